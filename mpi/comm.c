@@ -18,51 +18,51 @@
 
 enum { TAG_EXCHANGE = 100, TAG_SHIFT };
 
-void comm_open(struct comm *c, MPI_Comm parent)
+void comm_open(struct comm *comm, MPI_Comm parent)
 {
-  MPI_Comm_dup(parent, &c->mpi);
-  MPI_Comm_rank(c->mpi, &c->rank);
-  MPI_Comm_size(c->mpi, &c->size);
-  c->node_offset = 0;
-  c->ledger = ledger_open(c->size);
-  c->recorder = recorder_open(c->rank, c->size);
-  c->largest_message = (size_t)1 << 30;
+  MPI_Comm_dup(parent, &comm->mpi);
+  MPI_Comm_rank(comm->mpi, &comm->rank);
+  MPI_Comm_size(comm->mpi, &comm->size);
+  comm->node_offset = 0;
+  comm->ledger = ledger_open(comm->size);
+  comm->recorder = recorder_open(comm->rank, comm->size);
+  comm->largest_message = (size_t)1 << 30;
   const char *limit = getenv("ESPALIER_LARGEST_MESSAGE");
-  if (limit && atoll(limit) > 0) c->largest_message = (size_t)atoll(limit);
-  if (c->largest_message > (size_t)1 << 30) c->largest_message = (size_t)1 << 30;
+  if (limit && atoll(limit) > 0) comm->largest_message = (size_t)atoll(limit);
+  if (comm->largest_message > (size_t)1 << 30) comm->largest_message = (size_t)1 << 30;
 }
 
-void comm_close(struct comm *c)
+void comm_close(struct comm *comm)
 {
-  ledger_close(c->ledger);
-  recorder_close(c->recorder);
-  MPI_Comm_free(&c->mpi);
+  ledger_close(comm->ledger);
+  recorder_close(comm->recorder);
+  MPI_Comm_free(&comm->mpi);
 }
 
 /* --- recording --------------------------------------------------------------------------------------------------- */
 
-int64_t comm_posted(const struct comm *c) { return recorder_next(c->recorder); }
+int64_t comm_posted(const struct comm *comm) { return recorder_next(comm->recorder); }
 
-void comm_sent(const struct comm *c, int peer, int tag, size_t bytes)
+void comm_sent(const struct comm *comm, int peer, int tag, size_t bytes)
 {
-  ledger_sent(c->ledger, peer, bytes);
-  recorder_add(c->recorder, ledger_now(c->ledger), EVENT_send, peer, tag, bytes, -1);
+  ledger_sent(comm->ledger, peer, bytes);
+  recorder_add(comm->recorder, ledger_now(comm->ledger), EVENT_send, peer, tag, bytes, -1);
 }
 
-void comm_arrived(const struct comm *c, int peer, int tag, size_t bytes, int64_t posted)
+void comm_arrived(const struct comm *comm, int peer, int tag, size_t bytes, int64_t posted)
 {
-  recorder_add(c->recorder, ledger_now(c->ledger), EVENT_receive, peer, tag, bytes, posted);
+  recorder_add(comm->recorder, ledger_now(comm->ledger), EVENT_receive, peer, tag, bytes, posted);
 }
 
 /* --- waiting ----------------------------------------------------------------------------------------------------- */
 
-/* Poll back-off. A rank with its own core receives a message with the smallest latency when it polls without a pause. A rank that shares
- * its core must yield to the sender. With dozens of waiting ranks on a core sched_yield is not enough, because their polls take the
- * processor time of the rank that computes; so longer waits sleep. */
+/* Poll back-off. A rank with its own core receives a message with the smallest latency when it polls without a pause. A
+ * rank that shares its core must yield to the sender. With dozens of waiting ranks on a core sched_yield is not enough,
+ * because their polls take the processor time of the rank that computes; so longer waits sleep. */
 #define SPIN_SECONDS 20e-6
 #define YIELD_SECONDS 100e-6
-enum { PAUSE_MIN = 5000, PAUSE_MAX = 100000, SLACK = 1000 };   /* nanoseconds */
-#define PAUSE_FRACTION 0.1   /* pause relative to the time waited so far */
+enum { PAUSE_MIN = 5000, PAUSE_MAX = 100000, SLACK = 1000 }; /* nanoseconds */
+#define PAUSE_FRACTION 0.1                                   /* pause relative to the time waited so far */
 
 void comm_precise_sleep(void)
 {
@@ -71,49 +71,49 @@ void comm_precise_sleep(void)
 #endif
 }
 
-void comm_backoff(const struct comm *c, struct poll_backoff *p, int peer)
+void comm_backoff(const struct comm *comm, struct poll_backoff *backoff, int peer)
 {
   double now = timer_clock();
-  recorder_waits(c->recorder);
-  if (p->waited == 0) {
+  recorder_waits(comm->recorder);
+  if (backoff->waited == 0) {
     watchdog_waiting(peer);
-    p->since = p->last = now;
+    backoff->since = backoff->last = now;
   }
-  if (p->waited > YIELD_SECONDS) {
-    double pause = PAUSE_FRACTION * 1e9 * p->waited;
+  if (backoff->waited > YIELD_SECONDS) {
+    double pause = PAUSE_FRACTION * 1e9 * backoff->waited;
     nanosleep(&(struct timespec){0, pause < PAUSE_MIN ? PAUSE_MIN : pause > PAUSE_MAX ? PAUSE_MAX : (long)pause}, NULL);
-  } else if (p->waited > SPIN_SECONDS) {
+  } else if (backoff->waited > SPIN_SECONDS) {
     sched_yield();
   }
   double then = timer_clock();
-  ledger_waited(c->ledger, peer, then - p->last);   /* the polls are part of the wait */
-  p->waited = then - p->since;
-  p->last = then;
+  ledger_waited(comm->ledger, peer, then - backoff->last); /* the polls are part of the wait */
+  backoff->waited = then - backoff->since;
+  backoff->last = then;
 }
 
-double comm_backoff_end(struct poll_backoff *p)
+double comm_backoff_end(struct poll_backoff *backoff)
 {
-  double waited = p->waited;
-  if (p->waited > 0) watchdog_waiting(WATCHDOG_NO_RANK);
+  double waited = backoff->waited;
+  if (backoff->waited > 0) watchdog_waiting(WATCHDOG_NO_RANK);
   watchdog_progress();
-  p->waited = 0;
+  backoff->waited = 0;
   return waited;
 }
 
-static void wait_one(const struct comm *c, MPI_Request *request, int peer)
+static void wait_one(const struct comm *comm, MPI_Request *request, int peer)
 {
   struct poll_backoff poll_backoff = {0};
   for (int done = 0;;) {
     MPI_Test(request, &done, MPI_STATUS_IGNORE);
     if (done) break;
-    comm_backoff(c, &poll_backoff, peer);
+    comm_backoff(comm, &poll_backoff, peer);
   }
   comm_backoff_end(&poll_backoff);
 }
 
-void comm_wait_peers(const struct comm *c, int n, MPI_Request *requests, const int *peers)
+void comm_wait_peers(const struct comm *comm, int n, MPI_Request *requests, const int *peers)
 {
-  for (int i = 0; i < n; i++) wait_one(c, &requests[i], peers[i]);
+  for (int i = 0; i < n; i++) wait_one(comm, &requests[i], peers[i]);
 }
 
 /* --- collectives ------------------------------------------------------------------------------------------------- */
@@ -126,12 +126,13 @@ struct collective {
 };
 
 /* Wait for a collective that has begun, and enter it in the ledger. */
-static void finish(const struct comm *c, MPI_Request *request, struct collective e, size_t bytes_in, size_t bytes_out)
+static void finish(const struct comm *comm, MPI_Request *request, struct collective collective, size_t bytes_in,
+                   size_t bytes_out)
 {
-  wait_one(c, request, LEDGER_ALL);
-  recorder_add(c->recorder, ledger_now(c->ledger), e.kind, e.root, 0, e.bytes, -1);
-  ledger_sent(c->ledger, LEDGER_ALL, bytes_in);
-  ledger_received(c->ledger, LEDGER_ALL, bytes_out);
+  wait_one(comm, request, LEDGER_ALL);
+  recorder_add(comm->recorder, ledger_now(comm->ledger), collective.kind, collective.root, 0, collective.bytes, -1);
+  ledger_sent(comm->ledger, LEDGER_ALL, bytes_in);
+  ledger_received(comm->ledger, LEDGER_ALL, bytes_out);
 }
 
 /* Bytes of one rank in a collective that is not divided into parts: MPI counts them in an int. */
@@ -141,159 +142,163 @@ static int countable(size_t bytes)
   return (int)bytes;
 }
 
-static void reduce(const struct comm *c, void *x, int n, MPI_Datatype type, MPI_Op op)
+static void reduce(const struct comm *comm, void *x, int n, MPI_Datatype type, MPI_Op op)
 {
   int bytes;
   MPI_Request request;
   MPI_Type_size(type, &bytes);
-  MPI_Iallreduce(MPI_IN_PLACE, x, n, type, op, c->mpi, &request);
-  finish(c, &request, (struct collective){EVENT_allreduce, -1, (size_t)n * (size_t)bytes}, (size_t)n * (size_t)bytes, (size_t)n * (size_t)bytes);
+  MPI_Iallreduce(MPI_IN_PLACE, x, n, type, op, comm->mpi, &request);
+  finish(comm, &request, (struct collective){EVENT_allreduce, -1, (size_t)n * (size_t)bytes}, (size_t)n * (size_t)bytes,
+         (size_t)n * (size_t)bytes);
 }
 
-static void broadcast(const struct comm *c, void *data, size_t bytes, int root)
+static void broadcast(const struct comm *comm, void *data, size_t bytes, int root)
 {
-  for (size_t at = 0; at < bytes; at += c->largest_message) {
-    size_t piece = bytes - at < c->largest_message ? bytes - at : c->largest_message;
+  for (size_t at = 0; at < bytes; at += comm->largest_message) {
+    size_t piece = bytes - at < comm->largest_message ? bytes - at : comm->largest_message;
     MPI_Request request;
-    MPI_Ibcast((char *)data + at, (int)piece, MPI_BYTE, root, c->mpi, &request);
-    finish(c, &request, (struct collective){EVENT_broadcast, root, piece}, c->rank == root ? piece : 0, c->rank == root ? 0 : piece);
+    MPI_Ibcast((char *)data + at, (int)piece, MPI_BYTE, root, comm->mpi, &request);
+    finish(comm, &request, (struct collective){EVENT_broadcast, root, piece}, comm->rank == root ? piece : 0,
+           comm->rank == root ? 0 : piece);
   }
 }
 
-void comm_broadcast(const struct comm *c, void *data, size_t bytes) { broadcast(c, data, bytes, 0); }
+void comm_broadcast(const struct comm *comm, void *data, size_t bytes) { broadcast(comm, data, bytes, 0); }
 
-int comm_agree(const struct comm *c, struct fault *f)
+int comm_agree(const struct comm *comm, struct fault *fault)
 {
-  int first = f->text[0] ? c->rank : c->size;
-  reduce(c, &first, 1, MPI_INT, MPI_MIN);
-  if (first == c->size) return 0;
-  broadcast(c, f->text, sizeof f->text, first);
+  int first = fault->text[0] ? comm->rank : comm->size;
+  reduce(comm, &first, 1, MPI_INT, MPI_MIN);
+  if (first == comm->size) return 0;
+  broadcast(comm, fault->text, sizeof fault->text, first);
   return -1;
 }
 
-int comm_verdict(const struct comm *c, struct fault *f)
+int comm_verdict(const struct comm *comm, struct fault *fault)
 {
-  broadcast(c, f->text, sizeof f->text, 0);
-  return f->text[0] ? -1 : 0;
+  broadcast(comm, fault->text, sizeof fault->text, 0);
+  return fault->text[0] ? -1 : 0;
 }
 
-void comm_print_fault(const struct comm *c, const char *kind, const struct fault *f)
+void comm_print_fault(const struct comm *comm, const char *kind, const struct fault *fault)
 {
-  if (c->rank != 0 || !f->text[0]) return;
+  if (comm->rank != 0 || !fault->text[0]) return;
   fflush(stdout);
-  fprintf(stderr, "espalier: %s: %s\n", kind, f->text);
+  fprintf(stderr, "espalier: %s: %s\n", kind, fault->text);
 }
 
-void comm_allgather(const struct comm *c, const void *mine, size_t bytes, void *all)
+void comm_allgather(const struct comm *comm, const void *mine, size_t bytes, void *all)
 {
   MPI_Request request;
   int count = countable(bytes);
-  MPI_Iallgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, c->mpi, &request);
-  finish(c, &request, (struct collective){EVENT_allgather, -1, bytes}, bytes, bytes * (size_t)c->size);
+  MPI_Iallgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, comm->mpi, &request);
+  finish(comm, &request, (struct collective){EVENT_allgather, -1, bytes}, bytes, bytes * (size_t)comm->size);
 }
 
-void comm_alltoall(const struct comm *c, const void *send, size_t bytes, void *recv)
+void comm_alltoall(const struct comm *comm, const void *send, size_t bytes, void *recv)
 {
   MPI_Request request;
   int count = countable(bytes);
-  MPI_Ialltoall(send, count, MPI_BYTE, recv, count, MPI_BYTE, c->mpi, &request);
-  finish(c, &request, (struct collective){EVENT_alltoall, -1, bytes}, bytes * (size_t)c->size, bytes * (size_t)c->size);
+  MPI_Ialltoall(send, count, MPI_BYTE, recv, count, MPI_BYTE, comm->mpi, &request);
+  finish(comm, &request, (struct collective){EVENT_alltoall, -1, bytes}, bytes * (size_t)comm->size,
+         bytes * (size_t)comm->size);
 }
 
 /* Largest number of doubles of all ranks in one gather: long arrays are summed in slices. */
 enum { SUM_SLICE = 1 << 18 };
 
-void comm_sum_double(const struct comm *c, double *x, int n)
+void comm_sum_double(const struct comm *comm, double *x, int n)
 {
-  int slice = SUM_SLICE / c->size > 0 ? SUM_SLICE / c->size : 1;
+  int slice = SUM_SLICE / comm->size > 0 ? SUM_SLICE / comm->size : 1;
   if (slice > n) slice = n;
-  double *all = memory_alloc("messages", sizeof *all * (size_t)slice * (size_t)c->size);
+  double *all = memory_alloc("messages", sizeof *all * (size_t)slice * (size_t)comm->size);
   for (int first = 0; first < n; first += slice) {
     int here = n - first < slice ? n - first : slice;
-    comm_allgather(c, x + first, sizeof *x * (size_t)here, all);
+    comm_allgather(comm, x + first, sizeof *x * (size_t)here, all);
     for (int i = 0; i < here; i++) {
       x[first + i] = 0;
-      for (int r = 0; r < c->size; r++) x[first + i] += all[(size_t)r * (size_t)here + (size_t)i];
+      for (int r = 0; r < comm->size; r++) x[first + i] += all[(size_t)r * (size_t)here + (size_t)i];
     }
   }
   memory_free(all);
 }
 
-void comm_sum_int64(const struct comm *c, int64_t *x, int n) { reduce(c, x, n, MPI_INT64_T, MPI_SUM); }
-void comm_begin_sum(const struct comm *c, const int64_t *x, int64_t *sum, MPI_Request *request)
+void comm_sum_int64(const struct comm *comm, int64_t *x, int n) { reduce(comm, x, n, MPI_INT64_T, MPI_SUM); }
+void comm_begin_sum(const struct comm *comm, const int64_t *x, int64_t *sum, MPI_Request *request)
 {
-  MPI_Iallreduce(x, sum, 1, MPI_INT64_T, MPI_SUM, c->mpi, request);
-  ledger_sent(c->ledger, LEDGER_ALL, sizeof *x);
-  ledger_received(c->ledger, LEDGER_ALL, sizeof *x);
-  recorder_begin(c->recorder, request);
+  MPI_Iallreduce(x, sum, 1, MPI_INT64_T, MPI_SUM, comm->mpi, request);
+  ledger_sent(comm->ledger, LEDGER_ALL, sizeof *x);
+  ledger_received(comm->ledger, LEDGER_ALL, sizeof *x);
+  recorder_begin(comm->recorder, request);
 }
 
-void comm_finish(const struct comm *c, MPI_Request *request)
+void comm_finish(const struct comm *comm, MPI_Request *request)
 {
-  wait_one(c, request, LEDGER_ALL);
-  int64_t begun = recorder_end(c->recorder, request);   /* it may have been called before */
-  if (begun >= 0) recorder_add(c->recorder, ledger_now(c->ledger), EVENT_allreduce, -1, 0, sizeof(int64_t), begun);
+  wait_one(comm, request, LEDGER_ALL);
+  int64_t begun = recorder_end(comm->recorder, request); /* it may have been called before */
+  if (begun >= 0)
+    recorder_add(comm->recorder, ledger_now(comm->ledger), EVENT_allreduce, -1, 0, sizeof(int64_t), begun);
 }
 
-void comm_max_double(const struct comm *c, double *x, int n) { reduce(c, x, n, MPI_DOUBLE, MPI_MAX); }
+void comm_max_double(const struct comm *comm, double *x, int n) { reduce(comm, x, n, MPI_DOUBLE, MPI_MAX); }
 
-int64_t comm_min_int64(const struct comm *c, int64_t x)
+int64_t comm_min_int64(const struct comm *comm, int64_t x)
 {
-  reduce(c, &x, 1, MPI_INT64_T, MPI_MIN);
+  reduce(comm, &x, 1, MPI_INT64_T, MPI_MIN);
   return x;
 }
 
-int64_t comm_max_int64(const struct comm *c, int64_t x)
+int64_t comm_max_int64(const struct comm *comm, int64_t x)
 {
-  reduce(c, &x, 1, MPI_INT64_T, MPI_MAX);
+  reduce(comm, &x, 1, MPI_INT64_T, MPI_MAX);
   return x;
 }
 
-int64_t comm_exscan_int64(const struct comm *c, int64_t x)
+int64_t comm_exscan_int64(const struct comm *comm, int64_t x)
 {
   int64_t below = 0;
   MPI_Request request;
-  MPI_Iexscan(&x, &below, 1, MPI_INT64_T, MPI_SUM, c->mpi, &request);
-  finish(c, &request, (struct collective){EVENT_exscan, -1, sizeof x}, sizeof x, c->rank ? sizeof below : 0);
-  return c->rank == 0 ? 0 : below;
+  MPI_Iexscan(&x, &below, 1, MPI_INT64_T, MPI_SUM, comm->mpi, &request);
+  finish(comm, &request, (struct collective){EVENT_exscan, -1, sizeof x}, sizeof x, comm->rank ? sizeof below : 0);
+  return comm->rank == 0 ? 0 : below;
 }
 
 /* Rank and number of ranks on this node. */
-static void node_position(const struct comm *c, int *rank, int *size)
+static void node_position(const struct comm *comm, int *rank, int *size)
 {
   MPI_Comm node;
-  MPI_Comm_split_type(c->mpi, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL, &node);
+  MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
   MPI_Comm_rank(node, rank);
   MPI_Comm_size(node, size);
   MPI_Comm_free(&node);
 }
 
-int comm_node_size(const struct comm *c)
+int comm_node_size(const struct comm *comm)
 {
   int rank, size;
-  node_position(c, &rank, &size);
+  node_position(comm, &rank, &size);
   return size;
 }
 
-int comm_node_rank(const struct comm *c)
+int comm_node_rank(const struct comm *comm)
 {
   int rank, size;
-  node_position(c, &rank, &size);
-  return rank + c->node_offset;
+  node_position(comm, &rank, &size);
+  return rank + comm->node_offset;
 }
 
-void comm_barrier(const struct comm *c)
+void comm_barrier(const struct comm *comm)
 {
   MPI_Request request;
-  MPI_Ibarrier(c->mpi, &request);
-  finish(c, &request, (struct collective){EVENT_barrier, -1, 0}, 0, 0);
+  MPI_Ibarrier(comm->mpi, &request);
+  finish(comm, &request, (struct collective){EVENT_barrier, -1, 0}, 0, 0);
 }
 
 /* --- messages between ranks -------------------------------------------------------------------------------------- */
 
-static void *gather(const struct comm *c, const void *mine, size_t bytes, size_t *total, int receivers)
+static void *gather(const struct comm *comm, const void *mine, size_t bytes, size_t *total, int receivers)
 {
-  size_t ranks = (size_t)c->size;
+  size_t ranks = (size_t)comm->size;
   const void **send = memory_alloc("messages", sizeof *send * ranks);
   size_t *sizes = memory_alloc("messages", 3 * sizeof *sizes * ranks), *got = sizes + ranks, *offset = got + ranks;
   void *all;
@@ -301,9 +306,9 @@ static void *gather(const struct comm *c, const void *mine, size_t bytes, size_t
     send[r] = mine;
     sizes[r] = bytes;
   }
-  comm_exchange(c, send, sizes, &all, got, offset);
+  comm_exchange(comm, send, sizes, &all, got, offset);
   *total = 0;
-  for (size_t r = 0; r < ranks; r++) {   /* messages start on cache lines: close the gaps */
+  for (size_t r = 0; r < ranks; r++) { /* messages start on cache lines: close the gaps */
     memmove((char *)all + *total, (char *)all + offset[r], got[r]);
     *total += got[r];
   }
@@ -312,8 +317,14 @@ static void *gather(const struct comm *c, const void *mine, size_t bytes, size_t
   return all;
 }
 
-void *comm_gather(const struct comm *c, const void *mine, size_t bytes, size_t *total) { return gather(c, mine, bytes, total, c->size); }
-void *comm_gather_root(const struct comm *c, const void *mine, size_t bytes, size_t *total) { return gather(c, mine, bytes, total, 1); }
+void *comm_gather(const struct comm *comm, const void *mine, size_t bytes, size_t *total)
+{
+  return gather(comm, mine, bytes, total, comm->size);
+}
+void *comm_gather_root(const struct comm *comm, const void *mine, size_t bytes, size_t *total)
+{
+  return gather(comm, mine, bytes, total, 1);
+}
 
 /* Requests, and the peer of each; arriving: bytes of a message that arrives, else 0. */
 struct pending {
@@ -325,84 +336,90 @@ struct pending {
 };
 
 /* Wait for all of them, one after the other. */
-static void wait_pending(const struct comm *c, const struct pending *p, int tag)
+static void wait_pending(const struct comm *comm, const struct pending *pending, int tag)
 {
-  for (int k = 0; k < p->count; k++) {
-    wait_one(c, &p->request[k], p->peer[k]);
-    if (p->arriving[k] > 0) comm_arrived(c, p->peer[k], tag, p->arriving[k], p->posted);
+  for (int k = 0; k < pending->count; k++) {
+    wait_one(comm, &pending->request[k], pending->peer[k]);
+    if (pending->arriving[k] > 0) comm_arrived(comm, pending->peer[k], tag, pending->arriving[k], pending->posted);
   }
 }
 
 /* Post the pieces of one message. */
-static void post(const struct comm *c, void *buffer, size_t bytes, int peer, int sending, struct pending *p)
+static void post(const struct comm *comm, void *buffer, size_t bytes, int peer, int sending, struct pending *pending)
 {
-  for (size_t at = 0; at < bytes; at += c->largest_message) {
-    size_t piece = bytes - at < c->largest_message ? bytes - at : c->largest_message;
+  for (size_t at = 0; at < bytes; at += comm->largest_message) {
+    size_t piece = bytes - at < comm->largest_message ? bytes - at : comm->largest_message;
     char *from = (char *)buffer + at;
-    p->peer[p->count] = peer;
-    p->arriving[p->count] = sending ? 0 : piece;
+    pending->peer[pending->count] = peer;
+    pending->arriving[pending->count] = sending ? 0 : piece;
     if (sending) {
-      MPI_Isend(from, (int)piece, MPI_BYTE, peer, TAG_EXCHANGE, c->mpi, &p->request[p->count++]);
-      comm_sent(c, peer, TAG_EXCHANGE, piece);
+      MPI_Isend(from, (int)piece, MPI_BYTE, peer, TAG_EXCHANGE, comm->mpi, &pending->request[pending->count++]);
+      comm_sent(comm, peer, TAG_EXCHANGE, piece);
     } else {
-      MPI_Irecv(from, (int)piece, MPI_BYTE, peer, TAG_EXCHANGE, c->mpi, &p->request[p->count++]);
-      ledger_received(c->ledger, peer, piece);
+      MPI_Irecv(from, (int)piece, MPI_BYTE, peer, TAG_EXCHANGE, comm->mpi, &pending->request[pending->count++]);
+      ledger_received(comm->ledger, peer, piece);
     }
   }
 }
 
-static size_t pieces(const struct comm *c, size_t bytes) { return (bytes + c->largest_message - 1) / c->largest_message; }
+static size_t pieces(const struct comm *comm, size_t bytes)
+{
+  return (bytes + comm->largest_message - 1) / comm->largest_message;
+}
 
-void comm_exchange_known(const struct comm *c, const void *const *send, const size_t *send_bytes, void *const *recv,
+void comm_exchange_known(const struct comm *comm, const void *const *send, const size_t *send_bytes, void *const *recv,
                          const size_t *recv_bytes)
 {
   size_t capacity = 1;
-  for (int p = 0; p < c->size; p++)
-    if (p != c->rank) capacity += pieces(c, send_bytes[p]) + pieces(c, recv_bytes[p]);
-  struct pending pending = {.posted = comm_posted(c)};
+  for (int p = 0; p < comm->size; p++)
+    if (p != comm->rank) capacity += pieces(comm, send_bytes[p]) + pieces(comm, recv_bytes[p]);
+  struct pending pending = {.posted = comm_posted(comm)};
   pending.request = memory_alloc("messages", sizeof *pending.request * capacity);
   pending.peer = memory_alloc("messages", sizeof *pending.peer * capacity);
   pending.arriving = memory_alloc("messages", sizeof *pending.arriving * capacity);
-  for (int k = 1; k < c->size; k++) {
-    int p = (c->rank + c->size - k) % c->size;
-    post(c, recv[p], recv_bytes[p], p, 0, &pending);
+  for (int k = 1; k < comm->size; k++) {
+    int p = (comm->rank + comm->size - k) % comm->size;
+    post(comm, recv[p], recv_bytes[p], p, 0, &pending);
   }
-  for (int k = 1; k < c->size; k++) {
-    int p = (c->rank + k) % c->size;
-    post(c, (void *)(uintptr_t)send[p], send_bytes[p], p, 1, &pending);
+  for (int k = 1; k < comm->size; k++) {
+    int p = (comm->rank + k) % comm->size;
+    post(comm, (void *)(uintptr_t)send[p], send_bytes[p], p, 1, &pending);
   }
-  if (send_bytes[c->rank]) memcpy(recv[c->rank], send[c->rank], send_bytes[c->rank]);
-  wait_pending(c, &pending, TAG_EXCHANGE);
+  if (send_bytes[comm->rank]) memcpy(recv[comm->rank], send[comm->rank], send_bytes[comm->rank]);
+  wait_pending(comm, &pending, TAG_EXCHANGE);
   memory_free(pending.arriving);
   memory_free(pending.peer);
   memory_free(pending.request);
 }
 
-void comm_exchange(const struct comm *c, const void *const *send, const size_t *send_bytes, void **recv, size_t *recv_bytes,
-                   size_t *recv_offset)
+void comm_exchange(const struct comm *comm, const void *const *send, const size_t *send_bytes, void **recv,
+                   size_t *recv_bytes, size_t *recv_offset)
 {
-  comm_alltoall(c, send_bytes, sizeof *send_bytes, recv_bytes);
+  comm_alltoall(comm, send_bytes, sizeof *send_bytes, recv_bytes);
   size_t total = 0;
-  for (int p = 0; p < c->size; p++) {
+  for (int p = 0; p < comm->size; p++) {
     recv_offset[p] = total;
-    total += (recv_bytes[p] + 63) / 64 * 64;   /* each message starts on a cache line */
+    total += (recv_bytes[p] + 63) / 64 * 64; /* each message starts on a cache line */
   }
   *recv = memory_alloc("messages", total);
-  void **places = memory_alloc("messages", sizeof *places * (size_t)c->size);
-  for (int p = 0; p < c->size; p++) places[p] = (char *)*recv + recv_offset[p];
-  comm_exchange_known(c, send, send_bytes, places, recv_bytes);
+  void **places = memory_alloc("messages", sizeof *places * (size_t)comm->size);
+  for (int p = 0; p < comm->size; p++) places[p] = (char *)*recv + recv_offset[p];
+  comm_exchange_known(comm, send, send_bytes, places, recv_bytes);
   memory_free(places);
 }
 
-void comm_shift(const struct comm *c, const void *send, int to, void *recv, int from, size_t bytes)
+void comm_shift(const struct comm *comm, const void *send, int to, void *recv, int from, size_t bytes)
 {
   MPI_Request requests[2];
-  struct pending pending = {.count = 2, .request = requests, .peer = (int[]){from, to}, .arriving = (size_t[]){bytes, 0},
-                            .posted = comm_posted(c)};
+  struct pending pending = {.count = 2,
+                            .request = requests,
+                            .peer = (int[]){from, to},
+                            .arriving = (size_t[]){bytes, 0},
+                            .posted = comm_posted(comm)};
   int count = countable(bytes);
-  MPI_Irecv(recv, count, MPI_BYTE, from, TAG_SHIFT, c->mpi, &requests[0]);
-  MPI_Isend(send, count, MPI_BYTE, to, TAG_SHIFT, c->mpi, &requests[1]);
-  ledger_received(c->ledger, from, bytes);
-  comm_sent(c, to, TAG_SHIFT, bytes);
-  wait_pending(c, &pending, TAG_SHIFT);
+  MPI_Irecv(recv, count, MPI_BYTE, from, TAG_SHIFT, comm->mpi, &requests[0]);
+  MPI_Isend(send, count, MPI_BYTE, to, TAG_SHIFT, comm->mpi, &requests[1]);
+  ledger_received(comm->ledger, from, bytes);
+  comm_sent(comm, to, TAG_SHIFT, bytes);
+  wait_pending(comm, &pending, TAG_SHIFT);
 }

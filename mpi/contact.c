@@ -22,23 +22,23 @@ struct let_box let_union(const struct let_box *boxes, int count, double horizon)
   }
   for (int b = 0; b < count; b++)
     for (int c = 0; c < 3; c++) {
-      double displacement = (boxes[b].v[c] - u.v[c]) * horizon;   /* of the box in the frame of all */
+      double displacement = (boxes[b].v[c] - u.v[c]) * horizon; /* of the box in the frame of all */
       u.low[c] = fmin(u.low[c], boxes[b].low[c] + fmin(displacement, 0));
       u.high[c] = fmax(u.high[c], boxes[b].high[c] + fmax(displacement, 0));
     }
   return u;
 }
 
-enum need let_contact(const struct lattice *l, const struct let_summary *sender, const struct let_summary *receiver,
-                      const struct let_request *r)
+enum need let_contact(const struct lattice *lattice, const struct let_summary *sender,
+                      const struct let_summary *receiver, const struct let_request *request)
 {
   if (sender->particles == 0 || receiver->boxes == 0) return NEED_NOTHING;
-  if (!(r->horizon > 0)) return top_need(l, &sender->top, &receiver->box, r);
-  if (!let_by_reach(r)) return NEED_OPEN;
-  const struct let_reach *target = r->active ? &receiver->target : &receiver->source;
+  if (!(request->horizon > 0)) return top_need(lattice, &sender->top, &receiver->box, request);
+  if (!let_by_reach(request)) return NEED_OPEN;
+  const struct let_reach *target = request->active ? &receiver->target : &receiver->source;
   for (int k = 0; k < target->parts; k++) {
     struct cuboid part = reach_part(target, k);
-    if (reaches(&sender->source, &part, r->cutoff)) return NEED_OPEN;
+    if (reaches(&sender->source, &part, request->cutoff)) return NEED_OPEN;
   }
   return NEED_NOTHING;
 }
@@ -54,33 +54,38 @@ static float rounded_down(double x)
 static float rounded_up(double x) { return -rounded_down(-x); }
 
 /* A box at rest that a message holds without rounding. */
-static void round_box(struct let_box *b)
+static void round_box(struct let_box *box)
 {
-  const struct let_box at = *b;
-  *b = (struct let_box){.a_old = rounded_down(at.a_old)};
-  for (int c = 0; c < 3; c++) b->low[c] = rounded_down(at.low[c]), b->high[c] = rounded_up(at.high[c]);
+  const struct let_box at = *box;
+  *box = (struct let_box){.a_old = rounded_down(at.a_old)};
+  for (int c = 0; c < 3; c++) {
+    box->low[c] = rounded_down(at.low[c]);
+    box->high[c] = rounded_up(at.high[c]);
+  }
 }
 
 /* The most boxes of an exchange in which boxes are sent only to ranks near them. */
 static int boxes_by_reach(const struct backend *be, int ranks, const struct let_request *request)
 {
-  int some = (be->particle_bytes > 0 || request->as_device) && ranks < LET_BOXES / LET_BOXES_RANK ? LET_BOXES_RANK * ranks : LET_BOXES;
+  int some = (be->particle_bytes > 0 || request->as_device) && ranks < LET_BOXES / LET_BOXES_RANK
+                 ? LET_BOXES_RANK * ranks
+                 : LET_BOXES;
   return (int)debug_value("let_boxes", some > LET_BOXES_ALL ? some : LET_BOXES_ALL);
 }
 
-void let_tops(const struct backend *be, struct let_request *r)
+void let_tops(const struct backend *be, struct let_request *request)
 {
-  r->quads = be->let->quads ? be->let->quads(r) : r->mac->order == 2;
+  request->quads = be->let->quads ? be->let->quads(request) : request->mac->order == 2;
 }
 
-void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request, struct let_box *boxes,
-                   struct let_summary *summary)
+void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request,
+                   struct let_box *boxes, struct let_summary *summary)
 {
   int most = let_by_reach(request) ? boxes_by_reach(be, ranks, request) : LET_BOXES_ALL, soft = !(request->horizon > 0);
-  int count = soft ? be->let->boxes(d, request, most, boxes) : 0;   /* before the summary: a device waits once for both */
+  int count = soft ? be->let->boxes(d, request, most, boxes) : 0; /* before the summary: a device waits once for both */
   be->let->summary(d, request, summary);
   if (soft) top_cut(&summary->top, top_most());
-  if (let_by_reach(request) && request->active) {   /* sources are all particles */
+  if (let_by_reach(request) && request->active) { /* sources are all particles */
     struct let_request all = *request;
     all.active = 0;
     reach_make(&summary->source, boxes, be->let->boxes(d, &all, most, boxes), &all);
@@ -88,14 +93,15 @@ void let_summarise(const struct backend *be, struct device *d, int ranks, const 
   summary->boxes = soft ? count : be->let->boxes(d, request, most, boxes);
   summary->box = let_union(boxes, summary->boxes, request->horizon);
   if (soft) round_box(&summary->box);
-  if (let_by_reach(request)) reach_make(request->active ? &summary->target : &summary->source, boxes, summary->boxes, request);
+  if (let_by_reach(request))
+    reach_make(request->active ? &summary->target : &summary->source, boxes, summary->boxes, request);
 }
 
-/* A summary as a message of an exchange at a synchronisation: this, its cells, for each of them a byte with its children, and where walks use
- * them the second moments. */
+/* A summary as a message of an exchange at a synchronisation: this, its cells, for each of them a byte with its
+ * children, and where walks use them the second moments. */
 struct soft_summary {
-  float low[3], high[3], a_old;    /* of the box around all */
-  uint8_t cells, particles, boxes, pad;   /* particles, boxes: 1 where there are any */
+  float low[3], high[3], a_old;         /* of the box around all */
+  uint8_t cells, particles, boxes, pad; /* particles, boxes: 1 where there are any */
 };
 struct top_cell {
   int32_t x[3];
@@ -103,60 +109,89 @@ struct top_cell {
 };
 /* The byte of children: the first one, and FIRST times their number less one; CLOSED, ENOUGH: there are none. */
 enum { FIRST = 32, CLOSED = 0, ENOUGH = FIRST, SUMMARY_HEAD = offsetof(struct let_summary, box) };
-_Static_assert((int)TOP_CELLS <= (int)FIRST, "the place of a child fits into five bits, the number of children less one into three");
+_Static_assert((int)TOP_CELLS <= (int)FIRST,
+               "the place of a child fits into five bits, the number of children less one into three");
 
-size_t let_cell_bytes(const struct let_request *r) { return sizeof(struct top_cell) + 1 + (r->quads ? sizeof(float[6]) : 0); }
+size_t let_cell_bytes(const struct let_request *request)
+{
+  return sizeof(struct top_cell) + 1 + (request->quads ? sizeof(float[6]) : 0);
+}
 
-static size_t soft_bytes(const struct let_request *r, int cells) { return sizeof(struct soft_summary) + (size_t)cells * let_cell_bytes(r); }
+static size_t soft_bytes(const struct let_request *request, int cells)
+{
+  return sizeof(struct soft_summary) + (size_t)cells * let_cell_bytes(request);
+}
 
-/* Of a summary for substeps: its begin, [0, SUMMARY_HEAD), and of each reach the cuboid of all, the number of parts and the parts. */
+/* Of a summary for substeps: its begin, [0, SUMMARY_HEAD), and of each reach the cuboid of all, the number of parts and
+ * the parts. */
 enum { REACH_HEAD = 6 * sizeof(double) + 2 * sizeof(int32_t), REACH_PART = 6 * sizeof(uint16_t) };
 
-static int reach_count(const struct let_request *r) { return let_by_reach(r) ? 1 + r->active : 0; }
+static int reach_count(const struct let_request *request) { return let_by_reach(request) ? 1 + request->active : 0; }
 
-size_t let_summary_bytes(const struct let_request *r)
+size_t let_summary_bytes(const struct let_request *request)
 {
-  if (r->horizon > 0) return SUMMARY_HEAD + (size_t)reach_count(r) * (REACH_HEAD + REACH_PARTS * REACH_PART);
-  return soft_bytes(r, top_most());
+  if (request->horizon > 0)
+    return SUMMARY_HEAD + (size_t)reach_count(request) * (REACH_HEAD + REACH_PARTS * REACH_PART);
+  return soft_bytes(request, top_most());
 }
 
-static size_t pack_soft(const struct let_request *r, const struct let_summary *s, char *message)
+static size_t pack_soft(const struct let_request *request, const struct let_summary *summary, char *message)
 {
-  struct soft_summary c = {.a_old = (float)s->box.a_old, .cells = (uint8_t)s->top.cells, .particles = s->particles > 0, .boxes = s->boxes > 0};
+  struct soft_summary c = {.a_old = (float)summary->box.a_old,
+                           .cells = (uint8_t)summary->top.cells,
+                           .particles = summary->particles > 0,
+                           .boxes = summary->boxes > 0};
   char *cell = message + sizeof c, *children = cell + sizeof(struct top_cell) * (size_t)c.cells;
-  for (int k = 0; k < 3; k++) c.low[k] = (float)s->box.low[k], c.high[k] = (float)s->box.high[k];
+  for (int k = 0; k < 3; k++) {
+    c.low[k] = (float)summary->box.low[k];
+    c.high[k] = (float)summary->box.high[k];
+  }
   memcpy(message, &c, sizeof c);
   for (int k = 0; k < c.cells; k++) {
-    const struct node *n = &s->top.node[k];
+    const struct node *n = &summary->top.node[k];
     struct top_cell to = {{n->x[0], n->x[1], n->x[2]}, n->mass, n->b, n->reach};
     memcpy(cell + sizeof to * (size_t)k, &to, sizeof to);
-    children[k] = n->info == TOP_ENOUGH ? ENOUGH : n->info & NODE_TERMINAL ? CLOSED : (char)((uint32_t)n->first + FIRST * (n->info - 1));
+    children[k] = n->info == TOP_ENOUGH     ? ENOUGH
+                  : n->info & NODE_TERMINAL ? CLOSED
+                                            : (char)((uint32_t)n->first + FIRST * (n->info - 1));
   }
-  if (r->quads && c.cells) memcpy(children + c.cells, s->top.quad, sizeof *s->top.quad * (size_t)c.cells);
-  return soft_bytes(r, c.cells);
+  if (request->quads && c.cells)
+    memcpy(children + c.cells, summary->top.quad, sizeof *summary->top.quad * (size_t)c.cells);
+  return soft_bytes(request, c.cells);
 }
 
-static size_t unpack_soft(const struct let_request *r, const char *message, struct let_summary *s)
+static size_t unpack_soft(const struct let_request *request, const char *message, struct let_summary *summary)
 {
   struct soft_summary c;
   memcpy(&c, message, sizeof c);
   const char *cell = message + sizeof c, *children_of = cell + sizeof(struct top_cell) * (size_t)c.cells;
-  s->particles = c.particles;
-  s->boxes = c.boxes;
-  s->box.a_old = c.a_old;
-  for (int k = 0; k < 3; k++) s->box.low[k] = c.low[k], s->box.high[k] = c.high[k];
-  s->top.cells = c.cells;
+  summary->particles = c.particles;
+  summary->boxes = c.boxes;
+  summary->box.a_old = c.a_old;
+  for (int k = 0; k < 3; k++) {
+    summary->box.low[k] = c.low[k];
+    summary->box.high[k] = c.high[k];
+  }
+  summary->top.cells = c.cells;
   for (int k = 0; k < c.cells; k++) {
     struct top_cell from;
     uint32_t children = (uint8_t)children_of[k];
     memcpy(&from, cell + sizeof from * (size_t)k, sizeof from);
-    struct node n = {.x = {from.x[0], from.x[1], from.x[2]}, .mass = from.mass, .b = from.b, .reach = from.reach, .info = NODE_TERMINAL};
+    struct node n = {.x = {from.x[0], from.x[1], from.x[2]},
+                     .mass = from.mass,
+                     .b = from.b,
+                     .reach = from.reach,
+                     .info = NODE_TERMINAL};
     if (children == ENOUGH) n.info = TOP_ENOUGH;
-    else if (children != CLOSED) n.first = (int32_t)(children % FIRST), n.info = children / FIRST + 1;
-    s->top.node[k] = n;
+    else if (children != CLOSED) {
+      n.first = (int32_t)(children % FIRST);
+      n.info = children / FIRST + 1;
+    }
+    summary->top.node[k] = n;
   }
-  if (r->quads && c.cells) memcpy(s->top.quad, children_of + c.cells, sizeof *s->top.quad * (size_t)c.cells);
-  return soft_bytes(r, c.cells);
+  if (request->quads && c.cells)
+    memcpy(summary->top.quad, children_of + c.cells, sizeof *summary->top.quad * (size_t)c.cells);
+  return soft_bytes(request, c.cells);
 }
 
 static size_t pack_reach(const struct let_reach *from, char *message)
@@ -186,33 +221,33 @@ static size_t unpack_reach(const char *message, struct let_reach *to)
   return (size_t)(at - message);
 }
 
-size_t let_summary_length(const struct let_request *r, const struct let_summary *s)
+size_t let_summary_length(const struct let_request *request, const struct let_summary *summary)
 {
-  if (!(r->horizon > 0)) return soft_bytes(r, s->top.cells);
-  const struct let_reach *reach[] = {&s->source, &s->target};
+  if (!(request->horizon > 0)) return soft_bytes(request, summary->top.cells);
+  const struct let_reach *reach[] = {&summary->source, &summary->target};
   size_t bytes = SUMMARY_HEAD;
-  for (int k = 0; k < reach_count(r); k++) bytes += REACH_HEAD + (size_t)reach[k]->parts * REACH_PART;
+  for (int k = 0; k < reach_count(request); k++) bytes += REACH_HEAD + (size_t)reach[k]->parts * REACH_PART;
   return bytes;
 }
 
-size_t let_summary_pack(const struct let_request *r, const struct let_summary *s, void *message)
+size_t let_summary_pack(const struct let_request *request, const struct let_summary *summary, void *message)
 {
-  if (!(r->horizon > 0)) return pack_soft(r, s, message);
-  const struct let_reach *reach[] = {&s->source, &s->target};
+  if (!(request->horizon > 0)) return pack_soft(request, summary, message);
+  const struct let_reach *reach[] = {&summary->source, &summary->target};
   size_t bytes = SUMMARY_HEAD;
-  memcpy(message, s, SUMMARY_HEAD);
-  for (int k = 0; k < reach_count(r); k++) bytes += pack_reach(reach[k], (char *)message + bytes);
+  memcpy(message, summary, SUMMARY_HEAD);
+  for (int k = 0; k < reach_count(request); k++) bytes += pack_reach(reach[k], (char *)message + bytes);
   return bytes;
 }
 
-size_t let_summary_unpack(const struct let_request *r, const void *message, struct let_summary *s)
+size_t let_summary_unpack(const struct let_request *request, const void *message, struct let_summary *summary)
 {
-  memset(s, 0, sizeof *s);
-  if (!(r->horizon > 0)) return unpack_soft(r, message, s);
-  struct let_reach *reach[] = {&s->source, &s->target};
+  memset(summary, 0, sizeof *summary);
+  if (!(request->horizon > 0)) return unpack_soft(request, message, summary);
+  struct let_reach *reach[] = {&summary->source, &summary->target};
   size_t bytes = SUMMARY_HEAD;
-  memcpy(s, message, SUMMARY_HEAD);
-  for (int k = 0; k < reach_count(r); k++) bytes += unpack_reach((const char *)message + bytes, reach[k]);
+  memcpy(summary, message, SUMMARY_HEAD);
+  for (int k = 0; k < reach_count(request); k++) bytes += unpack_reach((const char *)message + bytes, reach[k]);
   return bytes;
 }
 
@@ -223,51 +258,58 @@ struct packed_box {
   float low[3], high[3], v[3], a_old, a_spread;
 };
 
-/* Round a box outwards; so that the particles stay in it in the frame of the rounded velocity, by the difference of the displacements, too. */
-static struct packed_box pack_box(const struct let_box *b, const double origin[3], double horizon)
+/* Round a box outwards; so that the particles stay in it in the frame of the rounded velocity, by the difference of the
+ * displacements, too. */
+static struct packed_box pack_box(const struct let_box *box, const double origin[3], double horizon)
 {
-  struct packed_box p = {.a_old = rounded_down(b->a_old), .a_spread = rounded_up(b->a_spread)};
+  struct packed_box p = {.a_old = rounded_down(box->a_old), .a_spread = rounded_up(box->a_spread)};
   for (int c = 0; c < 3; c++) {
-    p.v[c] = (float)b->v[c];
-    double displacement = (b->v[c] - p.v[c]) * horizon, rounding = 4e-16 * (fabs(b->low[c]) + fabs(b->high[c]) + fabs(origin[c]));
-    p.low[c] = rounded_down(b->low[c] - origin[c] + fmin(displacement, 0) - rounding);
-    p.high[c] = rounded_up(b->high[c] - origin[c] + fmax(displacement, 0) + rounding);
+    p.v[c] = (float)box->v[c];
+    double displacement = (box->v[c] - p.v[c]) * horizon,
+           rounding = 4e-16 * (fabs(box->low[c]) + fabs(box->high[c]) + fabs(origin[c]));
+    p.low[c] = rounded_down(box->low[c] - origin[c] + fmin(displacement, 0) - rounding);
+    p.high[c] = rounded_up(box->high[c] - origin[c] + fmax(displacement, 0) + rounding);
   }
   return p;
 }
 
-static struct let_box unpack_box(const struct packed_box *p, const double origin[3])
+static struct let_box unpack_box(const struct packed_box *packed, const double origin[3])
 {
-  struct let_box b = {.a_old = p->a_old, .a_spread = p->a_spread};
-  for (int c = 0; c < 3; c++) b.low[c] = origin[c] + p->low[c], b.high[c] = origin[c] + p->high[c], b.v[c] = p->v[c];
+  struct let_box b = {.a_old = packed->a_old, .a_spread = packed->a_spread};
+  for (int c = 0; c < 3; c++) {
+    b.low[c] = origin[c] + packed->low[c];
+    b.high[c] = origin[c] + packed->high[c];
+    b.v[c] = packed->v[c];
+  }
   return b;
 }
 
 enum { ORIGIN = 3 * sizeof(double) };
 
-size_t let_boxes_pack(const struct let_summary *sender, const struct let_box *boxes, int count, const struct let_request *r, void *message)
+size_t let_boxes_pack(const struct let_summary *sender, const struct let_box *boxes, int count,
+                      const struct let_request *request, void *message)
 {
-  if (!let_by_reach(r)) {
+  if (!let_by_reach(request)) {
     memcpy(message, boxes, sizeof *boxes * (size_t)count);
     return sizeof *boxes * (size_t)count;
   }
   size_t bytes = 0;
   for (int b = 0; b < count; b++) {
-    struct cuboid a = cuboid_of(&boxes[b], r);
-    if (!reaches(&sender->source, &a, r->cutoff)) continue;
+    struct cuboid a = cuboid_of(&boxes[b], request);
+    if (!reaches(&sender->source, &a, request->cutoff)) continue;
     if (bytes == 0) memcpy(message, boxes[b].low, bytes = ORIGIN);
     double origin[3];
     memcpy(origin, message, ORIGIN);
-    struct packed_box p = pack_box(&boxes[b], origin, r->horizon);
+    struct packed_box p = pack_box(&boxes[b], origin, request->horizon);
     memcpy((char *)message + bytes, &p, sizeof p);
     bytes += sizeof p;
   }
   return bytes;
 }
 
-int let_boxes_unpack(const struct let_request *r, const void *message, size_t bytes, struct let_box *boxes)
+int let_boxes_unpack(const struct let_request *request, const void *message, size_t bytes, struct let_box *boxes)
 {
-  if (!let_by_reach(r)) {
+  if (!let_by_reach(request)) {
     if (bytes) memcpy(boxes, message, bytes);
     return (int)(bytes / sizeof *boxes);
   }

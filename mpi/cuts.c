@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cuts as weighted quantiles by a radix search: all ranks count their samples in buckets of leading bits of the coordinates, sum the counts
- * over ranks, and refine only the buckets in which cuts lie. Samples are neither sorted nor sent. Weights are converted to integers, whose
- * sums are exact: the result does not depend on the order of summation, and so not on the distribution over ranks. */
+/* Cuts as weighted quantiles by a radix search: all ranks count their samples in buckets of leading bits of the
+ * coordinates, sum the counts over ranks, and refine only the buckets in which cuts lie. Samples are neither sorted nor
+ * sent. Weights are converted to integers, whose sums are exact: the result does not depend on the order of summation,
+ * and so not on the distribution over ranks. */
 #include <config.h>
 #include <float.h>
 #include <math.h>
@@ -13,11 +14,13 @@
 
 /* Sums of weights stay below 2^61, so that twice a sum fits an int64. */
 enum { SUM_BITS = 61 };
-/* An aligned cut moves by at most 1/ALIGN of a domain's weight, and the middle cut, which gains most, by MIDDLE times as much. FACES_MAX:
- * number of cell sizes whose faces are considered; CENTRE_BITS: significant bits of their centre. */
+/* An aligned cut moves by at most 1/ALIGN of a domain's weight, and the middle cut, which gains most, by MIDDLE times
+ * as much. FACES_MAX: number of cell sizes whose faces are considered; CENTRE_BITS: significant bits of their
+ * centre. */
 enum { ALIGN = 128, MIDDLE = 4, FACES_MAX = 31, CENTRE_BITS = 40 };
-/* Numbers of buckets as powers of two: largest and smallest number of an interval; largest number of all intervals on several ranks, on at most
- * RANKS_FEW, where a sum of short messages (2 KB) is faster although it takes more rounds, and on one. */
+/* Numbers of buckets as powers of two: largest and smallest number of an interval; largest number of all intervals on
+ * several ranks, on at most RANKS_FEW, where a sum of short messages (2 KB) is faster although it takes more rounds,
+ * and on one. */
 enum { BITS_MAX = 11, BITS_MIN = 4, BITS_RANKS = 12, BITS_FEW = 7, RANKS_FEW = 8, BITS_ALONE = 15 };
 
 struct bucket {
@@ -30,34 +33,35 @@ struct entry {
   int32_t sample, interval;
 };
 
-/* The search for one cut: an interval of keys, which shrinks, contains the sample at which the sum of weights reaches the wanted share. */
+/* The search for one cut: an interval of keys, which shrinks, contains the sample at which the sum of weights reaches
+ * the wanted share. */
 struct search {
-  int64_t before;     /* weight of the group below the interval */
-  uint64_t low;       /* first key of the interval */
-  uint64_t last;      /* when found: the last key below the cut */
-  int32_t interval;   /* number of the interval in this round; negative: found */
+  int64_t before;   /* weight of the group below the interval */
+  uint64_t low;     /* first key of the interval */
+  uint64_t last;    /* when found: the last key below the cut */
+  int32_t interval; /* number of the interval in this round; negative: found */
 };
 
 /* Bounds of all samples. */
 struct extent {
-  double largest[7];   /* weight; coordinates; negative coordinates */
+  double largest[7]; /* weight; coordinates; negative coordinates */
   int64_t count;
 };
 
 struct cutter {
-  const struct comm *c;       /* NULL: only this rank */
+  const struct comm *c; /* NULL: only this rank */
   const struct weighted *s;
-  int64_t count, entries;     /* numbers of samples and of remaining entries */
-  int64_t *weight;            /* [count] integer weights of samples */
-  int32_t *group;             /* [count] group of a sample: its slab, then its column */
+  int64_t count, entries; /* numbers of samples and of remaining entries */
+  int64_t *weight;        /* [count] integer weights of samples */
+  int32_t *group;         /* [count] group of a sample: its slab, then its column */
   struct entry *entry;
   struct search *search;
-  int64_t *sum;               /* [groups] weight of a group; negative: minus its number of samples */
+  int64_t *sum; /* [groups] weight of a group; negative: minus its number of samples */
   struct bucket *bucket;
-  int32_t *next;              /* numbers of intervals in the next round, by bucket */
-  double *face;               /* positions of aligned cuts; NaN: not aligned */
-  double *ends;               /* largest coordinate of each part, then largest negative coordinate of each */
-  int64_t buckets;            /* capacity of bucket and next */
+  int32_t *next;   /* numbers of intervals in the next round, by bucket */
+  double *face;    /* positions of aligned cuts; NaN: not aligned */
+  double *ends;    /* largest coordinate of each part, then largest negative coordinate of each */
+  int64_t buckets; /* capacity of bucket and next */
 };
 
 /* Unsigned key in the order of doubles; both zeros have the same key. */
@@ -81,24 +85,24 @@ static int bits_of(uint64_t x)
 /* The weight; 0 where it is not positive and finite. */
 static double valid_weight(double weight) { return weight > 0 && weight <= DBL_MAX ? weight : 0; }
 
-static struct extent measure(const struct cutter *k)
+static struct extent measure(const struct cutter *cutter)
 {
-  struct extent e = {.count = k->count};
+  struct extent e = {.count = cutter->count};
   for (int c = 1; c < 7; c++) e.largest[c] = -HUGE_VAL;
-  for (int64_t i = 0; i < k->count; i++) {
-    double w = valid_weight(k->s[i].weight);
+  for (int64_t i = 0; i < cutter->count; i++) {
+    double w = valid_weight(cutter->s[i].weight);
     if (w > e.largest[0]) e.largest[0] = w;
     for (int c = 0; c < 3; c++) {
-      double x = k->s[i].pos[c];
+      double x = cutter->s[i].pos[c];
       if (x > e.largest[1 + c]) e.largest[1 + c] = x;
       if (-x > e.largest[4 + c]) e.largest[4 + c] = -x;
     }
   }
-  if (!k->c || k->c->size == 1) return e;
-  struct extent *all = memory_alloc("domain", sizeof *all * (size_t)k->c->size);
-  comm_allgather(k->c, &e, sizeof e, all);
+  if (!cutter->c || cutter->c->size == 1) return e;
+  struct extent *all = memory_alloc("domain", sizeof *all * (size_t)cutter->c->size);
+  comm_allgather(cutter->c, &e, sizeof e, all);
   e.count = 0;
-  for (int r = 0; r < k->c->size; r++) {
+  for (int r = 0; r < cutter->c->size; r++) {
     e.count += all[r].count;
     for (int c = 0; c < 7; c++) e.largest[c] = fmax(e.largest[c], all[r].largest[c]);
   }
@@ -107,24 +111,30 @@ static struct extent measure(const struct cutter *k)
 }
 
 /* Convert weights to multiples of the smallest power of two with which sums do not overflow. */
-static void weigh(const struct cutter *k, const struct extent *e)
+static void weigh(const struct cutter *cutter, const struct extent *extent)
 {
   int exponent = 0;
-  frexp(e->largest[0], &exponent);
-  int up = SUM_BITS - bits_of((uint64_t)e->count) - exponent;
-  double half = ldexp(1, up / 2), rest = ldexp(1, up - up / 2);   /* 2^up itself may be out of range */
-  for (int64_t i = 0; i < k->count; i++) k->weight[i] = (int64_t)(valid_weight(k->s[i].weight) * half * rest + 0.5);
+  frexp(extent->largest[0], &exponent);
+  int up = SUM_BITS - bits_of((uint64_t)extent->count) - exponent;
+  double half = ldexp(1, up / 2), rest = ldexp(1, up - up / 2); /* 2^up itself may be out of range */
+  for (int64_t i = 0; i < cutter->count; i++)
+    cutter->weight[i] = (int64_t)(valid_weight(cutter->s[i].weight) * half * rest + 0.5);
 }
 
 /* --- one axis ---------------------------------------------------------------------------------------------------- */
 
 /* `sum` * part / parts, rounded up. */
-static int64_t share(int64_t sum, int part, int parts) { return sum / parts * part + (sum % parts * part + parts - 1) / parts; }
+static int64_t share(int64_t sum, int part, int parts)
+{
+  return sum / parts * part + (sum % parts * part + parts - 1) / parts;
+}
 
 /* Number of bits that a round resolves; `rest`: number of bits that remain. */
-static int round_bits(const struct cutter *k, int intervals, int rest)
+static int round_bits(const struct cutter *cutter, int intervals, int rest)
 {
-  int ranks = k->c ? k->c->size : 1, most = ranks == 1 ? BITS_ALONE : ranks <= RANKS_FEW ? BITS_FEW : BITS_RANKS;
+  int ranks = cutter->c ? cutter->c->size : 1, most = ranks == 1           ? BITS_ALONE
+                                                      : ranks <= RANKS_FEW ? BITS_FEW
+                                                                           : BITS_RANKS;
   int bits = most - bits_of((uint64_t)intervals - 1);
   if (bits > BITS_MAX) bits = BITS_MAX;
   if (bits < BITS_MIN) bits = BITS_MIN;
@@ -132,78 +142,82 @@ static int round_bits(const struct cutter *k, int intervals, int rest)
 }
 
 /* Count the entries of all ranks in the buckets of their intervals. */
-static void count(struct cutter *k, int intervals, int bits, int shift)
+static void count(struct cutter *cutter, int intervals, int bits, int shift)
 {
   int64_t buckets = (int64_t)intervals << bits;
   uint64_t mask = ((uint64_t)1 << bits) - 1;
-  if (buckets > k->buckets) {
-    memory_free(k->next);
-    memory_free(k->bucket);
-    k->buckets = buckets;
-    k->bucket = memory_alloc("domain", sizeof *k->bucket * (size_t)buckets);
-    k->next = memory_alloc("domain", sizeof *k->next * (size_t)buckets);
+  if (buckets > cutter->buckets) {
+    memory_free(cutter->next);
+    memory_free(cutter->bucket);
+    cutter->buckets = buckets;
+    cutter->bucket = memory_alloc("domain", sizeof *cutter->bucket * (size_t)buckets);
+    cutter->next = memory_alloc("domain", sizeof *cutter->next * (size_t)buckets);
   }
-  memset(k->bucket, 0, sizeof *k->bucket * (size_t)buckets);
-  for (int64_t i = 0; i < k->entries; i++) {
-    const struct entry *e = &k->entry[i];
-    struct bucket *b = &k->bucket[(int64_t)e->interval << bits | (int64_t)(e->key >> shift & mask)];
-    b->weight += k->weight[e->sample];
+  memset(cutter->bucket, 0, sizeof *cutter->bucket * (size_t)buckets);
+  for (int64_t i = 0; i < cutter->entries; i++) {
+    const struct entry *e = &cutter->entry[i];
+    struct bucket *b = &cutter->bucket[(int64_t)e->interval << bits | (int64_t)(e->key >> shift & mask)];
+    b->weight += cutter->weight[e->sample];
     b->count++;
   }
-  if (k->c && k->c->size > 1) comm_sum_int64(k->c, &k->bucket->weight, (int)(2 * buckets));
+  if (cutter->c && cutter->c->size > 1) comm_sum_int64(cutter->c, &cutter->bucket->weight, (int)(2 * buckets));
 }
 
-/* Sum a group's weight in the first round. A group without weight gets minus its number of samples, which then weigh the same. */
-static void sum_group(struct cutter *k, int group, int bits)
+/* Sum a group's weight in the first round. A group without weight gets minus its number of samples, which then weigh
+ * the same. */
+static void sum_group(struct cutter *cutter, int group, int bits)
 {
-  struct bucket *b = k->bucket + ((int64_t)group << bits), all = {0, 0};
+  struct bucket *b = cutter->bucket + ((int64_t)group << bits), all = {0, 0};
   for (int64_t i = 0; i < (int64_t)1 << bits; i++) {
     all.weight += b[i].weight;
     all.count += b[i].count;
   }
-  k->sum[group] = all.weight > 0 ? all.weight : -all.count;
+  cutter->sum[group] = all.weight > 0 ? all.weight : -all.count;
 }
 
-/* Narrow a search to the bucket in which the sum of weights reaches part / parts of the group's weight. The search ends when the bucket has
- * one sample or one key; it lies below the cut where more
+/* Narrow a search to the bucket in which the sum of weights reaches part / parts of the group's weight. The search ends
+ * when the bucket has one sample or one key; it lies below the cut where more
  * than half of its weight is below the share. */
-static void narrow(struct cutter *k, struct search *q, int64_t group, int part, int parts, int bits, int shift, int32_t *intervals)
+static void narrow(struct cutter *cutter, struct search *search, int64_t group, int part, int parts, int bits,
+                   int shift, int32_t *intervals)
 {
-  int by_count = k->sum[group] < 0;
-  int64_t sum = by_count ? -k->sum[group] : k->sum[group], aim = share(sum, part, parts), here;
-  int64_t at = (int64_t)q->interval << bits, end = at + ((int64_t)1 << bits) - 1;
-  q->interval = -1;
+  int by_count = cutter->sum[group] < 0;
+  int64_t sum = by_count ? -cutter->sum[group] : cutter->sum[group], aim = share(sum, part, parts), here;
+  int64_t at = (int64_t)search->interval << bits, end = at + ((int64_t)1 << bits) - 1;
+  search->interval = -1;
   if (sum == 0) return;
   for (;; at++) {
-    here = by_count ? k->bucket[at].count : k->bucket[at].weight;
-    if (at == end || q->before + here >= aim) break;
-    q->before += here;
+    here = by_count ? cutter->bucket[at].count : cutter->bucket[at].weight;
+    if (at == end || search->before + here >= aim) break;
+    search->before += here;
   }
-  q->low |= (uint64_t)(at & (((int64_t)1 << bits) - 1)) << shift;
-  if (k->bucket[at].count > 1 && shift > 0) {
-    if (k->next[at] < 0) k->next[at] = (*intervals)++;
-    q->interval = k->next[at];
+  search->low |= (uint64_t)(at & (((int64_t)1 << bits) - 1)) << shift;
+  if (cutter->bucket[at].count > 1 && shift > 0) {
+    if (cutter->next[at] < 0) cutter->next[at] = (*intervals)++;
+    search->interval = cutter->next[at];
   } else {
-    q->last = 2 * q->before + here >= share(2 * sum, part, parts) ? (q->low ? q->low - 1 : 0) : q->low | (((uint64_t)1 << shift) - 1);
+    search->last = 2 * search->before + here >= share(2 * sum, part, parts)
+                       ? (search->low ? search->low - 1 : 0)
+                       : search->low | (((uint64_t)1 << shift) - 1);
   }
 }
 
 /* Keep only entries in buckets that contain cuts. */
-static void keep_entries(struct cutter *k, int bits, int shift)
+static void keep_entries(struct cutter *cutter, int bits, int shift)
 {
   uint64_t mask = ((uint64_t)1 << bits) - 1;
   int64_t kept = 0;
-  for (int64_t i = 0; i < k->entries; i++) {
-    struct entry e = k->entry[i];
-    e.interval = k->next[(int64_t)e.interval << bits | (int64_t)(e.key >> shift & mask)];
-    k->entry[kept] = e;
+  for (int64_t i = 0; i < cutter->entries; i++) {
+    struct entry e = cutter->entry[i];
+    e.interval = cutter->next[(int64_t)e.interval << bits | (int64_t)(e.key >> shift & mask)];
+    cutter->entry[kept] = e;
     kept += e.interval >= 0;
   }
-  k->entries = kept;
+  cutter->entries = kept;
 }
 
 /* Number of searches for a cut: aligned cuts have two more, for the ends of their windows. */
-static int searches(const struct domain *d) { return d->align ? 3 : 1; }
+static int searches(const struct domain *domain) { return domain->align ? 3 : 1; }
 
 static int middle_of(int parts) { return (parts - 1) / 2; }
 
@@ -215,30 +229,34 @@ static int wanted_share(int q, int parts, int of_cut, int finer)
 }
 
 /* Find the last keys below the parts - 1 cuts of each group. All keys are between `first` and `last`. */
-static void search(struct cutter *k, const struct domain *d, int axis, int groups, int parts, uint64_t first, uint64_t last)
+static void search(struct cutter *cutter, const struct domain *domain, int axis, int groups, int parts, uint64_t first,
+                   uint64_t last)
 {
-  int rest = bits_of(first ^ last), of_cut = searches(d), each = of_cut * (parts - 1), finer = d->align ? ALIGN : 1;
+  int rest = bits_of(first ^ last), of_cut = searches(domain), each = of_cut * (parts - 1),
+      finer = domain->align ? ALIGN : 1;
   int32_t intervals = groups;
-  k->entries = k->count;
-  for (int64_t i = 0; i < k->count; i++) k->entry[i] = (struct entry){ascending(k->s[i].pos[axis]), (int32_t)i, k->group[i]};
+  cutter->entries = cutter->count;
+  for (int64_t i = 0; i < cutter->count; i++)
+    cutter->entry[i] = (struct entry){ascending(cutter->s[i].pos[axis]), (int32_t)i, cutter->group[i]};
   for (int q = 0; q < groups * each; q++)
-    k->search[q] = (struct search){.low = rest < 64 ? first >> rest << rest : 0, .interval = q / each};
+    cutter->search[q] = (struct search){.low = rest < 64 ? first >> rest << rest : 0, .interval = q / each};
   for (int round = 0; intervals > 0; round++) {
-    int bits = round_bits(k, intervals, rest), shift = rest - bits;
-    count(k, intervals, bits, shift);
-    for (int g = 0; round == 0 && g < groups; g++) sum_group(k, g, bits);
-    memset(k->next, -1, sizeof *k->next * ((size_t)intervals << bits));
+    int bits = round_bits(cutter, intervals, rest), shift = rest - bits;
+    count(cutter, intervals, bits, shift);
+    for (int g = 0; round == 0 && g < groups; g++) sum_group(cutter, g, bits);
+    memset(cutter->next, -1, sizeof *cutter->next * ((size_t)intervals << bits));
     intervals = 0;
     for (int q = 0; q < groups * each; q++)
-      if (k->search[q].interval >= 0)
-        narrow(k, &k->search[q], q / each, wanted_share(q % each, parts, of_cut, finer), finer * parts, bits, shift, &intervals);
-    keep_entries(k, bits, shift);
+      if (cutter->search[q].interval >= 0)
+        narrow(cutter, &cutter->search[q], q / each, wanted_share(q % each, parts, of_cut, finer), finer * parts, bits,
+               shift, &intervals);
+    keep_entries(cutter, bits, shift);
     rest = shift;
   }
 }
 
-/* A cut between two neighbouring coordinates: lower < cut <= upper. Where one of them is infinite (no neighbour), the cut is next to the
- * other. */
+/* A cut between two neighbouring coordinates: lower < cut <= upper. Where one of them is infinite (no neighbour), the
+ * cut is next to the other. */
 static double between(double lower, double upper)
 {
   if (lower == -HUGE_VAL) return upper == HUGE_VAL ? 0 : upper;
@@ -267,24 +285,26 @@ static double coordinate(uint64_t key, double none)
 static inline uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static inline uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* The largest coordinate below each search; after these the smallest coordinate above each cut. They do not depend on the number of ranks,
- * while the last keys of searches do. Owner: caller. */
-static double *neighbours_of(const struct cutter *k, int axis, int groups, int parts)
+/* The largest coordinate below each search; after these the smallest coordinate above each cut. They do not depend on
+ * the number of ranks, while the last keys of searches do. Owner: caller. */
+static double *neighbours_of(const struct cutter *cutter, int axis, int groups, int parts)
 {
   int cuts = parts - 1, all = groups * cuts;
   double *below = memory_alloc("domain", sizeof *below * 4 * (size_t)all), *above = below + 3 * all;
   uint64_t *low = memory_alloc("domain", sizeof *low * 4 * (size_t)all), *high = low + 3 * all;
   for (int q = 0; q < all; q++) high[q] = UINT64_MAX;
-  for (int64_t i = 0; i < k->count; i++) {
-    uint64_t key = ascending(k->s[i].pos[axis]);
-    int first = k->group[i] * cuts;
-    for (int q = 3 * first; q < 3 * (first + cuts); q++) low[q] = larger(low[q], key <= k->search[q].last ? key : 0);
-    for (int q = first; q < first + cuts; q++) high[q] = smaller(high[q], key > k->search[3 * q + 1].last ? key : UINT64_MAX);
+  for (int64_t i = 0; i < cutter->count; i++) {
+    uint64_t key = ascending(cutter->s[i].pos[axis]);
+    int first = cutter->group[i] * cuts;
+    for (int q = 3 * first; q < 3 * (first + cuts); q++)
+      low[q] = larger(low[q], key <= cutter->search[q].last ? key : 0);
+    for (int q = first; q < first + cuts; q++)
+      high[q] = smaller(high[q], key > cutter->search[3 * q + 1].last ? key : UINT64_MAX);
   }
   for (int q = 0; q < 3 * all; q++) below[q] = coordinate(low[q], -HUGE_VAL);
   for (int q = 0; q < all; q++) above[q] = -coordinate(high[q], HUGE_VAL);
   memory_free(low);
-  if (k->c && k->c->size > 1) comm_max_double(k->c, below, 4 * all);
+  if (cutter->c && cutter->c->size > 1) comm_max_double(cutter->c, below, 4 * all);
   for (int q = 0; q < all; q++) above[q] = -above[q];
   return below;
 }
@@ -305,7 +325,8 @@ static double middle_cut(const double *below, int groups, int parts)
   return middle;
 }
 
-/* The face of the largest cells in (low, high]: its distance from the centre is a multiple of a power of two. NaN: there is none. */
+/* The face of the largest cells in (low, high]: its distance from the centre is a multiple of a power of two. NaN:
+ * there is none. */
 static double coarsest(double centre, double low, double high)
 {
   int exponent;
@@ -319,53 +340,56 @@ static double coarsest(double centre, double low, double high)
   return NAN;
 }
 
-/* Round to CENTRE_BITS bits of the extent, so that distances of faces and of lattice corners are exact in double precision. */
-static double rounded(double x, const struct extent *e, int axis)
+/* Round to CENTRE_BITS bits of the extent, so that distances of faces and of lattice corners are exact in double
+ * precision. */
+static double rounded(double x, const struct extent *extent, int axis)
 {
   int exponent;
   if (!isfinite(x)) return NAN;
-  frexp(fmax(fabs(e->largest[1 + axis]), fabs(e->largest[4 + axis])), &exponent);
+  frexp(fmax(fabs(extent->largest[1 + axis]), fabs(extent->largest[4 + axis])), &exponent);
   return ldexp(rint(ldexp(x, CENTRE_BITS - exponent)), exponent - CENTRE_BITS);
 }
 
 /* Move cuts to faces within their windows; a window extends at least from one neighbour to the other. */
-static void align(struct cutter *k, struct domain *d, const struct extent *e, int axis, int groups, int parts)
+static void align(struct cutter *cutter, struct domain *domain, const struct extent *extent, int axis, int groups,
+                  int parts)
 {
   int all = groups * (parts - 1);
-  double *below = neighbours_of(k, axis, groups, parts), *above = below + 3 * all;
-  double centre = d->centre[axis] = rounded(middle_cut(below, groups, parts), e, axis);
+  double *below = neighbours_of(cutter, axis, groups, parts), *above = below + 3 * all;
+  double centre = domain->centre[axis] = rounded(middle_cut(below, groups, parts), extent, axis);
   for (int q = 0; q < all; q++) {
     double x = coarsest(centre, below[3 * q], fmax(below[3 * q + 2], above[q]));
-    if (q % (parts - 1) > 0 && x < k->face[q - 1]) x = k->face[q - 1];
-    k->face[q] = x;
-    if (!isnan(x)) k->search[3 * q + 1].last = ascending(x) - 1;
+    if (q % (parts - 1) > 0 && x < cutter->face[q - 1]) x = cutter->face[q - 1];
+    cutter->face[q] = x;
+    if (!isnan(x)) cutter->search[3 * q + 1].last = ascending(x) - 1;
   }
   memory_free(below);
 }
 
-/* Set the cuts from the last keys: between the neighbouring coordinates on both sides. The parts become the groups of their samples. */
-static void part(struct cutter *k, const struct domain *d, int axis, int groups, int parts, double *cut)
+/* Set the cuts from the last keys: between the neighbouring coordinates on both sides. The parts become the groups of
+ * their samples. */
+static void part(struct cutter *cutter, const struct domain *domain, int axis, int groups, int parts, double *cut)
 {
-  int of_cut = searches(d);
-  const double *face = k->face;
+  int of_cut = searches(domain);
+  const double *face = cutter->face;
   int64_t all = (int64_t)groups * parts;
-  double *high = k->ends, *low = k->ends + all;
-  for (int64_t i = 0; i < 2 * all; i++) k->ends[i] = -HUGE_VAL;
-  for (int64_t i = 0; i < k->count; i++) {
-    const struct search *q = k->search + (int64_t)k->group[i] * of_cut * (parts - 1) + of_cut / 2;
-    double x = k->s[i].pos[axis] + 0.0;
+  double *high = cutter->ends, *low = cutter->ends + all;
+  for (int64_t i = 0; i < 2 * all; i++) cutter->ends[i] = -HUGE_VAL;
+  for (int64_t i = 0; i < cutter->count; i++) {
+    const struct search *q = cutter->search + (int64_t)cutter->group[i] * of_cut * (parts - 1) + of_cut / 2;
+    double x = cutter->s[i].pos[axis] + 0.0;
     uint64_t key = ascending(x);
-    int32_t slot = k->group[i] * parts;
+    int32_t slot = cutter->group[i] * parts;
     for (int p = 0; p < parts - 1; p++) slot += key > q[of_cut * p].last;
-    k->group[i] = slot;
+    cutter->group[i] = slot;
     if (x > high[slot]) high[slot] = x;
     if (-x > low[slot]) low[slot] = -x;
   }
-  if (k->c && k->c->size > 1) comm_max_double(k->c, k->ends, (int)(2 * all));
+  if (cutter->c && cutter->c->size > 1) comm_max_double(cutter->c, cutter->ends, (int)(2 * all));
   for (int g = 0; g < groups; g++, high += parts, low += parts, cut += parts - 1, face += parts - 1) {
     for (int p = 1; p < parts; p++) high[p] = fmax(high[p], high[p - 1]);
     for (int p = parts - 1; p > 0; p--) {
-      cut[p - 1] = d->align && !isnan(face[p - 1]) ? face[p - 1] : between(high[p - 1], -low[p]);
+      cut[p - 1] = domain->align && !isnan(face[p - 1]) ? face[p - 1] : between(high[p - 1], -low[p]);
       low[p - 1] = fmax(low[p - 1], low[p]);
     }
     /* faces may be in reverse order where no sample is between them */
@@ -373,16 +397,16 @@ static void part(struct cutter *k, const struct domain *d, int axis, int groups,
   }
 }
 
-void domain_cut(struct domain *d, const struct comm *c, const struct weighted *samples, int64_t count)
+void domain_cut(struct domain *domain, const struct comm *comm, const struct weighted *samples, int64_t count)
 {
-  int parts[3] = {d->px, d->py, d->pz}, groups = 1;
-  size_t n = (size_t)(count + 1), domains = (size_t)d->px * (size_t)d->py * (size_t)d->pz;
-  double *cut[3] = {d->x, d->y, d->z};
-  struct cutter k = {.c = c, .s = samples, .count = count};
+  int parts[3] = {domain->px, domain->py, domain->pz}, groups = 1;
+  size_t n = (size_t)(count + 1), domains = (size_t)domain->px * (size_t)domain->py * (size_t)domain->pz;
+  double *cut[3] = {domain->x, domain->y, domain->z};
+  struct cutter k = {.c = comm, .s = samples, .count = count};
   k.weight = memory_alloc("domain", sizeof *k.weight * n);
   k.group = memory_alloc("domain", sizeof *k.group * n);
   k.entry = memory_alloc("domain", sizeof *k.entry * n);
-  k.search = memory_alloc("domain", sizeof *k.search * domains * (size_t)searches(d));
+  k.search = memory_alloc("domain", sizeof *k.search * domains * (size_t)searches(domain));
   k.face = memory_alloc("domain", sizeof *k.face * domains);
   k.sum = memory_alloc("domain", sizeof *k.sum * domains);
   k.ends = memory_alloc("domain", sizeof *k.ends * 2 * domains);
@@ -390,11 +414,11 @@ void domain_cut(struct domain *d, const struct comm *c, const struct weighted *s
   struct extent e = measure(&k);
   weigh(&k, &e);
   for (int axis = 0; axis < 3; groups *= parts[axis++]) {
-    d->centre[axis] = NAN;
+    domain->centre[axis] = NAN;
     if (parts[axis] == 1) continue;
-    search(&k, d, axis, groups, parts[axis], ascending(-e.largest[4 + axis]), ascending(e.largest[1 + axis]));
-    if (d->align) align(&k, d, &e, axis, groups, parts[axis]);
-    part(&k, d, axis, groups, parts[axis], cut[axis]);
+    search(&k, domain, axis, groups, parts[axis], ascending(-e.largest[4 + axis]), ascending(e.largest[1 + axis]));
+    if (domain->align) align(&k, domain, &e, axis, groups, parts[axis]);
+    part(&k, domain, axis, groups, parts[axis], cut[axis]);
   }
   memory_free(k.next);
   memory_free(k.bucket);

@@ -10,21 +10,22 @@
 /* The ranks with which this rank exchanges messages, ascending. */
 struct contacts {
   int count;
-  int *rank;             /* [count] */
-  double (*box)[6];      /* [count] */
-  struct inbox *inbox;   /* [count] */
+  int *rank;           /* [count] */
+  double (*box)[6];    /* [count] */
+  struct inbox *inbox; /* [count] */
 };
 
 /* Gather the boxes of all ranks, and keep those near this rank's box. */
-static void find_contacts(struct contacts *near, const struct comm *c, const struct backend *be, struct device *d,
-                          const struct hard_request *r)
+static void find_contacts(struct contacts *near, const struct comm *comm, const struct backend *be, struct device *d,
+                          const struct hard_request *request)
 {
-  double mine[6], (*all)[6] = memory_alloc("halo", sizeof *all * (size_t)c->size), width = halo_width(r);
-  be->bounds(d, r->soft_step, mine, mine + 3);
-  comm_allgather(c, mine, sizeof mine, all);
-  *near = (struct contacts){.rank = memory_alloc("halo", sizeof *near->rank * (size_t)c->size)};
-  for (int p = 0; p < c->size; p++) {
-    if (p == c->rank || reach_empty(mine) || reach_empty(all[p]) || reach_boxes2(mine, all[p]) > width * width) continue;
+  double mine[6], (*all)[6] = memory_alloc("halo", sizeof *all * (size_t)comm->size), width = halo_width(request);
+  be->bounds(d, request->soft_step, mine, mine + 3);
+  comm_allgather(comm, mine, sizeof mine, all);
+  *near = (struct contacts){.rank = memory_alloc("halo", sizeof *near->rank * (size_t)comm->size)};
+  for (int p = 0; p < comm->size; p++) {
+    if (p == comm->rank || reach_empty(mine) || reach_empty(all[p]) || reach_boxes2(mine, all[p]) > width * width)
+      continue;
     memcpy(all[near->count], all[p], sizeof *all);
     near->rank[near->count++] = p;
   }
@@ -42,19 +43,21 @@ static void free_contacts(struct contacts *near)
 
 static void *room(void *of, int peer, size_t bytes)
 {
-  (void)of, (void)peer;
+  (void)of;
+  (void)peer;
   return memory_alloc("halo", bytes);
 }
 
 /* Wait for the messages of all contacts. Returns the number of particles in them. */
-static int64_t receive_all(struct contacts *near, const struct comm *c)
+static int64_t receive_all(struct contacts *near, const struct comm *comm)
 {
   struct poll_backoff poll_backoff = {0};
   int64_t n = 0;
   for (int arrived = 0; arrived < near->count;) {
-    for (int k = arrived + 1; k < near->count; k++) inbox_poll(&near->inbox[k], c, room, NULL);   /* parts of all proceed */
-    if (!inbox_poll(&near->inbox[arrived], c, room, NULL)) {
-      comm_backoff(c, &poll_backoff, near->rank[arrived]);
+    /* parts of all proceed */
+    for (int k = arrived + 1; k < near->count; k++) inbox_poll(&near->inbox[k], comm, room, NULL);
+    if (!inbox_poll(&near->inbox[arrived], comm, room, NULL)) {
+      comm_backoff(comm, &poll_backoff, near->rank[arrived]);
       continue;
     }
     comm_backoff_end(&poll_backoff);
@@ -63,34 +66,36 @@ static int64_t receive_all(struct contacts *near, const struct comm *c)
   return n;
 }
 
-int64_t halo_exchange(struct halo *h, const struct comm *c, const struct backend *be, struct device *d, const struct hard_request *r)
+int64_t halo_exchange(struct halo *halo, const struct comm *comm, const struct backend *be, struct device *d,
+                      const struct hard_request *request)
 {
   struct contacts near;
   struct outbox out;
-  halo_free(h);
-  if (c->size == 1) return 0;
-  find_contacts(&near, c, be, d, r);
+  halo_free(halo);
+  if (comm->size == 1) return 0;
+  find_contacts(&near, comm, be, d, request);
   for (int k = 0; k < near.count; k++) {
     inbox_open(&near.inbox[k], near.rank[k], MESSAGE_HALO);
-    inbox_expect(&near.inbox[k], c);
+    inbox_expect(&near.inbox[k], comm);
   }
   int64_t *counts = memory_alloc("halo", sizeof *counts * (size_t)near.count), at = 0;
-  struct halo_particle *mine = near.count ? be->hard->halo(d, r, near.count, (const double(*)[6])near.box, -1, counts) : NULL;
-  outbox_open(&out, c);
+  struct halo_particle *mine =
+      near.count ? be->hard->halo(d, request, near.count, (const double(*)[6])near.box, -1, counts) : NULL;
+  outbox_open(&out, comm);
   for (int k = 0; k < near.count; k++) {
     size_t bytes = sizeof *mine * (size_t)counts[k];
     outbox_send(&out, near.rank[k], MESSAGE_HALO, 0, mine + at, bytes, OUTBOX_BORROWS);
-    h->messages += message_part_count(c, bytes);
-    h->bytes += (int64_t)(bytes + MESSAGE_HEAD);
+    halo->messages += message_part_count(comm, bytes);
+    halo->bytes += (int64_t)(bytes + MESSAGE_HEAD);
     at += counts[k];
   }
-  h->sent += at;
-  h->peers = near.count;
-  h->n = receive_all(&near, c);
-  h->particle = memory_alloc("halo", sizeof *h->particle * (size_t)h->n);
+  halo->sent += at;
+  halo->peers = near.count;
+  halo->n = receive_all(&near, comm);
+  halo->particle = memory_alloc("halo", sizeof *halo->particle * (size_t)halo->n);
   size_t filled = 0;
   for (int k = 0; k < near.count; k++) {
-    memcpy((char *)h->particle + filled, near.inbox[k].data, near.inbox[k].bytes);
+    memcpy((char *)halo->particle + filled, near.inbox[k].data, near.inbox[k].bytes);
     filled += near.inbox[k].bytes;
     memory_free(near.inbox[k].data);
     inbox_done(&near.inbox[k]);
@@ -99,13 +104,13 @@ int64_t halo_exchange(struct halo *h, const struct comm *c, const struct backend
   memory_free(mine);
   memory_free(counts);
   free_contacts(&near);
-  return h->n;
+  return halo->n;
 }
 
-void halo_free(struct halo *h)
+void halo_free(struct halo *halo)
 {
-  memory_free(h->particle);
-  h->particle = NULL;
-  h->n = 0;
-  h->peers = 0;
+  memory_free(halo->particle);
+  halo->particle = NULL;
+  halo->n = 0;
+  halo->peers = 0;
 }

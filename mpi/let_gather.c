@@ -9,60 +9,61 @@
 
 /* --- one allgather ----------------------------------------------------------------------------------------------- */
 
-static void by_allgather(struct lets *l, const struct let_summary *mine, struct gathered *g)
+static void by_allgather(struct lets *lets, const struct let_summary *mine, struct gathered *gathered)
 {
-  size_t bytes = let_summary_bytes(&l->request);
+  size_t bytes = let_summary_bytes(&lets->request);
   char *packed = memory_alloc("let", bytes);
-  g->packed = memory_alloc("let", bytes * (size_t)l->c->size);
-  let_summary_pack(&l->request, mine, packed);
-  comm_allgather(l->c, packed, bytes, g->packed);
+  gathered->packed = memory_alloc("let", bytes * (size_t)lets->c->size);
+  let_summary_pack(&lets->request, mine, packed);
+  comm_allgather(lets->c, packed, bytes, gathered->packed);
   memory_free(packed);
-  g->count = l->c->size - 1;
-  g->rank = memory_alloc("let", sizeof *g->rank * (size_t)l->c->size);
-  g->entry = memory_alloc("let", sizeof *g->entry * (size_t)l->c->size);
-  for (int k = 0; k < g->count; k++) {
-    g->rank[k] = (l->c->rank + 1 + k) % l->c->size;
-    g->entry[k] = (struct stage_entry){.packed = 1, .summary = g->packed + bytes * (size_t)g->rank[k]};
+  gathered->count = lets->c->size - 1;
+  gathered->rank = memory_alloc("let", sizeof *gathered->rank * (size_t)lets->c->size);
+  gathered->entry = memory_alloc("let", sizeof *gathered->entry * (size_t)lets->c->size);
+  for (int k = 0; k < gathered->count; k++) {
+    gathered->rank[k] = (lets->c->rank + 1 + k) % lets->c->size;
+    gathered->entry[k] =
+        (struct stage_entry){.packed = 1, .summary = gathered->packed + bytes * (size_t)gathered->rank[k]};
   }
 }
 
 /* --- stages ------------------------------------------------------------------------------------------------------ */
 
-static void send_to(struct lets *l, const struct stages *s, int step, int to, struct stage_list *message)
+static void send_to(struct lets *lets, const struct stages *stages, int step, int to, struct stage_list *message)
 {
-  stages_send(s, step, to, message);
-  size_t bytes = stages_bytes(s, step, message);
+  stages_send(stages, step, to, message);
+  size_t bytes = stages_bytes(stages, step, message);
   void *packed = memory_alloc("messages", bytes + 1);
-  stages_pack(s, step, message, packed);
-  outbox_send(&l->out, to, MESSAGE_SUMMARY, 0, packed, bytes, OUTBOX_TAKES);
-  l->exchanged[l->kind]->summary_messages += message_part_count(l->c, bytes);
-  l->exchanged[l->kind]->summary_bytes += (int64_t)(bytes + MESSAGE_HEAD);
+  stages_pack(stages, step, message, packed);
+  outbox_send(&lets->out, to, MESSAGE_SUMMARY, 0, packed, bytes, OUTBOX_TAKES);
+  lets->exchanged[lets->kind]->summary_messages += message_part_count(lets->c, bytes);
+  lets->exchanged[lets->kind]->summary_bytes += (int64_t)(bytes + MESSAGE_HEAD);
 }
 
 /* The messages of one step. */
-static void exchange(struct lets *l, struct stages *s, int step, struct stage_list *message)
+static void exchange(struct lets *lets, struct stages *stages, int step, struct stage_list *message)
 {
-  struct stage_peers p = stages_peers(s, step);
+  struct stage_peers p = stages_peers(stages, step);
   struct poll_backoff poll_backoff = {0};
   struct inbox in[2];
   for (int k = 0; k < p.receives; k++) {
     inbox_open(&in[k], p.from[k], MESSAGE_SUMMARY);
-    inbox_expect(&in[k], l->c);
+    inbox_expect(&in[k], lets->c);
   }
-  for (int k = 0; k < p.sends; k++) send_to(l, s, step, p.to[k], message);
+  for (int k = 0; k < p.sends; k++) send_to(lets, stages, step, p.to[k], message);
   for (int k = 0; k < p.receives; k++) {
-    while (!inbox_poll(&in[k], l->c, let_host_room, NULL)) comm_backoff(l->c, &poll_backoff, p.from[k]);
+    while (!inbox_poll(&in[k], lets->c, let_host_room, NULL)) comm_backoff(lets->c, &poll_backoff, p.from[k]);
     comm_backoff_end(&poll_backoff);
-    stages_unpack(s, step, in[k].data, in[k].bytes);
+    stages_unpack(stages, step, in[k].data, in[k].bytes);
     inbox_done(&in[k]);
     inbox_close(&in[k]);
   }
-  stages_end(s, step);
-  outbox_tidy(&l->out);
+  stages_end(stages, step);
+  outbox_tidy(&lets->out);
 }
 
 /* The place of a rank in the ring that begins after this one. */
-static int after(const struct lets *l, int rank) { return (rank - l->c->rank + l->c->size) % l->c->size; }
+static int after(const struct lets *lets, int rank) { return (rank - lets->c->rank + lets->c->size) % lets->c->size; }
 
 static int ascending(const void *a, const void *b)
 {
@@ -71,52 +72,52 @@ static int ascending(const void *a, const void *b)
 }
 
 /* The results, ranks in the order of the ring. */
-static void take_results(struct lets *l, struct gathered *g)
+static void take_results(struct lets *lets, struct gathered *gathered)
 {
-  const struct stage_list *known = &g->stages->known, *group = &g->stages->group;
+  const struct stage_list *known = &gathered->stages->known, *group = &gathered->stages->group;
   size_t n = (size_t)known->count;
-  int (*place)[2] = memory_alloc("let", sizeof *place * (n + 1));
-  g->rank = memory_alloc("let", sizeof *g->rank * (n + 1));
-  g->entry = memory_alloc("let", sizeof *g->entry * (n + (size_t)group->count + 1));
+  int(*place)[2] = memory_alloc("let", sizeof *place * (n + 1));
+  gathered->rank = memory_alloc("let", sizeof *gathered->rank * (n + 1));
+  gathered->entry = memory_alloc("let", sizeof *gathered->entry * (n + (size_t)group->count + 1));
   for (int k = 0; k < known->count; k++) {
-    place[k][0] = after(l, halves_rank(&l->tree, known->entry[k].number));
+    place[k][0] = after(lets, halves_rank(&lets->tree, known->entry[k].number));
     place[k][1] = k;
   }
   if (n > 1) qsort(place, n, sizeof *place, ascending);
   for (int k = 0; k < known->count; k++) {
-    g->rank[k] = (l->c->rank + place[k][0]) % l->c->size;
-    g->entry[k] = known->entry[place[k][1]];
+    gathered->rank[k] = (lets->c->rank + place[k][0]) % lets->c->size;
+    gathered->entry[k] = known->entry[place[k][1]];
   }
-  if (group->count > 0) memcpy(g->entry + n, group->entry, sizeof *g->entry * (size_t)group->count);
-  g->count = known->count;
-  g->groups = group->count;
+  if (group->count > 0) memcpy(gathered->entry + n, group->entry, sizeof *gathered->entry * (size_t)group->count);
+  gathered->count = known->count;
+  gathered->groups = group->count;
   memory_free(place);
 }
 
-static void by_stages(struct lets *l, const struct lattice *lattice, const struct let_summary *mine, struct gathered *g)
+static void by_stages(struct lets *lets, const struct lattice *lattice, const struct let_summary *mine,
+                      struct gathered *gathered)
 {
   struct stage_list message = {.entry = NULL};
-  g->stages = memory_alloc("let", sizeof *g->stages);
-  stages_open(g->stages, &l->tree, lattice, &l->request, l->c->rank, mine, NULL);
-  for (int step = 0; step < stages_steps(&l->tree); step++) exchange(l, g->stages, step, &message);
-  take_results(l, g);
+  gathered->stages = memory_alloc("let", sizeof *gathered->stages);
+  stages_open(gathered->stages, &lets->tree, lattice, &lets->request, lets->c->rank, mine, NULL);
+  for (int step = 0; step < stages_steps(&lets->tree); step++) exchange(lets, gathered->stages, step, &message);
+  take_results(lets, gathered);
   stage_list_free(&message);
 }
 
-void let_gather(struct lets *l, const struct lattice *lattice, const struct let_summary *mine, struct gathered *g)
+void let_gather(struct lets *lets, const struct lattice *lattice, const struct let_summary *mine,
+                struct gathered *gathered)
 {
-  *g = (struct gathered){.count = 0};
-  if (stages_wanted(&l->request, l->c->size))
-    by_stages(l, lattice, mine, g);
-  else
-    by_allgather(l, mine, g);
+  *gathered = (struct gathered){.count = 0};
+  if (stages_wanted(&lets->request, lets->c->size)) by_stages(lets, lattice, mine, gathered);
+  else by_allgather(lets, mine, gathered);
 }
 
-void let_gather_free(struct gathered *g)
+void let_gather_free(struct gathered *gathered)
 {
-  if (g->stages) stages_close(g->stages);
-  memory_free(g->stages);
-  memory_free(g->packed);
-  memory_free(g->entry);
-  memory_free(g->rank);
+  if (gathered->stages) stages_close(gathered->stages);
+  memory_free(gathered->stages);
+  memory_free(gathered->packed);
+  memory_free(gathered->entry);
+  memory_free(gathered->rank);
 }

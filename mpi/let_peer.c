@@ -54,17 +54,17 @@ enum let_state let_state_after(enum let_side side, enum let_kind kind, enum let_
   return LET_STATES;
 }
 
-int let_peer_step(struct let_peer *p, enum let_side side, enum let_kind kind, enum let_event event)
+int let_peer_step(struct let_peer *peer, enum let_side side, enum let_kind kind, enum let_event event)
 {
-  enum let_state after = let_state_after(side, kind, p->state[side][kind], event);
+  enum let_state after = let_state_after(side, kind, peer->state[side][kind], event);
   if (after == LET_STATES) return -1;
-  p->state[side][kind] = after;
+  peer->state[side][kind] = after;
   return 0;
 }
 
-int let_peer_attached(const struct let_peer *p, enum let_kind kind)
+int let_peer_attached(const struct let_peer *peer, enum let_kind kind)
 {
-  enum let_state s = p->state[LET_RECEIVER][kind];
+  enum let_state s = peer->state[LET_RECEIVER][kind];
   return s == LET_ATTACHED || s == LET_UPDATE_ANNOUNCED || s == LET_UPDATE_IN_FLIGHT || s == LET_UPDATE_ARRIVED;
 }
 
@@ -86,6 +86,7 @@ const char *let_side_name(enum let_side side) { return side == LET_SENDER ? "sen
 
 const char *let_kind_name(enum let_kind kind)
 {
-  static const char *const text[LET_SETS] = {[LET_SOFT] = "synchronisation", [LET_STEP] = "substeps", [LET_SLOW] = "slow trees"};
+  static const char *const text[LET_SETS] = {
+      [LET_SOFT] = "synchronisation", [LET_STEP] = "substeps", [LET_SLOW] = "slow trees"};
   return text[kind];
 }

@@ -8,20 +8,20 @@
 #include "base/memory.h"
 #include "tree/essential.h"
 
-/* Cuboids of which the pairs to be joined are sought among all: the search takes the square of their number. They are at most RUNS, and half
- * as many as all where these are more than 2 RUNS_MIN. */
+/* Cuboids of which the pairs to be joined are sought among all: the search takes the square of their number. They are
+ * at most RUNS, and half as many as all where these are more than 2 RUNS_MIN. */
 enum { RUNS = 96, RUNS_MIN = 32 };
 
 /* --- cuboids at rest --------------------------------------------------------------------------------------------- */
 
-struct cuboid cuboid_of(const struct let_box *b, const struct let_request *r)
+struct cuboid cuboid_of(const struct let_box *box, const struct let_request *request)
 {
   struct cuboid a;
-  double deviation = essential_deviation(b->a_spread, r->a_typical, r->horizon);
+  double deviation = essential_deviation(box->a_spread, request->a_typical, request->horizon);
   for (int c = 0; c < 3; c++) {
-    double displacement = b->v[c] * r->horizon;
-    a.low[c] = b->low[c] + fmin(displacement, 0) - deviation;
-    a.high[c] = b->high[c] + fmax(displacement, 0) + deviation;
+    double displacement = box->v[c] * request->horizon;
+    a.low[c] = box->low[c] + fmin(displacement, 0) - deviation;
+    a.high[c] = box->high[c] + fmax(displacement, 0) + deviation;
   }
   return a;
 }
@@ -33,7 +33,10 @@ static inline double larger(double a, double b) { return a > b ? a : b; }
 static inline struct cuboid around(const struct cuboid *a, const struct cuboid *b)
 {
   struct cuboid u;
-  for (int c = 0; c < 3; c++) u.low[c] = smaller(a->low[c], b->low[c]), u.high[c] = larger(a->high[c], b->high[c]);
+  for (int c = 0; c < 3; c++) {
+    u.low[c] = smaller(a->low[c], b->low[c]);
+    u.high[c] = larger(a->high[c], b->high[c]);
+  }
   return u;
 }
 
@@ -49,10 +52,10 @@ static double apart2(const struct cuboid *a, const struct cuboid *b)
 }
 
 /* Volume of the points that are within `margin` of a cuboid, along the axes. */
-static double volume(const struct cuboid *a, double margin)
+static double volume(const struct cuboid *cuboid, double margin)
 {
   double v = 1;
-  for (int c = 0; c < 3; c++) v *= a->high[c] - a->low[c] + 2 * margin;
+  for (int c = 0; c < 3; c++) v *= cuboid->high[c] - cuboid->low[c] + 2 * margin;
   return v;
 }
 
@@ -66,49 +69,53 @@ struct joining {
   double margin;
 };
 
-static void find_partner(struct joining *j, int k)
+static void find_partner(struct joining *joining, int k)
 {
-  const double *added = j->added[k];
-  int best = k == 0 && j->count > 1;
-  for (int i = best + 1; i < j->count; i++)
+  const double *added = joining->added[k];
+  int best = k == 0 && joining->count > 1;
+  for (int i = best + 1; i < joining->count; i++)
     if (added[i] < added[best] && i != k) best = i;
-  j->partner[k] = best;
+  joining->partner[k] = best;
 }
 
 /* Measure a cuboid, alone and with those before `end`. */
-static void measure(struct joining *j, int k, int end)
+static void measure(struct joining *joining, int k, int end)
 {
-  j->volume[k] = volume(&j->at[k], j->margin);
+  joining->volume[k] = volume(&joining->at[k], joining->margin);
   for (int i = 0; i < end; i++) {
-    struct cuboid both = around(&j->at[i], &j->at[k]);
-    j->added[k][i] = j->added[i][k] = i == k ? HUGE_VAL : volume(&both, j->margin) - j->volume[i] - j->volume[k];
+    struct cuboid both = around(&joining->at[i], &joining->at[k]);
+    joining->added[k][i] = joining->added[i][k] =
+        i == k ? HUGE_VAL : volume(&both, joining->margin) - joining->volume[i] - joining->volume[k];
   }
 }
 
 /* Join two cuboids, those whose union adds the smallest volume. The last one takes the place that becomes free. */
-static void join_two(struct joining *j)
+static void join_two(struct joining *joining)
 {
   int a = 0;
-  for (int k = 1; k < j->count; k++)
-    if (j->added[k][j->partner[k]] < j->added[a][j->partner[a]]) a = k;
-  int b = j->partner[a], last = j->count - 1;
+  for (int k = 1; k < joining->count; k++)
+    if (joining->added[k][joining->partner[k]] < joining->added[a][joining->partner[a]]) a = k;
+  int b = joining->partner[a], last = joining->count - 1;
   if (b < a) {
     b = a;
-    a = j->partner[a];
+    a = joining->partner[a];
   }
-  j->at[a] = around(&j->at[a], &j->at[b]);
-  j->at[b] = j->at[last], j->volume[b] = j->volume[last], j->partner[b] = j->partner[last];
-  for (int i = 0; i <= last; i++) j->added[b][i] = j->added[i][b] = j->added[i][last];
-  j->added[b][b] = HUGE_VAL;
-  j->count = last;
-  measure(j, a, last);
+  joining->at[a] = around(&joining->at[a], &joining->at[b]);
+  joining->at[b] = joining->at[last];
+  joining->volume[b] = joining->volume[last];
+  joining->partner[b] = joining->partner[last];
+  for (int i = 0; i <= last; i++) joining->added[b][i] = joining->added[i][b] = joining->added[i][last];
+  joining->added[b][b] = HUGE_VAL;
+  joining->count = last;
+  measure(joining, a, last);
   for (int k = 0; k < last; k++) {
-    int was = j->partner[k];
-    if (k == a || was == a || was == b || was >= last) find_partner(j, k);
+    int was = joining->partner[k];
+    if (k == a || was == a || was == b || was >= last) find_partner(joining, k);
   }
 }
 
-/* Join cuboids until at most `most` are left; returns their number. At most RUNS. Margin: half the distance from which cuboids are apart. */
+/* Join cuboids until at most `most` are left; returns their number. At most RUNS. Margin: half the distance from which
+ * cuboids are apart. */
 static int join(struct cuboid *at, int count, int most, double margin)
 {
   if (count <= most) return count;
@@ -139,54 +146,64 @@ static int join_runs(struct cuboid *at, int count)
   return runs;
 }
 
-static double reach_at(const struct let_reach *r, int c, int step) { return r->low[c] + (r->high[c] - r->low[c]) / REACH_STEPS * step; }
+static double reach_at(const struct let_reach *reach, int c, int step)
+{
+  return reach->low[c] + (reach->high[c] - reach->low[c]) / REACH_STEPS * step;
+}
 
-struct cuboid reach_part(const struct let_reach *r, int k)
+struct cuboid reach_part(const struct let_reach *reach, int k)
 {
   struct cuboid a;
-  for (int c = 0; c < 3; c++) a.low[c] = reach_at(r, c, r->part_low[k][c]), a.high[c] = reach_at(r, c, r->part_high[k][c]);
+  for (int c = 0; c < 3; c++) {
+    a.low[c] = reach_at(reach, c, reach->part_low[k][c]);
+    a.high[c] = reach_at(reach, c, reach->part_high[k][c]);
+  }
   return a;
 }
 
 /* Round a part outwards to steps. The range of steps is that of all, so the ends are exact up to rounding. */
-static void put_part(struct let_reach *r, int k, const struct cuboid *a)
+static void put_part(struct let_reach *reach, int k, const struct cuboid *cuboid)
 {
   for (int c = 0; c < 3; c++) {
-    double step = (r->high[c] - r->low[c]) / REACH_STEPS;
-    int low = step > 0 ? (int)fmin((a->low[c] - r->low[c]) / step, REACH_STEPS) : 0;
-    int high = step > 0 ? (int)fmin((a->high[c] - r->low[c]) / step + 1, REACH_STEPS) : REACH_STEPS;
-    while (low > 0 && reach_at(r, c, low) > a->low[c]) low--;
-    while (high < REACH_STEPS && reach_at(r, c, high) < a->high[c]) high++;
-    r->part_low[k][c] = (uint16_t)low;
-    r->part_high[k][c] = (uint16_t)high;
+    double step = (reach->high[c] - reach->low[c]) / REACH_STEPS;
+    int low = step > 0 ? (int)fmin((cuboid->low[c] - reach->low[c]) / step, REACH_STEPS) : 0;
+    int high = step > 0 ? (int)fmin((cuboid->high[c] - reach->low[c]) / step + 1, REACH_STEPS) : REACH_STEPS;
+    while (low > 0 && reach_at(reach, c, low) > cuboid->low[c]) low--;
+    while (high < REACH_STEPS && reach_at(reach, c, high) < cuboid->high[c]) high++;
+    reach->part_low[k][c] = (uint16_t)low;
+    reach->part_high[k][c] = (uint16_t)high;
   }
 }
 
-void reach_make(struct let_reach *r, const struct let_box *boxes, int count, const struct let_request *q)
+void reach_make(struct let_reach *reach, const struct let_box *boxes, int count, const struct let_request *request)
 {
-  memset(r, 0, sizeof *r);
+  memset(reach, 0, sizeof *reach);
   if (count == 0) return;
   struct cuboid *at = memory_alloc("let", sizeof *at * (size_t)count), all;
-  for (int b = 0; b < count; b++) at[b] = cuboid_of(&boxes[b], q), all = b > 0 ? around(&all, &at[b]) : at[b];
+  for (int b = 0; b < count; b++) {
+    at[b] = cuboid_of(&boxes[b], request);
+    all = b > 0 ? around(&all, &at[b]) : at[b];
+  }
   for (int c = 0; c < 3; c++) {
     double rounding = 1e-12 * (fabs(all.low[c]) + fabs(all.high[c]));
-    r->low[c] = all.low[c] - rounding, r->high[c] = all.high[c] + rounding;
+    reach->low[c] = all.low[c] - rounding;
+    reach->high[c] = all.high[c] + rounding;
   }
   count = join_runs(at, count);
-  r->parts = join(at, count, REACH_PARTS, 0.5 * q->cutoff);
-  for (int k = 0; k < r->parts; k++) put_part(r, k, &at[k]);
+  reach->parts = join(at, count, REACH_PARTS, 0.5 * request->cutoff);
+  for (int k = 0; k < reach->parts; k++) put_part(reach, k, &at[k]);
   memory_free(at);
 }
 
-int reaches(const struct let_reach *r, const struct cuboid *a, double cutoff)
+int reaches(const struct let_reach *reach, const struct cuboid *cuboid, double cutoff)
 {
   struct cuboid all;
-  memcpy(all.low, r->low, sizeof all.low);
-  memcpy(all.high, r->high, sizeof all.high);
-  int near = r->parts > 0 && apart2(&all, a) <= cutoff * cutoff;
-  for (int k = 0; k < r->parts && near; k++) {
-    struct cuboid part = reach_part(r, k);
-    if (apart2(&part, a) <= cutoff * cutoff) return 1;
+  memcpy(all.low, reach->low, sizeof all.low);
+  memcpy(all.high, reach->high, sizeof all.high);
+  int near = reach->parts > 0 && apart2(&all, cuboid) <= cutoff * cutoff;
+  for (int k = 0; k < reach->parts && near; k++) {
+    struct cuboid part = reach_part(reach, k);
+    if (apart2(&part, cuboid) <= cutoff * cutoff) return 1;
   }
   return 0;
 }

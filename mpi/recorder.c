@@ -10,25 +10,25 @@
 #include "base/files.h"
 #include "base/memory.h"
 
-enum { BUFFERED = 16384, PENDING = 8, PATH_BYTES = 4096 };   /* events: 1.2 MB; collectives that do not wait, at a time */
+enum { BUFFERED = 16384, PENDING = 8, PATH_BYTES = 4096 }; /* events: 1.2 MB; collectives that do not wait, at a time */
 
 struct recorder {
-  FILE *file;                  /* NULL: nothing is recorded */
+  FILE *file; /* NULL: nothing is recorded */
   char path[PATH_BYTES];
-  int rank, ranks, waiting, failed;   /* failed: errno of the file; 0: none */
+  int rank, ranks, waiting, failed; /* failed: errno of the file; 0: none */
   int64_t step, next, lost;
   int32_t tick;
-  double clock, work;          /* processor time at the last event or poll; seconds of work since the last event */
+  double clock, work; /* processor time at the last event or poll; seconds of work since the last event */
   struct {
-    const void *key;           /* NULL: a free place */
+    const void *key; /* NULL: a free place */
     int64_t posted;
   } pending[PENDING];
   int count;
-  struct event *event;         /* [BUFFERED] */
+  struct event *event; /* [BUFFERED] */
 };
 
-/* Processor time of this thread, which computes with the others of its rank and calls MPI: it does not run on while other ranks have the
- * core. */
+/* Processor time of this thread, which computes with the others of its rank and calls MPI: it does not run on while
+ * other ranks have the core. */
 static double processor_clock(void)
 {
   struct timespec t;
@@ -46,100 +46,110 @@ struct recorder *recorder_open(int rank, int ranks)
   return r;
 }
 
-void recorder_close(struct recorder *r)
+void recorder_close(struct recorder *recorder)
 {
   struct fault ignored = {""};
-  recorder_stop(r, &ignored);
-  free(r);
+  recorder_stop(recorder, &ignored);
+  free(recorder);
 }
 
-int recorder_on(const struct recorder *r) { return r->file != NULL; }
+int recorder_on(const struct recorder *recorder) { return recorder->file != NULL; }
 
-int recorder_start(struct recorder *r, const char *folder, struct fault *f)
+int recorder_start(struct recorder *recorder, const char *folder, struct fault *fault)
 {
-  *r = (struct recorder){.rank = r->rank, .ranks = r->ranks};
-  event_path(r->path, sizeof r->path, folder, r->rank);
-  r->file = file_stream(r->path, "w");
-  if (!r->file) return fault_set(f, "%s cannot be written: %s", r->path, file_reason(errno));
-  r->event = memory_alloc("trace", sizeof *r->event * BUFFERED);
-  event_write_head(r->file, r->rank, r->ranks);
-  r->clock = processor_clock();
+  *recorder = (struct recorder){.rank = recorder->rank, .ranks = recorder->ranks};
+  event_path(recorder->path, sizeof recorder->path, folder, recorder->rank);
+  recorder->file = file_stream(recorder->path, "w");
+  if (!recorder->file) return fault_set(fault, "%s cannot be written: %s", recorder->path, file_reason(errno));
+  recorder->event = memory_alloc("trace", sizeof *recorder->event * BUFFERED);
+  event_write_head(recorder->file, recorder->rank, recorder->ranks);
+  recorder->clock = processor_clock();
   return 0;
 }
 
-void recorder_flush(struct recorder *r)
+void recorder_flush(struct recorder *recorder)
 {
-  if (r->count == 0) return;
-  for (int k = 0; k < r->count && !r->failed; k++) event_write(r->file, &r->event[k]);
-  if (!r->failed && (fflush(r->file) || ferror(r->file))) {
-    r->failed = errno ? errno : EIO;
-    fprintf(stderr, "espalier: warning: %s: %s; the recording of rank %d ends here\n", r->path, strerror(r->failed), r->rank);
+  if (recorder->count == 0) return;
+  for (int k = 0; k < recorder->count && !recorder->failed; k++) event_write(recorder->file, &recorder->event[k]);
+  if (!recorder->failed && (fflush(recorder->file) || ferror(recorder->file))) {
+    recorder->failed = errno ? errno : EIO;
+    fprintf(stderr, "espalier: warning: %s: %s; the recording of rank %d ends here\n", recorder->path,
+            strerror(recorder->failed), recorder->rank);
   }
-  if (r->failed) r->lost += r->count;
-  r->count = 0;
+  if (recorder->failed) recorder->lost += recorder->count;
+  recorder->count = 0;
 }
 
-int recorder_stop(struct recorder *r, struct fault *f)
+int recorder_stop(struct recorder *recorder, struct fault *fault)
 {
-  if (!r->file) return 0;
-  recorder_flush(r);
-  if (fclose(r->file) && !r->failed) r->failed = errno;
-  memory_free(r->event);
-  r->event = NULL;
-  r->file = NULL;
-  if (!r->failed) return 0;
-  return fault_set(f, "%s: the recording is not complete, %lld event%s lost: %s", r->path, (long long)r->lost, r->lost == 1 ? " is" : "s are",
-                   strerror(r->failed));
+  if (!recorder->file) return 0;
+  recorder_flush(recorder);
+  if (fclose(recorder->file) && !recorder->failed) recorder->failed = errno;
+  memory_free(recorder->event);
+  recorder->event = NULL;
+  recorder->file = NULL;
+  if (!recorder->failed) return 0;
+  return fault_set(fault, "%s: the recording is not complete, %lld event%s lost: %s", recorder->path,
+                   (long long)recorder->lost, recorder->lost == 1 ? " is" : "s are", strerror(recorder->failed));
 }
 
-void recorder_at(struct recorder *r, int64_t step, int32_t tick)
+void recorder_at(struct recorder *recorder, int64_t step, int32_t tick)
 {
-  r->step = step;
-  r->tick = tick;
+  recorder->step = step;
+  recorder->tick = tick;
 }
 
-void recorder_waits(struct recorder *r)
+void recorder_waits(struct recorder *recorder)
 {
-  if (!r->file) return;
+  if (!recorder->file) return;
   double now = processor_clock();
-  if (!r->waiting) r->work += now - r->clock;
-  r->waiting = 1;
-  r->clock = now;
+  if (!recorder->waiting) recorder->work += now - recorder->clock;
+  recorder->waiting = 1;
+  recorder->clock = now;
 }
 
-int64_t recorder_next(const struct recorder *r) { return r->file ? r->next : -1; }
+int64_t recorder_next(const struct recorder *recorder) { return recorder->file ? recorder->next : -1; }
 
-void recorder_add(struct recorder *r, enum phase phase, enum event_kind kind, int peer, int tag, size_t bytes, int64_t posted)
+void recorder_add(struct recorder *recorder, enum phase phase, enum event_kind kind, int peer, int tag, size_t bytes,
+                  int64_t posted)
 {
-  if (!r->file) return;
-  double now = processor_clock(), work = r->work + (r->waiting ? 0 : now - r->clock);
-  if (r->count == BUFFERED) recorder_flush(r);
-  r->event[r->count++] = (struct event){.seq = r->next, .step = r->step, .bytes = (int64_t)bytes, .posted = posted < 0 ? r->next : posted,
-                                        .work = work > 0 ? work : 0, .rank = r->rank, .tick = r->tick, .phase = (int32_t)phase,
-                                        .kind = (int32_t)kind, .peer = peer, .tag = tag};
-  r->next++;
-  r->work = 0;
-  r->waiting = 0;
-  r->clock = processor_clock();   /* the time of flushing is not work of the run */
+  if (!recorder->file) return;
+  double now = processor_clock(), work = recorder->work + (recorder->waiting ? 0 : now - recorder->clock);
+  if (recorder->count == BUFFERED) recorder_flush(recorder);
+  recorder->event[recorder->count++] = (struct event){.seq = recorder->next,
+                                                      .step = recorder->step,
+                                                      .bytes = (int64_t)bytes,
+                                                      .posted = posted < 0 ? recorder->next : posted,
+                                                      .work = work > 0 ? work : 0,
+                                                      .rank = recorder->rank,
+                                                      .tick = recorder->tick,
+                                                      .phase = (int32_t)phase,
+                                                      .kind = (int32_t)kind,
+                                                      .peer = peer,
+                                                      .tag = tag};
+  recorder->next++;
+  recorder->work = 0;
+  recorder->waiting = 0;
+  recorder->clock = processor_clock(); /* the time of flushing is not work of the run */
 }
 
-void recorder_begin(struct recorder *r, const void *key)
+void recorder_begin(struct recorder *recorder, const void *key)
 {
-  for (int k = 0; r->file && k < PENDING; k++) {
-    if (r->pending[k].key && r->pending[k].key != key) continue;
-    r->pending[k].key = key;
-    r->pending[k].posted = r->next;
+  for (int k = 0; recorder->file && k < PENDING; k++) {
+    if (recorder->pending[k].key && recorder->pending[k].key != key) continue;
+    recorder->pending[k].key = key;
+    recorder->pending[k].posted = recorder->next;
     return;
   }
-  if (r->file) fatal("more than %d collectives at a time that do not wait", PENDING);
+  if (recorder->file) fatal("more than %d collectives at a time that do not wait", PENDING);
 }
 
-int64_t recorder_end(struct recorder *r, const void *key)
+int64_t recorder_end(struct recorder *recorder, const void *key)
 {
-  for (int k = 0; r->file && k < PENDING; k++)
-    if (r->pending[k].key == key) {
-      r->pending[k].key = NULL;
-      return r->pending[k].posted;
+  for (int k = 0; recorder->file && k < PENDING; k++)
+    if (recorder->pending[k].key == key) {
+      recorder->pending[k].key = NULL;
+      return recorder->pending[k].posted;
     }
   return -1;
 }

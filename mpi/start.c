@@ -13,12 +13,13 @@ static void end_mpi(void)
   if (!ended) MPI_Finalize();
 }
 
-int start_mpi(struct fault *f)
+int start_mpi(struct fault *fault)
 {
   int running = 0, ended = 0, threads = MPI_THREAD_FUNNELED;
   MPI_Initialized(&running);
   MPI_Finalized(&ended);
-  if (ended) return fault_set(f, "MPI_Finalize was called before: no simulation can be opened in this process any more");
+  if (ended)
+    return fault_set(fault, "MPI_Finalize was called before: no simulation can be opened in this process any more");
   if (running) {
     MPI_Query_thread(&threads);
   } else {
@@ -28,17 +29,20 @@ int start_mpi(struct fault *f)
     atexit(end_mpi);
   }
   if (threads >= MPI_THREAD_FUNNELED) return 0;
-  return fault_set(f, "MPI runs without support of threads: call MPI_Init_thread with MPI_THREAD_FUNNELED or more");
+  return fault_set(fault, "MPI runs without support of threads: call MPI_Init_thread with MPI_THREAD_FUNNELED or more");
 }
 
-void start_comm(struct comm *c, const int *handle) { comm_open(c, handle ? MPI_Comm_f2c((MPI_Fint)*handle) : MPI_COMM_WORLD); }
+void start_comm(struct comm *comm, const int *handle)
+{
+  comm_open(comm, handle ? MPI_Comm_f2c((MPI_Fint)*handle) : MPI_COMM_WORLD);
+}
 
-void start_alone(struct comm *c) { comm_open(c, MPI_COMM_SELF); }
+void start_alone(struct comm *comm) { comm_open(comm, MPI_COMM_SELF); }
 
-void start_threads(const struct comm *c)
+void start_threads(const struct comm *comm)
 {
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  int bound = omp_get_num_procs() < processors, ranks = comm_node_size(c);
+  int bound = omp_get_num_procs() < processors, ranks = comm_node_size(comm);
   if (ranks <= processors) comm_precise_sleep();
   if (getenv("OMP_NUM_THREADS") || bound) return;
   omp_set_num_threads(processors > ranks ? (int)(processors / ranks) : 1);

@@ -4,14 +4,15 @@
 #define MPI_START_H
 #include "mpi/comm.h"
 
-/* Start MPI unless it runs; the process then ends it at its exit. Without mpirun the process is a world of one rank. Collective over the
- * world. 0; -1 with a fault where MPI was ended, or was started without support of threads. */
-int start_mpi(struct fault *f);
-/* Open a duplicate of the communicator with this handle of Fortran (MPI_Comm_c2f); NULL: of MPI_COMM_WORLD. Collective. */
-void start_comm(struct comm *c, const int *handle);
-/* Open a communicator of this process alone. */
-void start_alone(struct comm *c);
-/* Set the number of OpenMP threads: ranks that are not bound share the processors of their node equally. OMP_NUM_THREADS takes precedence.
+/* Start MPI unless it runs; the process then ends it at its exit. Without mpirun the process is a world of one rank.
+ * Collective over the world. 0; -1 with a fault where MPI was ended, or was started without support of threads. */
+int start_mpi(struct fault *fault);
+/* Open a duplicate of the communicator with this handle of Fortran (MPI_Comm_c2f); NULL: of MPI_COMM_WORLD.
  * Collective. */
-void start_threads(const struct comm *c);
+void start_comm(struct comm *comm, const int *handle);
+/* Open a communicator of this process alone. */
+void start_alone(struct comm *comm);
+/* Set the number of OpenMP threads: ranks that are not bound share the processors of their node equally.
+ * OMP_NUM_THREADS takes precedence. Collective. */
+void start_threads(const struct comm *comm);
 #endif

@@ -10,6 +10,8 @@ include %D%/cpu/local.mk
 include %D%/system/local.mk
 include %D%/analysis/local.mk
 include %D%/step/local.mk
+include %D%/scheme/local.mk
+include %D%/settings/local.mk
 include %D%/tuning/local.mk
 include %D%/check/local.mk
 include %D%/run/local.mk

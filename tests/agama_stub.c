@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A library with the C interface of Agama that knows a Plummer potential alone: "type=Plummer, mass=M, scaleRadius=b", or "file=NAME" of a
- * file with such a line. external.sh builds it. */
+/* A library with the C interface of Agama that knows a Plummer potential alone: "type=Plummer, mass=M, scaleRadius=b",
+ * or "file=NAME" of a file with such a line. external.sh builds it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

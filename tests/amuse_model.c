@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The simulation behind the worker of AMUSE, without AMUSE: a question about one particle sends no messages unless something changed. */
+/* The simulation behind the worker of AMUSE, without AMUSE: a question about one particle sends no messages unless
+ * something changed. */
 #include <mpi.h>
 
 #include "packaging/amuse/store.c"
@@ -18,7 +19,11 @@ int MPI_Bcast(void *what, int count, MPI_Datatype type, int root, MPI_Comm comm)
 /* There are no stopping conditions. */
 void stops_begin(void) {}
 int stops_reached(espalier *sim) { return sim == NULL; }
-void stops_note(const struct store *s, int rank) { (void)s, (void)rank; }
+void stops_note(const struct store *store, int rank)
+{
+  (void)store;
+  (void)rank;
+}
 
 static void check(int holds, const char *what)
 {
@@ -38,7 +43,10 @@ int main(int argc, char **argv)
   for (int k = 0; m.rank == 0 && k < PARTICLES; k++) {
     struct body *b = store_add(&m.store);
     b->mass = 1.0 / PARTICLES;
-    for (int c = 0; c < 3; c++) b->x[c] = sin(3 * k + c), b->v[c] = 0;
+    for (int c = 0; c < 3; c++) {
+      b->x[c] = sin(3 * k + c);
+      b->v[c] = 0;
+    }
   }
   m.changed = CHANGED_ALL;
   int wrong = model_forces(&m);

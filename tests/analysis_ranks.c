@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Numbers and maps of particles at a synchronisation: against formulas, and to the bit the same for any number of ranks. */
+/* Numbers and maps of particles at a synchronisation: against formulas, and to the bit the same for any number of
+ * ranks. */
 #include <config.h>
 #include <math.h>
 #include <mpi.h>
@@ -54,7 +55,10 @@ static void say(int good, const char *what, double found, double expected)
   if (c.rank == 0) tap_ok(all, line);
 }
 
-static void near(double found, double expected, double error, const char *what) { say(fabs(found - expected) <= error, what, found, expected); }
+static void near(double found, double expected, double error, const char *what)
+{
+  say(fabs(found - expected) <= error, what, found, expected);
+}
 
 /* The rows over all ranks; they must be those of one rank that has all particles. Ends the set. */
 static struct analysis measure(const char *what)
@@ -77,15 +81,16 @@ static struct analysis measure(const char *what)
 
 /* --- formulas ---------------------------------------------------------------------------------------------------- */
 
-/* Pairs on opposite sides of a centre, each at the radius within which Plummer's sphere of scale radius 1 has so much mass, with velocities
- * of 0.3 outwards or inwards and 0.4 across, and a bulk velocity. */
+/* Pairs on opposite sides of a centre, each at the radius within which Plummer's sphere of scale radius 1 has so much
+ * mass, with velocities of 0.3 outwards or inwards and 0.4 across, and a bulk velocity. */
 static void check_sphere(int64_t pairs)
 {
   static const double centre[3] = {12, -7, 0.5}, bulk[3] = {-3, 1, 20};
   struct random r = {5};
   begin(2 * pairs);
   for (int64_t k = 0; k < pairs; k++) {
-    double d[3], e[3], across[3], part = ((double)k + 0.5) / (double)pairs, radius = 1 / sqrt(pow(part, -2.0 / 3) - 1), size = 0;
+    double d[3], e[3], across[3], part = ((double)k + 0.5) / (double)pairs, radius = 1 / sqrt(pow(part, -2.0 / 3) - 1),
+                                  size = 0;
     random_direction(&r, 1, d);
     random_direction(&r, 1, e);
     for (int i = 0; i < 3; i++) across[i] = d[(i + 1) % 3] * e[(i + 2) % 3] - d[(i + 2) % 3] * e[(i + 1) % 3];
@@ -106,7 +111,8 @@ static void check_sphere(int64_t pairs)
   for (int i = 0; i < 3; i++) off = fmax(off, fmax(fabs(row->centre[i] - centre[i]), fabs(row->velocity[i] - bulk[i])));
   near(off, 0, 1e-9, "its centre and its velocity");
   for (int k = 0; k < ANALYSIS_RADII; k++) {
-    double part = (ceil(analysis_fractions[k] * (double)pairs) - 0.5) / (double)pairs, radius = 1 / sqrt(pow(part, -2.0 / 3) - 1);
+    double part = (ceil(analysis_fractions[k] * (double)pairs) - 0.5) / (double)pairs,
+           radius = 1 / sqrt(pow(part, -2.0 / 3) - 1);
     near(row->radius[k], radius, 3e-8 * radius, "Lagrangian radius");
   }
   near(row->dispersion, 0.5, 1e-9, "velocity dispersion");
@@ -114,18 +120,20 @@ static void check_sphere(int64_t pairs)
   near(row->mass, 1, 1e-6, "mass");
 }
 
-/* A disc of a hundred rings in the plane perpendicular to `normal`: a part of the mass at an angle and opposite of it, the rest evenly
- * spread. It turns, and the bar is at `angle` from the plane's x axis. */
+/* A disc of a hundred rings in the plane perpendicular to `normal`: a part of the mass at an angle and opposite of it,
+ * the rest evenly spread. It turns, and the bar is at `angle` from the plane's x axis. */
 static void check_bar(const double normal[3], double part, double angle)
 {
   enum { RINGS = 100, SPREAD = 6, BAR = 4 };
   double x[3], y[3], z[3];
   analysis_plane(normal, x, y, z);
-  near(x[0] * (y[1] * z[2] - y[2] * z[1]) + x[1] * (y[2] * z[0] - y[0] * z[2]) + x[2] * (y[0] * z[1] - y[1] * z[0]), 1, 1e-14, "right-handed axes");
+  near(x[0] * (y[1] * z[2] - y[2] * z[1]) + x[1] * (y[2] * z[0] - y[0] * z[2]) + x[2] * (y[0] * z[1] - y[1] * z[0]), 1,
+       1e-14, "right-handed axes");
   begin(RINGS * (SPREAD + BAR));
   for (int k = 0; k < RINGS * (SPREAD + BAR); k++) {
     int in_ring = k % (SPREAD + BAR), ring = k / (SPREAD + BAR);
-    double phi = in_ring < SPREAD ? TURN * (in_ring + 0.1 * ring) / SPREAD : angle + k % 2 * TURN / 2, R = 0.02 * (ring + 1), pos[3], vel[3];
+    double phi = in_ring < SPREAD ? TURN * (in_ring + 0.1 * ring) / SPREAD : angle + k % 2 * TURN / 2,
+           R = 0.02 * (ring + 1), pos[3], vel[3];
     for (int i = 0; i < 3; i++) {
       pos[i] = R * (cos(phi) * x[i] + sin(phi) * y[i]);
       vel[i] = -sin(phi) * x[i] + cos(phi) * y[i];
@@ -170,7 +178,8 @@ static void check_few(void)
   begin(1);
   add(2, 4, x, v);
   struct analysis a = measure("one particle");
-  say(a.rows == 2 && a.row[0].centre[2] == 3 && a.row[0].velocity[0] == 0.5 && a.row[0].radius[0] == a.row[0].radius[6] && a.row[0].radius[6] == 0,
+  say(a.rows == 2 && a.row[0].centre[2] == 3 && a.row[0].velocity[0] == 0.5 &&
+          a.row[0].radius[0] == a.row[0].radius[6] && a.row[0].radius[6] == 0,
       "one particle: its place, its velocity", a.row[0].radius[6], 0);
   begin(2);
   add(1e9, 5, x, rest);
@@ -181,7 +190,8 @@ static void check_few(void)
   begin(3);
   for (int k = 0; k < 3; k++) add(0, 1, k ? x : away, v);
   a = measure("particles without mass");
-  say(a.row[0].mass == 0 && a.row[0].velocity[0] == 0.5 && a.row[0].count == 3 && isfinite(a.row[0].bar), "they count 1 each", a.row[0].count, 3);
+  say(a.row[0].mass == 0 && a.row[0].velocity[0] == 0.5 && a.row[0].count == 3 && isfinite(a.row[0].bar),
+      "they count 1 each", a.row[0].count, 3);
   begin(0);
   a = measure("no particles");
   say(a.rows == 1 && a.row[0].count == 0, "a row of all alone", a.rows, 1);
@@ -230,7 +240,8 @@ static void check_sums(void)
   double key[10], fraction[3] = {0.1, 0.5, 1}, found[3];
   for (int k = 0; k < 10; k++) key[k] = (k * 7 + 3) % 10;
   quantiles(&self, 10, number_at, NULL, key, 10, 3, fraction, found);
-  say(found[0] == 0 && fabs(found[1] - 4) < 1e-6 && found[1] >= 4 && fabs(found[2] - 9) < 1e-6, "quantiles of ten numbers", found[1], 4);
+  say(found[0] == 0 && fabs(found[1] - 4) < 1e-6 && found[1] >= 4 && fabs(found[2] - 9) < 1e-6,
+      "quantiles of ten numbers", found[1], 4);
 }
 
 /* --- maps -------------------------------------------------------------------------------------------------------- */
@@ -256,13 +267,18 @@ static int same_files(const char *one, const char *two)
 {
   FILE *a = fopen(one, "r"), *b = fopen(two, "r");
   int x = a && b ? 0 : EOF, y = x, bytes = 0;
-  while (x != EOF && x == y) x = fgetc(a), y = fgetc(b), bytes++;
+  while (x != EOF && x == y) {
+    x = fgetc(a);
+    y = fgetc(b);
+    bytes++;
+  }
   if (a) fclose(a);
   if (b) fclose(b);
   return x == EOF && y == EOF && bytes > 1000;
 }
 
-static void write_both(const char *folder, const struct params *par, double half, const double place[3], struct map_facts *facts, const char *what)
+static void write_both(const char *folder, const struct params *par, double half, const double place[3],
+                       struct map_facts *facts, const char *what)
 {
   struct particles mine;
   struct fault f = {""};
@@ -281,7 +297,8 @@ static void write_both(const char *folder, const struct params *par, double half
 
 static void check_maps(void)
 {
-  static const double place[3] = {10, 20, 30}, x[3] = {0.6, -0.3, 0.9}, back[3] = {-0.6, 0.3, -0.9}, outside[3] = {50, 0, 0}, rest[3] = {0, 0, 0};
+  static const double place[3] = {10, 20, 30}, x[3] = {0.6, -0.3, 0.9}, back[3] = {-0.6, 0.3, -0.9},
+                      outside[3] = {50, 0, 0}, rest[3] = {0, 0, 0};
   char folder[256], maps[300], path[400];
   struct params par;
   struct map_facts facts;
@@ -293,18 +310,23 @@ static void check_maps(void)
   snprintf(maps, sizeof maps, "%s/maps", folder);
   snprintf(path, sizeof path, "%s/projection_0003.hdf5", maps);
   begin(4);
-  add(3, 1, x, rest), add(3, 2, back, rest), add(0.5, 2, outside, rest), add(0, 4, x, rest);
+  add(3, 1, x, rest);
+  add(3, 2, back, rest);
+  add(0.5, 2, outside, rest);
+  add(0, 4, x, rest);
   par.ProjectionCentre = PROJECTION_ORIGIN;
   static const double origin[3] = {0, 0, 0};
   write_both(maps, &par, 1, origin, &facts, "four particles");
-  if (c.rank == 0) {   /* pixels are 0.25 wide: x in column 6, y in row 2, z in row 7 */
+  if (c.rank == 0) { /* pixels are 0.25 wide: x in column 6, y in row 2, z in row 7 */
     at = read_map(path, "All/xy", 8, 2, 6, &sum);
-    tap_ok(fabs(at - 48) < 1e-5 && fabs(sum - 96) < 1e-5, "mass per area in the pixel of each particle, without those outside");
+    tap_ok(fabs(at - 48) < 1e-5 && fabs(sum - 96) < 1e-5,
+           "mass per area in the pixel of each particle, without those outside");
     at = read_map(path, "PartType1/yz", 8, 7, 2, &sum);
     tap_ok(fabs(at - 48) < 1e-5 && fabs(sum - 48) < 1e-5, "the map of a type in another plane");
     at = read_map(path, "PartType4/xy", 8, 2, 6, &sum);
     tap_ok(fabs(at - 16) < 1e-5, "particles without mass by number");
-    tap_ok(isnan(read_map(path, "PartType0/xy", 8, 0, 0, &sum)) && isnan(read_map(path, "All/xz", 8, 0, 0, &sum)), "no other maps");
+    tap_ok(isnan(read_map(path, "PartType0/xy", 8, 0, 0, &sum)) && isnan(read_map(path, "All/xz", 8, 0, 0, &sum)),
+           "no other maps");
   }
   particles_free(&set);
   fill_random(9000);
@@ -319,13 +341,15 @@ static void check_maps(void)
     snprintf(path, sizeof path, "%s/projection_mine.hdf5", maps);
     fclose(fopen(path, "w"));
     projection_remove(maps, 4);
-    tap_ok(folder_files(maps) == 2 && access(path, F_OK) == 0, "later maps and unfinished ones are removed, other files stay");
+    tap_ok(folder_files(maps) == 2 && access(path, F_OK) == 0,
+           "later maps and unfinished ones are removed, other files stay");
     struct fault f = {""};
     begin(1);
     add(1, 1, x, rest);
     facts.half = 0;
-    snprintf(path, sizeof path, "%s/projection_mine.hdf5", maps);   /* a file, no folder */
-    tap_ok(projection_write(&self, path, 0, &set, &facts, place, &f) == -1 && f.text[0], "a folder that cannot be made is a fault");
+    snprintf(path, sizeof path, "%s/projection_mine.hdf5", maps); /* a file, no folder */
+    tap_ok(projection_write(&self, path, 0, &set, &facts, place, &f) == -1 && f.text[0],
+           "a folder that cannot be made is a fault");
     tap_ok(facts.half == 1, "maps of a single particle have the half-width 1");
     particles_free(&set);
   }
@@ -345,9 +369,15 @@ int main(int argc, char **argv)
   check_few();
   check_random();
   if (c.rank == 0) check_sums();
-  else comm_min_int64(&c, 1), comm_min_int64(&c, 1), comm_min_int64(&c, 1);
+  else {
+    comm_min_int64(&c, 1);
+    comm_min_int64(&c, 1);
+    comm_min_int64(&c, 1);
+  }
   check_maps();
-  if (c.rank == 0) tap_ok(analysis_cost(1e6, 0) > 0 && analysis_cost(1e6, 1) > analysis_cost(1e6, 0), "a copy from a device costs more");
+  if (c.rank == 0)
+    tap_ok(analysis_cost(1e6, 0) > 0 && analysis_cost(1e6, 1) > analysis_cost(1e6, 0),
+           "a copy from a device costs more");
   comm_close(&self);
   return everywhere_end(&c);
 }

@@ -21,23 +21,34 @@ static void refused(enum ic_format format, const char *word, const char *what)
   MPI_Barrier(c.mpi);
   particles_init(&p);
   alarm(20);
-  int ok = initial_read(&c, path, format, &p, &facts, &f) == -1 && strstr(f.text, word) && p.n == 0 && memory_current() == before;
+  int ok = initial_read(&c, path, format, &p, &facts, &f) == -1 && strstr(f.text, word) && p.n == 0 &&
+           memory_current() == before;
   alarm(0);
   if (!ok || c.rank == 0) printf("# %s\n", f.text);
   all_ok(&c, ok, what);
   if (p.n) particles_free(&p);
 }
 
-static void keep(struct bytes *b)
+static void keep(struct bytes *bytes)
 {
-  if (c.rank == 0) save(b, path);
-  drop(b);
+  if (c.rank == 0) save(bytes, path);
+  drop(bytes);
 }
 
-static const struct gadget plain = {.format = 1, .real_width = 4, .id_width = 4, .count = {0, 60, 40, 0, 0, 0},
-                                    .total = {0, 60, 40, 0, 0, 0}, .files = 1};
+static const struct gadget plain = {.format = 1,
+                                    .real_width = 4,
+                                    .id_width = 4,
+                                    .count = {0, 60, 40, 0, 0, 0},
+                                    .total = {0, 60, 40, 0, 0, 0},
+                                    .files = 1};
 /* Where the blocks' values begin in the plain file. */
-enum { POS_AT = 264 + 4, VEL_AT = POS_AT + 1200 + 8, ID_AT = VEL_AT + 1200 + 8, MASS_AT = ID_AT + 400 + 8, END = MASS_AT + 404 };
+enum {
+  POS_AT = 264 + 4,
+  VEL_AT = POS_AT + 1200 + 8,
+  ID_AT = VEL_AT + 1200 + 8,
+  MASS_AT = ID_AT + 400 + 8,
+  END = MASS_AT + 404
+};
 
 static struct bytes good(int format)
 {
@@ -66,8 +77,9 @@ static void poke(size_t at, const void *bytes, size_t n, const char *word, const
 
 static void gadget_truncated(void)
 {
-  static const size_t sizes[] = {2, 4, 100, 259, 262, 266, POS_AT + 1, POS_AT + 1200, VEL_AT + 600, ID_AT + 399, MASS_AT - 4,
-                                 MASS_AT + 4, END - 1};
+  static const size_t sizes[] = {2,           4,           100,           259,          262,
+                                 266,         POS_AT + 1,  POS_AT + 1200, VEL_AT + 600, ID_AT + 399,
+                                 MASS_AT - 4, MASS_AT + 4, END - 1};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     char what[64];
     snprintf(what, sizeof what, "GADGET 1 cut at byte %zu", sizes[i]);
@@ -159,7 +171,11 @@ static void tipsy_bad(void)
     if (i == 2) memcpy(b.at + 32 + 48 + 4, nan_value, 4);
     if (i == 3) b.n = 20;
     keep(&b);
-    refused(i == 3 ? FORMAT_TIPSY : FORMAT_AUTO, i < 2 ? "TIPSY file of" : i == 2 ? "particle 2 " : "truncated", what[i]);
+    refused(i == 3 ? FORMAT_TIPSY : FORMAT_AUTO,
+            i < 2    ? "TIPSY file of"
+            : i == 2 ? "particle 2 "
+                     : "truncated",
+            what[i]);
   }
 }
 
@@ -198,7 +214,10 @@ static void text_nuls(void)
     text[LINES * LINE - 1] = '\n';
     text_damaged(formats[k], "1 2 3 4 5 6 7\0\0\0", LINE + 2, ":1: a NUL byte", "a line and NULs");
     text_damaged(formats[k], "1 2 3 4 5 6 7 # a\0b\n", LINE + 7, ":1: a NUL byte", "a NUL in a comment");
-    text_damaged(formats[k], "\xff\xfe" "1\0 \0", 6, "text in UTF-16: save it as UTF-8", "text in UTF-16");
+    text_damaged(formats[k],
+                 "\xff\xfe"
+                 "1\0 \0",
+                 6, "text in UTF-16: save it as UTF-8", "text in UTF-16");
     text_damaged(formats[k], "\0001\0 \0002", 6, "text in UTF-16: save it as UTF-8", "text in UTF-16 without a mark");
   }
   memset(text, '#', 6000);
@@ -219,12 +238,25 @@ static void ascii_bad(void)
   text_bad("1 2 3 4 5 6 7e80\n", "single precision", "ASCII with a mass beyond single precision");
   char many[6000] = "";
   memset(many, '1', 5000);
-  text_bad(many, ":1: the line at byte 1 has more than 4094 characters; expected seven numbers", "ASCII with a long line");
+  text_bad(many, ":1: the line at byte 1 has more than 4094 characters; expected seven numbers",
+           "ASCII with a long line");
   text_nuls();
   text_bad("\001\002 no format at all", "none of", "bytes of no format");
 }
 
-enum harm { CUT, FEWER_ROWS, SHAPE, INTEGERS, NO_HEADER, NO_COUNTS, UNWRITTEN, NEUTRINOS, SAME_IDS, SHORT_COUNTS, DANGLING };
+enum harm {
+  CUT,
+  FEWER_ROWS,
+  SHAPE,
+  INTEGERS,
+  NO_HEADER,
+  NO_COUNTS,
+  UNWRITTEN,
+  NEUTRINOS,
+  SAME_IDS,
+  SHORT_COUNTS,
+  DANGLING
+};
 
 static void harm_types(hid_t file, enum harm harm)
 {
@@ -260,12 +292,9 @@ static void hdf_harm(enum harm harm, const char *word, const char *what)
     h.g.count[2] = h.g.total[2] = 0;
     hdf_save(&h, path);
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
-    if (harm == NO_HEADER)
-      H5Ldelete(file, "Header", H5P_DEFAULT);
-    else if (harm == NO_COUNTS || harm == NEUTRINOS || harm == SHORT_COUNTS)
-      harm_header(file, harm);
-    else if (harm != CUT)
-      harm_types(file, harm);
+    if (harm == NO_HEADER) H5Ldelete(file, "Header", H5P_DEFAULT);
+    else if (harm == NO_COUNTS || harm == NEUTRINOS || harm == SHORT_COUNTS) harm_header(file, harm);
+    else if (harm != CUT) harm_types(file, harm);
     H5Fclose(file);
     struct stat st;
     stat(path, &st);
@@ -318,10 +347,8 @@ static void names_bad(void)
   refused(FORMAT_AUTO, "InitCondFile", "no name");
   snprintf(path, sizeof path, "%s", file);
   if (c.rank == 0) chmod(path, 0);
-  if (geteuid() != 0)
-    refused(FORMAT_AUTO, "Permission", "a file that may not be read");
-  else if (c.rank == 0)
-    tap_skip("a file that may not be read", "root may read all");
+  if (geteuid() != 0) refused(FORMAT_AUTO, "Permission", "a file that may not be read");
+  else if (c.rank == 0) tap_skip("a file that may not be read", "root may read all");
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* HDF5 files whose values are elsewhere or nowhere: virtual datasets, external files, links, chunks. What HDF5 would read as fill values,
- * wait for, or crash on is refused with a sentence; what is whole is read. */
+/* HDF5 files whose values are elsewhere or nowhere: virtual datasets, external files, links, chunks. What HDF5 would
+ * read as fill values, wait for, or crash on is refused with a sentence; what is whole is read. */
 #include <config.h>
 #include <math.h>
 #include <mpi.h>
@@ -13,7 +13,8 @@ enum { N = 100 };
 static struct comm c;
 static char folder[256], path[512];
 
-/* Read the file on all ranks. `word` NULL: it is read, with the right positions; else all ranks refuse it, with `word` in the sentence. */
+/* Read the file on all ranks. `word` NULL: it is read, with the right positions; else all ranks refuse it, with `word`
+ * in the sentence. */
 static void expect(const char *word, const char *what)
 {
   struct particles p;
@@ -23,7 +24,8 @@ static void expect(const char *word, const char *what)
   MPI_Barrier(c.mpi);
   particles_init(&p);
   alarm(60);
-  int status = initial_read(&c, path, FORMAT_AUTO, &p, &facts, &f), ok = word ? status == -1 && strstr(f.text, word) : status == 0;
+  int status = initial_read(&c, path, FORMAT_AUTO, &p, &facts, &f),
+      ok = word ? status == -1 && strstr(f.text, word) : status == 0;
   alarm(0);
   for (int64_t i = 0; i < p.n && ok; i++)
     for (int k = 0; k < 3; k++) ok = p.pos[3 * i + k] == value((int64_t)p.id[i], k);
@@ -76,14 +78,16 @@ static void sources(void)
   dataset(f, "all", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, N, 3, 0, x);
   dataset(f, "half", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, N / 2, 3, 0, x);
   dataset(f, "never", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, N, 3, 0, NULL);
-  for (int k = 0; k < 3; k++) dataset(f, (const char *[]){"x", "y", "z"}[k], H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, N, 0, 0, column[k]);
+  for (int k = 0; k < 3; k++)
+    dataset(f, (const char *[]){"x", "y", "z"}[k], H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, N, 0, 0, column[k]);
   H5Fclose(f);
   name("fifo");
   if (mkfifo(path, 0600) != 0) abort();
 }
 
 /* A block of the rows first, first + stride, ... of some columns, or (rows 0) all. */
-static hid_t rows_of(hsize_t n, hsize_t width, hsize_t first, hsize_t stride, hsize_t rows, hsize_t column, hsize_t columns)
+static hid_t rows_of(hsize_t n, hsize_t width, hsize_t first, hsize_t stride, hsize_t rows, hsize_t column,
+                     hsize_t columns)
 {
   hsize_t extent[2] = {n, width}, start[2] = {first, column}, step[2] = {stride, 1}, count[2] = {rows, columns};
   hid_t space = H5Screate_simple(width ? 2 : 1, extent, NULL);
@@ -138,7 +142,8 @@ static void mapped(void)
   if (c.rank == 0) {
     hid_t g = begin("b.hdf5", N), plist = H5Pcreate(H5P_DATASET_CREATE);
     for (hsize_t k = 0; k < 3; k++)
-      map(plist, rows_of(N, 3, 0, 1, N, k, 1), "source.hdf5", (const char *[]){"x", "y", "z"}[k], rows_of(N, 0, 0, 1, 0, 0, 0));
+      map(plist, rows_of(N, 3, 0, 1, N, k, 1), "source.hdf5", (const char *[]){"x", "y", "z"}[k],
+          rows_of(N, 0, 0, 1, 0, 0, 0));
     create(g, plist, N, N);
   }
   expect(NULL, "three columns from three datasets");
@@ -214,7 +219,8 @@ static void endless(void)
   expect("1000000000000000 rows; row 101 has no source", "a virtual dataset of 10^15 rows");
   if (c.rank == 0) {
     hid_t g = begin("f.hdf5", N), plist = H5Pcreate(H5P_DATASET_CREATE);
-    hsize_t extent[2] = {N, 3}, limit[2] = {H5S_UNLIMITED, 3}, start[2] = {0, 0}, one[2] = {1, 1}, block[2] = {H5S_UNLIMITED, 3};
+    hsize_t extent[2] = {N, 3}, limit[2] = {H5S_UNLIMITED, 3}, start[2] = {0, 0}, one[2] = {1, 1},
+            block[2] = {H5S_UNLIMITED, 3};
     hid_t to = H5Screate_simple(2, extent, limit), from = H5Screate_simple(2, extent, limit);
     H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, one, block);
     H5Sselect_hyperslab(from, H5S_SELECT_SET, start, NULL, one, block);
@@ -239,9 +245,11 @@ static void elsewhere(void)
   }
   const struct {
     const char *file, *object, *word;
-  } links[] = {{"source.hdf5", "/all", NULL}, {"nosuch.hdf5", "/all", "the file nosuch.hdf5, which is missing"},
+  } links[] = {{"source.hdf5", "/all", NULL},
+               {"nosuch.hdf5", "/all", "the file nosuch.hdf5, which is missing"},
                {"fifo", "/all", "fifo, which is not a regular file"},
-               {"h.hdf5", "/PartType1/Coordinates", "leads to itself"}, {"c.hdf5", "/PartType1/Coordinates", "the file nosuch.hdf5"}};
+               {"h.hdf5", "/PartType1/Coordinates", "leads to itself"},
+               {"c.hdf5", "/PartType1/Coordinates", "the file nosuch.hdf5"}};
   for (size_t k = 0; k < sizeof links / sizeof *links; k++) {
     if (c.rank == 0) {
       hid_t g = begin("h.hdf5", N);
@@ -276,7 +284,8 @@ static void elsewhere(void)
     H5Pset_chunk(plist, 2, chunk);
     hid_t f = H5Iget_file_id(g);
     create(g, plist, N, N);
-    hid_t set = H5Dopen2(f, "PartType1/Coordinates", H5P_DEFAULT), space = H5Dget_space(set), rows = H5Screate_simple(2, part, NULL);
+    hid_t set = H5Dopen2(f, "PartType1/Coordinates", H5P_DEFAULT), space = H5Dget_space(set),
+          rows = H5Screate_simple(2, part, NULL);
     H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, part, NULL);
     H5Dwrite(set, H5T_NATIVE_DOUBLE, rows, space, H5P_DEFAULT, x);
     H5Sclose(rows);
@@ -292,7 +301,8 @@ static void too_many(void)
 {
   enum { TYPES = 6 };
   const int64_t each = 4000000000, n = TYPES * each;
-  struct gadget g = {.format = 1, .files = 1, .count = {each, each, each, each, each, each}, .table = {1, 1, 1, 1, 1, 1}};
+  struct gadget g = {
+      .format = 1, .files = 1, .count = {each, each, each, each, each, each}, .table = {1, 1, 1, 1, 1, 1}};
   struct bytes b = {0};
   int made = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) < 1e12;
   name("many");
@@ -311,8 +321,9 @@ static void too_many(void)
   drop(&b);
   comm_broadcast(&c, &made, sizeof made);
   if (made) expect("use more nodes", "24 thousand million particles");
-  else if (c.rank == 0) tap_skip("24 thousand million particles",
-                                     "no file of 600 GB with holes can be made here, or there is a terabyte of memory");
+  else if (c.rank == 0)
+    tap_skip("24 thousand million particles",
+             "no file of 600 GB with holes can be made here, or there is a terabyte of memory");
 }
 
 static void units(void)
@@ -331,10 +342,12 @@ static void units(void)
     if (c.rank == 0) {
       double x[3 * N], one = 1;
       for (int i = 0; i < 3 * N; i++) x[i] = value(i / 3, i % 3);
-      hid_t g = begin("units.hdf5", N), f = H5Iget_file_id(g), u = H5Gcreate2(f, "Units", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+      hid_t g = begin("units.hdf5", N), f = H5Iget_file_id(g),
+            u = H5Gcreate2(f, "Units", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
       dataset(g, "Coordinates", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, N, 3, 0, x);
       for (int i = 0; i < 4; i++) {
-        const char *name = (const char *[]){"UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s", "Unit time in cgs (U_t)"}[i];
+        const char *name = (const char *[]){"UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s",
+                                            "Unit time in cgs (U_t)"}[i];
         attribute(u, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 0, strcmp(name, bad[k].name) ? &one : &bad[k].x);
       }
       H5Gclose(u);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Isolated bound pairs of the hard part: which are taken (cpu/bound_pairs.h), and soft steps with them against steps that resolve their
- * orbits. */
+/* Isolated bound pairs of the hard part: which are taken (cpu/bound_pairs.h), and soft steps with them against steps
+ * that resolve their orbits. */
 #include <config.h>
 #include "cpu/bound_pairs.h"
 
@@ -28,53 +28,66 @@ struct few {
   struct bound_lists lists;
 };
 
-static void add(struct few *f, double mass, const double x[3], const double v[3])
+static void add(struct few *few, double mass, const double x[3], const double v[3])
 {
-  int64_t i = f->view.n++;
-  memcpy(f->x[i], x, sizeof f->x[i]);
-  memcpy(f->v[i], v, sizeof f->v[i]);
-  f->m[i] = mass, f->factor[i] = 1, f->id[i] = 100 + (uint64_t)i;
+  int64_t i = few->view.n++;
+  memcpy(few->x[i], x, sizeof few->x[i]);
+  memcpy(few->v[i], v, sizeof few->v[i]);
+  few->m[i] = mass;
+  few->factor[i] = 1;
+  few->id[i] = 100 + (uint64_t)i;
 }
 
-static void link_all(struct few *f, int64_t own)
+static void link_all(struct few *few, int64_t own)
 {
-  struct bound_view *w = &f->view;
-  w->own = own, w->x = f->x[0], w->v = f->v[0], w->stride = 3, w->m = f->m, w->factor = f->factor, w->id = f->id;
+  struct bound_view *w = &few->view;
+  w->own = own;
+  w->x = few->x[0];
+  w->v = few->v[0];
+  w->stride = 3;
+  w->m = few->m;
+  w->factor = few->factor;
+  w->id = few->id;
   int64_t k = 0;
   for (int64_t i = 0; i < w->n; i++) {
-    f->start[i] = k;
+    few->start[i] = k;
     for (int64_t j = 0; j < w->n; j++)
-      if (j != i) f->index[k++] = (int32_t)j;
+      if (j != i) few->index[k++] = (int32_t)j;
   }
-  f->start[w->n] = k;
-  f->lists = (struct bound_lists){f->start, f->index};
+  few->start[w->n] = k;
+  few->lists = (struct bound_lists){few->start, few->index};
 }
 
-/* A pair of semi-major axis a, eccentricity 0.6 and mass 1 at its apocentre, moving along x, with masses 1:3, and a particle far away. */
-static void pair_and_one(struct few *f, double a)
+/* A pair of semi-major axis a, eccentricity 0.6 and mass 1 at its apocentre, moving along x, with masses 1:3, and a
+ * particle far away. */
+static void pair_and_one(struct few *few, double a)
 {
   const double far[3] = {0, 0.5, 0.1}, still[3] = {0, 0, 0}, speed = sqrt(0.4 / (1.6 * a));
-  memset(f, 0, sizeof *f);
-  add(f, 0.25, (double[]){0.75 * 1.6 * a, 0, 0}, (double[]){0.3, 0.75 * speed, 0});
-  add(f, 0.75, (double[]){-0.25 * 1.6 * a, 0, 0}, (double[]){0.3, -0.25 * speed, 0});
-  add(f, 0.25, far, still);
+  memset(few, 0, sizeof *few);
+  add(few, 0.25, (double[]){0.75 * 1.6 * a, 0, 0}, (double[]){0.3, 0.75 * speed, 0});
+  add(few, 0.75, (double[]){-0.25 * 1.6 * a, 0, 0}, (double[]){0.3, -0.25 * speed, 0});
+  add(few, 0.25, far, still);
 }
 
 static struct hard_request request_of(double step)
 {
-  return (struct hard_request){.split = split_make(SPLIT_SEPTIC, 0.1, 0.4), .soft_step = step, .eta = 0.1, .largest_mass = 1, .pair_limit = 0.01};
+  return (struct hard_request){.split = split_make(SPLIT_SEPTIC, 0.1, 0.4),
+                               .soft_step = step,
+                               .eta = 0.1,
+                               .largest_mass = 1,
+                               .pair_limit = 0.01};
 }
 
 /* The number of pairs that are taken; particles are as before. */
-static int64_t taken(struct few *f, double step, double softening, struct hard_tally *t)
+static int64_t taken(struct few *few, double step, double softening, struct hard_tally *tally)
 {
   struct bound_pairs p;
   struct hard_request r = request_of(step);
-  link_all(f, f->view.n);
-  memset(t, 0, sizeof *t);
-  bound_pairs_find(&p, &f->view, &f->lists, &r, softening, t);
+  link_all(few, few->view.n);
+  memset(tally, 0, sizeof *tally);
+  bound_pairs_find(&p, &few->view, &few->lists, &r, softening, tally);
   int64_t n = p.n;
-  bound_pairs_restore(&p, &f->view);
+  bound_pairs_restore(&p, &few->view);
   bound_pairs_free(&p);
   return n;
 }
@@ -89,7 +102,8 @@ static void choice(void)
   tap_ok(one && fabs(t.shortest_period / period - 1) < 1e-12 && fabs(t.largest_eccentricity - 0.6) < 1e-12,
          "an isolated pair is taken, and counted with its period and eccentricity");
   tap_ok(taken(&f, 0.9 * period, 0, &t) == 0, "not with a period above the soft step");
-  tap_ok(taken(&f, soft_step, 1e-3 * semi_axis, &t) == 0 && taken(&f, soft_step, 1e-6 * semi_axis, &t) == 1, "not with softening that it feels");
+  tap_ok(taken(&f, soft_step, 1e-3 * semi_axis, &t) == 0 && taken(&f, soft_step, 1e-6 * semi_axis, &t) == 1,
+         "not with softening that it feels");
   pair_and_one(&f, 5.1e-3);
   tap_ok(taken(&f, 1, 0, &t) == 0, "not above the limit of semi-major axes");
   pair_and_one(&f, semi_axis);
@@ -104,14 +118,16 @@ static void perturbers(void)
   const double still[3] = {0.3, 0, 0};
   pair_and_one(&f, semi_axis);
   add(&f, 0.25, (double[]){0, 0, 15 * semi_axis}, still);
-  tap_ok(taken(&f, 1e-3, 0, &t) == 0 && t.pairs_perturbed == 1 && t.triple.first == 100 && t.triple.second == 101 && t.triple.perturber == 103 &&
-         fabs(t.triple.distance - 15 * semi_axis) < 1e-9, "a pair with a third particle near is a triple, and is not taken");
+  tap_ok(taken(&f, 1e-3, 0, &t) == 0 && t.pairs_perturbed == 1 && t.triple.first == 100 && t.triple.second == 101 &&
+             t.triple.perturber == 103 && fabs(t.triple.distance - 15 * semi_axis) < 1e-9,
+         "a pair with a third particle near is a triple, and is not taken");
   pair_and_one(&f, semi_axis);
   add(&f, 0.25, (double[]){0, 0, 25 * semi_axis}, still);
   tap_ok(taken(&f, 1e-4, 0, &t) == 0 || t.pairs_bound == 1, "a third particle farther away is none in a short step");
   pair_and_one(&f, semi_axis);
   add(&f, 0.25, (double[]){0.3 * soft_step, 0, 0.3}, (double[]){0.3, 0, -30});
-  tap_ok(taken(&f, soft_step, 0, &t) == 0 && t.triple.perturber == 103, "one that comes near on a straight line within the soft step");
+  tap_ok(taken(&f, soft_step, 0, &t) == 0 && t.triple.perturber == 103,
+         "one that comes near on a straight line within the soft step");
   pair_and_one(&f, semi_axis);
   add(&f, 0.25, (double[]){0, 21.5 * semi_axis, 21.5 * semi_axis}, (double[]){0.3, 0, -3});
   tap_ok(taken(&f, soft_step, 0, &t) == 0 && t.triple.perturber == 103, "one whose path the pair bends towards itself");
@@ -139,7 +155,7 @@ static void everywhere(void)
       add(&f, base.m[orders[o][k]], base.x[orders[o][k]], base.v[orders[o][k]]);
       f.id[k] = base.id[orders[o][k]];
     }
-    link_all(&f, 1);   /* the others are copies */
+    link_all(&f, 1); /* the others are copies */
     bound_pairs_find(&p, &f.view, &f.lists, &r, 0, &t);
     found &= p.n == 1;
     counted += t.pairs_bound;
@@ -150,7 +166,10 @@ static void everywhere(void)
     bound_pairs_free(&p);
     for (int k = 0; k < 3; k++)
       if (f.id[k] < 102)
-        for (int c = 0; c < 3; c++) end[o][f.id[k] - 100][c] = f.x[k][c], end[o][f.id[k] - 100][3 + c] = f.v[k][c];
+        for (int c = 0; c < 3; c++) {
+          end[o][f.id[k] - 100][c] = f.x[k][c];
+          end[o][f.id[k] - 100][3 + c] = f.v[k][c];
+        }
     same &= memcmp(end[o], end[0], sizeof end[0]) == 0;
   }
   tap_ok(found && same, "own or of another rank, in any order: the same pair with the same motion");
@@ -177,7 +196,8 @@ static struct energies steps(const struct backend *be, int n, int binaries, doub
   struct particles p;
   struct energies e = {0, 0, 0};
   double dt = 0.009;
-  struct hard_request r = {.split = split_make(SPLIT_SEPTIC, 0.05, 0.2), .soft_step = dt, .eta = 0.1, .first = 1, .pair_limit = limit};
+  struct hard_request r = {
+      .split = split_make(SPLIT_SEPTIC, 0.05, 0.2), .soft_step = dt, .eta = 0.1, .first = 1, .pair_limit = limit};
   binaries_make(&p, n, binaries, 1e-4, 0.9, 4);
   r.largest_mass = p.mass[0];
   struct device *dev = binaries_device(be);
@@ -191,7 +211,8 @@ static struct energies steps(const struct backend *be, int n, int binaries, doub
     be->download(dev, &p);
     binaries_kick(&p, &r.split, 0.5 * dt);
     r.first = 0;
-    e.bound += t.pairs_bound, e.ticks += t.ticks;
+    e.bound += t.pairs_bound;
+    e.ticks += t.ticks;
     e.worst = fmax(e.worst, fabs(binaries_energy(&p) / begin - 1));
   }
   be->close(dev);
@@ -201,10 +222,13 @@ static struct energies steps(const struct backend *be, int n, int binaries, doub
 
 static void sphere(const struct backend *be)
 {
-  struct energies none = steps(be, 512, 0, 1e-3, 8), one = steps(be, 512, 1, 1e-3, 8), five = steps(be, 512, 5, 1e-3, 8), off = steps(be, 512, 1, 0, 2);
-  printf("# |dE/E| without binaries %.1e, with 1 and 5 %.1e and %.1e; their orbits resolved %.1e in %lld ticks (%lld)\n", none.worst, one.worst,
-         five.worst, off.worst, (long long)off.ticks, (long long)one.ticks);
-  ok(none.bound == 0 && one.bound == 8 && five.bound == 40, "1 and 5 hard binaries in a Plummer sphere are taken in all soft steps");
+  struct energies none = steps(be, 512, 0, 1e-3, 8), one = steps(be, 512, 1, 1e-3, 8),
+                  five = steps(be, 512, 5, 1e-3, 8), off = steps(be, 512, 1, 0, 2);
+  printf(
+      "# |dE/E| without binaries %.1e, with 1 and 5 %.1e and %.1e; their orbits resolved %.1e in %lld ticks (%lld)\n",
+      none.worst, one.worst, five.worst, off.worst, (long long)off.ticks, (long long)one.ticks);
+  ok(none.bound == 0 && one.bound == 8 && five.bound == 40,
+     "1 and 5 hard binaries in a Plummer sphere are taken in all soft steps");
   ok(one.worst < 6e-6 && five.worst < 6e-6, "the energy is as without them");
   ok(off.bound == 0 && off.ticks > 20 * one.ticks, "with pair_limit = 0 their orbits are resolved");
 }
@@ -214,11 +238,20 @@ static void fly_by(const struct backend *be)
 {
   struct particles p;
   double dt = 0.004;
-  struct hard_request r = {.split = split_make(SPLIT_SEPTIC, 5, 20), .soft_step = dt, .eta = 0.05, .first = 1, .pair_limit = 1e-3, .largest_mass = 1};
+  struct hard_request r = {.split = split_make(SPLIT_SEPTIC, 5, 20),
+                           .soft_step = dt,
+                           .eta = 0.05,
+                           .first = 1,
+                           .pair_limit = 1e-3,
+                           .largest_mass = 1};
   particles_init(&p);
   particles_reserve(&p, 3);
   p.n = 3;
-  for (int i = 0; i < 3; i++) p.mass[i] = 0.01f, p.id[i] = (uint64_t)i + 1, p.level[i] = LEVEL_UNKNOWN;
+  for (int i = 0; i < 3; i++) {
+    p.mass[i] = 0.01f;
+    p.id[i] = (uint64_t)i + 1;
+    p.level[i] = LEVEL_UNKNOWN;
+  }
   memcpy(&p.pos[6], (double[]){0.05, 5e-4, 0}, sizeof(double[3]));
   p.vel[6] = -3;
   binaries_pair(&p, 0, 1, 1e-4, 0.5, 9);
@@ -238,7 +271,8 @@ static void fly_by(const struct backend *be)
     worst = fmax(worst, fabs(binaries_energy(&p) / begin - 1));
   }
   printf("# fly-by: |dE/E| %.1e, resolved in %lld of 10 soft steps\n", worst, (long long)resolved);
-  ok(first == 1 && last == 1 && resolved > 0 && resolved < 9, "a pair is left to the Hermite scheme while a star passes");
+  ok(first == 1 && last == 1 && resolved > 0 && resolved < 9,
+     "a pair is left to the Hermite scheme while a star passes");
   ok(worst < 1e-4, "the energy of the three is kept");
   be->close(dev);
   particles_free(&p);
@@ -248,12 +282,17 @@ static void fly_by(const struct backend *be)
 static void new_pair(const struct backend *be)
 {
   struct particles p;
-  struct hard_request r = {.split = split_make(SPLIT_SEPTIC, 5, 20), .soft_step = 0.004, .eta = 0.05, .pair_limit = 1e-3, .largest_mass = 1};
+  struct hard_request r = {
+      .split = split_make(SPLIT_SEPTIC, 5, 20), .soft_step = 0.004, .eta = 0.05, .pair_limit = 1e-3, .largest_mass = 1};
   struct hard_tally t = {0};
   particles_init(&p);
   particles_reserve(&p, 3);
   p.n = 3;
-  for (int i = 0; i < 3; i++) p.mass[i] = 0.01f, p.id[i] = (uint64_t)i + 1, p.level[i] = i < 2 ? 18 : HARD_LONGEST_LEVEL;
+  for (int i = 0; i < 3; i++) {
+    p.mass[i] = 0.01f;
+    p.id[i] = (uint64_t)i + 1;
+    p.level[i] = i < 2 ? 18 : HARD_LONGEST_LEVEL;
+  }
   p.pos[6] = 1;
   binaries_pair(&p, 0, 1, 1e-4, 0.5, 9);
   struct device *dev = binaries_device(be);
@@ -270,9 +309,10 @@ static void two_ranks(const struct backend *be)
 {
   enum { N = 64 };
   struct particles all, end, p;
-  struct hard_request r = {.split = split_make(SPLIT_SEPTIC, 0.05, 0.2), .soft_step = 0.009, .eta = 0.1, .first = 1, .pair_limit = 1e-3};
+  struct hard_request r = {
+      .split = split_make(SPLIT_SEPTIC, 0.05, 0.2), .soft_step = 0.009, .eta = 0.1, .first = 1, .pair_limit = 1e-3};
   struct hard_tally t;
-  binaries_make(&all, N - 1, 1, 1e-4, 0.9, 5);   /* members 0 and N - 1 */
+  binaries_make(&all, N - 1, 1, 1e-4, 0.9, 5); /* members 0 and N - 1 */
   r.largest_mass = all.mass[0];
   struct device *dev = binaries_device(be);
   binaries_make(&end, N - 1, 1, 1e-4, 0.9, 5);
@@ -293,7 +333,9 @@ static void two_ranks(const struct backend *be)
         struct halo_particle *h = &halo[copies++];
         memcpy(h->pos, &all.pos[3 * i], sizeof h->pos);
         memcpy(h->vel, &all.vel[3 * i], sizeof h->vel);
-        h->id = all.id[i], h->mass = all.mass[i], h->level = LEVEL_UNKNOWN;
+        h->id = all.id[i];
+        h->mass = all.mass[i];
+        h->level = LEVEL_UNKNOWN;
       }
     }
     memset(&t, 0, sizeof t);
@@ -306,7 +348,8 @@ static void two_ranks(const struct backend *be)
     particles_free(&p);
   }
   printf("# two ranks: positions differ by %.1e\n", worst);
-  ok(whole == 1 && counted == 1 && worst < 1e-10, "a pair across the face of two ranks moves as on one, and counts once");
+  ok(whole == 1 && counted == 1 && worst < 1e-10,
+     "a pair across the face of two ranks moves as on one, and counts once");
   be->close(dev);
   particles_free(&all);
   particles_free(&end);

@@ -15,25 +15,25 @@ struct world {
   struct random chance;
 };
 
-static double smooth_cost(const struct world *w, double x)
+static double smooth_cost(const struct world *world, double x)
 {
-  double d = log(x / w->at);
-  return 1 + w->curvature * d * d;
+  double d = log(x / world->at);
+  return 1 + world->curvature * d * d;
 }
 
-static double cost(struct world *w, double x)
+static double cost(struct world *world, double x)
 {
   double noise = 0;
-  for (int k = 0; k < 12; k++) noise += random_unit(&w->chance) - 0.5;
-  double t = smooth_cost(w, x) * (1 + w->noise * noise);
-  return random_unit(&w->chance) < w->outliers ? 10 * t : t;
+  for (int k = 0; k < 12; k++) noise += random_unit(&world->chance) - 0.5;
+  double t = smooth_cost(world, x) * (1 + world->noise * noise);
+  return random_unit(&world->chance) < world->outliers ? 10 * t : t;
 }
 
 /* Number of measurements until the search has converged. */
-static int converge(struct brent *b, struct world *w)
+static int converge(struct brent *brent, struct world *world)
 {
   for (int n = 1; n < 1000; n++)
-    if (brent_measured(b, cost(w, brent_next(b)))) return n;
+    if (brent_measured(brent, cost(world, brent_next(brent)))) return n;
   return 1000;
 }
 
@@ -115,7 +115,8 @@ static void check_drift(double noise, const char *what)
   over /= counted;
   last /= 1500;
   char text[200];
-  printf("# %s: cost over the best, trials included: %.4f; after the end of the drift %.4f; %d searches\n", what, over, last, b.searches);
+  printf("# %s: cost over the best, trials included: %.4f; after the end of the drift %.4f; %d searches\n", what, over,
+         last, b.searches);
   snprintf(text, sizeof text, "%s: a minimum that wanders by a factor of ten costs 4 %% on average", what);
   tap_ok(over < 0.04 && last < 0.03 && b.searches > 5, text);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Checkpoints as files: what is written comes back, also on fewer ranks; damage is found, named and passed over; what was
- * interrupted leaves no half checkpoint under a good name. And snapshots: no flipped bit is read as a particle. */
+/* Checkpoints as files: what is written comes back, also on fewer ranks; damage is found, named and passed over; what
+ * was interrupted leaves no half checkpoint under a good name. And snapshots: no flipped bit is read as a particle. */
 #include <config.h>
 #include <fcntl.h>
 #include <math.h>
@@ -25,20 +25,22 @@ static double reals[3] = {0.1, -0.0, 1e-310};
 static float single = 0.1f;
 static long long large = (1LL << 60) + 1;
 static int whole = -7;
-static const struct item items[] = {
-    {"reals", ITEM_REAL, 3, reals}, {"single", ITEM_FLOAT, 1, &single}, {"large", ITEM_LONG, 1, &large}, {"whole", ITEM_WHOLE, 1, &whole}};
+static const struct item items[] = {{"reals", ITEM_REAL, 3, reals},
+                                    {"single", ITEM_FLOAT, 1, &single},
+                                    {"large", ITEM_LONG, 1, &large},
+                                    {"whole", ITEM_WHOLE, 1, &whole}};
 static uint64_t own[5];
 
 /* Drawn by all ranks alike. */
 static struct random dice = {5};
 static double chance(void) { return random_unit(&dice); }
 
-static int write_one(const struct particles *p, long long number, struct fault *f)
+static int write_one(const struct particles *particles, long long number, struct fault *fault)
 {
   for (int k = 0; k < 5; k++) own[k] = (uint64_t)(1000 * c.rank + k);
   const struct section mine = {"own", own, sizeof own};
   const struct checkpoint_content content = {number, "cpu", items, 4, &mine, 1};
-  return checkpoint_write(&c, &par, &content, p, f);
+  return checkpoint_write(&c, &par, &content, particles, fault);
 }
 
 static void name_of(long long number, const char *ending, char path[512])
@@ -54,15 +56,15 @@ static int is_there(long long number, const char *ending)
 }
 
 /* The number that is found, and its particles read; -1: none. */
-static long long found(const struct comm *k, const char *which, uint64_t *digest, struct fault *f)
+static long long found(const struct comm *comm, const char *which, uint64_t *digest, struct fault *fault)
 {
   struct checkpoint one;
   struct particles p;
   long long number = -1;
   particles_init(&p);
-  if (checkpoint_find(k, &par, which, &one, f)) return -1;
-  if (checkpoint_particles(k, &one, &p, f) == 0) number = one.number;
-  if (digest) *digest = digest_all(k, &p);
+  if (checkpoint_find(comm, &par, which, &one, fault)) return -1;
+  if (checkpoint_particles(comm, &one, &p, fault) == 0) number = one.number;
+  if (digest) *digest = digest_all(comm, &p);
   particles_free(&p);
   checkpoint_close(&one);
   return number;
@@ -79,7 +81,7 @@ static int same_particles(const struct particles *a, const struct particles *b)
   return 1;
 }
 
-static void comes_back(const struct particles *p)
+static void comes_back(const struct particles *particles)
 {
   struct checkpoint k;
   struct particles back;
@@ -90,15 +92,19 @@ static void comes_back(const struct particles *p)
   long long got_large;
   int got_whole;
   const struct section mine = {"own", got, sizeof got};
-  const struct item to[] = {{"reals", ITEM_REAL, 3, got_reals}, {"single", ITEM_FLOAT, 1, &got_single}, {"large", ITEM_LONG, 1, &got_large},
+  const struct item to[] = {{"reals", ITEM_REAL, 3, got_reals},
+                            {"single", ITEM_FLOAT, 1, &got_single},
+                            {"large", ITEM_LONG, 1, &got_large},
                             {"whole", ITEM_WHOLE, 1, &got_whole}};
   particles_init(&back);
-  int ok = write_one(p, 1, &f) == 0 && write_one(p, 2, &f) == 0 && checkpoint_find(&c, &par, NULL, &k, &f) == 0;
+  int ok = write_one(particles, 1, &f) == 0 && write_one(particles, 2, &f) == 0 &&
+           checkpoint_find(&c, &par, NULL, &k, &f) == 0;
   if (c.rank == 0 && f.text[0]) printf("# %s\n", f.text);
   all_ok(&c, ok, "a checkpoint is written and found");
   if (!ok) return;
-  ok = checkpoint_particles(&c, &k, &back, &f) == 0 && same_particles(p, &back);
-  all_ok(&c, ok && k.number == 2 && k.own_folder, "on as many ranks every rank gets its particles, all fields, in their order");
+  ok = checkpoint_particles(&c, &k, &back, &f) == 0 && same_particles(particles, &back);
+  all_ok(&c, ok && k.number == 2 && k.own_folder,
+         "on as many ranks every rank gets its particles, all fields, in their order");
   ok = checkpoint_own(&c, &k, &mine, 1) == 1 && memcmp(got, own, sizeof own) == 0;
   all_ok(&c, ok, "... and its own section");
   ok = items_read(k.text, to, 4, &f) == 0 && memcmp(got_reals, reals, sizeof reals) == 0 && got_single == single;
@@ -108,9 +114,9 @@ static void comes_back(const struct particles *p)
   checkpoint_close(&k);
 }
 
-static void fewer_ranks(const struct particles *p)
+static void fewer_ranks(const struct particles *particles)
 {
-  uint64_t digest = digest_all(&c, p), got = 0;
+  uint64_t digest = digest_all(&c, particles), got = 0;
   int ok = 1;
   for (int ranks = 1; ranks < c.size; ranks++) {
     MPI_Comm part;
@@ -245,15 +251,16 @@ static void forged(void)
   }
 }
 
-static void kept(const struct particles *p)
+static void kept(const struct particles *particles)
 {
   struct fault f = {""};
-  int ok = write_one(p, 5, &f) == 0;
+  int ok = write_one(particles, 5, &f) == 0;
   all_ok(&c, ok && !is_there(1, "") && is_there(2, "") && is_there(5, ""), "CheckpointsKept = 2: the two newest stay");
-  ok = write_one(p, 5, &f) == 0;
-  all_ok(&c, ok && is_there(2, "") && is_there(5, "") && !is_there(5, ".old") && !is_there(5, ".tmp"), "one of the same number is replaced");
+  ok = write_one(particles, 5, &f) == 0;
+  all_ok(&c, ok && is_there(2, "") && is_there(5, "") && !is_there(5, ".old") && !is_there(5, ".tmp"),
+         "one of the same number is replaced");
   par.CheckpointsKept = 3;
-  ok = write_one(p, 7, &f) == 0;
+  ok = write_one(particles, 7, &f) == 0;
   all_ok(&c, ok && is_there(2, "") && is_there(5, "") && is_there(7, ""), "CheckpointsKept = 3: the three newest");
   par.CheckpointsKept = 2;
 }
@@ -269,7 +276,7 @@ static void move(long long from, const char *from_ending, long long to, const ch
 }
 
 /* The states that a kill can leave behind. */
-static void interrupted(const struct particles *p)
+static void interrupted(const struct particles *particles)
 {
   struct fault f = {""};
   char path[512];
@@ -277,15 +284,17 @@ static void interrupted(const struct particles *p)
   all_ok(&c, found(&c, NULL, NULL, &f) == 5, "what has not got its name yet is not taken");
   move(5, "", 5, ".old");
   all_ok(&c, found(&c, NULL, NULL, &f) == 5, "one that was about to be replaced is taken");
-  int ok = write_one(p, 8, &f) == 0;
-  all_ok(&c, ok && !is_there(9, ".tmp") && is_there(5, "") && is_there(8, "") && !is_there(2, ""), "the next checkpoint tidies up");
+  int ok = write_one(particles, 8, &f) == 0;
+  all_ok(&c, ok && !is_there(9, ".tmp") && is_there(5, "") && is_there(8, "") && !is_there(2, ""),
+         "the next checkpoint tidies up");
   /* a folder that cannot be removed stands where the next one is to be written */
   name_of(10, ".tmp", path);
   if (c.rank == 0 && mkdir(path, 0777)) MPI_Abort(c.mpi, 99);
   snprintf(path + strlen(path), 20, "/strange");
   if (c.rank == 0 && mkdir(path, 0777)) MPI_Abort(c.mpi, 99);
   comm_barrier(&c);
-  ok = write_one(p, 10, &f) == -1 && strstr(f.text, "checkpoint_000010.tmp") && is_there(5, "") && is_there(8, "") && !is_there(10, "");
+  ok = write_one(particles, 10, &f) == -1 && strstr(f.text, "checkpoint_000010.tmp") && is_there(5, "") &&
+       is_there(8, "") && !is_there(10, "");
   all_ok(&c, ok, "one that cannot be written is a fault, and the others stay");
   comm_barrier(&c);
   if (c.rank == 0) rmdir(path);
@@ -293,8 +302,9 @@ static void interrupted(const struct particles *p)
   if (c.rank == 0) rmdir(path);
 }
 
-/* Killed between the new one's name and the removal of the one that it replaces; then one before both is gone on from. */
-static void set_aside(const struct particles *p)
+/* Killed between the new one's name and the removal of the one that it replaces; then one before both is gone on
+ * from. */
+static void set_aside(const struct particles *particles)
 {
   struct fault f = {""};
   char good[512], old[512], unused[512], elsewhere[512];
@@ -304,15 +314,16 @@ static void set_aside(const struct particles *p)
   name_of(12, ".old", old);
   name_of(12, ".unused", unused);
   snprintf(elsewhere, sizeof elsewhere, "%.200s/elsewhere", folder);
-  int ok = write_one(p, 12, &f) == 0;
+  int ok = write_one(particles, 12, &f) == 0;
   if (c.rank == 0 && rename(good, elsewhere)) MPI_Abort(c.mpi, 99);
   comm_barrier(&c);
-  ok = ok && write_one(p, 12, &f) == 0;
+  ok = ok && write_one(particles, 12, &f) == 0;
   if (c.rank == 0 && (rename(elsewhere, old) || stat(good, &before))) MPI_Abort(c.mpi, 99);
   if (c.rank == 0) checkpoint_set_aside(&par, &chosen);
   if (c.rank == 0) ok = ok && stat(unused, &after) == 0 && after.st_ino == before.st_ino;
   comm_barrier(&c);
-  all_ok(&c, ok && !is_there(12, "") && !is_there(12, ".old"), "of two newer ones of the same number the later is set aside, and not lost");
+  all_ok(&c, ok && !is_there(12, "") && !is_there(12, ".old"),
+         "of two newer ones of the same number the later is set aside, and not lost");
 }
 
 /* What a checkpoint lacks is found before a table is cut back to it. */
@@ -336,7 +347,7 @@ static void tables_stay(void)
 }
 
 /* A file that cannot grow beyond a size fails in the midst of it, as on a disk that fills up. */
-static void cut_short(const struct particles *p)
+static void cut_short(const struct particles *particles)
 {
   struct fault f = {""};
   struct rlimit before, small;
@@ -350,7 +361,7 @@ static void cut_short(const struct particles *p)
   small = before;
   small.rlim_cur = 20000;
   setrlimit(RLIMIT_FSIZE, &small);
-  int ok = write_one(p, 20, &f) == -1 && strstr(f.text, "File too large");
+  int ok = write_one(particles, 20, &f) == -1 && strstr(f.text, "File too large");
   setrlimit(RLIMIT_FSIZE, &before);
   after = folder_files(path);
   comm_barrier(&c);
@@ -372,7 +383,8 @@ static int reads_as(const char *path, uint64_t digest, const struct initial_fact
   *found_out += status != 0;
   if (status) return f.text[0] != 0;
   if (memcmp(&got, facts, sizeof got) && c.rank == 0)
-    printf("# format %s, time %g, own %d, units %d, gravity %g\n", got.format, got.time, got.own, got.has_units, got.gravity);
+    printf("# format %s, time %g, own %d, units %d, gravity %g\n", got.format, got.time, got.own, got.has_units,
+           got.gravity);
   if (mine != digest && c.rank == 0) printf("# other particles\n");
   return mine == digest && memcmp(&got, facts, sizeof got) == 0;
 }
@@ -383,7 +395,8 @@ static void flipped_snapshots(int64_t total, const char *what)
   struct initial_facts facts;
   struct fault f = {""};
   char path[512], text[200];
-  const struct snapshot_facts about = {.params = &par, .time = 1.5, .step = 3, .gravity = 1, .extras = SNAPSHOT_POTENTIAL};
+  const struct snapshot_facts about = {
+      .params = &par, .time = 1.5, .step = 3, .gravity = 1, .extras = SNAPSHOT_POTENTIAL};
   int ok = 1, seen = 0;
   snprintf(path, sizeof path, "%s/flip_000.hdf5", folder);
   particles_make(&p, &c, total, 3);
@@ -419,23 +432,25 @@ static void flipped_snapshots(int64_t total, const char *what)
     }
     comm_barrier(&c);
   }
-  snprintf(text, sizeof text, "%s: %d of %d flipped bits are found, the others are not read (potentials, free space)", what, seen, FLIPS);
+  snprintf(text, sizeof text, "%s: %d of %d flipped bits are found, the others are not read (potentials, free space)",
+           what, seen, FLIPS);
   all_ok(&c, ok && seen > FLIPS / 4, text);
 }
 
 /* A link to another run's checkpoint, and a file that only looks like one of a rank. */
-static void not_ours(const struct particles *p)
+static void not_ours(const struct particles *particles)
 {
   char path[512], elsewhere[512], kept[600];
   struct fault f = {""};
   name_of(50, "", path);
   snprintf(elsewhere, sizeof elsewhere, "%.200s/elsewhere", folder);
-  int ok = write_one(p, 50, &f) == 0;
+  int ok = write_one(particles, 50, &f) == 0;
   if (c.rank == 0 && (rename(path, elsewhere) || symlink(elsewhere, path))) MPI_Abort(c.mpi, 99);
   if (c.rank == 0) checkpoint_remove_all(&par);
   comm_barrier(&c);
   snprintf(kept, sizeof kept, "%s/rank_00000", elsewhere);
-  all_ok(&c, ok && !is_there(50, "") && access(kept, F_OK) == 0, "of a link to a checkpoint the link is removed, and nothing behind it");
+  all_ok(&c, ok && !is_there(50, "") && access(kept, F_OK) == 0,
+         "of a link to a checkpoint the link is removed, and nothing behind it");
   comm_barrier(&c);
   if (c.rank == 0 && rename(elsewhere, path)) MPI_Abort(c.mpi, 99);
   snprintf(kept, sizeof kept, "%s/rank_notes", path);
@@ -445,9 +460,13 @@ static void not_ours(const struct particles *p)
   if (c.rank == 0) checkpoint_remove_all(&par);
   comm_barrier(&c);
   snprintf(kept, sizeof kept, "%s/rank_notes", elsewhere);
-  all_ok(&c, access(kept, F_OK) == 0 && !is_there(50, ""), "a file whose name is not a rank's stays, but not in a checkpoint's name");
+  all_ok(&c, access(kept, F_OK) == 0 && !is_there(50, ""),
+         "a file whose name is not a rank's stays, but not in a checkpoint's name");
   comm_barrier(&c);
-  if (c.rank == 0) unlink(kept), rmdir(elsewhere);
+  if (c.rank == 0) {
+    unlink(kept);
+    rmdir(elsewhere);
+  }
 }
 
 static void remove_all(void)
@@ -471,7 +490,7 @@ int main(int argc, char **argv)
   folder_make(&c, folder);
   snprintf(par.OutputDir, sizeof par.OutputDir, "%s", folder);
   particles_make(&p, &c, TOTAL, 3);
-  if (!freopen("/dev/null", "w", stderr)) return 99;   /* every damage is named there */
+  if (!freopen("/dev/null", "w", stderr)) return 99; /* every damage is named there */
   comes_back(&p);
   fewer_ranks(&p);
   damage(0, FLIPS, "flipped bits");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The choice of a scheme: the model of errors and costs for known systems, its limits, other units, and the decisions. */
+/* The choice of a scheme: the model of errors and costs for known systems, its limits, other units, and the
+ * decisions. */
 #include <config.h>
-#include "tuning/choice.h"
+#include "settings/choice.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,8 +12,16 @@
 /* A Plummer sphere of n particles with G = M = 1, E = -1/4. */
 static struct finder_system plummer(double n, double softening)
 {
-  return (struct finder_system){.count = n, .gravity = 1, .mass = 1, .energy = -0.25, .v_rms = sqrt(0.5), .a_rms = sqrt(0.66),
-                                .distance = 0.257 * cbrt(4096 / n), .largest_mass = 1 / n, .unequal = 1, .softening = softening,
+  return (struct finder_system){.count = n,
+                                .gravity = 1,
+                                .mass = 1,
+                                .energy = -0.25,
+                                .v_rms = sqrt(0.5),
+                                .a_rms = sqrt(0.66),
+                                .distance = 0.257 * cbrt(4096 / n),
+                                .largest_mass = 1 / n,
+                                .unequal = 1,
+                                .softening = softening,
                                 .first_profile = 1};
 }
 
@@ -27,27 +36,41 @@ static void check_errors(void)
   tap_ok(within(errors_shared(&s, 0.0078), 4.3e-5, 3), "one step for all");
   tap_ok(within(errors_block(&s, 2), 3e-5, 3), "block steps");
   tap_ok(within(errors_hybrid(&s, 0.04, 0.023) + errors_block(&s, 1), 1.2e-5, 3), "a hybrid");
-  tap_ok(errors_shared(&small, 0.02) > 2 * errors_shared(&small, 0.01) && errors_block(&small, 2) > 8 * errors_block(&small, 1) &&
-             errors_hybrid(&small, 0.1, 0.02) > 4 * errors_hybrid(&small, 0.1, 0.01), "longer steps have larger errors");
+  tap_ok(errors_shared(&small, 0.02) > 2 * errors_shared(&small, 0.01) &&
+             errors_block(&small, 2) > 8 * errors_block(&small, 1) &&
+             errors_hybrid(&small, 0.1, 0.02) > 4 * errors_hybrid(&small, 0.1, 0.01),
+         "longer steps have larger errors");
   tap_ok(errors_hybrid(&small, 0.1, 0.02) > errors_hybrid(&small, 0.2, 0.02), "as have smaller radii");
-  struct finder_system few = plummer(4096, 0.0115);   /* on cores, two realisations each */
-  tap_ok(within(errors_block(&few, 0.7), 3.4e-5, 3) && within(errors_block(&few, 1.12), 3e-4, 3), "block steps of few particles");
-  tap_ok(within(errors_block(&small, 1.37), 1.7e-4, 3) && within(errors_hybrid(&small, 0.165, 0.06) + errors_block(&small, 1.05), 1.1e-4, 3),
+  struct finder_system few = plummer(4096, 0.0115); /* on cores, two realisations each */
+  tap_ok(within(errors_block(&few, 0.7), 3.4e-5, 3) && within(errors_block(&few, 1.12), 3e-4, 3),
+         "block steps of few particles");
+  tap_ok(within(errors_block(&small, 1.37), 1.7e-4, 3) &&
+             within(errors_hybrid(&small, 0.165, 0.06) + errors_block(&small, 1.05), 1.1e-4, 3),
          "2^14 particles on cores");
-  tap_ok(within(errors_forces(&few, 0.05), 1.1e-4, 20) && errors_forces(&few, 0.05) > 1.1e-4 && near(errors_forces(&few, 0.05), 2 * errors_forces(&few, 0.0125), 1e-9) &&
-             near(errors_forces(&few, 0.05), 2 * errors_forces(&small, 0.05), 1e-9), "an upper bound for errors of forces, by Delta and the number of particles");
-  tap_ok(errors_chance(&few) > errors_chance(&small) && near(errors_chance(&small), 0.014, 0.01), "changes of the profile by chance");
+  tap_ok(within(errors_forces(&few, 0.05), 1.1e-4, 20) && errors_forces(&few, 0.05) > 1.1e-4 &&
+             near(errors_forces(&few, 0.05), 2 * errors_forces(&few, 0.0125), 1e-9) &&
+             near(errors_forces(&few, 0.05), 2 * errors_forces(&small, 0.05), 1e-9),
+         "an upper bound for errors of forces, by Delta and the number of particles");
+  tap_ok(errors_chance(&few) > errors_chance(&small) && near(errors_chance(&small), 0.014, 0.01),
+         "changes of the profile by chance");
   cusp.a_rms *= 3;
-  tap_ok(near(errors_profile(&cusp), 9, 1e-9) && near(errors_shared(&cusp, 0.01), 9 * errors_shared(&small, 0.01), 1e-9) &&
-             errors_block(&cusp, 1) > 20 * errors_block(&small, 1), "and larger accelerations, as in cusps");
+  tap_ok(near(errors_profile(&cusp), 9, 1e-9) &&
+             near(errors_shared(&cusp, 0.01), 9 * errors_shared(&small, 0.01), 1e-9) &&
+             errors_block(&cusp, 1) > 20 * errors_block(&small, 1),
+         "and larger accelerations, as in cusps");
   merger.change = 5;
-  tap_ok(errors_shared(&merger, 0.02) > 1e-4 && errors_hybrid(&merger, 0.1, 0.02) > 1e-4 && errors_block(&merger, 1) == errors_block(&small, 1),
+  tap_ok(errors_shared(&merger, 0.02) > 1e-4 && errors_hybrid(&merger, 0.1, 0.02) > 1e-4 &&
+             errors_block(&merger, 1) == errors_block(&small, 1),
          "a change of the profile has errors of steps for all particles, but none of block steps");
-  merger.change = 0, merger.imbalance = 1;
-  tap_ok(errors_block(&merger, 1) > 4 * errors_block(&small, 1), "a collapse that begins has larger errors of block steps");
-  tap_ok(errors_hybrid(&small, 1e-4, 0.01) <= errors_shared(&small, 0.01) && errors_hybrid_step(&small, 1e-4, 1e-5) > 1e-3,
+  merger.change = 0;
+  merger.imbalance = 1;
+  tap_ok(errors_block(&merger, 1) > 4 * errors_block(&small, 1),
+         "a collapse that begins has larger errors of block steps");
+  tap_ok(errors_hybrid(&small, 1e-4, 0.01) <= errors_shared(&small, 0.01) &&
+             errors_hybrid_step(&small, 1e-4, 1e-5) > 1e-3,
          "a split within the softening is no worse than none");
-  tap_ok(errors_shared(&merger, 0.02) > errors_shared(&small, 0.02) + 3e-5, "so has a system out of equilibrium before it changes");
+  tap_ok(errors_shared(&merger, 0.02) > errors_shared(&small, 0.02) + 3e-5,
+         "so has a system out of equilibrium before it changes");
   merger.change = merger.imbalance = 0.04;
   tap_ok(errors_shared(&merger, 0.02) == errors_shared(&small, 0.02), "changes by chance have none");
 }
@@ -56,23 +79,30 @@ static void check_steps(void)
 {
   struct finder_system s = plummer(16384, 0.008), finer = plummer(16384, 0.004), heavy = s, grown = s, cusp = s;
   double allowed = errors_allowed(1e-5), all = errors_shared_step(&s, 0, allowed);
-  tap_ok(all > 0.006 && all < 0.012 && near(errors_shared(&s, all), allowed, 1e-6), "the shared step gives the error that is wanted");
+  tap_ok(all > 0.006 && all < 0.012 && near(errors_shared(&s, all), allowed, 1e-6),
+         "the shared step gives the error that is wanted");
   tap_ok(errors_shared_step(&finer, 0, allowed) < all && errors_shared_step(&s, 0, 0.1 * allowed) < all,
          "it is shorter for a smaller softening, and for a smaller error");
-  tap_ok(errors_shared_step(&s, 0.01, allowed) < all && errors_shared_step(&s, 10, allowed) == all, "and where dense places have fast orbits");
+  tap_ok(errors_shared_step(&s, 0.01, allowed) < all && errors_shared_step(&s, 10, allowed) == all,
+         "and where dense places have fast orbits");
   heavy.largest_mass = 0.3;
   tap_ok(errors_shared_step(&heavy, 0, allowed) < all, "and about a heavy particle");
-  grown.a_rms = 10, cusp.a_rms = 2;
-  tap_ok(near(errors_longest_step(&s), 1.0 / 16, 1e-9) && near(errors_longest_step(&grown), 1.0 / 128, 1e-9), "the longest block step follows a collapse");
+  grown.a_rms = 10;
+  cusp.a_rms = 2;
+  tap_ok(near(errors_longest_step(&s), 1.0 / 16, 1e-9) && near(errors_longest_step(&grown), 1.0 / 128, 1e-9),
+         "the longest block step follows a collapse");
   double eta = errors_eta(&s, 0, allowed);
-  tap_ok(eta > 0.9 && eta < 1.5 && errors_eta(&s, 1, allowed) < eta && errors_eta(&cusp, 0, allowed) < eta && errors_eta(&s, 0, 0.1 * allowed) < eta,
+  tap_ok(eta > 0.9 && eta < 1.5 && errors_eta(&s, 1, allowed) < eta && errors_eta(&cusp, 0, allowed) < eta &&
+             errors_eta(&s, 0, 0.1 * allowed) < eta,
          "Eta: smaller with the split, in a cusp, and for a smaller error");
   tap_ok(errors_eta(&s, 0, 1e-30) == 0.1 && errors_eta(&s, 0, 1) == 2, "within limits");
   double soft = errors_hybrid_step(&s, 0.15, allowed);
-  tap_ok(soft < 0.1 && soft > 0.01 && errors_hybrid(&s, 0.15, soft) < allowed && errors_hybrid_step(&s, 0.07, allowed) < soft,
+  tap_ok(soft < 0.1 && soft > 0.01 && errors_hybrid(&s, 0.15, soft) < allowed &&
+             errors_hybrid_step(&s, 0.07, allowed) < soft,
          "the soft step of a hybrid, by its radius");
   tap_ok(near(errors_orbit_step(1, 2, 1, 1e-5), 0.025 / sqrt(2), 1e-6) && errors_orbit_step(1, 0, 1, 1e-5) >= 1e300 &&
-             errors_orbit_step(1, 2, 1, 1e-6) < errors_orbit_step(1, 2, 1, 1e-5), "orbits at R2");
+             errors_orbit_step(1, 2, 1, 1e-6) < errors_orbit_step(1, 2, 1, 1e-5),
+         "orbits at R2");
 }
 
 static void check_dense(void)
@@ -80,9 +110,11 @@ static void check_dense(void)
   struct finder_system s = plummer(1e6, 0.01);
   /* density 1 / r: 28 m within d, and a part of the mass that grows as r^2 */
   double flat[2] = {0.01, 0.01}, cusp[2] = {0.01, 0.01 * cbrt(sqrt(10))}, none[2] = {0, 0};
-  tap_ok(errors_dense(&s, flat, 1e-5) == errors_dense(&s, flat, 0.01) && near(errors_dense(&s, flat, 0.01), sqrt(1e-6 / 28e-6), 1e-9),
+  tap_ok(errors_dense(&s, flat, 1e-5) == errors_dense(&s, flat, 0.01) &&
+             near(errors_dense(&s, flat, 0.01), sqrt(1e-6 / 28e-6), 1e-9),
          "a core has one dynamical time");
-  tap_ok(near(errors_dense(&s, cusp, 1e-6), 0.1 * errors_dense(&s, cusp, 1e-2), 1e-6), "in a cusp a smaller part of the mass has a shorter one");
+  tap_ok(near(errors_dense(&s, cusp, 1e-6), 0.1 * errors_dense(&s, cusp, 1e-2), 1e-6),
+         "in a cusp a smaller part of the mass has a shorter one");
   tap_ok(errors_dense(&s, none, 1e-5) == 0, "without distances it is not known");
   tap_ok(errors_dense_part(1e-6) < errors_dense_part(1e-5), "a smaller error resolves more of the mass");
 }
@@ -93,38 +125,55 @@ static void check_units(void)
   const double length = 3e3, mass = 1e-7, g = 43;
   double v = sqrt(g * mass / length), time = length / v;
   struct finder_system s = plummer(4096, 0.01), u = s;
-  u.gravity = g, u.mass *= mass, u.largest_mass *= mass, u.energy *= mass * v * v, u.v_rms *= v, u.a_rms *= v / time, u.distance *= length;
+  u.gravity = g;
+  u.mass *= mass;
+  u.largest_mass *= mass;
+  u.energy *= mass * v * v;
+  u.v_rms *= v;
+  u.a_rms *= v / time;
+  u.distance *= length;
   u.softening *= length;
   double d[2] = {0.1, 0.2}, e[2] = {0.1 * length, 0.2 * length}, allowed = 3e-5;
   tap_ok(near(errors_shared_step(&u, 0, allowed), time * errors_shared_step(&s, 0, allowed), 1e-9) &&
-             near(errors_longest_step(&u), time * errors_longest_step(&s), 1e-9) && near(errors_eta(&u, 0, allowed), errors_eta(&s, 0, allowed), 1e-9) &&
+             near(errors_longest_step(&u), time * errors_longest_step(&s), 1e-9) &&
+             near(errors_eta(&u, 0, allowed), errors_eta(&s, 0, allowed), 1e-9) &&
              near(errors_hybrid_step(&u, 0.1 * length, allowed), time * errors_hybrid_step(&s, 0.1, allowed), 1e-6) &&
              near(errors_dense(&u, e, 1e-4), time * errors_dense(&s, d, 1e-4), 1e-9) &&
-             near(errors_orbit_step(g, mass, length, 1e-5), time * errors_orbit_step(1, 1, 1, 1e-5), 1e-9), "other units: the same steps");
+             near(errors_orbit_step(g, mass, length, 1e-5), time * errors_orbit_step(1, 1, 1, 1e-5), 1e-9),
+         "other units: the same steps");
 }
 
 static void check_extremes(void)
 {
-  struct finder_system rest = plummer(100, 0.1), one = {.count = 1, .gravity = 1, .mass = 1, .v_rms = 3, .softening = 0.1}, hot = rest;
-  rest.v_rms = 0, rest.energy = -0.5, rest.a_rms = 1;
-  tap_ok(errors_shared_step(&rest, 0, 1e-5) < 1 && errors_longest_step(&rest) < 1 && errors_hybrid_step(&rest, 0.3, 1e-5) < 0.2,
+  struct finder_system rest = plummer(100, 0.1),
+                       one = {.count = 1, .gravity = 1, .mass = 1, .v_rms = 3, .softening = 0.1}, hot = rest;
+  rest.v_rms = 0;
+  rest.energy = -0.5;
+  rest.a_rms = 1;
+  tap_ok(errors_shared_step(&rest, 0, 1e-5) < 1 && errors_longest_step(&rest) < 1 &&
+             errors_hybrid_step(&rest, 0.3, 1e-5) < 0.2,
          "at rest: the velocities that it will have");
-  rest.energy = 0, rest.a_rms = 0;
+  rest.energy = 0;
+  rest.a_rms = 0;
   tap_ok(errors_shared_step(&rest, 0, 1e-5) >= 1e300 && errors_shared(&rest, 1) == 0 && errors_eta(&rest, 0, 1e-5) == 0,
          "neither energy nor motion: no limit");
-  tap_ok(errors_shared_step(&one, 0, 1e-5) >= 1e300 && errors_longest_step(&one) >= 1e300 && errors_shared(&one, 1) == 0 &&
-             errors_hybrid(&one, 0.1, 1) == 0, "one particle: no limit");
-  hot.energy = 1, hot.v_rms = 2;
+  tap_ok(errors_shared_step(&one, 0, 1e-5) >= 1e300 && errors_longest_step(&one) >= 1e300 &&
+             errors_shared(&one, 1) == 0 && errors_hybrid(&one, 0.1, 1) == 0,
+         "one particle: no limit");
+  hot.energy = 1;
+  hot.v_rms = 2;
   double step = errors_shared_step(&hot, 0, 1e-5);
   tap_ok(step > 0 && step < 1, "not bound: by the crossing time");
 }
 
 static struct choice_machine machine(int on_device, double threads)
 {
-  return (struct choice_machine){.on_device = on_device, .ranks = 1, .threads = threads, .delta = 1.0 / 512, .order = 1};
+  return (struct choice_machine){
+      .on_device = on_device, .ranks = 1, .threads = threads, .delta = 1.0 / 512, .order = 1};
 }
 
-/* The table for a smooth model whose block steps reach from the longest one down by `levels`, most particles two levels below it. */
+/* The table for a smooth model whose block steps reach from the longest one down by `levels`, most particles two levels
+ * below it. */
 static struct choice_table table(double n, double eps, int levels, int on_device, double threads)
 {
   struct finder_system s = plummer(n, eps);
@@ -133,8 +182,10 @@ static struct choice_table table(double n, double eps, int levels, int on_device
   double median = s.distance;
   t.candidate[CHOICE_SHARED] = (struct choice_candidate){.step = errors_shared_step(&s, 0, 3e-5)};
   t.candidate[CHOICE_BLOCK] = (struct choice_candidate){.step = errors_longest_step(&s), .eta = 1};
-  t.candidate[CHOICE_HYBRID_NARROW] = (struct choice_candidate){.step = 0.4 * median, .eta = 1, .r2 = 0.5 * median, .neighbours = 3.5};
-  t.candidate[CHOICE_HYBRID] = (struct choice_candidate){.step = 0.3 * median, .eta = 1, .r2 = median, .neighbours = 28};
+  t.candidate[CHOICE_HYBRID_NARROW] =
+      (struct choice_candidate){.step = 0.4 * median, .eta = 1, .r2 = 0.5 * median, .neighbours = 3.5};
+  t.candidate[CHOICE_HYBRID] =
+      (struct choice_candidate){.step = 0.3 * median, .eta = 1, .r2 = median, .neighbours = 28};
   for (int k = CHOICE_BLOCK; k < CHOICES_COUNT; k++)
     for (int l = 0; l <= levels; l++) t.candidate[k].count[l] = (int64_t)(n * (l == 2 ? 0.9 : 0.1 / levels));
   for (int k = 0; k < CHOICES_COUNT; k++) choice_cost(&m, n, &t.candidate[k]);
@@ -143,15 +194,21 @@ static struct choice_table table(double n, double eps, int levels, int on_device
 
 static void check_costs(void)
 {
-  struct choice_table t = table(4194304, 0.0019, 4, 1, 1), again = table(4194304, 0.0019, 4, 1, 1), deep = table(4194304, 0.0019, 8, 1, 1);
-  struct choice_table hard = table(131072, 1e-5, 9, 1, 1), few = table(131072, 1e-5, 9, 0, 1), many = table(131072, 1e-5, 9, 0, 16);
+  struct choice_table t = table(4194304, 0.0019, 4, 1, 1), again = table(4194304, 0.0019, 4, 1, 1),
+                      deep = table(4194304, 0.0019, 8, 1, 1);
+  struct choice_table hard = table(131072, 1e-5, 9, 1, 1), few = table(131072, 1e-5, 9, 0, 1),
+                      many = table(131072, 1e-5, 9, 0, 16);
   tap_ok(choice_cheapest(&t, -1) == CHOICE_SHARED, "2^22 particles, softened, on a device: one step for all");
-  tap_ok(choice_cheapest(&hard, -1) != CHOICE_SHARED && choice_cheapest(&few, -1) != CHOICE_SHARED, "a small softening: not one step for all");
+  tap_ok(choice_cheapest(&hard, -1) != CHOICE_SHARED && choice_cheapest(&few, -1) != CHOICE_SHARED,
+         "a small softening: not one step for all");
   tap_ok(memcmp(&t, &again, sizeof t) == 0, "equal numbers give equal bits");
-  tap_ok(deep.candidate[CHOICE_BLOCK].step_seconds > 2 * t.candidate[CHOICE_BLOCK].step_seconds, "more substeps cost more");
+  tap_ok(deep.candidate[CHOICE_BLOCK].step_seconds > 2 * t.candidate[CHOICE_BLOCK].step_seconds,
+         "more substeps cost more");
   int order = 1;
-  for (int k = 0; k < CHOICES_COUNT; k++) order &= near(few.candidate[k].step_seconds, 16 * many.candidate[k].step_seconds, 1e-9);
-  tap_ok(order && choice_cheapest(&few, -1) == choice_cheapest(&many, -1), "threads divide all seconds alike, so the choice does not depend on them");
+  for (int k = 0; k < CHOICES_COUNT; k++)
+    order &= near(few.candidate[k].step_seconds, 16 * many.candidate[k].step_seconds, 1e-9);
+  tap_ok(order && choice_cheapest(&few, -1) == choice_cheapest(&many, -1),
+         "threads divide all seconds alike, so the choice does not depend on them");
   struct choice_machine fine = machine(1, 1);
   struct choice_candidate c = t.candidate[CHOICE_SHARED];
   fine.delta /= 8;
@@ -166,7 +223,8 @@ static struct choice_table priced(double shared, double block, double narrow, do
 {
   struct choice_table t = {.allowed = 15};
   double cost[] = {shared, block, narrow, hybrid};
-  for (int k = 0; k < CHOICES_COUNT; k++) t.candidate[k] = (struct choice_candidate){.step = 0.01, .step_seconds = 0.01 * cost[k], .sync_seconds = 0.001};
+  for (int k = 0; k < CHOICES_COUNT; k++)
+    t.candidate[k] = (struct choice_candidate){.step = 0.01, .step_seconds = 0.01 * cost[k], .sync_seconds = 0.001};
   return t;
 }
 
@@ -178,72 +236,96 @@ static void check_decisions(void)
          "trials: those within a factor of 2.5, the most promising first");
   tap_ok(choice_trials(&t, -1, CHOICE_BLOCK, 0.1, 0.02, order) == 1, "none in a short run");
   t.candidate[CHOICE_HYBRID_NARROW].sync_seconds = 100;
-  tap_ok(choice_trials(&t, -1, CHOICE_BLOCK, 100, 0.02, order) < 3, "none that costs more than two per cent of the run");
+  tap_ok(choice_trials(&t, -1, CHOICE_BLOCK, 100, 0.02, order) < 3,
+         "none that costs more than two per cent of the run");
   double measured[CHOICES_COUNT] = {0, 3, 2.9, 2.95};
   t = priced(9, 3, 4, 5);
-  order[0] = CHOICE_BLOCK, order[1] = CHOICE_HYBRID_NARROW, order[2] = CHOICE_HYBRID;
-  tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK, "by measured seconds, with five per cent in favour of the first");
+  order[0] = CHOICE_BLOCK;
+  order[1] = CHOICE_HYBRID_NARROW;
+  order[2] = CHOICE_HYBRID;
+  tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK,
+         "by measured seconds, with five per cent in favour of the first");
   measured[CHOICE_HYBRID_NARROW] = 2.65;
   tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_HYBRID_NARROW, "a tenth is enough");
   t.candidate[CHOICE_HYBRID_NARROW].sync_seconds = 0.5 * t.candidate[CHOICE_HYBRID_NARROW].step_seconds;
   t.candidate[CHOICE_HYBRID_NARROW].expected = 0.5 * t.candidate[CHOICE_HYBRID_NARROW].step;
-  tap_ok(near(choice_growth(&t.candidate[CHOICE_HYBRID_NARROW]), 1.5, 1e-9) && near(choice_predicted(&t, CHOICE_HYBRID_NARROW, -1), 6, 1e-9) &&
-             choice_growth(&t.candidate[CHOICE_BLOCK]) == 1, "soft steps that are expected to become half as long need twice the synchronisations");
+  tap_ok(near(choice_growth(&t.candidate[CHOICE_HYBRID_NARROW]), 1.5, 1e-9) &&
+             near(choice_predicted(&t, CHOICE_HYBRID_NARROW, -1), 6, 1e-9) &&
+             choice_growth(&t.candidate[CHOICE_BLOCK]) == 1,
+         "soft steps that are expected to become half as long need twice the synchronisations");
   tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK, "which count before they come");
   measured[CHOICE_HYBRID_NARROW] = 2.9;
   measured[CHOICE_HYBRID] = 5.5;
   tap_ok(!choice_lost(order, 2, measured) && !choice_lost(order, 0, measured), "a trial has two soft steps");
   measured[CHOICE_HYBRID] = 6.1;
-  tap_ok(choice_lost(order, 2, measured) && choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK, "... one where that took more than twice an earlier trial's");
+  tap_ok(choice_lost(order, 2, measured) && choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK,
+         "... one where that took more than twice an earlier trial's");
   measured[CHOICE_HYBRID] = 2;
   tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_HYBRID, "a faster one wins");
   t.wanted = 1e-5;
   t.candidate[CHOICE_HYBRID].error = 1e-2;
-  tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK, "... unless it misses the wanted error, which others reach");
+  tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK,
+         "... unless it misses the wanted error, which others reach");
   t.candidate[CHOICE_BLOCK].error = t.candidate[CHOICE_HYBRID_NARROW].error = 1e-2;
   tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_HYBRID, "... or where none does");
   t = priced(9, 3, 2.95, 4);
-  tap_ok(choice_cheapest(&t, -1) == CHOICE_BLOCK, "at nearly the same cost rather no split, whose soft steps follow more of what a system does");
+  tap_ok(choice_cheapest(&t, -1) == CHOICE_BLOCK,
+         "at nearly the same cost rather no split, whose soft steps follow more of what a system does");
   t = priced(9, 3, 4, 2.8);
-  tap_ok(!choice_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID) && !choice_pays(&t, CHOICE_BLOCK, CHOICE_BLOCK), "a change for a fifteenth does not pay");
+  tap_ok(!choice_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID) && !choice_pays(&t, CHOICE_BLOCK, CHOICE_BLOCK),
+         "a change for a fifteenth does not pay");
   t = priced(9, 3, 4, 2);
   tap_ok(choice_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID), "one for a third does");
   t.factor[CHOICE_HYBRID] = 2;
-  tap_ok(choice_cheapest(&t, -1) == CHOICE_BLOCK && near(choice_predicted(&t, CHOICE_HYBRID, -1), 4, 1e-9), "measured factors count");
+  tap_ok(choice_cheapest(&t, -1) == CHOICE_BLOCK && near(choice_predicted(&t, CHOICE_HYBRID, -1), 4, 1e-9),
+         "measured factors count");
   t.factor[CHOICE_BLOCK] = 3;
-  tap_ok(near(choice_predicted(&t, CHOICE_SHARED, CHOICE_BLOCK), 27, 1e-9), "a candidate that was not measured has the factor of the present one");
-  t = priced(9, 3, 4, 5), t.wanted = 3e-5;
+  tap_ok(near(choice_predicted(&t, CHOICE_SHARED, CHOICE_BLOCK), 27, 1e-9),
+         "a candidate that was not measured has the factor of the present one");
+  t = priced(9, 3, 4, 5);
+  t.wanted = 3e-5;
   for (int k = 0; k < CHOICES_COUNT; k++) t.candidate[k].error = k == CHOICE_BLOCK ? 1e-4 : 3e-5;
-  tap_ok(choice_cheapest(&t, -1) == CHOICE_HYBRID_NARROW && choice_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID_NARROW), "the cheapest of those with the wanted error");
+  tap_ok(choice_cheapest(&t, -1) == CHOICE_HYBRID_NARROW && choice_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID_NARROW),
+         "the cheapest of those with the wanted error");
   n = choice_trials(&t, -1, CHOICE_HYBRID_NARROW, 100, 0.02, order);
   for (int i = 0; i < n; i++) tap_ok(order[i] != CHOICE_BLOCK, "others are not tried");
   for (int k = 0; k < CHOICES_COUNT; k++) t.candidate[k].error = k == CHOICE_SHARED ? 1e-4 : 2e-4;
-  tap_ok(choice_cheapest(&t, -1) == CHOICE_SHARED && !choice_reaches(&t, CHOICE_SHARED), "the most exact one where none has it");
+  tap_ok(choice_cheapest(&t, -1) == CHOICE_SHARED && !choice_reaches(&t, CHOICE_SHARED),
+         "the most exact one where none has it");
 }
 
 static void check_intervals(void)
 {
   struct choice_machine cores = machine(0, 1), device = machine(1, 1);
-  struct choice_candidate one = {.step = 0.01, .step_seconds = 1, .sync_seconds = 1}, blocks = {.step = 0.1, .step_seconds = 10, .sync_seconds = 1};
-  tap_ok(choice_interval(&cores, &one, 1) == 150 && choice_interval(&cores, &blocks, 0) == 15, "on cores a look at the system waits for the time of many forces");
-  blocks.sync_seconds = 0.1, one.sync_seconds = 9;
+  struct choice_candidate one = {.step = 0.01, .step_seconds = 1, .sync_seconds = 1},
+                          blocks = {.step = 0.1, .step_seconds = 10, .sync_seconds = 1};
+  tap_ok(choice_interval(&cores, &one, 1) == 150 && choice_interval(&cores, &blocks, 0) == 15,
+         "on cores a look at the system waits for the time of many forces");
+  blocks.sync_seconds = 0.1;
+  one.sync_seconds = 9;
   tap_ok(choice_interval(&cores, &blocks, 0) == 10 && choice_interval(&cores, &one, 1) == 400, "within limits");
-  tap_ok(choice_interval(&device, &one, 1) == 400 && choice_interval(&device, &blocks, 0) == 100, "on a device it waits longer");
+  tap_ok(choice_interval(&device, &one, 1) == 400 && choice_interval(&device, &blocks, 0) == 100,
+         "on a device it waits longer");
 }
 
 /* Seconds of soft steps that were measured on a core (processor time): within a fifth. */
 static void check_measured_costs(void)
 {
   const struct choice_machine m = {.ranks = 1, .threads = 1, .delta = 2.3e-4, .order = 2};
-  struct choice_candidate all = {.step = 0.00833}, narrow = {.step = 0.0251, .r2 = 0.0767, .neighbours = 3.7, .count = {9830, 4915, 1475, 164}};
+  struct choice_candidate all = {.step = 0.00833},
+                          narrow = {.step = 0.0251, .r2 = 0.0767, .neighbours = 3.7, .count = {9830, 4915, 1475, 164}};
   struct choice_candidate blocks = {.step = 0.0625, .count = {0, 8520, 4915, 2130, 819}};
   choice_cost(&m, 16384, &all);
   tap_ok(near(all.step_seconds, 0.0312, 0.2), "seconds of a shared step of 16384 particles");
   choice_cost(&m, 16384, &narrow);
-  tap_ok(narrow.sync_seconds > all.step_seconds && near(narrow.sync_seconds, 0.0386, 0.2), "of a synchronisation with the split, which has hard forces too");
+  tap_ok(narrow.sync_seconds > all.step_seconds && near(narrow.sync_seconds, 0.0386, 0.2),
+         "of a synchronisation with the split, which has hard forces too");
   choice_cost(&m, 16384, &blocks);
   double active = 0, sum = 0;
-  for (int l = 4; l >= 1; l--) active += (double)blocks.count[l], sum += exp2(l - 1) * active;
+  for (int l = 4; l >= 1; l--) {
+    active += (double)blocks.count[l];
+    sum += exp2(l - 1) * active;
+  }
   double each = (blocks.step_seconds - blocks.sync_seconds) / sum;
   tap_ok(near(each, 2.2e-6, 0.2), "of an active particle of block steps");
 }
@@ -251,29 +333,42 @@ static void check_measured_costs(void)
 static void check_allowed(void)
 {
   struct params p, q;
-  const unsigned shared = 1u << CHOICE_SHARED, block = 1u << CHOICE_BLOCK, narrow = 1u << CHOICE_HYBRID_NARROW, hybrid = 1u << CHOICE_HYBRID;
+  const unsigned shared = 1u << CHOICE_SHARED, block = 1u << CHOICE_BLOCK, narrow = 1u << CHOICE_HYBRID_NARROW,
+                 hybrid = 1u << CHOICE_HYBRID;
   params_defaults(&p);
-  p.Mode = MODE_AUTO, p.Scheme = SCHEME_AUTO, p.R1OverR0 = 3;
-  tap_ok(choice_allowed(&p) == (shared | block | hybrid), "all is open: three schemes, with the R1OverR0 that is given");
-  p.R1OverR0 = 0, q = p;
+  p.Mode = MODE_AUTO;
+  p.Scheme = SCHEME_AUTO;
+  p.R1OverR0 = 3;
+  tap_ok(choice_allowed(&p) == (shared | block | hybrid),
+         "all is open: three schemes, with the R1OverR0 that is given");
+  p.R1OverR0 = 0;
+  q = p;
   tap_ok((choice_allowed(&p) & ~narrow) == (shared | block | hybrid), "and perhaps a narrow split");
   q.Mode = MODE_TREE;
   tap_ok(choice_allowed(&q) == (shared | block), "Mode = tree: no split");
   q.Mode = MODE_HYBRID;
   tap_ok((choice_allowed(&q) & ~narrow) == hybrid, "Mode = hybrid: the split");
-  q.Scheme = SCHEME_SHARED, q.SoftStep = 0.1, q.FixedStep = 0.1;
+  q.Scheme = SCHEME_SHARED;
+  q.SoftStep = 0.1;
+  q.FixedStep = 0.1;
   tap_ok(choice_allowed(&q) == 0, "both given: nothing is chosen");
-  q = p, q.Scheme = SCHEME_BLOCK;
+  q = p;
+  q.Scheme = SCHEME_BLOCK;
   tap_ok((choice_allowed(&q) & ~narrow) == (block | hybrid), "Scheme = block");
-  q = p, q.Scheme = SCHEME_SHARED;
+  q = p;
+  q.Scheme = SCHEME_SHARED;
   tap_ok(choice_allowed(&q) == shared, "Scheme = shared");
-  q = p, q.FixedStep = 0.1;
+  q = p;
+  q.FixedStep = 0.1;
   tap_ok(choice_allowed(&q) == shared, "FixedStep");
-  q = p, q.R1 = 0.1;
+  q = p;
+  q.R1 = 0.1;
   tap_ok(choice_allowed(&q) == hybrid, "R1");
-  q = p, q.Integrator = INTEGRATOR_HERMITE;
+  q = p;
+  q.Integrator = INTEGRATOR_HERMITE;
   tap_ok(choice_allowed(&q) == hybrid, "Integrator = hermite");
-  q = p, q.Criterion = CRITERION_PAIRS;
+  q = p;
+  q.Criterion = CRITERION_PAIRS;
   tap_ok(choice_allowed(&q) == hybrid, "Criterion = pairs");
   int all = 1;
   for (int k = 0; k < CHOICES_COUNT; k++) {

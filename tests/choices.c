@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The choice of LETs for several receivers at once, on every backend: the messages are those of one receiver after the other, to
- * the byte; their links hold; and the host chooses as many. With an argument: the name of one backend. */
+/* The choice of LETs for several receivers at once, on every backend: the messages are those of one receiver after the
+ * other, to the byte; their links hold; and the host chooses as many. With an argument: the name of one backend. */
 #include <config.h>
 #include "backend/let_verbs.h"
 #include "base/debug.h"
@@ -8,7 +8,7 @@
 #include "rig.h"
 #include "tap.h"
 
-enum { PEERS = 40, BOXES_MAX = 256 };   /* more than a device takes at once */
+enum { PEERS = 40, BOXES_MAX = 256 }; /* more than a device takes at once */
 
 struct request {
   const char *name;
@@ -45,16 +45,16 @@ static void say(int good, const char *what)
 }
 
 /* Receivers of 0 to 256 boxes: about all, far from all, of many and of few parts, some that move. */
-static void ask(struct desk *k)
+static void ask(struct desk *desk)
 {
   static const int counts[] = {1, 2, 5, 31, 32, 33, 64, 0, 100, 256};
   struct random r = {.state = 5};
   for (int p = 0; p < PEERS; p++) {
     double far = p % 8 == 3 ? 1e4 : 1, size = p % 8 == 5 ? 10 : 0.3;
-    k->boxes[p] = counts[(size_t)p % (sizeof counts / sizeof *counts)];
-    k->box[p] = memory_alloc("test", sizeof **k->box * BOXES_MAX);
-    for (int b = 0; b < k->boxes[p]; b++) {
-      struct let_box *box = &k->box[p][b];
+    desk->boxes[p] = counts[(size_t)p % (sizeof counts / sizeof *counts)];
+    desk->box[p] = memory_alloc("test", sizeof **desk->box * BOXES_MAX);
+    for (int b = 0; b < desk->boxes[p]; b++) {
+      struct let_box *box = &desk->box[p][b];
       box->a_old = random_between(&r, 0.1, 3);
       box->a_spread = random_between(&r, 0, 2);
       for (int c = 0; c < 3; c++) {
@@ -67,52 +67,63 @@ static void ask(struct desk *k)
   }
 }
 
-static void desk_open(struct desk *k, const struct backend *be, const struct set *s, int max_leaf)
+static void desk_open(struct desk *desk, const struct backend *be, const struct set *set, int max_leaf)
 {
   struct particles p;
   double low[3], high[3], soft_step = 0.02;
-  memset(k, 0, sizeof *k);
-  k->set = s;
-  k->g.be = be, k->g.order = 2, k->g.gravity = s->gravity;
-  k->g.split = split_make(SPLIT_QUINTIC, s->r1, s->r2);
-  set_make(s, 0.7, &p);
-  struct device_config config = {
-      .gravity = s->gravity, .softening = s->softening, .max_leaf = max_leaf, .max_group = 32, .quadrupole = 1, .ranks = PEERS};
-  k->g.dev = be->open(&config);
-  be->upload(k->g.dev, &p);
-  be->bounds(k->g.dev, 0, low, high);
-  k->g.lattice = lattice_cover(low, high, 0.05, s->softening);
-  be->order(k->g.dev, &k->g.lattice);
-  be->build(k->g.dev, everywhere[0], everywhere[1]);
-  rig_first_force(&k->g, 1.0 / 64);
-  struct step_rule rule = {.eta = 0.1, .softening = s->softening, .soft_step = soft_step};
-  k->mac = rig_mac(&k->g, MAC_ACCELERATION, 1.0 / 64);
-  be->levels(k->g.dev, &rule, -1);
-  be->sources(k->g.dev);
-  be->moments(k->g.dev, &k->mac, 0, 0);
-  ask(k);
+  memset(desk, 0, sizeof *desk);
+  desk->set = set;
+  desk->g.be = be;
+  desk->g.order = 2;
+  desk->g.gravity = set->gravity;
+  desk->g.split = split_make(SPLIT_QUINTIC, set->r1, set->r2);
+  set_make(set, 0.7, &p);
+  struct device_config config = {.gravity = set->gravity,
+                                 .softening = set->softening,
+                                 .max_leaf = max_leaf,
+                                 .max_group = 32,
+                                 .quadrupole = 1,
+                                 .ranks = PEERS};
+  desk->g.dev = be->open(&config);
+  be->upload(desk->g.dev, &p);
+  be->bounds(desk->g.dev, 0, low, high);
+  desk->g.lattice = lattice_cover(low, high, 0.05, set->softening);
+  be->order(desk->g.dev, &desk->g.lattice);
+  be->build(desk->g.dev, everywhere[0], everywhere[1]);
+  rig_first_force(&desk->g, 1.0 / 64);
+  struct step_rule rule = {.eta = 0.1, .softening = set->softening, .soft_step = soft_step};
+  desk->mac = rig_mac(&desk->g, MAC_ACCELERATION, 1.0 / 64);
+  be->levels(desk->g.dev, &rule, -1);
+  be->sources(desk->g.dev);
+  be->moments(desk->g.dev, &desk->mac, 0, 0);
+  ask(desk);
 }
 
-static void desk_close(struct desk *k)
+static void desk_close(struct desk *desk)
 {
-  for (int p = 0; p < PEERS; p++) memory_free(k->box[p]);
-  rig_close(&k->g);
+  for (int p = 0; p < PEERS; p++) memory_free(desk->box[p]);
+  rig_close(&desk->g);
 }
 
-static struct let_request request_of(const struct desk *k, const struct request *q)
+static struct let_request request_of(const struct desk *desk, const struct request *request)
 {
-  struct let_request r = {.mac = &k->mac, .a_floor = k->g.a_floor, .a_typical = 1, .cutoff = q->cutoff ? k->set->r2 : -1};
-  if (q->moving) r.horizon = 0.02, r.tick_length = 0.02 / TICKS;
+  struct let_request r = {
+      .mac = &desk->mac, .a_floor = desk->g.a_floor, .a_typical = 1, .cutoff = request->cutoff ? desk->set->r2 : -1};
+  if (request->moving) {
+    r.horizon = 0.02;
+    r.tick_length = 0.02 / TICKS;
+  }
   return r;
 }
 
 /* Receivers [from, end) at once. */
-static void choose(struct desk *k, const struct request *q, int from, int end, struct copy *out)
+static void choose(struct desk *desk, const struct request *request, int from, int end, struct copy *out)
 {
-  struct let_request r = request_of(k, q);
+  struct let_request r = request_of(desk, request);
   struct let_choice c[PEERS];
-  for (int p = from; p < end; p++) c[p - from] = (struct let_choice){.peer = p, .boxes = k->box[p], .box_count = k->boxes[p]};
-  k->g.be->let->select(k->g.dev, q->kind, &r, end - from, c);
+  for (int p = from; p < end; p++)
+    c[p - from] = (struct let_choice){.peer = p, .boxes = desk->box[p], .box_count = desk->boxes[p]};
+  desk->g.be->let->select(desk->g.dev, request->kind, &r, end - from, c);
   for (int p = from; p < end; p++) {
     struct let_choice *one = &c[p - from];
     out[p] = (struct copy){memory_alloc("test", one->bytes), one->bytes, one->next};
@@ -120,9 +131,9 @@ static void choose(struct desk *k, const struct request *q, int from, int end, s
   }
 }
 
-static void forget(struct copy *c, int count)
+static void forget(struct copy *copy, int count)
 {
-  for (int p = 0; p < count; p++) memory_free(c[p].at);
+  for (int p = 0; p < count; p++) memory_free(copy[p].at);
 }
 
 /* Between the arrays of a message, which begin at multiples of 64 bytes, stands anything. */
@@ -133,40 +144,42 @@ static int same_array(const struct copy *a, const struct copy *b, size_t *at, si
   return equal;
 }
 
-static int same(const struct desk *k, const struct request *q, const struct let_count *count, const struct copy *a, const struct copy *b)
+static int same(const struct desk *desk, const struct request *request, const struct let_count *count,
+                const struct copy *a, const struct copy *b)
 {
-  size_t at = LET_HEAD, n = (size_t)count->cells, m = (size_t)count->particles, words = q->moving ? 11 : 4;
+  size_t at = LET_HEAD, n = (size_t)count->cells, m = (size_t)count->particles, words = request->moving ? 11 : 4;
   if (a->bytes != b->bytes || a->next != b->next) return 0;
   if (a->bytes == 0) return 1;
   int equal = memcmp(a->at, b->at, LET_HEAD) == 0 && same_array(a, b, &at, n * sizeof(struct node));
-  if (q->moving) equal &= same_array(a, b, &at, n * sizeof(struct motion));
+  if (request->moving) equal &= same_array(a, b, &at, n * sizeof(struct motion));
   equal &= same_array(a, b, &at, n * sizeof(float[6]));
-  if (k->g.be == &backend_cpu) {
+  if (desk->g.be == &backend_cpu) {
     for (size_t f = 0; f < words; f++) equal &= same_array(a, b, &at, 4 * m);
-    at += 64;   /* for loops over whole vectors */
+    at += 64; /* for loops over whole vectors */
   } else {
     equal &= same_array(a, b, &at, 16 * m);
-    if (q->moving) equal &= same_array(a, b, &at, 32 * m);
+    if (request->moving) equal &= same_array(a, b, &at, 32 * m);
   }
   return equal && at == a->bytes;
 }
 
 /* What a message holds, as the receiver counts it. */
-static struct let_count count_of(struct desk *k, enum let_kind kind, const struct copy *c)
+static struct let_count count_of(struct desk *desk, enum let_kind kind, const struct copy *copy)
 {
   struct let_count count = {0, 0};
-  if (c->bytes > 0) memcpy(k->g.be->let->room(k->g.dev, kind, 0, c->bytes), c->at, c->bytes);
-  k->g.be->let->attach(k->g.dev, kind, 0, c->bytes, &count);
-  k->g.be->let->clear(k->g.dev, kind);
+  if (copy->bytes > 0) memcpy(desk->g.be->let->room(desk->g.dev, kind, 0, copy->bytes), copy->at, copy->bytes);
+  desk->g.be->let->attach(desk->g.dev, kind, 0, copy->bytes, &count);
+  desk->g.be->let->clear(desk->g.dev, kind);
   return count;
 }
 
-static const struct node *nodes_of(const struct copy *c) { return (const struct node *)(c->at + LET_HEAD); }
+static const struct node *nodes_of(const struct copy *copy) { return (const struct node *)(copy->at + LET_HEAD); }
 
-/* Links that do not follow each other: children and particles stand behind those of the nodes before. *opened: cells with children. */
-static int bad_links(const struct copy *c, const struct let_count *count, int64_t *opened)
+/* Links that do not follow each other: children and particles stand behind those of the nodes before. *opened: cells
+ * with children. */
+static int bad_links(const struct copy *copy, const struct let_count *count, int64_t *opened)
 {
-  const struct node *n = nodes_of(c);
+  const struct node *n = nodes_of(copy);
   int64_t child = count->cells > 0, body = 0;
   int bad = 0;
   for (int64_t i = 0; i < count->cells; i++) {
@@ -186,67 +199,76 @@ static int bad_links(const struct copy *c, const struct let_count *count, int64_
 static int differing_links(const struct copy *a, const struct copy *b, int64_t cells)
 {
   int bad = 0;
-  for (int64_t i = 0; i < cells; i++) bad += nodes_of(a)[i].first != nodes_of(b)[i].first || nodes_of(a)[i].info != nodes_of(b)[i].info;
+  for (int64_t i = 0; i < cells; i++)
+    bad += nodes_of(a)[i].first != nodes_of(b)[i].first || nodes_of(a)[i].info != nodes_of(b)[i].info;
   return bad;
 }
 
-/* The host's choice for the same particles and boxes: the counts, and where these are the same the links, but for rounding. */
-static void check_host(struct desk *k, struct desk *host, const struct request *q, const struct copy *one)
+/* The host's choice for the same particles and boxes: the counts, and where these are the same the links, but for
+ * rounding. */
+static void check_host(struct desk *k, struct desk *host, const struct request *request, const struct copy *one)
 {
   struct copy own[PEERS];
   int far = 0, other = 0, equal = 0, next = 0;
-  choose(host, q, 0, PEERS, own);
+  choose(host, request, 0, PEERS, own);
   for (int p = 0; p < PEERS; p++) {
-    struct let_count a = count_of(k, q->kind, &one[p]), b = count_of(host, q->kind, &own[p]);
-    far += fabs((double)(a.cells - b.cells)) > 2 + 0.01 * (double)b.cells || fabs((double)(a.particles - b.particles)) > 2 + 0.01 * (double)b.particles;
+    struct let_count a = count_of(k, request->kind, &one[p]), b = count_of(host, request->kind, &own[p]);
+    far += fabs((double)(a.cells - b.cells)) > 2 + 0.01 * (double)b.cells ||
+           fabs((double)(a.particles - b.particles)) > 2 + 0.01 * (double)b.particles;
     if (a.cells != b.cells || a.particles != b.particles) continue;
     equal++;
     other += differing_links(&one[p], &own[p], a.cells) > 0;
     next += one[p].next != own[p].next;
   }
   char what[200];
-  snprintf(what, sizeof what, "%s: as on the host (%d of %d with the same counts, %d of these with other links, %d with another tick; %d far from it)",
-           q->name, equal, PEERS, other, next, far);
+  snprintf(what, sizeof what,
+           "%s: as on the host (%d of %d with the same counts, %d of these with other links, %d with another tick; %d "
+           "far from it)",
+           request->name, equal, PEERS, other, next, far);
   say(far == 0 && equal > PEERS / 2 && other <= PEERS / 10 && next <= PEERS / 10, what);
   forget(own, PEERS);
 }
 
-static void check_request(struct desk *k, struct desk *host, const struct request *q)
+static void check_request(struct desk *k, struct desk *host, const struct request *request)
 {
   static const int together[] = {2, 7, PEERS};
   struct copy one[PEERS], some[PEERS];
   struct let_count count[PEERS], all = {0, 0}, max_value = {0, 0};
   int64_t opened = 0;
   int bad = 0, empty = 0, rejected = 0;
-  for (int p = 0; p < PEERS; p++) choose(k, q, p, p + 1, one);
+  for (int p = 0; p < PEERS; p++) choose(k, request, p, p + 1, one);
   for (int p = 0; p < PEERS; p++) {
-    struct let_count c = count[p] = count_of(k, q->kind, &one[p]);
+    struct let_count c = count[p] = count_of(k, request->kind, &one[p]);
     bad += bad_links(&one[p], &c, &opened) + ((one[p].bytes == 0) != (k->boxes[p] == 0));
     empty += one[p].bytes == 0;
     rejected += c.cells == 1 && c.particles == 0;
-    all.cells += c.cells, all.particles += c.particles;
+    all.cells += c.cells;
+    all.particles += c.particles;
     if (c.cells > max_value.cells) max_value = c;
   }
   char what[300];
   snprintf(what, sizeof what,
-           "%s: links follow each other (%d do not; %lld cells, %lld opened, %lld particles for %d receivers, at most %lld and %lld; %d have no boxes, %d need a root at most)",
-           q->name, bad, (long long)all.cells, (long long)opened, (long long)all.particles, PEERS, (long long)max_value.cells, (long long)max_value.particles,
-           empty, rejected);
-  say(bad == 0 && empty == PEERS / 10 && (!q->cutoff || rejected >= PEERS / 10), what);
+           "%s: links follow each other (%d do not; %lld cells, %lld opened, %lld particles for %d receivers, at most "
+           "%lld and %lld; %d have no boxes, %d need a root at most)",
+           request->name, bad, (long long)all.cells, (long long)opened, (long long)all.particles, PEERS,
+           (long long)max_value.cells, (long long)max_value.particles, empty, rejected);
+  say(bad == 0 && empty == PEERS / 10 && (!request->cutoff || rejected >= PEERS / 10), what);
   for (int t = 0; t < 3; t++) {
     int differ = 0;
-    for (int p = 0; p < PEERS; p += together[t]) choose(k, q, p, p + together[t] < PEERS ? p + together[t] : PEERS, some);
-    for (int p = 0; p < PEERS; p++) differ += !same(k, q, &count[p], &one[p], &some[p]);
-    snprintf(what, sizeof what, "%s: the same bytes %d receivers at once (%d differ)", q->name, together[t], differ);
+    for (int p = 0; p < PEERS; p += together[t])
+      choose(k, request, p, p + together[t] < PEERS ? p + together[t] : PEERS, some);
+    for (int p = 0; p < PEERS; p++) differ += !same(k, request, &count[p], &one[p], &some[p]);
+    snprintf(what, sizeof what, "%s: the same bytes %d receivers at once (%d differ)", request->name, together[t],
+             differ);
     say(differ == 0, what);
     forget(some, PEERS);
   }
-  if (q->kind == LET_SOFT && k->set->n > 1000) {
-    snprintf(what, sizeof what, "%s: all open %lld cells, more than a list begins with for a tree of %lld nodes", q->name, (long long)opened,
-             (long long)max_value.cells);
+  if (request->kind == LET_SOFT && k->set->n > 1000) {
+    snprintf(what, sizeof what, "%s: all open %lld cells, more than a list begins with for a tree of %lld nodes",
+             request->name, (long long)opened, (long long)max_value.cells);
     say(opened > max_value.cells, what);
   }
-  if (host) check_host(k, host, q, one);
+  if (host) check_host(k, host, request, one);
   forget(one, PEERS);
 }
 
@@ -266,15 +288,15 @@ static void check(const struct backend *be)
 {
   if (only && strcmp(only, be->name) != 0) return;
   check_set(be, &sets[0], 8);
-  check_set(be, &sets[4], 8);    /* leaves of hundreds of particles, at the deepest level */
-  check_set(be, &sets[8], 1);    /* many levels */
-  check_set(be, &sets[7], 60);   /* leaves over several words of particles */
-  check_set(be, &sets[10], 8);   /* one node */
+  check_set(be, &sets[4], 8);  /* leaves of hundreds of particles, at the deepest level */
+  check_set(be, &sets[8], 1);  /* many levels */
+  check_set(be, &sets[7], 60); /* leaves over several words of particles */
+  check_set(be, &sets[10], 8); /* one node */
 }
 
 int main(int argc, char **argv)
 {
-  debug_set("let_sparing", 0);   /* what all backends have in common */
+  debug_set("let_sparing", 0); /* what all backends have in common */
   only = argc > 1 ? argv[1] : NULL;
   rig_each(check);
   tap_ok(memory_current() == 0, "all memory is given back");

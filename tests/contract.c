@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The contract of a backend. The reference backend (reference.h) has the core verbs alone, and whole soft steps run on it; every other
- * backend ends the same steps where it does, within the error of the acceptance criterion. */
+/* The contract of a backend. The reference backend (reference.h) has the core verbs alone, and whole soft steps run on
+ * it; every other backend ends the same steps where it does, within the error of the acceptance criterion. */
 #include <config.h>
 #include <mpi.h>
 
@@ -13,35 +13,38 @@
 #include "step/sim.h"
 #include "step/step.h"
 #include "tap.h"
+#include "scheme/schemes.h"
+#include "settings/settings.h"
 
 enum { STEPS = 2, PARTICLES = 400 };
 
-struct scheme {
+struct arrangement {
   const char *name;
   int mode, scheme;
-  double uniform;   /* acceleration of an external field along x */
-  double density;   /* of an expanding background, in units of the mean density within R2 of the centre with all mass; 0: no expansion */
+  double uniform; /* acceleration of an external field along x */
+  /* of an expanding background, in units of the mean density within R2 of the centre with all mass; 0: no expansion */
+  double density;
 };
 
-static const struct scheme schemes[] = {{"hybrid", MODE_HYBRID, SCHEME_BLOCK, 0, 0},
-                                        {"block steps", MODE_TREE, SCHEME_BLOCK, 0, 0},
-                                        {"one shared step", MODE_TREE, SCHEME_SHARED, 0, 0},
-                                        {"hybrid in an external field", MODE_HYBRID, SCHEME_BLOCK, 0.5, 0},
-                                        {"hybrid in comoving coordinates", MODE_HYBRID, SCHEME_BLOCK, 0, 1e-3},
-                                        {"block steps in comoving coordinates", MODE_TREE, SCHEME_BLOCK, 0, 1e-3}};
+static const struct arrangement schemes[] = {{"hybrid", MODE_HYBRID, SCHEME_BLOCK, 0, 0},
+                                             {"block steps", MODE_TREE, SCHEME_BLOCK, 0, 0},
+                                             {"one shared step", MODE_TREE, SCHEME_SHARED, 0, 0},
+                                             {"hybrid in an external field", MODE_HYBRID, SCHEME_BLOCK, 0.5, 0},
+                                             {"hybrid in comoving coordinates", MODE_HYBRID, SCHEME_BLOCK, 0, 1e-3},
+                                             {"block steps in comoving coordinates", MODE_TREE, SCHEME_BLOCK, 0, 1e-3}};
 
 /* Where a run of some soft steps ends. */
 struct end {
   struct particles p;
   struct diagnostics now;
-  double begin;          /* energy at the start */
-  double step;           /* length of a soft step */
+  double begin; /* energy at the start */
+  double step;  /* length of a soft step */
   int64_t substeps;
   int checkpoint_ticks;
-  double time, kick;     /* its length; what the rms acceleration does to a velocity in it */
+  double time, kick; /* its length; what the rms acceleration does to a velocity in it */
 };
 
-static struct params params_of(const struct set *set, const struct scheme *how)
+static struct params params_of(const struct set *set, const struct arrangement *how)
 {
   struct params par = set_params(set, how->mode, how->scheme);
   par.ErrTolForceAcc = 1.0 / 4096;
@@ -50,54 +53,57 @@ static struct params params_of(const struct set *set, const struct scheme *how)
   return par;
 }
 
-/* Comoving coordinates at a = 1 of a universe with the background of the scheme: gravity grows, and the background repels. */
-static void expand(struct sim *s, const struct set *set, const struct scheme *how)
+/* Comoving coordinates at a = 1 of a universe with the background of the scheme: gravity grows, and the background
+ * repels. */
+static void expand(struct sim *sim, const struct set *set, const struct arrangement *how)
 {
-  struct expansion *e = &s->expansion;
+  struct expansion *e = &sim->expansion;
   struct fault f = {""};
   if (!(how->density > 0)) return;
   e->on = 1;
-  e->density = how->density * s->hard.total_mass / (4 * M_PI / 3 * pow(set->r2, 3));
+  e->density = how->density * sim->masses.total / (4 * M_PI / 3 * pow(set->r2, 3));
   e->background.count = 1;
   e->background.term[0].kind = FIELD_LINEAR;
-  cosmology_open(&e->c, 1, 0, sqrt(8 * M_PI / 3 * s->gravity * e->density), 1, 16, &f);
-  if (s->time < 1) s->time = 1;
+  cosmology_open(&e->c, 1, 0, sqrt(8 * M_PI / 3 * sim->gravity * e->density), 1, 16, &f);
+  if (sim->time < 1) sim->time = 1;
 }
 
 /* Close the system at a checkpoint tick, and open it again with what a checkpoint holds. */
-static void reopen(struct sim *s, const struct comm *c, const struct params *par, const struct set *set, const struct scheme *how)
+static void reopen(struct sim *sim, const struct comm *comm, const struct params *par, const struct set *set,
+                   const struct arrangement *how)
 {
-  const struct sim before = *s;
-  const struct particles *v = s->be->view(s->dev);
+  const struct sim before = *sim;
+  const struct particles *v = sim->be->view(sim->dev);
   struct particles p;
   struct fault f = {""};
   particles_init(&p);
   particles_reserve(&p, v->n);
   for (int64_t i = 0; i < v->n; i++) particles_copy(&p, i, v, i);
   p.n = v->n;
-  sim_close(s);
-  sim_open(s, c, par, before.be, &p, &f);
-  s->field = before.field;
-  s->frame = before.frame;
-  s->split = before.split;
-  s->a_floor = before.a_floor;
-  s->radius_rule = before.radius_rule;
-  s->time = before.time;
-  s->step = before.step;
-  s->now = before.now;
-  s->counts = before.counts;
-  s->lattice = before.lattice;
-  s->substeps = before.substeps;
-  expand(s, set, how);
-  s->expansion.potential = before.expansion.potential;
-  expansion_at(s, s->time);
+  sim_close(sim);
+  sim_open(sim, comm, par, before.be, &p, &f);
+  sim->field = before.field;
+  sim->frame = before.frame;
+  sim->split = before.split;
+  sim->a_floor = before.a_floor;
+  sim->radius_rule = before.radius_rule;
+  sim->time = before.time;
+  sim->step = before.step;
+  sim->now = before.now;
+  sim->counts = before.counts;
+  sim->lattice = before.lattice;
+  sim->substeps = before.substeps;
+  scheme_resume(sim, 1);
+  expand(sim, set, how);
+  sim->expansion.potential = before.expansion.potential;
+  expansion_at(sim, sim->time);
 }
 
 enum run_kind { STRAIGHT, INTERRUPTED };
 
 /* `step`: length of the soft step; 0: chosen here. INTERRUPTED: the system is opened again at each checkpoint tick. */
-static void run(const struct comm *c, const struct backend *be, const struct set *set, const struct scheme *how, enum run_kind kind,
-                double step, struct end *end)
+static void run(const struct comm *comm, const struct backend *be, const struct set *set, const struct arrangement *how,
+                enum run_kind kind, double step, struct end *end)
 {
   struct params par = params_of(set, how);
   struct set small = *set;
@@ -106,23 +112,23 @@ static void run(const struct comm *c, const struct backend *be, const struct set
   struct fault f = {""};
   small.n = PARTICLES;
   set_make(&small, 0.3 * sqrt(set->gravity), &p);
-  sim_open(&s, c, &par, be, &p, &f);
+  sim_open(&s, comm, &par, be, &p, &f);
   s.field = (struct field){.acc = {how->uniform * set->gravity}};
   expand(&s, set, how);
-  sim_first_force(&s);
+  settings_first_force(&s);
   memset(end, 0, sizeof *end);
   end->begin = s.now.total;
   if (step == 0) step = 0.7 * plan_adaptive(&par, &s.now, set->r2);
   end->step = step;
   *(how->mode == MODE_HYBRID ? &par.SoftStep : &par.MaxSizeTimestep) = step;
   for (int k = 0; k < STEPS; k++) {
-    struct plan plan = plan_next(&par, &s.now, &s.system, s.time, par.TimeMax, s.split.r2, s.split.on, 1);
+    struct plan plan = plan_next(&par, &s.now, &s.system, s.time, par.TimeMax, 1);
     enum step_state state;
     step_open(&s, &plan);
     while ((state = step_substeps(&s, &plan, HUGE_VAL)) != STEP_SUBSTEPS_ENDED) {
       end->checkpoint_ticks += state == STEP_AT_CHECKPOINT_TICK;
       if (kind == STRAIGHT) continue;
-      reopen(&s, c, &par, set, how);
+      reopen(&s, comm, &par, set, how);
       step_continue(&s, &plan);
     }
     end->substeps += s.counts.substeps;
@@ -148,50 +154,54 @@ static double difference(const struct end *a, const struct end *b)
   return sqrt(sum / (double)a->p.n) / b->kick;
 }
 
-static void say(int good, const char *backend, const struct set *s, const struct scheme *how, const char *what)
+static void say(int good, const char *backend, const struct set *set, const struct arrangement *how, const char *what)
 {
   char line[200];
-  snprintf(line, sizeof line, "%s, %s, %s: %s", backend, s->name, how->name, what);
+  snprintf(line, sizeof line, "%s, %s, %s: %s", backend, set->name, how->name, what);
   tap_ok(good, line);
 }
 
-/* At checkpoint ticks the particles, the lattice and some numbers are the whole state: a run goes on from them to the same bits. */
-static void check_interruption(const struct comm *c, const struct backend *be, const struct set *s, const struct scheme *how, double step)
+/* At checkpoint ticks the particles, the lattice and some numbers are the whole state: a run goes on from them to the
+ * same bits. */
+static void check_interruption(const struct comm *comm, const struct backend *be, const struct set *set,
+                               const struct arrangement *how, double step)
 {
   struct end straight, interrupted;
   debug_set("checkpoint_ticks", 4);
-  run(c, be, s, how, STRAIGHT, step, &straight);
-  run(c, be, s, how, INTERRUPTED, step, &interrupted);
+  run(comm, be, set, how, STRAIGHT, step, &straight);
+  run(comm, be, set, how, INTERRUPTED, step, &interrupted);
   debug_set("checkpoint_ticks", NAN);
   size_t bytes = sizeof *straight.p.pos * 3 * PARTICLES;
   say(straight.checkpoint_ticks >= 2 * STEPS && interrupted.checkpoint_ticks == straight.checkpoint_ticks &&
           interrupted.substeps == straight.substeps && memcmp(straight.p.pos, interrupted.p.pos, bytes) == 0 &&
           memcmp(straight.p.vel, interrupted.p.vel, bytes) == 0,
-      be->name, s, how, "a step goes on from its checkpoint ticks to the same bits");
+      be->name, set, how, "a step goes on from its checkpoint ticks to the same bits");
   particles_free(&straight.p);
   particles_free(&interrupted.p);
 }
 
-static void check(const struct comm *c, const struct set *s, const struct scheme *how)
+static void check(const struct comm *comm, const struct set *set, const struct arrangement *how)
 {
   const struct backend *const *list;
   int count = backend_list(&list);
   struct end want, got;
-  run(c, &backend_reference, s, how, STRAIGHT, 0, &want);
+  run(comm, &backend_reference, set, how, STRAIGHT, 0, &want);
   double change = fabs(want.now.total - want.begin), kinetic = want.now.kinetic;
-  printf("# %s, %s: %lld substeps, energy changes by %.1e of the kinetic one\n", s->name, how->name, (long long)want.substeps, change / kinetic);
-  say(want.now.bad == 0 && want.now.count == PARTICLES && change < 2e-3 * kinetic, "reference", s, how, "steps conserve energy");
-  say(how->scheme == SCHEME_SHARED || want.substeps > STEPS, "reference", s, how, "steps have substeps");
-  if (how->density > 0) say(want.time > 1.001, "reference", s, how, "space expands");
+  printf("# %s, %s: %lld substeps, energy changes by %.1e of the kinetic one\n", set->name, how->name,
+         (long long)want.substeps, change / kinetic);
+  say(want.now.bad == 0 && want.now.count == PARTICLES && change < 2e-3 * kinetic, "reference", set, how,
+      "steps conserve energy");
+  say(how->scheme == SCHEME_SHARED || want.substeps > STEPS, "reference", set, how, "steps have substeps");
+  if (how->density > 0) say(want.time > 1.001, "reference", set, how, "space expands");
   for (int k = 0; k < count; k++) {
     char why[256];
     if (list[k]->probe->count(why, sizeof why) == 0) continue;
-    run(c, list[k], s, how, STRAIGHT, want.step, &got);
+    run(comm, list[k], set, how, STRAIGHT, want.step, &got);
     double far = difference(&got, &want);
     printf("# %s: velocities differ by %.1e kicks\n", list[k]->name, far);
-    say(got.time == want.time && far < 5e-4, list[k]->name, s, how, "steps end where the reference does");
+    say(got.time == want.time && far < 5e-4, list[k]->name, set, how, "steps end where the reference does");
     particles_free(&got.p);
-    if (how->scheme == SCHEME_BLOCK) check_interruption(c, list[k], s, how, want.step);
+    if (how->scheme == SCHEME_BLOCK) check_interruption(comm, list[k], set, how, want.step);
   }
   particles_free(&want.p);
 }
@@ -203,7 +213,7 @@ int main(int argc, char **argv)
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   comm_open(&self, MPI_COMM_SELF);
-  if (rank == 0) {   /* the reference runs on one rank */
+  if (rank == 0) { /* the reference runs on one rank */
     for (int k = 0; k < 4; k++)
       for (size_t h = 0; h < sizeof schemes / sizeof *schemes; h++) check(&self, &sets[k], &schemes[h]);
     char why[256] = "";

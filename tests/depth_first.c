@@ -8,71 +8,83 @@
 
 static char label[100];
 
-static void say(int good, const struct set *s, const char *what, struct errors e)
+static void say(int good, const struct set *set, const char *what, struct errors errors)
 {
   char line[300];
-  snprintf(line, sizeof line, "%s, %s: %s (median %.1e, 99 %% %.1e)", label, s->name, what, e.median, e.most99);
-  tap_ok(good && e.finite, line);
+  snprintf(line, sizeof line, "%s, %s: %s (median %.1e, 99 %% %.1e)", label, set->name, what, errors.median,
+           errors.most99);
+  tap_ok(good && errors.finite, line);
 }
 
-static int within(struct errors e, double median, double most99) { return e.median <= median && e.most99 <= most99; }
-
-static struct errors between(const struct particles *v, const float *field, const double (*reference)[3], const struct direct *d)
+static int within(struct errors errors, double median, double most99)
 {
-  return errors_between(v, field, NULL, reference, d->scale);
+  return errors.median <= median && errors.most99 <= most99;
+}
+
+static struct errors between(const struct particles *particles, const float *field, const double (*reference)[3],
+                             const struct direct *direct)
+{
+  return errors_between(particles, field, NULL, reference, direct->scale);
 }
 
 /* All particles are active at a tick until which none moves. */
-static const struct particles *hard_walk(struct rig *g, const struct mac *mac)
+static const struct particles *hard_walk(struct rig *rig, const struct mac *mac)
 {
   struct particles still;
   struct step_rule rule = {.eta = 1, .softening = 1, .soft_step = 1};
   int64_t outside = 0;
-  g->be->download(g->dev, &still);
+  rig->be->download(rig->dev, &still);
   memset(still.acc_hard, 0, sizeof(float) * 3 * (size_t)still.n);
-  g->be->upload(g->dev, &still);
-  g->be->sources(g->dev);
-  g->be->moments(g->dev, mac, 0, 0);
-  g->be->levels(g->dev, &rule, 2);
-  struct walk_request r = {.kind = WALK_HARD, .mac = *mac, .a_floor = g->a_floor, .split = g->split, .let = LET_STEP, .tick = TICKS / 4,
-                           .tick_length = 1.0 / TICKS, .local = 1, .last = 1};
-  g->be->select(g->dev, TICKS / 4, r.tick_length, &outside);
-  memset(&g->tally, 0, sizeof g->tally);
-  g->be->walk(g->dev, &r, &g->tally);
-  return g->be->view(g->dev);
+  rig->be->upload(rig->dev, &still);
+  rig->be->sources(rig->dev);
+  rig->be->moments(rig->dev, mac, 0, 0);
+  rig->be->levels(rig->dev, &rule, 2);
+  struct walk_request r = {.kind = WALK_HARD,
+                           .mac = *mac,
+                           .a_floor = rig->a_floor,
+                           .split = rig->split,
+                           .let = LET_STEP,
+                           .tick = TICKS / 4,
+                           .tick_length = 1.0 / TICKS,
+                           .local = 1,
+                           .last = 1};
+  rig->be->select(rig->dev, TICKS / 4, r.tick_length, &outside);
+  memset(&rig->tally, 0, sizeof rig->tally);
+  rig->be->walk(rig->dev, &r, &rig->tally);
+  return rig->be->view(rig->dev);
 }
 
-static void check_set(const struct backend *be, const struct set *s, int order)
+static void check_set(const struct backend *be, const struct set *set, int order)
 {
   struct particles p;
   struct rig g;
-  struct split split = split_make(order == 2 ? SPLIT_DLL : SPLIT_QUINTIC, s->r1, s->r2);
-  set_make(s, 0, &p);
-  struct direct d = direct_open(&p, s->gravity, s->softening, &split);
-  rig_open_by(&g, be, s, &p, order, 16, 64, METHOD_NEXT_MORE);
+  struct split split = split_make(order == 2 ? SPLIT_DLL : SPLIT_QUINTIC, set->r1, set->r2);
+  set_make(set, 0, &p);
+  struct direct d = direct_open(&p, set->gravity, set->softening, &split);
+  rig_open_by(&g, be, set, &p, order, 16, 64, METHOD_NEXT_MORE);
   g.split = split;
   snprintf(label, sizeof label, "%s, order %d", be->name, order);
-  double slack = s->place == place_line ? 2 : 1;   /* errors point along it, and pulls of both sides cancel */
+  double slack = set->place == place_line ? 2 : 1; /* errors point along it, and pulls of both sides cancel */
   const struct particles *v = rig_first_force(&g, 1.0 / 512);
   struct errors e = between(v, v->acc, (const double(*)[3])d.acc, &d);
-  say(within(e, slack * 1e-2, slack * 3e-2), s, "acceleration, Delta = 2^-9", e);
+  say(within(e, slack * 1e-2, slack * 3e-2), set, "acceleration, Delta = 2^-9", e);
   struct mac fine = rig_mac(&g, MAC_ACCELERATION, 1.0 / 8192);
   memset(&g.tally, 0, sizeof g.tally);
   v = rig_force(&g, &fine);
   e = between(v, v->acc, (const double(*)[3])d.acc, &d);
-  say(within(e, slack * 2e-3, slack * 6e-3), s, "acceleration, Delta = 2^-13", e);
+  say(within(e, slack * 2e-3, slack * 6e-3), set, "acceleration, Delta = 2^-13", e);
   e = between(v, v->acc_hard, (const double(*)[3])d.hard, &d);
-  say(within(e, slack * 2e-3, slack * 1e-2) && g.tally.targets == s->n, s, "hard part, Delta = 2^-13", e);
-  struct mac angle = rig_mac(&g, MAC_ANGLE, 0.5);   /* without |a_old|, which every force changes */
+  say(within(e, slack * 2e-3, slack * 1e-2) && g.tally.targets == set->n, set, "hard part, Delta = 2^-13", e);
+  struct mac angle = rig_mac(&g, MAC_ANGLE, 0.5); /* without |a_old|, which every force changes */
   memset(&g.tally, 0, sizeof g.tally);
   v = rig_force(&g, &angle);
-  double(*full)[3] = memory_alloc("test", sizeof *full * (size_t)s->n);
+  double(*full)[3] = memory_alloc("test", sizeof *full * (size_t)set->n);
   for (int64_t i = 0; i < v->n; i++)
     for (int c = 0; c < 3; c++) full[v->id[i] - 1][c] = v->acc_hard[3 * i + c];
   int64_t pairs = g.tally.particle_pairs + g.tally.cell_pairs;
   v = hard_walk(&g, &angle);
   e = between(v, v->acc_hard, (const double(*)[3])full, &d);
-  say(e.worst <= 1e-5 && g.tally.targets == s->n && g.tally.particle_pairs + g.tally.cell_pairs <= pairs, s,
+  say(e.worst <= 1e-5 && g.tally.targets == set->n && g.tally.particle_pairs + g.tally.cell_pairs <= pairs, set,
       "the hard walk is the hard part of the full one", e);
   memory_free(full);
   direct_close(&d);

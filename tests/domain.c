@@ -9,19 +9,20 @@
 enum { SAMPLES = 12000, RANKS_MAX = 64 };
 
 /* Whether a position is in exactly one domain (outer faces are infinite), that of domain_owner. */
-static int one_owner(const struct domain *d, const double pos[3])
+static int one_owner(const struct domain *domain, const double pos[3])
 {
   int owners_match = 0, found = -1;
-  for (int i = 0; i < d->px; i++)
-    for (int j = 0; j < d->py; j++)
-      for (int k = 0; k < d->pz; k++) {
-        const double *y = d->y + i * (d->py - 1), *z = d->z + (i * d->py + j) * (d->pz - 1);
-        int in = (i == 0 || pos[0] >= d->x[i - 1]) && (i == d->px - 1 || pos[0] < d->x[i]) && (j == 0 || pos[1] >= y[j - 1]) &&
-                 (j == d->py - 1 || pos[1] < y[j]) && (k == 0 || pos[2] >= z[k - 1]) && (k == d->pz - 1 || pos[2] < z[k]);
+  for (int i = 0; i < domain->px; i++)
+    for (int j = 0; j < domain->py; j++)
+      for (int k = 0; k < domain->pz; k++) {
+        const double *y = domain->y + i * (domain->py - 1), *z = domain->z + (i * domain->py + j) * (domain->pz - 1);
+        int in = (i == 0 || pos[0] >= domain->x[i - 1]) && (i == domain->px - 1 || pos[0] < domain->x[i]) &&
+                 (j == 0 || pos[1] >= y[j - 1]) && (j == domain->py - 1 || pos[1] < y[j]) &&
+                 (k == 0 || pos[2] >= z[k - 1]) && (k == domain->pz - 1 || pos[2] < z[k]);
         owners_match += in;
-        if (in) found = (i * d->py + j) * d->pz + k;
+        if (in) found = (i * domain->py + j) * domain->pz + k;
       }
-  return owners_match == 1 && found == domain_owner(d, pos);
+  return owners_match == 1 && found == domain_owner(domain, pos);
 }
 
 static void check(enum shape shape, int64_t n, int ranks, double tolerance, const char *what)
@@ -30,7 +31,8 @@ static void check(enum shape shape, int64_t n, int ranks, double tolerance, cons
   struct domain d, again, plain;
   double share[RANKS_MAX] = {0}, sum = 0, worst = 0;
   int owners_match = 1;
-  struct weighted *w = memory_alloc("test", sizeof *w * (size_t)(n + 1)), *other = memory_alloc("test", sizeof *w * (size_t)(n + 1));
+  struct weighted *w = memory_alloc("test", sizeof *w * (size_t)(n + 1)),
+                  *other = memory_alloc("test", sizeof *w * (size_t)(n + 1));
   fill(w, n, shape, ANY, &r);
   for (int64_t i = 0; i < n; i++) other[i] = w[n - 1 - i];
   domain_open(&d, ranks);
@@ -54,16 +56,20 @@ static void check(enum shape shape, int64_t n, int ranks, double tolerance, cons
   }
   for (int k = 0; k < ranks; k++) worst = fmax(worst, fabs(share[k] * ranks / (sum > 0 ? sum : 1) - 1));
   char line[200];
-  snprintf(line, sizeof line, "%s, %lld samples, %d ranks: every position has one owner rank", what, (long long)n, ranks);
+  snprintf(line, sizeof line, "%s, %lld samples, %d ranks: every position has one owner rank", what, (long long)n,
+           ranks);
   tap_ok(whole && owners_match, line);
-  snprintf(line, sizeof line, "%s, %lld samples, %d ranks: the cuts depend on the set alone", what, (long long)n, ranks);
+  snprintf(line, sizeof line, "%s, %lld samples, %d ranks: the cuts depend on the set alone", what, (long long)n,
+           ranks);
   tap_ok(pure, line);
   if (shape <= CUSP) {
-    snprintf(line, sizeof line, "%s, %lld samples, %d ranks: the plain way's cuts, bit by bit", what, (long long)n, ranks);
+    snprintf(line, sizeof line, "%s, %lld samples, %d ranks: the plain way's cuts, bit by bit", what, (long long)n,
+             ranks);
     tap_ok(as_plain, line);
   }
   if (tolerance > 0) {
-    snprintf(line, sizeof line, "%s, %lld samples, %d ranks: the work is shared evenly (worst by %.3f)", what, (long long)n, ranks, worst);
+    snprintf(line, sizeof line, "%s, %lld samples, %d ranks: the work is shared evenly (worst by %.3f)", what,
+             (long long)n, ranks, worst);
     tap_ok(worst <= tolerance, line);
   }
   domain_close(&d);
@@ -81,7 +87,8 @@ static int level_of(double centre, double cut)
   return level;
 }
 
-/* Aligned cuts: shares as even as possible, one owner rank for each position, and no face of larger cells shares about as evenly. */
+/* Aligned cuts: shares as even as possible, one owner rank for each position, and no face of larger cells shares about
+ * as evenly. */
 static void check_aligned(enum shape shape, int ranks, const char *what)
 {
   enum { SAMPLES = 20000 };
@@ -101,26 +108,34 @@ static void check_aligned(enum shape shape, int ranks, const char *what)
     int owner_rank = domain_owner(&d, w[i].pos);
     owners_match &= owner_rank >= 0 && owner_rank < ranks && one_owner(&d, w[i].pos);
     share[owner_rank] += 1;
-    for (int c = 0; c < 3; c++) box[c] = fmin(box[c], w[i].pos[c]), box[c + 3] = fmax(box[c + 3], w[i].pos[c]);
+    for (int c = 0; c < 3; c++) {
+      box[c] = fmin(box[c], w[i].pos[c]);
+      box[c + 3] = fmax(box[c + 3], w[i].pos[c]);
+    }
   }
   for (int k = 0; k < ranks; k++) worst = fmax(worst, fabs(share[k] * ranks / SAMPLES - 1));
   struct lattice l = domain_lattice(&d, box, 1e-4);
   for (int p = 0; p < d.px - 1; p++) {
     double window = p == (d.px - 1) / 2 ? 1.0 / 40 : 1.0 / 160;
-    int64_t at = 0, low = (int64_t)(SAMPLES * (p + 1.0 - window) / d.px), high = (int64_t)(SAMPLES * (p + 1.0 + window) / d.px);
+    int64_t at = 0, low = (int64_t)(SAMPLES * (p + 1.0 - window) / d.px),
+            high = (int64_t)(SAMPLES * (p + 1.0 + window) / d.px);
     double u = (d.x[p] - l.corner[0]) * l.inverse;
     faces &= u == rint(u) && lattice_position(&l, 0, u) == d.x[p];
     plain_axis = 0;
     qsort(sorted, SAMPLES, sizeof *sorted, plain_order);
-    for (at = low; at < high; at++) {   /* a point between two samples is on a face of smaller cells, or of as large ones */
+    /* a point between two samples is on a face of smaller cells, or of as large ones */
+    for (at = low; at < high; at++) {
       double x = sorted[at].pos[0], y = sorted[at + 1].pos[0], step = ldexp(1, 20 - level_of(d.centre[0], d.x[p]) + 1);
       coarse &= d.x[p] == d.centre[0] || floor((y - d.centre[0]) / step) == floor((x - d.centre[0]) / step);
     }
   }
   char line[200];
-  snprintf(line, sizeof line, "%s, %d domains, aligned: every position has one owner rank, the work is shared evenly (worst by %.3f)", what, ranks, worst);
+  snprintf(line, sizeof line,
+           "%s, %d domains, aligned: every position has one owner rank, the work is shared evenly (worst by %.3f)",
+           what, ranks, worst);
   tap_ok(owners_match && worst <= 0.08, line);
-  snprintf(line, sizeof line, "%s, %d domains, aligned: cuts are points of the lattice, faces of cells as large as can be", what, ranks);
+  snprintf(line, sizeof line,
+           "%s, %d domains, aligned: cuts are points of the lattice, faces of cells as large as can be", what, ranks);
   tap_ok(faces && coarse, line);
   domain_close(&plain);
   domain_close(&d);
@@ -144,13 +159,15 @@ static void check_mirrored(void)
   domain_open(&d, 8);
   d.align = 1;
   domain_cut(&d, NULL, w, SAMPLES);
-  for (int i = 0; i < 2; i++) same &= d.y[i] == d.centre[1] && d.z[2 * i] == d.centre[2] && d.z[2 * i + 1] == d.centre[2];
+  for (int i = 0; i < 2; i++)
+    same &= d.y[i] == d.centre[1] && d.z[2 * i] == d.centre[2] && d.z[2 * i + 1] == d.centre[2];
   tap_ok(same && d.x[0] == d.centre[0] && fabs(d.x[0] - 7) < 1e-3, "the middle cuts of slabs that are alike are one");
   domain_close(&d);
   memory_free(w);
 }
 
-/* Planes that are as heavy as windows are wide, or heavier: shares stay within a plane of even ones, and no plane is in the middle. */
+/* Planes that are as heavy as windows are wide, or heavier: shares stay within a plane of even ones, and no plane is in
+ * the middle. */
 static void check_aligned_planes(void)
 {
   static const int numbers[] = {2, 3, 8};
@@ -187,7 +204,8 @@ static void check_grid(void)
     good &= d.px == grids[k][0] && d.py == grids[k][1] && d.pz == grids[k][2];
     domain_close(&d);
   }
-  const int none[3] = {0, 0, 0}, sides[][4] = {{8, 2, 2, 2}, {16, 4, 2, 2}, {64, 4, 4, 4}, {12, 3, 2, 2}, {7, 7, 1, 1}, {4096, 16, 16, 16}};
+  const int none[3] = {0, 0, 0},
+            sides[][4] = {{8, 2, 2, 2}, {16, 4, 2, 2}, {64, 4, 4, 4}, {12, 3, 2, 2}, {7, 7, 1, 1}, {4096, 16, 16, 16}};
   for (size_t k = 0; k < sizeof sides / sizeof *sides; k++) {
     domain_open_grid(&d, sides[k][0], none);
     cubic &= d.px == sides[k][1] && d.py == sides[k][2] && d.pz == sides[k][3];
@@ -223,11 +241,14 @@ static void check_planes(void)
   struct domain d;
   int empty = 0, one_sided = 1, owner_rank[2] = {0, 0};
   for (int i = 0; i < 300; i++) w[i] = (struct weighted){{i < 100 ? -0.0 : 1, i, 0}, 1};
-  for (int i = 0; i < 100; i += 2) w[i].pos[0] = 0.0;   /* the same plane */
+  for (int i = 0; i < 100; i += 2) w[i].pos[0] = 0.0; /* the same plane */
   domain_open_grid(&d, 2, (const int[3]){2, 1, 1});
   domain_cut(&d, NULL, w, 300);
   tap_ok(d.x[0] > 0 && d.x[0] <= 1, "planes of particles are cut between");
-  for (int i = 0; i < 300; i++) w[i].pos[0] = 1, w[i].weight = 0;
+  for (int i = 0; i < 300; i++) {
+    w[i].pos[0] = 1;
+    w[i].weight = 0;
+  }
   domain_cut(&d, NULL, w, 300);
   for (int i = 0; i < 300; i++) owner_rank[domain_owner(&d, w[i].pos)]++;
   one_sided = (owner_rank[0] == 0) != (owner_rank[1] == 0);
@@ -250,14 +271,14 @@ static void check_planes(void)
 }
 
 /* The largest share of many others like the samples over the mean, in domains that were cut by the samples. */
-static double max_over_mean(const struct domain *d, struct random *r)
+static double max_over_mean(const struct domain *domain, struct random *random)
 {
   enum { OTHERS = 1 << 20 };
-  int ranks = d->px * d->py * d->pz;
+  int ranks = domain->px * domain->py * domain->pz;
   double *share = memory_alloc("test", sizeof *share * (size_t)ranks), max_value = 0;
   struct weighted *w = memory_alloc("test", sizeof *w * OTHERS);
-  fill(w, OTHERS, CUSP, SAME, r);
-  for (int64_t i = 0; i < OTHERS; i++) share[domain_owner(d, w[i].pos)]++;
+  fill(w, OTHERS, CUSP, SAME, random);
+  for (int64_t i = 0; i < OTHERS; i++) share[domain_owner(domain, w[i].pos)]++;
   for (int k = 0; k < ranks; k++) max_value = fmax(max_value, share[k]);
   memory_free(w);
   memory_free(share);
@@ -279,7 +300,8 @@ static void measure(int ranks, int64_t n)
     ms = k ? fmin(ms, taken) : taken;
     balance += max_over_mean(&d, &r) / SETS;
   }
-  printf("%lld samples, %d x %d x %d domains: %.3f ms, most over mean %.4f\n", (long long)n, d.px, d.py, d.pz, ms, balance);
+  printf("%lld samples, %d x %d x %d domains: %.3f ms, most over mean %.4f\n", (long long)n, d.px, d.py, d.pz, ms,
+         balance);
   domain_close(&d);
   memory_free(w);
 }
@@ -287,7 +309,7 @@ static void measure(int ranks, int64_t n)
 int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
-  if (argc == 3) {   /* RANKS SAMPLES */
+  if (argc == 3) { /* RANKS SAMPLES */
     measure(atoi(argv[1]), atoll(argv[2]));
     MPI_Finalize();
     return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The choice of LETs: what boxes need of nodes, all boxes together and one by one; and that no particle that comes near is left out. */
+/* The choice of LETs: what boxes need of nodes, all boxes together and one by one; and that no particle that comes near
+ * is left out. */
 #include <config.h>
 #include <stdio.h>
 
@@ -14,32 +15,32 @@
 
 enum { BOXES = 37, NODES = 20000 };
 
-static double real(struct random *r, double low, double high) { return random_between(r, low, high); }
+static double real(struct random *random, double low, double high) { return random_between(random, low, high); }
 
-static struct let_box random_box(struct random *r)
+static struct let_box random_box(struct random *random)
 {
-  struct let_box b = {.a_old = real(r, 0.1, 3), .a_spread = real(r, 0, 2)};
+  struct let_box b = {.a_old = real(random, 0.1, 3), .a_spread = real(random, 0, 2)};
   for (int c = 0; c < 3; c++) {
-    b.low[c] = real(r, -1, 1);
-    b.high[c] = b.low[c] + real(r, 0, 0.3);
-    b.v[c] = real(r, -1, 1);
+    b.low[c] = real(random, -1, 1);
+    b.high[c] = b.low[c] + real(random, 0, 0.3);
+    b.v[c] = real(random, -1, 1);
   }
   return b;
 }
 
-static void random_node(struct random *r, const struct mac *mac, struct node *n, struct motion *w)
+static void random_node(struct random *random, const struct mac *mac, struct node *node, struct motion *motion)
 {
-  n->mass = (float)real(r, 0, 0.01);
-  n->b = (float)real(r, 0, 0.2);
-  n->info = random_unit(r) < 0.2 ? NODE_LEAF | 1 : 4;
-  n->reach = mac_reach(mac, n->mass, n->b, 0);
+  node->mass = (float)real(random, 0, 0.01);
+  node->b = (float)real(random, 0, 0.2);
+  node->info = random_unit(random) < 0.2 ? NODE_LEAF | 1 : 4;
+  node->reach = mac_reach(mac, node->mass, node->b, 0);
   for (int c = 0; c < 3; c++) {
-    n->x[c] = (int32_t)real(r, 0, 2147483647.0);
-    w->v[c] = (float)real(r, -1, 1);
-    w->a[c] = (float)real(r, -1, 1);
+    node->x[c] = (int32_t)real(random, 0, 2147483647.0);
+    motion->v[c] = (float)real(random, -1, 1);
+    motion->a[c] = (float)real(random, -1, 1);
   }
-  w->spread_v = (float)real(r, 0, 0.5);
-  w->spread_a = (float)real(r, 0, 0.5);
+  motion->spread_v = (float)real(random, 0, 0.5);
+  motion->spread_a = (float)real(random, 0, 0.5);
 }
 
 /* The need by a table is never smaller, and larger only within a margin. */
@@ -49,7 +50,8 @@ static void check_table(const struct walk_isa *isa, double cutoff, double horizo
   struct mac mac = {MAC_ACCELERATION, 1, 1, 1e-3};
   struct let_box box[BOXES];
   struct lattice l = lattice_cover((const double[3]){-3, -3, -3}, (const double[3]){3, 3, 3}, 0, 0);
-  struct let_request q = {.boxes = box, .box_count = BOXES, .mac = &mac, .a_typical = 0.7, .cutoff = cutoff, .horizon = horizon};
+  struct let_request q = {
+      .boxes = box, .box_count = BOXES, .mac = &mac, .a_typical = 0.7, .cutoff = cutoff, .horizon = horizon};
   struct box_table t;
   int less = 0, more = 0, seen[3] = {0};
   for (int b = 0; b < BOXES; b++) box[b] = random_box(&r);
@@ -70,9 +72,13 @@ static void check_table(const struct walk_isa *isa, double cutoff, double horizo
     seen[all]++;
   }
   char what[160];
-  snprintf(what, sizeof what, "%s, cutoff %g, horizon %g: as asked of one box after the other (%d less, %d more of %d; nothing %d, cell %d, open %d)",
+  snprintf(what, sizeof what,
+           "%s, cutoff %g, horizon %g: as asked of one box after the other (%d less, %d more of %d; nothing %d, cell "
+           "%d, open %d)",
            isa ? isa->name : "the scalar loop", cutoff, horizon, less, more, NODES, seen[0], seen[1], seen[2]);
-  tap_ok(less == 0 && more < NODES / 1000 && seen[NEED_OPEN] > 100 && seen[NEED_CELL] > 100 && (cutoff < 0 || seen[NEED_NOTHING] > 100), what);
+  tap_ok(less == 0 && more < NODES / 1000 && seen[NEED_OPEN] > 100 && seen[NEED_CELL] > 100 &&
+             (cutoff < 0 || seen[NEED_NOTHING] > 100),
+         what);
 }
 
 /* What bounds some of the boxes leaves nothing out that one of them needs, and often rejects what none does. */
@@ -82,7 +88,8 @@ static void check_bound(double cutoff, double horizon)
   struct mac mac = {MAC_ACCELERATION, 1, 1, 1e-3};
   struct let_box box[BOXES];
   struct lattice l = lattice_cover((const double[3]){-3, -3, -3}, (const double[3]){3, 3, 3}, 0, 0);
-  struct let_request q = {.boxes = box, .box_count = BOXES, .mac = &mac, .a_typical = 0.1, .cutoff = cutoff, .horizon = horizon};
+  struct let_request q = {
+      .boxes = box, .box_count = BOXES, .mac = &mac, .a_typical = 0.1, .cutoff = cutoff, .horizon = horizon};
   struct box_table t;
   int lost = 0, rejected = 0, nothing = 0;
   for (int b = 0; b < BOXES; b++) box[b] = random_box(&r);
@@ -109,20 +116,23 @@ static void check_bound(double cutoff, double horizon)
     }
   }
   char what[160];
-  snprintf(what, sizeof what, "bounds of boxes, cutoff %g, horizon %g: %d rejected of %d that no box needs, %d that a box needs", cutoff, horizon,
-           rejected, nothing, lost);
+  snprintf(what, sizeof what,
+           "bounds of boxes, cutoff %g, horizon %g: %d rejected of %d that no box needs, %d that a box needs", cutoff,
+           horizon, rejected, nothing, lost);
   tap_ok(lost == 0 && (cutoff < 0 ? rejected == 0 : rejected > 1000), what);
 }
 
-/* A light cell that the criterion accepts anywhere is opened for boxes nearer than its margin, of every form of the choice, and accepted
- * beyond: that of the radius it may have at the end of the horizon, since walks accept whatever comes as a cell. */
+/* A light cell that the criterion accepts anywhere is opened for boxes nearer than its margin, of every form of the
+ * choice, and accepted beyond: that of the radius it may have at the end of the horizon, since walks accept whatever
+ * comes as a cell. */
 static void check_margin(const struct walk_isa *isa, double horizon)
 {
   struct mac mac = {MAC_ACCELERATION, 1, 1, 1e20};
   struct lattice l = lattice_cover((const double[3]){-3, -3, -3}, (const double[3]){3, 3, 3}, 0, 0);
   struct motion motion = {.spread_v = 0.5f};
   struct node n = {.mass = 1, .b = 0.5f, .info = 4};
-  double box_moves = essential_deviation(0, 1, horizon), radius = n.b + horizon * motion.spread_v + essential_deviation(essential_pull(&motion), 1, horizon);
+  double box_moves = essential_deviation(0, 1, horizon),
+         radius = n.b + horizon * motion.spread_v + essential_deviation(essential_pull(&motion), 1, horizon);
   int bad = 0;
   n.reach = mac_reach(&mac, n.mass, n.b, 0);
   for (int c = 0; c < 3; c++) n.x[c] = (int32_t)(0.5 * LATTICE_SIDE);
@@ -130,7 +140,8 @@ static void check_margin(const struct walk_isa *isa, double horizon)
     double radii = 1.01 + 0.025 * k, distance = radii * radius + box_moves;
     enum need want = radii < MAC_MARGIN ? NEED_OPEN : NEED_CELL;
     struct let_box box = {.low = {distance, -0.1, -0.1}, .high = {distance + 0.2, 0.1, 0.1}, .a_old = 1};
-    struct let_request q = {.boxes = &box, .box_count = 1, .mac = &mac, .a_typical = 1, .cutoff = -1, .horizon = horizon};
+    struct let_request q = {
+        .boxes = &box, .box_count = 1, .mac = &mac, .a_typical = 1, .cutoff = -1, .horizon = horizon};
     struct box_table t;
     essential_table(&t, &q);
     struct asking asking = essential_asking(&l, &t, &q);
@@ -140,7 +151,8 @@ static void check_margin(const struct walk_isa *isa, double horizon)
     bad += (isa ? (enum need)isa->needs(&t, &a) : essential_needs(&t, &a)) != want;
   }
   char what[100];
-  snprintf(what, sizeof what, "%s: a light cell%s is opened within its margin alone (%d wrong)", isa ? isa->name : "the scalar loop", horizon > 0 ? " that grows" : "", bad);
+  snprintf(what, sizeof what, "%s: a light cell%s is opened within its margin alone (%d wrong)",
+           isa ? isa->name : "the scalar loop", horizon > 0 ? " that grows" : "", bad);
   tap_ok(bad == 0 && MAC_MARGIN > 1.1F && MAC_MARGIN < 1.3F, what);
 }
 
@@ -157,12 +169,17 @@ static void check_trajectories(void)
       random_direction(&r, real(&r, 0, 0.3), x[p]);
       random_direction(&r, real(&r, 0, 2), v[p]);
       pull[p] = real(&r, 0, 4);
-      random_direction(&r, ESSENTIAL_PULL * pull[p] + typical, a[p]);   /* as much as is allowed for */
+      random_direction(&r, ESSENTIAL_PULL * pull[p] + typical, a[p]); /* as much as is allowed for */
     }
     struct let_box b = {.a_old = 1, .a_spread = pull[0]};
     float speed[3];
-    for (int c = 0; c < 3; c++) b.low[c] = b.high[c] = x[0][c], b.v[c] = v[0][c], speed[c] = (float)v[1][c];
-    struct let_request q = {.boxes = &b, .box_count = 1, .mac = &mac, .a_typical = typical, .cutoff = cutoff, .horizon = horizon};
+    for (int c = 0; c < 3; c++) {
+      b.low[c] = b.high[c] = x[0][c];
+      b.v[c] = v[0][c];
+      speed[c] = (float)v[1][c];
+    }
+    struct let_request q = {
+        .boxes = &b, .box_count = 1, .mac = &mac, .a_typical = typical, .cutoff = cutoff, .horizon = horizon};
     for (int s = 0; s <= 64; s++) {
       double t = horizon * s / 64, d2 = 0;
       for (int c = 0; c < 3; c++) {
@@ -191,7 +208,7 @@ static void check_union(void)
   int less = 0, wanted = 0;
   for (int b = 0; b < BOXES; b++) {
     box[b] = random_box(&r);
-    box[b].a_spread = 0;   /* or the largest of them would hide what is missing */
+    box[b].a_spread = 0; /* or the largest of them would hide what is missing */
   }
   all = let_union(box, BOXES, q.horizon);
   for (int k = 0; k < NODES; k++) {
@@ -209,17 +226,17 @@ static void check_union(void)
 }
 
 /* Particles that move, with a tree, at the start of a soft step of this length. */
-static void begin_step(struct rig *g, const struct set *set, double speed, double soft_step)
+static void begin_step(struct rig *rig, const struct set *set, double speed, double soft_step)
 {
   struct particles p;
   set_make(set, speed, &p);
-  rig_open(g, &backend_cpu, set, &p, 2, 8, 32);
-  rig_first_force(g, 1.0 / 512);
+  rig_open(rig, &backend_cpu, set, &p, 2, 8, 32);
+  rig_first_force(rig, 1.0 / 512);
   struct step_rule rule = {.eta = 0.1, .softening = set->softening, .soft_step = soft_step};
-  struct mac mac = rig_mac(g, MAC_ACCELERATION, 1.0 / 512);
-  g->be->levels(g->dev, &rule, -1);
-  g->be->sources(g->dev);
-  g->be->moments(g->dev, &mac, 0, 0);
+  struct mac mac = rig_mac(rig, MAC_ACCELERATION, 1.0 / 512);
+  rig->be->levels(rig->dev, &rule, -1);
+  rig->be->sources(rig->dev);
+  rig->be->moments(rig->dev, &mac, 0, 0);
 }
 
 /* Boxes hold their particles now and at the end of the horizon. */
@@ -280,29 +297,35 @@ static void check_updates(void)
     g.be->correct(d, tick, tick_length, &rule, -1);
     bytes = g.be->let->update(d, 0, tick, 1, &next, &message);
     int64_t entries = g.be->let->apply(d, 0, message, bytes);
-    early += entries > 0 && tick != expected;   /* it was announced for this tick */
+    early += entries > 0 && tick != expected; /* it was announced for this tick */
     sent += entries;
     for (int32_t k = 0; k < have->n; k++) {
       int32_t i = l->source_from[k];
-      bad += have->x[k] != are->x[i] || have->y[k] != are->y[i] || have->z[k] != are->z[i] || have->tick[k] != are->tick[i];
-      bad += have->vx[k] != are->vx[i] || have->vz[k] != are->vz[i] || have->ax[k] != are->ax[i] || have->az[k] != are->az[i];
+      bad += have->x[k] != are->x[i] || have->y[k] != are->y[i] || have->z[k] != are->z[i] ||
+             have->tick[k] != are->tick[i];
+      bad += have->vx[k] != are->vx[i] || have->vz[k] != are->vz[i] || have->ax[k] != are->ax[i] ||
+             have->az[k] != are->az[i];
     }
     for (int32_t k = 0; k < l->tree.nodes; k++) {
       int32_t i = l->node_from[k];
-      bad += differ(l->tree.node[k].x, d->tree.node[i].x, sizeof l->tree.node[k].x) || l->tree.node[k].b != d->tree.node[i].b;
-      bad += differ(&l->tree.motion[k], &d->tree.motion[i], sizeof *l->tree.motion) || differ(l->tree.quad[k], d->tree.quad[i], sizeof *l->tree.quad);
+      bad += differ(l->tree.node[k].x, d->tree.node[i].x, sizeof l->tree.node[k].x) ||
+             l->tree.node[k].b != d->tree.node[i].b;
+      bad += differ(&l->tree.motion[k], &d->tree.motion[i], sizeof *l->tree.motion) ||
+             differ(l->tree.quad[k], d->tree.quad[i], sizeof *l->tree.quad);
     }
     bad += l->tree.motion_tick != tick;
   }
   char what[160];
-  snprintf(what, sizeof what, "after every update a LET is what its owner has (%d ticks, %lld corrections of %d entries, %d wrong, %d not announced)",
+  snprintf(what, sizeof what,
+           "after every update a LET is what its owner has (%d ticks, %lld corrections of %d entries, %d wrong, %d not "
+           "announced)",
            ticks, (long long)sent, have->n, bad, early);
   tap_ok(ticks > 4 && sent > have->n && have->n > 100 && bad == 0 && early == 0, what);
   rig_close(&g);
 }
 
-/* The choice as devices make it, level by level with sums over marks: nodes and particles stand where the host's choice, node
- * after node in the message, puts them. */
+/* The choice as devices make it, level by level with sums over marks: nodes and particles stand where the host's
+ * choice, node after node in the message, puts them. */
 static void check_choice(enum let_kind kind, double cutoff, double low, const char *name)
 {
   struct rig g;
@@ -310,9 +333,15 @@ static void check_choice(enum let_kind kind, double cutoff, double low, const ch
   begin_step(&g, &sets[1], 1, soft_step);
   struct device *d = g.dev;
   const struct octree *t = &d->tree;
-  struct let_box box[2] = {{{low, -1, -1}, {low + 0.3, 1, 1}, 1, {0}, 1}, {{low, 0, 0}, {low + 1, 1, 0.5}, 0.3, {0.1, 0, -0.2}, 0.1}};
+  struct let_box box[2] = {{{low, -1, -1}, {low + 0.3, 1, 1}, 1, {0}, 1},
+                           {{low, 0, 0}, {low + 1, 1, 0.5}, 0.3, {0.1, 0, -0.2}, 0.1}};
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 64);
-  struct let_request q = {.boxes = box, .box_count = 2, .mac = &mac, .a_typical = 1, .cutoff = cutoff, .tick_length = tick_length,
+  struct let_request q = {.boxes = box,
+                          .box_count = 2,
+                          .mac = &mac,
+                          .a_typical = 1,
+                          .cutoff = cutoff,
+                          .tick_length = tick_length,
                           .horizon = kind == LET_STEP ? soft_step : 0};
   struct box_table table;
   struct let_choice choice = {.boxes = box, .box_count = 2};
@@ -324,9 +353,10 @@ static void check_choice(enum let_kind kind, double cutoff, double low, const ch
   struct asking asking = essential_asking(&d->lattice, &table, &q);
   uint8_t *mark = memory_alloc("test", (size_t)t->nodes), *keep = memory_alloc("test", (size_t)t->source.n);
   int words = t->nodes / MARKED + 1;
-  uint64_t *word = memory_alloc("test", sizeof *word * (size_t)words), *sum = memory_alloc("test", sizeof *sum * (size_t)words), all = 12345;
+  uint64_t *word = memory_alloc("test", sizeof *word * (size_t)words),
+           *sum = memory_alloc("test", sizeof *sum * (size_t)words), all = 12345;
   int *bodies = memory_alloc("test", sizeof *bodies * (size_t)t->nodes);
-  for (int32_t i = 0; i < t->nodes; i++) {   /* parents stand before their children */
+  for (int32_t i = 0; i < t->nodes; i++) { /* parents stand before their children */
     const struct node *n = &t->node[i];
     struct asked a = essential_node(&asking, n, &t->motion[i]);
     if (i == 0) mark[0] = choose_mark((enum need)d->isa->needs(&table, &a), 1);
@@ -344,7 +374,8 @@ static void check_choice(enum let_kind kind, double cutoff, double low, const ch
     }
   }
   for (int32_t i = 0; i < t->nodes; i++) {
-    uint32_t needed = mark[i] == MARK_CELL || mark[i] == MARK_OPEN, opened = mark[i] == MARK_EMPTY || mark[i] == MARK_OPEN;
+    uint32_t needed = mark[i] == MARK_CELL || mark[i] == MARK_OPEN,
+             opened = mark[i] == MARK_EMPTY || mark[i] == MARK_OPEN;
     if (i % MARKED == 0) sum[i / MARKED] = all;
     word[i / MARKED] |= choose_word(needed << i % MARKED, opened << i % MARKED);
     all += choose_share(mark[i] != MARK_NONE, bodies[i]);
@@ -362,12 +393,15 @@ static void check_choice(enum let_kind kind, double cutoff, double low, const ch
     next_body += bodies[i];
     bad += at != choose_place(word, sum, i + 1) - 1;
     bad += l->node_from[at] != i || n.first != l->sent.node[at].first || n.info != l->sent.node[at].info;
-    for (int32_t k = t->node[i].first; mark[i] == MARK_OPEN && t->node[i].info & NODE_LEAF && k < t->node[i].first + (int32_t)(t->node[i].info & NODE_COUNT); k++)
+    for (int32_t k = t->node[i].first; mark[i] == MARK_OPEN && t->node[i].info & NODE_LEAF &&
+                                       k < t->node[i].first + (int32_t)(t->node[i].info & NODE_COUNT);
+         k++)
       if (keep[k]) bad += l->source_from[body++] != k;
   }
   char what[160];
-  snprintf(what, sizeof what, "a choice by levels is that of the host, %s (%d cells, %d opened, %d particles; %d wrong)", name, kinds[MARK_CELL],
-           kinds[MARK_OPEN], place_body(all), bad);
+  snprintf(what, sizeof what,
+           "a choice by levels is that of the host, %s (%d cells, %d opened, %d particles; %d wrong)", name,
+           kinds[MARK_CELL], kinds[MARK_OPEN], place_body(all), bad);
   tap_ok(bad == 0, what);
   memory_free(bodies);
   memory_free(sum);

@@ -11,7 +11,7 @@
 #include "params/params.h"
 #include "tap.h"
 
-enum { RANKS_ON_A_DEVICE = 8 };   /* more would take minutes on one device */
+enum { RANKS_ON_A_DEVICE = 8 }; /* more would take minutes on one device */
 
 /* The backend where all ranks have it; else NULL, and rank 0 prints the reason. Collective. */
 static inline const struct backend *backend_everywhere(const struct comm *world, int choice)

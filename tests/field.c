@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* External fields: accelerations and frequencies against differences of potentials that are written independently; kicks in a rotating
- * frame; texts of [External]; orbits. */
+/* External fields: accelerations and frequencies against differences of potentials that are written independently;
+ * kicks in a rotating frame; texts of [External]; orbits. */
 #include <config.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "external/external.h"
 #include "tap.h"
 
-/* --- the formulas, of Binney & Tremaine (2008) and of the papers, with G = 1 ------------------------------------------- */
+/* --- the formulas, of Binney & Tremaine (2008) and of the papers, with G = 1 -------------------------------------- */
 
 static double square(double x) { return x * x; }
 static double radius(const double d[3]) { return sqrt(square(d[0]) + square(d[1]) + square(d[2])); }
@@ -20,9 +20,15 @@ static double logarithmic(const double *n, const double d[3])
 {
   return n[0] * n[0] * log(sqrt(square(hypot(d[0], d[1])) + square(d[2] / n[2]) + n[1] * n[1]));
 }
-static double nfw(const double *n, const double d[3]) { return -n[0] / n[1] * log(1 + radius(d) / n[1]) * n[1] / radius(d); }
+static double nfw(const double *n, const double d[3])
+{
+  return -n[0] / n[1] * log(1 + radius(d) / n[1]) * n[1] / radius(d);
+}
 static double hernquist(const double *n, const double d[3]) { return -n[0] / n[1] / (1 + radius(d) / n[1]); }
-static double miyamoto_nagai(const double *n, const double d[3]) { return -n[0] / hypot(hypot(d[0], d[1]), n[1] + hypot(d[2], n[2])); }
+static double miyamoto_nagai(const double *n, const double d[3])
+{
+  return -n[0] / hypot(hypot(d[0], d[1]), n[1] + hypot(d[2], n[2]));
+}
 
 static const struct model {
   const char *text;
@@ -45,14 +51,15 @@ enum { MODELS = sizeof models / sizeof *models, PLACES = 200 };
 static double drawn(void) { return 2.0 * rand() / RAND_MAX - 1; }
 
 /* The negative gradient of a potential at x by a difference of fourth order. */
-static void gradient(const struct model *m, const double centre[3], const double x[3], double acc[3])
+static void gradient(const struct model *model, const double centre[3], const double x[3], double acc[3])
 {
   for (int c = 0; c < 3; c++) {
-    double d[3], value[4], h = 2e-3 * fmin(0.5, radius((double[3]){x[0] - centre[0], x[1] - centre[1], x[2] - centre[2]}));
+    double d[3], value[4],
+        h = 2e-3 * fmin(0.5, radius((double[3]){x[0] - centre[0], x[1] - centre[1], x[2] - centre[2]}));
     static const int at[4] = {-2, -1, 1, 2};
     for (int k = 0; k < 4; k++) {
       for (int j = 0; j < 3; j++) d[j] = x[j] - centre[j] + (j == c ? at[k] * h : 0);
-      value[k] = m->potential(m->number, d);
+      value[k] = model->potential(model->number, d);
     }
     acc[c] = -(value[0] - 8 * value[1] + 8 * value[2] - value[3]) / (12 * h);
   }
@@ -66,7 +73,7 @@ static struct params with(const char *potential)
   return p;
 }
 
-static void check_model(const struct model *m)
+static void check_model(const struct model *model)
 {
   struct external e;
   struct fault f = {""};
@@ -74,23 +81,23 @@ static void check_model(const struct model *m)
   char text[200], line[300];
   double worst = 0, off = 0;
   const double gravity = 3, centre[3] = {0.5, -1, 2};
-  snprintf(text, sizeof text, "%s centre=0.5,-1,2", m->text);
+  snprintf(text, sizeof text, "%s centre=0.5,-1,2", model->text);
   struct params p = with(text);
   int failed = external_open(&e, &p, gravity, &f);
   external_field(&e, 0, &field);
-  double factor = m->kind == FIELD_LOGARITHMIC ? 1 : gravity;
+  double factor = model->kind == FIELD_LOGARITHMIC ? 1 : gravity;
   for (int i = 0; i < PLACES; i++) {
     double x[3], acc[3], want[3], size = pow(10, 2 * drawn());
     for (int c = 0; c < 3; c++) x[c] = centre[c] + size * drawn();
     const double d[3] = {x[0] - centre[0], x[1] - centre[1], x[2] - centre[2]};
     field_acceleration(&field, x, acc);
-    gradient(m, centre, x, want);
+    gradient(model, centre, x, want);
     for (int c = 0; c < 3; c++) worst = fmax(worst, fabs(acc[c] - factor * want[c]) / (factor * radius(want)));
-    off = fmax(off, fabs(field_potential(&field, x) / (factor * m->potential(m->number, d)) - 1));
+    off = fmax(off, fabs(field_potential(&field, x) / (factor * model->potential(model->number, d)) - 1));
   }
-  printf("# %s: acceleration within %.1e of the gradient, potential within %.1e\n", m->text, worst, off);
-  snprintf(line, sizeof line, "%s: the potential is that of the formula, the acceleration its gradient", m->text);
-  tap_ok(!failed && field.count == 1 && field.term[0].kind == m->kind && worst < 1e-7 && off < 1e-11, line);
+  printf("# %s: acceleration within %.1e of the gradient, potential within %.1e\n", model->text, worst, off);
+  snprintf(line, sizeof line, "%s: the potential is that of the formula, the acceleration its gradient", model->text);
+  tap_ok(!failed && field.count == 1 && field.term[0].kind == model->kind && worst < 1e-7 && off < 1e-11, line);
   external_close(&e);
 }
 
@@ -99,17 +106,24 @@ static void check_values(void)
 {
   const double x[3] = {1e-5, 0, 0}, origin[3] = {0}, rest[3] = {0}, fast[3] = {1e4, 0, 0};
   double acc[3];
-  struct field halo = {.count = 1, .term = {{FIELD_NFW, {0}, {2, 0.5}, {0}}}}, point = {.count = 1, .term = {{FIELD_PLUMMER, {0}, {3, 0}, {0}}}};
+  struct field halo = {.count = 1, .term = {{FIELD_NFW, {0}, {2, 0.5}, {0}}}},
+               point = {.count = 1, .term = {{FIELD_PLUMMER, {0}, {3, 0}, {0}}}};
   field_acceleration(&halo, x, acc);
-  tap_ok(fabs(acc[0] / -(0.5 * 2 / 0.25 * (1 - 4.0 / 3 * 1e-5 / 0.5)) - 1) < 1e-8, "NFW near its centre: G M / (2 s^2)");
+  tap_ok(fabs(acc[0] / -(0.5 * 2 / 0.25 * (1 - 4.0 / 3 * 1e-5 / 0.5)) - 1) < 1e-8,
+         "NFW near its centre: G M / (2 s^2)");
   field_acceleration(&halo, origin, acc);
-  tap_ok(acc[0] == 0 && field_potential(&halo, origin) == -4 && field_rate(&halo, origin, fast) == 0, "NFW at its centre");
+  tap_ok(acc[0] == 0 && field_potential(&halo, origin) == -4 && field_rate(&halo, origin, fast) == 0,
+         "NFW at its centre");
   const double there[3] = {0, 2, 0};
-  tap_ok(fabs(field_rate(&point, there, rest) - 3.0 / 8) < 1e-12, "the rate of a point mass is the frequency of the circular orbit");
-  tap_ok(fabs(field_rate(&point, x, fast) / square(FIELD_CROSSING * 3 / 1e-10 / 1e4) - 1) < 1e-9, "a fast passage changes the velocity by a part only");
+  tap_ok(fabs(field_rate(&point, there, rest) - 3.0 / 8) < 1e-12,
+         "the rate of a point mass is the frequency of the circular orbit");
+  tap_ok(fabs(field_rate(&point, x, fast) / square(FIELD_CROSSING * 3 / 1e-10 / 1e4) - 1) < 1e-9,
+         "a fast passage changes the velocity by a part only");
   point.term[0].motion[1] = 1e4;
-  tap_ok(fabs(field_rate(&point, there, rest) / (FIELD_PASSING * 1e8 / 4) - 1) < 1e-9, "a centre that flies past: the rate of its passage");
-  tap_ok(fabs(field_rate(&point, there, (double[]){0, 1, 0}) / (FIELD_PASSING * FIELD_NOTABLE * 3750) - 1) < 1e-3, "... in proportion to its pull, where that is weak");
+  tap_ok(fabs(field_rate(&point, there, rest) / (FIELD_PASSING * 1e8 / 4) - 1) < 1e-9,
+         "a centre that flies past: the rate of its passage");
+  tap_ok(fabs(field_rate(&point, there, (double[]){0, 1, 0}) / (FIELD_PASSING * FIELD_NOTABLE * 3750) - 1) < 1e-3,
+         "... in proportion to its pull, where that is weak");
   struct fault f = {""};
   struct external e;
   struct params p = with("nfw mass=10 scale=2 concentration=5");
@@ -120,7 +134,7 @@ static void check_values(void)
   external_close(&e);
 }
 
-/* --- the rotating frame -------------------------------------------------------------------------------------------------- */
+/* --- the rotating frame ------------------------------------------------------------------------------------------- */
 
 static void check_rotation(void)
 {
@@ -132,21 +146,24 @@ static void check_rotation(void)
   double x[3] = {0.3, -0.2, 0.1}, v[3] = {0.4, 0.5, -0.6}, acc[3], w[3];
   const float soft[3] = {0.1f, -0.2f, 0.3f};
   field_acceleration(&e.field, x, acc);
-  tap_ok(fabs(acc[0] - (4 - 1.96) * 0.3) < 1e-15 && acc[1] == 0 && fabs(acc[2] + 4 * 0.1) < 1e-15 && e.field.spin == 1 &&
-           fabs(field_potential(&e.field, x) - 0.5 * (-2.04 * 0.09 + 4 * 0.01)) < 1e-15, "Hill's approximation");
+  tap_ok(fabs(acc[0] - (4 - 1.96) * 0.3) < 1e-15 && acc[1] == 0 && fabs(acc[2] + 4 * 0.1) < 1e-15 &&
+             e.field.spin == 1 && fabs(field_potential(&e.field, x) - 0.5 * (-2.04 * 0.09 + 4 * 0.01)) < 1e-15,
+         "Hill's approximation");
   memcpy(w, v, sizeof w);
   field_kick(&e.field, x, soft, 0.37, w);
   field_kick(&e.field, x, soft, -0.37, w);
-  tap_ok(fabs(w[0] - v[0]) + fabs(w[1] - v[1]) + fabs(w[2] - v[2]) < 1e-15, "a kick in a rotating frame is symmetric in time");
+  tap_ok(fabs(w[0] - v[0]) + fabs(w[1] - v[1]) + fabs(w[2] - v[2]) < 1e-15,
+         "a kick in a rotating frame is symmetric in time");
   memcpy(w, v, sizeof w);
   double h = 1e-6;
   field_kick(&e.field, x, soft, h, w);
-  double off = fabs((w[0] - v[0]) / h - (acc[0] + soft[0] + 2 * v[1])) + fabs((w[1] - v[1]) / h - (acc[1] + soft[1] - 2 * v[0])) +
-               fabs((w[2] - v[2]) / h - (acc[2] + soft[2]));
+  double off = fabs((w[0] - v[0]) / h - (acc[0] + soft[0] + 2 * v[1])) +
+               fabs((w[1] - v[1]) / h - (acc[1] + soft[1] - 2 * v[0])) + fabs((w[2] - v[2]) / h - (acc[2] + soft[2]));
   tap_ok(off < 1e-5, "its force is that of the field and of Coriolis");
   external_close(&e);
 
-  /* An epicycle: x = X cos(kappa t), y = -2 omega / kappa X sin(kappa t); leapfrog of 4000 steps in a period, 3 periods */
+  /* An epicycle: x = X cos(kappa t), y = -2 omega / kappa X sin(kappa t); leapfrog of 4000 steps in a period, 3
+   * periods */
   double dt = 2 * M_PI / 1.4 / 4000, amplitude = 0.5, worst = 0;
   const float none[3] = {0};
   snprintf(p.TidalField, sizeof p.TidalField, "omega=1 kappa=1.4");
@@ -156,30 +173,42 @@ static void check_rotation(void)
     field_kick(&e.field, y, none, 0.5 * dt, u);
     for (int c = 0; c < 3; c++) y[c] += dt * u[c];
     field_kick(&e.field, y, none, 0.5 * dt, u);
-    worst = fmax(worst, fabs(y[0] - amplitude * cos(1.4 * k * dt)) + fabs(y[1] + 2 / 1.4 * amplitude * sin(1.4 * k * dt)) + fabs(y[2] - 0.2 * cos(k * dt)));
+    worst = fmax(worst, fabs(y[0] - amplitude * cos(1.4 * k * dt)) +
+                            fabs(y[1] + 2 / 1.4 * amplitude * sin(1.4 * k * dt)) + fabs(y[2] - 0.2 * cos(k * dt)));
   }
   printf("# an epicycle is off by at most %.1e\n", worst);
   tap_ok(worst < 2e-5, "an epicycle is that of the formula");
   external_close(&e);
   struct external_tide t;
-  tap_ok(external_read_tide("A=0.6 B=-0.4", &t, &f) == 0 && fabs(t.omega - 1) < 1e-15 && fabs(t.kappa - sqrt(1.6)) < 1e-15 && t.nu == t.omega,
+  tap_ok(external_read_tide("A=0.6 B=-0.4", &t, &f) == 0 && fabs(t.omega - 1) < 1e-15 &&
+             fabs(t.kappa - sqrt(1.6)) < 1e-15 && t.nu == t.omega,
          "the Oort constants");
 }
 
-/* --- texts ----------------------------------------------------------------------------------------------------------------- */
+/* --- texts -------------------------------------------------------------------------------------------------------- */
 
 static void check_texts(void)
 {
-  static const char *const bad[][2] = {
-      {"nwf mass=1 scale=2", "did you mean 'nfw'"}, {"", "expected a potential"}, {"nfw mass=1", "expected scale= for nfw"},
-      {"nfw mass=1 scale=0", "scale= with a number above 0"}, {"nfw mass=x scale=1", "found 'x'"}, {"nfw mass=nan scale=1", "found 'nan'"},
-      {"nfw mass=1 mass=2 scale=1", "expected mass= once"}, {"point mass=1 scale=2", "expected for point the numbers mass=, softening="},
-      {"point mass=1 centre=1,2", "expected centre=x,y,z"}, {"point mass=1 centre=1,2,3,4", "expected centre=x,y,z"}, {"point mass", "expected for point"},
-      {"point mass=1 orbit=", "expected orbit="}, {"point mass=1 orbit=a centre=1,2,3", "not both"}, {"point mass=-1", "above 0"},
-      {"logarithmic velocity=1 q=0", "q= with a number above 0"}, {"miyamoto-nagai mass=1 a=1 b=0", "b= with a number above 0"}};
-  static const char *const bad_tide[][2] = {{"omega=0", "above 0"}, {"kappa=1", "expected omega="}, {"omega=1 A=1 B=2", "expected omega="}, {"A=1", "both Oort"},
-                                            {"A=1 B=2", "A= above B="}, {"omega", "expected omega="}, {"omega=1 omega=2", "once"}, {"A=x B=1", "found 'x'"},
-                                            {"spin=1", "found 'spin'"}};
+  static const char *const bad[][2] = {{"nwf mass=1 scale=2", "did you mean 'nfw'"},
+                                       {"", "expected a potential"},
+                                       {"nfw mass=1", "expected scale= for nfw"},
+                                       {"nfw mass=1 scale=0", "scale= with a number above 0"},
+                                       {"nfw mass=x scale=1", "found 'x'"},
+                                       {"nfw mass=nan scale=1", "found 'nan'"},
+                                       {"nfw mass=1 mass=2 scale=1", "expected mass= once"},
+                                       {"point mass=1 scale=2", "expected for point the numbers mass=, softening="},
+                                       {"point mass=1 centre=1,2", "expected centre=x,y,z"},
+                                       {"point mass=1 centre=1,2,3,4", "expected centre=x,y,z"},
+                                       {"point mass", "expected for point"},
+                                       {"point mass=1 orbit=", "expected orbit="},
+                                       {"point mass=1 orbit=a centre=1,2,3", "not both"},
+                                       {"point mass=-1", "above 0"},
+                                       {"logarithmic velocity=1 q=0", "q= with a number above 0"},
+                                       {"miyamoto-nagai mass=1 a=1 b=0", "b= with a number above 0"}};
+  static const char *const bad_tide[][2] = {
+      {"omega=0", "above 0"},      {"kappa=1", "expected omega="}, {"omega=1 A=1 B=2", "expected omega="},
+      {"A=1", "both Oort"},        {"A=1 B=2", "A= above B="},     {"omega", "expected omega="},
+      {"omega=1 omega=2", "once"}, {"A=x B=1", "found 'x'"},       {"spin=1", "found 'spin'"}};
   int good = 1;
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     struct external_potential e;
@@ -200,7 +229,7 @@ static void check_texts(void)
   tap_ok(good, "mistakes in the text of a tidal field are named");
 }
 
-/* --- orbits ---------------------------------------------------------------------------------------------------------------- */
+/* --- orbits ------------------------------------------------------------------------------------------------------- */
 
 static char path[] = "/tmp/espalier-orbit-XXXXXX";
 
@@ -229,12 +258,15 @@ static void check_orbits(void)
   if (file < 0) exit(99);
   FILE *out = fdopen(file, "w");
   fprintf(out, "# a circle\n");
-  for (int k = -10; k <= 110; k++) fprintf(out, "%.17g %.17g, %.17g\t%g%s\n", 0.1 * k, 2 * cos(0.1 * k), 2 * sin(0.1 * k), 0.1 * k, k % 2 ? "" : " 0 0 1");
+  for (int k = -10; k <= 110; k++)
+    fprintf(out, "%.17g %.17g, %.17g\t%g%s\n", 0.1 * k, 2 * cos(0.1 * k), 2 * sin(0.1 * k), 0.1 * k,
+            k % 2 ? "" : " 0 0 1");
   fclose(out);
   struct orbit *o = orbit_read(path, &f);
   for (double t = 0; o && t < 10; t += 0.013) {
     orbit_at(o, t, x, v);
-    worst = fmax(worst, fabs(x[0] - 2 * cos(t)) + fabs(x[1] - 2 * sin(t)) + fabs(x[2] - t) + 0.01 * (fabs(v[0] + 2 * sin(t)) + fabs(v[2] - 1)));
+    worst = fmax(worst, fabs(x[0] - 2 * cos(t)) + fabs(x[1] - 2 * sin(t)) + fabs(x[2] - t) +
+                            0.01 * (fabs(v[0] + 2 * sin(t)) + fabs(v[2] - 1)));
   }
   printf("# the spline is within %.1e of the circle\n", worst);
   tap_ok(o && worst < 2e-5, "an orbit is a spline through its table");
@@ -245,13 +277,17 @@ static void check_orbits(void)
   struct field field;
   int opened = external_open(&e, &p, 1, &f);
   external_field(&e, 1, &field);
-  tap_ok(!opened && e.moves && fabs(field.term[0].centre[0] - 2 * cos(1)) < 1e-5 && fabs(field.term[0].motion[1] - 2 * cos(1)) < 1e-3,
+  tap_ok(!opened && e.moves && fabs(field.term[0].centre[0] - 2 * cos(1)) < 1e-5 &&
+             fabs(field.term[0].motion[1] - 2 * cos(1)) < 1e-3,
          "a potential moves on its orbit");
-  tap_ok(external_check_times(&e, 0, 10, &f) == 0 && external_check_times(&e, -2, 10, &f) && strstr(f.text, "the orbit is from -1 to 11") &&
-           external_check_times(&e, 0, 12, &f), "a run beyond the orbit's times is refused");
+  tap_ok(external_check_times(&e, 0, 10, &f) == 0 && external_check_times(&e, -2, 10, &f) &&
+             strstr(f.text, "the orbit is from -1 to 11") && external_check_times(&e, 0, 12, &f),
+         "a run beyond the orbit's times is refused");
   external_close(&e);
-  tap_ok(refused("0 1 2 3\n1 1 2 3\n", "at least 3 times") && refused("0 1 2 3\n0 1 2 3\n1 0 0 0\n", ":2: expected a time above 0") &&
-           refused("0 1 2\n", ":1: 3 numbers") && refused("0 1 2 3\n1 a 2 3\n", ":2: 'a' in column 2") && refused("0 1 2 inf\n", "column 4"),
+  tap_ok(refused("0 1 2 3\n1 1 2 3\n", "at least 3 times") &&
+             refused("0 1 2 3\n0 1 2 3\n1 0 0 0\n", ":2: expected a time above 0") &&
+             refused("0 1 2\n", ":1: 3 numbers") && refused("0 1 2 3\n1 a 2 3\n", ":2: 'a' in column 2") &&
+             refused("0 1 2 inf\n", "column 4"),
          "mistakes in the table of an orbit are named by file and line");
   unlink(path);
 }

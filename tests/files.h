@@ -15,12 +15,12 @@
 #include "tap.h"
 
 /* Create a temporary folder; all ranks get its name. */
-static inline void folder_make(const struct comm *c, char name[256])
+static inline void folder_make(const struct comm *comm, char name[256])
 {
   const char *top = getenv("TMPDIR");
   snprintf(name, 256, "%.200s/espalier-test-XXXXXX", top ? top : "/tmp");
-  if (c->rank == 0 && !mkdtemp(name)) MPI_Abort(c->mpi, 99);
-  MPI_Bcast(name, 256, MPI_CHAR, 0, c->mpi);
+  if (comm->rank == 0 && !mkdtemp(name)) MPI_Abort(comm->mpi, 99);
+  MPI_Bcast(name, 256, MPI_CHAR, 0, comm->mpi);
 }
 
 static inline int folder_files(const char *name)
@@ -33,10 +33,10 @@ static inline int folder_files(const char *name)
 }
 
 /* Remove the folder and the files in it. */
-static inline void folder_remove(const struct comm *c, const char *name)
+static inline void folder_remove(const struct comm *comm, const char *name)
 {
-  MPI_Barrier(c->mpi);
-  if (c->rank != 0) return;
+  MPI_Barrier(comm->mpi);
+  if (comm->rank != 0) return;
   DIR *d = opendir(name);
   for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
     char path[1024];
@@ -47,34 +47,34 @@ static inline void folder_remove(const struct comm *c, const char *name)
   rmdir(name);
 }
 
-static inline void all_ok(const struct comm *c, int ok, const char *what)
+static inline void all_ok(const struct comm *comm, int ok, const char *what)
 {
-  int all = (int)comm_min_int64(c, ok);
-  if (c->rank == 0) tap_ok(all, what);
+  int all = (int)comm_min_int64(comm, ok);
+  if (comm->rank == 0) tap_ok(all, what);
 }
 
 /* Numbers that look arbitrary and are exact in every precision. */
 static inline double value(int64_t row, int k) { return (double)((row * 7919 + k * 104729) % 20011 - 10005) / 64; }
 
 /* `total` particles of mixed types; rank r holds those with row % size == r, but every third rank holds none. */
-static inline void particles_make(struct particles *p, const struct comm *c, int64_t total, int types)
+static inline void particles_make(struct particles *particles, const struct comm *comm, int64_t total, int types)
 {
-  int holders = c->size > 2 ? c->size - 1 : c->size;
-  particles_init(p);
-  particles_reserve(p, total);
-  if (c->rank >= holders) return;
-  for (int64_t row = c->rank; row < total; row += holders) {
-    int64_t i = p->n++;
+  int holders = comm->size > 2 ? comm->size - 1 : comm->size;
+  particles_init(particles);
+  particles_reserve(particles, total);
+  if (comm->rank >= holders) return;
+  for (int64_t row = comm->rank; row < total; row += holders) {
+    int64_t i = particles->n++;
     for (int k = 0; k < 3; k++) {
-      p->pos[3 * i + k] = value(row, k) + 1e-9 * value(row, 5);
-      p->vel[3 * i + k] = value(row, 3 + k) / 3;
-      p->acc[3 * i + k] = (float)value(row, 6 + k);
-      p->acc_hard[3 * i + k] = (float)value(row, 9 + k);
+      particles->pos[3 * i + k] = value(row, k) + 1e-9 * value(row, 5);
+      particles->vel[3 * i + k] = value(row, 3 + k) / 3;
+      particles->acc[3 * i + k] = (float)value(row, 6 + k);
+      particles->acc_hard[3 * i + k] = (float)value(row, 9 + k);
     }
-    p->mass[i] = 1.0f / (float)(1 + row % 13);
-    p->pot[i] = (float)value(row, 12);
-    p->id[i] = (uint64_t)(row * 3 + 1);
-    p->type[i] = (uint8_t)(row % types == 0 ? 0 : row % types);
+    particles->mass[i] = 1.0f / (float)(1 + row % 13);
+    particles->pot[i] = (float)value(row, 12);
+    particles->id[i] = (uint64_t)(row * 3 + 1);
+    particles->type[i] = (uint8_t)(row % types == 0 ? 0 : row % types);
   }
 }
 
@@ -88,10 +88,10 @@ static inline int handles_left(void)
   return (int)all;
 }
 
-static inline uint64_t digest_all(const struct comm *c, const struct particles *p)
+static inline uint64_t digest_all(const struct comm *comm, const struct particles *particles)
 {
-  int64_t sum = (int64_t)particles_digest(p);
-  comm_sum_int64(c, &sum, 1);
+  int64_t sum = (int64_t)particles_digest(particles);
+  comm_sum_int64(comm, &sum, 1);
   return (uint64_t)sum;
 }
 #endif

@@ -25,35 +25,34 @@ static struct {
   int type[LIMIT];
 } set;
 
-
-
 static void add(double x, double y, double z)
 {
   memcpy(set.pos[set.n], (const double[3]){x, y, z}, sizeof *set.pos);
   set.type[set.n] = 1;
-  set.id[set.n] = (uint64_t)((set.n * 7919 + 13) % 100003);   /* in no order of the positions */
+  set.id[set.n] = (uint64_t)((set.n * 7919 + 13) % 100003); /* in no order of the positions */
   set.n++;
 }
 
 /* --- sets -------------------------------------------------------------------------------------------------------- */
 
-static void make_uniform(struct random *r, int n, double size)
+static void make_uniform(struct random *random, int n, double size)
 {
-  while (n-- > 0) add(size * random_unit(r), size * random_unit(r), size * random_unit(r));
+  while (n-- > 0) add(size * random_unit(random), size * random_unit(random), size * random_unit(random));
 }
 
 /* Clumps of different sizes and densities, and particles between them. */
-static void make_clumps(struct random *r)
+static void make_clumps(struct random *random)
 {
   for (int k = 0; k < 12; k++) {
-    double x[3] = {random_unit(r), random_unit(r), random_unit(r)}, size = 0.002 * pow(50, random_unit(r));
+    double x[3] = {random_unit(random), random_unit(random), random_unit(random)},
+           size = 0.002 * pow(50, random_unit(random));
     for (int i = 0; i < 50; i++) {
       double d[3];
-      random_direction(r, size * random_unit(r), d);
+      random_direction(random, size * random_unit(random), d);
       add(x[0] + d[0], x[1] + d[1], x[2] + d[2]);
     }
   }
-  make_uniform(r, 200, 1);
+  make_uniform(random, 200, 1);
 }
 
 /* One chain through the whole volume, there and back many times, whose members are one length apart. */
@@ -62,7 +61,10 @@ static void make_snake(void)
   enum { ROW = 24, ROWS = 20 };
   for (int row = 0; row < ROWS; row++) {
     for (int i = 0; i < ROW; i++) add(row % 2 ? ROW - 1 - i : i, 2.5 * row, 0);
-    if (row < ROWS - 1) add(row % 2 ? 0 : ROW - 1, 2.5 * row + 0.9, 0), add(row % 2 ? 0 : ROW - 1, 2.5 * row + 1.7, 0);
+    if (row < ROWS - 1) {
+      add(row % 2 ? 0 : ROW - 1, 2.5 * row + 0.9, 0);
+      add(row % 2 ? 0 : ROW - 1, 2.5 * row + 1.7, 0);
+    }
   }
 }
 
@@ -117,22 +119,22 @@ static int owner(enum deal deal, int i, int ranks)
 }
 
 /* This rank's particles; which[k]: the index of the k-th one in the set. */
-static void take(const struct comm *on, enum deal deal, struct particles *p, int *which)
+static void take(const struct comm *on, enum deal deal, struct particles *particles, int *which)
 {
   struct random r = {5};
-  particles_init(p);
-  particles_reserve(p, set.n + 1);
-  p->n = 0;
+  particles_init(particles);
+  particles_reserve(particles, set.n + 1);
+  particles->n = 0;
   for (int i = 0; i < set.n; i++) {
     double v[3] = {random_unit(&r), random_unit(&r), random_unit(&r)}, m = 1 + random_unit(&r), pot = -random_unit(&r);
     if (owner(deal, i, on->size) != on->rank) continue;
-    which[p->n] = i;
-    memcpy(&p->pos[3 * p->n], set.pos[i], sizeof *set.pos);
-    memcpy(&p->vel[3 * p->n], v, sizeof v);
-    p->id[p->n] = set.id[i];
-    p->type[p->n] = (uint8_t)set.type[i];
-    p->mass[p->n] = (float)m;
-    p->pot[p->n++] = (float)pot;
+    which[particles->n] = i;
+    memcpy(&particles->pos[3 * particles->n], set.pos[i], sizeof *set.pos);
+    memcpy(&particles->vel[3 * particles->n], v, sizeof v);
+    particles->id[particles->n] = set.id[i];
+    particles->type[particles->n] = (uint8_t)set.type[i];
+    particles->mass[particles->n] = (float)m;
+    particles->pot[particles->n++] = (float)pot;
   }
 }
 
@@ -174,70 +176,82 @@ static void check_labels(const char *what, unsigned linking, double length)
 }
 
 /* The catalogue of all ranks on each: groups, then members. */
-static void whole(const struct comm *on, enum deal deal, const struct fof_request *r, struct fof_group **group, size_t *groups,
-                  struct fof_member **member, size_t *members, int64_t **offset)
+static void whole(const struct comm *on, enum deal deal, const struct fof_request *request, struct fof_group **group,
+                  size_t *groups, struct fof_member **member, size_t *members, int64_t **offset)
 {
   static int which[LIMIT];
   struct particles p;
   struct fof_catalogue k;
   size_t bytes;
   take(on, deal, &p, which);
-  fof_find(on, &p, r, &k);
+  fof_find(on, &p, request, &k);
   *group = comm_gather(on, k.group, sizeof *k.group * (size_t)k.group_count, groups);
   *member = comm_gather(on, k.member, sizeof *k.member * (size_t)k.member_count, members);
   *offset = comm_gather(on, k.offset, sizeof *k.offset * (size_t)k.group_count, &bytes);
-  if (*groups != sizeof **group * (size_t)k.groups || *members != sizeof **member * (size_t)k.members) *groups = SIZE_MAX;
+  if (*groups != sizeof **group * (size_t)k.groups || *members != sizeof **member * (size_t)k.members)
+    *groups = SIZE_MAX;
   fof_close(&k);
   particles_free(&p);
 }
 
 /* Counts, order and members of a catalogue of the whole set. */
-static int is_sound(const struct fof_group *g, size_t groups, const struct fof_member *m, size_t members, const int64_t *offset,
-                    const struct fof_request *r)
+static int is_sound(const struct fof_group *group, size_t groups, const struct fof_member *member, size_t members,
+                    const int64_t *offset, const struct fof_request *request)
 {
   uint64_t label[LIMIT];
   size_t row = 0, large = 0;
-  brute(r->linking, r->length, label);
+  brute(request->linking, request->length, label);
   for (int i = 0; i < set.n; i++) {
     int64_t count = 0;
     for (int j = 0; j < set.n; j++) count += label[j] == label[i];
-    large += label[i] != FOF_NONE && count >= r->min_size;
+    large += label[i] != FOF_NONE && count >= request->min_size;
   }
   if (large != members) return 0;
   for (size_t k = 0; k < groups; k++) {
     int64_t types = 0;
-    if (k && (g[k].count > g[k - 1].count || (g[k].count == g[k - 1].count && g[k].label < g[k - 1].label))) return 0;
-    if (g[k].count < r->min_size || offset[k] != (int64_t)row) return 0;
-    for (int t = 0; t < PARTICLE_TYPES; t++) types += g[k].type_count[t];
-    if (types != g[k].count || row + (size_t)types > members) return 0;
-    for (int64_t i = 0; i < g[k].count; i++, row++) {
+    if (k && (group[k].count > group[k - 1].count ||
+              (group[k].count == group[k - 1].count && group[k].label < group[k - 1].label)))
+      return 0;
+    if (group[k].count < request->min_size || offset[k] != (int64_t)row) return 0;
+    for (int t = 0; t < PARTICLE_TYPES; t++) types += group[k].type_count[t];
+    if (types != group[k].count || row + (size_t)types > members) return 0;
+    for (int64_t i = 0; i < group[k].count; i++, row++) {
       int s = 0;
-      while (s < set.n && set.id[s] != m[row].id) s++;
-      if (s == set.n || label[s] != g[k].label || m[row].group != k || m[row].type != set.type[s]) return 0;
-      if (i && (m[row].type < m[row - 1].type || (m[row].type == m[row - 1].type && m[row].id <= m[row - 1].id))) return 0;
+      while (s < set.n && set.id[s] != member[row].id) s++;
+      if (s == set.n || label[s] != group[k].label || member[row].group != k || member[row].type != set.type[s])
+        return 0;
+      if (i && (member[row].type < member[row - 1].type ||
+                (member[row].type == member[row - 1].type && member[row].id <= member[row - 1].id)))
+        return 0;
     }
   }
   return row == members;
 }
 
 /* Sums over the members of a group in double precision. */
-static int has_sums(const struct fof_group *g, const struct fof_member *m, const struct particles *all)
+static int has_sums(const struct fof_group *group, const struct fof_member *member, const struct particles *all)
 {
   double mass = 0, x[3] = {0}, v[3] = {0}, lowest = HUGE_VAL, error = 0;
   int64_t at = 0;
-  for (int64_t k = 0; k < g->count; k++)
+  for (int64_t k = 0; k < group->count; k++)
     for (int64_t i = 0; i < all->n; i++) {
-      if (all->id[i] != m[k].id) continue;
+      if (all->id[i] != member[k].id) continue;
       mass += all->mass[i];
-      for (int d = 0; d < 3; d++) x[d] += all->mass[i] * all->pos[3 * i + d], v[d] += all->mass[i] * all->vel[3 * i + d];
-      if (all->pot[i] < lowest) lowest = all->pot[i], at = i;
+      for (int d = 0; d < 3; d++) {
+        x[d] += all->mass[i] * all->pos[3 * i + d];
+        v[d] += all->mass[i] * all->vel[3 * i + d];
+      }
+      if (all->pot[i] < lowest) {
+        lowest = all->pot[i];
+        at = i;
+      }
     }
   for (int d = 0; d < 3; d++) {
-    error = fmax(error, fabs(g->cm[d] - x[d] / mass) / (1 + fabs(x[d] / mass)));
-    error = fmax(error, fabs(g->vel[d] - v[d] / mass));
-    error = fmax(error, fabs(g->pos[d] - all->pos[3 * at + d]));
+    error = fmax(error, fabs(group->cm[d] - x[d] / mass) / (1 + fabs(x[d] / mass)));
+    error = fmax(error, fabs(group->vel[d] - v[d] / mass));
+    error = fmax(error, fabs(group->pos[d] - all->pos[3 * at + d]));
   }
-  return error < 1e-13 && fabs(g->mass / mass - 1) < 1e-13;
+  return error < 1e-13 && fabs(group->mass / mass - 1) < 1e-13;
 }
 
 static void check_catalogue(const char *what, unsigned linking, double length)
@@ -262,11 +276,16 @@ static void check_catalogue(const char *what, unsigned linking, double length)
   good = 1;
   for (int deal = 0; deal < DEALS; deal++) {
     whole(&c, (enum deal)deal, &r, &a, &ga, &m, &ma, &o);
-    good = good && ga == gb && ma == mb && memcmp(a, b, ga) == 0 && memcmp(m, n, ma) == 0 && memcmp(o, q, sizeof *o * (ga / sizeof *a)) == 0;
-    memory_free(a), memory_free(m), memory_free(o);
+    good = good && ga == gb && ma == mb && memcmp(a, b, ga) == 0 && memcmp(m, n, ma) == 0 &&
+           memcmp(o, q, sizeof *o * (ga / sizeof *a)) == 0;
+    memory_free(a);
+    memory_free(m);
+    memory_free(o);
   }
   all_ok(good, "... are the same to the bit however the particles are on the ranks");
-  memory_free(b), memory_free(n), memory_free(q);
+  memory_free(b);
+  memory_free(n);
+  memory_free(q);
 }
 
 /* --- tests ------------------------------------------------------------------------------------------------------- */
@@ -372,7 +391,9 @@ static void check_length(void)
     qsort(x, (size_t)set.n, sizeof *x, ascend);
     centre[k] = x[(set.n - 1) / 2];
   }
-  for (int i = 0; i < set.n; i++) x[i] = sqrt(pow(set.pos[i][0] - centre[0], 2) + pow(set.pos[i][1] - centre[1], 2) + pow(set.pos[i][2] - centre[2], 2));
+  for (int i = 0; i < set.n; i++)
+    x[i] =
+        sqrt(pow(set.pos[i][0] - centre[0], 2) + pow(set.pos[i][1] - centre[1], 2) + pow(set.pos[i][2] - centre[2], 2));
   qsort(x, (size_t)set.n, sizeof *x, ascend);
   double expected = x[250] * cbrt(4 * M_PI / 3 / 251), first = 0;
   for (int deal = 0; deal < DEALS; deal++) {
@@ -382,9 +403,10 @@ static void check_length(void)
     same = same && length == first && fabs(length / expected - 1) < 1e-12;
     particles_free(&p);
   }
-  all_ok(same, "the length by rule: the mean distance in the sphere of half of the particles, in spite of one far away");
+  all_ok(same,
+         "the length by rule: the mean distance in the sphere of half of the particles, in spite of one far away");
   r.density = 8;
-  for (int i = 0; i < set.n; i += 3) set.type[i] = 0;   /* has mass, and does not link */
+  for (int i = 0; i < set.n; i += 3) set.type[i] = 0; /* has mass, and does not link */
   same = 1;
   for (int deal = 0; deal < DEALS; deal++) {
     take(&c, (enum deal)deal, &p, which);
@@ -403,7 +425,8 @@ static void check_types(void)
   unsigned t = 0;
   all_ok(params_types("all", &t) == 0 && t == 63, "types: all");
   all_ok(params_types("1,4", &t) == 0 && t == 18, "types: a list");
-  all_ok(params_types("", &t) && params_types("6", &t) && params_types("1,", &t) && params_types("1 2", &t) && params_types("12", &t) && params_types("halo", &t),
+  all_ok(params_types("", &t) && params_types("6", &t) && params_types("1,", &t) && params_types("1 2", &t) &&
+             params_types("12", &t) && params_types("halo", &t),
          "types: other texts are refused");
 }
 
@@ -419,7 +442,7 @@ int main(int argc, char **argv)
   check_chains();
   check_coincident();
   check_length();
-  debug_set("fof_round", 1);   /* to one rank at a time */
+  debug_set("fof_round", 1); /* to one rank at a time */
   check_clumps();
   check_chains();
   int status = c.rank == 0 ? tap_end() : 0;

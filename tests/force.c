@@ -6,25 +6,29 @@
 #include "rig.h"
 #include "tap.h"
 
-static char label[100];   /* backend and instruction set */
+static char label[100]; /* backend and instruction set */
 
-static void report(int good, const char *set, const char *what, struct errors e)
+static void report(int good, const char *set, const char *what, struct errors errors)
 {
   char line[300];
-  snprintf(line, sizeof line, "%s, %s: %s (median %.1e, 99 %% %.1e)", label, set, what, e.median, e.most99);
-  tap_ok(good && e.finite, line);
+  snprintf(line, sizeof line, "%s, %s: %s (median %.1e, 99 %% %.1e)", label, set, what, errors.median, errors.most99);
+  tap_ok(good && errors.finite, line);
 }
 
-static int within(struct errors e, double median, double most99) { return e.finite && e.median <= median && e.most99 <= most99; }
+static int within(struct errors errors, double median, double most99)
+{
+  return errors.finite && errors.median <= median && errors.most99 <= most99;
+}
 
-static int split_adds_up(const struct particles *p)
+static int split_adds_up(const struct particles *particles)
 {
   int good = 1;
-  for (int64_t i = 0; i < p->n; i++) {
+  for (int64_t i = 0; i < particles->n; i++) {
     double size = 0, rest = 0;
     for (int c = 0; c < 3; c++) {
-      double a = p->acc[3 * i + c], x = (double)p->acc_hard[3 * i + c] + p->acc_soft[3 * i + c] - a;
-      size += a * a + (double)p->acc_hard[3 * i + c] * p->acc_hard[3 * i + c];
+      double a = particles->acc[3 * i + c],
+             x = (double)particles->acc_hard[3 * i + c] + particles->acc_soft[3 * i + c] - a;
+      size += a * a + (double)particles->acc_hard[3 * i + c] * particles->acc_hard[3 * i + c];
       rest += x * x;
     }
     good &= sqrt(rest) <= 1.2e-7 * sqrt(size);
@@ -32,87 +36,92 @@ static int split_adds_up(const struct particles *p)
   return good;
 }
 
-/* Direct sums of every set with both kernels, made once; ids name the particles, so that their order does not matter. */
+/* Direct sums of every set with both kernels, made once; ids name the particles, so that their order does not
+ * matter. */
 static struct direct sums[SETS][SPLIT_KERNEL_COUNT];
 
-static const struct direct *sum_of(const struct set *s, int kernel)
+static const struct direct *sum_of(const struct set *set, int kernel)
 {
-  struct direct *d = &sums[s - sets][kernel];
+  struct direct *d = &sums[set - sets][kernel];
   if (!d->n) {
     struct particles p;
-    struct split split = split_make(kernel, s->r1, s->r2);
-    set_make(s, 0, &p);
-    *d = direct_open(&p, s->gravity, s->softening, &split);
+    struct split split = split_make(kernel, set->r1, set->r2);
+    set_make(set, 0, &p);
+    *d = direct_open(&p, set->gravity, set->softening, &split);
     particles_free(&p);
   }
   return d;
 }
 
-static struct errors soft_errors(const struct particles *p, const struct direct *d)
+static struct errors soft_errors(const struct particles *particles, const struct direct *direct)
 {
-  double(*soft)[3] = memory_alloc("errors", sizeof *soft * (size_t)d->n);
-  for (int64_t i = 0; i < d->n; i++)
-    for (int c = 0; c < 3; c++) soft[i][c] = d->acc[i][c] - d->hard[i][c];
-  struct errors e = errors_between(p, p->acc_soft, NULL, (const double(*)[3])soft, d->scale);
+  double(*soft)[3] = memory_alloc("errors", sizeof *soft * (size_t)direct->n);
+  for (int64_t i = 0; i < direct->n; i++)
+    for (int c = 0; c < 3; c++) soft[i][c] = direct->acc[i][c] - direct->hard[i][c];
+  struct errors e = errors_between(particles, particles->acc_soft, NULL, (const double(*)[3])soft, direct->scale);
   memory_free(soft);
   return e;
 }
 
 /* On a line all errors point along it, and so do the pulls of both sides, of which |a| is the small difference: the
  * criterion promises less there with small groups. */
-static double slack(const struct set *s, int kernel) { return kernel != SPLIT_QUINTIC && s->place == place_line ? 2 : 1; }
+static double slack(const struct set *set, int kernel)
+{
+  return kernel != SPLIT_QUINTIC && set->place == place_line ? 2 : 1;
+}
 
 /* The acceleration criterion at both tolerances, split and potential: the quintic with the usual groups, then DLL with
  * small leaves and groups, which leave more to the criterion. */
-static void check_set(const struct backend *be, const struct set *s)
+static void check_set(const struct backend *be, const struct set *set)
 {
   for (int kernel = SPLIT_QUINTIC; kernel < SPLIT_KERNEL_COUNT; kernel++) {
     struct particles p;
     struct rig g;
-    struct split split = split_make(kernel, s->r1, s->r2);
-    set_make(s, 0, &p);
-    const struct direct *d = sum_of(s, kernel);
-    rig_open(&g, be, s, &p, 1, kernel == SPLIT_QUINTIC ? 16 : 4, kernel == SPLIT_QUINTIC ? 128 : 8);
+    struct split split = split_make(kernel, set->r1, set->r2);
+    set_make(set, 0, &p);
+    const struct direct *d = sum_of(set, kernel);
+    rig_open(&g, be, set, &p, 1, kernel == SPLIT_QUINTIC ? 16 : 4, kernel == SPLIT_QUINTIC ? 128 : 8);
     g.split = split;
     const struct particles *v = rig_first_force(&g, 1.0 / 512);
     const char *name = kernel_names[kernel], *size = kernel == SPLIT_QUINTIC ? "groups of 128" : "groups of 8";
     char what[100];
-    double more = slack(s, kernel);
+    double more = slack(set, kernel);
     struct errors e = errors_between(v, v->acc, NULL, (const double(*)[3])d->acc, d->scale);
     snprintf(what, sizeof what, "acceleration, %s, Delta = 2^-9", size);
-    report(within(e, more * 5e-3, more * 1.7e-2), s->name, what, e);
+    report(within(e, more * 5e-3, more * 1.7e-2), set->name, what, e);
     e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d->hard, d->scale);
     snprintf(what, sizeof what, "hard part, %s, Delta = 2^-9", name);
-    report(within(e, more * 5e-3, more * 1.7e-2), s->name, what, e);
+    report(within(e, more * 5e-3, more * 1.7e-2), set->name, what, e);
     if (kernel == SPLIT_QUINTIC) {
       struct errors pot = potential_errors(v, d);
-      report(within(pot, 2e-3, 8e-3), s->name, "potential, Delta = 2^-9", pot);
-      report(split_adds_up(v), s->name, "total = hard + soft", (struct errors){.finite = 1});
+      report(within(pot, 2e-3, 8e-3), set->name, "potential, Delta = 2^-9", pot);
+      report(split_adds_up(v), set->name, "total = hard + soft", (struct errors){.finite = 1});
     }
     struct mac fine = rig_mac(&g, MAC_ACCELERATION, 1.0 / 8192);
     v = rig_force(&g, &fine);
     e = errors_between(v, v->acc, NULL, (const double(*)[3])d->acc, d->scale);
     snprintf(what, sizeof what, "acceleration, %s, Delta = 2^-13", size);
-    report(within(e, 1e-3, 3e-3), s->name, what, e);
+    report(within(e, 1e-3, 3e-3), set->name, what, e);
     e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d->hard, d->scale);
     snprintf(what, sizeof what, "hard part, %s, Delta = 2^-13", name);
-    report(within(e, 1e-3, 3e-3), s->name, what, e);
+    report(within(e, 1e-3, 3e-3), set->name, what, e);
     e = soft_errors(v, d);
     snprintf(what, sizeof what, "soft part, %s, Delta = 2^-13", name);
-    report(within(e, 1e-3, 3e-3), s->name, what, e);
+    report(within(e, 1e-3, 3e-3), set->name, what, e);
     rig_close(&g);
   }
 }
 
 /* The error of the total force by a criterion, all particles having a force already. */
-static struct errors error_by(const struct backend *be, const struct set *s, int order, int kind, double delta, int64_t *pairs)
+static struct errors error_by(const struct backend *be, const struct set *set, int order, int kind, double delta,
+                              int64_t *pairs)
 {
   struct particles p;
   struct rig g;
-  set_make(s, 0, &p);
+  set_make(set, 0, &p);
   struct split none = {0};
-  const struct direct *d = sum_of(s, SPLIT_QUINTIC);
-  rig_open(&g, be, s, &p, order, 16, 32);
+  const struct direct *d = sum_of(set, SPLIT_QUINTIC);
+  rig_open(&g, be, set, &p, order, 16, 32);
   g.split = none;
   rig_first_force(&g, 1.0 / 512);
   memset(&g.tally, 0, sizeof g.tally);
@@ -124,68 +133,70 @@ static struct errors error_by(const struct backend *be, const struct set *s, int
   return e;
 }
 
-static void check_criteria(const struct backend *be, const struct set *s)
+static void check_criteria(const struct backend *be, const struct set *set)
 {
   int64_t pairs;
-  struct errors e = error_by(be, s, 1, MAC_ANGLE, 0.6, &pairs);
-  report(within(e, 5e-3, 3e-2) && pairs > 0, s->name, "opening angle 0.6", e);
-  struct errors fine = error_by(be, s, 1, MAC_ANGLE, 0.3, &pairs);
-  report(fine.median < 0.5 * e.median && pairs > 0, s->name, "opening angle 0.3: half the error, or less", fine);
-  struct errors quad = error_by(be, s, 2, MAC_ANGLE, 0.6, &pairs);
-  report(quad.median < 0.5 * e.median && quad.most99 < 0.7 * e.most99 && pairs > 0, s->name,
+  struct errors e = error_by(be, set, 1, MAC_ANGLE, 0.6, &pairs);
+  report(within(e, 5e-3, 3e-2) && pairs > 0, set->name, "opening angle 0.6", e);
+  struct errors fine = error_by(be, set, 1, MAC_ANGLE, 0.3, &pairs);
+  report(fine.median < 0.5 * e.median && pairs > 0, set->name, "opening angle 0.3: half the error, or less", fine);
+  struct errors quad = error_by(be, set, 2, MAC_ANGLE, 0.6, &pairs);
+  report(quad.median < 0.5 * e.median && quad.most99 < 0.7 * e.most99 && pairs > 0, set->name,
          "second moments, angle 0.6: half the error, or less", quad);
-  quad = error_by(be, s, 2, MAC_ANGLE, 0.3, &pairs);
-  report(quad.median < 0.3 * fine.median && quad.most99 < 0.5 * fine.most99, s->name, "second moments, angle 0.3: a third, or less", quad);
-  quad = error_by(be, s, 2, MAC_ACCELERATION, 1.0 / 512, &pairs);
-  report(within(quad, 5e-3, 1.7e-2) && pairs > 0, s->name, "second moments, acceleration, Delta = 2^-9", quad);
-  quad = error_by(be, s, 2, MAC_ACCELERATION, 1.0 / 8192, &pairs);
-  report(within(quad, 1e-3, 3e-3), s->name, "second moments, acceleration, Delta = 2^-13", quad);
-  e = error_by(be, s, 1, MAC_MULTIPOLE, 1e-2, &pairs);
-  report(within(e, 1e-2, 5e-2) && pairs > 0, s->name, "multipole criterion, 1e-2", e);
-  fine = error_by(be, s, 1, MAC_MULTIPOLE, 1e-4, &pairs);
+  quad = error_by(be, set, 2, MAC_ANGLE, 0.3, &pairs);
+  report(quad.median < 0.3 * fine.median && quad.most99 < 0.5 * fine.most99, set->name,
+         "second moments, angle 0.3: a third, or less", quad);
+  quad = error_by(be, set, 2, MAC_ACCELERATION, 1.0 / 512, &pairs);
+  report(within(quad, 5e-3, 1.7e-2) && pairs > 0, set->name, "second moments, acceleration, Delta = 2^-9", quad);
+  quad = error_by(be, set, 2, MAC_ACCELERATION, 1.0 / 8192, &pairs);
+  report(within(quad, 1e-3, 3e-3), set->name, "second moments, acceleration, Delta = 2^-13", quad);
+  e = error_by(be, set, 1, MAC_MULTIPOLE, 1e-2, &pairs);
+  report(within(e, 1e-2, 5e-2) && pairs > 0, set->name, "multipole criterion, 1e-2", e);
+  fine = error_by(be, set, 1, MAC_MULTIPOLE, 1e-4, &pairs);
   /* not a hundredth: the coarse one is limited by d > MAC_MARGIN b in most cells */
-  report(fine.median < 0.2 * e.median, s->name, "multipole criterion, 1e-4: a fifth of the error, or less", fine);
+  report(fine.median < 0.2 * e.median, set->name, "multipole criterion, 1e-4: a fifth of the error, or less", fine);
 }
 
-/* Of a criterion that accepts every cell only the condition d > MAC_MARGIN b remains: forces are rough, but a cell that contains the target
- * is opened, so no particle exerts a force on itself and near neighbours are exact. */
-static void check_guard(const struct backend *be, const struct set *s, int order)
+/* Of a criterion that accepts every cell only the condition d > MAC_MARGIN b remains: forces are rough, but a cell that
+ * contains the target is opened, so no particle exerts a force on itself and near neighbours are exact. */
+static void check_guard(const struct backend *be, const struct set *set, int order)
 {
   struct particles p;
   struct rig g;
   struct split none = {0};
-  const struct direct *d = sum_of(s, SPLIT_QUINTIC);
-  set_make(s, 0, &p);
-  rig_open(&g, be, s, &p, order, 4, 8);
+  const struct direct *d = sum_of(set, SPLIT_QUINTIC);
+  set_make(set, 0, &p);
+  rig_open(&g, be, set, &p, order, 4, 8);
   g.split = none;
   rig_first_force(&g, 1.0 / 512);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1e20);
   const struct particles *v = rig_force(&g, &mac);
   struct errors e = errors_between(v, v->acc, NULL, (const double(*)[3])d->acc, d->scale);
-  report(within(e, 5e-2, 0.3), s->name,
-         order == 2 ? "no cell stands for its own particles, second moments" : "no cell stands for its own particles", e);
+  report(within(e, 5e-2, 0.3), set->name,
+         order == 2 ? "no cell stands for its own particles, second moments" : "no cell stands for its own particles",
+         e);
   rig_close(&g);
 }
 
 /* So many leaves within the reach of groups in the thin region that these are walked in pieces, or one by one. */
-static void check_heavy(const struct backend *be, const struct set *s)
+static void check_heavy(const struct backend *be, const struct set *set)
 {
   struct particles p;
   struct rig g;
   struct split none = {0};
-  const struct direct *d = sum_of(s, SPLIT_QUINTIC);
-  set_make(s, 0, &p);
-  rig_open(&g, be, s, &p, 1, 1, 128);
+  const struct direct *d = sum_of(set, SPLIT_QUINTIC);
+  set_make(set, 0, &p);
+  rig_open(&g, be, set, &p, 1, 1, 128);
   g.split = none;
   rig_first_force(&g, 1.0 / 512);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   memset(&g.tally, 0, sizeof g.tally);
   const struct particles *v = rig_force(&g, &mac);
-  printf("# %s, leaf 1: %.1f targets a list\n", s->name, (double)g.tally.targets / (double)g.tally.groups);
+  printf("# %s, leaf 1: %.1f targets a list\n", set->name, (double)g.tally.targets / (double)g.tally.groups);
   struct errors e = errors_between(v, v->acc, NULL, (const double(*)[3])d->acc, d->scale);
-  report(within(e, 5e-3, 1.7e-2) && g.tally.targets == s->n, s->name, "many leaves for a group", e);
+  report(within(e, 5e-3, 1.7e-2) && g.tally.targets == set->n, set->name, "many leaves for a group", e);
   e = potential_errors(v, d);
-  report(within(e, 2e-3, 8e-3), s->name, "many leaves for a group, potential", e);
+  report(within(e, 2e-3, 8e-3), set->name, "many leaves for a group, potential", e);
   rig_close(&g);
 }
 
@@ -230,10 +241,8 @@ static void check(const struct backend *be)
   for (int k = 0; k < 3; k++) {
     setenv("ESPALIER_SIMD", isa[k], 1);
     snprintf(label, sizeof label, "%s %s", be->name, isa[k]);
-    if (strcmp(walk_isa_choose()->name, isa[k]) == 0)
-      check_backend(be);
-    else
-      tap_skip(label, "not on this machine, or not compiled");
+    if (strcmp(walk_isa_choose()->name, isa[k]) == 0) check_backend(be);
+    else tap_skip(label, "not on this machine, or not compiled");
   }
   unsetenv("ESPALIER_SIMD");
 }

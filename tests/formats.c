@@ -12,23 +12,23 @@ static char folder[256];
 static void name_in(char path[512], const char *name) { snprintf(path, 512, "%s/%s", folder, name); }
 
 /* What a file should give, on rank 0. */
-static void expect(struct particles *p, const int64_t count[6], const double table[6], int ids)
+static void expect(struct particles *particles, const int64_t count[6], const double table[6], int ids)
 {
-  particles_init(p);
+  particles_init(particles);
   if (c.rank != 0) return;
   int64_t n = 0;
   for (int t = 0; t < 6; t++) n += count[t];
-  particles_reserve(p, n);
+  particles_reserve(particles, n);
   for (int t = 0; t < 6; t++)
     for (int64_t i = 0; i < count[t]; i++) {
-      int64_t row = p->n++;
+      int64_t row = particles->n++;
       for (int k = 0; k < 3; k++) {
-        p->pos[3 * row + k] = value(row, k);
-        p->vel[3 * row + k] = value(row, 3 + k);
+        particles->pos[3 * row + k] = value(row, k);
+        particles->vel[3 * row + k] = value(row, 3 + k);
       }
-      p->type[row] = (uint8_t)t;
-      p->mass[row] = (float)(table && table[t] > 0 ? table[t] : row_mass(row));
-      p->id[row] = ids ? row_id(row) : (uint64_t)row + 1;
+      particles->type[row] = (uint8_t)t;
+      particles->mass[row] = (float)(table && table[t] > 0 ? table[t] : row_mass(row));
+      particles->id[row] = ids ? row_id(row) : (uint64_t)row + 1;
     }
 }
 
@@ -48,10 +48,12 @@ static void reads(const char *name, enum ic_format format, const char *title, do
   for (int t = 0; t < 6; t++) n += count[t];
   slice = n / c.size + (c.rank < n % c.size);
   if (ok)
-    ok = digest_all(&c, &p) == digest_all(&c, &q) && p.n == slice && memcmp(facts.count, count, sizeof facts.count) == 0 &&
-         strcmp(facts.format, title) == 0 && facts.time == time && !facts.own &&
-         initial_inspect(path, format, &headers, &f) == 0 && memcmp(headers.count, count, sizeof headers.count) == 0;
-  if (!ok) printf("# rank %d: %s (%s, time %g, %lld particles)\n", c.rank, f.text, facts.format, facts.time, (long long)p.n);
+    ok = digest_all(&c, &p) == digest_all(&c, &q) && p.n == slice &&
+         memcmp(facts.count, count, sizeof facts.count) == 0 && strcmp(facts.format, title) == 0 &&
+         facts.time == time && !facts.own && initial_inspect(path, format, &headers, &f) == 0 &&
+         memcmp(headers.count, count, sizeof headers.count) == 0;
+  if (!ok)
+    printf("# rank %d: %s (%s, time %g, %lld particles)\n", c.rank, f.text, facts.format, facts.time, (long long)p.n);
   all_ok(&c, ok, what);
   particles_free(&p);
   particles_free(&q);
@@ -62,7 +64,8 @@ static const double table[6] = {0, 0.5, 0, 0, 0.125, 0};
 
 static struct gadget gadget_of(int format, int wide, int real_width, int id_width, const double *masses)
 {
-  struct gadget g = {.format = format, .wide = wide, .real_width = real_width, .id_width = id_width, .files = 1, .time = 1.5};
+  struct gadget g = {
+      .format = format, .wide = wide, .real_width = real_width, .id_width = id_width, .files = 1, .time = 1.5};
   memcpy(g.count, mixed, sizeof mixed);
   memcpy(g.total, mixed, sizeof mixed);
   if (masses) memcpy(g.table, masses, sizeof g.table);
@@ -154,20 +157,25 @@ static void ascii_all(void)
     for (int row = 0; row < 97; row++) {
       const char *gap = row % 3 == 0 ? " " : row % 3 == 1 ? ", " : ";\t";
       for (int k = 0; k < 6; k++) fprintf(f, "%.17g%s", value(row, k), gap);
-      fprintf(f, "%.17g%s", row_mass(row), row % 5 == 0 ? "  # a comment\n" : row == 96 ? "" : row % 5 == 1 ? "\r\n" : "\n");
+      fprintf(f, "%.17g%s", row_mass(row),
+              row % 5 == 0   ? "  # a comment\n"
+              : row == 96    ? ""
+              : row % 5 == 1 ? "\r\n"
+                             : "\n");
       if (row == 50) fprintf(f, "#%05000d\n   \n", 0);
     }
     fclose(f);
   }
-  reads("text", FORMAT_AUTO, "ASCII, 7 columns", 0, count, NULL, 0, "ASCII with a byte order mark, comments, separators, no last line end");
+  reads("text", FORMAT_AUTO, "ASCII, 7 columns", 0, count, NULL, 0,
+        "ASCII with a byte order mark, comments, separators, no last line end");
 }
 
-static void hdf_one(const struct hdf *h, int ids, const char *name, const char *what)
+static void hdf_one(const struct hdf *hdf, int ids, const char *name, const char *what)
 {
   char path[512];
   name_in(path, name);
-  if (c.rank == 0) hdf_save(h, path);
-  reads(name, FORMAT_AUTO, "HDF5", 1.5, mixed, h->g.table, ids, what);
+  if (c.rank == 0) hdf_save(hdf, path);
+  reads(name, FORMAT_AUTO, "HDF5", 1.5, mixed, hdf->g.table, ids, what);
 }
 
 static void hdf_all(void)
@@ -264,7 +272,9 @@ static void warns_gadget(int format, int wide, struct gadget like, const char *w
   char path[512];
   struct bytes b = {.big = format == 2};
   struct gadget g = gadget_of(format, wide, 4, 4, table);
-  g.redshift = like.redshift, g.box = like.box, g.hubble = like.hubble;
+  g.redshift = like.redshift;
+  g.box = like.box;
+  g.hubble = like.hubble;
   name_in(path, "physics");
   gadget_build(&b, &g);
   MPI_Barrier(c.mpi);
@@ -273,17 +283,23 @@ static void warns_gadget(int format, int wide, struct gadget like, const char *w
   warns(path, words, what);
 }
 
-static void warns_hdf(struct hdf h, int gas, const char *words, const char *what)
+static void warns_hdf(struct hdf hdf, int gas, const char *words, const char *what)
 {
   char path[512];
-  struct gadget like = h.g;
-  h.g = gadget_of(1, 0, 4, 4, table);
-  h.g.redshift = like.redshift, h.g.box = like.box, h.g.hubble = like.hubble;
-  h.count_type = H5T_STD_U32LE;
-  if (!gas) h.g.count[1] += h.g.count[0], h.g.total[1] += h.g.total[0], h.g.count[0] = h.g.total[0] = 0;
+  struct gadget like = hdf.g;
+  hdf.g = gadget_of(1, 0, 4, 4, table);
+  hdf.g.redshift = like.redshift;
+  hdf.g.box = like.box;
+  hdf.g.hubble = like.hubble;
+  hdf.count_type = H5T_STD_U32LE;
+  if (!gas) {
+    hdf.g.count[1] += hdf.g.count[0];
+    hdf.g.total[1] += hdf.g.total[0];
+    hdf.g.count[0] = hdf.g.total[0] = 0;
+  }
   name_in(path, "physics.hdf5");
   MPI_Barrier(c.mpi);
-  if (c.rank == 0) hdf_save(&h, path);
+  if (c.rank == 0) hdf_save(&hdf, path);
   warns(path, words, what);
 }
 
@@ -296,8 +312,10 @@ static void physics(void)
   warns_gadget(1, 1, cosmological, "BZg", "GADGET 1, wide header: the same without h");
   warns_gadget(1, 0, plain, "g", "GADGET 1: gas alone, h = 1");
   warns_hdf((struct hdf){.g = cosmological}, 1, "BZhg", "HDF5: all of them");
-  warns_hdf((struct hdf){.g = cosmological, .swift = 1, .vacuum = 1}, 0, "Zh", "SWIFT: no gas, the box is not periodic");
-  warns_hdf((struct hdf){.g = {.box = 50}, .swift = 1, .comoving = 1}, 0, "BC", "SWIFT at redshift 0: a box, and comoving");
+  warns_hdf((struct hdf){.g = cosmological, .swift = 1, .vacuum = 1}, 0, "Zh",
+            "SWIFT: no gas, the box is not periodic");
+  warns_hdf((struct hdf){.g = {.box = 50}, .swift = 1, .comoving = 1}, 0, "BC",
+            "SWIFT at redshift 0: a box, and comoving");
   warns_hdf((struct hdf){.g = plain, .comoving = 1}, 0, "C", "HDF5 at redshift 0: ComovingIntegrationOn");
   warns_hdf((struct hdf){.g = plain}, 0, "", "HDF5: nothing to warn about");
 }

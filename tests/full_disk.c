@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Snapshots and checkpoints on a small file system: full_disk FOLDER, which holds about 2 MB. Started by full_disk.sh. */
+/* Snapshots and checkpoints on a small file system: full_disk FOLDER, which holds about 2 MB. Started by
+ * full_disk.sh. */
 #include <config.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -18,9 +19,9 @@ static char path[512], filler[512];
 static struct params par;
 static const struct snapshot_facts facts = {.params = &par, .time = 1, .extras = 7};
 
-static void report(int ok, const struct fault *f, const char *what)
+static void report(int ok, const struct fault *fault, const char *what)
 {
-  if (c.rank == 0 && f->text[0]) printf("# %s\n", f->text);
+  if (c.rank == 0 && fault->text[0]) printf("# %s\n", fault->text);
   all_ok(&c, ok, what);
 }
 
@@ -88,7 +89,8 @@ static void keeps_older_files(void)
   snprintf(inside, sizeof inside, "%.*s/snapdir_000", (int)(strrchr(path, '/') - path), path);
   int files = folder_files(inside);
   fill(100000);
-  ok = snapshot_write(&c, path, &p, &several, &g) == -1 && ok && folder_files(inside) == files && access(path, F_OK) == 0;
+  ok = snapshot_write(&c, path, &p, &several, &g) == -1 && ok && folder_files(inside) == files &&
+       access(path, F_OK) == 0;
   report(ok, &g, "with the disk full an older snapshot in several files is kept");
   clear();
   folder_remove(&c, inside);
@@ -113,9 +115,10 @@ static void layout_on_full(void)
 }
 
 /* Take away the space that was reserved for the rows, as a file system without fallocate does. */
-static void release(const struct layout *l)
+static void release(const struct layout *layout)
 {
-  if (c.rank == 0 && (truncate(path, (off_t)l->image.size) || truncate(path, (off_t)l->image.length))) MPI_Abort(c.mpi, 99);
+  if (c.rank == 0 && (truncate(path, (off_t)layout->image.size) || truncate(path, (off_t)layout->image.length)))
+    MPI_Abort(c.mpi, 99);
 }
 
 static void rows_on_full(long leave, const char *what)
@@ -171,7 +174,8 @@ static void sections_on_full(void)
   struct fault f = {""};
   uint64_t sum;
   particles_make(&p, &c, FEW, 3);
-  const struct section all[] = {{"pos", p.pos, 24 * (uint64_t)p.n}, {"vel", p.vel, 24 * (uint64_t)p.n}, {"filler", path, sizeof path}};
+  const struct section all[] = {
+      {"pos", p.pos, 24 * (uint64_t)p.n}, {"vel", p.vel, 24 * (uint64_t)p.n}, {"filler", path, sizeof path}};
   fill(100000);
   char part[600];
   snprintf(part, sizeof part, "%s.part%d", path, c.rank);

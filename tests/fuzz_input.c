@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Flipped bytes and truncations where files keep their headers: never a crash (the process ends), never a hang (an alarm),
- * always 0 or -1 with a sentence. Each rank has its own share of the cases. ESPALIER_FUZZ sets the number of flips and the
- * first seed as N[:SEED]. */
+/* Flipped bytes and truncations where files keep their headers: never a crash (the process ends), never a hang (an
+ * alarm), always 0 or -1 with a sentence. Each rank has its own share of the cases. ESPALIER_FUZZ sets the number of
+ * flips and the first seed as N[:SEED]. */
 #include <config.h>
 #include <mpi.h>
 
@@ -14,7 +14,7 @@ static char folder[256], path[512];
 static int flips = 200;
 static uint64_t seed = 1;
 
-static uint64_t random_next(uint64_t *state)   /* splitmix64 */
+static uint64_t random_next(uint64_t *state) /* splitmix64 */
 {
   uint64_t z = *state += 0x9E3779B97F4A7C15u;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
@@ -23,13 +23,13 @@ static uint64_t random_next(uint64_t *state)   /* splitmix64 */
 }
 
 /* Read it alone: 1 when the outcome is a legal one. */
-static int survives(const struct bytes *b, int64_t *accepted)
+static int survives(const struct bytes *bytes, int64_t *accepted)
 {
   struct particles p;
   struct initial_facts facts;
   struct fault f = {""};
   size_t before = memory_current();
-  save(b, path);
+  save(bytes, path);
   particles_init(&p);
   alarm(10);
   int status = initial_read(&self, path, FORMAT_AUTO, &p, &facts, &f);
@@ -40,30 +40,30 @@ static int survives(const struct bytes *b, int64_t *accepted)
 }
 
 /* `region`: bytes from the start that are header, or all where 0. */
-static void fuzz(struct bytes *b, size_t region, const char *name)
+static void fuzz(struct bytes *bytes, size_t region, const char *name)
 {
   char what[128];
   int64_t accepted = 0;
   int ok = 1;
-  size_t whole = b->n;
+  size_t whole = bytes->n;
   if (region == 0 || region > whole) region = whole;
   for (int i = c.rank; i < flips; i += c.size) {
     uint64_t state = seed + (uint64_t)i * 1000003;
     size_t at = random_next(&state) % region;
-    unsigned char old = b->at[at];
-    b->at[at] = (unsigned char)random_next(&state);
-    int fine = survives(b, &accepted);
-    if (!fine) printf("# %s: byte %zu as %d\n", name, at, b->at[at]);
+    unsigned char old = bytes->at[at];
+    bytes->at[at] = (unsigned char)random_next(&state);
+    int fine = survives(bytes, &accepted);
+    if (!fine) printf("# %s: byte %zu as %d\n", name, at, bytes->at[at]);
     ok &= fine;
-    b->at[at] = old;
+    bytes->at[at] = old;
   }
   for (int i = c.rank; i < flips / 4; i += c.size) {
     uint64_t state = seed + (uint64_t)i * 7368787;
-    b->n = random_next(&state) % region;
-    int fine = survives(b, &accepted);
-    if (!fine) printf("# %s: cut at %zu\n", name, b->n);
+    bytes->n = random_next(&state) % region;
+    int fine = survives(bytes, &accepted);
+    if (!fine) printf("# %s: cut at %zu\n", name, bytes->n);
     ok &= fine;
-    b->n = whole;
+    bytes->n = whole;
   }
   comm_sum_int64(&c, &accepted, 1);
   snprintf(what, sizeof what, "%s: %d bytes changed, %d truncations", name, flips, flips / 4);
@@ -83,7 +83,8 @@ static struct bytes load(const char *name)
 
 static void binary(void)
 {
-  struct gadget g = {.format = 1, .real_width = 4, .id_width = 4, .count = {2, 30, 20}, .total = {2, 30, 20}, .files = 1};
+  struct gadget g = {
+      .format = 1, .real_width = 4, .id_width = 4, .count = {2, 30, 20}, .total = {2, 30, 20}, .files = 1};
   struct tipsy y = {.count = {5, 20, 3}, .header = 32, .real_width = 4};
   struct bytes b = {0};
   gadget_build(&b, &g);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A system that is no longer sound is stopped with step, phase and ids: values that are not finite, lost particles, a jump of the
- * momentum; and small changes are let pass. */
+/* A system that is no longer sound is stopped with step, phase and ids: values that are not finite, lost particles, a
+ * jump of the momentum; and small changes are let pass. */
 #include <config.h>
 #include <math.h>
 
@@ -14,12 +14,12 @@ static struct diagnostics now;
 static const struct backend *const be = &backend_cpu;
 
 /* Particles at rest but for small, opposite motions. */
-static void make(struct particles *p, int64_t total)
+static void make(struct particles *particles, int64_t total)
 {
-  particles_make(p, &c, total, 3);
-  for (int64_t i = 0; i < p->n; i++) {
-    p->mass[i] = 1;
-    for (int k = 0; k < 3; k++) p->vel[3 * i + k] = p->id[i] % 2 ? 1 : -1;
+  particles_make(particles, &c, total, 3);
+  for (int64_t i = 0; i < particles->n; i++) {
+    particles->mass[i] = 1;
+    for (int k = 0; k < 3; k++) particles->vel[3 * i + k] = particles->id[i] % 2 ? 1 : -1;
   }
 }
 
@@ -43,7 +43,7 @@ static void end(void)
 }
 
 /* Change the particles of the last rank. */
-static void change(void (*how)(struct particles *p))
+static void change(void (*how)(struct particles *particles))
 {
   struct particles p;
   be->download(device, &p);
@@ -52,47 +52,52 @@ static void change(void (*how)(struct particles *p))
   diagnostics_measure(&now, &c, be, device, &(struct field){0});
 }
 
-static void check(void (*how)(struct particles *p), int sound, const char *first, const char *second, const char *what)
+static void check(void (*how)(struct particles *particles), int sound, const char *first, const char *second,
+                  const char *what)
 {
   struct fault f = {""};
   begin();
   if (how) change(how);
   int status = guard_check(&guard, &now, &c, be, device, &(struct field){0}, 12, 0.5, 0.001, &f);
   if (c.rank == 0 && f.text[0]) printf("# %s\n", f.text);
-  int ok = sound ? status == 0 && !f.text[0] : status == -1 && strstr(f.text, first) && strstr(f.text, second) && strstr(f.text, "step 12");
+  int ok = sound ? status == 0 && !f.text[0]
+                 : status == -1 && strstr(f.text, first) && strstr(f.text, second) && strstr(f.text, "step 12");
   all_ok(&c, ok, what);
   end();
 }
 
 /* Particles of rank 0: their first has the id 1. */
-static int is_first(const struct particles *p) { return p->id[0] == 1; }
-static void bad_velocity(struct particles *p)
+static int is_first(const struct particles *particles) { return particles->id[0] == 1; }
+static void bad_velocity(struct particles *particles)
 {
-  if (is_first(p)) p->vel[1] = NAN;
+  if (is_first(particles)) particles->vel[1] = NAN;
 }
-static void bad_force(struct particles *p)
+static void bad_force(struct particles *particles)
 {
-  if (is_first(p)) p->acc[0] = INFINITY, p->vel[0] = NAN;
+  if (is_first(particles)) {
+    particles->acc[0] = INFINITY;
+    particles->vel[0] = NAN;
+  }
 }
-static void bad_place(struct particles *p)
+static void bad_place(struct particles *particles)
 {
-  if (is_first(p)) p->pos[2] = -INFINITY;
+  if (is_first(particles)) particles->pos[2] = -INFINITY;
 }
-static void lose(struct particles *p)
+static void lose(struct particles *particles)
 {
-  if (is_first(p)) p->n--;
+  if (is_first(particles)) particles->n--;
 }
-static void lose_mass(struct particles *p)
+static void lose_mass(struct particles *particles)
 {
-  if (is_first(p)) p->mass[0] = 0.5f;
+  if (is_first(particles)) particles->mass[0] = 0.5f;
 }
-static void kicked(struct particles *p)
+static void kicked(struct particles *particles)
 {
-  if (is_first(p)) p->vel[0] = 1e6;
+  if (is_first(particles)) particles->vel[0] = 1e6;
 }
-static void nudged(struct particles *p)
+static void nudged(struct particles *particles)
 {
-  for (int64_t i = 0; i < 3 * p->n; i++) p->vel[i] += 1e-4;
+  for (int64_t i = 0; i < 3 * particles->n; i++) particles->vel[i] += 1e-4;
 }
 
 int main(int argc, char **argv)
@@ -102,7 +107,8 @@ int main(int argc, char **argv)
   check(NULL, 1, "", "", "nothing has changed");
   check(nudged, 1, "", "", "a small change of the momentum");
   check(bad_velocity, 0, "phase kick: 1 particle has", "id 1 (velocity)", "a velocity that is not finite");
-  check(bad_force, 0, "phase forces: 1 particle has", "id 1 (acceleration)", "an acceleration that is not finite, and what it does");
+  check(bad_force, 0, "phase forces: 1 particle has", "id 1 (acceleration)",
+        "an acceleration that is not finite, and what it does");
   check(bad_place, 0, "phase drift", "id 1 (position)", "a position that is not finite");
   check(lose, 0, "there are 3999 particles, but there were 4000 at the start", "phase domain", "a lost particle");
   check(lose_mass, 0, "the mass is 3999.5, but it was 4000 at the start", "phase domain", "lost mass");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The halo of the hard part: each rank gets exactly the particles of other ranks whose straight paths come near its box, as a search over
- * all particles finds them, for every distribution over ranks. */
+/* The halo of the hard part: each rank gets exactly the particles of other ranks whose straight paths come near its
+ * box, as a search over all particles finds them, for every distribution over ranks. */
 #include <config.h>
 #include <mpi.h>
 
@@ -20,9 +20,9 @@ struct trial {
   const char *name;
   int64_t n;
   enum owner owner;
-  double soft_step, speed, r2, apart;   /* apart: shift of each rank's particles along x */
-  int unequal;                          /* masses from 1 to 30, radii by mass */
-  size_t largest_message;               /* 0: as it is */
+  double soft_step, speed, r2, apart; /* apart: shift of each rank's particles along x */
+  int unequal;                        /* masses from 1 to 30, radii by mass */
+  size_t largest_message;             /* 0: as it is */
 };
 
 static double box_distance2(const double x[3], const double box[6])
@@ -69,109 +69,125 @@ static void check_paths(void)
 }
 
 /* All particles of a trial, the same on all ranks; the rank of each. */
-static void draw(const struct comm *c, const struct trial *t, struct particles *p, int *owner)
+static void draw(const struct comm *comm, const struct trial *trial, struct particles *particles, int *owner)
 {
   struct random r = {29};
-  particles_init(p);
-  particles_reserve(p, t->n + 1);
-  for (int64_t i = 0; i < t->n; i++) {
+  particles_init(particles);
+  particles_reserve(particles, trial->n + 1);
+  for (int64_t i = 0; i < trial->n; i++) {
     double x[3], v[3];
     random_direction(&r, pow(random_unit(&r), 0.7), x);
-    random_direction(&r, t->speed * random_log(&r, 0.01, 1), v);
-    owner[i] = t->owner == DEALT ? (int)(i % c->size) : t->owner == SLABS ? (int)((x[0] + 1) / 2 * c->size) : c->size - 1;
-    x[0] += t->apart * owner[i];
+    random_direction(&r, trial->speed * random_log(&r, 0.01, 1), v);
+    owner[i] = trial->owner == DEALT   ? (int)(i % comm->size)
+               : trial->owner == SLABS ? (int)((x[0] + 1) / 2 * comm->size)
+                                       : comm->size - 1;
+    x[0] += trial->apart * owner[i];
     for (int a = 0; a < 3; a++) {
-      p->pos[3 * i + a] = x[a];
-      p->vel[3 * i + a] = v[a];
-      p->acc[3 * i + a] = 0.1f;
+      particles->pos[3 * i + a] = x[a];
+      particles->vel[3 * i + a] = v[a];
+      particles->acc[3 * i + a] = 0.1f;
     }
-    p->mass[i] = t->unequal ? (float)random_log(&r, 1, 30) : 1;
-    p->id[i] = (uint64_t)(3 * i + 2);
-    p->level[i] = (uint8_t)(i % 20);
+    particles->mass[i] = trial->unequal ? (float)random_log(&r, 1, 30) : 1;
+    particles->id[i] = (uint64_t)(3 * i + 2);
+    particles->level[i] = (uint8_t)(i % 20);
   }
-  p->n = t->n;
+  particles->n = trial->n;
 }
 
 /* The box that this rank's particles can reach. */
-static void reachable(const struct comm *c, const struct trial *t, const struct particles *p, const int *owner, double box[6])
+static void reachable(const struct comm *comm, const struct trial *trial, const struct particles *particles,
+                      const int *owner, double box[6])
 {
-  for (int a = 0; a < 3; a++) box[a] = 1e300, box[3 + a] = -1e300;
-  for (int64_t i = 0; i < p->n; i++)
-    for (int a = 0; a < 3 && owner[i] == c->rank; a++) {
-      double x = p->pos[3 * i + a], there = x + t->soft_step * p->vel[3 * i + a];
-      double margin = 0.5 * t->soft_step * t->soft_step * (double)p->acc[3 * i + a];
+  for (int a = 0; a < 3; a++) {
+    box[a] = 1e300;
+    box[3 + a] = -1e300;
+  }
+  for (int64_t i = 0; i < particles->n; i++)
+    for (int a = 0; a < 3 && owner[i] == comm->rank; a++) {
+      double x = particles->pos[3 * i + a], there = x + trial->soft_step * particles->vel[3 * i + a];
+      double margin = 0.5 * trial->soft_step * trial->soft_step * (double)particles->acc[3 * i + a];
       box[a] = fmin(box[a], fmin(x, there) - margin);
       box[3 + a] = fmax(box[3 + a], fmax(x, there) + margin);
     }
 }
 
-/* 1: the particles of the halo are those of `p`, unchanged, that come near this rank, in the order of ranks. */
-static int as_searched(const struct comm *c, const struct trial *t, const struct particles *p, const int *owner, double width,
-                       const struct halo *h)
+/* 1: the particles of the halo are those of `particles`, unchanged, that come near this rank, in the order of ranks. */
+static int as_searched(const struct comm *comm, const struct trial *trial, const struct particles *particles,
+                       const int *owner, double width, const struct halo *halo)
 {
   int64_t expected = 0;
   double box[6];
-  char *found = memory_alloc("test", (size_t)p->n + 1);
+  char *found = memory_alloc("test", (size_t)particles->n + 1);
   int good = 1, last = 0;
-  reachable(c, t, p, owner, box);
-  for (int64_t k = 0; k < h->n; k++) {
-    const struct halo_particle *q = &h->particle[k];
+  reachable(comm, trial, particles, owner, box);
+  for (int64_t k = 0; k < halo->n; k++) {
+    const struct halo_particle *q = &halo->particle[k];
     int64_t i = (int64_t)(q->id - 2) / 3;
-    if (i < 0 || i >= p->n || found[i]++ || owner[i] < last) good = 0;
+    if (i < 0 || i >= particles->n || found[i]++ || owner[i] < last) good = 0;
     if (!good) break;
     last = owner[i];
-    good &= memcmp(q->pos, &p->pos[3 * i], sizeof q->pos) == 0 && memcmp(q->vel, &p->vel[3 * i], sizeof q->vel) == 0 &&
-            q->mass == p->mass[i] && q->level == p->level[i];
+    good &= memcmp(q->pos, &particles->pos[3 * i], sizeof q->pos) == 0 &&
+            memcmp(q->vel, &particles->vel[3 * i], sizeof q->vel) == 0 && q->mass == particles->mass[i] &&
+            q->level == particles->level[i];
   }
-  for (int64_t i = 0; i < p->n && good; i++) {
-    int wanted = owner[i] != c->rank && box[0] <= box[3] && least2(&p->pos[3 * i], &p->vel[3 * i], t->soft_step, box) <= width * width;
+  for (int64_t i = 0; i < particles->n && good; i++) {
+    int wanted = owner[i] != comm->rank && box[0] <= box[3] &&
+                 least2(&particles->pos[3 * i], &particles->vel[3 * i], trial->soft_step, box) <= width * width;
     good = wanted == found[i];
     expected += wanted;
   }
   memory_free(found);
-  return good && expected == h->n;
+  return good && expected == halo->n;
 }
 
 /* Returns 1 where the second exchange gives the same bits, and the ledger agrees with the counts. */
-static int repeats(const struct comm *c, const struct backend *be, struct device *d, const struct hard_request *r, struct halo *h)
+static int repeats(const struct comm *comm, const struct backend *be, struct device *d,
+                   const struct hard_request *request, struct halo *halo)
 {
   struct halo again = {.n = 0};
-  struct ledger_sum before = ledger_sum(c->ledger, PHASE_other);
-  halo_exchange(&again, c, be, d, r);
-  struct ledger_sum after = ledger_sum(c->ledger, PHASE_other);
-  int same = again.n == h->n && (h->n == 0 || memcmp(again.particle, h->particle, sizeof *h->particle * (size_t)h->n) == 0);
+  struct ledger_sum before = ledger_sum(comm->ledger, PHASE_other);
+  halo_exchange(&again, comm, be, d, request);
+  struct ledger_sum after = ledger_sum(comm->ledger, PHASE_other);
+  int same = again.n == halo->n &&
+             (halo->n == 0 || memcmp(again.particle, halo->particle, sizeof *halo->particle * (size_t)halo->n) == 0);
   int counted = after.peers.bytes_sent - before.peers.bytes_sent == again.bytes &&
-                after.peers.messages_sent - before.peers.messages_sent == again.messages && again.messages >= again.peers;
+                after.peers.messages_sent - before.peers.messages_sent == again.messages &&
+                again.messages >= again.peers;
   halo_free(&again);
   return same && counted;
 }
 
-static void try(const struct comm *world, const struct backend *be, const struct trial *t)
+static void try(const struct comm *world, const struct backend *be, const struct trial *trial)
 {
-  struct device_config config = {.gravity = 1, .softening = 0, .max_leaf = 8, .max_group = 32, .ranks = world->size, .rank = world->rank};
+  struct device_config config = {
+      .gravity = 1, .softening = 0, .max_leaf = 8, .max_group = 32, .ranks = world->size, .rank = world->rank};
   struct comm c = *world;
   struct particles all, mine;
   struct halo h = {.n = 0};
-  int *owner = memory_alloc("test", sizeof *owner * (size_t)(t->n + 1));
-  if (t->largest_message) c.largest_message = t->largest_message;
-  draw(&c, t, &all, owner);
+  int *owner = memory_alloc("test", sizeof *owner * (size_t)(trial->n + 1));
+  if (trial->largest_message) c.largest_message = trial->largest_message;
+  draw(&c, trial, &all, owner);
   particles_init(&mine);
-  particles_reserve(&mine, t->n + 1);
-  for (int64_t i = 0; i < t->n; i++)
+  particles_reserve(&mine, trial->n + 1);
+  for (int64_t i = 0; i < trial->n; i++)
     if (owner[i] == c.rank) particles_copy(&mine, mine.n++, &all, i);
-  struct hard_request r = {.split = split_make(SPLIT_SEPTIC, 0.25 * t->r2, t->r2), .soft_step = t->soft_step, .largest_mass = 1};
+  struct hard_request r = {
+      .split = split_make(SPLIT_SEPTIC, 0.25 * trial->r2, trial->r2), .soft_step = trial->soft_step, .largest_mass = 1};
   double largest = 1;
-  for (int64_t i = 0; i < t->n; i++) largest = fmax(largest, (double)all.mass[i]);
+  for (int64_t i = 0; i < trial->n; i++) largest = fmax(largest, (double)all.mass[i]);
   r.largest_mass = largest;
-  if (t->unequal) r.split.mass_scale = 1;
-  double width = (t->soft_step > 0 ? 2 : 1) * 1.05 * (double)(float)t->r2 * (t->unequal ? (double)cbrtf((float)fmin(largest, 20)) : 1);
+  if (trial->unequal) r.split.mass_scale = 1;
+  double width = (trial->soft_step > 0 ? 2 : 1) * 1.05 * (double)(float)trial->r2 *
+                 (trial->unequal ? (double)cbrtf((float)fmin(largest, 20)) : 1);
   struct device *d = be->open(&config);
   be->upload(d, &mine);
   halo_exchange(&h, &c, be, d, &r);
-  int good = c.size == 1 ? h.n == 0 && h.messages == 0 : as_searched(&c, t, &all, owner, width, &h);
+  int good = c.size == 1 ? h.n == 0 && h.messages == 0 : as_searched(&c, trial, &all, owner, width, &h);
   int same = repeats(&c, be, d, &r, &h);
-  int quiet = t->apart <= 10 || (h.n == 0 && h.messages == 0 && h.peers == 0);
-  good = (int)comm_min_int64(&c, good), same = (int)comm_min_int64(&c, same), quiet = (int)comm_min_int64(&c, quiet);
+  int quiet = trial->apart <= 10 || (h.n == 0 && h.messages == 0 && h.peers == 0);
+  good = (int)comm_min_int64(&c, good);
+  same = (int)comm_min_int64(&c, same);
+  quiet = (int)comm_min_int64(&c, quiet);
   int64_t most = comm_max_int64(&c, h.n);
   halo_free(&h);
   be->download(d, &mine);
@@ -181,13 +197,15 @@ static void try(const struct comm *world, const struct backend *be, const struct
   memory_free(owner);
   if (c.rank) return;
   char line[200];
-  snprintf(line, sizeof line, "%s, %d ranks, %s: as a search over all finds it (at most %lld)", be->name, c.size, t->name, (long long)most);
+  snprintf(line, sizeof line, "%s, %d ranks, %s: as a search over all finds it (at most %lld)", be->name, c.size,
+           trial->name, (long long)most);
   tap_ok(good, line);
-  snprintf(line, sizeof line, "%s, %d ranks, %s: the same twice, and as the ledger has it", be->name, c.size, t->name);
+  snprintf(line, sizeof line, "%s, %d ranks, %s: the same twice, and as the ledger has it", be->name, c.size,
+           trial->name);
   tap_ok(same && quiet, line);
 }
 
-static void check_all(const struct comm *c, const struct backend *be)
+static void check_all(const struct comm *comm, const struct backend *be)
 {
   const struct trial trials[] = {
       {"slabs", 3000, SLABS, 0.05, 1, 0.05, 0, 0, 0},
@@ -203,7 +221,7 @@ static void check_all(const struct comm *c, const struct backend *be)
       {"one particle", 1, LAST, 0.05, 1, 0.05, 0, 0, 0},
       {"no particles", 0, DEALT, 0.05, 1, 0.05, 0, 0, 0},
   };
-  for (size_t k = 0; k < sizeof trials / sizeof *trials; k++) try(c, be, &trials[k]);
+  for (size_t k = 0; k < sizeof trials / sizeof *trials; k++) try(comm, be, &trials[k]);
 }
 
 int main(int argc, char **argv)

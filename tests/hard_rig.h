@@ -25,52 +25,62 @@ struct system {
 };
 
 /* A sphere of unit radius with random velocities; masses from 1/n to `ratio` / n. */
-static void make_sphere(struct system *s, int64_t n, double speed, double ratio, uint64_t seed)
+static void make_sphere(struct system *system, int64_t n, double speed, double ratio, uint64_t seed)
 {
   struct random r = {seed};
-  memset(s, 0, sizeof *s);
-  s->n = n;
+  memset(system, 0, sizeof *system);
+  system->n = n;
   for (int64_t i = 0; i < n; i++) {
-    random_direction(&r, pow(random_unit(&r), 0.6), s->x[i]);
-    random_direction(&r, speed * random_unit(&r), s->v[i]);
-    s->m[i] = (float)(random_log(&r, 1, ratio) / (double)n);
-    s->level[i] = LEVEL_UNKNOWN;
+    random_direction(&r, pow(random_unit(&r), 0.6), system->x[i]);
+    random_direction(&r, speed * random_unit(&r), system->v[i]);
+    system->m[i] = (float)(random_log(&r, 1, ratio) / (double)n);
+    system->level[i] = LEVEL_UNKNOWN;
   }
 }
 
 /* Those of the particles for which i % parts == part. */
-static struct particles particles_of(const struct system *s, int parts, int part)
+static struct particles particles_of(const struct system *system, int parts, int part)
 {
   struct particles p;
   int64_t n = 0;
   particles_init(&p);
-  particles_reserve(&p, s->n);
-  for (int64_t i = 0; i < s->n; i++) {
+  particles_reserve(&p, system->n);
+  for (int64_t i = 0; i < system->n; i++) {
     if (i % parts != part) continue;
-    for (int c = 0; c < 3; c++) p.pos[3 * n + c] = s->x[i][c], p.vel[3 * n + c] = s->v[i][c];
-    p.mass[n] = s->m[i];
-    p.level[n] = (uint8_t)s->level[i];
-    p.pot[n] = (float)s->pot[i];
+    for (int c = 0; c < 3; c++) {
+      p.pos[3 * n + c] = system->x[i][c];
+      p.vel[3 * n + c] = system->v[i][c];
+    }
+    p.mass[n] = system->m[i];
+    p.level[n] = (uint8_t)system->level[i];
+    p.pot[n] = (float)system->pot[i];
     p.id[n++] = (uint64_t)i + 1;
   }
   p.n = n;
   return p;
 }
 
-static void take(struct system *s, const struct particles *p)
+static void take(struct system *system, const struct particles *particles)
 {
-  for (int64_t k = 0; k < p->n; k++) {
-    int64_t i = (int64_t)p->id[k] - 1;
-    for (int c = 0; c < 3; c++) s->x[i][c] = p->pos[3 * k + c], s->v[i][c] = p->vel[3 * k + c], s->acc[i][c] = p->acc_hard[3 * k + c];
-    s->level[i] = p->level[k], s->work[i] = p->work[k], s->pot[i] = p->pot[k];
+  for (int64_t k = 0; k < particles->n; k++) {
+    int64_t i = (int64_t)particles->id[k] - 1;
+    for (int c = 0; c < 3; c++) {
+      system->x[i][c] = particles->pos[3 * k + c];
+      system->v[i][c] = particles->vel[3 * k + c];
+      system->acc[i][c] = particles->acc_hard[3 * k + c];
+    }
+    system->level[i] = particles->level[k];
+    system->work[i] = particles->work[k];
+    system->pot[i] = particles->pot[k];
   }
 }
 
-static struct device *put(const struct backend *be, const struct system *s, double softening, int parts, int part)
+static struct device *put(const struct backend *be, const struct system *system, double softening, int parts, int part)
 {
-  struct device_config config = {.gravity = GRAVITY, .softening = softening, .max_leaf = 8, .max_group = 32, .ranks = parts};
+  struct device_config config = {
+      .gravity = GRAVITY, .softening = softening, .max_leaf = 8, .max_group = 32, .ranks = parts};
   struct device *d = be->open(&config);
-  struct particles p = particles_of(s, parts, part);
+  struct particles p = particles_of(system, parts, part);
   be->upload(d, &p);
   return d;
 }
@@ -81,7 +91,10 @@ static void build(const struct backend *be, struct device *d)
   const struct mac mac = {MAC_ANGLE, 1, GRAVITY, 0.5};
   double low[3], high[3];
   be->bounds(d, 0, low, high);
-  for (int c = 0; c < 3; c++) low[c] = fmin(low[c], 0) - 0.1, high[c] = fmax(high[c], 0) + 0.1;
+  for (int c = 0; c < 3; c++) {
+    low[c] = fmin(low[c], 0) - 0.1;
+    high[c] = fmax(high[c], 0) + 0.1;
+  }
   struct lattice lattice = lattice_cover(low, high, 0.05, 0.01);
   be->order(d, &lattice);
   be->build(d, everywhere[0], everywhere[1]);
@@ -98,16 +111,16 @@ static void drop(const struct backend *be, struct device *d)
   be->close(d);
 }
 
-/* `steps` soft steps of a backend; adds to *t. */
-static void advance(const struct backend *be, struct system *s, double softening, const struct hard_request *r, int steps,
-                    struct hard_tally *t)
+/* `steps` soft steps of a backend; adds to *tally. */
+static void advance(const struct backend *be, struct system *system, double softening,
+                    const struct hard_request *request, int steps, struct hard_tally *tally)
 {
-  struct device *d = put(be, s, softening, 1, 0);
+  struct device *d = put(be, system, softening, 1, 0);
   for (int k = 0; k < steps; k++) {
     build(be, d);
-    be->hard->advance(d, r, 0, NULL, t);
+    be->hard->advance(d, request, 0, NULL, tally);
   }
-  take(s, be->view(d));
+  take(system, be->view(d));
   drop(be, d);
 }
 
@@ -124,10 +137,10 @@ static double difference(const struct system *a, const struct system *b)
   return most;
 }
 
-static inline int level_of(const struct hard_request *r, double wanted, int least)
+static inline int level_of(const struct hard_request *request, double wanted, int least)
 {
   int level = least;
-  while (ldexp(r->soft_step, -level) > wanted && level < HARD_LEVEL_MAX) level++;
+  while (ldexp(request->soft_step, -level) > wanted && level < HARD_LEVEL_MAX) level++;
   return level;
 }
 
@@ -144,7 +157,8 @@ static inline int32_t next_tick(int64_t n, const int32_t *tick, const int *level
 
 static inline struct hard_request request(int kernel, double r1, double r2, double soft_step, float largest)
 {
-  struct hard_request r = {.split = split_make(kernel, r1, r2), .soft_step = soft_step, .eta = 0.2, .largest_mass = (double)largest};
+  struct hard_request r = {
+      .split = split_make(kernel, r1, r2), .soft_step = soft_step, .eta = 0.2, .largest_mass = (double)largest};
   return r;
 }
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The models' particles against the models' equations. Seeds are fixed; tolerances are about three times the scatter. */
+/* The models' particles against the models' equations. Seeds are fixed; tolerances are about three times the
+ * scatter. */
 #include <config.h>
 #include "ic/ic.h"
 
@@ -11,27 +12,28 @@
 #include "ic_sets.h"
 #include "tap.h"
 
-enum { N = 2000, SEEDS = 40 };   /* of the energies: direct sums, so many small sets rather than a large one */
+enum { N = 2000, SEEDS = 40 }; /* of the energies: direct sums, so many small sets rather than a large one */
 
-static void check_energy(struct ic_model m, double virial_ratio, double tolerance)
+static void check_energy(struct ic_model model, double virial_ratio, double tolerance)
 {
-  int seeds = m.central_mass > 0 ? SEEDS / 5 : SEEDS;   /* its tables take time */
+  int seeds = model.central_mass > 0 ? SEEDS / 5 : SEEDS; /* its tables take time */
   double kinetic = 0, potential = 0;
   for (int seed = 1; seed <= seeds; seed++) {
     struct particles p;
-    m.n = N;
-    m.seed = (uint64_t)seed;
-    if (strcmp(m.name, "uniform") == 0) m.virial_ratio = virial_ratio;
-    make(&m, &p);
+    model.n = N;
+    model.seed = (uint64_t)seed;
+    if (strcmp(model.name, "uniform") == 0) model.virial_ratio = virial_ratio;
+    make(&model, &p);
     kinetic += kinetic_energy(&p) / seeds;
     potential += potential_energy(&p) / seeds;
     particles_free(&p);
   }
   char what[200];
   double energy = kinetic + potential, ratio = 2 * kinetic / -potential;
-  snprintf(what, sizeof what, "%s, W0 = %g, central mass %g: E = %.4f is -1/4", m.name, m.w0, m.central_mass, energy);
+  snprintf(what, sizeof what, "%s, W0 = %g, central mass %g: E = %.4f is -1/4", model.name, model.w0,
+           model.central_mass, energy);
   tap_ok(fabs(energy + 0.25) < tolerance, what);
-  snprintf(what, sizeof what, "%s: 2 T / |W| = %.4f is %g", m.name, ratio, virial_ratio);
+  snprintf(what, sizeof what, "%s: 2 T / |W| = %.4f is %g", model.name, ratio, virial_ratio);
   tap_ok(fabs(ratio - virial_ratio) < 0.03 * virial_ratio + 1e-12, what);
 }
 
@@ -44,7 +46,7 @@ static double plummer_mass(double r)
 }
 static double plummer_dispersion(double r) { return 1 / (6 * sqrt(r * r + pow(3 * M_PI / 16, 2))); }
 
-static const double hernquist_whole = 301. / 300 * 301 / 300;   /* mass of the model that goes on beyond the cut */
+static const double hernquist_whole = 301. / 300 * 301 / 300; /* mass of the model that goes on beyond the cut */
 static double hernquist_mass(double r)
 {
   double x = r / (hernquist_whole * hernquist_whole / 3);
@@ -59,48 +61,50 @@ static double hernquist_dispersion(double r)
 }
 static double uniform_mass(double r) { return pow(r / 2.4, 3); }
 
-/* The radii of a model, drawn before the centre of mass is moved, which wide wings take away from the centre of the cusp. */
-static void check_profile(struct ic_model m, curve *mass)
+/* The radii of a model, drawn before the centre of mass is moved, which wide wings take away from the centre of the
+ * cusp. */
+static void check_profile(struct ic_model model, curve *mass)
 {
   enum { MANY = 100000 };
   double *fraction = memory_alloc("test", sizeof *fraction * MANY);
   struct fault f = {""};
   struct ic_plan plan;
-  m.seed = 7;
-  if (ic_plan_open(&plan, &m, &f)) tap_ok(0, f.text);
+  model.seed = 7;
+  if (ic_plan_open(&plan, &model, &f)) tap_ok(0, f.text);
   for (int64_t i = 0; i < MANY; i++) {
-    struct ic_random random = random_of(m.seed, (uint64_t)i + 1);
+    struct ic_random random = random_of(model.seed, (uint64_t)i + 1);
     struct ic_point point;
     plan.draw(&plan, i, &random, &point);
     fraction[i] = mass(sqrt(square(point.pos)));
   }
   char what[200];
   double worst = distance_from_uniform(fraction, MANY);
-  snprintf(what, sizeof what, "%s, W0 = %g, central mass %g: the radii follow M(r) (distance %.4f)", m.name, m.w0, m.central_mass, worst);
+  snprintf(what, sizeof what, "%s, W0 = %g, central mass %g: the radii follow M(r) (distance %.4f)", model.name,
+           model.w0, model.central_mass, worst);
   tap_ok(worst < 1.63 / sqrt(MANY), what);
   ic_plan_close(&plan);
   memory_free(fraction);
 }
 
 /* In shells of equal mass: <v^2> is three times the radial dispersion, and <v_r^2> a third of that. */
-static void check_dispersion(struct ic_model m, curve *mass, curve *dispersion)
+static void check_dispersion(struct ic_model model, curve *mass, curve *dispersion)
 {
   enum { SHELLS = 5, MANY = 60000 };
   struct particles p;
-  m.n = MANY;
-  m.seed = 11;
+  model.n = MANY;
+  model.seed = 11;
   double measured[SHELLS] = {0}, radial[SHELLS] = {0}, expected[SHELLS] = {0}, worst = 0, tilt = 0;
-  make(&m, &p);
+  make(&model, &p);
   const double *centre = p.pos + 3 * (MANY - 1), *rest = p.vel + 3 * (MANY - 1);
   for (int64_t i = 0; i < MANY - 1; i++) {
     double x[3], v[3];
     for (int c = 0; c < 3; c++) {
-      x[c] = p.pos[3 * i + c] - (m.central_mass > 0 ? centre[c] : 0);
-      v[c] = p.vel[3 * i + c] - (m.central_mass > 0 ? rest[c] : 0);
+      x[c] = p.pos[3 * i + c] - (model.central_mass > 0 ? centre[c] : 0);
+      v[c] = p.vel[3 * i + c] - (model.central_mass > 0 ? rest[c] : 0);
     }
     double r = sqrt(square(x)), along = (x[0] * v[0] + x[1] * v[1] + x[2] * v[2]) / r;
     int shell = (int)fmin(SHELLS * mass(r), SHELLS - 1);
-    if (r > 15) continue;   /* differences of large numbers in the formula */
+    if (r > 15) continue; /* differences of large numbers in the formula */
     measured[shell] += square(v);
     radial[shell] += along * along;
     expected[shell] += 3 * dispersion(r);
@@ -110,10 +114,10 @@ static void check_dispersion(struct ic_model m, curve *mass, curve *dispersion)
     tilt = fmax(tilt, fabs(3 * radial[s] / measured[s] - 1));
   }
   char what[200];
-  snprintf(what, sizeof what, "%s, central mass %g: the speeds follow the dispersion at every radius (off by %.3f)", m.name,
-           m.central_mass, worst);
+  snprintf(what, sizeof what, "%s, central mass %g: the speeds follow the dispersion at every radius (off by %.3f)",
+           model.name, model.central_mass, worst);
   tap_ok(worst < 0.025, what);
-  snprintf(what, sizeof what, "%s: they have no preferred direction (off by %.3f)", m.name, tilt);
+  snprintf(what, sizeof what, "%s: they have no preferred direction (off by %.3f)", model.name, tilt);
   tap_ok(tilt < 0.035, what);
   particles_free(&p);
 }
@@ -179,7 +183,11 @@ static double solve_king(double w0)
   }
   double whole = y[1], scale = 2 * energy / (whole * whole);
   for (int i = 0; i < GRID; i++) {
-    if (i >= n) grid_r[i] = x + i, grid_mass[i] = whole, grid_dispersion[i] = 0;
+    if (i >= n) {
+      grid_r[i] = x + i;
+      grid_mass[i] = whole;
+      grid_dispersion[i] = 0;
+    }
     grid_r[i] *= scale;
     grid_mass[i] /= whole;
     grid_dispersion[i] /= whole * scale;
@@ -192,7 +200,8 @@ static void solve_hernquist(double centre)
 {
   double whole = (1 - centre) * hernquist_whole, a = 2 * whole * (whole / 6 + centre), pressure = 0;
   for (int i = GRID - 1; i >= 0; i--) {
-    double step = log(1e9) / GRID, x = 1e-5 * exp(step * i), inside = x * x / ((1 + x) * (1 + x)), density = 1 / (x * pow(1 + x, 3));
+    double step = log(1e9) / GRID, x = 1e-5 * exp(step * i), inside = x * x / ((1 + x) * (1 + x)),
+           density = 1 / (x * pow(1 + x, 3));
     pressure += step * density * (whole * inside + centre) / (a * x);
     grid_r[i] = a * x;
     grid_mass[i] = fmin(hernquist_whole * inside, 1);
@@ -207,7 +216,8 @@ static void check_king(double w0, double concentration)
   m.w0 = w0;
   char what[100];
   double found = solve_king(w0);
-  snprintf(what, sizeof what, "king, W0 = %g: log10(tidal radius / core radius) = %.3f is %.3f", w0, found, concentration);
+  snprintf(what, sizeof what, "king, W0 = %g: log10(tidal radius / core radius) = %.3f is %.3f", w0, found,
+           concentration);
   tap_ok(fabs(found - concentration) < 2e-3, what);
   check_profile(m, mass_on_grid);
   check_dispersion(m, mass_on_grid, dispersion_on_grid);
@@ -245,7 +255,8 @@ static void check_merger(void)
   tap_ok(count[1] == 30000 && count[2] == 10000, "merger: particles of equal mass in the ratio of the masses");
   double off[6];
   for (int k = 0; k < 6; k++) off[k] = mean[2][k] / 1e4 - mean[1][k] / 3e4;
-  tap_ok(fabs(off[0] - 4) < 0.06 && fabs(off[1] + 0.7) < 0.06 && fabs(off[2]) < 0.06, "merger: separation and impact parameter");
+  tap_ok(fabs(off[0] - 4) < 0.06 && fabs(off[1] + 0.7) < 0.06 && fabs(off[2]) < 0.06,
+         "merger: separation and impact parameter");
   tap_ok(fabs(off[3] + 0.9) < 0.02 && fabs(off[4]) < 0.02 && fabs(off[5]) < 0.02, "merger: they approach along x");
   /* of a Plummer sphere 0.3536 lies inside its scale radius */
   for (int64_t i = 0; i < p.n; i++) {
@@ -254,7 +265,8 @@ static void check_merger(void)
     double d[3] = {p.pos[3 * i] - 4 * lever, p.pos[3 * i + 1] + 0.7 * lever, p.pos[3 * i + 2]};
     inner[p.type[i]] += sqrt(square(d)) < 3 * M_PI / 16 * cbrt(share);
   }
-  tap_ok(fabs(inner[1] / 3e4 - 0.3536) < 0.012 && fabs(inner[2] / 1e4 - 0.3536) < 0.018, "merger: each sphere has its own scale radius");
+  tap_ok(fabs(inner[1] / 3e4 - 0.3536) < 0.012 && fabs(inner[2] / 1e4 - 0.3536) < 0.018,
+         "merger: each sphere has its own scale radius");
   particles_free(&p);
 }
 
@@ -277,7 +289,8 @@ static void check_common(const char *name)
   double worst = 0;
   for (int k = 0; k < 6; k++) worst = fmax(worst, fabs(sum[k] / 1000));
   char what[200];
-  snprintf(what, sizeof what, "%s: N particles with ids from 1, mass 1, the centre of mass at rest at the origin", name);
+  snprintf(what, sizeof what, "%s: N particles with ids from 1, mass 1, the centre of mass at rest at the origin",
+           name);
   tap_ok(p.n == 1000 && ids && fabs(mass - 1) < 1e-6 && worst < 1e-11, what);
   m.seed = 4;
   make(&m, &q);
@@ -308,7 +321,8 @@ int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
   comm_open(&alone, MPI_COMM_SELF);
-  struct ic_model plummer = model_of("plummer", 1, 1), hernquist = model_of("hernquist", 1, 1), king = model_of("king", 1, 1);
+  struct ic_model plummer = model_of("plummer", 1, 1), hernquist = model_of("hernquist", 1, 1),
+                  king = model_of("king", 1, 1);
   struct ic_model uniform = model_of("uniform", 1, 1);
   check_energy(plummer, 1, 0.006);
   check_energy(hernquist, 1, 0.006);

@@ -28,9 +28,11 @@ static void check_model(const struct comm *world, const struct comm *alone, cons
   /* the rank's own slice, element by element, then all slices together */
   int64_t below = comm_exscan_int64(world, slice.n), same = 1, facts[3];
   for (int64_t i = 0; made && i < slice.n; i++) {
-    same &= slice.id[i] == whole.id[below + i] && slice.type[i] == whole.type[below + i] && slice.mass[i] == whole.mass[below + i];
+    same &= slice.id[i] == whole.id[below + i] && slice.type[i] == whole.type[below + i] &&
+            slice.mass[i] == whole.mass[below + i];
     for (int c = 0; c < 3; c++)
-      same &= slice.pos[3 * i + c] == whole.pos[3 * (below + i) + c] && slice.vel[3 * i + c] == whole.vel[3 * (below + i) + c];
+      same &= slice.pos[3 * i + c] == whole.pos[3 * (below + i) + c] &&
+              slice.vel[3 * i + c] == whole.vel[3 * (below + i) + c];
   }
   facts[0] = slice.n;
   facts[1] = (int64_t)particles_digest(&slice);
@@ -39,8 +41,12 @@ static void check_model(const struct comm *world, const struct comm *alone, cons
   int even = comm_max_int64(world, slice.n) - comm_min_int64(world, slice.n) <= 1;
   char what[200];
   snprintf(what, sizeof what, "%s%s, N = %lld: bit-identical, in nearly equal slices", name,
-           stars == 0 ? "" : stars == 1 ? " of Kroupa's stars and binaries" : " of two masses and binaries", (long long)n);
-  if (world->rank == 0) tap_ok(facts[0] == n && facts[1] == (int64_t)particles_digest(&whole) && facts[2] == 0 && even, what);
+           stars == 0   ? ""
+           : stars == 1 ? " of Kroupa's stars and binaries"
+                        : " of two masses and binaries",
+           (long long)n);
+  if (world->rank == 0)
+    tap_ok(facts[0] == n && facts[1] == (int64_t)particles_digest(&whole) && facts[2] == 0 && even, what);
   particles_free(&slice);
   particles_free(&whole);
 }

@@ -22,33 +22,35 @@ static inline struct ic_model model_of(const char *name, int64_t n, uint64_t see
   return m;
 }
 
-static inline struct ic_facts make(const struct ic_model *m, struct particles *p)
+static inline struct ic_facts make(const struct ic_model *model, struct particles *particles)
 {
   struct fault f = {""};
   struct ic_facts facts;
-  particles_init(p);
-  if (ic_make(&alone, m, p, &facts, &f) == 0) return facts;
+  particles_init(particles);
+  if (ic_make(&alone, model, particles, &facts, &f) == 0) return facts;
   printf("Bail out! %s\n", f.text);
   exit(99);
 }
 
 static inline double square(const double *x) { return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]; }
 
-static inline double kinetic_energy(const struct particles *p)
+static inline double kinetic_energy(const struct particles *particles)
 {
   double sum = 0;
-  for (int64_t i = 0; i < p->n; i++) sum += 0.5 * p->mass[i] * square(p->vel + 3 * i);
+  for (int64_t i = 0; i < particles->n; i++) sum += 0.5 * particles->mass[i] * square(particles->vel + 3 * i);
   return sum;
 }
 
-static inline double potential_energy(const struct particles *p)
+static inline double potential_energy(const struct particles *particles)
 {
   double sum = 0;
 #pragma omp parallel for reduction(+ : sum) schedule(dynamic, 64)
-  for (int64_t i = 0; i < p->n; i++)
+  for (int64_t i = 0; i < particles->n; i++)
     for (int64_t j = 0; j < i; j++) {
-      double d[3] = {p->pos[3 * i] - p->pos[3 * j], p->pos[3 * i + 1] - p->pos[3 * j + 1], p->pos[3 * i + 2] - p->pos[3 * j + 2]};
-      sum -= (double)p->mass[i] * p->mass[j] / sqrt(square(d));
+      double d[3] = {particles->pos[3 * i] - particles->pos[3 * j],
+                     particles->pos[3 * i + 1] - particles->pos[3 * j + 1],
+                     particles->pos[3 * i + 2] - particles->pos[3 * j + 2]};
+      sum -= (double)particles->mass[i] * particles->mass[j] / sqrt(square(d));
     }
   return sum;
 }
@@ -59,7 +61,8 @@ static inline int compare_doubles(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Kolmogorov and Smirnov: the largest distance of the distribution of x[n], which is sorted, from the uniform one in (0, 1). */
+/* Kolmogorov and Smirnov: the largest distance of the distribution of x[n], which is sorted, from the uniform one in
+ * (0, 1). */
 static inline double distance_from_uniform(double *x, int64_t n)
 {
   double worst = 0;
@@ -68,12 +71,12 @@ static inline double distance_from_uniform(double *x, int64_t n)
   return worst;
 }
 
-static inline void refuse(struct ic_model m, const char *sentence)
+static inline void refuse(struct ic_model model, const char *sentence)
 {
   struct fault f = {""};
   struct particles p;
   particles_init(&p);
-  tap_ok(ic_make(&alone, &m, &p, NULL, &f) == -1 && strstr(f.text, sentence) && p.n == 0, sentence);
+  tap_ok(ic_make(&alone, &model, &p, NULL, &f) == -1 && strstr(f.text, sentence) && p.n == 0, sentence);
   particles_free(&p);
 }
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Mass functions, binaries and central masses of the models. Seeds are fixed; tolerances are about three times the scatter. */
+/* Mass functions, binaries and central masses of the models. Seeds are fixed; tolerances are about three times the
+ * scatter. */
 #include <config.h>
 #include "ic/ic.h"
 
@@ -15,7 +16,9 @@ static double kroupa_moment(double low, double high, double power)
   double sum = 0, step = log(high / low) / STEPS;
   for (int i = 0; i < STEPS; i++) {
     double m = low * exp(step * (i + 0.5));
-    double number = m < 0.08 ? pow(m / 0.08, -0.3) : m < 0.5 ? pow(m / 0.08, -1.3) : pow(0.5 / 0.08, -1.3) * pow(m / 0.5, -2.3);
+    double number = m < 0.08  ? pow(m / 0.08, -0.3)
+                    : m < 0.5 ? pow(m / 0.08, -1.3)
+                              : pow(0.5 / 0.08, -1.3) * pow(m / 0.5, -2.3);
     sum += pow(m, power + 1) * number * step;
   }
   return sum;
@@ -31,7 +34,8 @@ static void check_kroupa(double low, double high)
   m.mass_max = high;
   struct ic_facts facts = make(&m, &p);
   double number = kroupa_moment(low, high, 0), mean = kroupa_moment(low, high, 1) / number;
-  double scatter = sqrt((kroupa_moment(low, high, 2) / number - mean * mean) / MANY), sum = 0, smallest = INFINITY, largest = 0, below = 0;
+  double scatter = sqrt((kroupa_moment(low, high, 2) / number - mean * mean) / MANY), sum = 0, smallest = INFINITY,
+         largest = 0, below = 0;
   for (int64_t i = 0; i < p.n; i++) {
     double mass = p.mass[i] * facts.mass_solar;
     sum += p.mass[i];
@@ -40,13 +44,18 @@ static void check_kroupa(double low, double high)
     below += mass < 0.5;
   }
   char what[200];
-  double found = facts.mass_solar / MANY, share = low < 0.5 && high > 0.5 ? kroupa_moment(low, 0.5, 0) / number : high <= 0.5;
-  snprintf(what, sizeof what, "kroupa, %g to %g: the mean mass is %.4f, expected %.4f +- %.4f", low, high, found, mean, scatter);
+  double found = facts.mass_solar / MANY,
+         share = low < 0.5 && high > 0.5 ? kroupa_moment(low, 0.5, 0) / number : high <= 0.5;
+  snprintf(what, sizeof what, "kroupa, %g to %g: the mean mass is %.4f, expected %.4f +- %.4f", low, high, found, mean,
+           scatter);
   tap_ok(fabs(found - mean) < 3 * scatter, what);
-  snprintf(what, sizeof what, "kroupa, %g to %g: a fraction of %.4f is below 0.5, expected %.4f", low, high, below / MANY, share);
+  snprintf(what, sizeof what, "kroupa, %g to %g: a fraction of %.4f is below 0.5, expected %.4f", low, high,
+           below / MANY, share);
   tap_ok(fabs(below / MANY - share) < 3 * sqrt(share * (1 - share) / MANY) + 1e-12, what);
   snprintf(what, sizeof what, "kroupa, %g to %g: masses lie between the limits, their sum is 1", low, high);
-  tap_ok(fabs(sum - 1) < 1e-6 && smallest > low * 0.999999 && smallest < low * 1.01 && largest < high * 1.000001 && largest > high * 0.4, what);
+  tap_ok(fabs(sum - 1) < 1e-6 && smallest > low * 0.999999 && smallest < low * 1.01 && largest < high * 1.000001 &&
+             largest > high * 0.4,
+         what);
   particles_free(&p);
 }
 
@@ -70,44 +79,49 @@ static void check_two(void)
     both += is && q.mass[i] > 4 * light;
     pairs += i > 0 && is && p.mass[i - 1] > 4 * light;
   }
-  tap_ok(heavy == 1200 && other == 1200 && worst < 1e-5, "two masses: their ratio, and exactly the number of heavy stars");
+  tap_ok(heavy == 1200 && other == 1200 && worst < 1e-5,
+         "two masses: their ratio, and exactly the number of heavy stars");
   tap_ok(fabs(pairs - 360.) < 60 && fabs(both - 360.) < 60, "two masses: which stars are heavy is random");
   particles_free(&p);
   particles_free(&q);
 }
 
 /* The centres of mass of the binaries in place of their members. */
-static void join(const struct ic_model *m, struct particles *p)
+static void join(const struct ic_model *model, struct particles *particles)
 {
-  int64_t binaries = ic_binaries(m), to = 0;
-  for (int64_t i = 0; i < p->n; to++) {
-    double mass = p->mass[i], next = i < 2 * binaries ? p->mass[i + 1] : 0;
+  int64_t binaries = ic_binaries(model), to = 0;
+  for (int64_t i = 0; i < particles->n; to++) {
+    double mass = particles->mass[i], next = i < 2 * binaries ? particles->mass[i + 1] : 0;
     for (int c = 0; c < 3; c++) {
-      p->pos[3 * to + c] = next > 0 ? (mass * p->pos[3 * i + c] + next * p->pos[3 * i + 3 + c]) / (mass + next) : p->pos[3 * i + c];
-      p->vel[3 * to + c] = next > 0 ? (mass * p->vel[3 * i + c] + next * p->vel[3 * i + 3 + c]) / (mass + next) : p->vel[3 * i + c];
+      particles->pos[3 * to + c] =
+          next > 0 ? (mass * particles->pos[3 * i + c] + next * particles->pos[3 * i + 3 + c]) / (mass + next)
+                   : particles->pos[3 * i + c];
+      particles->vel[3 * to + c] =
+          next > 0 ? (mass * particles->vel[3 * i + c] + next * particles->vel[3 * i + 3 + c]) / (mass + next)
+                   : particles->vel[3 * i + c];
     }
-    p->mass[to] = (float)(mass + next);
+    particles->mass[to] = (float)(mass + next);
     i += next > 0 ? 2 : 1;
   }
-  p->n = to;
+  particles->n = to;
 }
 
-static void check_energy(struct ic_model m, const char *name)
+static void check_energy(struct ic_model model, const char *name)
 {
   enum { SEEDS = 40 };
   double kinetic = 0, potential = 0;
   for (int seed = 1; seed <= SEEDS; seed++) {
     struct particles p;
-    m.seed = (uint64_t)seed;
-    make(&m, &p);
-    join(&m, &p);
+    model.seed = (uint64_t)seed;
+    make(&model, &p);
+    join(&model, &p);
     kinetic += kinetic_energy(&p) / SEEDS;
     potential += potential_energy(&p) / SEEDS;
     particles_free(&p);
   }
   char what[200];
   double energy = kinetic + potential, ratio = 2 * kinetic / -potential;
-  snprintf(what, sizeof what, "%s of %s: E = %.4f is -1/4, 2 T / |W| = %.4f is 1", m.name, name, energy, ratio);
+  snprintf(what, sizeof what, "%s of %s: E = %.4f is -1/4, 2 T / |W| = %.4f is 1", model.name, name, energy, ratio);
   tap_ok(fabs(energy + 0.25) < 0.008 && fabs(ratio - 1) < 0.03, what);
 }
 
@@ -122,17 +136,19 @@ static void check_energies(void)
   check_energy(m, "two masses and binaries");
 }
 
-/* Semi-major axis, eccentricity, mean anomaly and the z-component of the direction of the angular momentum of particles 2 k and 2 k + 1. */
-static void elements(const struct particles *p, int64_t k, double of[4])
+/* Semi-major axis, eccentricity, mean anomaly and the z-component of the direction of the angular momentum of particles
+ * 2 k and 2 k + 1. */
+static void elements(const struct particles *particles, int64_t k, double of[4])
 {
-  double d[3], u[3], mass = (double)p->mass[2 * k] + p->mass[2 * k + 1];
+  double d[3], u[3], mass = (double)particles->mass[2 * k] + particles->mass[2 * k + 1];
   for (int c = 0; c < 3; c++) {
-    d[c] = p->pos[6 * k + 3 + c] - p->pos[6 * k + c];
-    u[c] = p->vel[6 * k + 3 + c] - p->vel[6 * k + c];
+    d[c] = particles->pos[6 * k + 3 + c] - particles->pos[6 * k + c];
+    u[c] = particles->vel[6 * k + 3 + c] - particles->vel[6 * k + c];
   }
   double r = sqrt(square(d)), along = d[0] * u[0] + d[1] * u[1] + d[2] * u[2];
   double spin[3] = {d[1] * u[2] - d[2] * u[1], d[2] * u[0] - d[0] * u[2], d[0] * u[1] - d[1] * u[0]};
-  double a = 1 / (2 / r - square(u) / mass), e_sine = along / sqrt(mass * a), e_cosine = 1 - r / a, anomaly = atan2(e_sine, e_cosine);
+  double a = 1 / (2 / r - square(u) / mass), e_sine = along / sqrt(mass * a), e_cosine = 1 - r / a,
+         anomaly = atan2(e_sine, e_cosine);
   of[0] = a;
   of[1] = sqrt(e_sine * e_sine + e_cosine * e_cosine);
   of[2] = anomaly - e_sine;
@@ -145,8 +161,8 @@ static void check_binaries(void)
   struct ic_model m = model_of("plummer", 15001, 9), single = m;
   struct particles p, q;
   static double x[4][BINARIES];
-  static const char *const names[4] = {"the logarithm of the semi-major axis", "the square of the eccentricity", "the mean anomaly",
-                                       "the direction of the orbit"};
+  static const char *const names[4] = {"the logarithm of the semi-major axis", "the square of the eccentricity",
+                                       "the mean anomaly", "the direction of the orbit"};
   char what[200];
   m.binaries = 0.5;
   m.central_mass = single.central_mass = 0.01;
@@ -175,7 +191,8 @@ static void check_binaries(void)
         double centre = (a[6 * k + c] + a[6 * k + 3 + c]) / 2 - a[3 * 15000 + c];
         worst = fmax(worst, fabs(centre - (b[6 * k + c] - b[3 * 15000 + c])));
       }
-  snprintf(what, sizeof what, "binaries: their centres of mass have the positions and velocities of the model (off by %.1e)", worst);
+  snprintf(what, sizeof what,
+           "binaries: their centres of mass have the positions and velocities of the model (off by %.1e)", worst);
   tap_ok(worst < 1e-11, what);
   particles_free(&p);
   particles_free(&q);
@@ -227,10 +244,14 @@ static void check_central(const char *name)
   double worst = 0;
   for (int k = 0; k < 6; k++) worst = fmax(worst, fabs(sum[k]));
   char what[200];
-  snprintf(what, sizeof what, "%s: the last particle is the central mass, of type 5; the centre of all masses is at rest at the origin", name);
-  tap_ok(p.id[p.n - 1] == 3000 && p.type[p.n - 1] == 5 && p.type[0] == 1 && fabs(p.mass[p.n - 1] - 0.2) < 1e-7 && fabs(sum[6] - 1) < 1e-6 &&
-             worst < 1e-10, what);
-  snprintf(what, sizeof what, "%s: half of the stars are within the half-mass radius of the central mass, and all are bound", name);
+  snprintf(what, sizeof what,
+           "%s: the last particle is the central mass, of type 5; the centre of all masses is at rest at the origin",
+           name);
+  tap_ok(p.id[p.n - 1] == 3000 && p.type[p.n - 1] == 5 && p.type[0] == 1 && fabs(p.mass[p.n - 1] - 0.2) < 1e-7 &&
+             fabs(sum[6] - 1) < 1e-6 && worst < 1e-10,
+         what);
+  snprintf(what, sizeof what,
+           "%s: half of the stars are within the half-mass radius of the central mass, and all are bound", name);
   tap_ok(fabs(inside / 2999 - 0.5) < 0.03 && bound > 0, what);
   particles_free(&p);
 }
@@ -241,13 +262,13 @@ static struct ic_model changed(const char *name, double *(*member)(struct ic_mod
   *member(&m) = value;
   return m;
 }
-static double *w0(struct ic_model *m) { return &m->w0; }
-static double *central_mass(struct ic_model *m) { return &m->central_mass; }
-static double *mass_min(struct ic_model *m) { return &m->mass_min; }
-static double *heavy_ratio(struct ic_model *m) { return &m->heavy_ratio; }
-static double *binaries(struct ic_model *m) { return &m->binaries; }
-static double *binary_min(struct ic_model *m) { return &m->binary_min; }
-static double *eccentricity(struct ic_model *m) { return &m->eccentricity; }
+static double *w0(struct ic_model *model) { return &model->w0; }
+static double *central_mass(struct ic_model *model) { return &model->central_mass; }
+static double *mass_min(struct ic_model *model) { return &model->mass_min; }
+static double *heavy_ratio(struct ic_model *model) { return &model->heavy_ratio; }
+static double *binaries(struct ic_model *model) { return &model->binaries; }
+static double *binary_min(struct ic_model *model) { return &model->binary_min; }
+static double *eccentricity(struct ic_model *model) { return &model->eccentricity; }
 
 static void check_refusals(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files by which a run and the scripts that submit it know of each other: status, cont, lock, and the folder itself. What has their names
- * may be a FIFO, may be replaced, or may be moved while the run goes on. */
+/* Files by which a run and the scripts that submit it know of each other: status, cont, lock, and the folder itself.
+ * What has their names may be a FIFO, may be replaced, or may be moved while the run goes on. */
 #define _GNU_SOURCE
 #include <config.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "tap.h"
 
 static char top[256], folder[300];
-static int fail_renames;   /* the next so many fail */
+static int fail_renames; /* the next so many fail */
 
 /* In the place of the C library's. */
 int rename(const char *from, const char *to)
@@ -69,7 +69,8 @@ static void opens_regular_files(void)
   tap_ok(ok && file_open("/dev/null", O_RDWR) == -1 && errno == FILE_NOT_REGULAR, "so are a folder and a device");
   tap_ok(file_open(in("absent"), O_RDONLY) == -1 && errno == ENOENT, "a missing file is missing");
   int fd = file_open(in("file"), O_WRONLY | O_CREAT | O_TRUNC);
-  tap_ok(fd >= 0 && write(fd, "text", 4) == 4 && close(fd) == 0 && has("file", "text"), "a regular file is created and written");
+  tap_ok(fd >= 0 && write(fd, "text", 4) == 4 && close(fd) == 0 && has("file", "text"),
+         "a regular file is created and written");
   unlink(in("file"));
   unlink(in("fifo"));
 }
@@ -85,18 +86,21 @@ static void reports_the_end(void)
   struct status s = some();
   fail_renames = 3;
   int bad = status_end(&s, STATE_FINISHED, "TimeMax", 0);
-  tap_ok(bad == 0 && has("status", "state=finished\n"), "an end whose status cannot be renamed three times is reported all the same");
+  tap_ok(bad == 0 && has("status", "state=finished\n"),
+         "an end whose status cannot be renamed three times is reported all the same");
   put("status", "state=running\n");
   fail_renames = 1000;
   bad = status_end(&s, STATE_FINISHED, "TimeMax", 0);
-  tap_ok(bad == 0 && has("status", "state=finished\n") && !is_there("status.tmp"), "one that never can: it is written over in place");
+  tap_ok(bad == 0 && has("status", "state=finished\n") && !is_there("status.tmp"),
+         "one that never can: it is written over in place");
   unlink(in("status"));
   fail_renames = 1000;
   bad = status_end(&s, STATE_FINISHED, "TimeMax", 0);
   tap_ok(bad == -1 && !is_there("status") && !is_there("status.tmp"), "without a file to write over: a fault");
   fail_renames = 1000;
   bad = status_end(&s, "interrupted", "SIGUSR1", 1);
-  tap_ok(bad == 0 && is_there("cont"), "... but none where the file cont has been written, which counts for chains of jobs");
+  tap_ok(bad == 0 && is_there("cont"),
+         "... but none where the file cont has been written, which counts for chains of jobs");
   fail_renames = 0;
   mkfifo(in("status.tmp"), 0666);
   bad = status_end(&s, STATE_FINISHED, "TimeMax", 0);
@@ -142,16 +146,17 @@ static void keeps_the_status_of_before(void)
   long long step;
   double time;
   put("status", "state=untrusted\nreason=TimeMax\nstep=5\ntime=0.5\n");
-  tap_ok(status_finished(&par, &step, &time) && step == 5 && time == 0.5 && status_untrusted(&par), "an untrusted run has finished");
+  tap_ok(status_finished(&par, &step, &time) && step == 5 && time == 0.5 && status_untrusted(&par),
+         "an untrusted run has finished");
   put("status", "state=finished\nreason=TimeMax\nstep=5\ntime=0.5\n");
   tap_ok(status_finished(&par, &step, &time) && !status_untrusted(&par), "... but not the other way round");
   unlink(in("status"));
 }
 
-static enum folder_fate fate(const struct held_folder *h, const struct lock *l, char now[FOLDER_PATH])
+static enum folder_fate fate(const struct held_folder *folder, const struct lock *lock, char now[FOLDER_PATH])
 {
   now[0] = 0;
-  return held_folder_look(h, l, now);
+  return held_folder_look(folder, lock, now);
 }
 
 static void holds_its_folder(void)
@@ -168,7 +173,8 @@ static void holds_its_folder(void)
   rename(folder, moved);
   mkdir(folder, 0777);
   if (!realpath(moved, real)) strcpy(real, moved);
-  tap_ok(fate(&h, &l, now) == FOLDER_MOVED && strcmp(now, real) == 0, "one that was moved, with another in its place: its new path");
+  tap_ok(fate(&h, &l, now) == FOLDER_MOVED && strcmp(now, real) == 0,
+         "one that was moved, with another in its place: its new path");
   rmdir(folder);
   rename(moved, folder);
   tap_ok(fate(&h, &l, now) == FOLDER_HELD, "moved back: held");
@@ -201,7 +207,7 @@ int main(void)
   if (!mkdtemp(top)) return 99;
   snprintf(folder, sizeof folder, "%s/out", top);
   mkdir(folder, 0777);
-  alarm(120);   /* a FIFO that is opened waits without end */
+  alarm(120); /* a FIFO that is opened waits without end */
   params_defaults(&par);
   snprintf(par.OutputDir, sizeof par.OutputDir, "%s", folder);
   opens_regular_files();

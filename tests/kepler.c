@@ -8,7 +8,8 @@
 static const double eccentricities[] = {0, 1e-9, 0.5, 0.99, 0.999999, 1 - 1e-10};
 enum { ECCENTRICITIES = sizeof eccentricities / sizeof *eccentricities, PHASES = 12 };
 
-/* The pair on an orbit of semi-major axis a and eccentricity 1 - q at the eccentric anomaly x, in a tilted plane. By long doubles. */
+/* The pair on an orbit of semi-major axis a and eccentricity 1 - q at the eccentric anomaly x, in a tilted plane. By
+ * long doubles. */
 static void place(double mu, double a, double q, double x, double d[3], double u[3])
 {
   const double p[3] = {0.36, 0.48, -0.8}, w[3] = {-0.8, 0.6, 0};
@@ -56,7 +57,8 @@ static void elements(void)
   tap_ok(precise, "1 - e of narrow ellipses");
   double d[3] = {1, 0, 0}, u[3] = {0, 1.5, 0}, none[3] = {0, 0, 0};
   struct kepler_orbit o;
-  tap_ok(!kepler_elements(1, d, u, &o) && !kepler_advance(1, 1, d, u) && d[0] == 1 && u[1] == 1.5, "an unbound pair is refused");
+  tap_ok(!kepler_elements(1, d, u, &o) && !kepler_advance(1, 1, d, u) && d[0] == 1 && u[1] == 1.5,
+         "an unbound pair is refused");
   tap_ok(!kepler_elements(1, none, u, &o) && !kepler_advance(1, 1, none, none), "a pair at one place is refused");
 }
 
@@ -77,8 +79,9 @@ static void anomalies(void)
   tap_ok(worst < 2e-15, "Kepler's equation for mean anomalies from 1e-18 to pi");
 }
 
-/* From one place of the orbit to another by the analytic solution, whole periods added. Errors are in units of those that rounding of the
- * state and of the time makes: the energy, and so the period, has a relative error of 2 a / r roundings. */
+/* From one place of the orbit to another by the analytic solution, whole periods added. Errors are in units of those
+ * that rounding of the state and of the time makes: the energy, and so the period, has a relative error of 2 a / r
+ * roundings. */
 static void advances(double periods)
 {
   double worst = 0, kept = 0, back = 0;
@@ -90,13 +93,18 @@ static void advances(double periods)
       place(mu, a, q, x, d, u);
       double mean = kepler_less_sine(x) + q * sin(x) + 2 * KEPLER_PI * remainder(periods, 1);
       place(mu, a, q, kepler_anomaly(remainder(mean, 2 * KEPLER_PI), 1 - q, q), expected, ignored);
-      for (int c = 0; c < 3; c++) e[c] = d[c], w[c] = u[c];
+      for (int c = 0; c < 3; c++) {
+        e[c] = d[c];
+        w[c] = u[c];
+      }
       if (!kepler_advance(mu, periods * period, e, w)) worst = 1e300;
-      double r = sqrt(kepler_dot(d, d)), s = sqrt(kepler_dot(e, e)), unit = rounding * (1 + 2 * KEPLER_PI * fabs(periods)) * period;
+      double r = sqrt(kepler_dot(d, d)), s = sqrt(kepler_dot(e, e)),
+             unit = rounding * (1 + 2 * KEPLER_PI * fabs(periods)) * period;
       worst = fmax(worst, distance(e, expected) / (rounding * a * (1 + a / r) + unit * a / r * sqrt(kepler_dot(w, w))));
       kept = fmax(kept, change(mu, d, u, e, w));
       kepler_advance(mu, -periods * period, e, w);
-      back = fmax(back, distance(e, d) / (rounding * a * (1 + a / r + a / s) + unit * (a / r + a / s) * sqrt(kepler_dot(u, u))));
+      back = fmax(back, distance(e, d) /
+                            (rounding * a * (1 + a / r + a / s) + unit * (a / r + a / s) * sqrt(kepler_dot(u, u))));
     }
   }
   char what[120];
@@ -116,14 +124,17 @@ static void many(void)
   for (int i = 0; i < ECCENTRICITIES - 1; i++) {
     double q = 1 - eccentricities[i], d[3], u[3], e[3], w[3], period = 2 * KEPLER_PI;
     place(1, 1, q, 2.5, d, u);
-    for (int c = 0; c < 3; c++) e[c] = d[c], w[c] = u[c];
-    for (int k = 0; k < 1000; k++) kepler_advance(1, 3.7 * period, e, w);   /* 3700 periods */
+    for (int c = 0; c < 3; c++) {
+      e[c] = d[c];
+      w[c] = u[c];
+    }
+    for (int k = 0; k < 1000; k++) kepler_advance(1, 3.7 * period, e, w); /* 3700 periods */
     drift = fmax(drift, change(1, d, u, e, w));
     phase = fmax(phase, distance(d, e));
   }
   printf("# 1000 calls: integrals %.1e, position %.1e\n", drift, phase);
   tap_ok(drift < 1e-12, "1000 calls: energy and angular momentum");
-  tap_ok(phase < 3e-8, "1000 calls: phase");   /* an error of the energy grows in time */
+  tap_ok(phase < 3e-8, "1000 calls: phase"); /* an error of the energy grows in time */
 }
 
 /* A leapfrog of tiny steps, extrapolated to fourth order. */
@@ -134,11 +145,17 @@ static void integrated(double q, double x, double span)
   for (int level = 0; level < 2; level++) {
     int steps = 200000 << level;
     double h = span / steps;
-    for (int c = 0; c < 3; c++) e[c] = d[c], w[c] = u[c];
+    for (int c = 0; c < 3; c++) {
+      e[c] = d[c];
+      w[c] = u[c];
+    }
     for (int k = 0; k < steps; k++) {
       for (int c = 0; c < 3; c++) e[c] += 0.5 * h * w[c];
       double r2 = kepler_dot(e, e), f = h / (r2 * sqrt(r2));
-      for (int c = 0; c < 3; c++) w[c] -= f * e[c], e[c] += 0.5 * h * w[c];
+      for (int c = 0; c < 3; c++) {
+        w[c] -= f * e[c];
+        e[c] += 0.5 * h * w[c];
+      }
     }
     for (int c = 0; c < 3; c++) got[level][c] = e[c];
   }
@@ -154,7 +171,7 @@ static void integrated(double q, double x, double span)
 /* A motion on a line, and one that starts at rest. */
 static void line(void)
 {
-  double d[3] = {0, 2, 0}, u[3] = {0, 0, 0}, t = KEPLER_PI / 2 + 1;   /* a = 1, from the apocentre to E = 3 pi / 2 */
+  double d[3] = {0, 2, 0}, u[3] = {0, 0, 0}, t = KEPLER_PI / 2 + 1; /* a = 1, from the apocentre to E = 3 pi / 2 */
   int good = kepler_advance(1, t, d, u);
   tap_ok(good && fabs(d[1] - 1) < 1e-14 && fabs(u[1] + 1) < 1e-14 && d[0] == 0, "fall from rest: e = 1");
 }
@@ -166,12 +183,15 @@ static void turned(double q)
   double d[3], u[3], e[3], w[3], span = 20 * 2 * KEPLER_PI, change = 0, error = 0, h0[3], h1[3], h2[3];
   struct kepler_orbit before, after;
   place(1, 1, q, 2, d, u);
-  for (int c = 0; c < 3; c++) e[c] = d[c], w[c] = u[c];
+  for (int c = 0; c < 3; c++) {
+    e[c] = d[c];
+    w[c] = u[c];
+  }
   kepler_elements(1, d, u, &before);
   kepler_cross(d, u, h0);
   kepler_turn(1, tide, span, d, u);
   int steps = 2000;
-  for (int k = 0; k < steps; k++) {   /* Kepler's motion is exact, so the tide alone needs steps */
+  for (int k = 0; k < steps; k++) { /* Kepler's motion is exact, so the tide alone needs steps */
     double h = span / steps;
     kepler_advance(1, 0.5 * h, e, w);
     for (int c = 0; c < 3; c++) w[c] += h * kepler_dot(tide[c], e);
@@ -180,7 +200,8 @@ static void turned(double q)
   kepler_elements(1, d, u, &after);
   kepler_cross(d, u, h1);
   kepler_cross(e, w, h2);
-  change = fmax(distance(h1, h0), fabs(after.e - before.e)), error = distance(h1, h2);
+  change = fmax(distance(h1, h0), fabs(after.e - before.e));
+  error = distance(h1, h2);
   double a = after.a;
   kepler_elements(1, e, w, &before);
   error = fmax(error, fabs(after.e - before.e));

@@ -17,10 +17,13 @@ static inline double kernel_k(int kernel, double y)
   case SPLIT_QUINTIC: return y * y * y * (10 + y * (6 * y - 15));
   case SPLIT_SEPTIC: return z * z * (35 - 84 * y + 70 * z - 20 * y * z);
   case SPLIT_DLL: return z * z * z * (10 + z * (6 * z - 15));
-  default: return NAN;   /* a kernel without a formula here */
+  default: return NAN; /* a kernel without a formula here */
   }
 }
 
 /* K at the distance r. */
-static inline double kernel_at(int kernel, double r, double r1, double r2) { return kernel_k(kernel, fmin(fmax((r2 - r) / (r2 - r1), 0), 1)); }
+static inline double kernel_at(int kernel, double r, double r1, double r2)
+{
+  return kernel_k(kernel, fmin(fmax((r2 - r) / (r2 - r1), 0), 1));
+}
 #endif

@@ -59,7 +59,9 @@ static int has(const char *text, const char *line)
   return 0;
 }
 
-#define STATUS_WHILE_RUNNING "state=running\nreason=\nstep=16\ntime=0.5\ncheckpoint=checkpoint_000012\ncheckpoint_step=12\neta=88\nupdated=2026\n"
+#define STATUS_WHILE_RUNNING                                                                                      \
+  "state=running\nreason=\nstep=16\ntime=0.5\ncheckpoint=checkpoint_000012\ncheckpoint_step=12\neta=88\nupdated=" \
+  "2026\n"
 
 int main(void)
 {
@@ -71,22 +73,30 @@ int main(void)
 
   put(status, STATUS_WHILE_RUNNING);
   put(cont, "");
-  tap_ok(end_one(RUNNING) && has(get(status), "state=failed") && access(cont, F_OK) != 0, "a run under way: failed, and no file cont");
+  tap_ok(end_one(RUNNING) && has(get(status), "state=failed") && access(cont, F_OK) != 0,
+         "a run under way: failed, and no file cont");
   const char *text = get(status);
-  tap_ok(strstr(text, "reason=rank 3, step 17, phase walk: two lines\n") != NULL, "the reason: rank, step and phase, in one line");
-  tap_ok(has(text, "step=16") && has(text, "time=0.5") && has(text, "checkpoint=checkpoint_000012") && has(text, "checkpoint_step=12"),
+  tap_ok(strstr(text, "reason=rank 3, step 17, phase walk: two lines\n") != NULL,
+         "the reason: rank, step and phase, in one line");
+  tap_ok(has(text, "step=16") && has(text, "time=0.5") && has(text, "checkpoint=checkpoint_000012") &&
+             has(text, "checkpoint_step=12"),
          "the progress of the run is kept");
   tap_ok(!strstr(text, "eta=") && !strstr(text, "running") && !has(text, "updated=2026"), "its estimates are not");
   put(status, "state=failed\nreason=first\n");
-  tap_ok(end_one(RUNNING) && strcmp(get(status), "state=failed\nreason=first\n") == 0, "the first of several reasons is kept");
+  tap_ok(end_one(RUNNING) && strcmp(get(status), "state=failed\nreason=first\n") == 0,
+         "the first of several reasons is kept");
   put(status, "state=finished\nreason=TimeMax\n");
-  tap_ok(end_one(RUNNING) && strcmp(get(status), "state=finished\nreason=TimeMax\n") == 0, "the state of a finished run is kept");
+  tap_ok(end_one(RUNNING) && strcmp(get(status), "state=finished\nreason=TimeMax\n") == 0,
+         "the state of a finished run is kept");
   tap_ok(end_one(STARTING) && strcmp(get(status), "state=finished\nreason=TimeMax\n") == 0, "... also at a restart");
   put(status, "state=interrupted\nreason=SIGUSR1\nstep=5\n");
-  tap_ok(end_one(RUNNING) && strcmp(get(status), "state=interrupted\nreason=SIGUSR1\nstep=5\n") == 0, "an end that was reported before is kept");
-  tap_ok(end_one(STARTING) && has(get(status), "state=failed") && has(get(status), "step=5"), "at a restart the status is that of the job before, and is replaced");
+  tap_ok(end_one(RUNNING) && strcmp(get(status), "state=interrupted\nreason=SIGUSR1\nstep=5\n") == 0,
+         "an end that was reported before is kept");
+  tap_ok(end_one(STARTING) && has(get(status), "state=failed") && has(get(status), "step=5"),
+         "at a restart the status is that of the job before, and is replaced");
   put(status, STATUS_WHILE_RUNNING);
-  tap_ok(end_one(NO_LISTENER) && strcmp(get(status), STATUS_WHILE_RUNNING) == 0, "without a listener nothing is written");
+  tap_ok(end_one(NO_LISTENER) && strcmp(get(status), STATUS_WHILE_RUNNING) == 0,
+         "without a listener nothing is written");
   unlink(status);
   tap_ok(end_one(RUNNING) && has(get(status), "state=failed"), "a missing status file is created");
   unlink(status);

@@ -7,14 +7,14 @@
 #include "chance.h"
 #include "tap.h"
 
-static void check_cover(struct random *r)
+static void check_cover(struct random *random)
 {
   int inside = 1, margin = 1, cube = 1;
   for (int k = 0; k < 2000; k++) {
-    double low[3], high[3], m = random_between(r, 0, 0.3), longest = 0;
+    double low[3], high[3], m = random_between(random, 0, 0.3), longest = 0;
     for (int c = 0; c < 3; c++) {
-      low[c] = random_between(r, -1, 1) * random_log(r, 1e-6, 1e6);
-      high[c] = low[c] + random_log(r, 1e-6, 1e6);
+      low[c] = random_between(random, -1, 1) * random_log(random, 1e-6, 1e6);
+      high[c] = low[c] + random_log(random, 1e-6, 1e6);
       longest = fmax(longest, high[c] - low[c]);
     }
     struct lattice l = lattice_cover(low, high, m, 1e-9);
@@ -26,7 +26,8 @@ static void check_cover(struct random *r)
       lattice_of(&l, c, high[c], &outside);
       inside &= !outside;
       double min_value = l.corner[c], max_value = l.corner[c] + side;
-      margin &= low[c] - min_value > (m - 1e-6) * longest - 1e-9 * side && max_value - high[c] > (m - 1e-6) * longest - 1e-9 * side;
+      margin &= low[c] - min_value > (m - 1e-6) * longest - 1e-9 * side &&
+                max_value - high[c] > (m - 1e-6) * longest - 1e-9 * side;
     }
   }
   tap_ok(inside, "the box that the lattice covers lies in it");
@@ -35,15 +36,15 @@ static void check_cover(struct random *r)
 }
 
 /* About a centre: a point of the lattice, half-way through the cube, whose faces are whole steps away. */
-static void check_about(struct random *r)
+static void check_about(struct random *random)
 {
   int inside = 1, point = 1, centred = 1;
   for (int k = 0; k < 2000; k++) {
     double low[3], high[3], centre[3];
     for (int c = 0; c < 3; c++) {
-      low[c] = random_between(r, -1, 1) * random_log(r, 1e-6, 1e6);
-      high[c] = low[c] + random_log(r, 1e-6, 1e6);
-      centre[c] = c == k % 3 ? NAN : ldexp(rint(ldexp(random_between(r, low[c], high[c]), 20)), -20);
+      low[c] = random_between(random, -1, 1) * random_log(random, 1e-6, 1e6);
+      high[c] = low[c] + random_log(random, 1e-6, 1e6);
+      centre[c] = c == k % 3 ? NAN : ldexp(rint(ldexp(random_between(random, low[c], high[c]), 20)), -20);
     }
     struct lattice l = lattice_about(centre, low, high, 0.05, 1e-3);
     for (int c = 0; c < 3; c++) {
@@ -52,7 +53,8 @@ static void check_about(struct random *r)
       lattice_of(&l, c, high[c], &outside);
       inside &= !outside;
       if (isnan(centre[c])) continue;
-      point &= lattice_position(&l, c, LATTICE_SIDE / 2) == centre[c] && lattice_of(&l, c, centre[c], &outside) == 1 << 30;
+      point &=
+          lattice_position(&l, c, LATTICE_SIDE / 2) == centre[c] && lattice_of(&l, c, centre[c], &outside) == 1 << 30;
       centred &= lattice_position(&l, c, LATTICE_SIDE / 16) == centre[c] - 7 * l.spacing * (LATTICE_SIDE / 16);
     }
   }
@@ -60,16 +62,16 @@ static void check_about(struct random *r)
   tap_ok(point && centred, "the centre is half-way, and faces are whole steps away");
 }
 
-static void check_round_trip(struct random *r)
+static void check_round_trip(struct random *random)
 {
   const double low[3] = {-3, 5, 1e3}, high[3] = {4, 5.5, 1e3 + 1};
   struct lattice l = lattice_cover(low, high, 0.05, 0);
   int exact = 1, near = 1, quiet = 1, outside = 0;
   for (int k = 0; k < 100000; k++) {
     int c = k % 3;
-    int32_t u = (int32_t)(random_bits(r) & INT32_MAX);
+    int32_t u = (int32_t)(random_bits(random) & INT32_MAX);
     exact &= lattice_of(&l, c, lattice_position(&l, c, u), &outside) == u;
-    double x = random_between(r, low[c], high[c]);
+    double x = random_between(random, low[c], high[c]);
     near &= fabs(lattice_position(&l, c, lattice_of(&l, c, x, &outside)) - x) <= l.spacing * 0.5001;
   }
   quiet = !outside;

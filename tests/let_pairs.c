@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LETs of substeps against all pairs: at every substep of a collision at speed, each particle of another rank within R2 of a target is in
- * the LET that the target's rank has, alone or in a cell; and LETs have few entries beyond the particles that can come that near. Ranks are
- * devices of one process (tests/house.h). The CPU backend, whose LETs can be looked into. */
+/* LETs of substeps against all pairs: at every substep of a collision at speed, each particle of another rank within R2
+ * of a target is in the LET that the target's rank has, alone or in a cell; and LETs have few entries beyond the
+ * particles that can come that near. Ranks are devices of one process (tests/house.h). The CPU backend, whose LETs can
+ * be looked into. */
 #include <config.h>
 #include "backend/let_verbs.h"
 #include "base/debug.h"
@@ -12,9 +13,9 @@
 enum { SUBSTEPS = 40, MOMENT_UPDATE = TICKS / 8, HALF = 4 * MOMENT_UPDATE };
 
 /* Two spheres side by side. */
-static void place_pair(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+static void place_pair(struct random *random, int64_t i, int64_t n, double x[3], float *mass)
 {
-  place_plummer(r, i, n, x, mass);
+  place_plummer(random, i, n, x, mass);
   for (int c = 0; c < 3; c++) x[c] *= 0.5;
   x[0] += i % 2 ? 0.9 : -0.9;
   x[1] += i % 2 ? 0.1 : 0;
@@ -27,38 +28,41 @@ struct seen {
 };
 
 /* Particles of rank s that the LET for rank r has, alone or in cells. */
-static uint8_t *held(const struct house *h, int s, int r, struct seen *e)
+static uint8_t *held(const struct house *house, int s, int r, struct seen *seen)
 {
-  struct device *d = h->side[s].dev;
+  struct device *d = house->side[s].dev;
   const struct let *l = cpu_let(d, LET_STEP, r);
   uint8_t *mark = memory_alloc("test", (size_t)d->p.n + 1);
   int32_t child = l->sent.nodes > 0, particle = 0;
-  if (!h->side[s].asked_by[r]) return mark;
+  if (!house->side[s].asked_by[r]) return mark;
   for (int32_t k = 0; k < l->sent.source.n; k++) mark[l->source_from[k]] = 1;
   for (int32_t k = 0; k < l->sent.nodes; k++) {
     const struct node *n = &l->sent.node[k];
     const struct range *of = &d->range[l->node_from[k]];
     int32_t count = (int32_t)(n->info & NODE_COUNT);
     if (n->info & NODE_TERMINAL) memset(mark + of->begin, 1, (size_t)(of->end - of->begin));
-    e->bad_links += count > 0 && n->first != (n->info & NODE_LEAF ? particle : child);
-    if (n->info & NODE_LEAF)
-      particle += count;
-    else
-      child += count;
+    seen->bad_links += count > 0 && n->first != (n->info & NODE_LEAF ? particle : child);
+    if (n->info & NODE_LEAF) particle += count;
+    else child += count;
   }
-  e->bad_links += child != l->sent.nodes || particle != l->sent.source.n;
+  seen->bad_links += child != l->sent.nodes || particle != l->sent.source.n;
   return mark;
 }
 
-static int active_at(const struct particles *p, int64_t i, int32_t tick) { return timeline_end(p, i) == tick; }
+static int active_at(const struct particles *particles, int64_t i, int32_t tick)
+{
+  return timeline_end(particles, i) == tick;
+}
 
 /* Position of a particle at a tick and its velocity. */
-static void predict(const struct particles *p, int64_t i, int32_t tick, double tick_length, double x[3], double v[3])
+static void predict(const struct particles *particles, int64_t i, int32_t tick, double tick_length, double x[3],
+                    double v[3])
 {
-  double dt = active_at(p, i, tick) ? 0 : (tick - p->tick[i]) * tick_length;   /* active ones are there already */
+  /* active ones are there already */
+  double dt = active_at(particles, i, tick) ? 0 : (tick - particles->tick[i]) * tick_length;
   for (int c = 0; c < 3; c++) {
-    x[c] = p->pos[3 * i + c] + (p->vel[3 * i + c] + 0.5 * dt * p->acc_hard[3 * i + c]) * dt;
-    v[c] = p->vel[3 * i + c] + dt * p->acc_hard[3 * i + c];
+    x[c] = particles->pos[3 * i + c] + (particles->vel[3 * i + c] + 0.5 * dt * particles->acc_hard[3 * i + c]) * dt;
+    v[c] = particles->vel[3 * i + c] + dt * particles->acc_hard[3 * i + c];
   }
 }
 
@@ -71,12 +75,15 @@ static double nearest2(const double x[3], const double v[3], double horizon)
   return r2;
 }
 
-/* Compare the LETs with all pairs of targets of rank r and particles of rank s. `horizon` positive: count those that are needed. */
-static void check_ranks(const struct house *h, int s, int r, int32_t tick, double tick_length, double horizon, int active, struct seen *e)
+/* Compare the LETs with all pairs of targets of rank r and particles of rank s. `horizon` positive: count those that
+ * are needed. */
+static void check_ranks(const struct house *house, int s, int r, int32_t tick, double tick_length, double horizon,
+                        int active, struct seen *seen)
 {
-  const struct particles *p = h->be->view(h->side[r].dev), *q = h->be->view(h->side[s].dev);
-  uint8_t *mark = held(h, s, r, e);
-  double limit2 = (double)h->split.r2 * h->split.r2, (*x)[2][3] = memory_alloc("test", sizeof *x * (size_t)(p->n + 1));
+  const struct particles *p = house->be->view(house->side[r].dev), *q = house->be->view(house->side[s].dev);
+  uint8_t *mark = held(house, s, r, seen);
+  double limit2 = (double)house->split.r2 * house->split.r2,
+         (*x)[2][3] = memory_alloc("test", sizeof *x * (size_t)(p->n + 1));
   int64_t needed = 0;
   for (int64_t i = 0; i < p->n; i++) predict(p, i, tick, tick_length, x[i][0], x[i][1]);
   for (int64_t j = 0; j < q->n; j++) {
@@ -86,97 +93,113 @@ static void check_ranks(const struct house *h, int s, int r, int32_t tick, doubl
     for (int64_t i = 0; i < p->n; i++) {
       if (active && !active_at(p, i, tick)) continue;
       double dx[3], dv[3];
-      for (int c = 0; c < 3; c++) dx[c] = y[c] - x[i][0][c], dv[c] = w[c] - x[i][1][c];
+      for (int c = 0; c < 3; c++) {
+        dx[c] = y[c] - x[i][0][c];
+        dv[c] = w[c] - x[i][1][c];
+      }
       if (horizon > 0) near |= nearest2(dx, dv, horizon) <= limit2;
       if (dx[0] * dx[0] + dx[1] * dx[1] + dx[2] * dx[2] > limit2) continue;
-      e->pairs++;
-      e->missed += !mark[j];
+      seen->pairs++;
+      seen->missed += !mark[j];
     }
     needed += near;
   }
   if (horizon > 0) {
-    struct device *d = h->side[s].dev;
-    e->contacts += h->side[s].asked_by[r];
-    e->true_contacts += needed > 0;
-    e->needed += needed;
+    struct device *d = house->side[s].dev;
+    seen->contacts += house->side[s].asked_by[r];
+    seen->true_contacts += needed > 0;
+    seen->needed += needed;
     const struct let *l = cpu_let(d, LET_STEP, r);
-    if (h->side[s].asked_by[r]) e->entries += l->sent.nodes + l->sent.source.n;
+    if (house->side[s].asked_by[r]) seen->entries += l->sent.nodes + l->sent.source.n;
   }
   memory_free(x);
   memory_free(mark);
 }
 
-static void check_all(const struct house *h, int32_t tick, double tick_length, double horizon, int active, struct seen *e)
+static void check_all(const struct house *house, int32_t tick, double tick_length, double horizon, int active,
+                      struct seen *seen)
 {
-  for (int s = 0; s < h->ranks; s++)
-    for (int r = 0; r < h->ranks; r++)
-      if (s != r) check_ranks(h, s, r, tick, tick_length, horizon, active, e);
+  for (int s = 0; s < house->ranks; s++)
+    for (int r = 0; r < house->ranks; r++)
+      if (s != r) check_ranks(house, s, r, tick, tick_length, horizon, active, seen);
 }
 
 /* Let the two halves of the particles meet at `speed`. */
-static void set_speeds(struct house *h, double speed)
+static void set_speeds(struct house *house, double speed)
 {
-  for (int r = 0; r < h->ranks; r++) {
+  for (int r = 0; r < house->ranks; r++) {
     struct particles p;
-    h->be->download(h->side[r].dev, &p);
+    house->be->download(house->side[r].dev, &p);
     for (int64_t i = 0; i < p.n; i++) p.vel[3 * i] += (float)(p.id[i] % 2 ? speed : -speed);
-    h->be->upload(h->side[r].dev, &p);
+    house->be->upload(house->side[r].dev, &p);
   }
 }
 
 /* The corrections of a tick, and updates to all ranks. */
-static void correct_all(struct house *h, const struct mac *mac, const struct step_rule *rule, int32_t tick, double tick_length, const int64_t *active,
-                        struct seen *e)
+static void correct_all(struct house *house, const struct mac *mac, const struct step_rule *rule, int32_t tick,
+                        double tick_length, const int64_t *active, struct seen *seen)
 {
-  for (int r = 0; r < h->ranks; r++) {
-    struct walk_request q = {
-        .kind = WALK_HARD, .mac = *mac, .a_floor = h->a_floor, .split = h->split, .let = LET_STEP, .tick = tick, .tick_length = tick_length};
+  for (int r = 0; r < house->ranks; r++) {
+    struct walk_request q = {.kind = WALK_HARD,
+                             .mac = *mac,
+                             .a_floor = house->a_floor,
+                             .split = house->split,
+                             .let = LET_STEP,
+                             .tick = tick,
+                             .tick_length = tick_length};
     if (active[r] == 0) continue;
-    walk(h, r, q, LOCAL_FIRST);
-    h->be->correct(h->side[r].dev, tick, tick_length, rule, -1);
-    e->late += h->be->let->violations(h->side[r].dev, &(int64_t){0});
+    walk(house, r, q, LOCAL_FIRST);
+    house->be->correct(house->side[r].dev, tick, tick_length, rule, -1);
+    seen->late += house->be->let->violations(house->side[r].dev, &(int64_t){0});
   }
-  for (int s = 0; s < h->ranks; s++)
-    for (int r = 0; r < h->ranks; r++) {
+  for (int s = 0; s < house->ranks; s++)
+    for (int r = 0; r < house->ranks; r++) {
       void *message;
-      if (s == r || !h->side[s].asked_by[r]) continue;
-      size_t bytes = h->be->let->update(h->side[s].dev, r, tick, tick % MOMENT_UPDATE == 0, &h->side[s].next[r], &message);
-      if (bytes > 0) h->be->let->apply(h->side[r].dev, s, message, bytes);
+      if (s == r || !house->side[s].asked_by[r]) continue;
+      size_t bytes = house->be->let->update(house->side[s].dev, r, tick, tick % MOMENT_UPDATE == 0,
+                                            &house->side[s].next[r], &message);
+      if (bytes > 0) house->be->let->apply(house->side[r].dev, s, message, bytes);
     }
 }
 
 /* At a tick in the middle: LETs for the active particles alone, then again for the rest of the soft step. */
-static void select_again(struct house *h, struct let_request request, int32_t tick, struct seen *e)
+static void select_again(struct house *house, struct let_request request, int32_t tick, struct seen *seen)
 {
   struct seen active = {0};
   request.tick = tick;
   request.horizon = request.tick_length;
   request.active = 1;
-  exchange(h, LET_STEP, &request);
-  check_all(h, tick, request.tick_length, 0, 1, &active);
+  exchange(house, LET_STEP, &request);
+  check_all(house, tick, request.tick_length, 0, 1, &active);
   char what[200];
-  snprintf(what, sizeof what, "LETs for active particles alone have all of %lld pairs of these (%lld are not, %d bad links)", (long long)active.pairs,
-           (long long)active.missed, active.bad_links);
+  snprintf(what, sizeof what,
+           "LETs for active particles alone have all of %lld pairs of these (%lld are not, %d bad links)",
+           (long long)active.pairs, (long long)active.missed, active.bad_links);
   tap_ok(active.pairs > 0 && active.missed == 0 && active.bad_links == 0, what);
   request.active = 0;
   request.horizon = (TICKS - tick) * request.tick_length;
-  exchange(h, LET_STEP, &request);
-  check_all(h, tick, request.tick_length, request.horizon, 0, e);
+  exchange(house, LET_STEP, &request);
+  check_all(house, tick, request.tick_length, request.horizon, 0, seen);
 }
 
-static void check_collision(const struct set *s, int ranks, double speed, double soft_step, double eta)
+static void check_collision(const struct set *set, int ranks, double speed, double soft_step, double eta)
 {
   struct house h;
   struct seen e = {0};
-  house_open(&h, &backend_cpu, s, ranks, 2);
+  house_open(&h, &backend_cpu, set, ranks, 2);
   set_speeds(&h, speed);
   struct mac mac = mac_of(&h, MAC_ACCELERATION, 1.0 / 512), angle = mac_of(&h, MAC_ANGLE, 0.7);
-  struct step_rule rule = {.eta = eta, .softening = s->softening, .soft_step = soft_step};
+  struct step_rule rule = {.eta = eta, .softening = set->softening, .soft_step = soft_step};
   double tick_length = soft_step / TICKS;
   int64_t outside = 0, active[RANKS_MAX];
   force(&h, &angle, LOCAL_FIRST);
   force(&h, &mac, LOCAL_FIRST);
-  struct let_request request = {.mac = &mac, .a_floor = h.a_floor, .a_typical = h.a_rms, .cutoff = h.split.r2, .horizon = soft_step, .tick_length = tick_length};
+  struct let_request request = {.mac = &mac,
+                                .a_floor = h.a_floor,
+                                .a_typical = h.a_rms,
+                                .cutoff = h.split.r2,
+                                .horizon = soft_step,
+                                .tick_length = tick_length};
   for (int r = 0; r < ranks; r++) {
     h.be->levels(h.side[r].dev, &rule, -1);
     h.be->sources(h.side[r].dev);
@@ -199,18 +222,22 @@ static void check_collision(const struct set *s, int ranks, double speed, double
     correct_all(&h, &mac, &rule, tick, tick_length, active, &e);
   }
   char what[300];
-  snprintf(what, sizeof what, "%d ranks, speed %g: all of %lld pairs within R2 in %d substeps are in LETs (%lld are not, %lld violations, %d bad links)", ranks,
-           speed, (long long)e.pairs, e.substeps, (long long)e.missed, (long long)e.late, e.bad_links);
+  snprintf(what, sizeof what,
+           "%d ranks, speed %g: all of %lld pairs within R2 in %d substeps are in LETs (%lld are not, %lld violations, "
+           "%d bad links)",
+           ranks, speed, (long long)e.pairs, e.substeps, (long long)e.missed, (long long)e.late, e.bad_links);
   tap_ok(e.pairs > 1000 && e.substeps >= 6 && e.missed == 0 && e.late == 0 && e.bad_links == 0, what);
-  snprintf(what, sizeof what, "%d ranks, speed %g: %lld entries of LETs where %lld particles are needed; %d contacts, %d with a pair", ranks, speed,
-           (long long)e.entries, (long long)e.needed, e.contacts, e.true_contacts);
+  snprintf(what, sizeof what,
+           "%d ranks, speed %g: %lld entries of LETs where %lld particles are needed; %d contacts, %d with a pair",
+           ranks, speed, (long long)e.entries, (long long)e.needed, e.contacts, e.true_contacts);
   tap_ok((double)e.entries < 3 * (double)e.needed && e.contacts <= e.true_contacts + 6, what);
   house_close(&h);
 }
 
 int main(void)
 {
-  const struct set pair = {"two spheres that meet", 1400, 1, 0.02, 0.05, 0.1, place_pair}, one = {"Plummer", 1400, 1, 0.02, 0.05, 0.1, place_plummer};
+  const struct set pair = {"two spheres that meet", 1400, 1, 0.02, 0.05, 0.1, place_pair},
+                   one = {"Plummer", 1400, 1, 0.02, 0.05, 0.1, place_plummer};
   check_collision(&pair, 5, 10, 0.02, 0.01);
   check_collision(&pair, 5, 0, 0.1, 0.1);
   check_collision(&one, 4, 1, 0.05, 0.05);

@@ -14,68 +14,95 @@ static const struct path {
   enum let_side side;
   int updated, events;
   enum let_event event[PATH_MAX_EVENTS];
-  enum let_state state[PATH_MAX_EVENTS];   /* after each event */
+  enum let_state state[PATH_MAX_EVENTS]; /* after each event */
 } path[] = {
     {"nothing to send", LET_SENDER, 0, 1, {LET_EVENT_CLEAR}, {LET_NONE}},
     {"nothing to receive", LET_RECEIVER, 0, 1, {LET_EVENT_CLEAR}, {LET_NONE}},
-    {"a LET through the host", LET_SENDER, 0, 4,
+    {"a LET through the host",
+     LET_SENDER,
+     0,
+     4,
      {LET_EVENT_NEED, LET_EVENT_BOXES, LET_EVENT_MESSAGE, LET_EVENT_CLEAR},
      {LET_BOXES_EXPECTED, LET_SELECTING, LET_SENT, LET_NONE}},
-    {"a LET through the host", LET_RECEIVER, 0, 4,
+    {"a LET through the host",
+     LET_RECEIVER,
+     0,
+     4,
      {LET_EVENT_NEED, LET_EVENT_MESSAGE, LET_EVENT_ATTACH, LET_EVENT_CLEAR},
      {LET_REQUESTED, LET_ARRIVED, LET_ATTACHED, LET_NONE}},
-    {"a LET from device to device", LET_SENDER, 0, 6,
+    {"a LET from device to device",
+     LET_SENDER,
+     0,
+     6,
      {LET_EVENT_NEED, LET_EVENT_BOXES, LET_EVENT_ANNOUNCE, LET_EVENT_POST, LET_EVENT_COMPLETE, LET_EVENT_CLEAR},
      {LET_BOXES_EXPECTED, LET_SELECTING, LET_ANNOUNCED, LET_IN_FLIGHT, LET_SENT, LET_NONE}},
-    {"a LET from device to device", LET_RECEIVER, 0, 6,
+    {"a LET from device to device",
+     LET_RECEIVER,
+     0,
+     6,
      {LET_EVENT_NEED, LET_EVENT_ANNOUNCE, LET_EVENT_POST, LET_EVENT_COMPLETE, LET_EVENT_ATTACH, LET_EVENT_CLEAR},
      {LET_REQUESTED, LET_ANNOUNCED, LET_IN_FLIGHT, LET_ARRIVED, LET_ATTACHED, LET_NONE}},
-    {"updates through the host", LET_SENDER, 1, 6,
+    {"updates through the host",
+     LET_SENDER,
+     1,
+     6,
      {LET_EVENT_NEED, LET_EVENT_BOXES, LET_EVENT_MESSAGE, LET_EVENT_UPDATE, LET_EVENT_UPDATE, LET_EVENT_CLEAR},
      {LET_BOXES_EXPECTED, LET_SELECTING, LET_SENT, LET_SENT, LET_SENT, LET_NONE}},
-    {"updates through the host", LET_RECEIVER, 1, 6,
+    {"updates through the host",
+     LET_RECEIVER,
+     1,
+     6,
      {LET_EVENT_NEED, LET_EVENT_MESSAGE, LET_EVENT_ATTACH, LET_EVENT_UPDATE, LET_EVENT_UPDATE, LET_EVENT_CLEAR},
      {LET_REQUESTED, LET_ARRIVED, LET_ATTACHED, LET_ATTACHED, LET_ATTACHED, LET_NONE}},
-    {"updates from device to device, and some through the host meanwhile", LET_SENDER, 1, 11,
-     {LET_EVENT_NEED, LET_EVENT_BOXES, LET_EVENT_ANNOUNCE, LET_EVENT_POST, LET_EVENT_UPDATE, LET_EVENT_COMPLETE, LET_EVENT_UPDATE_ANNOUNCE,
-      LET_EVENT_POST, LET_EVENT_UPDATE, LET_EVENT_COMPLETE, LET_EVENT_CLEAR},
-     {LET_BOXES_EXPECTED, LET_SELECTING, LET_ANNOUNCED, LET_IN_FLIGHT, LET_IN_FLIGHT, LET_SENT, LET_UPDATE_ANNOUNCED, LET_UPDATE_IN_FLIGHT,
-      LET_UPDATE_IN_FLIGHT, LET_SENT, LET_NONE}},
-    {"updates from device to device", LET_RECEIVER, 1, 11,
-     {LET_EVENT_NEED, LET_EVENT_ANNOUNCE, LET_EVENT_POST, LET_EVENT_COMPLETE, LET_EVENT_ATTACH, LET_EVENT_UPDATE, LET_EVENT_UPDATE_ANNOUNCE,
-      LET_EVENT_POST, LET_EVENT_COMPLETE, LET_EVENT_UPDATE, LET_EVENT_CLEAR},
-     {LET_REQUESTED, LET_ANNOUNCED, LET_IN_FLIGHT, LET_ARRIVED, LET_ATTACHED, LET_ATTACHED, LET_UPDATE_ANNOUNCED, LET_UPDATE_IN_FLIGHT,
-      LET_UPDATE_ARRIVED, LET_ATTACHED, LET_NONE}},
+    {"updates from device to device, and some through the host meanwhile",
+     LET_SENDER,
+     1,
+     11,
+     {LET_EVENT_NEED, LET_EVENT_BOXES, LET_EVENT_ANNOUNCE, LET_EVENT_POST, LET_EVENT_UPDATE, LET_EVENT_COMPLETE,
+      LET_EVENT_UPDATE_ANNOUNCE, LET_EVENT_POST, LET_EVENT_UPDATE, LET_EVENT_COMPLETE, LET_EVENT_CLEAR},
+     {LET_BOXES_EXPECTED, LET_SELECTING, LET_ANNOUNCED, LET_IN_FLIGHT, LET_IN_FLIGHT, LET_SENT, LET_UPDATE_ANNOUNCED,
+      LET_UPDATE_IN_FLIGHT, LET_UPDATE_IN_FLIGHT, LET_SENT, LET_NONE}},
+    {"updates from device to device",
+     LET_RECEIVER,
+     1,
+     11,
+     {LET_EVENT_NEED, LET_EVENT_ANNOUNCE, LET_EVENT_POST, LET_EVENT_COMPLETE, LET_EVENT_ATTACH, LET_EVENT_UPDATE,
+      LET_EVENT_UPDATE_ANNOUNCE, LET_EVENT_POST, LET_EVENT_COMPLETE, LET_EVENT_UPDATE, LET_EVENT_CLEAR},
+     {LET_REQUESTED, LET_ANNOUNCED, LET_IN_FLIGHT, LET_ARRIVED, LET_ATTACHED, LET_ATTACHED, LET_UPDATE_ANNOUNCED,
+      LET_UPDATE_IN_FLIGHT, LET_UPDATE_ARRIVED, LET_ATTACHED, LET_NONE}},
 };
 enum { PATHS = sizeof path / sizeof *path };
 
-static char allowed[LET_SIDES][LET_SETS][LET_STATES][LET_EVENTS];   /* transitions of the paths */
+static char allowed[LET_SIDES][LET_SETS][LET_STATES][LET_EVENTS]; /* transitions of the paths */
 
-static int holds_alone(const struct let_peer *p, enum let_side side, enum let_kind kind)
+static int holds_alone(const struct let_peer *peer, enum let_side side, enum let_kind kind)
 {
   int good = 1;
   for (int s = 0; s < LET_SIDES; s++)
-    for (int k = 0; k < LET_SETS; k++) good &= (s == (int)side && k == (int)kind) || p->state[s][k] == LET_NONE;
+    for (int k = 0; k < LET_SETS; k++) good &= (s == (int)side && k == (int)kind) || peer->state[s][k] == LET_NONE;
   return good;
 }
 
 /* Follow a path; the other side and the other kinds keep their states. */
-static int follow(const struct path *w, enum let_kind kind)
+static int follow(const struct path *path, enum let_kind kind)
 {
   struct let_peer p = {0};
-  for (int e = 0; e < w->events; e++) {
-    enum let_state before = p.state[w->side][kind];
-    if (let_peer_step(&p, w->side, kind, w->event[e]) || p.state[w->side][kind] != w->state[e] || !holds_alone(&p, w->side, kind)) return 0;
-    allowed[w->side][kind][before][w->event[e]] = 1;
+  for (int e = 0; e < path->events; e++) {
+    enum let_state before = p.state[path->side][kind];
+    if (let_peer_step(&p, path->side, kind, path->event[e]) || p.state[path->side][kind] != path->state[e] ||
+        !holds_alone(&p, path->side, kind))
+      return 0;
+    allowed[path->side][kind][before][path->event[e]] = 1;
   }
   return 1;
 }
 
-static int updates_refused(const struct path *w)
+static int updates_refused(const struct path *path)
 {
   struct let_peer p = {0};
   int refused = 0;
-  for (int e = 0; e < w->events && !refused; e++) refused = let_peer_step(&p, w->side, LET_SOFT, w->event[e]) != 0;
+  for (int e = 0; e < path->events && !refused; e++)
+    refused = let_peer_step(&p, path->side, LET_SOFT, path->event[e]) != 0;
   return refused;
 }
 
@@ -85,7 +112,8 @@ static void check_paths(void)
   for (int k = 0; k < PATHS; k++)
     for (int kind = 0; kind < LET_SETS; kind++) {
       int refused = path[k].updated && kind == LET_SOFT;
-      snprintf(what, sizeof what, "%s, %s: %s%s", let_kind_name(kind), let_side_name(path[k].side), path[k].name, refused ? " is refused" : "");
+      snprintf(what, sizeof what, "%s, %s: %s%s", let_kind_name(kind), let_side_name(path[k].side), path[k].name,
+               refused ? " is refused" : "");
       tap_ok(refused ? updates_refused(&path[k]) : follow(&path[k], kind), what);
     }
 }
@@ -106,7 +134,8 @@ static void check_refused(void)
           good &= let_state_after(side, kind, state, event) == LET_STATES;
           count++;
         }
-      snprintf(what, sizeof what, "%s, %s: %d other transitions are refused", let_kind_name(kind), let_side_name(side), count);
+      snprintf(what, sizeof what, "%s, %s: %d other transitions are refused", let_kind_name(kind), let_side_name(side),
+               count);
       tap_ok(good, what);
     }
 }

@@ -20,17 +20,19 @@ static void check(int holds, const char *what)
   if (rank == 0) tap_ok(holds, what);
 }
 
-static const char *const settings[] = {"GravityConstantInternal=1", "Softening=0.05", "Tuning=frozen", "Repeatable=on", NULL};
+static const char *const settings[] = {"GravityConstantInternal=1", "Softening=0.05", "Tuning=frozen", "Repeatable=on",
+                                       NULL};
 
-static struct espalier_particles given_by(const struct espalier_data *d)
+static struct espalier_particles given_by(const struct espalier_data *data)
 {
-  return (struct espalier_particles){d->count, d->position, d->velocity, d->mass, d->id, d->type, d->time};
+  return (struct espalier_particles){data->count, data->position, data->velocity, data->mass,
+                                     data->id,    data->type,     data->time};
 }
 
-static espalier *opened(const struct espalier_data *d, const char *text)
+static espalier *opened(const struct espalier_data *data, const char *text)
 {
   espalier *sim;
-  struct espalier_particles p = given_by(d);
+  struct espalier_particles p = given_by(data);
   return espalier_open(&sim, NULL, text, settings, &p) ? NULL : sim;
 }
 
@@ -49,43 +51,59 @@ static int failed(int code, int expected, const char *words)
   return good;
 }
 
-static void check_parameters(const struct espalier_data *d)
+static void check_parameters(const struct espalier_data *data)
 {
   espalier *sim;
-  struct espalier_particles p = given_by(d);
-  const char *const unknown[] = {"Softning=0.1", NULL}, *const wrong[] = {"Gravity:Softening=wide", NULL}, *const odd[] = {"Softening", NULL};
-  check(failed(espalier_open(&sim, NULL, NULL, unknown, &p), ESPALIER_BAD_PARAMETER, "did you mean 'Softening'") && !sim, "an unknown parameter");
-  check(failed(espalier_open(&sim, NULL, NULL, wrong, &p), ESPALIER_BAD_PARAMETER, "found 'wide'"), "a value that is no number");
-  check(failed(espalier_open(&sim, NULL, NULL, odd, &p), ESPALIER_BAD_PARAMETER, "Name=value"), "a setting without a value");
-  check(failed(espalier_open(&sim, NULL, "[Gravity]\nSoftening = 1\nEtta = 3\n", NULL, &p), ESPALIER_BAD_PARAMETER, "parameters:3"),
+  struct espalier_particles p = given_by(data);
+  const char *const unknown[] = {"Softning=0.1", NULL}, *const wrong[] = {"Gravity:Softening=wide", NULL},
+                    *const odd[] = {"Softening", NULL};
+  check(failed(espalier_open(&sim, NULL, NULL, unknown, &p), ESPALIER_BAD_PARAMETER, "did you mean 'Softening'") &&
+            !sim,
+        "an unknown parameter");
+  check(failed(espalier_open(&sim, NULL, NULL, wrong, &p), ESPALIER_BAD_PARAMETER, "found 'wide'"),
+        "a value that is no number");
+  check(failed(espalier_open(&sim, NULL, NULL, odd, &p), ESPALIER_BAD_PARAMETER, "Name=value"),
+        "a setting without a value");
+  check(failed(espalier_open(&sim, NULL, "[Gravity]\nSoftening = 1\nEtta = 3\n", NULL, &p), ESPALIER_BAD_PARAMETER,
+               "parameters:3"),
         "a fault in a text names its line");
-  check(failed(espalier_open(&sim, NULL, "[Gravity]\nSoftening = 0\n", NULL, &p), ESPALIER_BAD_PARAMETER, "Softening"), "rules between parameters");
-  check(failed(espalier_open_file(&sim, NULL, NULL, settings, "absent.hdf5"), ESPALIER_BAD_FILE, "absent.hdf5") && !sim, "a file that is not there");
-  check(failed(espalier_open_file(&sim, NULL, NULL, settings, NULL), ESPALIER_BAD_PARAMETER, "InitCondFile"), "no file at all");
+  check(failed(espalier_open(&sim, NULL, "[Gravity]\nSoftening = 0\n", NULL, &p), ESPALIER_BAD_PARAMETER, "Softening"),
+        "rules between parameters");
+  check(failed(espalier_open_file(&sim, NULL, NULL, settings, "absent.hdf5"), ESPALIER_BAD_FILE, "absent.hdf5") && !sim,
+        "a file that is not there");
+  check(failed(espalier_open_file(&sim, NULL, NULL, settings, NULL), ESPALIER_BAD_PARAMETER, "InitCondFile"),
+        "no file at all");
 }
 
-static void check_particles(const struct espalier_data *d)
+static void check_particles(const struct espalier_data *data)
 {
   espalier *sim;
-  struct espalier_particles p = given_by(d), none = {.count = 0};
-  double *x = d->position, *m = d->mass, kept;
+  struct espalier_particles p = given_by(data), none = {.count = 0};
+  double *x = data->position, *m = data->mass, kept;
   check(failed(espalier_open(&sim, NULL, NULL, settings, NULL), ESPALIER_BAD_ARGUMENT, "count"), "no particles at all");
-  check(failed(espalier_open(&sim, NULL, NULL, settings, &none), ESPALIER_BAD_PARTICLES, "particles"), "none on any rank");
-  check(failed(espalier_open(NULL, NULL, NULL, settings, &p), ESPALIER_BAD_ARGUMENT, "NULL"), "no place for the simulation");
-  kept = x[4], x[4] = NAN;
-  check(failed(espalier_open(&sim, NULL, NULL, settings, &p), ESPALIER_BAD_PARTICLES, "finite"), "a position that is not finite");
-  x[4] = kept, kept = m[2], m[2] = -1;
+  check(failed(espalier_open(&sim, NULL, NULL, settings, &none), ESPALIER_BAD_PARTICLES, "particles"),
+        "none on any rank");
+  check(failed(espalier_open(NULL, NULL, NULL, settings, &p), ESPALIER_BAD_ARGUMENT, "NULL"),
+        "no place for the simulation");
+  kept = x[4];
+  x[4] = NAN;
+  check(failed(espalier_open(&sim, NULL, NULL, settings, &p), ESPALIER_BAD_PARTICLES, "finite"),
+        "a position that is not finite");
+  x[4] = kept;
+  kept = m[2];
+  m[2] = -1;
   check(failed(espalier_open(&sim, NULL, NULL, settings, &p), ESPALIER_BAD_PARTICLES, "mass -1"), "a negative mass");
   m[2] = 1e200;
-  check(failed(espalier_open(&sim, NULL, NULL, settings, &p), ESPALIER_BAD_PARTICLES, "single precision"), "a mass beyond float32");
+  check(failed(espalier_open(&sim, NULL, NULL, settings, &p), ESPALIER_BAD_PARTICLES, "single precision"),
+        "a mass beyond float32");
   m[2] = kept;
-  uint64_t id = d->id[1];
-  d->id[1] = d->id[0];
+  uint64_t id = data->id[1];
+  data->id[1] = data->id[0];
   check(failed(espalier_open(&sim, NULL, NULL, settings, &p), ESPALIER_BAD_PARTICLES, "id"), "an id that occurs twice");
-  d->id[1] = id;
-  d->type[1] = 6;
+  data->id[1] = id;
+  data->type[1] = 6;
   check(failed(espalier_open(&sim, NULL, NULL, settings, &p), ESPALIER_BAD_PARTICLES, "type 6"), "an unknown type");
-  d->type[1] = 1;
+  data->type[1] = 1;
   p.position = NULL;
   check(failed(espalier_open(&sim, NULL, NULL, settings, &p), ESPALIER_BAD_ARGUMENT, "positions"), "no positions");
 }
@@ -94,12 +112,18 @@ static void check_models(void)
 {
   struct espalier_data *d;
   const char *const odd[] = {"w=3", NULL}, *const other[] = {"w0=3", NULL}, *const no_file[] = {NULL};
-  check(failed(espalier_model(&d, NULL, "plumer", 10, 1, NULL), ESPALIER_BAD_ARGUMENT, "did you mean 'plummer'") && !d, "an unknown model");
-  check(failed(espalier_model(&d, NULL, "king", 10, 1, odd), ESPALIER_BAD_ARGUMENT, "unknown option 'w'"), "an unknown option");
-  check(failed(espalier_model(&d, NULL, "plummer", 10, 1, other), ESPALIER_BAD_ARGUMENT, "belongs to model king"), "an option of another model");
-  check(failed(espalier_model(&d, NULL, "king", 0, 1, NULL), ESPALIER_BAD_ARGUMENT, "number of particles"), "a model without particles");
-  check(failed(espalier_model(&d, NULL, "galaxy", 0, 1, no_file), ESPALIER_BAD_ARGUMENT, "file=MODEL.ini"), "a galaxy without a model file");
-  check(failed(espalier_read(&d, NULL, "absent.hdf5"), ESPALIER_BAD_FILE, "absent.hdf5"), "a file to read that is not there");
+  check(failed(espalier_model(&d, NULL, "plumer", 10, 1, NULL), ESPALIER_BAD_ARGUMENT, "did you mean 'plummer'") && !d,
+        "an unknown model");
+  check(failed(espalier_model(&d, NULL, "king", 10, 1, odd), ESPALIER_BAD_ARGUMENT, "unknown option 'w'"),
+        "an unknown option");
+  check(failed(espalier_model(&d, NULL, "plummer", 10, 1, other), ESPALIER_BAD_ARGUMENT, "belongs to model king"),
+        "an option of another model");
+  check(failed(espalier_model(&d, NULL, "king", 0, 1, NULL), ESPALIER_BAD_ARGUMENT, "number of particles"),
+        "a model without particles");
+  check(failed(espalier_model(&d, NULL, "galaxy", 0, 1, no_file), ESPALIER_BAD_ARGUMENT, "file=MODEL.ini"),
+        "a galaxy without a model file");
+  check(failed(espalier_read(&d, NULL, "absent.hdf5"), ESPALIER_BAD_FILE, "absent.hdf5"),
+        "a file to read that is not there");
   check(espalier_model(&d, NULL, "king", 500, 3, other) == 0 && d->gravity == 1, "King's model");
   espalier_free(d);
 }
@@ -110,7 +134,8 @@ static double difference(const double *a, const double *b, int64_t n)
   double sum[2] = {0, (double)n};
   for (int64_t i = 0; i < n; i++) {
     const double *x = a + 3 * i, *y = b + 3 * i;
-    sum[0] += sqrt((pow(x[0] - y[0], 2) + pow(x[1] - y[1], 2) + pow(x[2] - y[2], 2)) / (y[0] * y[0] + y[1] * y[1] + y[2] * y[2]));
+    sum[0] += sqrt((pow(x[0] - y[0], 2) + pow(x[1] - y[1], 2) + pow(x[2] - y[2], 2)) /
+                   (y[0] * y[0] + y[1] * y[1] + y[2] * y[2]));
   }
   MPI_Allreduce(MPI_IN_PLACE, sum, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   return sum[0] / sum[1];
@@ -119,18 +144,32 @@ static double difference(const double *a, const double *b, int64_t n)
 static void check_forces(espalier *sim)
 {
   int64_t n = espalier_count(sim);
-  double *x = field(sim, ESPALIER_POSITION), *a = field(sim, ESPALIER_ACCELERATION), *pot = field(sim, ESPALIER_POTENTIAL);
-  double *m = field(sim, ESPALIER_MASS), *b = calloc(3 * (size_t)n + 1, sizeof *b), *p = calloc((size_t)n + 1, sizeof *p), worst = 0, *c, *q;
-  check(espalier_field_at(sim, n, x, 1, b, p) == 0 && difference(a, b, n) < 3e-3, "accelerations are those of direct sums");
-  for (int64_t i = 0; i < n; i++) worst = fmax(worst, fabs(pot[i] / (p[i] + m[i] / 0.05) - 1));   /* without self energy */
+  double *x = field(sim, ESPALIER_POSITION), *a = field(sim, ESPALIER_ACCELERATION),
+         *pot = field(sim, ESPALIER_POTENTIAL);
+  double *m = field(sim, ESPALIER_MASS), *b = calloc(3 * (size_t)n + 1, sizeof *b),
+         *p = calloc((size_t)n + 1, sizeof *p), worst = 0, *c, *q;
+  check(espalier_field_at(sim, n, x, 1, b, p) == 0 && difference(a, b, n) < 3e-3,
+        "accelerations are those of direct sums");
+  /* without self energy */
+  for (int64_t i = 0; i < n; i++) worst = fmax(worst, fabs(pot[i] / (p[i] + m[i] / 0.05) - 1));
   check(worst < 1e-2, "potentials are those of direct sums");
   for (int64_t i = 0; i < 3 * n; i++) x[i] *= 1.5;
-  c = calloc(3 * (size_t)n + 1, sizeof *c), q = calloc((size_t)n + 1, sizeof *q);
-  check(espalier_field_at(sim, n, x, 1, b, p) == 0 && espalier_field_at(sim, n, x, 0, c, q) == 0 && difference(c, b, n) < 3e-3,
+  c = calloc(3 * (size_t)n + 1, sizeof *c);
+  q = calloc((size_t)n + 1, sizeof *q);
+  check(espalier_field_at(sim, n, x, 1, b, p) == 0 && espalier_field_at(sim, n, x, 0, c, q) == 0 &&
+            difference(c, b, n) < 3e-3,
         "accelerations at points, by the tree and by direct sums");
-  check(espalier_field_at(sim, rank == 0 ? 1 : 0, (const double[]){1, 0, NAN}, 0, NULL, NULL) == ESPALIER_BAD_ARGUMENT, "a point that is not finite");
+  check(espalier_field_at(sim, rank == 0 ? 1 : 0, (const double[]){1, 0, NAN}, 0, NULL, NULL) == ESPALIER_BAD_ARGUMENT,
+        "a point that is not finite");
   check(espalier_field_at(sim, 0, NULL, 0, NULL, NULL) == ESPALIER_OK, "no points");
-  free(x), free(a), free(pot), free(m), free(b), free(p), free(c), free(q);
+  free(x);
+  free(a);
+  free(pot);
+  free(m);
+  free(b);
+  free(p);
+  free(c);
+  free(q);
 }
 
 static int ascending(espalier *sim)
@@ -153,19 +192,26 @@ static void check_steps(espalier *sim)
 {
   struct espalier_sums first, last;
   int calls = 0;
-  check(espalier_measure(sim, &first) == 0 && fabs(first.total + 0.25) < 0.05 && first.count == PARTICLES && fabs(first.mass - 1) < 1e-6,
+  check(espalier_measure(sim, &first) == 0 && fabs(first.total + 0.25) < 0.05 && first.count == PARTICLES &&
+            fabs(first.mass - 1) < 1e-6,
         "sums at the start");
-  check(espalier_evolve(sim, 0.25, NULL, NULL) == 0 && espalier_time(sim) == 0.25 && espalier_steps(sim) > 1, "a time is reached exactly");
+  check(espalier_evolve(sim, 0.25, NULL, NULL) == 0 && espalier_time(sim) == 0.25 && espalier_steps(sim) > 1,
+        "a time is reached exactly");
   check(espalier_measure(sim, &last) == 0 && fabs(last.total / first.total - 1) < 1e-4, "the energy is kept");
   double moved = 0, turned = 0;
-  for (int c = 0; c < 3; c++) moved += fabs(last.momentum[c] - first.momentum[c]), turned += fabs(last.angular_momentum[c] - first.angular_momentum[c]);
+  for (int c = 0; c < 3; c++) {
+    moved += fabs(last.momentum[c] - first.momentum[c]);
+    turned += fabs(last.angular_momentum[c] - first.angular_momentum[c]);
+  }
   check(moved < 1e-4 && turned < 1e-4, "momentum and angular momentum are kept");
   check(ascending(sim) && espalier_total(sim) == PARTICLES, "particles are in the order of their ids");
-  check(espalier_evolve(sim, 10, stops_at_third, &calls) == 0 && calls == 3 && espalier_time(sim) < 10, "a callback ends the run");
+  check(espalier_evolve(sim, 10, stops_at_third, &calls) == 0 && calls == 3 && espalier_time(sim) < 10,
+        "a callback ends the run");
   int64_t steps = espalier_steps(sim);
   check(espalier_step(sim, HUGE_VAL) == 0 && espalier_steps(sim) == steps + 1, "a soft step without an end");
   check(espalier_step(sim, 0) == 0 && espalier_steps(sim) == steps + 1, "no step back in time");
-  check(failed(espalier_step(sim, NAN), ESPALIER_BAD_ARGUMENT, "nan") && failed(espalier_evolve(sim, HUGE_VAL, NULL, NULL), ESPALIER_BAD_ARGUMENT, "until"),
+  check(failed(espalier_step(sim, NAN), ESPALIER_BAD_ARGUMENT, "nan") &&
+            failed(espalier_evolve(sim, HUGE_VAL, NULL, NULL), ESPALIER_BAD_ARGUMENT, "until"),
         "times that are none");
 }
 
@@ -183,7 +229,7 @@ static double by_id(espalier *sim, const double *v)
 }
 
 /* Velocities of a moving frame: the sums are those of the caller's frame. Ranks may hold other particles afterwards. */
-static void check_changes(espalier *sim, const struct espalier_data *d)
+static void check_changes(espalier *sim, const struct espalier_data *data)
 {
   struct espalier_sums before, after;
   int64_t n = espalier_count(sim);
@@ -191,64 +237,88 @@ static void check_changes(espalier *sim, const struct espalier_data *d)
   espalier_measure(sim, &before);
   for (int64_t i = 0; i < n; i++) v[3 * i] += 2;
   double wanted = by_id(sim, v);
-  check(espalier_set(sim, ESPALIER_VELOCITY, v) == 0 && espalier_measure(sim, &after) == 0 && fabs(after.momentum[0] - before.momentum[0] - 2) < 1e-6 &&
-            fabs(after.kinetic - before.kinetic - 2 * before.momentum[0] - 2) < 1e-6 && fabs(after.potential - before.potential) < 1e-6,
+  check(espalier_set(sim, ESPALIER_VELOCITY, v) == 0 && espalier_measure(sim, &after) == 0 &&
+            fabs(after.momentum[0] - before.momentum[0] - 2) < 1e-6 &&
+            fabs(after.kinetic - before.kinetic - 2 * before.momentum[0] - 2) < 1e-6 &&
+            fabs(after.potential - before.potential) < 1e-6,
         "other velocities");
   again = field(sim, ESPALIER_VELOCITY);
   check(fabs(by_id(sim, again) - wanted) < 1e-9, "they are there");
-  check(espalier_evolve(sim, time + 0.1, NULL, NULL) == 0 && espalier_measure(sim, &after) == 0 && fabs(after.centre[0] - before.centre[0] - 0.2) < 1e-3,
+  check(espalier_evolve(sim, time + 0.1, NULL, NULL) == 0 && espalier_measure(sim, &after) == 0 &&
+            fabs(after.centre[0] - before.centre[0] - 0.2) < 1e-3,
         "the system moves with them");
-  free(v), free(m), free(again);
+  free(v);
+  free(m);
+  free(again);
   n = espalier_count(sim);
   m = field(sim, ESPALIER_MASS);
   for (int64_t i = 0; i < n; i++) m[i] *= 2;
-  check(espalier_set(sim, ESPALIER_MASS, m) == 0 && espalier_measure(sim, &after) == 0 && fabs(after.mass - 2) < 1e-5 && espalier_time(sim) == time + 0.1,
+  check(espalier_set(sim, ESPALIER_MASS, m) == 0 && espalier_measure(sim, &after) == 0 && fabs(after.mass - 2) < 1e-5 &&
+            espalier_time(sim) == time + 0.1,
         "other masses");
   m[0] = -1;
-  check(failed(espalier_set(sim, ESPALIER_MASS, m), ESPALIER_BAD_PARTICLES, "mass -1") && espalier_step(sim, HUGE_VAL) == 0, "a change that fails changes nothing");
-  check(failed(espalier_set(sim, ESPALIER_ID, m), ESPALIER_BAD_ARGUMENT, "ids") && failed(espalier_set(sim, ESPALIER_POTENTIAL, m), ESPALIER_BAD_ARGUMENT, "field"),
+  check(failed(espalier_set(sim, ESPALIER_MASS, m), ESPALIER_BAD_PARTICLES, "mass -1") &&
+            espalier_step(sim, HUGE_VAL) == 0,
+        "a change that fails changes nothing");
+  check(failed(espalier_set(sim, ESPALIER_ID, m), ESPALIER_BAD_ARGUMENT, "ids") &&
+            failed(espalier_set(sim, ESPALIER_POTENTIAL, m), ESPALIER_BAD_ARGUMENT, "field"),
         "fields that cannot be changed");
   free(m);
-  struct espalier_particles half = given_by(d);
+  struct espalier_particles half = given_by(data);
   half.count /= 2;
   check(espalier_put(sim, &half) == 0 && espalier_total(sim) < PARTICLES && espalier_time(sim) == 0, "other particles");
 }
 
-static void check_files(const struct espalier_data *d)
+static void check_files(const struct espalier_data *data)
 {
   const char *path = "library-test.hdf5";
-  espalier *a = opened(d, NULL), *b = NULL;
+  espalier *a = opened(data, NULL), *b = NULL;
   struct espalier_data *read;
   double energy[2] = {0};
   struct espalier_sums sums;
   espalier_evolve(a, 0.05, NULL, NULL);
-  espalier_measure(a, &sums), energy[0] = sums.total;
-  check(espalier_save(a, path) == 0 && espalier_open_file(&b, NULL, NULL, settings, path) == 0 && espalier_time(b) == 0.05, "a snapshot is read back");
-  espalier_measure(b, &sums), energy[1] = sums.total;
+  espalier_measure(a, &sums);
+  energy[0] = sums.total;
+  check(espalier_save(a, path) == 0 && espalier_open_file(&b, NULL, NULL, settings, path) == 0 &&
+            espalier_time(b) == 0.05,
+        "a snapshot is read back");
+  espalier_measure(b, &sums);
+  energy[1] = sums.total;
   check(fabs(energy[1] / energy[0] - 1) < 1e-4, "with its energy");
-  check(espalier_read(&read, NULL, path) == 0 && read->time == 0.05 && read->gravity == 1 && read->count > 0, "and as particles");
-  check(failed(espalier_save(a, "absent/library-test.hdf5"), ESPALIER_BAD_FILE, "absent"), "a folder that is not there");
+  check(espalier_read(&read, NULL, path) == 0 && read->time == 0.05 && read->gravity == 1 && read->count > 0,
+        "and as particles");
+  check(failed(espalier_save(a, "absent/library-test.hdf5"), ESPALIER_BAD_FILE, "absent"),
+        "a folder that is not there");
   espalier_free(read);
-  espalier_close(a), espalier_close(b);
+  espalier_close(a);
+  espalier_close(b);
   if (rank == 0) remove(path);
 }
 
 /* A simulation does not depend on others in the process. */
-static void check_several(const struct espalier_data *d)
+static void check_several(const struct espalier_data *data)
 {
-  espalier *alone = opened(d, "[Split]\nMode = hybrid\n"), *a = opened(d, "[Split]\nMode = tree\n"), *b = opened(d, "[Split]\nMode = hybrid\n");
+  espalier *alone = opened(data, "[Split]\nMode = hybrid\n"), *a = opened(data, "[Split]\nMode = tree\n"),
+           *b = opened(data, "[Split]\nMode = hybrid\n");
   espalier_evolve(alone, 0.1, NULL, NULL);
-  while (espalier_time(a) < 0.1 || espalier_time(b) < 0.1) espalier_step(a, 0.1), espalier_step(b, 0.1);
+  while (espalier_time(a) < 0.1 || espalier_time(b) < 0.1) {
+    espalier_step(a, 0.1);
+    espalier_step(b, 0.1);
+  }
   double *x = field(alone, ESPALIER_POSITION), *y = field(b, ESPALIER_POSITION);
-  check(espalier_count(alone) == espalier_count(b) && memcmp(x, y, 3 * sizeof *x * (size_t)espalier_count(b)) == 0, "several simulations in one process");
+  check(espalier_count(alone) == espalier_count(b) && memcmp(x, y, 3 * sizeof *x * (size_t)espalier_count(b)) == 0,
+        "several simulations in one process");
   struct espalier_view view;
   check(espalier_look(b, &view) == 0 && view.count == espalier_count(b) && view.mass[0] > 0, "a view of the particles");
   char text[64];
   check(espalier_parameter(b, "Mode", text, sizeof text) == 0 && strcmp(text, "hybrid") == 0 &&
             failed(espalier_parameter(b, "Mde", text, sizeof text), ESPALIER_BAD_ARGUMENT, "Mde"),
         "parameters in use");
-  free(x), free(y);
-  espalier_close(alone), espalier_close(a), espalier_close(b);
+  free(x);
+  free(y);
+  espalier_close(alone);
+  espalier_close(a);
+  espalier_close(b);
 }
 
 /* Neighbour lists without softening: the acceleration is the sum of two parts. Each rank by itself. */
@@ -260,19 +330,27 @@ static void check_close_pairs(int self)
   struct espalier_sums first, last;
   int good = espalier_model(&d, &self, "plummer", 128, 2, NULL) == 0;
   struct espalier_particles p = given_by(d);
-  good = good && espalier_open(&sim, &self, NULL, without, &p) == 0 && espalier_measure(sim, &first) == 0 && espalier_evolve(sim, 0.05, NULL, NULL) == 0;
-  check(good && espalier_measure(sim, &last) == 0 && fabs(last.total / first.total - 1) < 1e-4, "a star cluster without softening");
+  good = good && espalier_open(&sim, &self, NULL, without, &p) == 0 && espalier_measure(sim, &first) == 0 &&
+         espalier_evolve(sim, 0.05, NULL, NULL) == 0;
+  check(good && espalier_measure(sim, &last) == 0 && fabs(last.total / first.total - 1) < 1e-4,
+        "a star cluster without softening");
   int64_t n = espalier_count(sim);
   double *x = field(sim, ESPALIER_POSITION), *a = field(sim, ESPALIER_ACCELERATION), *m = field(sim, ESPALIER_MASS);
   double *sum = calloc(3 * (size_t)n, sizeof *sum);
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < n; j++) {
       double r[3], r2 = 0;
-      for (int c = 0; c < 3; c++) r[c] = x[3 * j + c] - x[3 * i + c], r2 += r[c] * r[c];
+      for (int c = 0; c < 3; c++) {
+        r[c] = x[3 * j + c] - x[3 * i + c];
+        r2 += r[c] * r[c];
+      }
       for (int c = 0; c < 3 && j != i; c++) sum[3 * i + c] += m[j] * r[c] / (r2 * sqrt(r2));
     }
   check(difference(a, sum, n) < 1e-3, "its accelerations are those of direct sums");
-  free(x), free(a), free(m), free(sum);
+  free(x);
+  free(a);
+  free(m);
+  free(sum);
   espalier_close(sim);
   espalier_free(d);
 }
@@ -308,7 +386,8 @@ static void check_memory(int count)
   espalier_free(d);
   double grown = resident_kb() - before;
   if (rank == 0) printf("# memory grew by %g kB, to %g kB, in %d simulations\n", grown, before + grown, count);
-  check(good && (FREED_STAYS || grown < 8.0 * count), "simulations leave no memory behind");   /* each has more than 100 kB */
+  /* each has more than 100 kB */
+  check(good && (FREED_STAYS || grown < 8.0 * count), "simulations leave no memory behind");
 }
 
 int main(int argc, char **argv)
@@ -319,7 +398,7 @@ int main(int argc, char **argv)
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   int self = MPI_Comm_c2f(MPI_COMM_SELF);
   check(made == 0 && d->count > 0 && espalier_version()[0] == '0', "the library starts MPI and makes a model");
-  if (argc > 1) {   /* for sanitizers and longer loops by hand */
+  if (argc > 1) { /* for sanitizers and longer loops by hand */
     check_memory(atoi(argv[1]));
     espalier_free(d);
     return rank == 0 ? tap_end() : 0;
@@ -334,8 +413,11 @@ int main(int argc, char **argv)
   check_changes(sim, d);
   espalier_close(sim);
   struct espalier_particles p = given_by(d);
-  p.id = NULL, p.type = NULL, p.velocity = NULL;
-  check(espalier_open(&own, &self, NULL, settings, &p) == 0 && espalier_total(own) == d->count && espalier_step(own, 1) == 0,
+  p.id = NULL;
+  p.type = NULL;
+  p.velocity = NULL;
+  check(espalier_open(&own, &self, NULL, settings, &p) == 0 && espalier_total(own) == d->count &&
+            espalier_step(own, 1) == 0,
         "a communicator of its own, and defaults of arrays");
   espalier_close(own);
   check_files(d);

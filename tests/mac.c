@@ -12,14 +12,17 @@ struct cell {
   double mass, b, b2;
 };
 
-static int accepts(const struct mac *m, const struct cell *c, double d, double a_old)
+static int accepts(const struct mac *mac, const struct cell *cell, double d, double a_old)
 {
-  double g = m->gravity;
-  if (m->kind == MAC_ANGLE) return c->b / d <= m->delta;
-  /* Miki & Umemura 2017, eq. 3 (Warren & Salmon 1993) as a bound on the error: 3 G B2 / (d^2 (d^2 - b d)) ... <= Delta */
-  if (m->kind == MAC_MULTIPOLE) return d > c->b / 2 && (d - c->b / 2) * (d - c->b / 2) - c->b * c->b / 4 >= sqrt(3 * g * c->b2 / m->delta);
-  if (m->order == 2) return g * c->mass * pow(c->b, 3) / pow(d, 5) <= m->delta * a_old;
-  return g * c->mass / (d * d) * (c->b / d) * (c->b / d) <= m->delta * a_old;
+  double g = mac->gravity;
+  if (mac->kind == MAC_ANGLE) return cell->b / d <= mac->delta;
+  /* Miki & Umemura 2017, eq. 3 (Warren & Salmon 1993) as a bound on the error: 3 G B2 / (d^2 (d^2 - b d)) ... <=
+   * Delta */
+  if (mac->kind == MAC_MULTIPOLE)
+    return d > cell->b / 2 &&
+           (d - cell->b / 2) * (d - cell->b / 2) - cell->b * cell->b / 4 >= sqrt(3 * g * cell->b2 / mac->delta);
+  if (mac->order == 2) return g * cell->mass * pow(cell->b, 3) / pow(d, 5) <= mac->delta * a_old;
+  return g * cell->mass / (d * d) * (cell->b / d) * (cell->b / d) <= mac->delta * a_old;
 }
 
 static void check(int kind, int order, const char *what)
@@ -27,7 +30,8 @@ static void check(int kind, int order, const char *what)
   struct random r = {3};
   int same = 1, accepted = 0;
   for (int i = 0; i < TRIALS; i++) {
-    struct mac m = {kind, order, random_log(&r, 1e-4, 1e5), kind == MAC_ANGLE ? random_between(&r, 0.1, 1) : random_log(&r, 1e-6, 1)};
+    struct mac m = {kind, order, random_log(&r, 1e-4, 1e5),
+                    kind == MAC_ANGLE ? random_between(&r, 0.1, 1) : random_log(&r, 1e-6, 1)};
     struct cell c = {random_log(&r, 1e-8, 1e2), random_log(&r, 1e-5, 10), 0};
     c.b2 = c.mass * c.b * c.b * random_unit(&r);
     double a_old = random_log(&r, 1e-5, 1e5);
@@ -51,7 +55,8 @@ static void check_stretch(void)
   int enough = 1, tight = 1;
   for (int i = 0; i < TRIALS; i++) {
     struct mac m = {i % 3, 1 + i / 3 % 2, random_log(&r, 1e-4, 1e5), random_between(&r, 0.1, 1)};
-    double mass = random_log(&r, 1e-8, 1e2), b = random_log(&r, 1e-5, 10), b2 = mass * b * b * random_unit(&r), times = random_log(&r, 1, 100);
+    double mass = random_log(&r, 1e-8, 1e2), b = random_log(&r, 1e-5, 10), b2 = mass * b * b * random_unit(&r),
+           times = random_log(&r, 1, 100);
     double grown = mac_reach(&m, mass, times * b, times * times * b2);
     double asked = (double)mac_reach(&m, mass, b, b2) * mac_stretch(&m, (float)times);
     enough &= grown <= asked * (1 + 1e-5);
@@ -86,7 +91,8 @@ static void check_guards(void)
   tap_ok(zero, "cells without extent, or without mass, need no distance");
   struct mac angle = {MAC_ANGLE, 1, 1, 0.5};
   struct mac multipole = {MAC_MULTIPOLE, 1, 1, 0.5};
-  tap_ok(mac_sink(&angle, 0) == 1 && mac_sink(&multipole, 1e-9) == 1, "angle and multipole criteria do not depend on the old acceleration");
+  tap_ok(mac_sink(&angle, 0) == 1 && mac_sink(&multipole, 1e-9) == 1,
+         "angle and multipole criteria do not depend on the old acceleration");
   /* the quadrupole's error falls faster: for a small cell far away it may stand nearer */
   struct mac mono = {MAC_ACCELERATION, 1, 1, 1e-3}, quad = {MAC_ACCELERATION, 2, 1, 1e-3};
   tap_ok(mac_reach(&quad, 1, 0.1, 0) * mac_sink(&quad, 1) < mac_reach(&mono, 1, 0.1, 0) * mac_sink(&mono, 1),

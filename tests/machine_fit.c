@@ -10,63 +10,96 @@
 #include "forecast/machine_fit.h"
 #include "tap.h"
 
-static const struct machine given = {
-    .step_floor = 2e-4, .step_rate = 4e9, .tree_floor = 1e-4, .walk_floor = 3e-4, .walk_rate = 1.7e12, .walk_fill = 4e8, .split_rate = 1.2e12,
-    .block_rate = 1.1e12, .hard_rate = 1e11, .hard_target_rate = 5e9, .order_rate = 4e9, .build_rate = 6e9, .rebuild_rate = 3e9,
-    .update_rate = 1e10, .correct_rate = 4e9, .substep_floor = 5e-5, .node_factor = 0.9, .ranks_floor = 7e-4, .ranks_substep_floor = 2e-4,
-    .domain_rate = 5e9, .migrate_rate = 2e10, .let_walk_rate = 1e9, .let_floor = 4e-4, .hard_let_floor = 6e-4, .hard_let_rate = 1e10, .let_rate = 1e11};
+static const struct machine given = {.step_floor = 2e-4,
+                                     .step_rate = 4e9,
+                                     .tree_floor = 1e-4,
+                                     .walk_floor = 3e-4,
+                                     .walk_rate = 1.7e12,
+                                     .walk_fill = 4e8,
+                                     .split_rate = 1.2e12,
+                                     .block_rate = 1.1e12,
+                                     .hard_rate = 1e11,
+                                     .hard_target_rate = 5e9,
+                                     .order_rate = 4e9,
+                                     .build_rate = 6e9,
+                                     .rebuild_rate = 3e9,
+                                     .update_rate = 1e10,
+                                     .correct_rate = 4e9,
+                                     .substep_floor = 5e-5,
+                                     .node_factor = 0.9,
+                                     .ranks_floor = 7e-4,
+                                     .ranks_substep_floor = 2e-4,
+                                     .domain_rate = 5e9,
+                                     .migrate_rate = 2e10,
+                                     .let_walk_rate = 1e9,
+                                     .let_floor = 4e-4,
+                                     .hard_let_floor = 6e-4,
+                                     .hard_let_rate = 1e10,
+                                     .let_rate = 1e11};
 
 /* Counts of a soft step of n particles: block steps at 7 ticks, in which a quarter is active in the mean. */
-static void count(struct bench_step *b, double n, int ranks, enum study_scheme scheme, double list)
+static void count(struct bench_step *step, double n, int ranks, enum study_scheme scheme, double list)
 {
-  memset(b, 0, sizeof *b);
-  b->particles = n;
-  b->ranks = ranks;
-  b->full_pairs = 5000 * n;
-  b->migrations = 1;
-  b->let_bytes = 20 * n;
-  b->level[0] = n;
+  memset(step, 0, sizeof *step);
+  step->particles = n;
+  step->ranks = ranks;
+  step->full_pairs = 5000 * n;
+  step->migrations = 1;
+  step->let_bytes = 20 * n;
+  step->level[0] = n;
   if (scheme == STUDY_SHARED) return;
-  b->level[0] = 0.5 * n, b->level[1] = 0.3 * n, b->level[2] = 0.15 * n, b->level[3] = 0.05 * n;
-  b->substeps = 7;
-  b->targets = 0.5 * n + 2 * 0.2 * n + 4 * 0.05 * n;
-  b->hard_pairs = b->targets * (scheme == STUDY_BLOCK ? 5000 : list);
-  b->builds = scheme == STUDY_BLOCK ? 7 : 1;
-  b->updates = scheme == STUDY_BLOCK ? 1 : 4;
-  b->exchanges = 4;
-  b->migrations = scheme == STUDY_HYBRID ? 3 : 1;
-  b->update_bytes = scheme == STUDY_BLOCK ? 600 * n : 40 * n;
+  step->level[0] = 0.5 * n;
+  step->level[1] = 0.3 * n;
+  step->level[2] = 0.15 * n;
+  step->level[3] = 0.05 * n;
+  step->substeps = 7;
+  step->targets = 0.5 * n + 2 * 0.2 * n + 4 * 0.05 * n;
+  step->hard_pairs = step->targets * (scheme == STUDY_BLOCK ? 5000 : list);
+  step->builds = scheme == STUDY_BLOCK ? 7 : 1;
+  step->updates = scheme == STUDY_BLOCK ? 1 : 4;
+  step->exchanges = 4;
+  step->migrations = scheme == STUDY_HYBRID ? 3 : 1;
+  step->update_bytes = scheme == STUDY_BLOCK ? 600 * n : 40 * n;
 }
 
 /* What it takes on the machine. */
-static void spend(struct bench_step *b, enum study_scheme scheme)
+static void spend(struct bench_step *step, enum study_scheme scheme)
 {
   const struct machine *m = &given;
-  double n = b->particles, *s = b->seconds;
+  double n = step->particles, *s = step->seconds;
   s[PHASE_diagnostics] = m->step_floor + n / m->step_rate;
-  s[PHASE_order] = m->tree_floor + n / m->order_rate + b->builds * machine_rebuild(m, n);
+  s[PHASE_order] = m->tree_floor + n / m->order_rate + step->builds * machine_rebuild(m, n);
   s[PHASE_build] = n / m->build_rate;
-  s[PHASE_moments] = b->updates * n / m->update_rate;
-  s[PHASE_walk] = m->walk_floor + machine_walk(m, b->full_pairs, scheme == STUDY_HYBRID ? m->split_rate : m->walk_rate);
-  s[PHASE_correct] = b->targets / m->correct_rate;
-  s[PHASE_hard_walk] = b->substeps * (m->substep_floor + m->walk_floor);
-  if (scheme == STUDY_HYBRID) s[PHASE_hard_walk] += b->targets / m->hard_target_rate + b->hard_pairs / m->hard_rate;
+  s[PHASE_moments] = step->updates * n / m->update_rate;
+  s[PHASE_walk] =
+      m->walk_floor + machine_walk(m, step->full_pairs, scheme == STUDY_HYBRID ? m->split_rate : m->walk_rate);
+  s[PHASE_correct] = step->targets / m->correct_rate;
+  s[PHASE_hard_walk] = step->substeps * (m->substep_floor + m->walk_floor);
+  if (scheme == STUDY_HYBRID)
+    s[PHASE_hard_walk] += step->targets / m->hard_target_rate + step->hard_pairs / m->hard_rate;
   if (scheme == STUDY_BLOCK)
     for (int l = 1; l < 4; l++)
-      s[PHASE_hard_walk] += exp2(l - 1) * machine_walk(m, 5000 * (b->level[3] + (l < 3 ? b->level[2] : 0) + (l < 2 ? b->level[1] : 0)), m->block_rate);
-  if (b->ranks == 1) return;
-  s[PHASE_domain] = m->ranks_floor + n / m->domain_rate + (b->migrations - 1) * n / m->migrate_rate;
-  if (scheme == STUDY_SHARED) s[PHASE_walk] = m->walk_floor + machine_walk(m, b->full_pairs, m->walk_rate * m->node_factor) + n / m->let_walk_rate;
-  s[PHASE_let_select] = m->let_floor + b->let_bytes / m->let_rate;
-  s[PHASE_hard_walk] += b->substeps * m->ranks_substep_floor;
-  if (b->exchanges > 0)
-    s[PHASE_hard_let] = b->update_bytes / m->let_rate + b->exchanges * (scheme == STUDY_HYBRID ? m->hard_let_floor + n / m->hard_let_rate : m->let_floor);
+      s[PHASE_hard_walk] +=
+          exp2(l - 1) *
+          machine_walk(m, 5000 * (step->level[3] + (l < 3 ? step->level[2] : 0) + (l < 2 ? step->level[1] : 0)),
+                       m->block_rate);
+  if (step->ranks == 1) return;
+  s[PHASE_domain] = m->ranks_floor + n / m->domain_rate + (step->migrations - 1) * n / m->migrate_rate;
+  if (scheme == STUDY_SHARED)
+    s[PHASE_walk] =
+        m->walk_floor + machine_walk(m, step->full_pairs, m->walk_rate * m->node_factor) + n / m->let_walk_rate;
+  s[PHASE_let_select] = m->let_floor + step->let_bytes / m->let_rate;
+  s[PHASE_hard_walk] += step->substeps * m->ranks_substep_floor;
+  if (step->exchanges > 0)
+    s[PHASE_hard_let] =
+        step->update_bytes / m->let_rate +
+        step->exchanges * (scheme == STUDY_HYBRID ? m->hard_let_floor + n / m->hard_let_rate : m->let_floor);
 }
 
-static void one(struct bench_step *b, double n, int ranks, enum study_scheme scheme, double list)
+static void one(struct bench_step *step, double n, int ranks, enum study_scheme scheme, double list)
 {
-  count(b, n, ranks, scheme, list);
-  spend(b, scheme);
+  count(step, n, ranks, scheme, list);
+  spend(step, scheme);
 }
 
 static void same(const char *key, double found, double wanted)
@@ -84,32 +117,37 @@ static int has_key(const char *text, const char *key)
   return strstr(text, line) != NULL;
 }
 
-/* Rates that no time was seen for: their keys are not in the file, and reading it gives the rates that stand for them. */
-static void check_file(struct machine m)
+/* Rates that no time was seen for: their keys are not in the file, and reading it gives the rates that stand for
+ * them. */
+static void check_file(struct machine machine)
 {
   static char text[1 << 14];
   char path[] = "machine_fit_XXXXXX";
   struct machine read;
   struct fault f = {""};
-  m.update_rate = m.split_rate = m.let_rate = m.correct_rate = MACHINE_NO_RATE;
-  m.topology_factor = m.ranks_per_node = m.bandwidth = m.node_bandwidth = 1;
-  snprintf(m.name, sizeof m.name, "a machine");
+  machine.update_rate = machine.split_rate = machine.let_rate = machine.correct_rate = MACHINE_NO_RATE;
+  machine.topology_factor = machine.ranks_per_node = machine.bandwidth = machine.node_bandwidth = 1;
+  snprintf(machine.name, sizeof machine.name, "a machine");
   int fd = mkstemp(path);
   FILE *file = fd >= 0 ? fdopen(fd, "w+") : NULL;
   if (!file) {
     tap_ok(0, "a file for the machine");
     return;
   }
-  machine_write(file, &m, "a test");
+  machine_write(file, &machine, "a test");
   rewind(file);
   text[fread(text, 1, sizeof text - 1, file)] = 0;
   fclose(file);
-  tap_ok(!has_key(text, "UpdateRate") && !has_key(text, "SplitRate") && !has_key(text, "LetRate") && !has_key(text, "CorrectRate"),
+  tap_ok(!has_key(text, "UpdateRate") && !has_key(text, "SplitRate") && !has_key(text, "LetRate") &&
+             !has_key(text, "CorrectRate"),
          "rates that were not seen are not in the file");
-  tap_ok(has_key(text, "WalkRate") && has_key(text, "BuildRate") && has_key(text, "BlockRate") && has_key(text, "RanksFloor"), "... the others are");
+  tap_ok(has_key(text, "WalkRate") && has_key(text, "BuildRate") && has_key(text, "BlockRate") &&
+             has_key(text, "RanksFloor"),
+         "... the others are");
   int rc = machine_read(path, &read, &f);
-  tap_ok(rc == 0 && read.update_rate == read.build_rate && read.split_rate == read.walk_rate && read.correct_rate == MACHINE_NO_RATE &&
-         fabs(read.block_rate / m.block_rate - 1) < 1e-5, f.text[0] ? f.text : "... and the file is read, with the rates that stand for them");
+  tap_ok(rc == 0 && read.update_rate == read.build_rate && read.split_rate == read.walk_rate &&
+             read.correct_rate == MACHINE_NO_RATE && fabs(read.block_rate / machine.block_rate - 1) < 1e-5,
+         f.text[0] ? f.text : "... and the file is read, with the rates that stand for them");
   remove(path);
 }
 
@@ -127,7 +165,8 @@ int main(void)
   one(&r.near, size[BENCH_MANY], 1, STUDY_HYBRID, 20);
   r.node_factor = given.node_factor;
   machine_fit(&found, &r);
-#define X(section, key, member, low, high, meaning) if (strcmp(#section, "Device") == 0 && given.member > 0) same(#key, found.member, given.member);
+#define X(section, key, member, low, high, meaning) \
+  if (strcmp(#section, "Device") == 0 && given.member > 0) same(#key, found.member, given.member);
   MACHINE_NUMBERS(X)
 #undef X
   check_file(found);
@@ -135,7 +174,9 @@ int main(void)
   /* a device, whose corrections end in other phases: the same seconds in all */
   struct machine device = {.device = DEVICE_gpu};
   machine_fit(&device, &r);
-  double n = r.alone[BENCH_MANY][STUDY_HYBRID].particles, target[2] = {1 / device.hard_target_rate + 1 / device.correct_rate, 1 / given.hard_target_rate + 1 / given.correct_rate};
+  double n = r.alone[BENCH_MANY][STUDY_HYBRID].particles,
+         target[2] = {1 / device.hard_target_rate + 1 / device.correct_rate,
+                      1 / given.hard_target_rate + 1 / given.correct_rate};
   same("HardTargetRate with CorrectRate on a device", n * target[0], n * target[1]);
 
   /* a device whose slowest groups take longer than all interactions of the benchmark */
@@ -151,19 +192,24 @@ int main(void)
   same("WalkFill above the interactions of the benchmark", of_slow.walk_fill, waits.walk_fill);
   same("... and WalkRate", of_slow.walk_rate, waits.walk_rate);
 
-  /* seconds without any work, or less than those of few particles, as noise makes them: finite numbers, as files must have them */
+  /* seconds without any work, or less than those of few particles, as noise makes them: finite numbers, as files must
+   * have them */
   for (int k = 0; k < BENCH_SIZES; k++)
     for (int scheme = 0; scheme < STUDY_SCHEMES; scheme++)
-      for (int p = 0; p < PHASE_COUNT; p++) r.alone[k][scheme].seconds[p] = r.beside[k][scheme].seconds[p] = k == BENCH_FEW ? 1e-3 : 1e-9;
+      for (int p = 0; p < PHASE_COUNT; p++)
+        r.alone[k][scheme].seconds[p] = r.beside[k][scheme].seconds[p] = k == BENCH_FEW ? 1e-3 : 1e-9;
   machine_fit(&found, &r);
   int good = 1;
-#define X(section, key, member, low, high, meaning) good &= strcmp(#section, "Device") != 0 || strcmp(#key, "MessageCopy") == 0 || (found.member >= (low) && found.member <= (high));
+#define X(section, key, member, low, high, meaning)                              \
+  good &= strcmp(#section, "Device") != 0 || strcmp(#key, "MessageCopy") == 0 || \
+          (found.member >= (low) && found.member <= (high));
   MACHINE_NUMBERS(X)
 #undef X
   tap_ok(good, "many particles that take less than few: every number is one that a file may have");
   /* a long message that takes less than a short one */
   same("Bandwidth", machine_bytes_rate(1e6, 1.25, 0.25), 1e6);
   double most = machine_bytes_rate(1e6, 1e-3, 5e-3);
-  tap_ok(most > 0 && most <= 1.001e10, "a long message that takes less than a short one: a bandwidth that a file may have");
+  tap_ok(most > 0 && most <= 1.001e10,
+         "a long message that takes less than a short one: a bandwidth that a file may have");
   return tap_end();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* make_snapshot FILE [FILES]: a snapshot of 600 particles in the default units, in so many files; prints its total mass. For
- * yt.sh and pynbody.sh. */
+/* make_snapshot FILE [FILES]: a snapshot of 600 particles in the default units, in so many files; prints its total
+ * mass. For yt.sh and pynbody.sh. */
 #include <config.h>
 #include <mpi.h>
 
@@ -17,7 +17,8 @@ int main(int argc, char **argv)
   comm_open(&c, MPI_COMM_WORLD);
   if (argc < 2) MPI_Abort(c.mpi, 99);
   params_defaults(&par);
-  struct snapshot_facts facts = {.params = &par, .time = 0.75, .step = 3, .extras = 7, .files = argc > 2 ? atoi(argv[2]) : 1};
+  struct snapshot_facts facts = {
+      .params = &par, .time = 0.75, .step = 3, .extras = 7, .files = argc > 2 ? atoi(argv[2]) : 1};
   particles_make(&p, &c, 600, 3);
   double mass = 0;
   for (int64_t i = 0; i < p.n; i++) mass += p.mass[i];

@@ -1,44 +1,47 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The margin of the acceptance criteria (MAC_MARGIN) in every walk: a cell of two clumps at both ends of its diameter. Nearer than the
- * margin it is opened, although the criterion accepts it; beyond it is a cell. */
+/* The margin of the acceptance criteria (MAC_MARGIN) in every walk: a cell of two clumps at both ends of its diameter.
+ * Nearer than the margin it is opened, although the criterion accepts it; beyond it is a cell. */
 #include <config.h>
 #include "walks.h"
 
 enum { CLUMP = 8, TARGETS = 64 };
-#define CENTRE 1.02     /* along x, of the clumps: a face of the root's children at 0 is between them and the targets */
-#define POINT 1e-3      /* radius of a clump, and of the targets */
+#define CENTRE 1.02 /* along x, of the clumps: a face of the root's children at 0 is between them and the targets */
+#define POINT 1e-3  /* radius of a clump, and of the targets */
 #define TARGET_MASS 1e-12f
-static double distance;   /* of the targets from the centre of mass, in radii of the cell */
+static double distance; /* of the targets from the centre of mass, in radii of the cell */
 
-static void place_clumps(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+static void place_clumps(struct random *random, int64_t i, int64_t n, double x[3], float *mass)
 {
   static const double corner[2][3] = {{-8, -8, 8}, {8, 8, -8}};
   (void)n;
-  random_direction(r, POINT * random_unit(r), x);
+  random_direction(random, POINT * random_unit(random), x);
   int source = i >= 2 && i < 2 + 2 * CLUMP;
   *mass = source ? 0.5f / CLUMP : TARGET_MASS;
-  x[0] += source ? CENTRE + (i % 2 ? 1 : -1) : CENTRE - distance, x[1] += 4, x[2] += 4;
-  if (i < 2) memcpy(x, corner[i], sizeof corner[i]);   /* the root's extent */
+  x[0] += source ? CENTRE + (i % 2 ? 1 : -1) : CENTRE - distance;
+  x[1] += 4;
+  x[2] += 4;
+  if (i < 2) memcpy(x, corner[i], sizeof corner[i]); /* the root's extent */
 }
 
 static struct set clumps = {"two clumps", 2 + 2 * CLUMP + TARGETS, 1, 1e-4, 30, 60, place_clumps};
 
 /* The part of targets whose acceleration is that of the clumps, not that of one cell. */
-static double opened(const struct particles *v, const float *acc, int order)
+static double opened(const struct particles *particles, const float *acc, int order)
 {
   double u2 = 1 / (distance * distance), cell = u2 * (1 + (order == 2 ? 3 * u2 : 0));
   double exact = 0.5 / ((distance - 1) * (distance - 1)) + 0.5 / ((distance + 1) * (distance + 1));
   int count = 0;
-  for (int64_t i = 0; i < v->n; i++) count += v->id[i] > 2 + 2 * CLUMP && acc[3 * i] > 0.5 * (cell + exact);
+  for (int64_t i = 0; i < particles->n; i++)
+    count += particles->id[i] > 2 + 2 * CLUMP && acc[3 * i] > 0.5 * (cell + exact);
   return (double)count / TARGETS;
 }
 
 static void report(const char *walk, int order, enum walk_method method, double part, int want)
 {
   char what[200];
-  snprintf(what, sizeof what, "%s, order %d, method %d: a cell at %.1f of its radius is %s", walk, order, (int)method, distance,
-           want ? "opened" : "accepted");
-  say(want ? part == 1 : part < 0.5, &clumps, what, part);   /* a group may have targets and sources */
+  snprintf(what, sizeof what, "%s, order %d, method %d: a cell at %.1f of its radius is %s", walk, order, (int)method,
+           distance, want ? "opened" : "accepted");
+  say(want ? part == 1 : part < 0.5, &clumps, what, part); /* a group may have targets and sources */
 }
 
 static void check_full(const struct backend *be, int order, enum walk_method method, int want)
@@ -55,15 +58,15 @@ static void check_full(const struct backend *be, int order, enum walk_method met
     char walk[100];
     snprintf(walk, sizeof walk, "full walk by %s", names[kind]);
     report(walk, order, method, opened(v, v->acc, order), want);
-    if (kind != MAC_ACCELERATION) continue;   /* hard walks of a GPU ask for more by the others: HARD_REACH b */
+    if (kind != MAC_ACCELERATION) continue; /* hard walks of a GPU ask for more by the others: HARD_REACH b */
     snprintf(walk, sizeof walk, "full walk by %s, hard part", names[kind]);
     report(walk, order, method, opened(v, v->acc_hard, order), want);
   }
   rig_close(&g);
 }
 
-/* With `fast` one particle is of a deeper level than all others, so that fast ones have a tree of their own, and no lists of neighbours are
- * used. */
+/* With `fast` one particle is of a deeper level than all others, so that fast ones have a tree of their own, and no
+ * lists of neighbours are used. */
 static void check_hard(const struct backend *be, int order, enum walk_method method, int fast, int want)
 {
   const int32_t tick = TICKS / 4;
@@ -80,7 +83,7 @@ static void check_hard(const struct backend *be, int order, enum walk_method met
     be->download(g.dev, &p);
     for (int64_t i = 0; i < p.n; i++) {
       p.level[i] = p.id[i] == 1 ? 3 : 2;
-      p.tick[i] = tick - (TICKS >> p.level[i]);   /* all steps end now */
+      p.tick[i] = tick - (TICKS >> p.level[i]); /* all steps end now */
     }
     be->upload(g.dev, &p);
     be->sources(g.dev);
@@ -93,7 +96,8 @@ static void check_hard(const struct backend *be, int order, enum walk_method met
     be->moments(g.dev, &mac, 0, 0);
   }
   const struct particles *v = hard_walk(&g, &mac, tick, tick_length);
-  report(fast ? "hard walk beside a tree of fast particles" : "hard walk", order, method, opened(v, v->acc_hard, order), want);
+  report(fast ? "hard walk beside a tree of fast particles" : "hard walk", order, method, opened(v, v->acc_hard, order),
+         want);
   rig_close(&g);
 }
 
@@ -109,7 +113,14 @@ static void check_soft(const struct backend *be, int order, enum walk_method met
   const struct particles *v = NULL;
   for (int k = 0; k < 2; k++) {
     const struct mac *m = k ? &mac : &angle;
-    struct walk_request r = {.kind = WALK_SOFT, .mac = *m, .a_floor = 1e-5, .split = g.split, .let = LET_SOFT, .potential = 1, .local = 1, .last = 1};
+    struct walk_request r = {.kind = WALK_SOFT,
+                             .mac = *m,
+                             .a_floor = 1e-5,
+                             .split = g.split,
+                             .let = LET_SOFT,
+                             .potential = 1,
+                             .local = 1,
+                             .last = 1};
     be->sources(g.dev);
     be->moments(g.dev, m, 0, 0);
     be->groups(g.dev);

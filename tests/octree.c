@@ -23,7 +23,8 @@ struct truth {
 static void source_at(const struct device *d, int32_t j, double dt, double x[3], double v[3])
 {
   const struct sources *s = &d->tree.source;
-  const double at[3] = {s->x[j], s->y[j], s->z[j]}, speed[3] = {s->vx[j], s->vy[j], s->vz[j]}, a[3] = {s->ax[j], s->ay[j], s->az[j]};
+  const double at[3] = {s->x[j], s->y[j], s->z[j]}, speed[3] = {s->vx[j], s->vy[j], s->vz[j]},
+               a[3] = {s->ax[j], s->ay[j], s->az[j]};
   for (int c = 0; c < 3; c++) {
     x[c] = at[c] * d->lattice.spacing + speed[c] * dt + 0.5 * a[c] * dt * dt;
     v[c] = speed[c] + a[c] * dt;
@@ -76,11 +77,12 @@ static void check_moments(const struct device *d, const char *set, const char *w
     int levels = 22 - d->range[i].level;
     mass &= fabs(n->mass - t.mass) <= 1e-6 * t.mass;
     for (int c = 0; c < 3; c++) {
-      centre &= fabs(t.shift[c]) <= levels * h + 1e-6 * t.b;   /* every level rounds to the lattice */
+      centre &= fabs(t.shift[c]) <= levels * h + 1e-6 * t.b; /* every level rounds to the lattice */
       motion &= fabs(w->v[c] - t.v[c]) <= 1e-5 * moving;
     }
     double size = t.mass * (t.b * t.b + 4 * h * t.b * levels + levels * levels * h * h);
-    for (int q = 0; q < 6; q++) quad &= fabs(d->tree.quad[i][q] - t.quad[q]) <= 1e-5 * size + 2 * t.mass * h * levels * (t.b + h);
+    for (int q = 0; q < 6; q++)
+      quad &= fabs(d->tree.quad[i][q] - t.quad[q]) <= 1e-5 * size + 2 * t.mass * h * levels * (t.b + h);
     encloses &= t.b <= n->b * (1 + 1e-6) + 2 * h;
     tight &= n->b <= loose * t.b + 2 * levels * h;
     motion &= t.spread_v <= w->spread_v * (1 + 1e-5) + 1e-5 * moving;
@@ -115,7 +117,8 @@ static int cells_are_cubes(const struct device *d, char *why, size_t size)
     if (leaf) continue;
     int32_t at = r->begin;
     for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); at = d->range[k++].end)
-      if (d->range[k].begin != at || d->range[k].level != r->level + 1) return snprintf(why, size, "children of node %d", i), 0;
+      if (d->range[k].begin != at || d->range[k].level != r->level + 1)
+        return snprintf(why, size, "children of node %d", i), 0;
     if (at != r->end) return snprintf(why, size, "children of node %d leave particles out", i), 0;
   }
   return 1;
@@ -141,7 +144,8 @@ static int groups_cover(const struct device *d)
     if (d->group[g].begin != at || d->group[g].end <= at || d->group[g].end - at > d->config.max_group) return 0;
     double min_value = 1e300;
     for (int32_t i = at; i < d->group[g].end; i++)
-      min_value = fmin(min_value, sqrt(pow(d->p.acc[3 * i], 2) + pow(d->p.acc[3 * i + 1], 2) + pow(d->p.acc[3 * i + 2], 2)));
+      min_value =
+          fmin(min_value, sqrt(pow(d->p.acc[3 * i], 2) + pow(d->p.acc[3 * i + 1], 2) + pow(d->p.acc[3 * i + 2], 2)));
     if (fabs(d->group[g].a_old - min_value) > 1e-6 * min_value) return 0;
     at = d->group[g].end;
   }
@@ -160,14 +164,15 @@ static int32_t node_with(const struct device *d, int32_t begin, int32_t end)
   return i;
 }
 
-/* A limit to the width of groups: each lies in a cell that is no wider, or in a leaf, and none is divided without need. */
+/* A limit to the width of groups: each lies in a cell that is no wider, or in a leaf, and none is divided without
+ * need. */
 static void check_widths(struct device *d, const struct backend *be, const char *set)
 {
   double side = d->lattice.spacing * LATTICE_SIDE;
   int narrow = 1, whole = 1, cover = 1;
   int32_t unlimited = d->groups;
   for (int level = 0; level < KEY_LEVELS; level++) {
-    double width = side * exp2(-level) * (level % 2 ? 1 : 1.9);   /* cells of this level are no wider, those above are */
+    double width = side * exp2(-level) * (level % 2 ? 1 : 1.9); /* cells of this level are no wider, those above are */
     be->tune(d, TUNABLE_GROUP_WIDTH, width);
     be->groups(d);
     cover &= groups_cover(d);
@@ -190,35 +195,37 @@ static void check_widths(struct device *d, const struct backend *be, const char 
   say(d->groups == unlimited, set, "without a limit they are what they were", "");
 }
 
-static void check_set(const struct set *s, int max_leaf)
+static void check_set(const struct set *set, int max_leaf)
 {
   struct particles p;
   struct rig g;
   char why[300] = "";
-  set_make(s, 1, &p);
+  set_make(set, 1, &p);
   uint64_t digest = particles_digest(&p);
   for (int64_t k = 0; k < 3 * p.n; k++) p.acc[k] = (float)(k % 11) - 3.5f;
-  rig_open(&g, &backend_cpu, s, &p, 2, max_leaf, 64);
+  rig_open(&g, &backend_cpu, set, &p, 2, max_leaf, 64);
   struct device *d = g.dev;
-  say(sorted(d) && d->p.n == s->n && particles_digest(&d->p) == digest, s->name, "sorted along the curve, none lost", "");
+  say(sorted(d) && d->p.n == set->n && particles_digest(&d->p) == digest, set->name,
+      "sorted along the curve, none lost", "");
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   g.be->sources(d);
   g.be->moments(d, &mac, 0, 0);
   g.be->groups(d);
-  say(octree_valid(&d->tree, d->lattice.spacing, why, sizeof why), s->name, "the tree is valid", why);
-  say(cells_are_cubes(d, why, sizeof why), s->name, "nodes are the cells of an octree, leaves as large as they may be", why);
-  say(groups_cover(d), s->name, "groups hold every particle once and have the smallest |a| of their members", "");
-  check_widths(d, g.be, s->name);
-  check_moments(d, s->name, "built", 0, 1.0001);
+  say(octree_valid(&d->tree, d->lattice.spacing, why, sizeof why), set->name, "the tree is valid", why);
+  say(cells_are_cubes(d, why, sizeof why), set->name,
+      "nodes are the cells of an octree, leaves as large as they may be", why);
+  say(groups_cover(d), set->name, "groups hold every particle once and have the smallest |a| of their members", "");
+  check_widths(d, g.be, set->name);
+  check_moments(d, set->name, "built", 0, 1.0001);
   /* a moment update within a soft step: a third of the particles have been corrected at a later tick */
-  double tick_length = 0.1 * s->softening / TICKS;
+  double tick_length = 0.1 * set->softening / TICKS;
   for (int32_t j = 0; j < d->tree.source.n; j += 3) {
     d->tree.source.tick[j] = TICKS / 4;
     d->tree.source.ax[j] = 0.5f;
     d->tree.source.vz[j] *= -1;
   }
   g.be->moments(d, &mac, TICKS / 2, tick_length);
-  check_moments(d, s->name, "updated", tick_length, 4);
+  check_moments(d, set->name, "updated", tick_length, 4);
   rig_close(&g);
 }
 
@@ -246,13 +253,14 @@ static void check_moments_of_active(void)
   for (int32_t i = 0; i < d->tree.nodes; i++) {
     double own[3] = {0}, m = 0;
     for (int32_t j = d->range[i].begin; j < d->range[i].end; j++) {
-      double rest = tick * tick_length * (d->p.level[j] ? 0.5 : 1);   /* active particles have had half of their kick */
+      double rest = tick * tick_length * (d->p.level[j] ? 0.5 : 1); /* active particles have had half of their kick */
       for (int c = 0; c < 3; c++) own[c] += d->p.mass[j] * (d->p.vel[3 * j + c] + rest * d->p.acc_hard[3 * j + c]);
       m += d->p.mass[j];
     }
     for (int c = 0; c < 3; c++) good &= fabs(own[c] / m - d->tree.motion[i].v[c]) < 1e-3 * change;
   }
-  say(good, sets[0].name, "cells have the velocities of active particles before their correction", "they have the old ones");
+  say(good, sets[0].name, "cells have the velocities of active particles before their correction",
+      "they have the old ones");
   rig_close(&g);
 }
 

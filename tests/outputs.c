@@ -74,10 +74,11 @@ static void check_missing(void)
   char text[64], few[16];
   tap_ok(strcmp(missing_text(&m, text, sizeof text), "") == 0, "no snapshot is missing");
   for (int n = 12; n < 100; n++) missing_add(&m, n, 0.25 * n);
-  missing_remove(&m, 98);   /* not the last one */
+  missing_remove(&m, 98); /* not the last one */
   missing_remove(&m, 99);
   missing_add(&m, 103, 25.8);
-  tap_ok(m.count == 88 && strcmp(missing_text(&m, text, sizeof text), "12-98,103") == 0, "numbers that follow each other are joined");
+  tap_ok(m.count == 88 && strcmp(missing_text(&m, text, sizeof text), "12-98,103") == 0,
+         "numbers that follow each other are joined");
   char *said = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&said, &size);
@@ -94,7 +95,8 @@ static void check_missing(void)
 
 static void check_faults(void)
 {
-  refused("0.5\nsoon\n", "outputs-test.txt:2: 'soon' is not an output time", "a word is no time; file and line are named");
+  refused("0.5\nsoon\n", "outputs-test.txt:2: 'soon' is not an output time",
+          "a word is no time; file and line are named");
   refused("0.5 0.75\n", "outputs-test.txt:1", "two times in a line");
   refused("1\n2\n2\n", "outputs-test.txt:3: output time 2 does not come after 2", "a time twice");
   refused("1\n0.5\n", "outputs-test.txt:2", "descending times");
@@ -113,22 +115,26 @@ static void check_faults(void)
   sprintf(text, "1\n%05000d\n", 2);
   refused(text, "outputs-test.txt:2: the line at byte 3 has more than", "a long line");
   damaged("1\n2\n\0\0\0\0", 8, "outputs-test.txt:3: a NUL byte (byte 5 of the file)", "NUL bytes at the end");
-  damaged("1\n2 # a\0comment\n3\n", 19, "outputs-test.txt:2: a NUL byte (byte 8 of the file)", "a NUL byte in a comment");
+  damaged("1\n2 # a\0comment\n3\n", 19, "outputs-test.txt:2: a NUL byte (byte 8 of the file)",
+          "a NUL byte in a comment");
   damaged("1\0\n\0002\0\n\0", 8, "this is text in UTF-16", "text in UTF-16");
-  p = with("\xef\xbb\xbf" "1\n2\n");
+  p = with("\xef\xbb\xbf"
+           "1\n2\n");
   good = outputs_open(&o, &p, &f) == 0;
   tap_ok(good && o.count == 2 && o.time[0] == 1, "a byte order mark of UTF-8");
   outputs_close(&o);
   unlink(file);
   if (mkfifo(file, 0600)) exit(99);
   alarm(60);
-  tap_ok(outputs_open(&o, &p, &f) == -1 && strstr(f.text, "not a regular file"), "a FIFO is refused, it is not waited for");
+  tap_ok(outputs_open(&o, &p, &f) == -1 && strstr(f.text, "not a regular file"),
+         "a FIFO is refused, it is not waited for");
   alarm(0);
   unlink(file);
   p = with("");
   f.text[0] = 0;
   strcpy(p.OutputListFilename, ".");
-  tap_ok(outputs_open(&o, &p, &f) == -1 && strstr(f.text, "OutputListFilename: .") && strstr(f.text, "not a regular file"),
+  tap_ok(outputs_open(&o, &p, &f) == -1 && strstr(f.text, "OutputListFilename: .") &&
+             strstr(f.text, "not a regular file"),
          "a folder is not a list");
   unlink(file);
   f.text[0] = 0;
@@ -146,7 +152,8 @@ static void check_intervals(void)
   p.TimeBegin = 1;
   p.TimeBetSnapshot = 0.75;
   int good = outputs_open(&o, &p, &f) == 0;
-  tap_ok(good && outputs_next(&o, 1) == 1.75 && outputs_next(&o, 1.75) == 2, "without a list: every TimeBetSnapshot after the start");
+  tap_ok(good && outputs_next(&o, 1) == 1.75 && outputs_next(&o, 1.75) == 2,
+         "without a list: every TimeBetSnapshot after the start");
   outputs_close(&o);
   p.TimeBetSnapshot = 0;
   good = outputs_open(&o, &p, &f) == 0;
@@ -156,7 +163,7 @@ static void check_intervals(void)
 
 int main(void)
 {
-  unlink(file);   /* a FIFO that a failed run left */
+  unlink(file); /* a FIFO that a failed run left */
   check_lists();
   check_missing();
   check_faults();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The pair law in float and double against point masses summed in double precision, and derivatives against differences. */
+/* The pair law in float and double against point masses summed in double precision, and derivatives against
+ * differences. */
 #include <config.h>
 #include <math.h>
 #include <stdint.h>
@@ -56,7 +57,8 @@ static void check_points(void)
 {
   int good = 1, single = 1, gradient = 1, both = 1;
   for (int i = 0; i < POINTS; i++) {
-    double eps = i % 3 ? 0.02 * (i % 3) : 1e-3, d[3] = {uniform(), uniform(), uniform()}, m = 1.5 + uniform(), a[3] = {0}, h = 1e-5;
+    double eps = i % 3 ? 0.02 * (i % 3) : 1e-3, d[3] = {uniform(), uniform(), uniform()}, m = 1.5 + uniform(),
+           a[3] = {0}, h = 1e-5;
     double psi = reference(d, m, eps, -1, a), size = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
     struct pair_d p = pair_at(d, m, eps);
     struct pair_point_d f = pair_point_d(p, pair_rho2_d(p));
@@ -67,12 +69,15 @@ static void check_points(void)
     const double x[3] = {f.w * p.x, f.w * p.y, f.w * p.z};
     const float y[3] = {g.w * q.x, g.w * q.y, g.w * q.z};
     for (int c = 0; c < 3; c++) {
-      /* d points from the target to the source: psi's gradient with respect to the target is minus that with respect to d */
+      /* d points from the target to the source: psi's gradient with respect to the target is minus that with respect to
+       * d */
       double low[3] = {d[0], d[1], d[2]}, high[3] = {d[0], d[1], d[2]};
-      low[c] -= h, high[c] += h;
+      low[c] -= h;
+      high[c] += h;
       good &= fabs(x[c] - a[c]) < 1e-12 * size;
       single &= fabs(y[c] - a[c]) < 2e-6 * size;
-      gradient &= size > 100 || fabs(-(psi_at(high, m, eps) - psi_at(low, m, eps)) / (2 * h) - a[c]) < 1e-5 * (size + 1);
+      gradient &=
+          size > 100 || fabs(-(psi_at(high, m, eps) - psi_at(low, m, eps)) / (2 * h) - a[c]) < 1e-5 * (size + 1);
     }
   }
   tap_ok(good, "force and potential of a point mass, double precision");
@@ -81,7 +86,8 @@ static void check_points(void)
   tap_ok(both, "rho^2 in one sum and from r^2");
   const double here[3] = {0};
   struct pair_d p = pair_at(here, 1, 0.1);
-  tap_ok(pair_r2_d(p) == 0 && fabs(pair_point_d(p, pair_rho2_d(p)).psi - 10) < 1e-12, "a softened source at the target's place");
+  tap_ok(pair_r2_d(p) == 0 && fabs(pair_point_d(p, pair_rho2_d(p)).psi - 10) < 1e-12,
+         "a softened source at the target's place");
 }
 
 /* A small cell about its centre of mass. */
@@ -106,14 +112,15 @@ static struct cell make_cell(double size)
   return c;
 }
 
-/* Largest error of a cell's force, relative to |a|, at distance r in a few directions; kernel < 0: no split. *point: the same of
- * its mass alone. */
+/* Largest error of a cell's force, relative to |a|, at distance r in a few directions; kernel < 0: no split. *point:
+ * the same of its mass alone. */
 static double cell_error(const struct cell *cell, double r, double eps, int kernel, double *point, double *psi_error)
 {
   double worst = 0;
   *point = *psi_error = 0;
   for (int i = 0; i < 50; i++) {
-    double d[3] = {uniform(), uniform(), uniform()}, n = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), a[3] = {0}, full[3] = {0}, psi = 0;
+    double d[3] = {uniform(), uniform(), uniform()}, n = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), a[3] = {0},
+           full[3] = {0}, psi = 0;
     for (int c = 0; c < 3; c++) d[c] *= r / n;
     for (int j = 0; j < BODIES; j++) {
       double at[3] = {d[0] + cell->x[j][0], d[1] + cell->x[j][1], d[2] + cell->x[j][2]};
@@ -121,16 +128,21 @@ static double cell_error(const struct cell *cell, double r, double eps, int kern
       reference(at, cell->m[j], eps, -1, full);
     }
     struct pair_d p = pair_at(d, cell->mass, eps);
-    double r2 = pair_r2_d(p), y = y_of(sqrt(r2)), size = sqrt(full[0] * full[0] + full[1] * full[1] + full[2] * full[2]), x[3];
+    double r2 = pair_r2_d(p), y = y_of(sqrt(r2)),
+           size = sqrt(full[0] * full[0] + full[1] * full[1] + full[2] * full[2]), x[3];
     struct pair_point_d mono = pair_point_d(p, pair_rho2_d(p));
     if (kernel < 0) {
       struct pair_cell_d f = pair_cell_d(p, pair_rho2_d(p), cell->s);
       struct pair_vector_d v = pair_cell_force_d(p, f);
-      x[0] = v.x, x[1] = v.y, x[2] = v.z;
+      x[0] = v.x;
+      x[1] = v.y;
+      x[2] = v.z;
       *psi_error = fmax(*psi_error, fabs(f.psi - psi) / psi);
     } else {
       struct pair_hard_cell_d f = pair_hard_cell_d(p, r2, cell->s, y, 1 / (R2 - R1), kernel);
-      x[0] = f.w * p.x + f.v * f.x, x[1] = f.w * p.y + f.v * f.y, x[2] = f.w * p.z + f.v * f.z;
+      x[0] = f.w * p.x + f.v * f.x;
+      x[1] = f.w * p.y + f.v * f.y;
+      x[2] = f.w * p.z + f.v * f.z;
       mono.w *= pair_k_d(y, kernel);
     }
     const double there[3] = {p.x, p.y, p.z};
@@ -154,7 +166,8 @@ static void check_cells(void)
       for (int j = 0; j < BODIES; j++)
         for (int c = 0; c < 3; c++) small.x[j][c] /= 4;
       for (int q = 0; q < 6; q++) small.s.q[q] /= 16;
-      double error = cell_error(&big, r, 0.05, kernel, &point, &psi), small_error = cell_error(&small, r, 0.05, kernel, &small_point, &small_psi);
+      double error = cell_error(&big, r, 0.05, kernel, &point, &psi),
+             small_error = cell_error(&small, r, 0.05, kernel, &small_point, &small_psi);
       third &= small_error < error / 20;
       better &= error < 0.3 * point;
       if (kernel < 0) potential &= psi < 1e-4 && small_psi < psi / 20;
@@ -173,7 +186,7 @@ static void check_spread(void)
     for (int i = 0; i < 20; i++) {
       double r = 0.7 + 0.05 * i, size = 0.002, d[3] = {0.6 * r, 0, 0.8 * r}, a[3] = {0}, full[3] = {0};
       struct pair_moments_d s = {{0}};
-      for (int k = 0; k < 6; k++) {   /* an octahedron: second moments are a multiple of the unit matrix */
+      for (int k = 0; k < 6; k++) { /* an octahedron: second moments are a multiple of the unit matrix */
         double at[3] = {d[0], d[1], d[2]};
         at[k % 3] += k < 3 ? size : -size;
         reference(at, 1 / 6.0, 0.05, kernel, a);
@@ -185,7 +198,8 @@ static void check_spread(void)
       double w = pair_hard_spread_d(p, r2, s.q[0] + s.q[1] + s.q[2], y, slope, kernel), unit = hypot(full[0], full[2]);
       struct pair_hard_cell_d f = pair_hard_cell_d(p, r2, s, y, slope, kernel);
       good &= fabs(w * p.x - a[0]) < 5e-7 * unit && fabs(w * p.z - a[2]) < 5e-7 * unit;
-      good &= fabs(f.w * p.x + f.v * f.x - w * p.x) < 1e-11 * unit && fabs(f.w * p.z + f.v * f.z - w * p.z) < 1e-11 * unit;
+      good &=
+          fabs(f.w * p.x + f.v * f.x - w * p.x) < 1e-11 * unit && fabs(f.w * p.z + f.v * f.z - w * p.z) < 1e-11 * unit;
     }
   tap_ok(good, "hard force of an isotropic cell by the trace of its second moments");
 }
@@ -197,7 +211,8 @@ int main(void)
   check_spread();
   int ends = 1, values = 1, point = 1;
   for (int kernel = SPLIT_QUINTIC; kernel < SPLIT_KERNEL_COUNT; kernel++) {
-    ends &= pair_k_d(0, kernel) == 0 && pair_k_d(1, kernel) == 1 && pair_k_f(0, kernel) == 0 && pair_k_f(1, kernel) == 1;
+    ends &=
+        pair_k_d(0, kernel) == 0 && pair_k_d(1, kernel) == 1 && pair_k_f(0, kernel) == 0 && pair_k_f(1, kernel) == 1;
     for (int i = 0; i <= 100; i++) {
       double r = R1 + (R2 - R1) * i / 100, k = k_of(kernel, r);
       values &= fabs(pair_k_d(y_of(r), kernel) - k) < 1e-12 && fabs(pair_k_f((float)y_of(r), kernel) - k) < 1e-5;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Time steps by pairs (gravity/pair_steps.h): the step of a pair against finite differences along its motion; soft steps of each backend
- * against a plain kick-drift-kick integrator below; a fly-by and circular orbits, by the Hermite scheme too. */
+/* Time steps by pairs (gravity/pair_steps.h): the step of a pair against finite differences along its motion; soft
+ * steps of each backend against a plain kick-drift-kick integrator below; a fly-by and circular orbits, by the Hermite
+ * scheme too. */
 #include <config.h>
 #include "gravity/pair_steps.h"
 #include "hard_rig.h"
 
-#define ETA_PAIRS 0.05     /* the defaults of Eta */
+#define ETA_PAIRS 0.05 /* the defaults of Eta */
 #define ETA_HERMITE 0.2
 
 /* --- the step of a pair ------------------------------------------------------------------------------------------- */
@@ -21,7 +22,10 @@ static double pair_time(int which, const double d[3], const double u[3], double 
 static double pair_time_after(int which, const double d[3], const double u[3], double m, double eps2, double h)
 {
   double s2 = hermite_modulus2(d) + eps2, e[3], w[3];
-  for (int c = 0; c < 3; c++) e[c] = d[c] + h * u[c], w[c] = u[c] - h * m * d[c] / (s2 * sqrt(s2));
+  for (int c = 0; c < 3; c++) {
+    e[c] = d[c] + h * u[c];
+    w[c] = u[c] - h * m * d[c] / (s2 * sqrt(s2));
+  }
   return pair_time(which, e, w, m, eps2);
 }
 
@@ -30,8 +34,10 @@ static double step_of_pair(const double d[3], const double u[3], double m, doubl
 {
   double step = 1e300;
   for (int which = 0; which < 2; which++) {
-    double t = pair_time(which, d, u, m, eps2), h = 1e-5 * fmin(pair_time(0, d, u, m, eps2), pair_time(1, d, u, m, eps2));
-    double slope = (pair_time_after(which, d, u, m, eps2, h) - pair_time_after(which, d, u, m, eps2, -h)) / (2 * h), factor = 1 / (1 - 0.5 * eta * slope);
+    double t = pair_time(which, d, u, m, eps2),
+           h = 1e-5 * fmin(pair_time(0, d, u, m, eps2), pair_time(1, d, u, m, eps2));
+    double slope = (pair_time_after(which, d, u, m, eps2, h) - pair_time_after(which, d, u, m, eps2, -h)) / (2 * h),
+           factor = 1 / (1 - 0.5 * eta * slope);
     if (!(factor > 0 && factor < PAIR_STEP_FACTOR)) factor = PAIR_STEP_FACTOR;
     step = fmin(step, eta * t * fmax(factor, PAIR_STEP_SHORTEST));
   }
@@ -51,21 +57,26 @@ static void check_pair(void)
   struct random r = {21};
   double worst = 0, least = 1e300, most = 0;
   for (int k = 0; k < 20000; k++) {
-    double d[3], u[3], m = random_log(&r, 1e-4, 1), eps2 = k % 2 ? pow(random_log(&r, 1e-4, 1), 2) : 0, eta = random_log(&r, 0.01, 1);
+    double d[3], u[3], m = random_log(&r, 1e-4, 1), eps2 = k % 2 ? pow(random_log(&r, 1e-4, 1), 2) : 0,
+                       eta = random_log(&r, 0.01, 1);
     random_direction(&r, random_log(&r, 1e-3, 1), d);
     random_direction(&r, random_log(&r, 1e-2, 10), u);
-    double expected = step_of_pair(d, u, m, eps2, eta), plain = eta * fmin(pair_time(0, d, u, m, eps2), pair_time(1, d, u, m, eps2));
+    double expected = step_of_pair(d, u, m, eps2, eta),
+           plain = eta * fmin(pair_time(0, d, u, m, eps2), pair_time(1, d, u, m, eps2));
     double step = engine_step(d, u, m, eps2, eta);
     worst = fmax(worst, fabs(step / expected - 1));
-    least = fmin(least, step / plain), most = fmax(most, step / plain);
+    least = fmin(least, step / plain);
+    most = fmax(most, step / plain);
   }
   if (!(worst < 1e-6)) printf("# largest difference %g\n", worst);
   tap_ok(worst < 1e-6, "the step of a pair is that of finite differences of its times");
   printf("# from %g to %g of the plain step\n", least, most);
-  tap_ok(least >= 0.5 && least < 0.7 && most < 1.5001 && most > 1.45, "it is from half to one and a half times the plain one");
+  tap_ok(least >= 0.5 && least < 0.7 && most < 1.5001 && most > 1.45,
+         "it is from half to one and a half times the plain one");
   const double zero[3] = {0, 0, 0}, d[3] = {0.1, 0, 0}, u[3] = {1, 0, 0};
   tap_ok(fabs(engine_step(d, zero, 1, 0, 0.1) - 0.1 * sqrt(1e-3)) < 1e-12, "at rest: the free fall");
-  tap_ok(engine_step(zero, u, 1, 0, 0.1) == 1e300 && engine_step(zero, zero, 1, 0, 0.1) == 1e300, "at the same place without softening: none");
+  tap_ok(engine_step(zero, u, 1, 0, 0.1) == 1e300 && engine_step(zero, zero, 1, 0, 0.1) == 1e300,
+         "at the same place without softening: none");
   tap_ok(fabs(engine_step(zero, zero, 1, 0.01, 0.1) - 0.1 * sqrt(1e-3)) < 1e-12, "with softening: by the softening");
   tap_ok(pair_step(&(struct pair_kick){.eta = 0.1}) == 1e300, "no neighbour: none");
 }
@@ -84,81 +95,100 @@ struct plain {
 static struct plain plain;
 
 /* Position and velocity of particle i at a tick. */
-static void plain_predict(const struct plain *p, int64_t i, int32_t tick, double x[3], double v[3])
+static void plain_predict(const struct plain *plain, int64_t i, int32_t tick, double x[3], double v[3])
 {
-  double dt = (tick - p->tick[i]) * (p->r->soft_step / TICKS);
+  double dt = (tick - plain->tick[i]) * (plain->r->soft_step / TICKS);
   for (int c = 0; c < 3; c++) {
-    x[c] = p->x[i][c] + dt * p->v[i][c] + 0.5 * dt * dt * p->a[i][c];
-    v[c] = p->v[i][c] + dt * p->a[i][c];
+    x[c] = plain->x[i][c] + dt * plain->v[i][c] + 0.5 * dt * dt * plain->a[i][c];
+    v[c] = plain->v[i][c] + dt * plain->a[i][c];
   }
 }
 
 /* Acceleration of particle i at a tick. Returns the step by its neighbours. */
-static double plain_force(const struct plain *p, int64_t n, int64_t i, int32_t tick, double a[3])
+static double plain_force(const struct plain *plain, int64_t n, int64_t i, int32_t tick, double a[3])
 {
   double x[3], v[3], d[3], u[3], step = 1e300;
-  plain_predict(p, i, tick, x, v);
+  plain_predict(plain, i, tick, x, v);
   for (int c = 0; c < 3; c++) a[c] = 0;
   for (int64_t j = 0; j < n; j++) {
-    if (!p->listed[i][j]) continue;
-    struct hermite_split split = hermite_split_of(&p->r->split, p->factor[i], p->factor[j]);
+    if (!plain->listed[i][j]) continue;
+    struct hermite_split split = hermite_split_of(&plain->r->split, plain->factor[i], plain->factor[j]);
     struct hermite_force f = {0};
-    plain_predict(p, j, tick, d, u);
-    for (int c = 0; c < 3; c++) d[c] -= x[c], u[c] -= v[c];
-    hermite_pair(&f, d, u, p->gm[j], p->eps2, &split);
+    plain_predict(plain, j, tick, d, u);
+    for (int c = 0; c < 3; c++) {
+      d[c] -= x[c];
+      u[c] -= v[c];
+    }
+    hermite_pair(&f, d, u, plain->gm[j], plain->eps2, &split);
     for (int c = 0; c < 3; c++) a[c] += f.a[c];
-    step = fmin(step, step_of_pair(d, u, p->gm[i] + p->gm[j], p->eps2, p->r->eta));
+    step = fmin(step, step_of_pair(d, u, plain->gm[i] + plain->gm[j], plain->eps2, plain->r->eta));
   }
   return step;
 }
 
-static void plain_begin(struct plain *p, const struct system *s)
+static void plain_begin(struct plain *plain, const struct system *system)
 {
   static double a[1024][3];
-  for (int64_t i = 0; i < s->n; i++) {
-    p->gm[i] = GRAVITY * (double)s->m[i];
-    p->factor[i] = split_factor(&p->r->split, s->m[i]);
-    for (int c = 0; c < 3; c++) p->x[i][c] = s->x[i][c], p->v[i][c] = s->v[i][c];
-  }
-  for (int64_t i = 0; i < s->n; i++)
-    for (int64_t j = 0; j < s->n; j++) {
-      double d[3], u[3], reach = NEIGHBOUR_MARGIN * (double)p->r->split.r2 * (double)fmaxf(p->factor[i], p->factor[j]);
-      for (int c = 0; c < 3; c++) d[c] = s->x[j][c] - s->x[i][c], u[c] = s->v[j][c] - s->v[i][c];
-      p->listed[i][j] = i != j && hermite_closest2(d, u, p->r->soft_step) < reach * reach;
-      p->entries += p->listed[i][j];
+  for (int64_t i = 0; i < system->n; i++) {
+    plain->gm[i] = GRAVITY * (double)system->m[i];
+    plain->factor[i] = split_factor(&plain->r->split, system->m[i]);
+    for (int c = 0; c < 3; c++) {
+      plain->x[i][c] = system->x[i][c];
+      plain->v[i][c] = system->v[i][c];
     }
-  for (int64_t i = 0; i < s->n; i++) p->level[i] = level_of(p->r, plain_force(p, s->n, i, 0, a[i]), HARD_LONGEST_LEVEL);
-  memcpy(p->a, a, sizeof a);
+  }
+  for (int64_t i = 0; i < system->n; i++)
+    for (int64_t j = 0; j < system->n; j++) {
+      double d[3], u[3],
+          reach = NEIGHBOUR_MARGIN * (double)plain->r->split.r2 * (double)fmaxf(plain->factor[i], plain->factor[j]);
+      for (int c = 0; c < 3; c++) {
+        d[c] = system->x[j][c] - system->x[i][c];
+        u[c] = system->v[j][c] - system->v[i][c];
+      }
+      plain->listed[i][j] = i != j && hermite_closest2(d, u, plain->r->soft_step) < reach * reach;
+      plain->entries += plain->listed[i][j];
+    }
+  for (int64_t i = 0; i < system->n; i++)
+    plain->level[i] = level_of(plain->r, plain_force(plain, system->n, i, 0, a[i]), HARD_LONGEST_LEVEL);
+  memcpy(plain->a, a, sizeof a);
 }
 
-static void plain_tick(struct plain *p, int64_t n, int32_t now)
+static void plain_tick(struct plain *plain, int64_t n, int32_t now)
 {
   static double a[1024][3], step[1024];
   for (int64_t i = 0; i < n; i++)
-    if (p->tick[i] + timeline_ticks(p->level[i]) == now) step[i] = plain_force(p, n, i, now, a[i]);
+    if (plain->tick[i] + timeline_ticks(plain->level[i]) == now) step[i] = plain_force(plain, n, i, now, a[i]);
   for (int64_t i = 0; i < n; i++) {
-    if (p->tick[i] + timeline_ticks(p->level[i]) != now) continue;
-    double x[3], v[3], dt = (now - p->tick[i]) * (p->r->soft_step / TICKS);
-    plain_predict(p, i, now, x, v);
-    for (int c = 0; c < 3; c++) p->x[i][c] = x[c], p->v[i][c] += 0.5 * dt * (p->a[i][c] + a[i][c]), p->a[i][c] = a[i][c];
-    p->tick[i] = now;
-    int least = p->level[i] - 1 > HARD_LONGEST_LEVEL ? p->level[i] - 1 : HARD_LONGEST_LEVEL;
-    p->level[i] = timeline_aligned(now, level_of(p->r, step[i], least));
+    if (plain->tick[i] + timeline_ticks(plain->level[i]) != now) continue;
+    double x[3], v[3], dt = (now - plain->tick[i]) * (plain->r->soft_step / TICKS);
+    plain_predict(plain, i, now, x, v);
+    for (int c = 0; c < 3; c++) {
+      plain->x[i][c] = x[c];
+      plain->v[i][c] += 0.5 * dt * (plain->a[i][c] + a[i][c]);
+      plain->a[i][c] = a[i][c];
+    }
+    plain->tick[i] = now;
+    int least = plain->level[i] - 1 > HARD_LONGEST_LEVEL ? plain->level[i] - 1 : HARD_LONGEST_LEVEL;
+    plain->level[i] = timeline_aligned(now, level_of(plain->r, step[i], least));
   }
-  p->ticks++;
+  plain->ticks++;
 }
 
 /* One soft step; particles without neighbours have levels of 2 here. */
-static void plain_step(struct plain *p, const struct hard_request *r, double softening, struct system *s)
+static void plain_step(struct plain *plain, const struct hard_request *request, double softening, struct system *system)
 {
-  memset(p, 0, sizeof *p);
-  p->r = r;
-  p->eps2 = softening * softening;
-  plain_begin(p, s);
-  for (int32_t now = 0; now < TICKS;) plain_tick(p, s->n, now = next_tick(s->n, p->tick, p->level));
-  for (int64_t i = 0; i < s->n; i++) {
-    for (int c = 0; c < 3; c++) s->x[i][c] = p->x[i][c], s->v[i][c] = p->v[i][c];
-    s->level[i] = p->level[i];
+  memset(plain, 0, sizeof *plain);
+  plain->r = request;
+  plain->eps2 = softening * softening;
+  plain_begin(plain, system);
+  for (int32_t now = 0; now < TICKS;)
+    plain_tick(plain, system->n, now = next_tick(system->n, plain->tick, plain->level));
+  for (int64_t i = 0; i < system->n; i++) {
+    for (int c = 0; c < 3; c++) {
+      system->x[i][c] = plain->x[i][c];
+      system->v[i][c] = plain->v[i][c];
+    }
+    system->level[i] = plain->level[i];
   }
 }
 
@@ -167,14 +197,17 @@ static struct system start, end, expected;
 static struct hard_request by_pairs(int kernel, double r1, double r2, double soft_step, float largest)
 {
   struct hard_request r = request(kernel, r1, r2, soft_step, largest);
-  r.scheme = HARD_LEAPFROG, r.eta = ETA_PAIRS, r.first = 1;
+  r.scheme = HARD_LEAPFROG;
+  r.eta = ETA_PAIRS;
+  r.first = 1;
   return r;
 }
 
 /* Two soft steps, the second with levels that count for nothing. */
-static void check_steps(const struct backend *be, const struct hard_request *r, double softening, const char *what)
+static void check_steps(const struct backend *be, const struct hard_request *request, double softening,
+                        const char *what)
 {
-  const double allowed = r->split.mass_scale > 0 ? 3e-7 : 1e-11;
+  const double allowed = request->split.mass_scale > 0 ? 3e-7 : 1e-11;
   struct hard_tally t = {0};
   char text[128];
   int good = 1;
@@ -182,11 +215,14 @@ static void check_steps(const struct backend *be, const struct hard_request *r, 
   int64_t ticks = 0, entries = 0;
   end = expected = start;
   for (int step = 0; step < 2; step++) {
-    plain_step(&plain, r, softening, &expected);
-    advance(be, &end, softening, r, 1, &t);
-    ticks += plain.ticks, entries += plain.entries;
+    plain_step(&plain, request, softening, &expected);
+    advance(be, &end, softening, request, 1, &t);
+    ticks += plain.ticks;
+    entries += plain.entries;
     most = fmax(most, difference(&end, &expected));
-    for (int64_t i = 0; i < end.n; i++) good &= end.level[i] == expected.level[i] || (end.level[i] == LEVEL_UNKNOWN && expected.level[i] == HARD_LONGEST_LEVEL);
+    for (int64_t i = 0; i < end.n; i++)
+      good &= end.level[i] == expected.level[i] ||
+              (end.level[i] == LEVEL_UNKNOWN && expected.level[i] == HARD_LONGEST_LEVEL);
   }
   if (!(most < allowed)) printf("# %s: difference %g\n", label, most);
   snprintf(text, sizeof text, "%s: positions and velocities are those of the plain integrator", what);
@@ -203,12 +239,14 @@ static void check_spheres(const struct backend *be)
   r = by_pairs(SPLIT_QUINTIC, 0.05, 0.1, 0.02, 1);
   check_steps(be, &r, 0.01, "pairs, softening");
   make_sphere(&start, 300, 0.8, 30, 5);
-  start.v[8][1] = 1000, start.x[8][1] = -10;   /* crosses the sphere */
+  start.v[8][1] = 1000;
+  start.x[8][1] = -10; /* crosses the sphere */
   r = by_pairs(SPLIT_DLL, 0.06, 0.12, 0.02, 30.0f / 300);
   r.split.mass_scale = 1.0f / 300;
   check_steps(be, &r, 0, "pairs, masses that differ");
   make_sphere(&start, 900, 0.5, 1, 7);
-  start.m[5] = 0.2f, start.x[5][0] = start.x[5][1] = start.x[5][2] = 0;
+  start.m[5] = 0.2f;
+  start.x[5][0] = start.x[5][1] = start.x[5][2] = 0;
   r = by_pairs(SPLIT_SEPTIC, 0.2, 0.4, 0.01, 0.2f);
   r.split.mass_scale = 20.0f / 900;
   check_steps(be, &r, 0.005, "pairs, a heavy particle with a list for a thread block");
@@ -222,21 +260,27 @@ static void check_spheres(const struct backend *be)
 /* --- two bodies --------------------------------------------------------------------------------------------------- */
 
 /* Two particles of a system of 4096 with G M = 1, at the distance d and with the velocity u. */
-static double two(struct system *s, const double d[3], const double u[3])
+static double two(struct system *system, const double d[3], const double u[3])
 {
-  memset(s, 0, sizeof *s);
-  s->n = 2;
+  memset(system, 0, sizeof *system);
+  system->n = 2;
   for (int i = 0; i < 2; i++) {
-    s->m[i] = (float)(1 / GRAVITY / 4096);
-    s->level[i] = LEVEL_UNKNOWN;
-    for (int c = 0; c < 3; c++) s->x[i][c] = (i - 0.5) * d[c], s->v[i][c] = (i - 0.5) * u[c];
+    system->m[i] = (float)(1 / GRAVITY / 4096);
+    system->level[i] = LEVEL_UNKNOWN;
+    for (int c = 0; c < 3; c++) {
+      system->x[i][c] = (i - 0.5) * d[c];
+      system->v[i][c] = (i - 0.5) * u[c];
+    }
   }
-  return GRAVITY * (double)(s->m[0] + s->m[1]);
+  return GRAVITY * (double)(system->m[0] + system->m[1]);
 }
 
-static void relative(const struct system *s, double d[3], double u[3])
+static void relative(const struct system *system, double d[3], double u[3])
 {
-  for (int c = 0; c < 3; c++) d[c] = s->x[1][c] - s->x[0][c], u[c] = s->v[1][c] - s->v[0][c];
+  for (int c = 0; c < 3; c++) {
+    d[c] = system->x[1][c] - system->x[0][c];
+    u[c] = system->v[1][c] - system->v[0][c];
+  }
 }
 
 /* The default request of a scheme for a Plummer sphere of 4096. */
@@ -252,7 +296,7 @@ static double fly_by(const struct backend *be, enum hard_scheme scheme, double s
   struct hard_request r = default_request(scheme);
   struct hard_tally t = {0};
   double d[3] = {-2 * r.soft_step / 5, softening, 0}, u[3] = {2, 0, 0}, energy[2], kinetic = 0.5 * hermite_modulus2(u);
-  r.soft_step /= 5;   /* all of it within R1 */
+  r.soft_step /= 5; /* all of it within R1 */
   double m = two(&end, d, u);
   for (int k = 0; k < 2; k++) {
     if (k > 0) advance(be, &end, softening, &r, 2, &t);
@@ -275,15 +319,18 @@ static void check_fly_by(const struct backend *be)
 }
 
 /* Half of the soft step's kick by the soft part of the attraction. */
-static void soft_kick(struct system *s, const struct hard_request *r, double m)
+static void soft_kick(struct system *system, const struct hard_request *request, double m)
 {
-  const struct hermite_split split = hermite_split_of(&r->split, 1, 1);
+  const struct hermite_split split = hermite_split_of(&request->split, 1, 1);
   double d[3], u[3], k, slope;
-  relative(s, d, u);
+  relative(system, d, u);
   double r2 = hermite_modulus2(d), distance = sqrt(r2);
   hermite_kernel(&split, distance, &k, &slope);
-  double kick = 0.5 * r->soft_step * 0.5 * m * (1 - k) / (r2 * distance);
-  for (int c = 0; c < 3; c++) s->v[0][c] += kick * d[c], s->v[1][c] -= kick * d[c];
+  double kick = 0.5 * request->soft_step * 0.5 * m * (1 - k) / (r2 * distance);
+  for (int c = 0; c < 3; c++) {
+    system->v[0][c] += kick * d[c];
+    system->v[1][c] -= kick * d[c];
+  }
 }
 
 /* Ten circular orbits at the distance r. Returns the error of the phase. */
@@ -292,7 +339,8 @@ static double orbit_error(const struct backend *be, enum hard_scheme scheme, dou
   struct hard_request q = default_request(scheme);
   struct hard_tally t = {0};
   double d[3] = {r, 0, 0}, u[3] = {0, 0, 0}, m = two(&end, d, u), speed = sqrt(m / r);
-  end.v[0][1] = -0.5 * speed, end.v[1][1] = 0.5 * speed;
+  end.v[0][1] = -0.5 * speed;
+  end.v[1][1] = 0.5 * speed;
   int steps = (int)ceil(20 * M_PI * r / speed / q.soft_step);
   q.soft_step = 20 * M_PI * r / speed / steps;
   for (int k = 0; k < steps; k++) {
@@ -307,7 +355,7 @@ static double orbit_error(const struct backend *be, enum hard_scheme scheme, dou
 static void check_orbits(const struct backend *be)
 {
   double worst[2] = {0, 0};
-  if (strcmp(be->name, "cpu")) return;   /* thousands of soft steps */
+  if (strcmp(be->name, "cpu")) return; /* thousands of soft steps */
   for (int scheme = 0; scheme < 2; scheme++) {
     enum hard_scheme which = scheme == 0 ? HARD_HERMITE : HARD_LEAPFROG;
     struct hard_request q = default_request(which);
@@ -316,7 +364,8 @@ static void check_orbits(const struct backend *be)
       if (!(error <= worst[scheme])) worst[scheme] = error;
     }
   }
-  printf("# %s: phases of ten orbits are wrong by %.1e by the Hermite scheme, %.1e by pairs\n", label, worst[0], worst[1]);
+  printf("# %s: phases of ten orbits are wrong by %.1e by the Hermite scheme, %.1e by pairs\n", label, worst[0],
+         worst[1]);
   ok(worst[0] < 0.01 && worst[1] < 0.01, "circular orbits at R1 to R2 keep their phase");
 }
 

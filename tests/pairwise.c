@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Forces by all pairs in float32, without a tree, on the backends that have them: the double-precision sums to rounding. */
+/* Forces by all pairs in float32, without a tree, on the backends that have them: the double-precision sums to
+ * rounding. */
 #include <config.h>
 #include "base/debug.h"
 #include "base/memory.h"
@@ -15,59 +16,63 @@
 
 static char label[100];
 
-static void say(int good, const struct set *s, const char *what, struct errors e)
+static void say(int good, const struct set *set, const char *what, struct errors errors)
 {
   char line[300];
-  snprintf(line, sizeof line, "%s, %s of %lld: %s (median %.1e, 99 %% %.1e)", label, s->name, (long long)s->n, what, e.median, e.most99);
-  tap_ok(good && e.finite, line);
+  snprintf(line, sizeof line, "%s, %s of %lld: %s (median %.1e, 99 %% %.1e)", label, set->name, (long long)set->n, what,
+           errors.median, errors.most99);
+  tap_ok(good && errors.finite, line);
 }
 
-static int rounded(struct errors e) { return e.median <= MEDIAN_MAX && e.most99 <= TAIL_MAX; }
+static int rounded(struct errors errors) { return errors.median <= MEDIAN_MAX && errors.most99 <= TAIL_MAX; }
 
-static struct errors of_field(const struct particles *v, const float *field, const struct direct *d, int hard)
+static struct errors of_field(const struct particles *particles, const float *field, const struct direct *direct,
+                              int hard)
 {
-  return errors_between(v, field, NULL, (const double(*)[3])(hard ? d->hard : d->acc), d->scale);
+  return errors_between(particles, field, NULL, (const double(*)[3])(hard ? direct->hard : direct->acc), direct->scale);
 }
 
-static void open_direct(struct rig *g, const struct backend *be, const struct set *s, const struct split *split)
+static void open_direct(struct rig *rig, const struct backend *be, const struct set *set, const struct split *split)
 {
   struct particles p;
-  set_make(s, 0.5, &p);
-  rig_open_by(g, be, s, &p, 1, 16, 64, METHOD_DIRECT);
-  g->split = *split;
+  set_make(set, 0.5, &p);
+  rig_open_by(rig, be, set, &p, 1, 16, 64, METHOD_DIRECT);
+  rig->split = *split;
 }
 
 /* Forces of all, twice the same bits. */
-static void check_all(const struct backend *be, const struct set *s, const struct split *split, const char *name)
+static void check_all(const struct backend *be, const struct set *set, const struct split *split, const char *name)
 {
   struct rig g;
   struct particles p;
   char what[100];
-  open_direct(&g, be, s, split);
+  open_direct(&g, be, set, split);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1);
-  set_make(s, 0, &p);
-  struct direct d = direct_open(&p, s->gravity, s->softening, split);
+  set_make(set, 0, &p);
+  struct direct d = direct_open(&p, set->gravity, set->softening, split);
   particles_free(&p);
   const struct particles *v = rig_force(&g, &mac);
   struct errors e = of_field(v, v->acc, &d, 0);
-  say(rounded(e), s, "acceleration", e);
+  say(rounded(e), set, "acceleration", e);
   if (split->on) {
     e = of_field(v, v->acc_hard, &d, 1);
     snprintf(what, sizeof what, "hard part, %s", name);
-    say(rounded(e), s, what, e);
+    say(rounded(e), set, what, e);
   } else {
-    say(memcmp(v->acc, v->acc_hard, 12 * (size_t)v->n) == 0, s, "without a split all is hard", (struct errors){.finite = 1});
+    say(memcmp(v->acc, v->acc_hard, 12 * (size_t)v->n) == 0, set, "without a split all is hard",
+        (struct errors){.finite = 1});
   }
   e = potential_errors(v, &d);
-  say(e.median <= POTENTIAL_MAX && e.most99 <= TAIL_MAX, s, "potential", e);
-  say(g.tally.targets == s->n && g.tally.particle_pairs == s->n * s->n && g.tally.cell_pairs == 0, s, "all pairs",
-      (struct errors){.finite = 1});
-  size_t bytes = sizeof(float) * 3 * (size_t)s->n;
+  say(e.median <= POTENTIAL_MAX && e.most99 <= TAIL_MAX, set, "potential", e);
+  say(g.tally.targets == set->n && g.tally.particle_pairs == set->n * set->n && g.tally.cell_pairs == 0, set,
+      "all pairs", (struct errors){.finite = 1});
+  size_t bytes = sizeof(float) * 3 * (size_t)set->n;
   float *acc = memory_alloc("test", bytes), *hard = memory_alloc("test", bytes);
   memcpy(acc, v->acc, bytes);
   memcpy(hard, v->acc_hard, bytes);
   v = rig_force(&g, &mac);
-  say(memcmp(acc, v->acc, bytes) == 0 && memcmp(hard, v->acc_hard, bytes) == 0, s, "the same bits again", (struct errors){.finite = 1});
+  say(memcmp(acc, v->acc, bytes) == 0 && memcmp(hard, v->acc_hard, bytes) == 0, set, "the same bits again",
+      (struct errors){.finite = 1});
   memory_free(acc);
   memory_free(hard);
   direct_close(&d);
@@ -75,25 +80,25 @@ static void check_all(const struct backend *be, const struct set *s, const struc
 }
 
 /* Every number of threads that may share a target. */
-static void check_shares(const struct backend *be, const struct set *s)
+static void check_shares(const struct backend *be, const struct set *set)
 {
-  struct split none = {0}, split = split_make(SPLIT_QUINTIC, s->r1, s->r2);
+  struct split none = {0}, split = split_make(SPLIT_QUINTIC, set->r1, set->r2);
   for (int share = 1; share <= 32; share *= 2) {
     debug_set("share", share);
     snprintf(label, sizeof label, "%s, S = %d", be->name, share);
-    check_all(be, s, &none, "none");
-    check_all(be, s, &split, "quintic");
+    check_all(be, set, &none, "none");
+    check_all(be, set, &split, "quintic");
   }
   debug_set("share", NAN);
   snprintf(label, sizeof label, "%s", be->name);
 }
 
 /* Hard forces of some particles at a later tick: direct sums over predicted places; the others keep theirs. */
-static void check_some(const struct backend *be, const struct set *s, const struct split *split)
+static void check_some(const struct backend *be, const struct set *set, const struct split *split)
 {
   struct rig g;
   struct particles p;
-  open_direct(&g, be, s, split);
+  open_direct(&g, be, set, split);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1);
   rig_force(&g, &mac);
   be->download(g.dev, &p);
@@ -104,7 +109,7 @@ static void check_some(const struct backend *be, const struct set *s, const stru
   const struct particles *v = be->view(g.dev);
   double fastest = 0, dt = 0.05;
   for (int64_t k = 0; k < 3 * v->n; k++) fastest = fmax(fastest, fabs(v->acc_hard[k]));
-  if (fastest > 0) dt = fmin(dt, sqrt(s->softening / fastest));   /* they stay about where they are */
+  if (fastest > 0) dt = fmin(dt, sqrt(set->softening / fastest)); /* they stay about where they are */
   double tick_length = dt / (TICKS / 16);
   float(*before)[3] = memory_alloc("test", sizeof *before * (size_t)v->n);
   particles_init(&p);
@@ -115,10 +120,16 @@ static void check_some(const struct backend *be, const struct set *s, const stru
     memcpy(before[v->id[i] - 1], &v->acc_hard[3 * i], sizeof *before);
     for (int c = 0; c < 3; c++) p.pos[3 * i + c] += (p.vel[3 * i + c] + 0.5 * dt * p.acc_hard[3 * i + c]) * dt;
   }
-  struct direct d = direct_open(&p, s->gravity, s->softening, split);
+  struct direct d = direct_open(&p, set->gravity, set->softening, split);
   int64_t outside = 0, active = be->select(g.dev, TICKS / 16, tick_length, &outside), count = 0;
-  struct walk_request r = {.kind = WALK_HARD, .mac = mac, .split = *split, .let = LET_STEP, .tick = TICKS / 16, .tick_length = tick_length,
-                           .local = 1, .last = 1};
+  struct walk_request r = {.kind = WALK_HARD,
+                           .mac = mac,
+                           .split = *split,
+                           .let = LET_STEP,
+                           .tick = TICKS / 16,
+                           .tick_length = tick_length,
+                           .local = 1,
+                           .last = 1};
   memset(&g.tally, 0, sizeof g.tally);
   be->walk(g.dev, &r, &g.tally);
   v = be->view(g.dev);
@@ -134,33 +145,33 @@ static void check_some(const struct backend *be, const struct set *s, const stru
   }
   p.n = count;
   struct errors e = of_field(&p, p.acc_hard, &d, 1);
-  say(e.median <= MEDIAN_MAX && e.most99 <= TAIL_MAX && active == count && g.tally.targets == count, s,
+  say(e.median <= MEDIAN_MAX && e.most99 <= TAIL_MAX && active == count && g.tally.targets == count, set,
       split->on ? "hard forces of some, later" : "forces of some, later, without a split", e);
-  say(kept, s, "the others keep theirs", (struct errors){.finite = 1});
+  say(kept, set, "the others keep theirs", (struct errors){.finite = 1});
   memory_free(before);
   direct_close(&d);
   particles_free(&p);
   rig_close(&g);
 }
 
-static void check_nearest(const struct backend *be, const struct set *s)
+static void check_nearest(const struct backend *be, const struct set *set)
 {
   enum { K = 3 };
   struct rig with, without;
   struct particles p;
   struct split none = {0};
   double got[2][K];
-  set_make(s, 0.5, &p);
-  rig_open(&with, be, s, &p, 1, 8, 32);
+  set_make(set, 0.5, &p);
+  rig_open(&with, be, set, &p, 1, 8, 32);
   struct mac mac = rig_mac(&with, MAC_ANGLE, 0.5);
   be->sources(with.dev);
   be->moments(with.dev, &mac, 0, 0);
-  open_direct(&without, be, s, &none);
+  open_direct(&without, be, set, &none);
   const double at[1][3] = {{0.1, -0.1, 0.2}};
   const uint64_t skip[1] = {1};
   be->nearest(with.dev, 1, at, skip, K, got[0]);
   be->nearest(without.dev, 1, at, skip, K, got[1]);
-  say(memcmp(got[0], got[1], sizeof got[0]) == 0, s, "the nearest, without a tree", (struct errors){.finite = 1});
+  say(memcmp(got[0], got[1], sizeof got[0]) == 0, set, "the nearest, without a tree", (struct errors){.finite = 1});
   rig_close(&with);
   rig_close(&without);
 }

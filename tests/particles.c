@@ -7,16 +7,16 @@
 
 enum { N = 1000 };
 
-static void fill(struct particles *p)
+static void fill(struct particles *particles)
 {
-  particles_init(p);
-  particles_reserve(p, N + 5);
-  p->n = N;
+  particles_init(particles);
+  particles_reserve(particles, N + 5);
+  particles->n = N;
   for (int64_t i = 0; i < N; i++) {
-    p->id[i] = (uint64_t)i + 1;
-    p->mass[i] = 1.0f + (float)i;
-    p->type[i] = (uint8_t)(i % 6);
-    for (int c = 0; c < 3; c++) p->pos[3 * i + c] = (double)(3 * i + c);
+    particles->id[i] = (uint64_t)i + 1;
+    particles->mass[i] = 1.0f + (float)i;
+    particles->type[i] = (uint8_t)(i % 6);
+    for (int c = 0; c < 3; c++) particles->pos[3 * i + c] = (double)(3 * i + c);
   }
 }
 
@@ -31,14 +31,16 @@ int main(void)
   particles_permute(&p, order, scratch);
   int moved = 1;
   for (int64_t i = 0; i < N; i++)
-    moved &= p.id[i] == (uint64_t)order[i] + 1 && p.pos[3 * i + 2] == (double)(3 * order[i] + 2) && p.type[i] == order[i] % 6;
+    moved &= p.id[i] == (uint64_t)order[i] + 1 && p.pos[3 * i + 2] == (double)(3 * order[i] + 2) &&
+             p.type[i] == order[i] % 6;
   tap_ok(moved, "permute moves every field by the order");
   tap_ok(particles_digest(&p) == digest, "the digest does not depend on the order");
 
   char *buffer = memory_alloc("test", particle_bytes());
   particles_pack(&p, 10, buffer);
   particles_unpack(&p, 20, buffer);
-  tap_ok(p.id[20] == p.id[10] && p.pos[62] == p.pos[32] && p.mass[20] == p.mass[10], "pack and unpack carry every field");
+  tap_ok(p.id[20] == p.id[10] && p.pos[62] == p.pos[32] && p.mass[20] == p.mass[10],
+         "pack and unpack carry every field");
   tap_ok(particles_digest(&p) != digest, "the digest sees a particle replaced");
 
   memory_free(buffer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* pending SIGNAL PROGRAM ARGUMENT...: the program, with a signal that arrives before its first instruction, as where a launcher passes one on
- * at once: it is blocked and pending. */
+/* pending SIGNAL PROGRAM ARGUMENT...: the program, with a signal that arrives before its first instruction, as where a
+ * launcher passes one on at once: it is blocked and pending. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The check of the physics before a run: an ordinary system has no finding; each mistake has one, with numbers and what to set. And the
- * estimate of memory. */
+/* The check of the physics before a run: an ordinary system has no finding; each mistake has one, with numbers and what
+ * to set. And the estimate of memory. */
 #include <config.h>
 #include <math.h>
 #include <string.h>
@@ -12,35 +12,51 @@
 /* A Plummer sphere of 10^5 particles in units of `espalier ic`, as measured. */
 static struct physics ordinary(void)
 {
-  struct physics p = {.softening = 0.005, .gravity = 1, .begin = 0, .end = 10, .hybrid = 1, .steps_max = -1, .particles = 1e5, .mass = 1,
-                      .half = 0.77, .most = 2.4, .neighbour = {0.01, 0.025, 0.12}, .coordinate_max = 25, .kinetic = 0.25,
-                      .potential = -0.5, .v_rms = 0.707, .mass_min = 1e-5, .mass_max = 1e-5, .heaviest = 1, .soft_step = 0.02,
-                      .sync_seconds = 0.3, .walk_seconds = 0.2};
+  struct physics p = {.softening = 0.005,
+                      .gravity = 1,
+                      .begin = 0,
+                      .end = 10,
+                      .hybrid = 1,
+                      .steps_max = -1,
+                      .particles = 1e5,
+                      .mass = 1,
+                      .half = 0.77,
+                      .most = 2.4,
+                      .neighbour = {0.01, 0.025, 0.12},
+                      .coordinate_max = 25,
+                      .kinetic = 0.25,
+                      .potential = -0.5,
+                      .v_rms = 0.707,
+                      .mass_min = 1e-5,
+                      .mass_max = 1e-5,
+                      .heaviest = 1,
+                      .soft_step = 0.02,
+                      .sync_seconds = 0.3,
+                      .walk_seconds = 0.2};
   p.level[1] = 20000;
   p.level[2] = 60000;
   p.level[3] = 20000;
   return p;
 }
 
-static struct findings judge(const struct physics *p)
+static struct findings judge(const struct physics *physics)
 {
   struct findings f;
-  physics_judge(p, &f);
+  physics_judge(physics, &f);
   for (int k = 0; k < f.count; k++) printf("# %d %s\n", f.list[k].severity, f.list[k].text);
   return f;
 }
 
-static void none(const struct physics *p, const char *what)
-{
-  tap_ok(judge(p).count == 0, what);
-}
+static void none(const struct physics *physics, const char *what) { tap_ok(judge(physics).count == 0, what); }
 
 /* One finding of this severity, with these words. */
-static void one(const struct physics *p, enum severity severity, const char *first, const char *second, const char *what)
+static void one(const struct physics *physics, enum severity severity, const char *first, const char *second,
+                const char *what)
 {
-  struct findings f = judge(p);
-  tap_ok(f.count == 1 && f.list[0].severity == severity && strstr(f.list[0].text, first) && strstr(f.list[0].text, second) &&
-           findings_first(&f, severity) == &f.list[0], what);
+  struct findings f = judge(physics);
+  tap_ok(f.count == 1 && f.list[0].severity == severity && strstr(f.list[0].text, first) &&
+             strstr(f.list[0].text, second) && findings_first(&f, severity) == &f.list[0],
+         what);
 }
 
 static int near(double x, double y) { return fabs(x - y) <= 0.02 * fabs(y); }
@@ -49,21 +65,40 @@ static void check_ordinary(void)
 {
   struct physics p = ordinary();
   none(&p, "an ordinary system");
-  p.softening = 0.03, p.v_com[1] = 3, p.v_rms = 0.5;
+  p.softening = 0.03;
+  p.v_com[1] = 3;
+  p.v_rms = 0.5;
   none(&p, "... with a larger softening, in motion");
   p = ordinary();
-  p.kpc = p.km_s = 1, p.gyr = 0.978, p.coordinate_max = 1e4;
+  p.kpc = p.km_s = 1;
+  p.gyr = 0.978;
+  p.coordinate_max = 1e4;
   none(&p, "... in physical units");
   p = ordinary();
-  p.kinetic = 0, p.v_rms = 0;
+  p.kinetic = 0;
+  p.v_rms = 0;
   none(&p, "... at rest");
   p = ordinary();
-  p.softening_is_default = 1, p.softening = 0.02;
+  p.softening_is_default = 1;
+  p.softening = 0.02;
   none(&p, "... a default softening in a model, which suits it well enough");
-  p = (struct physics){.softening = 0.1, .gravity = 1, .end = 1, .steps_max = -1, .particles = 2, .mass = 1, .half = 1, .most = 1,
-                       .neighbour = {2, 2, 2}, .mass_max = 0.999, .kinetic = 0.25, .potential = -0.5, .v_rms = 0.7, .soft_step = 0.1};
+  p = (struct physics){.softening = 0.1,
+                       .gravity = 1,
+                       .end = 1,
+                       .steps_max = -1,
+                       .particles = 2,
+                       .mass = 1,
+                       .half = 1,
+                       .most = 1,
+                       .neighbour = {2, 2, 2},
+                       .mass_max = 0.999,
+                       .kinetic = 0.25,
+                       .potential = -0.5,
+                       .v_rms = 0.7,
+                       .soft_step = 0.1};
   none(&p, "a planet: small systems have heavy particles and any softening");
-  p.particles = 1, p.softening = 100;
+  p.particles = 1;
+  p.softening = 100;
   none(&p, "one particle is not judged");
   p = ordinary();
   p.potential = NAN;
@@ -75,12 +110,19 @@ static void check_density(void)
 {
   struct physics p = ordinary();
   p.comoving = 1;
-  p.half = cbrt(0.5), p.most = cbrt(0.9), p.rms = sqrt(0.6);
-  p.mean_density = 1 / (4 * M_PI / 3), p.particles = 1e9;
-  p.end = 1e9, p.kinetic = 1e6, p.soft_step = 1e7, p.softening = 0.001;
+  p.half = cbrt(0.5);
+  p.most = cbrt(0.9);
+  p.rms = sqrt(0.6);
+  p.mean_density = 1 / (4 * M_PI / 3);
+  p.particles = 1e9;
+  p.end = 1e9;
+  p.kinetic = 1e6;
+  p.soft_step = 1e7;
+  p.softening = 0.001;
   none(&p, "comoving coordinates: times and velocities are not judged");
   p.mean_density *= 1.2;
-  one(&p, FINDING_WARNING, "the comoving mean density 0.2387, 0.833 times the mean density 0.2865 of the universe", "it would expand as a whole", "a sphere that is less dense");
+  one(&p, FINDING_WARNING, "the comoving mean density 0.2387, 0.833 times the mean density 0.2865 of the universe",
+      "it would expand as a whole", "a sphere that is less dense");
   p.mean_density /= 1.44;
   one(&p, FINDING_WARNING, "1.2 times the mean density 0.1989", "it would collapse as a whole", "... denser");
   p.mass_max *= 8;
@@ -94,34 +136,46 @@ static void check_softening(void)
   one(&p, FINDING_WORTHLESS, "Softening = 40 is larger than the system, of which 90 % are within 2.4",
       "set [Gravity] Softening to about 0.005", "a softening larger than the system asks for --force");
   p.softening = 0.5;
-  one(&p, FINDING_WARNING, "is 0.65 of the radius 0.77 that holds half", "Softening to about 0.005", "a large softening");
+  one(&p, FINDING_WARNING, "is 0.65 of the radius 0.77 that holds half", "Softening to about 0.005",
+      "a large softening");
   p.softening = 5e-6;
   p.level[1] = p.level[2] = p.level[3] = 0;
   p.level[13] = 100000;
-  one(&p, FINDING_WARNING, "is 0.0002 of the distance 0.025 of nearest neighbours", "a soft step has about 8192 substeps and takes about ",
+  one(&p, FINDING_WARNING, "is 0.0002 of the distance 0.025 of nearest neighbours",
+      "a soft step has about 8192 substeps and takes about ",
       "a softening a thousand times too small: substeps and seconds of a soft step");
-  one(&p, FINDING_WARNING, "pairs scatter each other", "; where encounters matter, as in a star cluster, set [Steps] Integrator = hermite instead",
+  one(&p, FINDING_WARNING, "pairs scatter each other",
+      "; where encounters matter, as in a star cluster, set [Steps] Integrator = hermite instead",
       "... and what to do in a star cluster");
   p = ordinary();
-  p.softening_is_default = 1, p.softening = 0.1, p.kpc = p.km_s = 1, p.gyr = 0.978;
-  one(&p, FINDING_WARNING, "Softening is not given, and its default is 0.1: about 0.005 suits", "set [Gravity] Softening to about 0.005",
-      "a softening that is not given, in physical units");
+  p.softening_is_default = 1;
+  p.softening = 0.1;
+  p.kpc = p.km_s = 1;
+  p.gyr = 0.978;
+  one(&p, FINDING_WARNING, "Softening is not given, and its default is 0.1: about 0.005 suits",
+      "set [Gravity] Softening to about 0.005", "a softening that is not given, in physical units");
   p.kpc = p.km_s = p.gyr = 0;
   one(&p, FINDING_WARNING, "Softening is not given", "0.005", "... far from what suits a model");
   p.softening = 4;
   one(&p, FINDING_WORTHLESS, "Softening = 4 (default) is larger", "0.005", "... larger than the system");
   p = ordinary();
-  p.hermite = 1, p.softening = 0;
+  p.hermite = 1;
+  p.softening = 0;
   none(&p, "none, with Integrator = hermite");
-  p.softening_is_default = 1, p.softening = 0.01;
-  one(&p, FINDING_WARNING, "its default is 0.01", "give [Gravity] Softening = 0", "a default softening with Integrator = hermite");
+  p.softening_is_default = 1;
+  p.softening = 0.01;
+  one(&p, FINDING_WARNING, "its default is 0.01", "give [Gravity] Softening = 0",
+      "a default softening with Integrator = hermite");
 }
 
 static void check_times(void)
 {
   struct physics p = ordinary();
-  p.end = 1000, p.kpc = p.km_s = 1, p.gyr = 0.978;
-  one(&p, FINDING_WARNING, "lasts 978 Gyr, 70.9 times the age of the universe", "set [Time] TimeMax to 10.2", "978 Gyr");
+  p.end = 1000;
+  p.kpc = p.km_s = 1;
+  p.gyr = 0.978;
+  one(&p, FINDING_WARNING, "lasts 978 Gyr, 70.9 times the age of the universe", "set [Time] TimeMax to 10.2",
+      "978 Gyr");
   p = ordinary();
   p.end = 2e5;
   p.steps_max = 10;
@@ -129,8 +183,10 @@ static void check_times(void)
   p.end = 1e-5;
   one(&p, FINDING_WARNING, "in which nothing moves", "TimeMax", "no dynamical time");
   p = ordinary();
-  p.step_is_given = 1, p.soft_step = 1;
-  one(&p, FINDING_WARNING, "steps of 1 are given, but the dynamical time is 0.956", "below 0.048", "a given soft step of a dynamical time");
+  p.step_is_given = 1;
+  p.soft_step = 1;
+  one(&p, FINDING_WARNING, "steps of 1 are given, but the dynamical time is 0.956", "below 0.048",
+      "a given soft step of a dynamical time");
   p.hybrid = 0;
   none(&p, "... which does nothing in tree mode with block steps");
 }
@@ -143,10 +199,15 @@ static void check_state(void)
   p.kinetic = 1e-5;
   one(&p, FINDING_WARNING, "the virial ratio 2 T / |W| is 4e-05", "are the units", "too slow");
   p = ordinary();
-  p.mass_max = 0.2, p.heaviest = 77;
-  one(&p, FINDING_NOTE, "the particle with id 77 has 20 % of the mass", "smaller Eta, xs and ys", "a dominating particle");
+  p.mass_max = 0.2;
+  p.heaviest = 77;
+  one(&p, FINDING_NOTE, "the particle with id 77 has 20 % of the mass", "smaller Eta, xs and ys",
+      "a dominating particle");
   p = ordinary();
-  p.particles = 200, p.mass_max = p.mass_min = 0.02, p.mass = 4, p.softening = 0.05;
+  p.particles = 200;
+  p.mass_max = p.mass_min = 0.02;
+  p.mass = 4;
+  p.softening = 0.05;
   none(&p, "... equal masses of more than a per cent do not dominate");
 }
 
@@ -157,9 +218,11 @@ static void check_place(void)
   none(&p, "a bulk velocity of 10^6");
   tap_ok(physics_bulk(&p) == 1e6, "... which is printed");
   p = ordinary();
-  p.coordinate_max = 1e5, p.single = 1, p.centre[2] = 1e5;
-  one(&p, FINDING_WARNING, "are single precision numbers, which resolve 0.006 there, 1.2 softenings", "subtract the centre, (0, 0, 100000)",
-      "a system far from the origin, in single precision");
+  p.coordinate_max = 1e5;
+  p.single = 1;
+  p.centre[2] = 1e5;
+  one(&p, FINDING_WARNING, "are single precision numbers, which resolve 0.006 there, 1.2 softenings",
+      "subtract the centre, (0, 0, 100000)", "a system far from the origin, in single precision");
   p.single = 0;
   none(&p, "... in double precision");
   p.coordinate_max = 1e15;
@@ -170,23 +233,26 @@ static void check_cost(void)
 {
   struct physics p = ordinary();
   tap_ok(physics_substeps(&p) == 8 && physics_soft_steps(&p) == 500 &&
-           near(physics_step_seconds(&p), 0.3 + 3.4e5 * 2e-6 * 0.9 + 7 * 2.7e-4),
+             near(physics_step_seconds(&p), 0.3 + 3.4e5 * 2e-6 * 0.9 + 7 * 2.7e-4),
          "substeps, soft steps, seconds of a soft step");
   p.steps_max = 3;
   tap_ok(physics_soft_steps(&p) == 3, "... with -n");
   p = ordinary();
   p.level[12] = 3;
-  one(&p, FINDING_WARNING, "3 of 100000 particles need time steps of 4.9e-06, and a soft step has about 4096 substeps", "Softening = 0.005",
-      "a few fast particles");
+  one(&p, FINDING_WARNING, "3 of 100000 particles need time steps of 4.9e-06, and a soft step has about 4096 substeps",
+      "Softening = 0.005", "a few fast particles");
   p = ordinary();
-  p.soft_step = 1e-6, p.sync_seconds = p.measured_step = 10;
-  one(&p, FINDING_WARNING, "the run would take about 3.17 years on these ranks: 1e+07 soft steps of 1e-06", "Softening", "years");
+  p.soft_step = 1e-6;
+  p.sync_seconds = p.measured_step = 10;
+  one(&p, FINDING_WARNING, "the run would take about 3.17 years on these ranks: 1e+07 soft steps of 1e-06", "Softening",
+      "years");
   p.soft_step = 1e-7;
   one(&p, FINDING_WORTHLESS, "the run would take about 31.7 years", "Softening", "many years ask for --force");
   p.steps_max = 100;
   none(&p, "... not with -n");
   p = ordinary();
-  tap_ok(near(physics_softening(&p), 0.005) && near(physics_dynamical_time(&p), 0.955) && near(physics_crossing_time(&p), 2.18),
+  tap_ok(near(physics_softening(&p), 0.005) && near(physics_dynamical_time(&p), 0.955) &&
+             near(physics_crossing_time(&p), 2.18),
          "a suitable softening, dynamical and crossing time");
   p.half *= 10;
   double apart = physics_softening(&p);
@@ -206,17 +272,23 @@ static void check_need(void)
   struct memory_need four = need_estimate(&in);
   in.hybrid = 1;
   struct memory_need hybrid = need_estimate(&in);
-  tap_ok(alone.fixed > 30e6 && alone.particles > 110e6 && alone.lets == 0 && near(need_total(&alone), alone.fixed + alone.particles),
+  tap_ok(alone.fixed > 30e6 && alone.particles > 110e6 && alone.lets == 0 &&
+             near(need_total(&alone), alone.fixed + alone.particles),
          "memory of one rank: libraries and particles");
-  tap_ok(four.particles > alone.particles && four.lets > 0 && hybrid.lets < four.lets, "... of several: LETs too, fewer with the split");
+  tap_ok(four.particles > alone.particles && four.lets > 0 && hybrid.lets < four.lets,
+         "... of several: LETs too, fewer with the split");
   in.on_device = 1;
   struct memory_need device = need_estimate(&in);
   tap_ok(device.particles == 330e6 && device.lets < 1e5, "... with particles on a device");
   struct memory_need few, many;
-  in.ranks = 512, few = need_estimate(&in);
-  in.ranks = 1 << 15, many = need_estimate(&in);
-  tap_ok(few.lets > 1e6 && many.lets > 64e6 && many.lets < 80e6, "... with LET summaries in stages: mostly the tables of other ranks");
-  tap_ok(need_measured(&in, 500e6, 100e6) > 500e6 && need_measured(&in, 500e6, 490e6) > need_measured(&in, 500e6, 100e6),
+  in.ranks = 512;
+  few = need_estimate(&in);
+  in.ranks = 1 << 15;
+  many = need_estimate(&in);
+  tap_ok(few.lets > 1e6 && many.lets > 64e6 && many.lets < 80e6,
+         "... with LET summaries in stages: mostly the tables of other ranks");
+  tap_ok(need_measured(&in, 500e6, 100e6) > 500e6 &&
+             need_measured(&in, 500e6, 490e6) > need_measured(&in, 500e6, 100e6),
          "measured: the peak, or files on top of what remains");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* poison CHECKPOINT FIELD: the first value of a field of the first particle becomes NaN, and the checksums agree again: what a run
- * that goes on from it must notice by itself. For tests. */
+/* poison CHECKPOINT FIELD: the first value of a field of the first particle becomes NaN, and the checksums agree again:
+ * what a run that goes on from it must notice by itself. For tests. */
 #include <config.h>
 #include <math.h>
 #include <stdio.h>

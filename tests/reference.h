@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The reference backend: the core verbs of backend/backend.h in plain C, on one thread, in double precision, with direct sums in place of a
- * tree. It proves that the contract is sufficient, and is the reference for whole steps of other backends (contract.c). It leaves out
- * the tables for LETs, migration and links: it runs on one rank only. Particles keep their order. */
+/* The reference backend: the core verbs of backend/backend.h in plain C, on one thread, in double precision, with
+ * direct sums in place of a tree. It proves that the contract is sufficient, and is the reference for whole steps of
+ * other backends (contract.c). It leaves out the tables for LETs, migration and links: it runs on one rank only.
+ * Particles keep their order. */
 #ifndef REFERENCE_H
 #define REFERENCE_H
 #include <math.h>
@@ -19,8 +20,8 @@ struct device {
   struct device_config config;
   struct particles p;
   struct lattice lattice;
-  char *active;        /* [n] between select and correct: predicted, half kicked */
-  int32_t tick;        /* of the last select */
+  char *active; /* [n] between select and correct: predicted, half kicked */
+  int32_t tick; /* of the last select */
   double event[DEVICE_EVENTS];
 };
 
@@ -31,20 +32,24 @@ static inline struct device *reference_open(const struct device_config *config)
   return d;
 }
 
-static inline void reference_close(struct device *d) { memory_free(d->active), memory_free(d); }
-
-static inline void reference_upload(struct device *d, struct particles *p)
+static inline void reference_close(struct device *d)
 {
-  d->p = *p;
-  particles_init(p);
+  memory_free(d->active);
+  memory_free(d);
+}
+
+static inline void reference_upload(struct device *d, struct particles *particles)
+{
+  d->p = *particles;
+  particles_init(particles);
   memory_free(d->active);
   d->active = memory_alloc("reference", (size_t)d->p.n + 1);
   memset(d->active, 0, (size_t)d->p.n + 1);
 }
 
-static inline void reference_download(struct device *d, struct particles *p)
+static inline void reference_download(struct device *d, struct particles *particles)
 {
-  *p = d->p;
+  *particles = d->p;
   particles_init(&d->p);
 }
 
@@ -54,7 +59,10 @@ static inline int64_t reference_count(struct device *d) { return d->p.n; }
 static inline void reference_bounds(struct device *d, double horizon, double low[3], double high[3])
 {
   const struct particles *p = &d->p;
-  for (int c = 0; c < 3; c++) low[c] = 1e300, high[c] = -1e300;
+  for (int c = 0; c < 3; c++) {
+    low[c] = 1e300;
+    high[c] = -1e300;
+  }
   for (int64_t k = 0; k < 3 * p->n; k++) {
     double x = p->pos[k], there = x + horizon * p->vel[k], margin = 0.5 * horizon * horizon * fabs(p->acc[k]);
     low[k % 3] = fmin(low[k % 3], fmin(x, there) - margin);
@@ -62,8 +70,8 @@ static inline void reference_bounds(struct device *d, double horizon, double low
   }
 }
 
-static inline int64_t reference_sample(struct device *d, uint64_t threshold, int sources, int64_t capacity, struct sample *out,
-                                       double *work)
+static inline int64_t reference_sample(struct device *d, uint64_t threshold, int sources, int64_t capacity,
+                                       struct sample *out, double *work)
 {
   const struct particles *p = &d->p;
   int64_t count = 0;
@@ -101,71 +109,105 @@ static inline int64_t reference_order(struct device *d, const struct lattice *la
   return outside;
 }
 
-static inline void reference_reorder(struct device *d, int32_t tick, double length, int fast, int renew) { (void)d, (void)tick, (void)length, (void)fast, (void)renew; }
-static inline void reference_build(struct device *d, const double low[3], const double high[3]) { (void)d, (void)low, (void)high; }
-static inline void reference_moments(struct device *d, const struct mac *mac, int32_t tick, double length) { (void)d, (void)mac, (void)tick, (void)length; }
-static inline void reference_tune(struct device *d, enum tunable tunable, double value) { (void)d, (void)tunable, (void)value; }
+static inline void reference_reorder(struct device *d, int32_t tick, double length, int fast, int renew)
+{
+  (void)d;
+  (void)tick;
+  (void)length;
+  (void)fast;
+  (void)renew;
+}
+static inline void reference_build(struct device *d, const double low[3], const double high[3])
+{
+  (void)d;
+  (void)low;
+  (void)high;
+}
+static inline void reference_moments(struct device *d, const struct mac *mac, int32_t tick, double length)
+{
+  (void)d;
+  (void)mac;
+  (void)tick;
+  (void)length;
+}
+static inline void reference_tune(struct device *d, enum tunable tunable, double value)
+{
+  (void)d;
+  (void)tunable;
+  (void)value;
+}
 static inline void reference_nothing(struct device *d) { (void)d; }
 
 /* --- forces ------------------------------------------------------------------------------------------------------ */
 
 /* Position of source j at the tick of the request. */
-static inline void source_position(const struct device *d, int64_t j, const struct walk_request *r, double x[3])
+static inline void source_position(const struct device *d, int64_t j, const struct walk_request *request, double x[3])
 {
   const struct particles *p = &d->p;
-  double dt = r->kind != WALK_HARD || d->active[j] ? 0 : (r->tick - p->tick[j]) * r->tick_length;
+  double dt = request->kind != WALK_HARD || d->active[j] ? 0 : (request->tick - p->tick[j]) * request->tick_length;
   timeline_place(x, &p->pos[3 * j], &p->vel[3 * j], &p->acc_hard[3 * j], dt);
 }
 
 /* K of the split for particles i and j at the distance r (Watanabe & Nakasato 2014, eqs 7-10). */
-static inline double reference_k(const struct device *d, const struct split *s, double r, int64_t i, int64_t j)
+static inline double reference_k(const struct device *d, const struct split *split, double r, int64_t i, int64_t j)
 {
-  double f = fmax(split_factor(s, d->p.mass[i]), split_factor(s, d->p.mass[j]));
-  return s->on ? kernel_at(s->kernel, r, f * s->r1, f * s->r2) : 1;
+  double f = fmax(split_factor(split, d->p.mass[i]), split_factor(split, d->p.mass[j]));
+  return split->on ? kernel_at(split->kernel, r, f * split->r1, f * split->r2) : 1;
 }
 
-/* Plummer-softened force on target i, its hard part, and the potential without self energy; WALK_SOFT: the soft force and potential. */
-static inline void reference_force(const struct device *d, int64_t i, const struct walk_request *r, double acc[3], double hard[3], double *pot)
+/* Plummer-softened force on target i, its hard part, and the potential without self energy; WALK_SOFT: the soft force
+ * and potential. */
+static inline void reference_force(const struct device *d, int64_t i, const struct walk_request *request, double acc[3],
+                                   double hard[3], double *pot)
 {
   const struct particles *p = &d->p;
   double x[3], y[3], eps2 = d->config.softening * d->config.softening, g = d->config.gravity;
-  source_position(d, i, r, x);
+  source_position(d, i, request, x);
   for (int c = 0; c < 3; c++) acc[c] = hard[c] = 0;
   *pot = 0;
   for (int64_t j = 0; j < p->n; j++) {
     double r2 = 0, dx[3];
     if (j == i) continue;
-    source_position(d, j, r, y);
-    for (int c = 0; c < 3; c++) dx[c] = y[c] - x[c], r2 += dx[c] * dx[c];
-    double rho = sqrt(r2 + eps2), k = reference_k(d, &r->split, sqrt(r2), i, j), weight = r->kind == WALK_SOFT ? 1 - k : 1;
+    source_position(d, j, request, y);
+    for (int c = 0; c < 3; c++) {
+      dx[c] = y[c] - x[c];
+      r2 += dx[c] * dx[c];
+    }
+    double rho = sqrt(r2 + eps2), k = reference_k(d, &request->split, sqrt(r2), i, j),
+           weight = request->kind == WALK_SOFT ? 1 - k : 1;
     if (rho == 0 || weight == 0) continue;
     double f = g * weight * p->mass[j] / (rho * rho * rho);
-    for (int c = 0; c < 3; c++) acc[c] += f * dx[c], hard[c] += k * f * dx[c];
+    for (int c = 0; c < 3; c++) {
+      acc[c] += f * dx[c];
+      hard[c] += k * f * dx[c];
+    }
     *pot -= g * weight * p->mass[j] / rho;
   }
 }
 
-static inline void reference_walk(struct device *d, const struct walk_request *r, struct tally *tally)
+static inline void reference_walk(struct device *d, const struct walk_request *request, struct tally *tally)
 {
   struct particles *p = &d->p;
-  if (!r->local) return;
+  if (!request->local) return;
   for (int64_t i = 0; i < p->n; i++) {
     double acc[3], hard[3], pot;
-    if (r->kind == WALK_HARD && !d->active[i]) continue;
-    reference_force(d, i, r, acc, hard, &pot);
+    if (request->kind == WALK_HARD && !d->active[i]) continue;
+    reference_force(d, i, request, acc, hard, &pot);
     for (int c = 0; c < 3; c++) {
-      if (r->kind != WALK_SOFT) p->acc_hard[3 * i + c] = (float)hard[c];
-      if (r->kind == WALK_SOFT) p->acc_soft[3 * i + c] = (float)acc[c];
-      if (r->kind != WALK_HARD) p->acc[3 * i + c] = (float)acc[c];
+      if (request->kind != WALK_SOFT) p->acc_hard[3 * i + c] = (float)hard[c];
+      if (request->kind == WALK_SOFT) p->acc_soft[3 * i + c] = (float)acc[c];
+      if (request->kind != WALK_HARD) p->acc[3 * i + c] = (float)acc[c];
     }
-    if (r->kind != WALK_HARD && r->potential) p->pot[i] = (float)(r->add_potential ? p->pot[i] + pot : pot);
-    p->work[i] = (r->kind != WALK_HARD ? WORK_KEPT * p->work[i] : p->work[i]) + (float)(p->n - 1);
+    if (request->kind != WALK_HARD && request->potential)
+      p->pot[i] = (float)(request->add_potential ? p->pot[i] + pot : pot);
+    p->work[i] = (request->kind != WALK_HARD ? WORK_KEPT * p->work[i] : p->work[i]) + (float)(p->n - 1);
     tally->targets++;
     tally->particle_pairs += p->n - 1;
   }
 }
 
-static inline void reference_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance)
+static inline void reference_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k,
+                                     double *distance)
 {
   const struct particles *p = &d->p;
   for (int64_t i = 0; i < n; i++) {
@@ -191,7 +233,8 @@ static inline void reference_kick(struct device *d, const struct field *field, d
 
 static inline void reference_gravity(struct device *d, double gravity) { d->config.gravity = gravity; }
 
-static inline void reference_add_field(struct device *d, const struct field *field, enum walk_kind kind, int split, int32_t tick)
+static inline void reference_add_field(struct device *d, const struct field *field, enum walk_kind kind, int split,
+                                       int32_t tick)
 {
   struct particles *p = &d->p;
   (void)tick;
@@ -206,12 +249,17 @@ static inline void reference_add_field(struct device *d, const struct field *fie
   }
 }
 
-static inline void reference_split_soft(struct device *d) { for (int64_t k = 0; k < 3 * d->p.n; k++) d->p.acc_soft[k] = d->p.acc[k] - d->p.acc_hard[k]; }
+static inline void reference_split_soft(struct device *d)
+{
+  for (int64_t k = 0; k < 3 * d->p.n; k++) d->p.acc_soft[k] = d->p.acc[k] - d->p.acc_hard[k];
+}
 
 static inline int wanted_level(const struct device *d, int64_t i, const struct step_rule *rule, int shared)
 {
   const struct particles *p = &d->p;
-  return shared >= 0 ? shared : timeline_level(rule->soft_step, timeline_criterion_step(rule, p->type[i], &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]));
+  return shared >= 0 ? shared
+                     : timeline_level(rule->soft_step, timeline_criterion_step(rule, p->type[i], &p->acc_hard[3 * i],
+                                                                               &p->acc_soft[3 * i], &p->vel[3 * i]));
 }
 
 static inline int reference_levels(struct device *d, const struct step_rule *rule, int shared)
@@ -233,9 +281,9 @@ static inline int32_t reference_next_tick(struct device *d)
 }
 
 /* Half of a kick by the hard acceleration. */
-static inline void half_kick(struct particles *p, int64_t i, double dt)
+static inline void half_kick(struct particles *particles, int64_t i, double dt)
 {
-  for (int c = 0; c < 3; c++) p->vel[3 * i + c] += 0.5 * dt * p->acc_hard[3 * i + c];
+  for (int c = 0; c < 3; c++) particles->vel[3 * i + c] += 0.5 * dt * particles->acc_hard[3 * i + c];
 }
 
 static inline int64_t reference_select(struct device *d, int32_t tick, double tick_length, int64_t *outside)
@@ -255,7 +303,8 @@ static inline int64_t reference_select(struct device *d, int32_t tick, double ti
   return count;
 }
 
-static inline void reference_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared)
+static inline void reference_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule,
+                                     int shared)
 {
   struct particles *p = &d->p;
   for (int64_t i = 0; i < p->n; i++) {
@@ -293,19 +342,51 @@ static inline void reference_histogram(struct device *d, int64_t *count)
 
 /* --- clocks and the tables --------------------------------------------------------------------------------------- */
 
-static inline void reference_record_event(struct device *d, int event) { d->event[event] = (double)clock() / CLOCKS_PER_SEC; }
+static inline void reference_record_event(struct device *d, int event)
+{
+  d->event[event] = (double)clock() / CLOCKS_PER_SEC;
+}
 static inline double reference_between(struct device *d, int from, int to) { return d->event[to] - d->event[from]; }
 static inline int reference_devices(char *why, size_t size) { return (void)why, (void)size, 1; }
-static inline void reference_describe(FILE *out) { fprintf(out, "reference: direct sums in double precision on one thread\n"); }
+static inline void reference_describe(FILE *out)
+{
+  fprintf(out, "reference: direct sums in double precision on one thread\n");
+}
 
 static const struct backend_probe reference_probe = {.count = reference_devices, .describe = reference_describe};
-static const struct backend backend_reference = {
-    .name = "reference", .methods = 1 << METHOD_GROUPS, .probe = &reference_probe, .open = reference_open, .close = reference_close,
-    .upload = reference_upload, .download = reference_download, .view = reference_view, .count = reference_count, .bounds = reference_bounds,
-    .sample = reference_sample, .reduce = reference_reduce, .order = reference_order, .reorder = reference_reorder, .build = reference_build,
-    .moments = reference_moments, .sources = reference_nothing, .groups = reference_nothing, .tune = reference_tune, .walk = reference_walk, .gravity = reference_gravity, .add_field = reference_add_field,
-    .nearest = reference_nearest, .kick = reference_kick, .split_soft = reference_split_soft, .levels = reference_levels,
-    .next_tick = reference_next_tick, .select = reference_select, .correct = reference_correct,
-    .drift_to_end = reference_drift_to_end, .finish = reference_finish, .histogram = reference_histogram, .wait = reference_nothing,
-    .record_event = reference_record_event, .between = reference_between};
+static const struct backend backend_reference = {.name = "reference",
+                                                 .methods = 1 << METHOD_GROUPS,
+                                                 .probe = &reference_probe,
+                                                 .open = reference_open,
+                                                 .close = reference_close,
+                                                 .upload = reference_upload,
+                                                 .download = reference_download,
+                                                 .view = reference_view,
+                                                 .count = reference_count,
+                                                 .bounds = reference_bounds,
+                                                 .sample = reference_sample,
+                                                 .reduce = reference_reduce,
+                                                 .order = reference_order,
+                                                 .reorder = reference_reorder,
+                                                 .build = reference_build,
+                                                 .moments = reference_moments,
+                                                 .sources = reference_nothing,
+                                                 .groups = reference_nothing,
+                                                 .tune = reference_tune,
+                                                 .walk = reference_walk,
+                                                 .gravity = reference_gravity,
+                                                 .add_field = reference_add_field,
+                                                 .nearest = reference_nearest,
+                                                 .kick = reference_kick,
+                                                 .split_soft = reference_split_soft,
+                                                 .levels = reference_levels,
+                                                 .next_tick = reference_next_tick,
+                                                 .select = reference_select,
+                                                 .correct = reference_correct,
+                                                 .drift_to_end = reference_drift_to_end,
+                                                 .finish = reference_finish,
+                                                 .histogram = reference_histogram,
+                                                 .wait = reference_nothing,
+                                                 .record_event = reference_record_event,
+                                                 .between = reference_between};
 #endif

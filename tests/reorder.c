@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A new tree within a soft step: particles keep their ids, positions and times, and forces are those of the predicted positions, with fewer
- * interactions than on the old tree. */
+/* A new tree within a soft step: particles keep their ids, positions and times, and forces are those of the predicted
+ * positions, with fewer interactions than on the old tree. */
 #include <config.h>
 #include "base/memory.h"
 #include "particles/timeline.h"
@@ -8,8 +8,8 @@
 #include "tap.h"
 #include "tree/keys.h"
 
-/* Levels 1 to 3 by id; the substep at the end of the first steps of level 3 has been made, the tree is to be that of the next
- * tick of these, at which those of level 2 are due too. */
+/* Levels 1 to 3 by id; the substep at the end of the first steps of level 3 has been made, the tree is to be that of
+ * the next tick of these, at which those of level 2 are due too. */
 enum { FIRST = TICKS / 8, NOW = TICKS / 4, ONE_TREE = 31 };
 
 static char label[120];
@@ -24,10 +24,17 @@ static void say(int good, const char *what)
   tap_ok(good, line);
 }
 
-static struct walk_request request(const struct rig *g, const struct mac *mac, int32_t tick, double tick_length)
+static struct walk_request request(const struct rig *rig, const struct mac *mac, int32_t tick, double tick_length)
 {
-  return (struct walk_request){.kind = WALK_HARD, .mac = *mac, .a_floor = g->a_floor, .split = g->split, .let = LET_STEP, .tick = tick,
-                               .tick_length = tick_length, .local = 1, .last = 1};
+  return (struct walk_request){.kind = WALK_HARD,
+                               .mac = *mac,
+                               .a_floor = rig->a_floor,
+                               .split = rig->split,
+                               .let = LET_STEP,
+                               .tick = tick,
+                               .tick_length = tick_length,
+                               .local = 1,
+                               .last = 1};
 }
 
 /* A copy in the order of the ids, which are 1 to n. */
@@ -49,72 +56,75 @@ static int same_particles(const struct particles *a, const struct particles *b)
   return same;
 }
 
-static void predict(struct particles *p, int32_t tick, double tick_length)
+static void predict(struct particles *particles, int32_t tick, double tick_length)
 {
-  for (int64_t i = 0; i < p->n; i++) {
-    double dt = (tick - p->tick[i]) * tick_length;
-    for (int64_t k = 3 * i; k < 3 * i + 3; k++) p->pos[k] += (p->vel[k] + 0.5 * dt * p->acc_hard[k]) * dt;
+  for (int64_t i = 0; i < particles->n; i++) {
+    double dt = (tick - particles->tick[i]) * tick_length;
+    for (int64_t k = 3 * i; k < 3 * i + 3; k++)
+      particles->pos[k] += (particles->vel[k] + 0.5 * dt * particles->acc_hard[k]) * dt;
   }
 }
 
 /* The set after its first substep. Returns the length of a tick: fast particles cross several leaves in a soft step. */
-static double begin(struct rig *g, const struct backend *be, const struct set *s, const struct mac *mac, int split)
+static double begin(struct rig *rig, const struct backend *be, const struct set *set, const struct mac *mac, int split)
 {
   struct particles p;
-  set_make(s, 1, &p);
-  rig_open(g, be, s, &p, 1, 8, 32);
-  if (!split) memset(&g->split, 0, sizeof g->split);
-  rig_first_force(g, mac->delta);
-  be->download(g->dev, &p);
-  double max_value = 0, dt = 0.4 * s->r2;
+  set_make(set, 1, &p);
+  rig_open(rig, be, set, &p, 1, 8, 32);
+  if (!split) memset(&rig->split, 0, sizeof rig->split);
+  rig_first_force(rig, mac->delta);
+  be->download(rig->dev, &p);
+  double max_value = 0, dt = 0.4 * set->r2;
   for (int64_t i = 0; i < p.n; i++) {
     p.level[i] = (uint8_t)first_level(p.id[i]);
     for (int c = 0; c < 3; c++) max_value = fmax(max_value, fabs(p.acc_hard[3 * i + c]));
   }
-  if (max_value > 0) dt = fmin(dt, sqrt(10 * s->softening / max_value));
+  if (max_value > 0) dt = fmin(dt, sqrt(10 * set->softening / max_value));
   double tick_length = dt / NOW;
-  be->upload(g->dev, &p);
-  be->sources(g->dev);
-  be->moments(g->dev, mac, 0, 0);
-  struct walk_request r = request(g, mac, FIRST, tick_length);
-  struct step_rule rule = {.eta = 1, .softening = s->softening, .soft_step = tick_length * TICKS};
+  be->upload(rig->dev, &p);
+  be->sources(rig->dev);
+  be->moments(rig->dev, mac, 0, 0);
+  struct walk_request r = request(rig, mac, FIRST, tick_length);
+  struct step_rule rule = {.eta = 1, .softening = set->softening, .soft_step = tick_length * TICKS};
   int64_t outside = 0;
-  be->select(g->dev, FIRST, tick_length, &outside);
-  be->walk(g->dev, &r, &g->tally);
-  be->correct(g->dev, FIRST, tick_length, &rule, 3);
+  be->select(rig->dev, FIRST, tick_length, &outside);
+  be->walk(rig->dev, &r, &rig->tally);
+  be->correct(rig->dev, FIRST, tick_length, &rule, 3);
   return tick_length;
 }
 
 /* The substep at NOW up to its walk; with a new tree, or the old one and its moments. */
-static const struct particles *go_on(struct rig *g, const struct mac *mac, double tick_length, int rebuild_trees, int fast, int64_t *active)
+static const struct particles *go_on(struct rig *rig, const struct mac *mac, double tick_length, int rebuild_trees,
+                                     int fast, int64_t *active)
 {
-  const struct backend *be = g->be;
+  const struct backend *be = rig->be;
   int64_t outside = 0;
   if (rebuild_trees) {
-    be->reorder(g->dev, NOW, tick_length, fast, 0);
-    be->build(g->dev, everywhere[0], everywhere[1]);
-    be->groups(g->dev);
+    be->reorder(rig->dev, NOW, tick_length, fast, 0);
+    be->build(rig->dev, everywhere[0], everywhere[1]);
+    be->groups(rig->dev);
   }
-  *active = be->select(g->dev, NOW, tick_length, &outside);
-  be->moments(g->dev, mac, NOW, tick_length);
-  struct walk_request r = request(g, mac, NOW, tick_length);
-  memset(&g->tally, 0, sizeof g->tally);
-  be->walk(g->dev, &r, &g->tally);
-  return be->view(g->dev);
+  *active = be->select(rig->dev, NOW, tick_length, &outside);
+  be->moments(rig->dev, mac, NOW, tick_length);
+  struct walk_request r = request(rig, mac, NOW, tick_length);
+  memset(&rig->tally, 0, sizeof rig->tally);
+  be->walk(rig->dev, &r, &rig->tally);
+  return be->view(rig->dev);
 }
 
 /* How often the particles go back along the curve, at the fourth level of its cells. */
-static int64_t descents(const struct particles *p, const struct lattice *l, double tick_length)
+static int64_t descents(const struct particles *particles, const struct lattice *lattice, double tick_length)
 {
   uint64_t last = 0;
   int64_t count = 0;
-  for (int64_t i = 0; i < p->n; i++) {
+  for (int64_t i = 0; i < particles->n; i++) {
     int32_t x[3];
     int out = 0;
-    double dt = (NOW - p->tick[i]) * tick_length;
+    double dt = (NOW - particles->tick[i]) * tick_length;
     for (int c = 0; c < 3; c++) {
       int64_t k = 3 * i + c;
-      x[c] = lattice_of(l, c, p->pos[k] + (p->vel[k] + 0.5 * dt * p->acc_hard[k]) * dt, &out);
+      x[c] = lattice_of(lattice, c, particles->pos[k] + (particles->vel[k] + 0.5 * dt * particles->acc_hard[k]) * dt,
+                        &out);
     }
     uint64_t key = key_of(x[0], x[1], x[2]) >> 3 * (KEY_LEVELS - 4);
     count += key < last;
@@ -126,53 +136,59 @@ static int64_t descents(const struct particles *p, const struct lattice *l, doub
 static int is_due(int level) { return level >= 2; }
 
 /* Sets that are not confined to a point, a line or a plane, which particles leave. */
-static int is_thick(const struct set *s)
+static int is_thick(const struct set *set)
 {
-  return s->place == place_plummer || s->place == place_hernquist || s->place == place_two || s->place == place_disk;
+  return set->place == place_plummer || set->place == place_hernquist || set->place == place_two ||
+         set->place == place_disk;
 }
 
-static void check_set(const struct backend *be, const struct set *s, int split, int fast)
+static void check_set(const struct backend *be, const struct set *set, int split, int fast)
 {
   struct rig g, old;
   struct particles before, after, now;
   int64_t active, active_old, due = 0;
   char what[150];
-  snprintf(label, sizeof label, "%s, %s%s%s", be->name, s->name, split ? "" : ", no split", fast < ONE_TREE ? ", fast apart" : "");
-  struct mac mac = {MAC_ACCELERATION, 1, s->gravity, 1.0 / 512};
-  double tick_length = begin(&g, be, s, &mac, split);
+  snprintf(label, sizeof label, "%s, %s%s%s", be->name, set->name, split ? "" : ", no split",
+           fast < ONE_TREE ? ", fast apart" : "");
+  struct mac mac = {MAC_ACCELERATION, 1, set->gravity, 1.0 / 512};
+  double tick_length = begin(&g, be, set, &mac, split);
   by_id(be->view(g.dev), &before);
   int64_t back_before = descents(be->view(g.dev), &g.lattice, tick_length);
   be->reorder(g.dev, NOW, tick_length, fast, 0);
   by_id(be->view(g.dev), &after);
   int64_t back = descents(be->view(g.dev), &g.lattice, tick_length);
-  snprintf(what, sizeof what, "they stand along the curve where they are now (back %lld times, before %lld)", (long long)back, (long long)back_before);
-  say(back <= 2 + s->n / 500 && (!is_thick(s) || back_before > s->n / 60), what);   /* rounding may differ */
+  snprintf(what, sizeof what, "they stand along the curve where they are now (back %lld times, before %lld)",
+           (long long)back, (long long)back_before);
+  say(back <= 2 + set->n / 500 && (!is_thick(set) || back_before > set->n / 60), what); /* rounding may differ */
   say(same_particles(&before, &after), "another order changes no particle");
   be->build(g.dev, everywhere[0], everywhere[1]);
   be->groups(g.dev);
   say(be->next_tick(g.dev) == NOW, "the next tick stays known");
   by_id(&before, &now);
   predict(&now, NOW, tick_length);
-  struct direct d = direct_open(&now, s->gravity, s->softening, &g.split);
-  for (int64_t i = 0; i < s->n; i++) due += is_due(before.level[i]);
+  struct direct d = direct_open(&now, set->gravity, set->softening, &g.split);
+  for (int64_t i = 0; i < set->n; i++) due += is_due(before.level[i]);
 
   const struct particles *v = go_on(&g, &mac, tick_length, 1, fast, &active);
-  float(*got)[3] = memory_alloc("test", sizeof *got * (size_t)(s->n + 1));
+  float(*got)[3] = memory_alloc("test", sizeof *got * (size_t)(set->n + 1));
   int kept = 1;
   for (int64_t i = 0; i < v->n; i++) {
     int64_t k = (int64_t)v->id[i] - 1;
-    for (int c = 0; c < 3; c++) got[i][c] = is_due(v->level[i]) ? v->acc_hard[3 * i + c] : (float)(split ? d.hard[k][c] : d.acc[k][c]);
+    for (int c = 0; c < 3; c++)
+      got[i][c] = is_due(v->level[i]) ? v->acc_hard[3 * i + c] : (float)(split ? d.hard[k][c] : d.acc[k][c]);
     kept &= is_due(v->level[i]) || memcmp(&v->acc_hard[3 * i], &before.acc_hard[3 * k], 3 * sizeof(float)) == 0;
   }
   struct errors e = errors_between(v, got[0], NULL, (const double(*)[3])(split ? d.hard : d.acc), d.scale);
-  snprintf(what, sizeof what, "forces of the predicted positions (median %.1e, 99 %% %.1e, worst %.1e)", e.median, e.most99, e.worst);
+  snprintf(what, sizeof what, "forces of the predicted positions (median %.1e, 99 %% %.1e, worst %.1e)", e.median,
+           e.most99, e.worst);
   say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2 && active == due && kept, what);
 
-  begin(&old, be, s, &mac, split);
+  begin(&old, be, set, &mac, split);
   go_on(&old, &mac, tick_length, 0, fast, &active_old);
-  double fresh = (double)(g.tally.particle_pairs + g.tally.cell_pairs), aged = (double)(old.tally.particle_pairs + old.tally.cell_pairs);
+  double fresh = (double)(g.tally.particle_pairs + g.tally.cell_pairs),
+         aged = (double)(old.tally.particle_pairs + old.tally.cell_pairs);
   snprintf(what, sizeof what, "%.0f interactions on the new tree, %.0f on the old", fresh, aged);
-  say(active_old == active && (be != &backend_cpu || !is_thick(s) || fresh < 0.97 * aged), what);
+  say(active_old == active && (be != &backend_cpu || !is_thick(set) || fresh < 0.97 * aged), what);
   rig_close(&old);
   memory_free(got);
   direct_close(&d);
@@ -184,39 +200,39 @@ static void check_set(const struct backend *be, const struct set *s, int split, 
 
 /* The fast particles fly towards a point and nearly meet there at the tick: their earlier order is of no use. The
  * particles of the other tree are unchanged. */
-static void converge_fast(struct rig *g, int32_t tick, double tick_length)
+static void converge_fast(struct rig *rig, int32_t tick, double tick_length)
 {
   const double point[3] = {0.3, 0.25, 0.2};
   struct particles p;
-  g->be->download(g->dev, &p);
+  rig->be->download(rig->dev, &p);
   for (int64_t k = 0; k < 3 * p.n; k++) {
     int64_t i = k / 3;
     double dt = (tick - p.tick[i]) * tick_length;
     if (is_fast(p.id[i])) p.vel[k] = 0.9 * (point[k % 3] - p.pos[k]) / dt - 0.5 * dt * p.acc_hard[k];
   }
-  g->be->upload(g->dev, &p);
-  g->be->sources(g->dev);
+  rig->be->upload(rig->dev, &p);
+  rig->be->sources(rig->dev);
 }
 
-/* Two trees; then the tree of the fast particles alone is renewed for the next of their steps, which has the forces of the
- * predicted positions; and another time, at which it is the third. */
-static void check_renewed(const struct backend *be, const struct set *s, int converging)
+/* Two trees; then the tree of the fast particles alone is renewed for the next of their steps, which has the forces of
+ * the predicted positions; and another time, at which it is the third. */
+static void check_renewed(const struct backend *be, const struct set *set, int converging)
 {
   enum { FAST = 3, THEN = 3 * (TICKS / 8), LAST = 5 * (TICKS / 8) };
   struct rig g;
   struct particles before, now;
   int64_t active, outside = 0;
   char what[150];
-  snprintf(label, sizeof label, "%s, %s, fast apart and renewed%s", be->name, s->name, converging ? ", crowded" : "");
-  struct mac mac = {MAC_ACCELERATION, 1, s->gravity, 1.0 / 512};
-  double tick_length = begin(&g, be, s, &mac, 0);
-  struct step_rule rule = {.eta = 1, .softening = s->softening, .soft_step = tick_length * TICKS};
+  snprintf(label, sizeof label, "%s, %s, fast apart and renewed%s", be->name, set->name, converging ? ", crowded" : "");
+  struct mac mac = {MAC_ACCELERATION, 1, set->gravity, 1.0 / 512};
+  double tick_length = begin(&g, be, set, &mac, 0);
+  struct step_rule rule = {.eta = 1, .softening = set->softening, .soft_step = tick_length * TICKS};
   go_on(&g, &mac, tick_length, 1, FAST, &active);
   be->correct(g.dev, NOW, tick_length, &rule, 3);
   struct particles p;
-  by_id(be->view(g.dev), &p);   /* all that were due have level 3 now: the others keep level 1 */
+  by_id(be->view(g.dev), &p); /* all that were due have level 3 now: the others keep level 1 */
   int64_t due = 0;
-  for (int64_t i = 0; i < s->n; i++) due += p.level[i] == 3;
+  for (int64_t i = 0; i < set->n; i++) due += p.level[i] == 3;
   particles_free(&p);
   for (int32_t tick = THEN; tick <= (converging ? THEN : LAST); tick += TICKS / 8) {
     if (converging) converge_fast(&g, tick, tick_length);
@@ -230,9 +246,9 @@ static void check_renewed(const struct backend *be, const struct set *s, int con
     be->walk(g.dev, &r, &g.tally);
     by_id(&before, &now);
     predict(&now, tick, tick_length);
-    struct direct d = direct_open(&now, s->gravity, s->softening, &g.split);
+    struct direct d = direct_open(&now, set->gravity, set->softening, &g.split);
     const struct particles *v = be->view(g.dev);
-    float(*got)[3] = memory_alloc("test", sizeof *got * (size_t)(s->n + 1));
+    float(*got)[3] = memory_alloc("test", sizeof *got * (size_t)(set->n + 1));
     int64_t met = 0;
     for (int64_t i = 0; i < v->n; i++) {
       int64_t k = (int64_t)v->id[i] - 1;
@@ -241,8 +257,8 @@ static void check_renewed(const struct backend *be, const struct set *s, int con
       met += is_active;
     }
     struct errors e = errors_between(v, got[0], NULL, (const double(*)[3])d.acc, d.scale);
-    snprintf(what, sizeof what, "tick %d / 8: forces of the predicted positions (median %.1e, 99 %% %.1e, worst %.1e)", tick / (TICKS / 8),
-             e.median, e.most99, e.worst);
+    snprintf(what, sizeof what, "tick %d / 8: forces of the predicted positions (median %.1e, 99 %% %.1e, worst %.1e)",
+             tick / (TICKS / 8), e.median, e.most99, e.worst);
     say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2 && active == met && met >= due, what);
     be->correct(g.dev, tick, tick_length, &rule, 3);
     memory_free(got);
@@ -259,7 +275,7 @@ static const struct set many = {"a Plummer sphere of 6000", 6000, 1, 0.0125, 0.1
 static void check(const struct backend *be)
 {
   for (int k = 0; k < SETS; k++)
-    if (sets[k].place != place_point) check_set(be, &sets[k], k % 2, ONE_TREE);   /* that one leaves its lattice */
+    if (sets[k].place != place_point) check_set(be, &sets[k], k % 2, ONE_TREE); /* that one leaves its lattice */
   check_set(be, &sets[0], 1, ONE_TREE);
   check_set(be, &sets[1], 0, ONE_TREE);
   for (int k = 0; k < SETS; k++)

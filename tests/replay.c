@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Communication events: files are read as they were written, bad ones are named; replays of small traces whose times are known. */
+/* Communication events: files are read as they were written, bad ones are named; replays of small traces whose times
+ * are known. */
 #include <config.h>
 #include "trace/replay.h"
 
@@ -16,17 +17,24 @@ static char folder[] = "replay-XXXXXX";
 
 static struct event event(int rank, int kind, int peer, int64_t bytes, double work, int64_t posted)
 {
-  return (struct event){.rank = rank, .step = 1, .phase = PHASE_walk, .kind = kind, .peer = peer, .tag = 7, .bytes = bytes, .work = work,
+  return (struct event){.rank = rank,
+                        .step = 1,
+                        .phase = PHASE_walk,
+                        .kind = kind,
+                        .peer = peer,
+                        .tag = 7,
+                        .bytes = bytes,
+                        .work = work,
                         .posted = posted};
 }
 
 static int near(double a, double b) { return fabs(a - b) < 1e-12 * (1 + fabs(b)); }
 
 /* Replay; seconds, or NAN with the fault printed. */
-static double seconds(const struct events *t, struct network n, struct replay *r, double *end)
+static double seconds(const struct events *events, struct network network, struct replay *replay_, double *end)
 {
   struct fault f = {""};
-  if (replay(t, &n, r, end, &f) == 0) return r->seconds;
+  if (replay(events, &network, replay_, end, &f) == 0) return replay_->seconds;
   printf("# %s\n", f.text);
   return (double)NAN;
 }
@@ -41,8 +49,10 @@ static void check_message(void)
   events_add(&t, event(0, EVENT_send, 1, 100, 1, -1));
   events_add(&t, event(1, EVENT_receive, 0, 100, 0.5, 0));
   struct network n = {.latency = 0.25, .bandwidth = 100};
-  tap_ok(near(seconds(&t, n, &r, end), 2.25) && near(end[0], 1), "a message: work, latency and bytes over the bandwidth");
-  tap_ok(near(r.wait_max, 1.75) && near(r.work_max, 1) && r.messages == 1 && r.bytes == 100, "waiting, work, messages and bytes of it");
+  tap_ok(near(seconds(&t, n, &r, end), 2.25) && near(end[0], 1),
+         "a message: work, latency and bytes over the bandwidth");
+  tap_ok(near(r.wait_max, 1.75) && near(r.work_max, 1) && r.messages == 1 && r.bytes == 100,
+         "waiting, work, messages and bytes of it");
   tap_ok(near(r.phase[PHASE_walk].critical_work, 1) && near(r.phase[PHASE_walk].critical_transfer, 1.25),
          "the critical path: the sender's work and the transfer");
   t.rank[1].event[0].work = 5;
@@ -60,7 +70,10 @@ static void check_links(void)
   struct replay r;
   struct network n = {.latency = 0.25, .bandwidth = 100};
   events_open(&t, 3);
-  for (int p = 1; p < 3; p++) events_add(&t, event(0, EVENT_send, p, 100, 0, -1)), events_add(&t, event(p, EVENT_receive, 0, 100, 0, -1));
+  for (int p = 1; p < 3; p++) {
+    events_add(&t, event(0, EVENT_send, p, 100, 0, -1));
+    events_add(&t, event(p, EVENT_receive, 0, 100, 0, -1));
+  }
   tap_ok(near(seconds(&t, n, &r, NULL), 2.25), "two messages leave a rank one after the other");
   events_close(&t);
   events_open(&t, 3);
@@ -70,7 +83,8 @@ static void check_links(void)
   events_close(&t);
 }
 
-/* Seconds of messages of 100 bytes over links of 100 bytes a second and a latency of 0.25 s: from[k] to to[k], sent after work[k]. */
+/* Seconds of messages of 100 bytes over links of 100 bytes a second and a latency of 0.25 s: from[k] to to[k], sent
+ * after work[k]. */
 static double on(const char *network, int messages, const int *from, const int *to, const double *work)
 {
   struct events t;
@@ -90,13 +104,20 @@ static double on(const char *network, int messages, const int *from, const int *
 static void check_torus_links(void)
 {
   static const double none[3] = {0}, later[2] = {0, 0.125};
-  tap_ok(near(on("torus:8,1,1", 2, (int[]){0, 0}, (int[]){1, 7}, none), 1.25), "torus: messages in two directions leave a rank at once");
-  tap_ok(near(on("torus:2,2,2", 3, (int[]){0, 0, 0}, (int[]){1, 2, 4}, none), 1.25), "torus: messages in three dimensions leave a rank at once");
-  tap_ok(near(on("torus:8,1,1:1", 2, (int[]){0, 0}, (int[]){1, 7}, none), 2.25), "torus: with one port they leave one after the other");
-  tap_ok(near(on("torus:2,2,2:2", 3, (int[]){0, 0, 0}, (int[]){1, 2, 4}, none), 2.25), "torus: with two ports the third message waits");
-  tap_ok(near(on("torus:8,1,1", 2, (int[]){0, 0}, (int[]){1, 2}, none), 2.5), "torus: messages in the same direction leave one after the other");
-  tap_ok(near(on("torus:8,1,1", 2, (int[]){1, 7}, (int[]){0, 0}, none), 1.25), "torus: messages from two directions arrive at a rank at once");
-  tap_ok(near(on("torus:8,1,1:1", 2, (int[]){1, 7}, (int[]){0, 0}, none), 2.25), "torus: with one port they arrive one after the other");
+  tap_ok(near(on("torus:8,1,1", 2, (int[]){0, 0}, (int[]){1, 7}, none), 1.25),
+         "torus: messages in two directions leave a rank at once");
+  tap_ok(near(on("torus:2,2,2", 3, (int[]){0, 0, 0}, (int[]){1, 2, 4}, none), 1.25),
+         "torus: messages in three dimensions leave a rank at once");
+  tap_ok(near(on("torus:8,1,1:1", 2, (int[]){0, 0}, (int[]){1, 7}, none), 2.25),
+         "torus: with one port they leave one after the other");
+  tap_ok(near(on("torus:2,2,2:2", 3, (int[]){0, 0, 0}, (int[]){1, 2, 4}, none), 2.25),
+         "torus: with two ports the third message waits");
+  tap_ok(near(on("torus:8,1,1", 2, (int[]){0, 0}, (int[]){1, 2}, none), 2.5),
+         "torus: messages in the same direction leave one after the other");
+  tap_ok(near(on("torus:8,1,1", 2, (int[]){1, 7}, (int[]){0, 0}, none), 1.25),
+         "torus: messages from two directions arrive at a rank at once");
+  tap_ok(near(on("torus:8,1,1:1", 2, (int[]){1, 7}, (int[]){0, 0}, none), 2.25),
+         "torus: with one port they arrive one after the other");
   tap_ok(near(on("torus:8,1,1", 2, (int[]){0, 1}, (int[]){2, 2}, later), 2.5), "torus: a link on the way is shared");
   tap_ok(near(on("fat-tree:8", 2, (int[]){0, 0}, (int[]){1, 7}, none), 2.5), "fat tree: a rank has one link");
 }
@@ -108,12 +129,14 @@ static void check_ways(void)
   int good = 1, read = 1;
   for (size_t t = 0; t < sizeof sides / sizeof *sides; t++) {
     struct topology o = {.kind = TOPOLOGY_TORUS, .side = {sides[t][0], sides[t][1], sides[t][2]}};
-    int places = sides[t][0] * sides[t][1] * sides[t][2], link[16], stride[3] = {1, sides[t][0], sides[t][0] * sides[t][1]};
+    int places = sides[t][0] * sides[t][1] * sides[t][2], link[16],
+        stride[3] = {1, sides[t][0], sides[t][0] * sides[t][1]};
     for (int pair = 0; pair < places * places; pair++) {
       int from = pair / places, at = from, count = topology_way(&o, from, pair % places, link);
       good &= count == topology_links(&o, from, pair % places);
       for (int k = 0; k < count; k++) {
-        int axis = link[k] % 6 / 2, side = sides[t][axis], x = at / stride[axis] % side, next = (x + (link[k] % 2 ? side - 1 : 1)) % side;
+        int axis = link[k] % 6 / 2, side = sides[t][axis], x = at / stride[axis] % side,
+            next = (x + (link[k] % 2 ? side - 1 : 1)) % side;
         good &= link[k] / 6 == at && (k == 0 || axis >= link[k - 1] % 6 / 2);
         at += (next - x) * stride[axis];
       }
@@ -121,17 +144,34 @@ static void check_ways(void)
     }
   }
   tap_ok(good, "ways in a torus: the shorter way in x, then in y, then in z");
-  static const struct { const char *text; int ports; } words[] = {{"torus:4,4,4", 6}, {"torus:4,4,4:6", 6}, {"torus:4,4,4:1", 1}, {"fat-tree:8", 1},
-    {"flat", 1}, {"torus:4,4,4:0", -1}, {"torus:4,4,4:7", -1}, {"torus:4,4,4:", -1}, {"torus:4,4,4:2x", -1}, {"torus:4,4,4x", -1}, {"torus:4,4", -1},
-    {"fat-tree:8:1", -1}, {"torus:100,100,1000", 6}, {"torus:800,800,800", -1}, {"torus:4294967300,4,4", -1}, {"torus:4,4,4:4294967298", -1},
-    {"fat-tree:4294967304", -1}};
+  static const struct {
+    const char *text;
+    int ports;
+  } words[] = {{"torus:4,4,4", 6},
+               {"torus:4,4,4:6", 6},
+               {"torus:4,4,4:1", 1},
+               {"fat-tree:8", 1},
+               {"flat", 1},
+               {"torus:4,4,4:0", -1},
+               {"torus:4,4,4:7", -1},
+               {"torus:4,4,4:", -1},
+               {"torus:4,4,4:2x", -1},
+               {"torus:4,4,4x", -1},
+               {"torus:4,4", -1},
+               {"fat-tree:8:1", -1},
+               {"torus:100,100,1000", 6},
+               {"torus:800,800,800", -1},
+               {"torus:4294967300,4,4", -1},
+               {"torus:4,4,4:4294967298", -1},
+               {"fat-tree:4294967304", -1}};
   for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
     struct topology o;
     struct fault f = {""};
     int failed = topology_read(&o, words[k].text, &f);
     read &= words[k].ports < 0 ? failed && strstr(f.text, words[k].text) : !failed && o.ports == words[k].ports;
   }
-  tap_ok(read, "topologies: links of a rank that carry its messages at once; tori that are too large, numbers that are too long");
+  tap_ok(read, "topologies: links of a rank that carry its messages at once; tori that are too large, numbers that are "
+               "too long");
 }
 
 /* A collective that waits, and one that a rank begins before it works. */
@@ -147,28 +187,32 @@ static void check_collectives(void)
       struct event e = event(p, EVENT_allreduce, -1, 8, p, -1);
       events_add(&t, e);
     }
-    tap_ok(near(seconds(&t, n, &r, NULL), ranks - 1 + 1.25 * stages) && r.collectives == 1, "a sum over ranks begins with the last of them");
+    tap_ok(near(seconds(&t, n, &r, NULL), ranks - 1 + 1.25 * stages) && r.collectives == 1,
+           "a sum over ranks begins with the last of them");
     events_close(&t);
   }
   events_open(&t, 2);
   for (int p = 0; p < 2; p++) {
-    events_add(&t, event(p, p ? EVENT_receive : EVENT_send, 1 - p, 8, 1, -1));   /* rank 1 waits until 2.25 */
+    events_add(&t, event(p, p ? EVENT_receive : EVENT_send, 1 - p, 8, 1, -1)); /* rank 1 waits until 2.25 */
     struct event e = event(p, EVENT_allreduce, -1, 8, 4, 0);
     events_add(&t, e);
   }
-  tap_ok(near(seconds(&t, n, &r, NULL), 6.25) && near(r.wait_max, 1.25), "a sum that was begun before the work does not delay it");
+  tap_ok(near(seconds(&t, n, &r, NULL), 6.25) && near(r.wait_max, 1.25),
+         "a sum that was begun before the work does not delay it");
   events_close(&t);
-  tap_ok(near(replay_collective(&n, EVENT_allgather, 4, 8), 0.5 + 3) && near(replay_collective(&n, EVENT_barrier, 5, 0), 0.75) &&
-             near(replay_collective(&n, EVENT_alltoall, 4, 8), 3 * 1.25 < 2 * 2.25 ? 3.75 : 4.5) && replay_collective(&n, EVENT_barrier, 1, 0) == 0,
+  tap_ok(near(replay_collective(&n, EVENT_allgather, 4, 8), 0.5 + 3) &&
+             near(replay_collective(&n, EVENT_barrier, 5, 0), 0.75) &&
+             near(replay_collective(&n, EVENT_alltoall, 4, 8), 3 * 1.25 < 2 * 2.25 ? 3.75 : 4.5) &&
+             replay_collective(&n, EVENT_barrier, 1, 0) == 0,
          "seconds of other collectives");
 }
 
-static void fails(const struct events *t, const char *fragment, const char *what)
+static void fails(const struct events *events, const char *fragment, const char *what)
 {
   struct replay r;
   struct network n = {.latency = 1};
   struct fault f = {""};
-  int failed = replay(t, &n, &r, NULL, &f);
+  int failed = replay(events, &n, &r, NULL, &f);
   tap_ok(failed && strstr(f.text, fragment), what);
   if (!strstr(f.text, fragment)) printf("# %s\n", f.text);
 }
@@ -178,7 +222,8 @@ static void check_faults(void)
   struct events t;
   events_open(&t, 2);
   events_add(&t, event(0, EVENT_receive, 1, 10, 0, -1));
-  fails(&t, "rank 0, event 0 receives a message with tag 7 that rank 1 does not send", "a message that is not sent is named");
+  fails(&t, "rank 0, event 0 receives a message with tag 7 that rank 1 does not send",
+        "a message that is not sent is named");
   events_add(&t, event(1, EVENT_send, 0, 11, 0, -1));
   fails(&t, "receives 10 bytes where rank 1, event 0 sends 11", "a message with other bytes is named");
   t.rank[1].event[0] = event(1, EVENT_receive, 0, 10, 0, 0);
@@ -191,18 +236,25 @@ static void check_faults(void)
 }
 
 /* Events of `ranks` ranks in three steps: a ring and a barrier each. */
-static void make_ring(struct events *t, int ranks)
+static void make_ring(struct events *events, int ranks)
 {
-  events_open(t, ranks);
+  events_open(events, ranks);
   for (int step = 1; step <= 3; step++)
     for (int r = 0; r < ranks; r++) {
       struct event e = event(r, EVENT_send, (r + 1) % ranks, 10 * step + r, 0.125 * r, -1);
       e.step = step;
-      if (ranks > 1) events_add(t, e);
-      e.kind = EVENT_receive, e.peer = (r + ranks - 1) % ranks, e.bytes = 10 * step + e.peer, e.work = 0.5, e.posted = t->rank[r].count - 1;
-      if (ranks > 1) events_add(t, e);
-      e.kind = EVENT_barrier, e.peer = -1, e.bytes = e.tag = 0, e.posted = -1;
-      events_add(t, e);
+      if (ranks > 1) events_add(events, e);
+      e.kind = EVENT_receive;
+      e.peer = (r + ranks - 1) % ranks;
+      e.bytes = 10 * step + e.peer;
+      e.work = 0.5;
+      e.posted = events->rank[r].count - 1;
+      if (ranks > 1) events_add(events, e);
+      e.kind = EVENT_barrier;
+      e.peer = -1;
+      e.bytes = e.tag = 0;
+      e.posted = -1;
+      events_add(events, e);
     }
 }
 
@@ -228,8 +280,8 @@ static void check_files(void)
     make_ring(&t, counts[k]);
     good &= events_write(&t, folder, &f) == 0 && events_read(&u, folder, &f) == 0 && same(&t, &u);
     traces &= trace_write_ti(&t, folder, &f) == 0;
-    cut &= replay(&u, &n, &all, NULL, &f) == 0 && events_keep_steps(&u, 2, 2, &f) == 0 && replay(&u, &n, &some, NULL, &f) == 0 &&
-           near(3 * some.seconds, all.seconds) && some.collectives == 1;
+    cut &= replay(&u, &n, &all, NULL, &f) == 0 && events_keep_steps(&u, 2, 2, &f) == 0 &&
+           replay(&u, &n, &some, NULL, &f) == 0 && near(3 * some.seconds, all.seconds) && some.collectives == 1;
     events_close(&u);
     events_close(&t);
   }

@@ -14,70 +14,85 @@ struct rig {
   struct lattice lattice;
   struct split split;
   double gravity, a_floor;
-  int order;               /* of multipoles */
+  int order; /* of multipoles */
   struct tally tally;
 };
 
 static const double everywhere[2][3] = {{-1e300, -1e300, -1e300}, {1e300, 1e300, 1e300}};
 
 /* Put the particles of a set on a device, sort them and build the tree. */
-static inline void rig_open_by(struct rig *g, const struct backend *be, const struct set *s, struct particles *p, int order, int max_leaf,
-                               int max_group, enum walk_method method)
+static inline void rig_open_by(struct rig *rig, const struct backend *be, const struct set *set,
+                               struct particles *particles, int order, int max_leaf, int max_group,
+                               enum walk_method method)
 {
-  memset(g, 0, sizeof *g);
-  g->be = be;
-  g->order = order;
-  g->gravity = s->gravity;
-  g->split = split_make(SPLIT_QUINTIC, s->r1, s->r2);
-  struct device_config config = {
-      .gravity = s->gravity, .softening = s->softening, .max_leaf = max_leaf, .max_group = max_group, .quadrupole = order == 2, .ranks = 1,
-      .method = method};
-  g->dev = be->open(&config);
-  be->upload(g->dev, p);
+  memset(rig, 0, sizeof *rig);
+  rig->be = be;
+  rig->order = order;
+  rig->gravity = set->gravity;
+  rig->split = split_make(SPLIT_QUINTIC, set->r1, set->r2);
+  struct device_config config = {.gravity = set->gravity,
+                                 .softening = set->softening,
+                                 .max_leaf = max_leaf,
+                                 .max_group = max_group,
+                                 .quadrupole = order == 2,
+                                 .ranks = 1,
+                                 .method = method};
+  rig->dev = be->open(&config);
+  be->upload(rig->dev, particles);
   double low[3], high[3];
-  be->bounds(g->dev, 0, low, high);
-  g->lattice = lattice_cover(low, high, 0.05, s->softening);
-  be->order(g->dev, &g->lattice);
-  be->build(g->dev, everywhere[0], everywhere[1]);
+  be->bounds(rig->dev, 0, low, high);
+  rig->lattice = lattice_cover(low, high, 0.05, set->softening);
+  be->order(rig->dev, &rig->lattice);
+  be->build(rig->dev, everywhere[0], everywhere[1]);
 }
 
-static inline void rig_open(struct rig *g, const struct backend *be, const struct set *s, struct particles *p, int order, int max_leaf,
-                            int max_group)
+static inline void rig_open(struct rig *rig, const struct backend *be, const struct set *set,
+                            struct particles *particles, int order, int max_leaf, int max_group)
 {
-  rig_open_by(g, be, s, p, order, max_leaf, max_group, METHOD_GROUPS);
+  rig_open_by(rig, be, set, particles, order, max_leaf, max_group, METHOD_GROUPS);
 }
 
-static inline void rig_close(struct rig *g)
+static inline void rig_close(struct rig *rig)
 {
   struct particles p;
-  g->be->download(g->dev, &p);
+  rig->be->download(rig->dev, &p);
   particles_free(&p);
-  g->be->close(g->dev);
+  rig->be->close(rig->dev);
 }
 
-static inline struct mac rig_mac(const struct rig *g, int kind, double delta) { return (struct mac){kind, g->order, g->gravity, delta}; }
+static inline struct mac rig_mac(const struct rig *rig, int kind, double delta)
+{
+  return (struct mac){kind, rig->order, rig->gravity, delta};
+}
 
 /* Forces and potentials of all particles at a synchronisation. */
-static inline const struct particles *rig_force(struct rig *g, const struct mac *mac)
+static inline const struct particles *rig_force(struct rig *rig, const struct mac *mac)
 {
-  g->be->sources(g->dev);
-  g->be->moments(g->dev, mac, 0, 0);
-  g->be->groups(g->dev);
-  struct walk_request r = {.kind = WALK_TOTAL, .mac = *mac, .a_floor = g->a_floor, .split = g->split, .let = LET_SOFT, .potential = 1, .local = 1, .last = 1};
-  g->be->walk(g->dev, &r, &g->tally);
-  g->be->split_soft(g->dev);
+  rig->be->sources(rig->dev);
+  rig->be->moments(rig->dev, mac, 0, 0);
+  rig->be->groups(rig->dev);
+  struct walk_request r = {.kind = WALK_TOTAL,
+                           .mac = *mac,
+                           .a_floor = rig->a_floor,
+                           .split = rig->split,
+                           .let = LET_SOFT,
+                           .potential = 1,
+                           .local = 1,
+                           .last = 1};
+  rig->be->walk(rig->dev, &r, &rig->tally);
+  rig->be->split_soft(rig->dev);
   struct sums sums;
-  g->be->reduce(g->dev, &(struct field){0}, &sums);
-  g->a_floor = 1e-5 * sqrt(sums.acc2_count / sums.count);
-  return g->be->view(g->dev);
+  rig->be->reduce(rig->dev, &(struct field){0}, &sums);
+  rig->a_floor = 1e-5 * sqrt(sums.acc2_count / sums.count);
+  return rig->be->view(rig->dev);
 }
 
 /* The same by the acceleration criterion, for particles that have no force yet. */
-static inline const struct particles *rig_first_force(struct rig *g, double delta)
+static inline const struct particles *rig_first_force(struct rig *rig, double delta)
 {
-  struct mac angle = rig_mac(g, MAC_ANGLE, 0.7), mac = rig_mac(g, MAC_ACCELERATION, delta);
-  rig_force(g, &angle);
-  return rig_force(g, &mac);
+  struct mac angle = rig_mac(rig, MAC_ANGLE, 0.7), mac = rig_mac(rig, MAC_ACCELERATION, delta);
+  rig_force(rig, &angle);
+  return rig_force(rig, &mac);
 }
 
 /* Call the function for every backend that has a device. */
@@ -87,10 +102,8 @@ static inline void rig_each(void (*test)(const struct backend *))
   int count = backend_list(&list);
   for (int k = 0; k < count; k++) {
     char why[256] = "";
-    if (list[k]->probe->count(why, sizeof why) > 0)
-      test(list[k]);
-    else
-      printf("# no %s: %s\n", list[k]->name, why);
+    if (list[k]->probe->count(why, sizeof why) > 0) test(list[k]);
+    else printf("# no %s: %s\n", list[k]->name, why);
   }
 }
 #endif

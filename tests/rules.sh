@@ -42,14 +42,16 @@ system       base particles gravity backend mpi
 tuning       base params backend
 analysis     base particles params gravity mpi io
 step         base particles params tree gravity external backend mpi system tuning
+scheme       base particles params tree gravity external backend mpi system tuning step
+settings     base particles params gravity backend mpi system tuning step scheme
 job          base params
 checkpoint   base particles params mpi io io/snapshot job
-check        base gravity backend mpi system step
-run          base particles params gravity backend mpi io/input io/snapshot fof system analysis step job checkpoint check
-study        base particles params tree gravity backend mpi trace io/input io/snapshot system tuning step run
-forecast     base particles params tree backend mpi step run study
+check        base gravity backend mpi system step scheme
+run          base particles params gravity backend mpi io/input io/snapshot fof system analysis step scheme settings job checkpoint check
+study        base particles params tree gravity backend mpi trace io/input io/snapshot system tuning step scheme settings run
+forecast     base particles params tree backend mpi step settings run study
 cli          base particles params gravity backend mpi trace io/input io/snapshot ic fof ic/galaxy run study forecast
-api          base particles params gravity backend mpi io/input io/snapshot ic ic/galaxy system step run
+api          base particles params gravity backend mpi io/input io/snapshot ic ic/galaxy system step scheme settings run
 gpu/device   base particles tree gravity backend
 gpu/tree     base particles tree gravity backend gpu/device
 gpu/walk     base particles tree gravity backend gpu/device gpu/tree

@@ -22,10 +22,16 @@ static struct schedule_input alike(int deepest, int64_t each)
   return in;
 }
 
-/* A core of few fast particles in a large slow halo, on `ranks` ranks whose backend builds trees every four shortest steps. */
+/* A core of few fast particles in a large slow halo, on `ranks` ranks whose backend builds trees every four shortest
+ * steps. */
 static struct schedule_input halo(int ranks)
 {
-  struct schedule_input in = {.ranks = ranks, .walks_tree = 1, .backend_interval = 4, .builds_fast_tree = 1, .given_fast_level = -1, .level_max = 8,
+  struct schedule_input in = {.ranks = ranks,
+                              .walks_tree = 1,
+                              .backend_interval = 4,
+                              .builds_fast_tree = 1,
+                              .given_fast_level = -1,
+                              .level_max = 8,
                               .fast_density = 0.9};
   static const double per_rank[9] = {4e7, 1e7, 2e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6};
   for (int l = 0; l <= 8; l++) {
@@ -40,25 +46,31 @@ static void check_no_substeps(void)
 {
   struct schedule_input in = alike(0, 1000);
   tap_ok(schedule_make(&in).moment_interval == 0, "one step for all particles, the soft step: no line");
-  in.ranks = 4, in.builds_fast_tree = 1, in.backend_interval = 4, in.tuned = 1;
+  in.ranks = 4;
+  in.builds_fast_tree = 1;
+  in.backend_interval = 4;
+  in.tuned = 1;
   struct schedule s = schedule_make(&in);
-  tap_ok(s.moment_interval == 0 && s.builds == BUILDS_NONE && schedule_fast_candidate(&in) == 0, "also on several ranks, whatever the backend builds");
+  tap_ok(s.moment_interval == 0 && s.builds == BUILDS_NONE && schedule_fast_candidate(&in) == 0,
+         "also on several ranks, whatever the backend builds");
 }
 
 static void check_moments(void)
 {
   struct schedule_input in = alike(1, 1000);
   tap_ok(schedule_make(&in).moment_interval == part(1), "two levels: moments at half the soft step, the deepest tick");
-  in = alike(3, 1000);   /* 15000 steps, 7.5 updates by the rule */
+  in = alike(3, 1000); /* 15000 steps, 7.5 updates by the rule */
   tap_ok(schedule_make(&in).moment_interval == part(2), "four levels: a quarter, the smallest number of intervals");
-  in = alike(6, 1000);   /* 127 steps to 7 particles: 36 updates */
-  tap_ok(schedule_make(&in).moment_interval == part(5), "seven levels: an update after half of the particles has been corrected");
+  in = alike(6, 1000); /* 127 steps to 7 particles: 36 updates */
+  tap_ok(schedule_make(&in).moment_interval == part(5),
+         "seven levels: an update after half of the particles has been corrected");
   in.hard_steps = (int64_t)(0.5 * in.particles * 32);
   tap_ok(schedule_make(&in).moment_interval == part(5), "edge of an interval: exactly 32 updates");
   in.hard_steps--;
   tap_ok(schedule_make(&in).moment_interval == part(4), "one step less: 16 updates");
-  memset(in.count, 0, sizeof in.count);   /* a shared step: all at one level */
-  in.count[6] = 7000, in.hard_steps = 7000 << 6;
+  memset(in.count, 0, sizeof in.count); /* a shared step: all at one level */
+  in.count[6] = 7000;
+  in.hard_steps = 7000 << 6;
   tap_ok(schedule_make(&in).moment_interval == part(6), "shared step of level 6: at every tick");
 }
 
@@ -69,14 +81,18 @@ static void check_one_rank(void)
   struct schedule s = schedule_make(&in);
   int none = 1;
   for (int k = 0; k < 16; k++) none &= schedule_at(&s, k * part(4), 0, 1).rebuild == REBUILT_NONE;
-  tap_ok(s.builds == BUILDS_NONE && none && s.fast_level > LEVEL_MAX, "one rank, no interval: the tree of the synchronisation serves the soft step");
+  tap_ok(s.builds == BUILDS_NONE && none && s.fast_level > LEVEL_MAX,
+         "one rank, no interval: the tree of the synchronisation serves the soft step");
   in.split = 1;
   s = schedule_make(&in);
-  struct schedule_line walked = schedule_at(&s, part(2), 0, 1), listed = schedule_at(&s, part(2), 0, 0), between = schedule_at(&s, part(4), 0, 1);
-  tap_ok(walked.rebuild == REBUILT_ALL && !walked.migrate && walked.lets == LETS_KEPT && walked.moments == MOMENTS_REGULAR,
+  struct schedule_line walked = schedule_at(&s, part(2), 0, 1), listed = schedule_at(&s, part(2), 0, 0),
+                       between = schedule_at(&s, part(4), 0, 1);
+  tap_ok(walked.rebuild == REBUILT_ALL && !walked.migrate && walked.lets == LETS_KEPT &&
+             walked.moments == MOMENTS_REGULAR,
          "one rank, split, walks: a tree at every moment update, no migration, no LETs");
   tap_ok(listed.rebuild == REBUILT_NONE && listed.moments == MOMENTS_REGULAR, "with neighbour lists: moments alone");
-  tap_ok(between.rebuild == REBUILT_NONE && between.moments == MOMENTS_KEPT && between.scope == SCOPE_CORRECTED, "between: neither");
+  tap_ok(between.rebuild == REBUILT_NONE && between.moments == MOMENTS_KEPT && between.scope == SCOPE_CORRECTED,
+         "between: neither");
   in.given_interval = 1;
   s = schedule_make(&in);
   tap_ok(s.builds == BUILDS_WITH_MOMENTS_IF_WALKED, "with the split RebuildInterval is ignored");
@@ -88,26 +104,34 @@ static void check_age(void)
   in.given_interval = 3;
   struct schedule s = schedule_make(&in);
   int32_t step = part(4);
-  tap_ok(s.builds == BUILDS_BY_AGE && s.build_age == 3 * (int64_t)step, "RebuildInterval = 3: builds when the tree is three shortest steps old");
-  tap_ok(!schedule_at(&s, 2 * step, 0, 1).rebuild && !schedule_at(&s, 3 * step - 1, 0, 1).rebuild && schedule_at(&s, 3 * step, 0, 0).rebuild,
+  tap_ok(s.builds == BUILDS_BY_AGE && s.build_age == 3 * (int64_t)step,
+         "RebuildInterval = 3: builds when the tree is three shortest steps old");
+  tap_ok(!schedule_at(&s, 2 * step, 0, 1).rebuild && !schedule_at(&s, 3 * step - 1, 0, 1).rebuild &&
+             schedule_at(&s, 3 * step, 0, 0).rebuild,
          "not before, whatever is asked");
-  tap_ok(!schedule_at(&s, 5 * step, 3 * step, 0).rebuild && schedule_at(&s, 6 * step, 3 * step, 0).rebuild, "the age counts from the last build");
-  tap_ok(schedule_at(&s, 3 * step, 0, 0).moments == MOMENTS_OF_BUILD && schedule_at(&s, 4 * step, 0, 0).moments == MOMENTS_REGULAR,
+  tap_ok(!schedule_at(&s, 5 * step, 3 * step, 0).rebuild && schedule_at(&s, 6 * step, 3 * step, 0).rebuild,
+         "the age counts from the last build");
+  tap_ok(schedule_at(&s, 3 * step, 0, 0).moments == MOMENTS_OF_BUILD &&
+             schedule_at(&s, 4 * step, 0, 0).moments == MOMENTS_REGULAR,
          "a new tree between regular updates has moments of its own");
-  in.given_interval = 0, in.backend_interval = 2;
-  in.count[4] = 4;   /* one in a thousand */
+  in.given_interval = 0;
+  in.backend_interval = 2;
+  in.count[4] = 4; /* one in a thousand */
   in.particles = 4004;
   s = schedule_make(&in);
   tap_ok(s.build_age == 2 * (int64_t)part(3), "the backend's interval counts the steps of a populated level");
   in.given_interval = 2;
   s = schedule_make(&in);
   tap_ok(s.build_age == 2 * (int64_t)part(4), "the user's those of the deepest");
-  in.given_interval = 0, in.tuned = 1;
+  in.given_interval = 0;
+  in.tuned = 1;
   s = schedule_make(&in);
-  tap_ok(s.builds == BUILDS_BY_TUNER && schedule_at(&s, step, 0, 1).rebuild && !schedule_at(&s, 8 * step, 0, 0).rebuild, "the tuner: when it asks");
+  tap_ok(s.builds == BUILDS_BY_TUNER && schedule_at(&s, step, 0, 1).rebuild && !schedule_at(&s, 8 * step, 0, 0).rebuild,
+         "the tuner: when it asks");
   in.backend_interval = 0;
   s = schedule_make(&in);
-  tap_ok(s.builds == BUILDS_BY_TUNER && s.build_age == 2 * (int64_t)part(4), "its first interval is two steps where the backend has none");
+  tap_ok(s.builds == BUILDS_BY_TUNER && s.build_age == 2 * (int64_t)part(4),
+         "its first interval is two steps where the backend has none");
 }
 
 static void check_fast_one_rank(void)
@@ -120,21 +144,25 @@ static void check_fast_one_rank(void)
   tap_ok(schedule_at(&s, 4 * part(8), 0, 0).rebuild == REBUILT_ALL, "the first build is of all");
   s.build_age = part(8);
   struct schedule_line fast = schedule_at(&s, fast_tick, 2 * part(8), 0);
-  tap_ok(fast.rebuild == REBUILT_FAST && fast.moments == MOMENTS_OF_BUILD, "a later one, between regular updates, of the fast tree");
+  tap_ok(fast.rebuild == REBUILT_FAST && fast.moments == MOMENTS_OF_BUILD,
+         "a later one, between regular updates, of the fast tree");
   tap_ok(schedule_at(&s, s.moment_interval, part(8), 0).rebuild == REBUILT_ALL, "at regular updates of all");
   in.fast_density = 0.52;
-  tap_ok(schedule_make(&in).fast_level == LEVEL_MAX + 1, "fast particles among as many slow ones, as by their speeds in a core: one tree");
+  tap_ok(schedule_make(&in).fast_level == LEVEL_MAX + 1,
+         "fast particles among as many slow ones, as by their speeds in a core: one tree");
   in.fast_density = 0.89;
   tap_ok(schedule_make(&in).fast_level == LEVEL_MAX + 1, "edge: one tree");
   in.fast_density = 0.9;
   tap_ok(schedule_make(&in).fast_level == candidate, "edge: nine tenths of the group");
-  in.given_fast_level = 2, in.fast_density = 0;
+  in.given_fast_level = 2;
+  in.fast_density = 0;
   tap_ok(schedule_fast_candidate(&in) == 0 && schedule_make(&in).fast_level == 2, "a given level needs no measurement");
   in.given_fast_level = 20;
   tap_ok(schedule_make(&in).fast_level == 8, "and is at most that of the shortest steps with builds");
   in.given_fast_level = 0;
   tap_ok(schedule_make(&in).fast_level == LEVEL_MAX + 1, "0: no fast tree");
-  in.given_fast_level = 2, in.builds_fast_tree = 0;
+  in.given_fast_level = 2;
+  in.builds_fast_tree = 0;
   tap_ok(schedule_make(&in).fast_level == LEVEL_MAX + 1, "nor where the backend builds none");
 }
 
@@ -143,24 +171,32 @@ static void check_several_ranks(void)
   struct schedule_input in = alike(4, 1000);
   in.ranks = 3;
   struct schedule s = schedule_make(&in);
-  struct schedule_line first = schedule_at(&s, 0, 0, 0), second = schedule_at(&s, s.moment_interval, 0, 0), odd = schedule_at(&s, part(4), 0, 0);
+  struct schedule_line first = schedule_at(&s, 0, 0, 0), second = schedule_at(&s, s.moment_interval, 0, 0),
+                       odd = schedule_at(&s, part(4), 0, 0);
   tap_ok(s.builds == BUILDS_NONE && first.lets == LETS_ALL && first.horizon == TICKS && !first.active_targets,
          "several ranks without builds: LETs of the first tick hold for the soft step");
-  tap_ok(second.lets == LETS_IF_VIOLATED && second.horizon == TICKS - second.tick && second.scope == SCOPE_CELLS && !second.migrate,
+  tap_ok(second.lets == LETS_IF_VIOLATED && second.horizon == TICKS - second.tick && second.scope == SCOPE_CELLS &&
+             !second.migrate,
          "at moment updates they are selected again if bounds are violated; else updates carry the cells");
-  tap_ok(odd.lets == LETS_KEPT && odd.scope == SCOPE_CORRECTED && odd.moments == MOMENTS_KEPT, "between: updates of corrected particles");
+  tap_ok(odd.lets == LETS_KEPT && odd.scope == SCOPE_CORRECTED && odd.moments == MOMENTS_KEPT,
+         "between: updates of corrected particles");
   in.given_interval = 1;
   s = schedule_make(&in);
-  first = schedule_at(&s, 0, 0, 0), second = schedule_at(&s, s.moment_interval, 0, 0);
-  tap_ok(s.builds == BUILDS_WITH_MOMENTS && s.moment_interval == part(4), "RebuildInterval = 1: a build and moments at every tick");
-  tap_ok(first.horizon == s.moment_interval && !first.rebuild && !first.active_targets, "LETs of the first tick hold to the first build");
-  tap_ok(second.migrate && second.rebuild == REBUILT_ALL && second.lets == LETS_ALL && second.active_targets && second.scope == SCOPE_ALL_CORRECTED &&
-             second.horizon == s.moment_interval,
+  first = schedule_at(&s, 0, 0, 0);
+  second = schedule_at(&s, s.moment_interval, 0, 0);
+  tap_ok(s.builds == BUILDS_WITH_MOMENTS && s.moment_interval == part(4),
+         "RebuildInterval = 1: a build and moments at every tick");
+  tap_ok(first.horizon == s.moment_interval && !first.rebuild && !first.active_targets,
+         "LETs of the first tick hold to the first build");
+  tap_ok(second.migrate && second.rebuild == REBUILT_ALL && second.lets == LETS_ALL && second.active_targets &&
+             second.scope == SCOPE_ALL_CORRECTED && second.horizon == s.moment_interval,
          "a build: migration, new LETs for the targets of the tick, to the next build");
-  in.given_interval = 4, in.hard_steps = (int64_t)in.particles + 1;   /* moments alone: at quarters */
+  in.given_interval = 4;
+  in.hard_steps = (int64_t)in.particles + 1; /* moments alone: at quarters */
   tap_ok(schedule_make(&in).moment_interval == part(2), "RebuildInterval = 4: by powers of two");
   in.given_interval = 5;
-  tap_ok(schedule_make(&in).moment_interval == part(2) && (in.given_interval = 3, schedule_make(&in).moment_interval == part(2)) &&
+  tap_ok(schedule_make(&in).moment_interval == part(2) &&
+             (in.given_interval = 3, schedule_make(&in).moment_interval == part(2)) &&
              (in.given_interval = 2, schedule_make(&in).moment_interval == part(3)),
          "2, 3 and 5 of them: two, four, and not fewer than moments need");
 }
@@ -168,20 +204,27 @@ static void check_several_ranks(void)
 static void check_several_split(void)
 {
   struct schedule_input in = alike(6, 1000);
-  in.ranks = 2, in.split = 1, in.walks_tree = 0;
+  in.ranks = 2;
+  in.split = 1;
+  in.walks_tree = 0;
   struct schedule s = schedule_make(&in);
-  tap_ok(s.builds == BUILDS_NONE && schedule_at(&s, s.moment_interval, 0, 1).lets == LETS_IF_VIOLATED, "several ranks, split, lists: no builds");
+  tap_ok(s.builds == BUILDS_NONE && schedule_at(&s, s.moment_interval, 0, 1).lets == LETS_IF_VIOLATED,
+         "several ranks, split, lists: no builds");
   in.walks_tree = 1;
   s = schedule_make(&in);
-  tap_ok(s.builds == BUILDS_WITH_MOMENTS && s.moment_interval == part(5), "walks on one rank at least: builds at moment updates");
+  tap_ok(s.builds == BUILDS_WITH_MOMENTS && s.moment_interval == part(5),
+         "walks on one rank at least: builds at moment updates");
   in.backend_interval = 1;
   s = schedule_make(&in);
   tap_ok(s.moment_interval == part(6), "a backend that gains from builds has them more often");
   in.given_interval = 8;
   s = schedule_make(&in);
   tap_ok(s.moment_interval == part(6) && s.builds == BUILDS_WITH_MOMENTS, "RebuildInterval is ignored");
-  in.builds_fast_tree = 1, in.backend_interval = 1, in.fast_density = 1;
-  tap_ok(schedule_fast_candidate(&in) == 0 && schedule_make(&in).fast_level > LEVEL_MAX, "and there is no fast tree with the split on");
+  in.builds_fast_tree = 1;
+  in.backend_interval = 1;
+  in.fast_density = 1;
+  tap_ok(schedule_fast_candidate(&in) == 0 && schedule_make(&in).fast_level > LEVEL_MAX,
+         "and there is no fast tree with the split on");
 }
 
 static void check_fast_ranks(void)
@@ -189,31 +232,44 @@ static void check_fast_ranks(void)
   struct schedule_input in = halo(4);
   struct schedule s = schedule_make(&in);
   int candidate = schedule_fast_candidate(&in), level = timeline_aligned(s.moment_interval, 0);
-  tap_ok(s.builds == BUILDS_WITH_MOMENTS && s.fast_level == candidate && candidate > 1 && candidate <= level, "several ranks: a fast tree");
-  struct schedule_line first = schedule_at(&s, s.moment_interval, 0, 0), second = schedule_at(&s, 2 * s.moment_interval, s.moment_interval, 0);
+  tap_ok(s.builds == BUILDS_WITH_MOMENTS && s.fast_level == candidate && candidate > 1 && candidate <= level,
+         "several ranks: a fast tree");
+  struct schedule_line first = schedule_at(&s, s.moment_interval, 0, 0),
+                       second = schedule_at(&s, 2 * s.moment_interval, s.moment_interval, 0);
   int32_t slow = part(s.fast_level - 1);
   struct schedule_line third = schedule_at(&s, slow, slow - s.moment_interval, 0);
-  tap_ok(first.rebuild == REBUILT_ALL && first.lets == LETS_SLOW_AND_FAST && first.migrate && first.slow_horizon == slow - s.moment_interval,
+  tap_ok(first.rebuild == REBUILT_ALL && first.lets == LETS_SLOW_AND_FAST && first.migrate &&
+             first.slow_horizon == slow - s.moment_interval,
          "the first build is of both trees, LETs of the slow one hold to the next slow tick");
-  tap_ok(s.fast_level < level && second.rebuild == REBUILT_FAST && second.lets == LETS_FAST && !second.migrate && second.slow_horizon == 0 &&
-             second.horizon == s.moment_interval && second.moments == MOMENTS_REGULAR,
+  tap_ok(s.fast_level < level && second.rebuild == REBUILT_FAST && second.lets == LETS_FAST && !second.migrate &&
+             second.slow_horizon == 0 && second.horizon == s.moment_interval && second.moments == MOMENTS_REGULAR,
          "then the fast tree and its LETs alone, without migration");
-  tap_ok(third.rebuild == REBUILT_ALL && third.lets == LETS_SLOW_AND_FAST && third.slow_horizon == slow, "where slow particles step, both");
-  tap_ok(schedule_at(&s, part(s.fast_level), s.moment_interval, 0).rebuild == REBUILT_FAST, "edge: at ticks of the fast level the slow tree stays");
+  tap_ok(third.rebuild == REBUILT_ALL && third.lets == LETS_SLOW_AND_FAST && third.slow_horizon == slow,
+         "where slow particles step, both");
+  tap_ok(schedule_at(&s, part(s.fast_level), s.moment_interval, 0).rebuild == REBUILT_FAST,
+         "edge: at ticks of the fast level the slow tree stays");
   in = alike(6, (int64_t)1e8);
-  in.ranks = 2, in.backend_interval = 1, in.builds_fast_tree = 1;
+  in.ranks = 2;
+  in.backend_interval = 1;
+  in.builds_fast_tree = 1;
   struct schedule_input many = in, few = in;
   few.ranks = 10000;
-  tap_ok(schedule_fast_candidate(&many) == 4 && schedule_fast_candidate(&few) == 2, "few particles on a rank: all builds cost alike, the fast tree is larger");
+  tap_ok(schedule_fast_candidate(&many) == 4 && schedule_fast_candidate(&few) == 2,
+         "few particles on a rank: all builds cost alike, the fast tree is larger");
   in = alike(8, 1000);
-  in.given_interval = 1, in.builds_fast_tree = 1;
+  in.given_interval = 1;
+  in.builds_fast_tree = 1;
   tap_ok(schedule_fast_candidate(&in) == 1, "one rank: a slow tree may serve half the soft step");
-  in.given_interval = 0, in.ranks = 2, in.backend_interval = 1, in.builds_fast_tree = 1, in.fast_density = 1;
+  in.given_interval = 0;
+  in.ranks = 2;
+  in.backend_interval = 1;
+  in.builds_fast_tree = 1;
+  in.fast_density = 1;
   s = schedule_make(&in);
   tap_ok(s.moment_interval == part(8) && s.fast_level == 4, "a slow tree serves at most 16 intervals");
 }
 
-/* --- properties ---------------------------------------------------------------------------------------------------- */
+/* --- properties --------------------------------------------------------------------------------------------------- */
 
 /* The number of intervals between checkpoint ticks; 0: there are none. */
 static int intervals(const struct schedule_input *in)
@@ -224,24 +280,32 @@ static int intervals(const struct schedule_input *in)
 
 static void check_checkpoint_ticks(void)
 {
-  struct schedule_input in = alike(4, 10000);   /* 0.2 s by the estimates */
+  struct schedule_input in = alike(4, 10000); /* 0.2 s by the estimates */
   in.given_checkpoint_ticks = -1;
   tap_ok(intervals(&in) == 0, "a soft step of less than some seconds has no checkpoint ticks");
-  in = alike(13, 1);   /* deep steps of few particles among many: 8192 block steps of 0.2 ms */
+  in = alike(13, 1); /* deep steps of few particles among many: 8192 block steps of 0.2 ms */
   in.given_checkpoint_ticks = -1;
-  in.count[0] = 10000, in.particles += 9999, in.hard_steps += 9999;
+  in.count[0] = 10000;
+  in.particles += 9999;
+  in.hard_steps += 9999;
   tap_ok(intervals(&in) == 0, "8192 short block steps of few particles, 1.6 s: none");
-  in.count[17] = 1, in.level_max = 17, in.hard_steps += 1 << 17;
-  in.count[0] = 1000000, in.particles = 1000014, in.hard_steps += 990000;
+  in.count[17] = 1;
+  in.level_max = 17;
+  in.hard_steps += 1 << 17;
+  in.count[0] = 1000000;
+  in.particles = 1000014;
+  in.hard_steps += 990000;
   struct schedule s = schedule_make(&in);
   tap_ok(intervals(&in) == 8 && s.moment_interval == s.checkpoint_interval,
-         "131072 of them, 26 s: every 3 s, since each costs 5 %, and moments of all at these ticks, which they are not by themselves");
+         "131072 of them, 26 s: every 3 s, since each costs 5 %, and moments of all at these ticks, which they are not "
+         "by themselves");
   in = alike(10, 200000);
   in.given_checkpoint_ticks = -1;
   int walked, plain = intervals(&in);
   in.split = 1;
   walked = intervals(&in);
-  tap_ok(plain == 32 && walked == 128, "many particles: the cost of a build limits them, unless there is one in any case");
+  tap_ok(plain == 32 && walked == 128,
+         "many particles: the cost of a build limits them, unless there is one in any case");
   in.on_device = 1;
   tap_ok(intervals(&in) == 0, "a device is done with it before");
   in.on_device = 0;
@@ -254,35 +318,37 @@ static void check_checkpoint_ticks(void)
   in.given_checkpoint_ticks = 4;
   in.ranks = 3;
   s = schedule_make(&in);
-  struct schedule_line begin = schedule_at(&s, 0, 0, 0), at = schedule_at(&s, part(1), 0, 0), other = schedule_at(&s, part(1) + part(5), 0, 0);
-  tap_ok(begin.horizon == part(2) && !begin.from_particles && at.from_particles && at.migrate && at.rebuild == REBUILT_ALL &&
-             at.lets == LETS_ALL && at.horizon == part(2) && at.active_targets,
+  struct schedule_line begin = schedule_at(&s, 0, 0, 0), at = schedule_at(&s, part(1), 0, 0),
+                       other = schedule_at(&s, part(1) + part(5), 0, 0);
+  tap_ok(begin.horizon == part(2) && !begin.from_particles && at.from_particles && at.migrate &&
+             at.rebuild == REBUILT_ALL && at.lets == LETS_ALL && at.horizon == part(2) && at.active_targets,
          "several ranks without builds: at a checkpoint tick migration, build, and LETs up to the next one");
-  tap_ok(other.rebuild == REBUILT_NONE && other.lets == LETS_IF_VIOLATED && !schedule_is_checkpoint(&s, part(1) + part(5)) &&
-             !schedule_is_checkpoint(&s, 0) && schedule_is_checkpoint(&s, 3 * part(2)),
+  tap_ok(other.rebuild == REBUILT_NONE && other.lets == LETS_IF_VIOLATED &&
+             !schedule_is_checkpoint(&s, part(1) + part(5)) && !schedule_is_checkpoint(&s, 0) &&
+             schedule_is_checkpoint(&s, 3 * part(2)),
          "between them everything is as without");
   struct schedule_line again = schedule_continue_at(&s, part(1)), odd = schedule_continue_at(&s, part(5));
   tap_ok(memcmp(&again, &at, sizeof at) == 0, "a run that goes on at a checkpoint tick has the same line");
-  tap_ok(odd.from_particles && odd.migrate && odd.rebuild == REBUILT_ALL && odd.lets == LETS_ALL && !odd.active_targets &&
-             odd.horizon == part(2) - part(5),
+  tap_ok(odd.from_particles && odd.migrate && odd.rebuild == REBUILT_ALL && odd.lets == LETS_ALL &&
+             !odd.active_targets && odd.horizon == part(2) - part(5),
          "on another number of ranks the tick may be any: LETs for all targets");
 }
 
-static struct schedule_input any(struct random *r)
+static struct schedule_input any(struct random *random)
 {
-  struct schedule_input in = {.ranks = random_unit(r) < 0.4 ? 1 : 2 + (int)(6 * random_unit(r))};
-  in.split = random_unit(r) < 0.4;
-  in.walks_tree = random_unit(r) < 0.6;
-  in.backend_interval = (int)(5 * random_unit(r));
-  in.builds_fast_tree = random_unit(r) < 0.6;
-  in.given_interval = random_unit(r) < 0.5 ? 0 : 1 + (int)(10 * random_unit(r));
-  in.tuned = in.ranks == 1 && in.given_interval == 0 && random_unit(r) < 0.5;
-  in.given_fast_level = random_unit(r) < 0.6 ? -1 : (int)(8 * random_unit(r));
-  in.level_max = (int)(9 * random_unit(r));
-  in.fast_density = random_unit(r);
-  in.given_checkpoint_ticks = random_unit(r) < 0.5 ? -1 : (int)(40 * random_unit(r));
+  struct schedule_input in = {.ranks = random_unit(random) < 0.4 ? 1 : 2 + (int)(6 * random_unit(random))};
+  in.split = random_unit(random) < 0.4;
+  in.walks_tree = random_unit(random) < 0.6;
+  in.backend_interval = (int)(5 * random_unit(random));
+  in.builds_fast_tree = random_unit(random) < 0.6;
+  in.given_interval = random_unit(random) < 0.5 ? 0 : 1 + (int)(10 * random_unit(random));
+  in.tuned = in.ranks == 1 && in.given_interval == 0 && random_unit(random) < 0.5;
+  in.given_fast_level = random_unit(random) < 0.6 ? -1 : (int)(8 * random_unit(random));
+  in.level_max = (int)(9 * random_unit(random));
+  in.fast_density = random_unit(random);
+  in.given_checkpoint_ticks = random_unit(random) < 0.5 ? -1 : (int)(40 * random_unit(random));
   for (int l = 0; l <= in.level_max; l++) {
-    in.count[l] = (int64_t)random_log(r, 1, 1e7);
+    in.count[l] = (int64_t)random_log(random, 1, 1e7);
     in.hard_steps += in.count[l] << l;
     in.particles += (double)in.count[l];
   }
@@ -292,47 +358,52 @@ static struct schedule_input any(struct random *r)
 /* What a walk through the lines of a rank, with steps of its own, shows. */
 struct seen {
   int beyond, stuck, unmoved, uncovered, slow_uncovered, untimely, single, strange;
-  uint64_t moments;        /* hash of the ticks of regular moment updates, their trees and LETs */
+  uint64_t moments; /* hash of the ticks of regular moment updates, their trees and LETs */
 };
 
 /* A horizon ends within the soft step, and where LETs are selected next, not before. */
-static void check_cover(const struct schedule *s, const struct schedule_line *line, int32_t *covered, int32_t *slow_covered, struct seen *seen)
+static void check_cover(const struct schedule *schedule, const struct schedule_line *line, int32_t *covered,
+                        int32_t *slow_covered, struct seen *seen)
 {
   int selects = line->lets > LETS_IF_VIOLATED, fast_alone = line->lets == LETS_FAST;
-  if (s->ranks == 1) return;
+  if (schedule->ranks == 1) return;
   seen->uncovered += line->tick > 0 && !selects && *covered < line->tick;
   seen->uncovered += line->tick > 0 && selects && *covered != line->tick;
   if (fast_alone) seen->slow_uncovered += *slow_covered < line->next_moments;
   if (selects) *covered = line->tick + line->horizon;
   if (line->lets == LETS_SLOW_AND_FAST) *slow_covered = line->tick + line->slow_horizon;
-  seen->beyond += (int64_t)line->tick + line->horizon > TICKS || (int64_t)line->tick + line->slow_horizon > TICKS || line->next_moments > TICKS;
+  seen->beyond += (int64_t)line->tick + line->horizon > TICKS || (int64_t)line->tick + line->slow_horizon > TICKS ||
+                  line->next_moments > TICKS;
   seen->strange += selects && line->scope != SCOPE_ALL_CORRECTED;
   seen->strange += line->migrate != (line->rebuild == REBUILT_ALL);
 }
 
-static struct seen walk_lines(const struct schedule *s, const struct schedule_input *in, struct random *r)
+static struct seen walk_lines(const struct schedule *schedule, const struct schedule_input *in, struct random *random)
 {
   struct seen seen = {.moments = 1};
   int32_t built = 0, covered = 0, slow_covered = 0, step = part(in->level_max);
   for (int32_t tick = 0; tick < TICKS;) {
-    struct schedule_line line = schedule_at(s, tick, built, random_unit(r) < 0.5);
-    int regular = tick % s->moment_interval == 0;
+    struct schedule_line line = schedule_at(schedule, tick, built, random_unit(random) < 0.5);
+    int regular = tick % schedule->moment_interval == 0;
     seen.unmoved += line.rebuild && !line.moments;
-    seen.untimely += (line.moments == MOMENTS_REGULAR) != regular || (s->ranks > 1 && (line.rebuild || line.lets) && !regular);
-    seen.single += s->ranks == 1 && (line.migrate || line.lets);
-    seen.strange += schedule_is_checkpoint(s, tick) && (line.rebuild != REBUILT_ALL || !line.from_particles || !regular);
-    seen.strange += line.tick != tick || (tick == 0 && line.rebuild) || (line.rebuild == REBUILT_FAST && (built == 0 || line.level < s->fast_level));
-    check_cover(s, &line, &covered, &slow_covered, &seen);
+    seen.untimely += (line.moments == MOMENTS_REGULAR) != regular ||
+                     (schedule->ranks > 1 && (line.rebuild || line.lets) && !regular);
+    seen.single += schedule->ranks == 1 && (line.migrate || line.lets);
+    seen.strange +=
+        schedule_is_checkpoint(schedule, tick) && (line.rebuild != REBUILT_ALL || !line.from_particles || !regular);
+    seen.strange += line.tick != tick || (tick == 0 && line.rebuild) ||
+                    (line.rebuild == REBUILT_FAST && (built == 0 || line.level < schedule->fast_level));
+    check_cover(schedule, &line, &covered, &slow_covered, &seen);
     if (regular) seen.moments = 31 * seen.moments + (uint64_t)tick + 7 * line.rebuild + line.lets;
     if (line.rebuild) built = tick;
-    int64_t end = tick + step * (int64_t)(1 + 3 * random_unit(r));
-    int32_t next = schedule_next(s, tick, end < TICKS ? (int32_t)end : TICKS);
+    int64_t end = tick + step * (int64_t)(1 + 3 * random_unit(random));
+    int32_t next = schedule_next(schedule, tick, end < TICKS ? (int32_t)end : TICKS);
     seen.stuck += next <= tick;
     seen.beyond += next > TICKS;
     if (next <= tick) break;
     tick = next;
   }
-  if (s->ranks > 1) seen.uncovered += covered != TICKS;
+  if (schedule->ranks > 1) seen.uncovered += covered != TICKS;
   return seen;
 }
 
@@ -352,20 +423,29 @@ static void check_properties(void)
     struct seen a = walk_lines(&s, &in, &r), b = walk_lines(&s, &in, &r);
     lines++;
     differ += s.ranks > 1 && a.moments != b.moments;
-    sum.beyond += a.beyond, sum.stuck += a.stuck, sum.unmoved += a.unmoved, sum.uncovered += a.uncovered;
-    sum.slow_uncovered += a.slow_uncovered, sum.untimely += a.untimely, sum.single += a.single, sum.strange += a.strange;
+    sum.beyond += a.beyond;
+    sum.stuck += a.stuck;
+    sum.unmoved += a.unmoved;
+    sum.uncovered += a.uncovered;
+    sum.slow_uncovered += a.slow_uncovered;
+    sum.untimely += a.untimely;
+    sum.single += a.single;
+    sum.strange += a.strange;
   }
   int all_kinds = 1;
   for (int k = 0; k < 5; k++) all_kinds &= kinds[k] > 20;
   tap_ok(lines > TIMES / 2 && all_kinds, "random inputs: all regimes are among them");
-  tap_ok(sum.beyond == 0 && sum.stuck == 0, "no line and no horizon ends beyond the soft step, and every line leads on");
+  tap_ok(sum.beyond == 0 && sum.stuck == 0,
+         "no line and no horizon ends beyond the soft step, and every line leads on");
   tap_ok(sum.unmoved == 0, "every tick with a build has a moment update");
   tap_ok(differ == 0, "ranks with different block steps have moment updates, builds and selections at the same ticks");
-  tap_ok(sum.untimely == 0, "regular moment updates are at multiples of the interval; on several ranks builds and LETs too");
+  tap_ok(sum.untimely == 0,
+         "regular moment updates are at multiples of the interval; on several ranks builds and LETs too");
   tap_ok(sum.uncovered == 0, "LETs hold exactly until the next selection, the last to the end");
   tap_ok(sum.slow_uncovered == 0, "slow LETs hold while fast ones alone are selected");
   tap_ok(sum.single == 0, "one rank neither migrates nor selects LETs");
-  tap_ok(sum.strange == 0, "no build at tick 0; migration with builds of all; the fast tree alone where no slow step ends");
+  tap_ok(sum.strange == 0,
+         "no build at tick 0; migration with builds of all; the fast tree alone where no slow step ends");
   tap_ok(density == 0, "the candidate does not depend on the density that is measured for it");
 }
 

@@ -5,7 +5,8 @@
 #include "params/params.h"
 #include "sets.h"
 
-/* Gravity, softening and radii of the set; the given mode and scheme; small leaves and groups, so that few particles have a deep tree. */
+/* Gravity, softening and radii of the set; the given mode and scheme; small leaves and groups, so that few particles
+ * have a deep tree. */
 static inline struct params set_params(const struct set *set, int mode, int scheme)
 {
   struct params par;

@@ -15,121 +15,128 @@ struct set {
   const char *name;
   int64_t n;
   double gravity, softening, r1, r2;
-  void (*place)(struct random *r, int64_t i, int64_t n, double x[3], float *mass);
+  void (*place)(struct random *random, int64_t i, int64_t n, double x[3], float *mass);
 };
 
-static inline double plummer_radius(struct random *r) { return 1 / sqrt(pow(random_between(r, 0, 0.99), -2.0 / 3) - 1); }
+static inline double plummer_radius(struct random *random)
+{
+  return 1 / sqrt(pow(random_between(random, 0, 0.99), -2.0 / 3) - 1);
+}
 
-static inline void place_plummer(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+static inline void place_plummer(struct random *random, int64_t i, int64_t n, double x[3], float *mass)
 {
   (void)i;
-  random_direction(r, 0.59 * plummer_radius(r), x);
+  random_direction(random, 0.59 * plummer_radius(random), x);
   *mass = 1.0f / (float)n;
 }
 
-static inline void place_hernquist(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+static inline void place_hernquist(struct random *random, int64_t i, int64_t n, double x[3], float *mass)
 {
   (void)i;
-  double s = sqrt(random_between(r, 0, 0.95));
-  random_direction(r, s / (1 - s), x);
+  double s = sqrt(random_between(random, 0, 0.95));
+  random_direction(random, s / (1 - s), x);
   *mass = 1.0f / (float)n;
 }
 
 /* A light sphere of light particles beside a heavy one of heavy particles. */
-static inline void place_two(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+static inline void place_two(struct random *random, int64_t i, int64_t n, double x[3], float *mass)
 {
   int light = i >= n / 3;
-  random_direction(r, (light ? 0.4 : 1) * plummer_radius(r), x);
+  random_direction(random, (light ? 0.4 : 1) * plummer_radius(random), x);
   x[0] += light ? 6 : -2;
   x[1] += light ? 1 : 0;
   *mass = light ? 1e-4f : 1e-2f;
 }
 
-static inline void place_disk(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+static inline void place_disk(struct random *random, int64_t i, int64_t n, double x[3], float *mass)
 {
   (void)i;
-  double length = -3 * log(random_unit(r) * random_unit(r)), phi = 6.283185307179586 * random_unit(r);
-  x[0] = length * cos(phi), x[1] = length * sin(phi);
-  x[2] = 0.02 * (random_unit(r) + random_unit(r) + random_unit(r) - 1.5);
+  double length = -3 * log(random_unit(random) * random_unit(random)), phi = 6.283185307179586 * random_unit(random);
+  x[0] = length * cos(phi);
+  x[1] = length * sin(phi);
+  x[2] = 0.02 * (random_unit(random) + random_unit(random) + random_unit(random) - 1.5);
   *mass = 4.0f / (float)n;
 }
 
 /* A ball in which many particles stand at two points, with two or seven at some others. */
-static inline void place_coincident(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+static inline void place_coincident(struct random *random, int64_t i, int64_t n, double x[3], float *mass)
 {
   static const double at[2][3] = {{0.3, -0.1, 0.2}, {-0.5, 0.45, 0.1}};
-  random_direction(r, cbrt(random_unit(r)), x);
+  random_direction(random, cbrt(random_unit(random)), x);
   int64_t pile = i < n / 10 ? 0 : i < n / 3 ? 1 : 2;
   if (pile < 2) memcpy(x, at[pile], sizeof at[pile]);
-  if (i >= n / 2) {   /* the last half: groups of two and seven at one point each */
+  if (i >= n / 2) { /* the last half: groups of two and seven at one point each */
     struct random own = {(uint64_t)(i / (i < 3 * n / 4 ? 2 : 7)) * 7919};
     random_direction(&own, cbrt(random_unit(&own)), x);
   }
   *mass = 1.0f / (float)n;
 }
 
-static inline void place_point(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+static inline void place_point(struct random *random, int64_t i, int64_t n, double x[3], float *mass)
 {
-  (void)r, (void)i;
-  x[0] = 0.1, x[1] = -0.2, x[2] = 1e3;
+  (void)random;
+  (void)i;
+  x[0] = 0.1;
+  x[1] = -0.2;
+  x[2] = 1e3;
   *mass = 1.0f / (float)n;
 }
 
-static inline void place_plane(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+static inline void place_plane(struct random *random, int64_t i, int64_t n, double x[3], float *mass)
 {
-  place_plummer(r, i, n, x, mass);
+  place_plummer(random, i, n, x, mass);
   x[1] = 0.125;
 }
 
-static inline void place_line(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+static inline void place_line(struct random *random, int64_t i, int64_t n, double x[3], float *mass)
 {
-  place_plummer(r, i, n, x, mass);
+  place_plummer(random, i, n, x, mass);
   x[0] = x[2] = -1;
 }
 
 /* Half of the mass in a core whose density is 1e8 times that of the rest. */
-static inline void place_contrast(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+static inline void place_contrast(struct random *random, int64_t i, int64_t n, double x[3], float *mass)
 {
-  random_direction(r, (i % 2 ? 1 : 1 / 464.0) * plummer_radius(r), x);
+  random_direction(random, (i % 2 ? 1 : 1 / 464.0) * plummer_radius(random), x);
   *mass = 1.0f / (float)n;
 }
 
 /* One to three particles, unlike each other. */
-static inline void place_few(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+static inline void place_few(struct random *random, int64_t i, int64_t n, double x[3], float *mass)
 {
   (void)n;
-  random_direction(r, 1 + (double)i, x);
+  random_direction(random, 1 + (double)i, x);
   *mass = 0.3f + (float)i;
 }
 
 static const struct set sets[] = {
-  {"Plummer", 3000, 1, 0.0125, 0.14, 0.28, place_plummer},
-  {"Hernquist", 3000, 1, 0.0125, 0.2, 0.4, place_hernquist},
-  {"two spheres of unequal masses", 3000, 1, 0.02, 0.3, 0.6, place_two},
-  {"a thin disk, G = 43007.1", 3000, 43007.1, 0.05, 0.6, 1.2, place_disk},
-  {"coincident particles", 3000, 1, 0.02, 0.15, 0.3, place_coincident},
-  {"all at one point", 500, 1, 0.1, 0.2, 0.4, place_point},
-  {"all in a plane", 3000, 1, 0.0125, 0.1, 0.2, place_plane},
-  {"all on a line", 1000, 1, 0.0125, 0.05, 0.1, place_line},
-  {"density contrast 1e8", 3000, 1, 2e-4, 0.1, 0.2, place_contrast},
-  {"one particle", 1, 1, 0.1, 0.5, 1, place_few},
-  {"two particles", 2, 1, 0.1, 1, 5, place_few},
-  {"three particles", 3, 43007.1, 0.1, 1, 5, place_few},
+    {"Plummer", 3000, 1, 0.0125, 0.14, 0.28, place_plummer},
+    {"Hernquist", 3000, 1, 0.0125, 0.2, 0.4, place_hernquist},
+    {"two spheres of unequal masses", 3000, 1, 0.02, 0.3, 0.6, place_two},
+    {"a thin disk, G = 43007.1", 3000, 43007.1, 0.05, 0.6, 1.2, place_disk},
+    {"coincident particles", 3000, 1, 0.02, 0.15, 0.3, place_coincident},
+    {"all at one point", 500, 1, 0.1, 0.2, 0.4, place_point},
+    {"all in a plane", 3000, 1, 0.0125, 0.1, 0.2, place_plane},
+    {"all on a line", 1000, 1, 0.0125, 0.05, 0.1, place_line},
+    {"density contrast 1e8", 3000, 1, 2e-4, 0.1, 0.2, place_contrast},
+    {"one particle", 1, 1, 0.1, 0.5, 1, place_few},
+    {"two particles", 2, 1, 0.1, 1, 5, place_few},
+    {"three particles", 3, 43007.1, 0.1, 1, 5, place_few},
 };
 enum { SETS = sizeof sets / sizeof *sets };
 
 /* The particles of a set, ids from 1, with velocities of about `speed`. */
-static inline void set_make(const struct set *s, double speed, struct particles *p)
+static inline void set_make(const struct set *set, double speed, struct particles *particles)
 {
   struct random r = {77};
-  particles_init(p);
-  particles_reserve(p, s->n);
-  p->n = s->n;
-  for (int64_t i = 0; i < s->n; i++) {
-    s->place(&r, i, s->n, &p->pos[3 * i], &p->mass[i]);
-    random_direction(&r, speed * random_unit(&r), &p->vel[3 * i]);
-    p->id[i] = (uint64_t)i + 1;
-    p->type[i] = 1;
+  particles_init(particles);
+  particles_reserve(particles, set->n);
+  particles->n = set->n;
+  for (int64_t i = 0; i < set->n; i++) {
+    set->place(&r, i, set->n, &particles->pos[3 * i], &particles->mass[i]);
+    random_direction(&r, speed * random_unit(&r), &particles->vel[3 * i]);
+    particles->id[i] = (uint64_t)i + 1;
+    particles->type[i] = 1;
   }
 }
 
@@ -139,58 +146,63 @@ struct direct {
   double (*acc)[3], (*hard)[3], *pot, *scale;
 };
 
-static inline double direct_k(const struct split *s, double r) { return s->on ? kernel_at(s->kernel, r, s->r1, s->r2) : 1; }
-
-static inline void direct_scale(struct direct *d)
+static inline double direct_k(const struct split *split, double r)
 {
-  double rms = 0;
-  for (int64_t i = 0; i < d->n; i++) {
-    d->scale[i] = sqrt(d->acc[i][0] * d->acc[i][0] + d->acc[i][1] * d->acc[i][1] + d->acc[i][2] * d->acc[i][2]);
-    rms += d->scale[i] * d->scale[i] / (double)d->n;
-  }
-  rms = rms > 0 ? sqrt(rms) : 1;
-  for (int64_t i = 0; i < d->n; i++)
-    if (d->scale[i] < 1e-6 * rms) d->scale[i] = rms;
+  return split->on ? kernel_at(split->kernel, r, split->r1, split->r2) : 1;
 }
 
-static inline struct direct direct_open(const struct particles *p, double gravity, double softening, const struct split *split)
+static inline void direct_scale(struct direct *direct)
 {
-  struct direct d = {.n = p->n};
-  size_t n = (size_t)p->n;
+  double rms = 0;
+  for (int64_t i = 0; i < direct->n; i++) {
+    direct->scale[i] = sqrt(direct->acc[i][0] * direct->acc[i][0] + direct->acc[i][1] * direct->acc[i][1] +
+                            direct->acc[i][2] * direct->acc[i][2]);
+    rms += direct->scale[i] * direct->scale[i] / (double)direct->n;
+  }
+  rms = rms > 0 ? sqrt(rms) : 1;
+  for (int64_t i = 0; i < direct->n; i++)
+    if (direct->scale[i] < 1e-6 * rms) direct->scale[i] = rms;
+}
+
+static inline struct direct direct_open(const struct particles *particles, double gravity, double softening,
+                                        const struct split *split)
+{
+  struct direct d = {.n = particles->n};
+  size_t n = (size_t)particles->n;
   d.acc = memory_alloc("direct", sizeof *d.acc * n);
   d.hard = memory_alloc("direct", sizeof *d.hard * n);
   d.pot = memory_alloc("direct", sizeof *d.pot * n);
   d.scale = memory_alloc("direct", sizeof *d.scale * n);
-  for (int64_t i = 0; i < p->n; i++)
-    for (int64_t j = i + 1; j < p->n; j++) {
+  for (int64_t i = 0; i < particles->n; i++)
+    for (int64_t j = i + 1; j < particles->n; j++) {
       double dx[3], r2 = 0;
       for (int c = 0; c < 3; c++) {
-        dx[c] = p->pos[3 * j + c] - p->pos[3 * i + c];
+        dx[c] = particles->pos[3 * j + c] - particles->pos[3 * i + c];
         r2 += dx[c] * dx[c];
       }
-      if (!(r2 + softening * softening > 0)) continue;   /* coincident particles */
+      if (!(r2 + softening * softening > 0)) continue; /* coincident particles */
       double rho = sqrt(r2 + softening * softening), w = gravity / (rho * rho * rho),
              k = r2 < (double)split->r2 * split->r2 || !split->on ? direct_k(split, sqrt(r2)) : 0;
-      int64_t a = (int64_t)p->id[i] - 1, b = (int64_t)p->id[j] - 1;
+      int64_t a = (int64_t)particles->id[i] - 1, b = (int64_t)particles->id[j] - 1;
       for (int c = 0; c < 3; c++) {
-        d.acc[a][c] += p->mass[j] * w * dx[c];
-        d.acc[b][c] -= p->mass[i] * w * dx[c];
-        d.hard[a][c] += k * p->mass[j] * w * dx[c];
-        d.hard[b][c] -= k * p->mass[i] * w * dx[c];
+        d.acc[a][c] += particles->mass[j] * w * dx[c];
+        d.acc[b][c] -= particles->mass[i] * w * dx[c];
+        d.hard[a][c] += k * particles->mass[j] * w * dx[c];
+        d.hard[b][c] -= k * particles->mass[i] * w * dx[c];
       }
-      d.pot[a] -= gravity * p->mass[j] / rho;
-      d.pot[b] -= gravity * p->mass[i] / rho;
+      d.pot[a] -= gravity * particles->mass[j] / rho;
+      d.pot[b] -= gravity * particles->mass[i] / rho;
     }
   direct_scale(&d);
   return d;
 }
 
-static inline void direct_close(struct direct *d)
+static inline void direct_close(struct direct *direct)
 {
-  memory_free(d->acc);
-  memory_free(d->hard);
-  memory_free(d->pot);
-  memory_free(d->scale);
+  memory_free(direct->acc);
+  memory_free(direct->hard);
+  memory_free(direct->pot);
+  memory_free(direct->scale);
 }
 
 /* How far values are from what they should be. */
@@ -219,26 +231,26 @@ static inline struct errors errors_of(double *e, int64_t n)
 }
 
 /* Of potentials, relative to the direct sum's. */
-static inline struct errors potential_errors(const struct particles *p, const struct direct *d)
+static inline struct errors potential_errors(const struct particles *particles, const struct direct *direct)
 {
-  double *e = memory_alloc("errors", sizeof *e * (size_t)p->n);
-  for (int64_t i = 0; i < p->n; i++) {
-    double reference = d->pot[p->id[i] - 1];
-    e[i] = fabs(p->pot[i] - reference) / (reference != 0 ? fabs(reference) : 1);
+  double *e = memory_alloc("errors", sizeof *e * (size_t)particles->n);
+  for (int64_t i = 0; i < particles->n; i++) {
+    double reference = direct->pot[particles->id[i] - 1];
+    e[i] = fabs(particles->pot[i] - reference) / (reference != 0 ? fabs(reference) : 1);
   }
-  struct errors r = errors_of(e, p->n);
+  struct errors r = errors_of(e, particles->n);
   memory_free(e);
   return r;
 }
 
 /* |got - reference| / scale of a three-component field; `got` in the particles' order, the others by id. Adds two
  * fields where `more` is not NULL. */
-static inline struct errors errors_between(const struct particles *p, const float *got, const float *more, const double (*reference)[3],
-                                           const double *scale)
+static inline struct errors errors_between(const struct particles *particles, const float *got, const float *more,
+                                           const double (*reference)[3], const double *scale)
 {
-  double *e = memory_alloc("errors", sizeof *e * (size_t)(p->n + 1));
-  for (int64_t i = 0; i < p->n; i++) {
-    int64_t at = (int64_t)p->id[i] - 1;
+  double *e = memory_alloc("errors", sizeof *e * (size_t)(particles->n + 1));
+  for (int64_t i = 0; i < particles->n; i++) {
+    int64_t at = (int64_t)particles->id[i] - 1;
     double sum = 0;
     for (int c = 0; c < 3; c++) {
       double x = (double)got[3 * i + c] + (more ? more[3 * i + c] : 0) - reference[at][c];
@@ -246,7 +258,7 @@ static inline struct errors errors_between(const struct particles *p, const floa
     }
     e[i] = sqrt(sum) / scale[at];
   }
-  struct errors r = errors_of(e, p->n);
+  struct errors r = errors_of(e, particles->n);
   memory_free(e);
   return r;
 }

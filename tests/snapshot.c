@@ -18,16 +18,16 @@ static struct comm c;
 static char folder[256], path[300], other[300];
 static struct params par;
 
-static int write_one(const char *name, const struct particles *p, unsigned extras, struct fault *f)
+static int write_one(const char *name, const struct particles *particles, unsigned extras, struct fault *fault)
 {
   struct snapshot_facts facts = {.params = &par, .time = 0.625, .step = 12, .gravity = 43007.1, .extras = extras};
-  return snapshot_write(&c, name, p, &facts, f);
+  return snapshot_write(&c, name, particles, &facts, fault);
 }
 
-static int read_one(const char *name, struct particles *p, struct initial_facts *facts, struct fault *f)
+static int read_one(const char *name, struct particles *particles, struct initial_facts *facts, struct fault *fault)
 {
-  particles_init(p);
-  return initial_read(&c, name, FORMAT_AUTO, p, facts, f);
+  particles_init(particles);
+  return initial_read(&c, name, FORMAT_AUTO, particles, facts, fault);
 }
 
 static void round_trip(int64_t n, int types, const char *what)
@@ -47,8 +47,8 @@ static void round_trip(int64_t n, int types, const char *what)
   particles_free(&p);
 }
 
-/* Files from any number of ranks are the same but for the order of rows, which follows the ranks: here one rank's file is
- * compared with the ordered rows of several. */
+/* Files from any number of ranks are the same but for the order of rows, which follows the ranks: here one rank's file
+ * is compared with the ordered rows of several. */
 static void same_on_sub_communicators(void)
 {
   struct particles p, all;
@@ -167,7 +167,8 @@ int main(int argc, char **argv)
   damage_is_named("/PartType2/Masses");
   damage_is_named("/PartType1/ParticleIDs");
   limited(0, 100000, "rank 0 may not write so large a file");
-  limited(c.size - 2 > 0 ? c.size - 2 : 0, 100000, "the last rank with particles cannot write: all say so, no file is left");
+  limited(c.size - 2 > 0 ? c.size - 2 : 0, 100000,
+          "the last rank with particles cannot write: all say so, no file is left");
   limited(1, 0, "rank 1 cannot write at all");
   snprintf(other, sizeof other, "%s/one_000.hdf5/below_000.hdf5", folder);
   refused(other, "irectory", "a name below a regular file");

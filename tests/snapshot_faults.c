@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Snapshots, and catalogues of groups, whose system calls fail, are cut short, interrupted, or report success without effect, one call after the other: the
- * snapshot is whole or a fault is set, an earlier one stays, no temporary file remains, and the program ends as usual. */
+/* Snapshots, and catalogues of groups, whose system calls fail, are cut short, interrupted, or report success without
+ * effect, one call after the other: the snapshot is whole or a fault is set, an earlier one stays, no temporary file
+ * remains, and the program ends as usual. */
 #include <config.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,15 +18,15 @@
 #include "io/input/initial.h"
 #include "io/snapshot/snapshot.h"
 
-enum { N = 300, TYPES = 2, EVERY = 1000, CATALOGUE = 0 };   /* CATALOGUE in place of the number of a snapshot's files */
+enum { N = 300, TYPES = 2, EVERY = 1000, CATALOGUE = 0 }; /* CATALOGUE in place of the number of a snapshot's files */
 enum call { CALL_WRITE, CALL_FLUSH, CALL_CLOSE, CALL_TRUNCATE, CALL_ALLOCATE, CALL_RENAME };
 enum effect { EFFECT_ERROR, EFFECT_DROPPED, EFFECT_SHORT, EFFECT_INTERRUPTED };
 
 static struct comm c;
-static char folder[256], path[300], inside[320];   /* folder/run_007.hdf5, folder/snapdir_007 */
+static char folder[256], path[300], inside[320]; /* folder/run_007.hdf5, folder/snapdir_007 */
 static struct params par;
 
-/* --- system calls -------------------------------------------------------------------------------------------------- */
+/* --- system calls ------------------------------------------------------------------------------------------------- */
 
 /* Calls `first` to first + count - 1 of this kind on files of the folder meet the effect. */
 static struct {
@@ -72,9 +73,13 @@ ssize_t test_pwrite(int fd, const void *from, size_t n, off_t at) { return write
 ssize_t test_pwrite64(int fd, const void *from, size_t n, off_t at) __asm__("pwrite64");
 ssize_t test_pwrite64(int fd, const void *from, size_t n, off_t at) { return write_at(fd, from, n, at); }
 int test_fsync(int fd) __asm__("fsync");
-int test_fsync(int fd) { return meets(CALL_FLUSH, in_folder(fd)) ? status_of_effect() : 0; }   /* hundreds would take long */
+/* hundreds would take long */
+int test_fsync(int fd) { return meets(CALL_FLUSH, in_folder(fd)) ? status_of_effect() : 0; }
 int test_ftruncate(int fd, off_t n) __asm__("ftruncate");
-int test_ftruncate(int fd, off_t n) { return meets(CALL_TRUNCATE, in_folder(fd)) ? status_of_effect() : (int)syscall(SYS_ftruncate, fd, n); }
+int test_ftruncate(int fd, off_t n)
+{
+  return meets(CALL_TRUNCATE, in_folder(fd)) ? status_of_effect() : (int)syscall(SYS_ftruncate, fd, n);
+}
 int test_ftruncate64(int fd, off_t n) __asm__("ftruncate64");
 int test_ftruncate64(int fd, off_t n) { return test_ftruncate(fd, n); }
 int test_fallocate(int fd, int mode, off_t at, off_t n) __asm__("fallocate");
@@ -91,18 +96,19 @@ int test_close(int fd) __asm__("close");
 int test_close(int fd)
 {
   int met = plan.active && plan.call == CALL_CLOSE && meets(CALL_CLOSE, in_folder(fd)), s = (int)syscall(SYS_close, fd);
-  return met ? status_of_effect() : s;   /* closed, as by Linux */
+  return met ? status_of_effect() : s; /* closed, as by Linux */
 }
 
-/* --- trials -------------------------------------------------------------------------------------------------------- */
+/* --- trials ------------------------------------------------------------------------------------------------------- */
 
-static int write_catalogue(const struct particles *p, struct fault *f)
+static int write_catalogue(const struct particles *particles, struct fault *fault)
 {
   struct fof_catalogue k;
   const struct fof_request r = {.length = 1, .min_size = 1, .linking = 63};
   const struct fof_facts facts = {.time = 0.625, .request = &r};
-  fof_find(&c, p, &r, &k);
-  int status = k.groups > 3 ? fof_write(&c, path, &k, &facts, f) : fault_set(f, "the set has too few groups for this test");
+  fof_find(&c, particles, &r, &k);
+  int status = k.groups > 3 ? fof_write(&c, path, &k, &facts, fault)
+                            : fault_set(fault, "the set has too few groups for this test");
   fof_close(&k);
   return status;
 }
@@ -118,16 +124,17 @@ static uint64_t file_digest(void)
   return n > 0 ? XXH64(bytes, (size_t)n, 0) : 0;
 }
 
-static uint64_t catalogue_digest;   /* of the file that was written without faults */
+static uint64_t catalogue_digest; /* of the file that was written without faults */
 
-static int write_it(const struct particles *p, int files, struct fault *f)
+static int write_it(const struct particles *particles, int files, struct fault *fault)
 {
-  if (files == CATALOGUE) return write_catalogue(p, f);
-  const struct snapshot_facts facts = {.params = &par, .time = 0.625, .step = 12, .gravity = 43007.1, .extras = SNAPSHOT_ALL, .files = files};
-  return snapshot_write(&c, path, p, &facts, f);
+  if (files == CATALOGUE) return write_catalogue(particles, fault);
+  const struct snapshot_facts facts = {
+      .params = &par, .time = 0.625, .step = 12, .gravity = 43007.1, .extras = SNAPSHOT_ALL, .files = files};
+  return snapshot_write(&c, path, particles, &facts, fault);
 }
 
-static int holds(const struct particles *p, int files)
+static int holds(const struct particles *particles, int files)
 {
   if (files == CATALOGUE) return file_digest() == catalogue_digest;
   struct particles q;
@@ -135,32 +142,40 @@ static int holds(const struct particles *p, int files)
   struct fault f = {""};
   particles_init(&q);
   if (initial_read(&c, path, FORMAT_AUTO, &q, &facts, &f)) return 0;
-  int same = digest_all(&c, p) == digest_all(&c, &q);
+  int same = digest_all(&c, particles) == digest_all(&c, &q);
   particles_free(&q);
   return same;
 }
 
-/* Call number `first` on rank `who` and the next ones meet the effect. 1: as it should be; 0: not; -1: there are no so many calls. */
-static int trial(const struct particles *p, int files, int who, enum call call, enum effect effect, int first, int count)
+/* Call number `first` on rank `who` and the next ones meet the effect. 1: as it should be; 0: not; -1: there are no so
+ * many calls. */
+static int trial(const struct particles *particles, int files, int who, enum call call, enum effect effect, int first,
+                 int count)
 {
   struct fault f = {""};
   struct stat before = {0}, after = {0};
-  if (stat(path, &before) != 0 && (write_it(p, files, &f) != 0 || stat(path, &before) != 0)) return 0;
-  plan.call = call, plan.effect = effect, plan.first = first, plan.count = count, plan.seen = plan.met = 0;
+  if (stat(path, &before) != 0 && (write_it(particles, files, &f) != 0 || stat(path, &before) != 0)) return 0;
+  plan.call = call;
+  plan.effect = effect;
+  plan.first = first;
+  plan.count = count;
+  plan.seen = plan.met = 0;
   plan.active = c.rank == who;
-  int status = write_it(p, files, &f);
+  int status = write_it(particles, files, &f);
   plan.active = 0;
   if (comm_max_int64(&c, plan.met) == 0) return -1;
   int harmless = effect == EFFECT_SHORT || effect == EFFECT_INTERRUPTED;
   /* Dropped calls that cannot be noticed: a flush, a close, space that is there all the same. */
-  int good = status == 0 ? f.text[0] == 0 && (effect != EFFECT_ERROR || call == CALL_CLOSE || call == CALL_FLUSH) : f.text[0] && !harmless;
+  int good = status == 0 ? f.text[0] == 0 && (effect != EFFECT_ERROR || call == CALL_CLOSE || call == CALL_FLUSH)
+                         : f.text[0] && !harmless;
   if ((call == CALL_WRITE || call == CALL_RENAME) && effect == EFFECT_DROPPED) good = good && status == -1;
   /* An earlier folder that cannot be moved back is named, and no virtual file without files remains. */
   if (status == -1 && access(path, F_OK) != 0) return good && strstr(f.text, "with .old") && folder_files(folder) == 1;
   /* a new file, or the earlier one */
   good = good && stat(path, &after) == 0 && (before.st_ino == after.st_ino) == (status == -1);
-  good = good && holds(p, files) && folder_files(folder) == (files > 1 ? 2 : 1);
-  if (!good && c.rank == 0) printf("# rank %d, call %d: status %d, %d files: %s\n", who, first, status, folder_files(folder), f.text);
+  good = good && holds(particles, files) && folder_files(folder) == (files > 1 ? 2 : 1);
+  if (!good && c.rank == 0)
+    printf("# rank %d, call %d: status %d, %d files: %s\n", who, first, status, folder_files(folder), f.text);
   return good;
 }
 
@@ -177,9 +192,12 @@ static void trials(int files, enum call call, enum effect effect, int count, con
     for (int first = 0; (one = trial(&p, files, who, call, effect, first, count)) >= 0; first++) {
       good &= one;
       all++;
-      if (count == EVERY && effect == EFFECT_SHORT) break;   /* all in one trial */
+      if (count == EVERY && effect == EFFECT_SHORT) break; /* all in one trial */
     }
-  snprintf(text, sizeof text, "%s%s: a fault or a whole snapshot each time", what, files > 1 ? ", several files" : files == CATALOGUE ? ", a catalogue" : "");
+  snprintf(text, sizeof text, "%s%s: a fault or a whole snapshot each time", what,
+           files > 1            ? ", several files"
+           : files == CATALOGUE ? ", a catalogue"
+                                : "");
   if (c.rank == 0) printf("# %d trials\n", all);
   all_ok(&c, good && all, text);
   folder_remove(&c, inside);
@@ -196,7 +214,11 @@ static void closes_after_reading(int files)
   struct fault f = {""};
   particles_make(&p, &c, N, TYPES);
   int ok = write_it(&p, files, &f) == 0;
-  plan.call = CALL_CLOSE, plan.effect = EFFECT_ERROR, plan.first = 0, plan.count = EVERY, plan.seen = 0;
+  plan.call = CALL_CLOSE;
+  plan.effect = EFFECT_ERROR;
+  plan.first = 0;
+  plan.count = EVERY;
+  plan.seen = 0;
   plan.active = 1;
   ok = holds(&p, files) && ok;
   plan.active = 0;
@@ -246,7 +268,8 @@ static void fifo(int files, const char *name, const char *what)
 
 static int stays(const void *of, long long number, double time)
 {
-  (void)of, (void)number;
+  (void)of;
+  (void)number;
   return time == time;
 }
 
@@ -264,7 +287,7 @@ int main(int argc, char **argv)
   all_trials(1);
   all_trials(2);
   all_trials(CATALOGUE);
-  alarm(600);   /* a program that waits for a FIFO would wait without end */
+  alarm(600); /* a program that waits for a FIFO would wait without end */
   snprintf(name, sizeof name, "%s.tmp", path);
   fifo(1, name, "a FIFO in place of the temporary file");
   fifo(2, name, "a FIFO in place of the temporary virtual file");
@@ -275,7 +298,8 @@ int main(int argc, char **argv)
   if (c.rank == 0) {
     snprintf(name, sizeof name, "%s/run_009.hdf5", folder);
     mkfifo(name, 0666);
-    tap_ok(snapshot_to_discard(folder, "run", 0, stays, NULL) == 1, "a FIFO among the snapshots of a folder has no time, and is not waited for");
+    tap_ok(snapshot_to_discard(folder, "run", 0, stays, NULL) == 1,
+           "a FIFO among the snapshots of a folder has no time, and is not waited for");
   }
 
   folder_remove(&c, inside);

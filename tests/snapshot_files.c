@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Snapshots in several files: they come back exactly by all names that they have, damage in one is named, a fault leaves nothing
- * behind, and what was there before stays. */
+/* Snapshots in several files: they come back exactly by all names that they have, damage in one is named, a fault
+ * leaves nothing behind, and what was there before stays. */
 #include <config.h>
 #include <fcntl.h>
 #include <hdf5.h>
@@ -17,30 +17,31 @@
 enum { N = 4001 };
 
 static struct comm c;
-static char folder[256], path[300], inside[320];   /* folder/run_007.hdf5, folder/snapdir_007 */
+static char folder[256], path[300], inside[320]; /* folder/run_007.hdf5, folder/snapdir_007 */
 static struct params par;
 
-static int write_it(const struct particles *p, int files, struct fault *f)
+static int write_it(const struct particles *particles, int files, struct fault *fault)
 {
-  struct snapshot_facts facts = {.params = &par, .time = 0.625, .step = 12, .gravity = 43007.1, .extras = 7, .files = files};
-  return snapshot_write(&c, path, p, &facts, f);
+  struct snapshot_facts facts = {
+      .params = &par, .time = 0.625, .step = 12, .gravity = 43007.1, .extras = 7, .files = files};
+  return snapshot_write(&c, path, particles, &facts, fault);
 }
 
 /* The particles of `name` are those. */
-static int holds(const char *name, const struct particles *p, struct fault *f)
+static int holds(const char *name, const struct particles *particles, struct fault *fault)
 {
   struct particles q;
   struct initial_facts facts;
   particles_init(&q);
-  if (initial_read(&c, name, FORMAT_AUTO, &q, &facts, f)) return 0;
-  int same = digest_all(&c, p) == digest_all(&c, &q) && facts.own && facts.time == 0.625;
+  if (initial_read(&c, name, FORMAT_AUTO, &q, &facts, fault)) return 0;
+  int same = digest_all(&c, particles) == digest_all(&c, &q) && facts.own && facts.time == 0.625;
   particles_free(&q);
   return same;
 }
 
-static void verdict(int ok, const struct fault *f, const char *what)
+static void verdict(int ok, const struct fault *fault, const char *what)
 {
-  if (!ok && c.rank == 0) printf("# %s\n", f->text);
+  if (!ok && c.rank == 0) printf("# %s\n", fault->text);
   all_ok(&c, ok, what);
 }
 
@@ -65,13 +66,14 @@ static void round_trip(int64_t n, int files, int types, const char *what)
   int expected = files < c.size ? files : c.size, ok;
   particles_make(&p, &c, n, types);
   ok = write_it(&p, files, &f) == 0 && holds(path, &p, &f);
-  snprintf(name, sizeof name, "%s/run_007", inside);   /* the common name */
+  snprintf(name, sizeof name, "%s/run_007", inside); /* the common name */
   ok = ok && holds(name, &p, &f);
   snprintf(name, sizeof name, "%s/run_007.0.hdf5", inside);
   ok = ok && holds(name, &p, &f);
   if (c.rank == 0 && ok) {
-    ok = header_is(name, "NumPart_Total", n) && header_is(name, "NumFilesPerSnapshot", expected) && header_is(path, "NumFilesPerSnapshot", 1) &&
-         header_is(path, "NumPart_ThisFile", n) && folder_files(inside) == expected && folder_files(folder) == 2;
+    ok = header_is(name, "NumPart_Total", n) && header_is(name, "NumFilesPerSnapshot", expected) &&
+         header_is(path, "NumFilesPerSnapshot", 1) && header_is(path, "NumPart_ThisFile", n) &&
+         folder_files(inside) == expected && folder_files(folder) == 2;
     if (!ok) snprintf(f.text, sizeof f.text, "headers, or %d files and %d", folder_files(inside), folder_files(folder));
   }
   /* the virtual file finds the others from wherever it is read */
@@ -89,8 +91,8 @@ static void replaces(void)
   struct fault f = {""};
   particles_make(&p, &c, N, 3);
   particles_make(&q, &c, N / 2, 2);
-  int ok = write_it(&p, 3, &f) == 0 && write_it(&q, 2, &f) == 0 && holds(path, &q, &f) && folder_files(inside) == (c.size < 2 ? 1 : 2) &&
-           folder_files(folder) == 2;
+  int ok = write_it(&p, 3, &f) == 0 && write_it(&q, 2, &f) == 0 && holds(path, &q, &f) &&
+           folder_files(inside) == (c.size < 2 ? 1 : 2) && folder_files(folder) == 2;
   verdict(ok, &f, "a snapshot replaces an earlier one of its name, all files of it");
   particles_free(&p);
   particles_free(&q);
@@ -109,7 +111,8 @@ static void leftovers(void)
     close(open(name, O_WRONLY | O_CREAT, 0666));
   }
   MPI_Barrier(c.mpi);
-  int ok = write_it(&p, 2, &f) == 0 && holds(path, &p, &f) && folder_files(inside) == (c.size < 2 ? 1 : 2) && folder_files(folder) == 2;
+  int ok = write_it(&p, 2, &f) == 0 && holds(path, &p, &f) && folder_files(inside) == (c.size < 2 ? 1 : 2) &&
+           folder_files(folder) == 2;
   verdict(ok, &f, "what a killed run left does not matter");
   particles_free(&p);
 }

@@ -17,20 +17,20 @@ struct record {
 /* Use some elements in an order that is neither ascending nor descending; each has its number. */
 static int32_t element(int i) { return (int32_t)((int64_t)i * 40503 % LENGTH); }
 
-static int elements_are_kept(struct sparse *s)
+static int elements_are_kept(struct sparse *sparse)
 {
   for (int i = 0; i < USED; i++) {
-    struct record *r = sparse_find(s, element(i));
-    if (!r || r != sparse_at(s, element(i)) || r->value[0] != element(i) || r->value[89] != -element(i)) return 0;
+    struct record *r = sparse_find(sparse, element(i));
+    if (!r || r != sparse_at(sparse, element(i)) || r->value[0] != element(i) || r->value[89] != -element(i)) return 0;
   }
   return 1;
 }
 
-static int used_are_ascending(const struct sparse *s)
+static int used_are_ascending(const struct sparse *sparse)
 {
-  for (int i = 0; i < s->count; i++)
-    if (!sparse_find(s, s->used[i]) || (i > 0 && s->used[i - 1] >= s->used[i])) return 0;
-  return s->count == USED;
+  for (int i = 0; i < sparse->count; i++)
+    if (!sparse_find(sparse, sparse->used[i]) || (i > 0 && sparse->used[i - 1] >= sparse->used[i])) return 0;
+  return sparse->count == USED;
 }
 
 int main(void)
@@ -53,7 +53,8 @@ int main(void)
   size_t used = memory_current() - before - empty;
   tap_ok(empty <= LENGTH * sizeof(void *) + 64 && used < USED * (sizeof(struct record) + 128) + 8192,
          "an element takes memory when it is used, before only a pointer");
-  printf("# %d elements of %zu bytes: %zu bytes; %d in use: %zu more\n", LENGTH, sizeof(struct record), empty, USED, used);
+  printf("# %d elements of %zu bytes: %zu bytes; %d in use: %zu more\n", LENGTH, sizeof(struct record), empty, USED,
+         used);
   sparse_close(&s);
   tap_ok(memory_current() == before, "all memory is given back");
   sparse_close(&s);

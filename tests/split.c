@@ -10,13 +10,17 @@ enum { POINTS = 20000 };
 
 static float first_derivative(int kernel, float y)
 {
-  switch (kernel) { SPLIT_KERNELS(SPLIT_RETURN_K1) }
+  switch (kernel) {
+    SPLIT_KERNELS(SPLIT_RETURN_K1)
+  }
   return 0;
 }
 
 static float second_derivative(int kernel, float y)
 {
-  switch (kernel) { SPLIT_KERNELS(SPLIT_RETURN_K2) }
+  switch (kernel) {
+    SPLIT_KERNELS(SPLIT_RETURN_K2)
+  }
   return 0;
 }
 
@@ -26,7 +30,8 @@ static void check_septic(void)
   const struct hermite_split s = {SPLIT_SEPTIC, 1, 3, 0.5};
   double k, slope;
   hermite_kernel(&s, 1.5, &k, &slope);
-  tap_ok(fabs(k - 0.929443) < 1e-6 && fabs(2 * slope + 0.922852) < 1e-6, "septic: K and its slope at a quarter of the way from R1 to R2");
+  tap_ok(fabs(k - 0.929443) < 1e-6 && fabs(2 * slope + 0.922852) < 1e-6,
+         "septic: K and its slope at a quarter of the way from R1 to R2");
 }
 
 /* Radii by mass: within limits, and the widest one. */
@@ -36,7 +41,8 @@ static void check_masses(void)
   int good = split_factor(&s, 7) == 1 && split_widest(&s) == s.r2;
   s.mass_scale = 2;
   good &= fabsf(split_factor(&s, 16) - 2) < 1e-6f && fabsf(split_factor(&s, 1e6f) - split_factor(&s, 40)) < 1e-6f;
-  good &= fabsf(split_factor(&s, 0) * split_factor(&s, 40) - 1) < 1e-6f && fabsf(split_widest(&s) - 3 * cbrtf(20)) < 1e-5f;
+  good &=
+      fabsf(split_factor(&s, 0) * split_factor(&s, 40) - 1) < 1e-6f && fabsf(split_widest(&s) - 3 * cbrtf(20)) < 1e-5f;
   s.largest_mass = 16;
   good &= fabsf(split_widest(&s) - 6) < 1e-5f;
   tap_ok(good, "radii grow with the cube root of the mass, within limits");
@@ -80,10 +86,15 @@ static void check(int kernel, double r1, double r2, const char *name)
     smooth &= split_hard(&s, (float)(r2 - t * width)) < 1.05 * reaches * t * t * t + rounding;
   }
   char what[100];
-  struct { int good; const char *what; } lines[] = {
-    {ends, "K is exactly 1 within R1 and exactly 0 beyond R2"}, {values, "values of the formula"}, {falls, "K never rises"},
-    {bounded, "hard and soft share lie in [0, 1]"}, {smooth, "two derivatives vanish at both ends"},
-    {split_hard(&s, 0) == 1, "at r = 0 the force is hard"}};
+  struct {
+    int good;
+    const char *what;
+  } lines[] = {{ends, "K is exactly 1 within R1 and exactly 0 beyond R2"},
+               {values, "values of the formula"},
+               {falls, "K never rises"},
+               {bounded, "hard and soft share lie in [0, 1]"},
+               {smooth, "two derivatives vanish at both ends"},
+               {split_hard(&s, 0) == 1, "at r = 0 the force is hard"}};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     snprintf(what, sizeof what, "%s, R1 = %g, R2 = %g: %s", name, r1, r2, lines[i].what);
     tap_ok(lines[i].good, what);

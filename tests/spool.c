@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Text files that survive a full disk: rows that are refused, checksums of what has been written, files that were changed. */
+/* Text files that survive a full disk: rows that are refused, checksums of what has been written, files that were
+ * changed. */
 #include <config.h>
 #include "base/spool.h"
 
@@ -37,10 +38,10 @@ static int is(size_t bytes)
   return n == bytes && memcmp(back, text, bytes) == 0;
 }
 
-static FILE *open_at(long long at, struct spool **s)
+static FILE *open_at(long long at, struct spool **spool)
 {
   struct fault f = {""};
-  FILE *out = spool_open(path, at, s, &f);
+  FILE *out = spool_open(path, at, spool, &f);
   if (!out) printf("# %s\n", f.text);
   return out;
 }
@@ -64,7 +65,8 @@ static void check_refused(void)
   signal(SIGXFSZ, SIG_IGN);
   limit(1000);
   fwrite(text, 1, 3000, out);
-  tap_ok(fflush(out) == 0 && file_size() == 1000 && ftello(out) == 3000, "rows that do not fit stay in memory, and count");
+  tap_ok(fflush(out) == 0 && file_size() == 1000 && ftello(out) == 3000,
+         "rows that do not fit stay in memory, and count");
   size_t left = spool_pending(s, &bytes);
   tap_ok(left == 2000 && memcmp(bytes, text + 1000, left) == 0, "these are known");
   spool_sums(s, &sums);
@@ -107,13 +109,16 @@ static struct spool_check compare(const struct spool_sums *was)
 {
   struct spool_check found;
   struct fault f = {""};
-  if (spool_check(path, was, &found, &f)) printf("# %s\n", f.text), found.size = -2;
+  if (spool_check(path, was, &found, &f)) {
+    printf("# %s\n", f.text);
+    found.size = -2;
+  }
   return found;
 }
 
 static void check_changes(void)
 {
-  enum { BYTES = 100000 };   /* with marks every 8192 bytes */
+  enum { BYTES = 100000 }; /* with marks every 8192 bytes */
   static char other[BYTES];
   struct spool *s;
   struct spool_sums was;
@@ -129,12 +134,14 @@ static void check_changes(void)
   tap_ok(c.agree == BYTES && c.keep == BYTES, "with more rows");
   put(text, 20000);
   c = compare(&was);
-  tap_ok(c.size == 20000 && c.agree == 16384 && c.keep > 19900 && c.keep <= 20000 && text[c.keep - 1] == '\n', "a short file: whole lines are kept");
+  tap_ok(c.size == 20000 && c.agree == 16384 && c.keep > 19900 && c.keep <= 20000 && text[c.keep - 1] == '\n',
+         "a short file: whole lines are kept");
   memcpy(other, text, BYTES);
   memset(other + 50000, 0, 5);
   put(other, BYTES);
   c = compare(&was);
-  tap_ok(c.agree == 49152 && c.keep > 49900 && c.keep <= 50000 && text[c.keep - 1] == '\n', "zeros: the lines before them are kept");
+  tap_ok(c.agree == 49152 && c.keep > 49900 && c.keep <= 50000 && text[c.keep - 1] == '\n',
+         "zeros: the lines before them are kept");
   memcpy(other, text, BYTES);
   other[70000] ^= 1;
   put(other, BYTES);
@@ -151,7 +158,8 @@ static void check_others(void)
   struct spool_check found;
   const struct spool_sums was = {.bytes = 10};
   if (mkfifo(path, 0666)) exit(99);
-  tap_ok(!spool_open(path, -1, NULL, &f) && strstr(f.text, "is not a regular file"), "a FIFO is refused, and not waited for");
+  tap_ok(!spool_open(path, -1, NULL, &f) && strstr(f.text, "is not a regular file"),
+         "a FIFO is refused, and not waited for");
   f.text[0] = 0;
   tap_ok(!spool_open(path, 5, NULL, &f) && strstr(f.text, "is not a regular file"), "also to append to");
   f.text[0] = 0;
@@ -193,13 +201,15 @@ static void check_columns(void)
     fputs("a,b\n1,2,3\n", out);
     fflush(out);
     spool_columns(s, 2);
-    for (size_t at = 0; at < sizeof given - 1; at += piece, fflush(out)) fwrite(given + at, 1, piece < sizeof given - 1 - at ? piece : sizeof given - 1 - at, out);
+    for (size_t at = 0; at < sizeof given - 1; at += piece, fflush(out))
+      fwrite(given + at, 1, piece < sizeof given - 1 - at ? piece : sizeof given - 1 - at, out);
     long long end = (long long)ftello(out);
     fclose(out);
     FILE *in = fopen(path, "r");
     size_t n = in ? fread(back, 1, sizeof back - 1, in) : 0;
     if (in) fclose(in);
-    tap_ok(strcmp(back, wanted) == 0 && end == (long long)n, "the first columns of rows, comments whole, the place in the file");
+    tap_ok(strcmp(back, wanted) == 0 && end == (long long)n,
+           "the first columns of rows, comments whole, the place in the file");
   }
   unlink(path);
 }
@@ -207,7 +217,8 @@ static void check_columns(void)
 int main(void)
 {
   size_t at = 0;
-  for (int row = 0; at + 40 < sizeof text; row++) at += (size_t)sprintf(text + at, "%d,%.9f,%d\n", row, row * 0.017, row % 7);
+  for (int row = 0; at + 40 < sizeof text; row++)
+    at += (size_t)sprintf(text + at, "%d,%.9f,%d\n", row, row * 0.017, row % 7);
   memset(text + at, '\n', sizeof text - at);
   check_refused();
   check_sums();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The watchdog within one process: which limit it applies, and that it continues suspended ranks of its node before it ends. */
+/* The watchdog within one process: which limit it applies, and that it continues suspended ranks of its node before it
+ * ends. */
 #include <config.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,10 +12,10 @@
 #include "base/watchdog.h"
 #include "tap.h"
 
-#define LIMIT 1.0   /* seconds */
+#define LIMIT 1.0 /* seconds */
 
-/* A process under the watchdog, which makes no progress for `seconds` in that phase. Returns its exit status: 0, or 1 where the watchdog
- * ended it. */
+/* A process under the watchdog, which makes no progress for `seconds` in that phase. Returns its exit status: 0, or 1
+ * where the watchdog ended it. */
 static int stall(const char *phase, double seconds, long neighbour)
 {
   fflush(stdout);
@@ -36,7 +37,8 @@ int main(void)
 {
   int ends[2];
   tap_ok(stall("walk", 60, 0) == 1, "no progress in a phase that computes: ended");
-  /* A busy machine makes the stall longer: the limit of phases that write files is WATCHDOG_GRACE_FACTOR times as long. */
+  /* A busy machine makes the stall longer: the limit of phases that write files is WATCHDOG_GRACE_FACTOR times as
+   * long. */
   tap_ok(stall("output", 1.5 * LIMIT, 0) == 0, "the limit is longer where snapshots are written");
   tap_ok(stall("other", 1.5 * LIMIT, 0) == 0, "... and where tables are");
 

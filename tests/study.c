@@ -13,18 +13,23 @@
 #include "study/soft_step.h"
 #include "study/virtual.h"
 #include "tap.h"
+#include "settings/settings.h"
 
-static void say(const struct comm *c, int good, const char *set, const char *format, long long number, const char *why)
+static void say(const struct comm *comm, int good, const char *set, const char *format, long long number,
+                const char *why)
 {
   char what[120], line[1500];
-  good = (int)comm_min_int64(c, good);
+  good = (int)comm_min_int64(comm, good);
   snprintf(what, sizeof what, format, number);
-  snprintf(line, sizeof line, "%d processes, %s: %s%s%s", c->size, set, what, good || !*why ? "" : ": ", good ? "" : why);
-  if (c->rank == 0) tap_ok(good, line);
+  snprintf(line, sizeof line, "%d processes, %s: %s%s%s", comm->size, set, what, good || !*why ? "" : ": ",
+           good ? "" : why);
+  if (comm->rank == 0) tap_ok(good, line);
 }
 
-/* The particles of a set of all ranks, with forces. The largest message of `messages` differs from that of the global particles. */
-static void make(const struct comm *c, const struct set *set, int64_t n, struct params *par, struct global_particles *w)
+/* The particles of a set of all ranks, with forces. The largest message of `messages` differs from that of the global
+ * particles. */
+static void make(const struct comm *comm, const struct set *set, int64_t n, struct params *par,
+                 struct global_particles *world)
 {
   struct set part = *set;
   struct particles all, mine;
@@ -36,12 +41,12 @@ static void make(const struct comm *c, const struct set *set, int64_t n, struct 
   particles_init(&mine);
   particles_reserve(&mine, n);
   for (int64_t i = 0; i < n; i++)
-    if ((int)(i % c->size) == c->rank) particles_copy(&mine, mine.n++, &all, i);
+    if ((int)(i % comm->size) == comm->rank) particles_copy(&mine, mine.n++, &all, i);
   particles_free(&all);
-  sim_open(&s, c, par, backend_choose(BACKEND_CPU, why, sizeof why), &mine, &f);
-  sim_first_force(&s);
-  global_particles_gather(w, &s, plan_next(par, &s.now, &s.system, 0, 1e3 * set->r2, s.split.r2, 1, 0).soft_step);
-  w->par = par;
+  sim_open(&s, comm, par, backend_choose(BACKEND_CPU, why, sizeof why), &mine, &f);
+  settings_first_force(&s);
+  global_particles_gather(world, &s, plan_next(par, &s.now, &s.system, 0, 1e3 * set->r2, 0).soft_step);
+  world->par = par;
   sim_close(&s);
 }
 
@@ -62,26 +67,27 @@ static void parameters(const struct set *set, int order, int angle, struct param
 /* --- agreement with real ranks ----------------------------------------------------------------------------------- */
 
 /* As many virtual ranks as processes against the real ones. 1 when they agree. */
-static int agree(const struct comm *c, struct global_particles *counted, struct global_particles *exchanged, int kinds, struct fault *f)
+static int agree(const struct comm *comm, struct global_particles *counted, struct global_particles *exchanged,
+                 int kinds, struct fault *fault)
 {
-  struct virtual_rank *rows = memory_alloc("test", sizeof *rows * (size_t)c->size), real;
-  virtual_count(c, counted, c->size, kinds, rows, NULL, NULL);
-  virtual_real(c, exchanged, kinds, &real);
-  virtual_differ(&rows[c->rank], &real, c->rank, kinds, f);
+  struct virtual_rank *rows = memory_alloc("test", sizeof *rows * (size_t)comm->size), real;
+  virtual_count(comm, counted, comm->size, kinds, rows, NULL, NULL);
+  virtual_real(comm, exchanged, kinds, &real);
+  virtual_differ(&rows[comm->rank], &real, comm->rank, kinds, fault);
   memory_free(rows);
-  return comm_agree(c, f) == 0;
+  return comm_agree(comm, fault) == 0;
 }
 
-static void check_real(const struct comm *c, const struct set *set, int64_t n, int order, int angle)
+static void check_real(const struct comm *comm, const struct set *set, int64_t n, int order, int angle)
 {
   struct params par;
   struct global_particles w, other;
   struct fault f = {""};
   parameters(set, order, angle, &par);
-  make(c, set, n, &par, &w);
-  int same = agree(c, &w, &w, VIRTUAL_ALL, &f);
-  say(c, same, set->name, "%lld particles: virtual ranks agree with real ones", n, f.text);
-  if (c->size == 1 || n < 100) {
+  make(comm, set, n, &par, &w);
+  int same = agree(comm, &w, &w, VIRTUAL_ALL, &f);
+  say(comm, same, set->name, "%lld particles: virtual ranks agree with real ones", n, f.text);
+  if (comm->size == 1 || n < 100) {
     global_particles_free(&w);
     return;
   }
@@ -89,19 +95,19 @@ static void check_real(const struct comm *c, const struct set *set, int64_t n, i
   f.text[0] = 0;
   other = w;
   other.cutoff *= 1.5;
-  say(c, !agree(c, &other, &w, 1 << LET_STEP, &f), set->name, "with another cutoff they do not", 0, "");
+  say(comm, !agree(comm, &other, &w, 1 << LET_STEP, &f), set->name, "with another cutoff they do not", 0, "");
   f.text[0] = 0;
-  say(c, agree(c, &other, &w, 1 << LET_SOFT, &f), set->name, "but soft ones do", 0, f.text);
+  say(comm, agree(comm, &other, &w, 1 << LET_SOFT, &f), set->name, "but soft ones do", 0, f.text);
   f.text[0] = 0;
   other = w;
-  other.mac.delta *= 64;   /* of coincident particles all cells are open at smaller ones */
-  say(c, !agree(c, &other, &w, 1 << LET_SOFT, &f), set->name, "with another criterion they do not", 0, "");
+  other.mac.delta *= 64; /* of coincident particles all cells are open at smaller ones */
+  say(comm, !agree(comm, &other, &w, 1 << LET_SOFT, &f), set->name, "with another criterion they do not", 0, "");
   global_particles_free(&w);
 }
 
 /* --- the counts by themselves ------------------------------------------------------------------------------------ */
 
-static int sums_hold(const struct global_particles *w, const struct virtual_rank *rows, int ranks)
+static int sums_hold(const struct global_particles *world, const struct virtual_rank *rows, int ranks)
 {
   int64_t local = 0, sent[LET_KINDS] = {0}, contacts[LET_KINDS] = {0};
   for (int r = 0; r < ranks; r++) {
@@ -118,7 +124,7 @@ static int sums_hold(const struct global_particles *w, const struct virtual_rank
   /* boxes one way and a LET the other; a message that is cut counts as its pieces */
   for (int k = 0; k < LET_KINDS; k++)
     if (sent[k] < 2 * contacts[k]) return 0;
-  return local == w->all.n;
+  return local == world->all.n;
 }
 
 /* Any number of virtual ranks, by all processes and by one alone. */
@@ -132,14 +138,16 @@ static void check_counts(const struct comm *c, const struct comm *alone, const s
   make(c, set, n, &par, &w);
   virtual_count(c, &w, ranks, VIRTUAL_ALL, many, NULL, NULL);
   virtual_count(alone, &w, ranks, VIRTUAL_ALL, one, NULL, NULL);
-  say(c, memcmp(many, one, bytes) == 0, set->name, "%lld virtual ranks: the number of processes does not matter", ranks, "");
+  say(c, memcmp(many, one, bytes) == 0, set->name, "%lld virtual ranks: the number of processes does not matter", ranks,
+      "");
   say(c, sums_hold(&w, many, ranks), set->name, "%lld virtual ranks: sums hold", ranks, "");
   memset(one, 0, bytes);
   virtual_count(c, &w, ranks, 1 << LET_STEP, one, NULL, NULL);
   int kept = 1;
   for (int r = 0; r < ranks; r++) {
     kept &= one[r].let[LET_SOFT].bytes == 0 && one[r].tops == 0;
-    kept &= memcmp(&one[r].let[LET_STEP], &many[r].let[LET_STEP], sizeof one->let[LET_STEP]) == 0 && one[r].updates == many[r].updates;
+    kept &= memcmp(&one[r].let[LET_STEP], &many[r].let[LET_STEP], sizeof one->let[LET_STEP]) == 0 &&
+            one[r].updates == many[r].updates;
   }
   say(c, kept, set->name, "%lld virtual ranks: hard LETs alone are the same", ranks, "");
   global_particles_free(&w);
@@ -148,7 +156,7 @@ static void check_counts(const struct comm *c, const struct comm *alone, const s
 }
 
 /* LETs that cells in summaries spare: fewer contacts, for the same entries. */
-static void check_tops(const struct comm *c, const struct set *set, int64_t n, int ranks)
+static void check_tops(const struct comm *comm, const struct set *set, int64_t n, int ranks)
 {
   struct params par;
   struct global_particles w;
@@ -156,11 +164,11 @@ static void check_tops(const struct comm *c, const struct set *set, int64_t n, i
   double contacts[2] = {0}, entries[2] = {0};
   int sums = 1;
   parameters(set, 1, 1, &par);
-  make(c, set, n, &par, &w);
+  make(comm, set, n, &par, &w);
   for (int k = 0; k < 2; k++) {
     rows[k] = memory_alloc("test", sizeof **rows * (size_t)ranks);
     debug_set("let_top", k ? NAN : 1);
-    virtual_count(c, &w, ranks, 1 << LET_SOFT, rows[k], NULL, NULL);
+    virtual_count(comm, &w, ranks, 1 << LET_SOFT, rows[k], NULL, NULL);
   }
   for (int r = 0; r < ranks; r++) {
     for (int k = 0; k < 2; k++) {
@@ -168,11 +176,13 @@ static void check_tops(const struct comm *c, const struct set *set, int64_t n, i
       contacts[k] += (double)q->contacts[LET_SOFT];
       entries[k] += (double)(q->let[LET_SOFT].received.cells + q->let[LET_SOFT].received.particles + q->cells);
     }
-    sums &= rows[0][r].tops + rows[0][r].contacts[LET_SOFT] == rows[1][r].tops + rows[1][r].contacts[LET_SOFT] && rows[0][r].cells == rows[0][r].tops;
+    sums &= rows[0][r].tops + rows[0][r].contacts[LET_SOFT] == rows[1][r].tops + rows[1][r].contacts[LET_SOFT] &&
+            rows[0][r].cells == rows[0][r].tops;
   }
   char text[120];
-  snprintf(text, sizeof text, "%.0f and %.0f contacts, %.0f and %.0f entries", contacts[0], contacts[1], entries[0], entries[1]);
-  say(c, sums && contacts[1] < 0.5 * contacts[0] && fabs(entries[1] / entries[0] - 1) < 1e-3, set->name,
+  snprintf(text, sizeof text, "%.0f and %.0f contacts, %.0f and %.0f entries", contacts[0], contacts[1], entries[0],
+           entries[1]);
+  say(comm, sums && contacts[1] < 0.5 * contacts[0] && fabs(entries[1] / entries[0] - 1) < 1e-3, set->name,
       "%lld virtual ranks: cells in summaries spare LETs", ranks, text);
   for (int k = 0; k < 2; k++) memory_free(rows[k]);
   global_particles_free(&w);
@@ -187,15 +197,19 @@ static void check_classes(const char *name, struct schedule_input in, int select
   struct schedule s;
   int64_t moments, builds, ticks = 0;
   int count, times = 0, right = 1;
-  for (int l = 0; l <= in.level_max; l++) in.hard_steps += in.count[l] << l, in.particles += (double)in.count[l];
+  for (int l = 0; l <= in.level_max; l++) {
+    in.hard_steps += in.count[l] << l;
+    in.particles += (double)in.count[l];
+  }
   s = schedule_make(&in);
   count = soft_step_classes(&s, class, &moments, &builds);
   for (int k = 0; k < count; k++) {
-    ticks += (int64_t)class[k].valid * class[k].times;
+    ticks += (int64_t) class[k].valid * class[k].times;
     times += class[k].times;
     right &= class[k].horizon >= class[k].valid;
   }
-  right &= times == selections && moments == updates && ticks == (selections ? TICKS : 0) && (selections < 2 || builds == selections - 1);
+  right &= times == selections && moments == updates && ticks == (selections ? TICKS : 0) &&
+           (selections < 2 || builds == selections - 1);
   tap_ok(right, name);
   if (!right) printf("# %d selections, %lld moment updates, %lld ticks\n", times, (long long)moments, (long long)ticks);
 }
@@ -203,7 +217,8 @@ static void check_classes(const char *name, struct schedule_input in, int select
 static void check_schedules(void)
 {
   struct schedule_input shared = {.ranks = 8, .given_checkpoint_ticks = -1, .given_fast_level = -1, .count = {1000}};
-  struct schedule_input block = {.ranks = 8, .given_checkpoint_ticks = -1, .given_fast_level = -1, .level_max = 3, .count = {100, 300, 400, 200}};
+  struct schedule_input block = {
+      .ranks = 8, .given_checkpoint_ticks = -1, .given_fast_level = -1, .level_max = 3, .count = {100, 300, 400, 200}};
   struct schedule_input hybrid = block;
   hybrid.split = hybrid.walks_tree = 1;
   check_classes("one step for all: no LETs of substeps", shared, 0, 0);
@@ -216,7 +231,8 @@ static void check_soft_step(const struct comm *c, const struct comm *alone, cons
 {
   struct params par;
   struct global_particles w, kicked;
-  struct schedule_input in = {.split = 1, .walks_tree = 1, .given_checkpoint_ticks = -1, .given_fast_level = -1, .level_max = 3};
+  struct schedule_input in = {
+      .split = 1, .walks_tree = 1, .given_checkpoint_ticks = -1, .given_fast_level = -1, .level_max = 3};
   struct virtual_rank *rows = memory_alloc("test", sizeof *rows * (size_t)ranks);
   parameters(set, 1, 0, &par);
   make(c, set, n, &par, &w);
@@ -238,15 +254,21 @@ static void check_soft_step(const struct comm *c, const struct comm *alone, cons
   struct soft_step_traffic all = {0}, paired = {0};
   for (int k = 0; k < SOFT_STEP_PART_COUNT; k++) {
     struct soft_step_traffic t = soft_step_sum(&one, ranks, (enum soft_step_part)k);
-    all.messages += t.messages, all.bytes += t.bytes;
-    sums &= k == SOFT_STEP_moments ? t.messages == 0 : t.messages > 0 || ranks > n || k == SOFT_STEP_soft_summaries || k == SOFT_STEP_hard_summaries;
-    sums &= (t.messages > 0) == (ranks >= stages_ranks()) || (k != SOFT_STEP_soft_summaries && k != SOFT_STEP_hard_summaries);
+    all.messages += t.messages;
+    all.bytes += t.bytes;
+    sums &= k == SOFT_STEP_moments
+                ? t.messages == 0
+                : t.messages > 0 || ranks > n || k == SOFT_STEP_soft_summaries || k == SOFT_STEP_hard_summaries;
+    sums &= (t.messages > 0) == (ranks >= stages_ranks()) ||
+            (k != SOFT_STEP_soft_summaries && k != SOFT_STEP_hard_summaries);
   }
   for (int64_t i = 0; i < one.pairs; i++) {
-    paired.messages += one.pair[i].sent.messages, paired.bytes += one.pair[i].sent.bytes;
+    paired.messages += one.pair[i].sent.messages;
+    paired.bytes += one.pair[i].sent.bytes;
     sums &= one.pair[i].from != one.pair[i].to;
   }
-  say(c, sums && all.messages == paired.messages && all.bytes == paired.bytes, set->name, "%lld virtual ranks: pairs add up", ranks, "");
+  say(c, sums && all.messages == paired.messages && all.bytes == paired.bytes, set->name,
+      "%lld virtual ranks: pairs add up", ranks, "");
   soft_step_free(&many);
   soft_step_free(&one);
   soft_step_free(&plain);
@@ -273,7 +295,7 @@ int main(int argc, char **argv)
   check_counts(&world, &alone, &sets[1], 2000, 64);
   check_counts(&world, &alone, &sets[0], 30, 50);
   check_counts(&world, &alone, &sets[0], 300, 1);
-  debug_set("let_stages", 2);   /* summaries in stages */
+  debug_set("let_stages", 2); /* summaries in stages */
   check_real(&world, &sets[0], 3000, 1, 0);
   check_real(&world, &sets[1], 2000, 2, 0);
   check_real(&world, &sets[11], 3, 1, 0);

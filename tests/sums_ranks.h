@@ -15,24 +15,31 @@ struct all_ranks {
   double *mass;
 };
 
-static inline int is_active(const struct particles *p, int64_t i, int32_t tick) { return timeline_end(p, i) == tick; }
-
-static inline struct all_ranks gather(const struct comm *c, const struct particles *p, int32_t tick, double tick_length)
+static inline int is_active(const struct particles *particles, int64_t i, int32_t tick)
 {
-  struct all_ranks all = {.n = p->n};
-  int *count = memory_alloc("test", 2 * sizeof *count * (size_t)c->size), *offset = count + c->size, mine = (int)p->n * 4;
-  double(*own)[4] = memory_alloc("test", sizeof *own * (size_t)(p->n + 1));
-  for (int64_t i = 0; i < p->n; i++) {
+  return timeline_end(particles, i) == tick;
+}
+
+static inline struct all_ranks gather(const struct comm *comm, const struct particles *particles, int32_t tick,
+                                      double tick_length)
+{
+  struct all_ranks all = {.n = particles->n};
+  int *count = memory_alloc("test", 2 * sizeof *count * (size_t)comm->size), *offset = count + comm->size,
+      mine = (int)particles->n * 4;
+  double(*own)[4] = memory_alloc("test", sizeof *own * (size_t)(particles->n + 1));
+  for (int64_t i = 0; i < particles->n; i++) {
     /* those that are active stand at the tick already */
-    double dt = tick == 0 || is_active(p, i, tick) ? 0 : (tick - p->tick[i]) * tick_length;
-    for (int k = 0; k < 3; k++) own[i][k] = p->pos[3 * i + k] + (p->vel[3 * i + k] + 0.5 * dt * p->acc_hard[3 * i + k]) * dt;
-    own[i][3] = p->mass[i];
+    double dt = tick == 0 || is_active(particles, i, tick) ? 0 : (tick - particles->tick[i]) * tick_length;
+    for (int k = 0; k < 3; k++)
+      own[i][k] =
+          particles->pos[3 * i + k] + (particles->vel[3 * i + k] + 0.5 * dt * particles->acc_hard[3 * i + k]) * dt;
+    own[i][3] = particles->mass[i];
   }
-  comm_sum_int64(c, &all.n, 1);
-  MPI_Allgather(&mine, 1, MPI_INT, count, 1, MPI_INT, c->mpi);
-  for (int r = 1; r < c->size; r++) offset[r] = offset[r - 1] + count[r - 1];
+  comm_sum_int64(comm, &all.n, 1);
+  MPI_Allgather(&mine, 1, MPI_INT, count, 1, MPI_INT, comm->mpi);
+  for (int r = 1; r < comm->size; r++) offset[r] = offset[r - 1] + count[r - 1];
   double(*flat)[4] = memory_alloc("test", sizeof *flat * (size_t)(all.n + 1));
-  MPI_Allgatherv(own, mine, MPI_DOUBLE, flat, count, offset, MPI_DOUBLE, c->mpi);
+  MPI_Allgatherv(own, mine, MPI_DOUBLE, flat, count, offset, MPI_DOUBLE, comm->mpi);
   all.pos = memory_alloc("test", sizeof *all.pos * (size_t)(all.n + 1));
   all.mass = memory_alloc("test", sizeof *all.mass * (size_t)(all.n + 1));
   for (int64_t i = 0; i < all.n; i++) {
@@ -52,16 +59,21 @@ static inline void release(struct all_ranks *all)
 }
 
 /* The direct sum at one particle; itself adds nothing. */
-static inline void sum_at(const struct all_ranks *all, const struct sim *s, const double at[3], double acc[3], double hard[3])
+static inline void sum_at(const struct all_ranks *all, const struct sim *sim, const double at[3], double acc[3],
+                          double hard[3])
 {
-  double eps2 = s->par->Softening * s->par->Softening, reach = s->split.r2;
+  double eps2 = sim->par->Softening * sim->par->Softening, reach = sim->split.r2;
   memset(acc, 0, 3 * sizeof *acc);
   memset(hard, 0, 3 * sizeof *hard);
   for (int64_t j = 0; j < all->n; j++) {
     double dx[3] = {all->pos[j][0] - at[0], all->pos[j][1] - at[1], all->pos[j][2] - at[2]};
-    double r2 = dx[0] * dx[0] + dx[1] * dx[1] + dx[2] * dx[2], rho2 = r2 + eps2, w = s->gravity * all->mass[j] / (rho2 * sqrt(rho2));
-    double k = r2 < reach * reach ? direct_k(&s->split, sqrt(r2)) : 0;
-    for (int c = 0; c < 3; c++) acc[c] += w * dx[c], hard[c] += k * w * dx[c];
+    double r2 = dx[0] * dx[0] + dx[1] * dx[1] + dx[2] * dx[2], rho2 = r2 + eps2,
+           w = sim->gravity * all->mass[j] / (rho2 * sqrt(rho2));
+    double k = r2 < reach * reach ? direct_k(&sim->split, sqrt(r2)) : 0;
+    for (int c = 0; c < 3; c++) {
+      acc[c] += w * dx[c];
+      hard[c] += k * w * dx[c];
+    }
   }
 }
 
@@ -71,13 +83,13 @@ struct record {
   double *error;
 };
 
-static inline void add(struct record *r, double error)
+static inline void add(struct record *record, double error)
 {
-  if (r->n == r->room) {
-    r->room = 2 * r->room + 256;
-    r->error = memory_resize("test", r->error, sizeof *r->error * (size_t)r->room);
+  if (record->n == record->room) {
+    record->room = 2 * record->room + 256;
+    record->error = memory_resize("test", record->error, sizeof *record->error * (size_t)record->room);
   }
-  r->error[r->n++] = error;
+  record->error[record->n++] = error;
 }
 
 static inline double distance(const float *got, const double *want, const double *acc, double rms)
@@ -88,18 +100,22 @@ static inline double distance(const float *got, const double *want, const double
 }
 
 /* Of all ranks; on every rank. Empties the record. */
-static inline struct errors collect(const struct comm *c, struct record *r)
+static inline struct errors collect(const struct comm *comm, struct record *record)
 {
-  int mine = (int)r->n, total = 0, *count = memory_alloc("test", 2 * sizeof *count * (size_t)c->size), *offset = count + c->size;
-  MPI_Allgather(&mine, 1, MPI_INT, count, 1, MPI_INT, c->mpi);
-  for (int k = 0; k < c->size; k++) offset[k] = total, total += count[k];
+  int mine = (int)record->n, total = 0, *count = memory_alloc("test", 2 * sizeof *count * (size_t)comm->size),
+      *offset = count + comm->size;
+  MPI_Allgather(&mine, 1, MPI_INT, count, 1, MPI_INT, comm->mpi);
+  for (int k = 0; k < comm->size; k++) {
+    offset[k] = total;
+    total += count[k];
+  }
   double *all = memory_alloc("test", sizeof *all * (size_t)(total + 1));
-  MPI_Allgatherv(r->error, mine, MPI_DOUBLE, all, count, offset, MPI_DOUBLE, c->mpi);
+  MPI_Allgatherv(record->error, mine, MPI_DOUBLE, all, count, offset, MPI_DOUBLE, comm->mpi);
   struct errors e = errors_of(all, total);
   memory_free(all);
   memory_free(count);
-  memory_free(r->error);
-  *r = (struct record){0};
+  memory_free(record->error);
+  *record = (struct record){0};
   return e;
 }
 #endif

@@ -10,7 +10,10 @@ static inline void tap_ok(int ok, const char *what)
   printf("%s %d - %s\n", ok ? "ok" : "not ok", ++tap_done, what);
   tap_failed += !ok;
 }
-static inline void tap_skip(const char *what, const char *why) { printf("ok %d - %s # SKIP %s\n", ++tap_done, what, why); }
+static inline void tap_skip(const char *what, const char *why)
+{
+  printf("ok %d - %s # SKIP %s\n", ++tap_done, what, why);
+}
 static inline int tap_end(void)
 {
   printf("1..%d\n", tap_done);

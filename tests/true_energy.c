@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* true_energy [-s LENGTH] [-g G] [-m X] SNAPSHOT...: the total energy of snapshots by direct sums in double precision, with Plummer
- * softening: without the errors that the potential of a tree has. Seconds for 2^14 particles, tens of seconds for 2^17.
+/* true_energy [-s LENGTH] [-g G] [-m X] SNAPSHOT...: the total energy of snapshots by direct sums in double precision,
+ * with Plummer softening: without the errors that the potential of a tree has. Seconds for 2^14 particles, tens of
+ * seconds for 2^17.
  *
  * Prints a line for each snapshot: time, kinetic, potential and total energy, relative error to the first snapshot.
  *   -s, --softening LENGTH   default: that of the snapshots, which must be the same in all
@@ -22,7 +23,7 @@
 static const char usage[] = "usage: true_energy [-s LENGTH] [-g G] [-m X] SNAPSHOT...\n";
 
 struct choice {
-  double softening, gravity, most;   /* negative: not given */
+  double softening, gravity, most; /* negative: not given */
 };
 struct energy {
   double time, kinetic, potential, total;
@@ -41,14 +42,17 @@ static double stated_softening(const char *path)
 }
 
 /* Softening and gravitational constant of a snapshot, where they are not given. 0; -1 with a fault. */
-static int take_stated(const char *path, const struct initial_facts *facts, const struct choice *given, struct choice *used, struct fault *f)
+static int take_stated(const char *path, const struct initial_facts *facts, const struct choice *given,
+                       struct choice *used, struct fault *fault)
 {
   double softening = given->softening < 0 ? stated_softening(path) : given->softening;
   double gravity = given->gravity < 0 ? facts->gravity : given->gravity;
-  if (softening < 0) return fault_set(f, "%s does not state the softening length: give --softening", path);
-  if (gravity <= 0) return fault_set(f, "%s does not state the gravitational constant: give --gravity", path);
+  if (softening < 0) return fault_set(fault, "%s does not state the softening length: give --softening", path);
+  if (gravity <= 0) return fault_set(fault, "%s does not state the gravitational constant: give --gravity", path);
   if (used->softening >= 0 && (softening != used->softening || gravity != used->gravity))
-    return fault_set(f, "%s states softening %g and gravitational constant %g, and the first snapshot %g and %g: give --softening and --gravity",
+    return fault_set(fault,
+                     "%s states softening %g and gravitational constant %g, and the first snapshot %g and %g: give "
+                     "--softening and --gravity",
                      path, softening, gravity, used->softening, used->gravity);
   used->softening = softening;
   used->gravity = gravity;
@@ -69,51 +73,55 @@ static double row(double *const x[4], int64_t i, int64_t n, double eps2)
 }
 
 /* Particles without mass count with neither energy. The result does not depend on the number of threads. */
-static void energies(const struct particles *p, const struct choice *used, struct energy *e)
+static void energies(const struct particles *particles, const struct choice *used, struct energy *energy)
 {
-  double *x[4], *sums = memory_alloc("energies", (size_t)p->n * sizeof *sums), eps2 = used->softening * used->softening;
+  double *x[4], *sums = memory_alloc("energies", (size_t)particles->n * sizeof *sums),
+                eps2 = used->softening * used->softening;
   int64_t n = 0;
-  for (int c = 0; c < 4; c++) x[c] = memory_alloc("energies", (size_t)p->n * sizeof *x[c]);
-  e->kinetic = e->potential = 0;
-  for (int64_t i = 0; i < p->n; i++) {
-    const double *v = p->vel + 3 * i, m = p->mass[i];
+  for (int c = 0; c < 4; c++) x[c] = memory_alloc("energies", (size_t)particles->n * sizeof *x[c]);
+  energy->kinetic = energy->potential = 0;
+  for (int64_t i = 0; i < particles->n; i++) {
+    const double *v = particles->vel + 3 * i, m = particles->mass[i];
     if (!(m > 0)) continue;
-    for (int c = 0; c < 3; c++) x[c][n] = p->pos[3 * i + c];
+    for (int c = 0; c < 3; c++) x[c][n] = particles->pos[3 * i + c];
     x[3][n++] = m;
-    e->kinetic += 0.5 * m * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    energy->kinetic += 0.5 * m * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
   }
 #pragma omp parallel for schedule(dynamic, 16)
   for (int64_t i = 0; i < n; i++) sums[i] = x[3][i] * row(x, i, n, eps2);
-  for (int64_t i = 0; i < n; i++) e->potential -= used->gravity * sums[i];
-  e->total = e->kinetic + e->potential;
+  for (int64_t i = 0; i < n; i++) energy->potential -= used->gravity * sums[i];
+  energy->total = energy->kinetic + energy->potential;
   for (int c = 0; c < 4; c++) memory_free(x[c]);
   memory_free(sums);
 }
 
-static int measure(const struct comm *c, const char *path, const struct choice *given, struct choice *used, struct energy *e, struct fault *f)
+static int measure(const struct comm *comm, const char *path, const struct choice *given, struct choice *used,
+                   struct energy *energy, struct fault *fault)
 {
   struct particles p;
   struct initial_facts facts;
   particles_init(&p);
-  int failed = initial_read(c, path, FORMAT_AUTO, &p, &facts, f) || take_stated(path, &facts, given, used, f);
+  int failed =
+      initial_read(comm, path, FORMAT_AUTO, &p, &facts, fault) || take_stated(path, &facts, given, used, fault);
   if (!failed) {
-    energies(&p, used, e);
-    e->time = facts.time;
-    if (!isfinite(e->total)) failed = fault_set(f, "%s has particles at the same place: without softening the energy is infinite", path);
+    energies(&p, used, energy);
+    energy->time = facts.time;
+    if (!isfinite(energy->total))
+      failed = fault_set(fault, "%s has particles at the same place: without softening the energy is infinite", path);
   }
   particles_free(&p);
   return failed;
 }
 
 /* The largest error of the snapshots paths[count], after a line for each. -1 with a fault. */
-static double table(const struct comm *c, char **paths, int count, const struct choice *given, struct fault *f)
+static double table(const struct comm *comm, char **paths, int count, const struct choice *given, struct fault *fault)
 {
   struct choice used = {-1, -1, -1};
   struct energy first = {0}, e;
   double largest = 0;
   printf("%-12s %22s %22s %22s %10s\n", "# time", "kinetic", "potential", "total", "dE/E");
   for (int i = 0; i < count; i++) {
-    if (measure(c, paths[i], given, &used, &e, f)) return -1;
+    if (measure(comm, paths[i], given, &used, &e, fault)) return -1;
     if (i == 0) first = e;
     double error = first.total != 0 ? (e.total - first.total) / fabs(first.total) : e.total;
     largest = fmax(largest, fabs(error));
@@ -135,15 +143,20 @@ static int take(const char *text, double least, double *to)
 /* 0; 2 for a wrong command line. */
 static int options(int argc, char **argv, struct choice *given)
 {
-  static const struct option longs[] = {
-      {"softening", required_argument, NULL, 's'}, {"gravity", required_argument, NULL, 'g'}, {"max", required_argument, NULL, 'm'}, {0}};
+  static const struct option longs[] = {{"softening", required_argument, NULL, 's'},
+                                        {"gravity", required_argument, NULL, 'g'},
+                                        {"max", required_argument, NULL, 'm'},
+                                        {0}};
   int option;
   while ((option = getopt_long(argc, argv, "s:g:m:", longs, NULL)) != -1) {
-    double *to = option == 's' ? &given->softening : option == 'g' ? &given->gravity : option == 'm' ? &given->most : NULL;
+    double *to = option == 's'   ? &given->softening
+                 : option == 'g' ? &given->gravity
+                 : option == 'm' ? &given->most
+                                 : NULL;
     if (to && take(optarg, option == 'g' ? 1e-300 : 0, to))
-      fprintf(stderr, "true_energy: option -%c: expected a number %s 0, found '%s'\n", option, option == 'g' ? "above" : "at least", optarg);
-    else if (to)
-      continue;
+      fprintf(stderr, "true_energy: option -%c: expected a number %s 0, found '%s'\n", option,
+              option == 'g' ? "above" : "at least", optarg);
+    else if (to) continue;
     fputs(usage, stderr);
     return 2;
   }
@@ -163,9 +176,11 @@ int main(int argc, char **argv)
   comm_open(&c, MPI_COMM_WORLD);
   double largest = -1;
   if (c.size > 1)
-    fault_set(&f, "one rank is expected, found %d: start true_energy without mpirun; OMP_NUM_THREADS sets the number of threads", c.size);
-  else
-    largest = table(&c, argv + optind, argc - optind, &given, &f);
+    fault_set(
+        &f,
+        "one rank is expected, found %d: start true_energy without mpirun; OMP_NUM_THREADS sets the number of threads",
+        c.size);
+  else largest = table(&c, argv + optind, argc - optind, &given, &f);
   if (!f.text[0] && given.most >= 0 && !(largest <= given.most))
     fault_set(&f, "the largest |dE/E| is %.3e, and at most %.3e is allowed", largest, given.most);
   fflush(stdout);

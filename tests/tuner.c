@@ -9,98 +9,107 @@
 #include "chance.h"
 #include "tap.h"
 
-enum { SINGLE, BLOCKS };   /* all steps alike; block steps, where few steps have most of the work */
+enum { SINGLE, BLOCKS }; /* all steps alike; block steps, where few steps have most of the work */
 
 /* What walks and builds cost, with a clock's noise. Age is in block steps. */
 struct world {
   struct growth_model model;
-  double build, walk;      /* seconds: of a build; of a mean walk on a fresh tree */
-  int steps;               /* SINGLE or BLOCKS */
-  double noise;            /* relative, of every walk */
-  double outliers;         /* fraction of walks that take ten times as long */
-  double resolution;       /* of the clock */
-  double max_value, time;       /* above 0: growth that is none of the models, 1 + most (1 - exp(-age / time)) */
+  double build, walk;     /* seconds: of a build; of a mean walk on a fresh tree */
+  int steps;              /* SINGLE or BLOCKS */
+  double noise;           /* relative, of every walk */
+  double outliers;        /* fraction of walks that take ten times as long */
+  double resolution;      /* of the clock */
+  double max_value, time; /* above 0: growth that is none of the models, 1 + most (1 - exp(-age / time)) */
   struct random chance;
-  double spent;            /* seconds of walks and builds in the last half of a run, a step, without noise */
+  double spent; /* seconds of walks and builds in the last half of a run, a step, without noise */
 };
 
-static double normal(struct world *w)
+static double normal(struct world *world)
 {
   double sum = 0;
-  for (int k = 0; k < 12; k++) sum += random_unit(&w->chance);
+  for (int k = 0; k < 12; k++) sum += random_unit(&world->chance);
   return sum - 6;
 }
 
-/* Block step number s of the hierarchy: its lowest level has 2^(s's zeros) times ... the particles of the level above. */
-static int kind_of(const struct world *w, long s)
+/* Block step number s of the hierarchy: its lowest level has 2^(s's zeros) times ... the particles of the level
+ * above. */
+static int kind_of(const struct world *world, long s)
 {
   int zeros = 0;
-  if (w->steps == SINGLE) return 0;
-  while (zeros < 6 && s % 2 == 0) s /= 2, zeros++;
+  if (world->steps == SINGLE) return 0;
+  while (zeros < 6 && s % 2 == 0) {
+    s /= 2;
+    zeros++;
+  }
   return 6 - zeros;
 }
 
-static double targets_of(const struct world *w, int kind) { return w->steps == SINGLE ? 1000 : 1000 * pow(3, 6 - kind); }
-
-/* Seconds per target: small sets use the machine badly. The mean walk takes w->walk. */
-static double cost_of(const struct world *w, int kind)
+static double targets_of(const struct world *world, int kind)
 {
-  if (w->steps == SINGLE) return w->walk / 1000;
+  return world->steps == SINGLE ? 1000 : 1000 * pow(3, 6 - kind);
+}
+
+/* Seconds per target: small sets use the machine badly. The mean walk takes world->walk. */
+static double cost_of(const struct world *world, int kind)
+{
+  if (world->steps == SINGLE) return world->walk / 1000;
   double mean = 0;
-  for (int s = 1; s <= 64; s++) mean += targets_of(w, kind_of(w, s)) * (1 + 0.3 * kind_of(w, s)) / 64;
-  return w->walk / mean * (1 + 0.3 * kind);
+  for (int s = 1; s <= 64; s++) mean += targets_of(world, kind_of(world, s)) * (1 + 0.3 * kind_of(world, s)) / 64;
+  return world->walk / mean * (1 + 0.3 * kind);
 }
 
-static double growth_of(const struct world *w, double age)
+static double growth_of(const struct world *world, double age)
 {
-  return w->max_value > 0 ? 1 + w->max_value * (1 - exp(-age / w->time)) : growth_at(&w->model, age);
+  return world->max_value > 0 ? 1 + world->max_value * (1 - exp(-age / world->time)) : growth_at(&world->model, age);
 }
 
-static double walk_seconds(struct world *w, int kind, double age)
+static double walk_seconds(struct world *world, int kind, double age)
 {
-  double t = cost_of(w, kind) * targets_of(w, kind) * growth_of(w, age) * (1 + w->noise * normal(w));
-  if (random_unit(&w->chance) < w->outliers) t *= 10;
-  return w->resolution > 0 ? floor(t / w->resolution) * w->resolution : t;
+  double t =
+      cost_of(world, kind) * targets_of(world, kind) * growth_of(world, age) * (1 + world->noise * normal(world));
+  if (random_unit(&world->chance) < world->outliers) t *= 10;
+  return world->resolution > 0 ? floor(t / world->resolution) * world->resolution : t;
 }
 
-/* Mean cost of a step in a world without noise where every n-th step is preceded by a build, by the sums of the paper. */
-static double mean_cost(const struct world *w, int n)
+/* Mean cost of a step in a world without noise where every n-th step is preceded by a build, by the sums of the
+ * paper. */
+static double mean_cost(const struct world *world, int n)
 {
-  double sum = w->build;
-  for (int i = 0; i < n; i++) sum += w->walk * growth_of(w, i);
+  double sum = world->build;
+  for (int i = 0; i < n; i++) sum += world->walk * growth_of(world, i);
   return sum / n;
 }
 
-static int best_of(const struct world *w)
+static int best_of(const struct world *world)
 {
   int n = 1;
-  while (n < 5000 && mean_cost(w, n + 1) < mean_cost(w, n)) n++;
+  while (n < 5000 && mean_cost(world, n + 1) < mean_cost(world, n)) n++;
   return n;
 }
 
-/* Run the world with the tuner for so many steps; where `span` > 0 a build comes anyway after so many. Returns the mean of
- * the intervals over the last half. */
-static double run(struct world *w, struct rebuild_tuner *t, long steps, long span)
+/* Run the world with the tuner for so many steps; where `span` > 0 a build comes anyway after so many. Returns the mean
+ * of the intervals over the last half. */
+static double run(struct world *world, struct rebuild_tuner *tuner, long steps, long span)
 {
   long built = 0, forced = 0, count = 0, first = 0;
   double spent = 0;
-  rebuild_built(t, w->build);
+  rebuild_built(tuner, world->build);
   for (long s = 1; s <= steps; s++) {
     double age = (double)(s - built), rest = span ? (double)(forced + span - s) : HUGE_VAL;
-    if (rest <= 0 || rebuild_due(t, age, rest, kind_of(w, s))) {
+    if (rest <= 0 || rebuild_due(tuner, age, rest, kind_of(world, s))) {
       if (rest <= 0) forced = s;
-      rebuild_built(t, w->build * (1 + w->noise * normal(w)));
+      rebuild_built(tuner, world->build * (1 + world->noise * normal(world)));
       if (s > steps / 2 && !first) first = s;
       else if (s > steps / 2) count++;
       built = s;
       age = 0;
-      if (s > steps / 2) spent += w->build;
+      if (s > steps / 2) spent += world->build;
     }
-    int kind = kind_of(w, s);
-    rebuild_walked(t, age, kind, targets_of(w, kind), walk_seconds(w, kind, age));
-    if (s > steps / 2) spent += cost_of(w, kind) * targets_of(w, kind) * growth_of(w, age);
+    int kind = kind_of(world, s);
+    rebuild_walked(tuner, age, kind, targets_of(world, kind), walk_seconds(world, kind, age));
+    if (s > steps / 2) spent += cost_of(world, kind) * targets_of(world, kind) * growth_of(world, age);
   }
-  w->spent = spent / (double)(steps - steps / 2);
+  world->spent = spent / (double)(steps - steps / 2);
   return count ? (double)(built - first) / (double)count : HUGE_VAL;
 }
 
@@ -109,17 +118,17 @@ static const struct growth_model power = {.known = 1, .kind = GROWTH_POWER, .b =
 static const struct growth_model parabolic = {.known = 1, .kind = GROWTH_PARABOLIC, .b = 0.0005, .a = 0.00006};
 
 /* A tuner that has walked a world at ages 0 to n - 1, `times` times. */
-static void watch(struct world *w, struct rebuild_tuner *t, int n, int times)
+static void watch(struct world *world, struct rebuild_tuner *tuner, int n, int times)
 {
-  rebuild_open(t, 0, 10);
-  rebuild_built(t, w->build);
+  rebuild_open(tuner, 0, 10);
+  rebuild_built(tuner, world->build);
   long s = 1;
   for (int k = 0; k < times; k++) {
     for (int age = 0; age < n; age++, s++) {
-      int kind = kind_of(w, s);
-      rebuild_walked(t, age, kind, targets_of(w, kind), walk_seconds(w, kind, age));
+      int kind = kind_of(world, s);
+      rebuild_walked(tuner, age, kind, targets_of(world, kind), walk_seconds(world, kind, age));
     }
-    rebuild_built(t, w->build);
+    rebuild_built(tuner, world->build);
   }
 }
 
@@ -134,8 +143,8 @@ static void check_models(int steps, const char *what)
     watch(&w, &t, 120, 3);
     double best = best_of(&w), found = rebuild_interval(&t, HUGE_VAL);
     const struct growth_model *m = &t.model;
-    printf("# %s: picked %s, b %.5f a %.2e, chi2 %.2e %.2e %.2e; interval %.1f, best %.0f\n", growth_names[k], growth_names[m->kind], m->b, m->a,
-           m->chi2[0], m->chi2[1], m->chi2[2], found, best);
+    printf("# %s: picked %s, b %.5f a %.2e, chi2 %.2e %.2e %.2e; interval %.1f, best %.0f\n", growth_names[k],
+           growth_names[m->kind], m->b, m->a, m->chi2[0], m->chi2[1], m->chi2[2], found, best);
     snprintf(text, sizeof text, "%s: %s growth is recognised (others fit hardly better)", what, growth_names[k]);
     tap_ok(t.model.known && t.model.chi2[k] < 1.3 * t.model.chi2[t.model.kind], text);
     snprintf(text, sizeof text, "%s: %s growth: the best interval to 5 %%", what, growth_names[k]);
@@ -143,8 +152,8 @@ static void check_models(int steps, const char *what)
   }
 }
 
-/* Whatever it begins with, and with the noise of real clocks, the tuner comes to intervals that cost hardly more than the
- * best. */
+/* Whatever it begins with, and with the noise of real clocks, the tuner comes to intervals that cost hardly more than
+ * the best. */
 static void check_loop(int steps, double noise, double outliers, double max_value, const char *what)
 {
   const struct growth_model *const models[] = {&linear, &power, &parabolic};
@@ -153,7 +162,8 @@ static void check_loop(int steps, double noise, double outliers, double max_valu
     double worst = 0, farthest = 0;
     for (int trial = 0; trial < 12; trial++) {
       struct rebuild_tuner t;
-      struct world w = {.model = *models[k], .build = 0.3, .walk = 0.2, .steps = steps, .noise = noise, .outliers = outliers};
+      struct world w = {
+          .model = *models[k], .build = 0.3, .walk = 0.2, .steps = steps, .noise = noise, .outliers = outliers};
       w.chance.state = 100 + (uint64_t)trial;
       rebuild_open(&t, 0, firsts[trial % 3]);
       double interval = run(&w, &t, 3000, 0), best = best_of(&w);
@@ -162,8 +172,10 @@ static void check_loop(int steps, double noise, double outliers, double max_valu
       farthest = fmax(farthest, fabs(interval / best - 1));
     }
     char text[200];
-    printf("# %s: %s: intervals within %.2f of the best, cost over the best at most %.4f\n", what, growth_names[k], farthest, worst);
-    snprintf(text, sizeof text, "%s: %s growth: the mean step costs at most %g %% over the best", what, growth_names[k], 100 * max_value);
+    printf("# %s: %s: intervals within %.2f of the best, cost over the best at most %.4f\n", what, growth_names[k],
+           farthest, worst);
+    snprintf(text, sizeof text, "%s: %s growth: the mean step costs at most %g %% over the best", what, growth_names[k],
+             100 * max_value);
     tap_ok(worst < max_value, text);
   }
 }
@@ -173,7 +185,7 @@ static void check_spans(void)
 {
   struct rebuild_tuner t;
   struct world w = {.model = linear, .build = 0.3, .walk = 0.2, .noise = 0.003, .chance = {3}};
-  watch(&w, &t, 60, 4);   /* best: 27.4 */
+  watch(&w, &t, 60, 4); /* best: 27.4 */
   int even = 1, best = 1;
   for (int span = 1; span < 400; span++) {
     double interval = rebuild_interval(&t, span), parts = span / interval, min_value = HUGE_VAL, cost = 0;
@@ -195,23 +207,31 @@ static void check_spans(void)
   tap_ok(fabs(mean - 32) < 1, "the loop: 64 steps in two halves");
 }
 
-/* Groups that have mixed cannot mix more: growth that ends, which no model is made for. From below the tuner finds where the
- * cost is lowest all the same. */
+/* Groups that have mixed cannot mix more: growth that ends, which no model is made for. From below the tuner finds
+ * where the cost is lowest all the same. */
 static void check_saturation(void)
 {
   static const double max_value[] = {3, 3, 1, 0.5, 20}, time[] = {1, 10, 30, 100, 0.5}, build[] = {0.3, 0.2, 1, 0.3, 3};
   for (int steps = SINGLE; steps <= BLOCKS; steps++)
     for (int k = 0; k < 5; k++) {
       struct rebuild_tuner t;
-      struct world w = {.max_value = max_value[k], .time = time[k], .build = 0.2 * build[k], .walk = 0.2, .steps = steps, .noise = 0.03, .chance = {29}};
+      struct world w = {.max_value = max_value[k],
+                        .time = time[k],
+                        .build = 0.2 * build[k],
+                        .walk = 0.2,
+                        .steps = steps,
+                        .noise = 0.03,
+                        .chance = {29}};
       rebuild_open(&t, 0, 2);
       double interval = run(&w, &t, 6400, 0);
       char text[200];
       int best = best_of(&w);
       double over = w.spent / mean_cost(&w, best) - 1;
-      printf("# growth by %g within %g steps: interval %.2f, best %d, cost over the best %.4f\n", max_value[k], time[k], interval, best, over);
+      printf("# growth by %g within %g steps: interval %.2f, best %d, cost over the best %.4f\n", max_value[k], time[k],
+             interval, best, over);
       const char *what = steps == BLOCKS ? "block steps" : "equal steps";
-      snprintf(text, sizeof text, "%s: growth by %g that ends after %g steps: 3 %% over the best", what, max_value[k], time[k]);
+      snprintf(text, sizeof text, "%s: growth by %g that ends after %g steps: 3 %% over the best", what, max_value[k],
+               time[k]);
       tap_ok(over < 0.03, text);
     }
 }
@@ -241,7 +261,8 @@ static void check_no_growth(void)
   rebuild_walked(&t, 0, 0, 100, 0.2);
   double before = t.now.predicted;
   rebuild_walked(&t, 50, 0, 100, 0.2);
-  printf("# walks that got a fifth cheaper each: %.3f s predicted at age 0, %.3f more at age 50\n", before, t.now.predicted - before);
+  printf("# walks that got a fifth cheaper each: %.3f s predicted at age 0, %.3f more at age 50\n", before,
+         t.now.predicted - before);
   tap_ok(t.model.known && t.now.predicted > before && before > 0, "no walk is predicted to take less than nothing");
 }
 
@@ -252,7 +273,8 @@ static void check_ignorance(void)
   rebuild_open(&t, 0, 10);
   int due = 0;
   for (int age = 1; age < 10; age++) due |= rebuild_due(&t, age, 100 - age, -1);
-  tap_ok(rebuild_interval(&t, HUGE_VAL) == 10 && !due && rebuild_due(&t, 10, 90, 0), "nothing known: the first interval");
+  tap_ok(rebuild_interval(&t, HUGE_VAL) == 10 && !due && rebuild_due(&t, 10, 90, 0),
+         "nothing known: the first interval");
   tap_ok(!rebuild_due(&t, 0, 100, 0) && !rebuild_due(&t, 50, 0, 0), "never at age 0, nor where a build comes now");
   rebuild_built(&t, 0.1);
   rebuild_walked(&t, 1, 0, 100, 0.01);
@@ -302,7 +324,8 @@ static void check_change(void)
   w.model.b = 0.04;
   double interval = run(&w, &t, 2000, 0);
   printf("# growth ten times as fast: interval %.2f, best %d\n", interval, best_of(&w));
-  tap_ok(mean_cost(&w, (int)(interval + 0.5)) < 1.01 * mean_cost(&w, best_of(&w)), "growth that becomes ten times as fast is followed");
+  tap_ok(mean_cost(&w, (int)(interval + 0.5)) < 1.01 * mean_cost(&w, best_of(&w)),
+         "growth that becomes ten times as fast is followed");
 }
 
 /* Prediction and outcome of an interval are for the log, and the state may be copied. */
@@ -313,10 +336,12 @@ static void check_outcome(void)
   rebuild_open(&t, 0, 10);
   run(&w, &t, 2048, 0);
   const struct rebuild_outcome *o = &t.last;
-  printf("# interval predicted %.2f, built after %.0f; walks %.3f s, predicted %.3f, on a fresh tree %.3f\n", o->interval, o->age, o->measured,
-         o->predicted, o->fresh);
-  tap_ok(o->model.known && !o->unknown && fabs(o->predicted / o->measured - 1) < 0.05, "an interval's walks took what was predicted, to 5 %");
-  tap_ok(o->fresh < o->predicted && o->age > 0.9 * o->interval && o->age < 1.8 * o->interval && o->builds == t.builds - 1 && fabs(o->build / 0.3 - 1) < 0.05,
+  printf("# interval predicted %.2f, built after %.0f; walks %.3f s, predicted %.3f, on a fresh tree %.3f\n",
+         o->interval, o->age, o->measured, o->predicted, o->fresh);
+  tap_ok(o->model.known && !o->unknown && fabs(o->predicted / o->measured - 1) < 0.05,
+         "an interval's walks took what was predicted, to 5 %");
+  tap_ok(o->fresh < o->predicted && o->age > 0.9 * o->interval && o->age < 1.8 * o->interval &&
+             o->builds == t.builds - 1 && fabs(o->build / 0.3 - 1) < 0.05,
          "its length, number and build are noted");
   struct rebuild_tuner copy;
   struct world same = w;

@@ -9,13 +9,15 @@
 
 static int near(double x, double expected, double tolerance) { return fabs(x / expected - 1) <= tolerance; }
 
-/* Which parameters make a run dimensionless. `p`: the defaults with GravityConstantInternal = 1. */
-static void dimensionless(const struct params *p)
+/* Which parameters make a run dimensionless. `params`: the defaults with GravityConstantInternal = 1. */
+static void dimensionless(const struct params *params)
 {
-  struct params q = *p;
+  struct params q = *params;
   struct units u = units_of(&q);
-  tap_ok(!units_physical(&q) && u.dimensionless && u.length_cm == 1 && u.mass_g == 1, "G = 1 in the default units: dimensionless, in 1 cm and 1 g");
-  tap_ok(near(GRAVITY_CGS * u.mass_g / (u.length_cm * u.velocity_cm_s * u.velocity_cm_s), 1, 1e-14), "... and a velocity in which G is 1");
+  tap_ok(!units_physical(&q) && u.dimensionless && u.length_cm == 1 && u.mass_g == 1,
+         "G = 1 in the default units: dimensionless, in 1 cm and 1 g");
+  tap_ok(near(GRAVITY_CGS * u.mass_g / (u.length_cm * u.velocity_cm_s * u.velocity_cm_s), 1, 1e-14),
+         "... and a velocity in which G is 1");
   tap_ok(strcmp(units_system(&u), "dimensionless") == 0, "... and named so");
   q.GravityConstantInternal = 43007.1;
   u = units_of(&q);
@@ -26,12 +28,12 @@ static void dimensionless(const struct params *p)
   tap_ok(units_physical(&q) && units_of(&q).velocity_cm_s == 2.07417e7, "units in which G is 1: physical");
   q.UnitVelocity_in_cm_per_s = 3e5;
   tap_ok(units_physical(&q) && units_of(&q).velocity_cm_s == 3e5, "units that are given, and another G: physical");
-  tap_ok(units_of_model(p->UnitLength_in_cm, p->UnitMass_in_g, p->UnitVelocity_in_cm_per_s, 1) &&
-             !units_of_model(p->UnitLength_in_cm, p->UnitMass_in_g, p->UnitVelocity_in_cm_per_s, 0),
+  tap_ok(units_of_model(params->UnitLength_in_cm, params->UnitMass_in_g, params->UnitVelocity_in_cm_per_s, 1) &&
+             !units_of_model(params->UnitLength_in_cm, params->UnitMass_in_g, params->UnitVelocity_in_cm_per_s, 0),
          "an older snapshot: dimensionless by the same rule, and physical where it does not state G");
   char text[400] = "";
   FILE *out = fmemopen(text, sizeof text, "w");
-  units_warn(p, out, "warning: ");
+  units_warn(params, out, "warning: ");
   q.GravityConstantInternal = 0;
   units_warn(&q, out, "warning: ");
   fflush(out);
@@ -39,7 +41,8 @@ static void dimensionless(const struct params *p)
   q.GravityConstantInternal = 1;
   units_warn(&q, out, "warning: ");
   fclose(out);
-  tap_ok(strstr(text, "warning: GravityConstantInternal = 1 contradicts") && strstr(text, "UnitVelocity_in_cm_per_s to 2.0741"),
+  tap_ok(strstr(text, "warning: GravityConstantInternal = 1 contradicts") &&
+             strstr(text, "UnitVelocity_in_cm_per_s to 2.0741"),
          "a contradiction, and the velocity that removes it");
 }
 
@@ -48,7 +51,8 @@ int main(void)
   struct params p;
   params_defaults(&p);
   struct units u = units_of(&p);
-  tap_ok(u.length_cm == 3.085678e21 && u.mass_g == 1.989e43 && u.velocity_cm_s == 1e5, "the defaults are kpc, 1e10 Msun and km/s");
+  tap_ok(u.length_cm == 3.085678e21 && u.mass_g == 1.989e43 && u.velocity_cm_s == 1e5,
+         "the defaults are kpc, 1e10 Msun and km/s");
   tap_ok(near(units_gravity(&p), 43021.7, 1e-4), "G in kpc, 1e10 Msun, km/s is 43021.7 (kpc km^2/s^2 per 1e10 Msun)");
   tap_ok(near(units_time_s(&u), 3.085678e16, 1e-15), "the unit of time is length over velocity");
   tap_ok(near(units_time_s(&u) / 3.15576e7, 0.97779e9, 1e-4), "... 0.978 Gyr");

@@ -8,37 +8,38 @@
 #define BENT_STEP 3.0
 
 /* A full walk keeps a part of the particles' work and adds its interactions; a hard walk adds those of its targets. */
-static void check_work(const struct backend *be, const struct set *s)
+static void check_work(const struct backend *be, const struct set *set)
 {
   struct particles p;
   struct rig g;
-  set_make(s, 0.5, &p);
-  rig_open(&g, be, s, &p, 1, 8, 32);
+  set_make(set, 0.5, &p);
+  rig_open(&g, be, set, &p, 1, 8, 32);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   rig_first_force(&g, 1.0 / 512);
   double before = work_of(be->view(g.dev)), worst;
   memset(&g.tally, 0, sizeof g.tally);
   double after = work_of(rig_force(&g, &mac));
   worst = fabs(after / (WORK_KEPT * before + pairs_of(&g.tally)) - 1);
-  struct step_rule rule = rule_of(s, 1);
+  struct step_rule rule = rule_of(set, 1);
   be->levels(g.dev, &rule, 2);
   be->sources(g.dev);
   be->moments(g.dev, &mac, 0, 0);
   memset(&g.tally, 0, sizeof g.tally);
   double more = work_of(hard_walk(&g, &mac, TICKS / 4, 0.02 / TICKS));
   worst = fmax(worst, fabs(more / (after + pairs_of(&g.tally)) - 1));
-  say(worst < 1e-5 && g.tally.targets == s->n, s, "the work of particles is the number of their interactions", worst);
+  say(worst < 1e-5 && g.tally.targets == set->n, set, "the work of particles is the number of their interactions",
+      worst);
   rig_close(&g);
 }
 
 /* Narrower groups: more of them, fewer interactions for each target, the same forces within the criterion's error. Hard
  * walks use the new groups too. */
-static void check_widths(const struct backend *be, const struct set *s)
+static void check_widths(const struct backend *be, const struct set *set)
 {
   struct particles p;
   struct rig g;
-  set_make(s, 0.5, &p);
-  rig_open(&g, be, s, &p, 1, 8, 32);
+  set_make(set, 0.5, &p);
+  rig_open(&g, be, set, &p, 1, 8, 32);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   rig_first_force(&g, 1.0 / 512);
   memset(&g.tally, 0, sizeof g.tally);
@@ -55,44 +56,45 @@ static void check_widths(const struct backend *be, const struct set *s)
     for (int64_t i = 0; i < v->n; i++)
       for (int c = 0; c < 3; c++) worst = fmax(worst, fabs(now[i][c] - wide[i][c]) / rms);
     memory_free(now);
-    good &= g.tally.targets == s->n && g.tally.groups >= last.groups && pairs_of(&g.tally) <= 1.02 * pairs_of(&last);
+    good &= g.tally.targets == set->n && g.tally.groups >= last.groups && pairs_of(&g.tally) <= 1.02 * pairs_of(&last);
     last = g.tally;
   }
-  struct step_rule rule = rule_of(s, 1);
+  struct step_rule rule = rule_of(set, 1);
   be->levels(g.dev, &rule, 2);
   be->sources(g.dev);
   be->moments(g.dev, &mac, 0, 0);
   memset(&g.tally, 0, sizeof g.tally);
   hard_walk(&g, &mac, TICKS / 4, 0.02 / TICKS);
-  say(good && g.tally.targets == s->n, s, "narrower groups: more of them, fewer interactions", pairs_of(&last));
-  say(worst < 0.05, s, "and the same forces within the criterion's error", worst);
+  say(good && g.tally.targets == set->n, set, "narrower groups: more of them, fewer interactions", pairs_of(&last));
+  say(worst < 0.05, set, "and the same forces within the criterion's error", worst);
   rig_close(&g);
   memory_free(wide);
 }
 
-/* Hard walks ask for HARD_REACH times the distance. A GPU's full walk leaves the hard part to one; where it is a by-product, a
- * full walk by a finer criterion takes the cells that a hard walk takes. */
+/* Hard walks ask for HARD_REACH times the distance. A GPU's full walk leaves the hard part to one; where it is a
+ * by-product, a full walk by a finer criterion takes the cells that a hard walk takes. */
 static double full_delta(const struct backend *be, int order, double delta)
 {
   return be == &backend_cpu ? delta / pow(HARD_REACH, order == 2 ? 5 : 4) : delta;
 }
 
 /* All particles stand still and all are active: the tree is that of the full walk, the hard sums must be the same. */
-static void check_same(const struct backend *be, const struct set *s, int kernel, int order, int group)
+static void check_same(const struct backend *be, const struct set *set, int kernel, int order, int group)
 {
   struct particles p;
   struct rig g;
-  set_make(s, 0, &p);
-  rig_open(&g, be, s, &p, order, 8, group);
-  g.split = split_make(kernel, s->r1, s->r2);
+  set_make(set, 0, &p);
+  rig_open(&g, be, set, &p, order, 8, group);
+  g.split = split_make(kernel, set->r1, set->r2);
   const struct particles *v = rig_first_force(&g, full_delta(be, order, 1.0 / 512));
   int64_t full_pairs = g.tally.cell_pairs + g.tally.particle_pairs;
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   double rms = rms_of(v);
   float(*full)[3] = by_id(v, v->acc_hard);
-  struct step_rule rule = rule_of(s, 1);
-  for (int may_move = 0; may_move < 2; may_move++) {   /* where nodes may move lone particles are no cells: long lists may be cut otherwise */
-    struct particles still;   /* with no velocity and no hard acceleration no particle moves until the tick */
+  struct step_rule rule = rule_of(set, 1);
+  /* where nodes may move lone particles are no cells: long lists may be cut otherwise */
+  for (int may_move = 0; may_move < 2; may_move++) {
+    struct particles still; /* with no velocity and no hard acceleration no particle moves until the tick */
     be->download(g.dev, &still);
     memset(still.acc_hard, 0, sizeof(float) * 3 * (size_t)still.n);
     be->upload(g.dev, &still);
@@ -101,35 +103,37 @@ static void check_same(const struct backend *be, const struct set *s, int kernel
     be->levels(g.dev, &rule, 2);
     memset(&g.tally, 0, sizeof g.tally);
     v = hard_walk(&g, &mac, TICKS / 4, may_move ? 1.0 / TICKS : 0);
-    /* sums of hundreds of float32 terms as large as the rms: where these nearly cancel (on a line), their rounding is what is left */
+    /* sums of hundreds of float32 terms as large as the rms: where these nearly cancel (on a line), their rounding is
+     * what is left */
     double worst = difference(v, full, NULL, (may_move ? 1e-2 : 1e-1) * rms);
     char what[150];
-    snprintf(what, sizeof what, "hard walk = hard part of the full walk, %s, order %d, groups of %d%s", kernel == SPLIT_DLL ? "DLL" : "quintic",
-             order, group, may_move ? ", nodes may move" : "");
-    say(worst <= (may_move ? 2e-2 : ROUNDING) && g.tally.targets == s->n, s, what, worst);
+    snprintf(what, sizeof what, "hard walk = hard part of the full walk, %s, order %d, groups of %d%s",
+             kernel == SPLIT_DLL ? "DLL" : "quintic", order, group, may_move ? ", nodes may move" : "");
+    say(worst <= (may_move ? 2e-2 : ROUNDING) && g.tally.targets == set->n, set, what, worst);
   }
-  if (s->n > 1000 && s->place != place_coincident)
-    say(g.tally.cell_pairs + g.tally.particle_pairs < full_pairs, s, "with fewer interactions", 0);
+  if (set->n > 1000 && set->place != place_coincident)
+    say(g.tally.cell_pairs + g.tally.particle_pairs < full_pairs, set, "with fewer interactions", 0);
   memory_free(full);
   rig_close(&g);
 }
 
-static int is_active(const struct particles *p, int64_t i) { return p->level[i] == 3; }
+static int is_active(const struct particles *particles, int64_t i) { return particles->level[i] == 3; }
 
-/* Make about a third active at the tick of level 3, the others later; in whole groups (of the CPU backend) or scattered. */
-static void choose_active(struct rig *g, int whole)
+/* Make about a third active at the tick of level 3, the others later; in whole groups (of the CPU backend) or
+ * scattered. */
+static void choose_active(struct rig *rig, int whole)
 {
   struct particles p;
-  g->be->download(g->dev, &p);
+  rig->be->download(rig->dev, &p);
   for (int64_t i = 0; i < p.n; i++) p.level[i] = !whole && p.id[i] % 3 == 0 ? 3 : 1;
-  for (int32_t k = 0; whole && k < g->dev->groups; k += 3)
-    for (int32_t i = g->dev->group[k].begin; i < g->dev->group[k].end; i++) p.level[i] = 3;
-  g->be->upload(g->dev, &p);
+  for (int32_t k = 0; whole && k < rig->dev->groups; k += 3)
+    for (int32_t i = rig->dev->group[k].begin; i < rig->dev->group[k].end; i++) p.level[i] = 3;
+  rig->be->upload(rig->dev, &p);
 }
 
 /* Some are active: they get the forces that they get among all. Where whole groups are active their balls are the same,
  * and the forces are equal to rounding; a smaller ball opens fewer cells, so else within the criterion's error. */
-static void check_some(const struct backend *be, const struct set *s, int whole)
+static void check_some(const struct backend *be, const struct set *set, int whole)
 {
   const double tick_length = 0.02 / TICKS;
   float(*all)[3] = NULL;
@@ -139,12 +143,12 @@ static void check_some(const struct backend *be, const struct set *s, int whole)
   for (int some = 0; some < 2; some++) {
     struct particles p;
     struct rig g;
-    set_make(s, 0.5, &p);
-    rig_open(&g, be, s, &p, 1, 8, 32);
+    set_make(set, 0.5, &p);
+    rig_open(&g, be, set, &p, 1, 8, 32);
     const struct particles *v = rig_first_force(&g, 1.0 / 512);
     struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
     rms = rms_of(v);
-    struct step_rule rule = rule_of(s, 1);
+    struct step_rule rule = rule_of(set, 1);
     be->levels(g.dev, &rule, 3);
     if (some) choose_active(&g, whole);
     be->sources(g.dev);
@@ -159,34 +163,35 @@ static void check_some(const struct backend *be, const struct set *s, int whole)
     } else {
       worst = difference(v, all, is_active, whole ? 1e-2 * rms : 0.3 * rms);
       got = g.tally.targets;
-      for (int64_t i = 0; i < v->n; i++) kept &= is_active(v, i) || memcmp(&v->acc_hard[3 * i], before[v->id[i] - 1], sizeof *before) == 0;
+      for (int64_t i = 0; i < v->n; i++)
+        kept &= is_active(v, i) || memcmp(&v->acc_hard[3 * i], before[v->id[i] - 1], sizeof *before) == 0;
     }
     memory_free(before);
     rig_close(&g);
   }
   memory_free(all);
-  say(worst <= (whole ? ROUNDING : 2e-2) && got == wanted && wanted > s->n / 5, s,
+  say(worst <= (whole ? ROUNDING : 2e-2) && got == wanted && wanted > set->n / 5, set,
       whole ? "whole groups of active particles: the forces among all, to rounding"
             : "scattered active particles: the forces among all, within the criterion",
       worst);
-  say(kept, s, "the others keep theirs", 0);
+  say(kept, set, "the others keep theirs", 0);
 }
 
 /* Moving particles: at a later tick the hard forces are those of the predicted positions; with the moments of the
  * start, and with updated ones. */
-static void check_moving(const struct backend *be, const struct set *s, int kernel, int order)
+static void check_moving(const struct backend *be, const struct set *set, int kernel, int order)
 {
   struct particles p, later;
   struct rig g;
-  set_make(s, 0.5, &p);
-  rig_open(&g, be, s, &p, order, 8, 32);
-  g.split = split_make(kernel, s->r1, s->r2);
+  set_make(set, 0.5, &p);
+  rig_open(&g, be, set, &p, order, 8, 32);
+  g.split = split_make(kernel, set->r1, set->r2);
   const struct particles *v = rig_first_force(&g, 1.0 / 512);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
-  struct step_rule rule = rule_of(s, 1);
-  double max_value = 0, dt = fmin(0.05, s->r2 * 0.3 / 0.5);
+  struct step_rule rule = rule_of(set, 1);
+  double max_value = 0, dt = fmin(0.05, set->r2 * 0.3 / 0.5);
   for (int64_t i = 0; i < v->n; i++) max_value = fmax(max_value, modulus(&v->acc_hard[3 * i]));
-  if (max_value > 0) dt = fmin(dt, sqrt(10 * s->softening / max_value));
+  if (max_value > 0) dt = fmin(dt, sqrt(10 * set->softening / max_value));
   double tick_length = dt / (TICKS / 2);
   be->levels(g.dev, &rule, 1);
   be->sources(g.dev);
@@ -196,17 +201,19 @@ static void check_moving(const struct backend *be, const struct set *s, int kern
   later.n = v->n;
   for (int64_t i = 0; i < v->n; i++) particles_copy(&later, i, v, i);
   drift(&later, dt);
-  struct direct d = direct_open(&later, s->gravity, s->softening, &g.split), now = direct_open(v, s->gravity, s->softening, &g.split);
+  struct direct d = direct_open(&later, set->gravity, set->softening, &g.split),
+                now = direct_open(v, set->gravity, set->softening, &g.split);
   double moved = 0;
-  for (int64_t k = 0; k < s->n; k++)
+  for (int64_t k = 0; k < set->n; k++)
     for (int c = 0; c < 3; c++) moved = fmax(moved, fabs(now.hard[k][c] - d.hard[k][c]) / d.scale[k]);
   v = hard_walk(&g, &mac, TICKS / 2, tick_length);
   struct errors e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d.hard, d.scale);
   char what[150];
   const char *name = kernel == SPLIT_DLL ? "DLL" : "quintic";
-  snprintf(what, sizeof what, "hard walk of moving particles, %s, order %d: direct sum of predicted positions (median %.1e, 99 %% %.1e)",
+  snprintf(what, sizeof what,
+           "hard walk of moving particles, %s, order %d: direct sum of predicted positions (median %.1e, 99 %% %.1e)",
            name, order, e.median, e.most99);
-  say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2 && (s->n < 1000 || moved > 0.1), s, what, e.worst);
+  say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2 && (set->n < 1000 || moved > 0.1), set, what, e.worst);
   be->moments(g.dev, &mac, TICKS / 2, tick_length);
   struct walk_request r = {.kind = WALK_HARD,
                            .mac = mac,
@@ -221,24 +228,24 @@ static void check_moving(const struct backend *be, const struct set *s, int kern
   v = be->view(g.dev);
   e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d.hard, d.scale);
   snprintf(what, sizeof what, "the same with updated moments (median %.1e, 99 %% %.1e)", e.median, e.most99);
-  say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2, s, what, e.worst);
+  say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2, set, what, e.worst);
   direct_close(&now);
   direct_close(&d);
   particles_free(&later);
   rig_close(&g);
 }
 
-/* A long soft step from rest, in which accelerations bend all trajectories: at every substep the hard forces are those of the current
- * positions, also where these deviate from the trajectories that a backend has predicted. */
-static void check_bent(const struct backend *be, const struct set *s, int level)
+/* A long soft step from rest, in which accelerations bend all trajectories: at every substep the hard forces are those
+ * of the current positions, also where these deviate from the trajectories that a backend has predicted. */
+static void check_bent(const struct backend *be, const struct set *set, int level)
 {
   struct particles p;
   struct rig g;
-  set_make(s, 0, &p);
-  rig_open(&g, be, s, &p, 1, 8, 32);
+  set_make(set, 0, &p);
+  rig_open(&g, be, set, &p, 1, 8, 32);
   rig_first_force(&g, 1.0 / 512);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
-  struct step_rule rule = rule_of(s, 1);
+  struct step_rule rule = rule_of(set, 1);
   double tick_length = BENT_STEP / TICKS, worst99 = 0, worst = 0;
   int finite = 1;
   be->levels(g.dev, &rule, level);
@@ -247,7 +254,7 @@ static void check_bent(const struct backend *be, const struct set *s, int level)
   for (int32_t tick = TICKS >> level; tick < TICKS; tick += TICKS >> level) {
     be->moments(g.dev, &mac, tick, tick_length);
     const struct particles *v = hard_walk(&g, &mac, tick, tick_length);
-    struct direct d = direct_open(v, s->gravity, s->softening, &g.split);
+    struct direct d = direct_open(v, set->gravity, set->softening, &g.split);
     struct errors e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d.hard, d.scale);
     direct_close(&d);
     worst99 = fmax(worst99, e.most99);
@@ -257,25 +264,27 @@ static void check_bent(const struct backend *be, const struct set *s, int level)
     be->next_tick(g.dev);
   }
   char what[150];
-  snprintf(what, sizeof what, "hard forces along bent trajectories, 2^%d substeps: direct sums of the current positions (99 %% %.1e)",
+  snprintf(what, sizeof what,
+           "hard forces along bent trajectories, 2^%d substeps: direct sums of the current positions (99 %% %.1e)",
            level, worst99);
-  say(finite && worst99 <= (be == &backend_cpu ? 1e-3 : 1e-2), s, what, worst);   /* without HARD_REACH 3e-3, without the extent 4e-2 */
+  /* without HARD_REACH 3e-3, without the extent 4e-2 */
+  say(finite && worst99 <= (be == &backend_cpu ? 1e-3 : 1e-2), set, what, worst);
   rig_close(&g);
 }
 
-/* A heavy icosahedron that is taken as a cell by a cloud of light particles between R1 and R2. Three more light ones make the
- * cell of the heavy ones theirs alone. */
+/* A heavy icosahedron that is taken as a cell by a cloud of light particles between R1 and R2. Three more light ones
+ * make the cell of the heavy ones theirs alone. */
 enum { HEAVY = 12, CORNERS = 3 };
 #define BLOB 0.03
 
-static void place_blob(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+static void place_blob(struct random *random, int64_t i, int64_t n, double x[3], float *mass)
 {
   static const double centre[3] = {0.5, 0.5, 0.5}, cloud[3] = {-0.3, 0.5, 0.5};
   const double golden = 1.618033988749895, scale = BLOB / sqrt(1 + golden * golden);
   (void)n;
   *mass = i < HEAVY ? 1.0f / HEAVY : 1e-9f;
   if (i >= HEAVY + CORNERS) {
-    random_direction(r, 0.08, x);
+    random_direction(random, 0.08, x);
     for (int k = 0; k < 3; k++) x[k] += cloud[k];
   } else if (i >= HEAVY) {
     for (int k = 0; k < 3; k++) x[k] = k == i - HEAVY ? 1 : -1;
@@ -287,28 +296,29 @@ static void place_blob(struct random *r, int64_t i, int64_t n, double x[3], floa
   }
 }
 
-/* Hard forces of all but one particle by a walk: where some are fast there is a tree of its own for these, and no lists. */
-static const struct particles *walk_apart(struct rig *g, const struct mac *mac, uint64_t fast)
+/* Hard forces of all but one particle by a walk: where some are fast there is a tree of its own for these, and no
+ * lists. */
+static const struct particles *walk_apart(struct rig *rig, const struct mac *mac, uint64_t fast)
 {
   const int32_t tick = TICKS / 4;
   const double tick_length = 1e-6 / TICKS;
   struct particles p;
-  g->be->download(g->dev, &p);
+  rig->be->download(rig->dev, &p);
   for (int64_t i = 0; i < p.n; i++) {
     p.level[i] = p.id[i] == fast ? 3 : 2;
-    p.tick[i] = tick - (TICKS >> p.level[i]);   /* all steps end now */
+    p.tick[i] = tick - (TICKS >> p.level[i]); /* all steps end now */
   }
-  g->be->upload(g->dev, &p);
-  g->be->sources(g->dev);
-  g->be->reorder(g->dev, tick, tick_length, 3, 0);
-  g->be->build(g->dev, everywhere[0], everywhere[1]);
-  g->be->groups(g->dev);
-  g->be->moments(g->dev, mac, tick, tick_length);
-  return hard_walk(g, mac, tick, tick_length);
+  rig->be->upload(rig->dev, &p);
+  rig->be->sources(rig->dev);
+  rig->be->reorder(rig->dev, tick, tick_length, 3, 0);
+  rig->be->build(rig->dev, everywhere[0], everywhere[1]);
+  rig->be->groups(rig->dev);
+  rig->be->moments(rig->dev, mac, tick, tick_length);
+  return hard_walk(rig, mac, tick, tick_length);
 }
 
-/* What the extent of a cell does to its hard part where K bends: the same for all directions here. A backend whose cells are
- * but points is wrong by a hundredth. */
+/* What the extent of a cell does to its hard part where K bends: the same for all directions here. A backend whose
+ * cells are but points is wrong by a hundredth. */
 static void check_spread(const struct backend *be, int kernel, int order)
 {
   const struct set s = {"an icosahedron", 400, 1, 0.01, 0.55, 0.9, place_blob};
@@ -323,7 +333,8 @@ static void check_spread(const struct backend *be, int kernel, int order)
   const struct particles *v = walk_apart(&g, &mac, HEAVY + 1);
   struct direct d = direct_open(v, s.gravity, s.softening, &g.split);
   for (int64_t i = 0; i < v->n; i++) {
-    double e2 = 0, dx = v->pos[3 * i] - 0.5, dy = v->pos[3 * i + 1] - 0.5, dz = v->pos[3 * i + 2] - 0.5, r2 = dx * dx + dy * dy + dz * dz;
+    double e2 = 0, dx = v->pos[3 * i] - 0.5, dy = v->pos[3 * i + 1] - 0.5, dz = v->pos[3 * i + 2] - 0.5,
+           r2 = dx * dx + dy * dy + dz * dz;
     if ((int64_t)v->id[i] <= HEAVY + CORNERS) continue;
     double point = split_hard(&g.split, (float)sqrt(r2)) / r2, hard = 0;
     for (int c = 0; c < 3; c++) {
@@ -376,7 +387,8 @@ static void check_units(const struct backend *be)
   }
   memory_free(first);
   char line[200];
-  snprintf(line, sizeof line, "%s: hard forces of moving particles are the same, bit by bit, in units of another power of two", label);
+  snprintf(line, sizeof line,
+           "%s: hard forces of moving particles are the same, bit by bit, in units of another power of two", label);
   tap_ok(same && tests > 0, line);
 }
 
@@ -399,8 +411,7 @@ static void check(const struct backend *be)
     check_some(be, &sets[0], 1);
     check_some(be, &sets[2], 1);
   }
-  for (int k = 0; k < SETS; k++)
-    check_moving(be, &sets[k], k % 2 ? SPLIT_DLL : SPLIT_QUINTIC, 1);
+  for (int k = 0; k < SETS; k++) check_moving(be, &sets[k], k % 2 ? SPLIT_DLL : SPLIT_QUINTIC, 1);
   check_moving(be, &sets[0], SPLIT_DLL, 2);
   check_moving(be, &sets[1], SPLIT_QUINTIC, 2);
   check_bent(be, &sets[0], 4);

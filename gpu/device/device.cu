@@ -8,9 +8,9 @@
 #include "base/memory.h"
 #include "gpu/device/device.cuh"
 
-enum { CAPABILITY_MIN = 8 };   /* warp-wide reductions of integers */
+enum { CAPABILITY_MIN = 8 }; /* warp-wide reductions of integers */
 
-static __global__ void empty_kernel(void) {}   /* tells whether kernels can run */
+static __global__ void empty_kernel(void) {} /* tells whether kernels can run */
 
 static int capability(int device)
 {
@@ -26,11 +26,12 @@ static void describe_no_device(cudaError_t status, char *why, size_t size)
   cudaError_t queried = cudaDriverGetVersion(&driver);
   if (queried == cudaSuccess && driver == 0)
     snprintf(why, size, "there is no NVIDIA driver (or it is not visible: a container needs its libcuda.so)");
-  else if (status == cudaErrorInsufficientDriver && queried == cudaSuccess && cudaRuntimeGetVersion(&runtime) == cudaSuccess)
-    snprintf(why, size, "the NVIDIA driver is for CUDA up to %d.%d, and this build uses %d.%d: a newer driver is needed", driver / 1000,
-             driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-  else
-    snprintf(why, size, "there is no CUDA device (%s)", cudaGetErrorString(status));
+  else if (status == cudaErrorInsufficientDriver && queried == cudaSuccess &&
+           cudaRuntimeGetVersion(&runtime) == cudaSuccess)
+    snprintf(why, size,
+             "the NVIDIA driver is for CUDA up to %d.%d, and this build uses %d.%d: a newer driver is needed",
+             driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+  else snprintf(why, size, "there is no CUDA device (%s)", cudaGetErrorString(status));
 }
 
 int gpu_probe(char *why, size_t size)
@@ -45,10 +46,11 @@ int gpu_probe(char *why, size_t size)
   for (int k = 0; k < count; k++) good += capability(k) >= CAPABILITY_MIN;
   if (good < count && good == 0) snprintf(why, size, "no CUDA device has compute capability %d.0", CAPABILITY_MIN);
   if (good > 0 && (status = cudaFuncGetAttributes(&attributes, empty_kernel)) != cudaSuccess) {
-    snprintf(why, size, "the CUDA device does not run the compiled kernels, see --with-cuda-arch (%s)", cudaGetErrorString(status));
+    snprintf(why, size, "the CUDA device does not run the compiled kernels, see --with-cuda-arch (%s)",
+             cudaGetErrorString(status));
     good = 0;
   }
-  cudaGetLastError();   /* the error is reported in `why`: clear it */
+  cudaGetLastError(); /* the error is reported in `why`: clear it */
   return good;
 }
 
@@ -59,11 +61,12 @@ void gpu_describe(FILE *out)
   if (cudaGetDeviceCount(&count) != cudaSuccess) return;
   for (int k = 0; k < count && cudaGetDeviceProperties(&prop, k) == cudaSuccess; k++)
     fprintf(out, "  cuda     device %d: %s, compute capability %d.%d, %d multiprocessors, %.1f GiB%s\n", k, prop.name,
-            prop.major, prop.minor, prop.multiProcessorCount,
-            (double)prop.totalGlobalMem / 1073741824.0, prop.major < CAPABILITY_MIN ? " (too old)" : "");
+            prop.major, prop.minor, prop.multiProcessorCount, (double)prop.totalGlobalMem / 1073741824.0,
+            prop.major < CAPABILITY_MIN ? " (too old)" : "");
 }
 
-/* Choose the device of a rank: the usable devices of a node are assigned to its ranks in turn. A process has one device. */
+/* Choose the device of a rank: the usable devices of a node are assigned to its ranks in turn. A process has one
+ * device. */
 static int choose_device(int node_rank)
 {
   int count, good[64], n = 0;
@@ -105,7 +108,7 @@ struct device *gpu_open(const struct device_config *config)
   d->config = *config;
   d->softening = softening_make(config->softening, config->softening_of);
   d->config.softening = d->softening.eps[0];
-  if (d->softening.classes > 1) d->config.method = METHOD_GROUPS;   /* the other methods have one softening */
+  if (d->softening.classes > 1) d->config.method = METHOD_GROUPS; /* the other methods have one softening */
   d->targets.group_width = HUGE_VAL;
   walk_state_open(&d->walk);
   CHECK(cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount, device));
@@ -127,25 +130,32 @@ struct device *gpu_open(const struct device_config *config)
 }
 
 /* The array of a particle field. */
-static char **array_of(const struct particles *p, const struct particle_field *f) { return (char **)((char *)(uintptr_t)p + f->offset); }
-
-static void free_particles(struct particles *p)
+static char **array_of(const struct particles *particles, const struct particle_field *field)
 {
-  for (int f = 0; f < particle_field_count; f++)
-    device_free("device particles", *array_of(p, &particle_fields[f]), particle_fields[f].bytes * (size_t)p->capacity);
-  particles_init(p);
+  return (char **)((char *)(uintptr_t)particles + field->offset);
 }
 
-void device_particles_room(struct device *d, struct particles *p, int64_t n)
+static void free_particles(struct particles *particles)
 {
-  if (n <= p->capacity) return;
-  free_particles(p);
-  p->capacity = d->config.ranks > 1 ? with_slack(n) : n;   /* the number of particles of a single rank is constant */
   for (int f = 0; f < particle_field_count; f++)
-    *array_of(p, &particle_fields[f]) = (char *)device_alloc("device particles", particle_fields[f].bytes * (size_t)p->capacity);
+    device_free("device particles", *array_of(particles, &particle_fields[f]),
+                particle_fields[f].bytes * (size_t)particles->capacity);
+  particles_init(particles);
 }
 
-static void copy_particles(struct device *d, const struct particles *to, const struct particles *from, int64_t n, enum cudaMemcpyKind kind)
+void device_particles_room(struct device *d, struct particles *particles, int64_t n)
+{
+  if (n <= particles->capacity) return;
+  free_particles(particles);
+  /* the number of particles of a single rank is constant */
+  particles->capacity = d->config.ranks > 1 ? with_slack(n) : n;
+  for (int f = 0; f < particle_field_count; f++)
+    *array_of(particles, &particle_fields[f]) =
+        (char *)device_alloc("device particles", particle_fields[f].bytes * (size_t)particles->capacity);
+}
+
+static void copy_particles(struct device *d, const struct particles *to, const struct particles *from, int64_t n,
+                           enum cudaMemcpyKind kind)
 {
   device_wait_for_copy(d);
   for (int f = 0; f < particle_field_count && n > 0; f++) {
@@ -200,12 +210,13 @@ void gpu_close(struct device *d)
   memory_free(d);
 }
 
-void gpu_upload(struct device *d, struct particles *p)
+void gpu_upload(struct device *d, struct particles *particles)
 {
-  if (p->n > INT32_MAX / 2) fatal("%lld particles on one device, at most %d: use more ranks", (long long)p->n, INT32_MAX / 2);
+  if (particles->n > INT32_MAX / 2)
+    fatal("%lld particles on one device, at most %d: use more ranks", (long long)particles->n, INT32_MAX / 2);
   particles_free(&d->mirror);
-  d->mirror = *p;
-  particles_init(p);
+  d->mirror = *particles;
+  particles_init(particles);
   device_particles_room(d, &d->p, d->mirror.n);
   d->sources.present_tick = -1;
   d->p.n = d->mirror.n;
@@ -222,10 +233,10 @@ const struct particles *gpu_view(struct device *d)
   return &d->mirror;
 }
 
-void gpu_download(struct device *d, struct particles *p)
+void gpu_download(struct device *d, struct particles *particles)
 {
   gpu_view(d);
-  *p = d->mirror;
+  *particles = d->mirror;
   particles_init(&d->mirror);
   d->p.n = 0;
 }
@@ -238,19 +249,23 @@ void gpu_wait(struct device *d)
   CHECK(cudaStreamSynchronize(d->stream));
 }
 
-void gpu_record_event(struct device *d, int device_event) { CHECK(cudaEventRecord(d->timing.event[device_event], d->stream)); }
+void gpu_record_event(struct device *d, int device_event)
+{
+  CHECK(cudaEventRecord(d->timing.event[device_event], d->stream));
+}
 
 double gpu_between(struct device *d, int from, int to)
 {
   float milliseconds = 0;
-  CHECK(cudaEventSynchronize(d->timing.event[to]));   /* next_tick does not wait where its number is read already */
+  CHECK(cudaEventSynchronize(d->timing.event[to])); /* next_tick does not wait where its number is read already */
   CHECK(cudaEventElapsedTime(&milliseconds, d->timing.event[from], d->timing.event[to]));
   return 1e-3 * milliseconds;
 }
 
 const struct device_results *device_read_results(struct device *d)
 {
-  CHECK(cudaMemcpyAsync(d->host_results, d->device_results, sizeof *d->host_results, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(
+      cudaMemcpyAsync(d->host_results, d->device_results, sizeof *d->host_results, cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
   d->results_read++;
   d->tree.fast_results_valid = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The CUDA backend's `struct device`: what all rooms of gpu/ share, and one member for the state of each room.
  *
- * The state headers gpu/ROOM/state.cuh hold data only and know those of lower rooms; this header puts them together, so it is the one
- * that includes upwards. All work is queued on one stream, so verbs follow each other in order. */
+ * The state headers gpu/ROOM/state.cuh hold data only and know those of lower rooms; this header puts them together, so
+ * it is the one that includes upwards. All work is queued on one stream, so verbs follow each other in order. */
 #ifndef GPU_DEVICE_CUH
 #define GPU_DEVICE_CUH
 #include "gpu/device/memory.cuh"
@@ -16,16 +16,16 @@
 #include "gpu/walk/state.cuh"
 #include "particles/softening.h"
 
-/* Launch a kernel on the stream of `d`; a grid without blocks is not launched. With checks on, the host waits for the kernel, so that
- * an error names it. */
-#define LAUNCH_SHARED(d, kernel, blocks, threads, shared, ...)                                  \
-  do {                                                                                          \
-    unsigned blocks_ = (unsigned)(blocks);                                                      \
-    if (blocks_ > 0) {                                                                          \
-      (kernel)<<<blocks_, (unsigned)(threads), (shared), (d)->stream>>>(__VA_ARGS__);           \
-      CHECK(cudaGetLastError());                                                                \
-      if (ESP_CHECKS) CHECK(cudaStreamSynchronize((d)->stream));                                \
-    }                                                                                           \
+/* Launch a kernel on the stream of `d`; a grid without blocks is not launched. With checks on, the host waits for the
+ * kernel, so that an error names it. */
+#define LAUNCH_SHARED(d, kernel, blocks, threads, shared, ...)                        \
+  do {                                                                                \
+    unsigned blocks_ = (unsigned)(blocks);                                            \
+    if (blocks_ > 0) {                                                                \
+      (kernel)<<<blocks_, (unsigned)(threads), (shared), (d)->stream>>>(__VA_ARGS__); \
+      CHECK(cudaGetLastError());                                                      \
+      if (ESP_CHECKS) CHECK(cudaStreamSynchronize((d)->stream));                      \
+    }                                                                                 \
   } while (0)
 #define LAUNCH(d, kernel, blocks, threads, ...) LAUNCH_SHARED(d, kernel, blocks, threads, 0, __VA_ARGS__)
 
@@ -36,54 +36,54 @@ struct device_results {
   double box[6], sums[SUMS], work;
   unsigned long long outside, active, targets, particle_pairs, cell_pairs, split_pairs, tests, groups;
   struct walk_count walked[COUNT_SLOTS];
-  int32_t pieces[4];     /* of stages 1 and 2, of the longest groups and of the others */
-  int32_t few;           /* pieces of few active targets */
+  int32_t pieces[4]; /* of stages 1 and 2, of the longest groups and of the others */
+  int32_t few;       /* pieces of few active targets */
   unsigned long long histogram[LEVEL_BINS];
-  int32_t count;         /* of a selection */
-  int32_t fast_begin, fast_group, fast_supergroup;   /* first fast particle, its group and its supergroup */
-  int32_t next;          /* next tick */
+  int32_t count;                                   /* of a selection */
+  int32_t fast_begin, fast_group, fast_supergroup; /* first fast particle, its group and its supergroup */
+  int32_t next;                                    /* next tick */
   int32_t level_max;
   int32_t active_groups, active_supergroups;
   int32_t supergroups;
-  int32_t queue;         /* next group to be walked */
-  int32_t violations;    /* particles that left the trajectories of the neighbour lists */
-  unsigned long long left[2];   /* particles that will leave the bounds of LETs, and that have left them */
-  int32_t items[3];      /* to be walked, by class */
-  unsigned long long handed_sum;   /* nodes that supergroups handed down */
-  int32_t unsorted;      /* the fast particles could not be sorted in buckets */
-  int32_t too_many;      /* nodes or supergroups exceed their arrays */
+  int32_t queue;                 /* next group to be walked */
+  int32_t violations;            /* particles that left the trajectories of the neighbour lists */
+  unsigned long long left[2];    /* particles that will leave the bounds of LETs, and that have left them */
+  int32_t items[3];              /* to be walked, by class */
+  unsigned long long handed_sum; /* nodes that supergroups handed down */
+  int32_t unsorted;              /* the fast particles could not be sorted in buckets */
+  int32_t too_many;              /* nodes or supergroups exceed their arrays */
 };
 
 /* Events that measure times. */
 struct timing_state {
-  cudaEvent_t from, to;              /* begin and end of the last walk */
-  cudaEvent_t event[DEVICE_EVENTS];  /* of the verb record_event */
+  cudaEvent_t from, to;             /* begin and end of the last walk */
+  cudaEvent_t event[DEVICE_EVENTS]; /* of the verb record_event */
 };
 
 /* Copies on a stream of their own, which other work need not wait for. */
 struct copy_state {
   cudaStream_t stream;
   cudaEvent_t permuted, copied;
-  int pending;   /* particles are being copied from `spare` to `p`: readers of `p` first call device_wait_for_copy */
+  int pending; /* particles are being copied from `spare` to `p`: readers of `p` first call device_wait_for_copy */
 };
 
 struct device {
   struct device_config config;
-  struct softening softening;        /* of the types */
+  struct softening softening; /* of the types */
   cudaStream_t stream;
   int multiprocessors;
-  int bypass;                        /* long messages stay on the device */
-  struct particles p, spare;         /* device arrays: the particles, and a second set */
-  struct particles mirror;           /* host arrays between upload and download */
+  int bypass;                /* long messages stay on the device */
+  struct particles p, spare; /* device arrays: the particles, and a second set */
+  struct particles mirror;   /* host arrays between upload and download */
   struct lattice lattice;
-  struct device_results *device_results, *host_results;   /* on the device; pinned host copy, */
-  int64_t results_read;              /* and how often it was read */
+  struct device_results *device_results, *host_results; /* on the device; pinned host copy, */
+  int64_t results_read;                                 /* and how often it was read */
   struct timing_state timing;
   struct copy_state copy;
-  struct array<char> scratch;        /* temporary storage of CUB and of partial sums */
-  struct pinned samples;             /* of the verb `sample`, */
-  cudaEvent_t sampled;               /* which are on the host then */
-  struct array<double> points;       /* positions of direct sums and nearest, cuts of the domain */
+  struct array<char> scratch;  /* temporary storage of CUB and of partial sums */
+  struct pinned samples;       /* of the verb `sample`, */
+  cudaEvent_t sampled;         /* which are on the host then */
+  struct array<double> points; /* positions of direct sums and nearest, cuts of the domain */
   struct order_state order;
   struct tree_state tree;
   struct source_state sources;
@@ -92,7 +92,7 @@ struct device {
   struct walk_state walk;
   struct hard_state hard;
   struct hermite_state hermite;
-  struct let_state *let;             /* see gpu/let/let.cuh */
+  struct let_state *let; /* see gpu/let/let.cuh */
   struct exchange_state exchange;
   struct step_state step;
   struct energy_state energy;
@@ -105,21 +105,22 @@ const struct device_results *device_read_results(struct device *d);
 /* Queue what the verb bounds with this horizon asks for, so that it is read with other results. */
 void device_look_ahead(struct device *d, double horizon);
 /* Set a member of the device's results to zero. Queued. */
-#define device_zero(d, field) CHECK(cudaMemsetAsync(&(d)->device_results->field, 0, sizeof (d)->device_results->field, (d)->stream))
+#define device_zero(d, field) \
+  CHECK(cudaMemsetAsync(&(d)->device_results->field, 0, sizeof(d)->device_results->field, (d)->stream))
 /* Make the capacity of a set of device arrays at least n particles; the contents are lost when it grows. */
-void device_particles_room(struct device *d, struct particles *p, int64_t n);
+void device_particles_room(struct device *d, struct particles *particles, int64_t n);
 /* Make the capacity of d->p at least n particles; the contents are kept. */
 void device_particles_grow(struct device *d, int64_t n);
 /* Work that is queued after this call reads the particles after a pending copy. */
 void device_wait_for_copy(struct device *d);
-/* For tests of the watchdog: with the debug switch stall=RANK:WALK:SECONDS (base/debug.h) the walk of that number (from 1 on) on
- * that rank waits for a kernel of about that many seconds. */
+/* For tests of the watchdog: with the debug switch stall=RANK:WALK:SECONDS (base/debug.h) the walk of that number (from
+ * 1 on) on that rank waits for a kernel of about that many seconds. */
 void device_stall(struct device *d);
-/* The accelerations whose modulus is |a_old|, [3 n]. Without a split acc_hard is the whole acceleration at the particle's own time, and
- * newer than acc. */
-static inline const float *device_latest_acc(const struct device *d, const struct particles *p)
+/* The accelerations whose modulus is |a_old|, [3 n]. Without a split acc_hard is the whole acceleration at the
+ * particle's own time, and newer than acc. */
+static inline const float *device_latest_acc(const struct device *d, const struct particles *particles)
 {
-  return d->walk.split_off ? p->acc_hard : p->acc;
+  return d->walk.split_off ? particles->acc_hard : particles->acc;
 }
 
 /* --- calls to upper rooms ---------------------------------------------------------------------------------------- */

@@ -12,8 +12,8 @@ void *device_alloc(const char *label, size_t bytes)
   if (status == cudaErrorMemoryAllocation) {
     size_t left = 0, all = 0;
     CHECK(cudaMemGetInfo(&left, &all));
-    fatal("out of device memory: %zu bytes for '%s', %zu of %zu bytes are free; use more devices or fewer particles", bytes, label,
-          left, all);
+    fatal("out of device memory: %zu bytes for '%s', %zu of %zu bytes are free; use more devices or fewer particles",
+          bytes, label, left, all);
   }
   CHECK(status);
   memory_note(label, bytes, 0);
@@ -27,21 +27,21 @@ void device_free(const char *label, void *block, size_t bytes)
   memory_note(label, 0, bytes);
 }
 
-void *pinned_room(struct pinned *p, size_t bytes)
+void *pinned_room(struct pinned *pinned, size_t bytes)
 {
-  if (bytes <= p->room) return p->at;
-  pinned_free(p);
-  p->room = (size_t)with_slack((int64_t)bytes);
-  CHECK(cudaMallocHost(&p->at, p->room));
-  memory_note("page-locked", p->room, 0);
-  return p->at;
+  if (bytes <= pinned->room) return pinned->at;
+  pinned_free(pinned);
+  pinned->room = (size_t)with_slack((int64_t)bytes);
+  CHECK(cudaMallocHost(&pinned->at, pinned->room));
+  memory_note("page-locked", pinned->room, 0);
+  return pinned->at;
 }
 
-void pinned_free(struct pinned *p)
+void pinned_free(struct pinned *pinned)
 {
-  if (!p->at) return;
-  CHECK(cudaFreeHost(p->at));
-  memory_note("page-locked", 0, p->room);
-  p->at = NULL;
-  p->room = 0;
+  if (!pinned->at) return;
+  CHECK(cudaFreeHost(pinned->at));
+  memory_note("page-locked", 0, pinned->room);
+  pinned->at = NULL;
+  pinned->room = 0;
 }

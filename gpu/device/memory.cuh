@@ -9,21 +9,21 @@
 #include "base/fault.h"
 
 /* Every CUDA call goes through this. An error is fatal; the message has the call and CUDA's own text. */
-#define CHECK(call)                                                                                           \
-  do {                                                                                                        \
-    cudaError_t status_ = (call);                                                                             \
-    if (status_ != cudaSuccess) fatal("CUDA: %s: %s", #call, cudaGetErrorString(status_));                    \
+#define CHECK(call)                                                                        \
+  do {                                                                                     \
+    cudaError_t status_ = (call);                                                          \
+    if (status_ != cudaSuccess) fatal("CUDA: %s: %s", #call, cudaGetErrorString(status_)); \
   } while (0)
 
-/* Allocate and free a block of device memory under a label, for the accounts of memory. Running out is fatal and names the label. The
- * string `label` must outlive the block. NULL may be freed. */
+/* Allocate and free a block of device memory under a label, for the accounts of memory. Running out is fatal and names
+ * the label. The string `label` must outlive the block. NULL may be freed. */
 void *device_alloc(const char *label, size_t bytes);
 void device_free(const char *label, void *block, size_t bytes);
 
 /* A device array that grows. Zero-initialise. */
 template <typename T> struct array {
   T *at;
-  int64_t room;        /* capacity, elements */
+  int64_t room; /* capacity, elements */
   const char *label;
 };
 
@@ -65,9 +65,9 @@ template <typename T> T *array_keep(struct array<T> *a, const char *label, int64
 /* Page-locked host memory, for asynchronous copies. Zero-initialise. */
 struct pinned {
   char *at;
-  size_t room;   /* capacity, bytes */
+  size_t room; /* capacity, bytes */
 };
 /* Make the capacity at least so many bytes; the contents are lost when it grows. Returns the memory. */
-void *pinned_room(struct pinned *p, size_t bytes);
-void pinned_free(struct pinned *p);
+void *pinned_room(struct pinned *pinned, size_t bytes);
+void pinned_free(struct pinned *pinned);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Phases as ranges on the time line of a profiler (NVTX), if the toolkit has it. Without an attached profiler a range costs
- * nanoseconds. */
+/* Phases as ranges on the time line of a profiler (NVTX), if the toolkit has it. Without an attached profiler a range
+ * costs nanoseconds. */
 #include <config.h>
 #include "gpu/device/verbs.h"
 
@@ -9,7 +9,7 @@
 
 void gpu_phase(const char *name)
 {
-  static int open;   /* one phase at a time */
+  static int open; /* one phase at a time */
   if (open) nvtxRangePop();
   open = name != NULL;
   if (open) nvtxRangePushA(name);

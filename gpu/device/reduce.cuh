@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sums and maxima of several numbers per particle, in an order that depends on the number of particles alone: each block reduces a fixed
- * run of particles to one row of partial results, and one block combines the rows. */
+/* Sums and maxima of several numbers per particle, in an order that depends on the number of particles alone: each
+ * block reduces a fixed run of particles to one row of partial results, and one block combines the rows. */
 #ifndef GPU_REDUCE_CUH
 #define GPU_REDUCE_CUH
 #include "gpu/device/device.cuh"

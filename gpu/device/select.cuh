@@ -7,14 +7,16 @@
 
 #include "gpu/device/device.cuh"
 
-/* Store those of the n numbers from `first` on for which the predicate holds, in ascending order, in `found`; their number becomes
- * device_results->count. Queued. */
-template <typename rule> static void select_numbers(struct device *d, const rule &holds, int32_t first, int64_t n, int32_t *found)
+/* Store those of the n numbers from `first` on for which the predicate holds, in ascending order, in `found`; their
+ * number becomes device_results->count. Queued. */
+template <typename rule>
+static void select_numbers(struct device *d, const rule &holds, int32_t first, int64_t n, int32_t *found)
 {
   size_t bytes = 0;
   thrust::counting_iterator<int32_t> number(first);
   CHECK(cub::DeviceSelect::If(NULL, bytes, number, found, &d->device_results->count, (int)n, holds, d->stream));
   array_room(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceSelect::If(d->scratch.at, bytes, number, found, &d->device_results->count, (int)n, holds, d->stream));
+  CHECK(
+      cub::DeviceSelect::If(d->scratch.at, bytes, number, found, &d->device_results->count, (int)n, holds, d->stream));
 }
 #endif

@@ -17,14 +17,15 @@ static double *rows_room(struct device *d, int count)
 /* --- bounding box ------------------------------------------------------------------------------------------------- */
 
 /* Largest -low and high of each axis. */
-static __global__ void box_rows(struct particles p, double horizon, double *rows)
+static __global__ void box_rows(struct particles particles, double horizon, double *rows)
 {
   double largest[6];
   for (int k = 0; k < 6; k++) largest[k] = max_op::start();
-  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)p.n);
+  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)particles.n);
   for (int64_t i = begin + threadIdx.x; i < end; i += THREADS)
     for (int c = 0; c < 3; c++) {
-      double x = p.pos[3 * i + c], there = x + horizon * p.vel[3 * i + c], pull = 0.5 * horizon * horizon * fabs((double)p.acc[3 * i + c]);
+      double x = particles.pos[3 * i + c], there = x + horizon * particles.vel[3 * i + c],
+             pull = 0.5 * horizon * horizon * fabs((double)particles.acc[3 * i + c]);
       largest[c] = fmax(largest[c], pull - fmin(x, there));
       largest[3 + c] = fmax(largest[3 + c], fmax(x, there) + pull);
     }
@@ -46,37 +47,45 @@ static void queue_bounds(struct device *d, double horizon)
 
 void gpu_bounds(struct device *d, double horizon, double low[3], double high[3])
 {
-  for (int c = 0; c < 3; c++) low[c] = 1e300, high[c] = -1e300;
+  for (int c = 0; c < 3; c++) {
+    low[c] = 1e300;
+    high[c] = -1e300;
+  }
   if (d->p.n == 0) return;
   if (d->step.ahead.horizon != horizon) d->step.ahead.bounds = 0;
   if (d->step.ahead.bounds == 0) queue_bounds(d, horizon);
   const double *box = results_of_read(d, d->step.ahead.bounds)->box;
-  for (int c = 0; c < 3; c++) low[c] = -box[c], high[c] = box[3 + c];
+  for (int c = 0; c < 3; c++) {
+    low[c] = -box[c];
+    high[c] = box[3 + c];
+  }
 }
 
 /* --- samples ----------------------------------------------------------------------------------------------------- */
 
 struct is_sample {
   const uint64_t *id;
-  const float *mass;   /* NULL: any */
+  const float *mass; /* NULL: any */
   uint64_t threshold;
   __device__ bool operator()(int32_t i) const { return sampling_hash(id[i]) <= threshold && (!mass || mass[i] > 0); }
 };
 
-static __global__ void take_samples(struct particles p, const int32_t *chosen, const int32_t *count, int32_t most, struct sample *out)
+static __global__ void take_samples(struct particles particles, const int32_t *chosen, const int32_t *count,
+                                    int32_t most, struct sample *out)
 {
   int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   if (k >= min(*count, most)) return;
   int64_t i = chosen[k];
-  struct sample s = {{p.pos[3 * i], p.pos[3 * i + 1], p.pos[3 * i + 2]}, p.work[i], p.id[i]};
+  struct sample s = {
+      {particles.pos[3 * i], particles.pos[3 * i + 1], particles.pos[3 * i + 2]}, particles.work[i], particles.id[i]};
   out[k] = s;
 }
 
-static __global__ void __launch_bounds__(THREADS) work_rows(struct particles p, double *rows)
+static __global__ void __launch_bounds__(THREADS) work_rows(struct particles particles, double *rows)
 {
   double sum[1] = {0};
-  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)p.n);
-  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) sum[0] += p.work[i];
+  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)particles.n);
+  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) sum[0] += particles.work[i];
   reduce_block<add_op>(sum, rows + blockIdx.x);
 }
 
@@ -88,7 +97,8 @@ static void sum_work(struct device *d)
   LAUNCH(d, (reduce_rows<add_op, 1>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), &d->device_results->work);
 }
 
-enum { SAMPLES_AT_ONCE = 1 << 16 };   /* so many are copied through page-locked memory together with their number, which takes one wait */
+/* so many are copied through page-locked memory together with their number, which takes one wait */
+enum { SAMPLES_AT_ONCE = 1 << 16 };
 
 struct sampled {
   double work;
@@ -99,12 +109,15 @@ struct sampled {
 /* Copy the first so many samples. Queued. */
 static void copy_samples(struct device *d, const int32_t *chosen, int64_t most, struct sample *to)
 {
-  struct sample *taken = (struct sample *)array_room(&d->points, "device points", most * (int64_t)(sizeof *taken / sizeof(double)));
-  LAUNCH(d, take_samples, blocks_for(most, THREADS), THREADS, d->p, chosen, &d->device_results->count, (int32_t)most, taken);
+  struct sample *taken =
+      (struct sample *)array_room(&d->points, "device points", most * (int64_t)(sizeof *taken / sizeof(double)));
+  LAUNCH(d, take_samples, blocks_for(most, THREADS), THREADS, d->p, chosen, &d->device_results->count, (int32_t)most,
+         taken);
   if (most > 0) CHECK(cudaMemcpyAsync(to, taken, sizeof *to * (size_t)most, cudaMemcpyDeviceToHost, d->stream));
 }
 
-int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t max_count, struct sample *out, double *work)
+int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t max_count, struct sample *out,
+                   double *work)
 {
   int64_t n = d->p.n;
   if (work) *work = 0;
@@ -124,10 +137,12 @@ int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t ma
   }
   struct sampled *there = (struct sampled *)pinned_room(&d->samples, sizeof *there + sizeof *out * (size_t)max_count);
   copy_samples(d, chosen, max_count, there->sample);
-  CHECK(cudaMemcpyAsync(&there->count, &d->device_results->count, sizeof there->count, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpyAsync(&there->count, &d->device_results->count, sizeof there->count, cudaMemcpyDeviceToHost,
+                        d->stream));
   CHECK(cudaMemcpyAsync(&there->work, &d->device_results->work, sizeof there->work, cudaMemcpyDeviceToHost, d->stream));
   CHECK(cudaEventRecord(d->sampled, d->stream));
-  if (d->step.ahead.next_horizon > 0) device_look_ahead(d, d->step.ahead.next_horizon);   /* while the host uses the samples */
+  /* while the host uses the samples */
+  if (d->step.ahead.next_horizon > 0) device_look_ahead(d, d->step.ahead.next_horizon);
   CHECK(cudaEventSynchronize(d->sampled));
   if (there->count < max_count) max_count = there->count;
   if (work) *work = there->work;
@@ -142,12 +157,13 @@ union sums_row {
   double value[SUMS];
 };
 
-static __global__ void __launch_bounds__(THREADS) sum_rows(struct particles p, const __grid_constant__ struct field field, double *rows)
+static __global__ void __launch_bounds__(THREADS)
+    sum_rows(struct particles particles, const __grid_constant__ struct field field, double *rows)
 {
   union sums_row sum;
   for (int k = 0; k < SUMS; k++) sum.value[k] = 0;
-  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)p.n);
-  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) sums_add_all(&sum.s, &p, i, &field);
+  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)particles.n);
+  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) sums_add_all(&sum.s, &particles, i, &field);
   reduce_block<add_op>(sum.value, rows + (int64_t)blockIdx.x * SUMS);
 }
 
@@ -161,11 +177,12 @@ void gpu_reduce(struct device *d, const struct field *field, struct sums *sums)
   memcpy(sums, device_read_results(d)->sums, sizeof *sums);
 }
 
-static __global__ void rate_rows(struct particles p, const __grid_constant__ struct field field, double *rows)
+static __global__ void rate_rows(struct particles particles, const __grid_constant__ struct field field, double *rows)
 {
   double largest[1] = {0};
-  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)p.n);
-  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) largest[0] = fmax(largest[0], field_rate(&field, &p.pos[3 * i], &p.vel[3 * i]));
+  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)particles.n);
+  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS)
+    largest[0] = fmax(largest[0], field_rate(&field, &particles.pos[3 * i], &particles.vel[3 * i]));
   reduce_block<max_op>(largest, rows + blockIdx.x);
 }
 
@@ -180,15 +197,16 @@ double gpu_rate(struct device *d, const struct field *field)
 
 /* --- levels ------------------------------------------------------------------------------------------------------ */
 
-static __global__ void count_levels(struct particles p, unsigned long long *count)
+static __global__ void count_levels(struct particles particles, unsigned long long *count)
 {
   __shared__ unsigned bin[LEVEL_BINS];
   if (threadIdx.x < LEVEL_BINS) bin[threadIdx.x] = 0;
   __syncthreads();
-  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.n; i += (int64_t)gridDim.x * THREADS)
-    atomicAdd(&bin[p.level[i] % LEVEL_BINS], 1u);
+  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < particles.n; i += (int64_t)gridDim.x * THREADS)
+    atomicAdd(&bin[particles.level[i] % LEVEL_BINS], 1u);
   __syncthreads();
-  if (threadIdx.x < LEVEL_BINS && bin[threadIdx.x] > 0) atomicAdd(&count[threadIdx.x], (unsigned long long)bin[threadIdx.x]);
+  if (threadIdx.x < LEVEL_BINS && bin[threadIdx.x] > 0)
+    atomicAdd(&count[threadIdx.x], (unsigned long long)bin[threadIdx.x]);
 }
 
 void device_look_ahead(struct device *d, double horizon)
@@ -212,19 +230,20 @@ void gpu_histogram(struct device *d, int64_t *count)
 
 enum {
   SHARE_UNIT = 1024,
-  SHARE_BLOCKS = 8   /* for each multiprocessor */
+  SHARE_BLOCKS = 8 /* for each multiprocessor */
 };
 
 /* Each warp processes groups one after another. The sums are integers, so their order has no effect. */
-static __global__ void __launch_bounds__(THREADS) sum_shares(struct particles p, const struct group *group, int32_t groups, int level,
-                                                             unsigned long long *sum)
+static __global__ void __launch_bounds__(THREADS) sum_shares(struct particles particles, const struct group *group,
+                                                             int32_t groups, int level, unsigned long long *sum)
 {
   unsigned long long number = 0, share = 0;
   int32_t warps = (int32_t)(gridDim.x * THREADS / WARP);
   for (int32_t g = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP); g < groups; g += warps) {
     int32_t begin = group[g].begin, end = group[g].end;
     unsigned fast = 0;
-    for (int32_t i = begin; i < end; i += WARP) fast += __popc(__ballot_sync(FULL, i + lane_id() < end && p.level[i + lane_id()] >= level));
+    for (int32_t i = begin; i < end; i += WARP)
+      fast += __popc(__ballot_sync(FULL, i + lane_id() < end && particles.level[i + lane_id()] >= level));
     number += fast;
     share += (unsigned long long)fast * fast * SHARE_UNIT / (unsigned)(end - begin);
   }
@@ -235,11 +254,12 @@ static __global__ void __launch_bounds__(THREADS) sum_shares(struct particles p,
 
 void gpu_shares(struct device *d, int level, double sums[2])
 {
-  int64_t blocks = blocks_for((int64_t)d->targets.groups * WARP, THREADS), max_blocks = SHARE_BLOCKS * (int64_t)d->multiprocessors;
+  int64_t blocks = blocks_for((int64_t)d->targets.groups * WARP, THREADS),
+          max_blocks = SHARE_BLOCKS * (int64_t)d->multiprocessors;
   d->step.ahead.histogram = 0;
   device_zero(d, histogram);
-  LAUNCH(d, sum_shares, blocks < max_blocks ? blocks : max_blocks, THREADS, d->p, d->targets.group.at, d->targets.groups, level,
-         d->device_results->histogram);
+  LAUNCH(d, sum_shares, blocks < max_blocks ? blocks : max_blocks, THREADS, d->p, d->targets.group.at,
+         d->targets.groups, level, d->device_results->histogram);
   const struct device_results *host_results = device_read_results(d);
   sums[0] = (double)host_results->histogram[0];
   sums[1] = (double)host_results->histogram[1] / SHARE_UNIT;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verbs of the CUDA backend, by file. Their contracts are in src/backend/: backend.h, let_verbs.h, link.h, probe.h. */
+/* The verbs of the CUDA backend, by file. Their contracts are in src/backend/: backend.h, let_verbs.h, link.h,
+ * probe.h. */
 #ifndef GPU_VERBS_H
 #define GPU_VERBS_H
 #include "backend/backend.h"
@@ -20,8 +21,8 @@ void gpu_identify(int node_rank, struct device_identity *id);
 void gpu_bypass(struct device *d, int on);
 struct device *gpu_open(const struct device_config *config);
 void gpu_close(struct device *d);
-void gpu_upload(struct device *d, struct particles *p);
-void gpu_download(struct device *d, struct particles *p);
+void gpu_upload(struct device *d, struct particles *particles);
+void gpu_download(struct device *d, struct particles *particles);
 const struct particles *gpu_view(struct device *d);
 int64_t gpu_count(struct device *d);
 void gpu_wait(struct device *d);
@@ -31,13 +32,15 @@ double gpu_between(struct device *d, int from, int to);
 void gpu_phase(const char *name);
 /* sets.cu */
 void gpu_bounds(struct device *d, double horizon, double low[3], double high[3]);
-int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t max_count, struct sample *out, double *work);
+int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t max_count, struct sample *out,
+                   double *work);
 void gpu_reduce(struct device *d, const struct field *field, struct sums *sums);
 double gpu_rate(struct device *d, const struct field *field);
 void gpu_histogram(struct device *d, int64_t *count);
 void gpu_shares(struct device *d, int level, double sums[2]);
 /* exchange.cu */
-int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length, int64_t *counts, void **buffer);
+int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length,
+                 int64_t *counts, void **buffer);
 void *gpu_unpack_room(struct device *d, size_t bytes);
 void gpu_unpack(struct device *d, const void *buffer, int64_t count);
 /* order.cu, build.cu, moments.cu, groups.cu */
@@ -53,26 +56,29 @@ int gpu_boxes(struct device *d, const struct let_request *request, int max_count
 void gpu_let_summary(struct device *d, const struct let_request *request, struct let_summary *summary);
 int gpu_let_quads(const struct let_request *request);
 /* choose.cu */
-void gpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice);
+void gpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count,
+                    struct let_choice *choice);
 /* arrivals.cu; gpu_let_body: choose.cu */
 void *gpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
 void gpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
 void *gpu_let_body(struct device *d, enum let_kind kind, int peer);
 void *gpu_let_body_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
-void gpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node, const float (*quad)[6]);
+void gpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node,
+                   const float (*quad)[6]);
 void gpu_let_clear(struct device *d, enum let_kind kind);
 /* watch.cu */
 void gpu_let_watch(struct device *d, const struct let_request *request);
 int64_t gpu_violations(struct device *d, int64_t *late);
 /* update.cu */
-size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message);
+size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next,
+                      void **message);
 void *gpu_update_body(struct device *d, int peer);
 void *gpu_update_room(struct device *d, int peer, size_t bytes);
 size_t gpu_let_update_bytes_max(struct device *d, int peer);
 int64_t gpu_let_apply(struct device *d, int peer, const void *message, size_t bytes);
 /* forces.cu */
 void gpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);
-int gpu_walks_at_once(struct device *d, const struct walk_request *r);
+int gpu_walks_at_once(struct device *d, const struct walk_request *request);
 int gpu_keeps_tree(struct device *d);
 /* energy.cu */
 void gpu_energy_keep(struct device *d);
@@ -82,14 +88,15 @@ void gpu_energy_set(struct device *d, int n, const struct heavy_particle *heavy,
 /* neighbours.cu */
 void gpu_remember(struct device *d, double numbers[REMEMBERED], int set);
 /* advance.cu */
-void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo, struct hard_tally *t);
-void gpu_potential(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo);
+void gpu_advance(struct device *d, const struct hard_request *request, int64_t n, const struct halo_particle *halo,
+                 struct hard_tally *tally);
+void gpu_potential(struct device *d, const struct hard_request *request, int64_t n, const struct halo_particle *halo);
 /* halo.cu */
-struct halo_particle *gpu_halo(struct device *d, const struct hard_request *r, int boxes, const double (*box)[6], int skip,
-                               int64_t *counts);
+struct halo_particle *gpu_halo(struct device *d, const struct hard_request *request, int boxes, const double (*box)[6],
+                               int skip, int64_t *counts);
 /* direct.cu */
-void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *type, const struct split *split,
-                double (*acc)[3], double (*hard)[3], double *pot);
+void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *type,
+                const struct split *split, double (*acc)[3], double (*hard)[3], double *pot);
 void gpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
 /* pairwise.cu */
 double gpu_ceiling(struct device *d);

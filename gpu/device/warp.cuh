@@ -4,8 +4,8 @@
 #define GPU_WARP_CUH
 #include <stdint.h>
 
-enum { WARP = 32, THREADS = 256 };   /* lanes of a warp; threads of a usual block */
-#define FULL 0xffffffffu             /* mask of all lanes of a warp */
+enum { WARP = 32, THREADS = 256 }; /* lanes of a warp; threads of a usual block */
+#define FULL 0xffffffffu           /* mask of all lanes of a warp */
 
 /* Blocks of `threads` threads for n elements, one element a thread. */
 static inline int64_t blocks_for(int64_t n, int threads) { return (n + threads - 1) / threads; }

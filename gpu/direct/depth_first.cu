@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The depth-first walk: one thread walks the tree for one target. If it opens a node, it continues at the first child (`more`), else at
- * `next`, the node that begins where the particles of this one end. It needs no stack, no lists and no shared memory; the threads of a
- * warp have neighbouring targets and visit nearly the same nodes. The criterion is that of groups, with a ball of radius 0 and the
- * particle's own |a_old|. */
+/* The depth-first walk: one thread walks the tree for one target. If it opens a node, it continues at the first child
+ * (`more`), else at `next`, the node that begins where the particles of this one end. It needs no stack, no lists and
+ * no shared memory; the threads of a warp have neighbouring targets and visit nearly the same nodes. The criterion is
+ * that of groups, with a ball of radius 0 and the particle's own |a_old|. */
 #include <config.h>
 #include "gpu/direct/depth_first.cuh"
 #include "gpu/walk/cells.cuh"
@@ -13,7 +13,7 @@ struct depth_first_job {
   struct tree t;
   struct particles p;
   const int32_t *next;
-  const int32_t *list;     /* targets; NULL: all particles */
+  const int32_t *list; /* targets; NULL: all particles */
   int32_t targets;
   struct device_results *device_results;
   struct mac mac;
@@ -22,12 +22,13 @@ struct depth_first_job {
   float spacing, eps2, dt_nodes, tick_length;
   int32_t tick;
   int hard_only, potential, soft, add_potential;
-  float open_within, per_mass, core2;   /* of WALK_SOFT: the widest R2 (else clearance_of), split_scale, split_core2 */
+  float open_within, per_mass, core2; /* of WALK_SOFT: the widest R2 (else clearance_of), split_scale, split_core2 */
 };
 
 /* --- the walk ---------------------------------------------------------------------------------------------------- */
 
-/* One thread: its target, sums and counts. WEIGHTED: pairs of particles have the weight 1 - K (WALK_SOFT), or 0 at distance 0. */
+/* One thread: its target, sums and counts. WEIGHTED: pairs of particles have the weight 1 - K (WALK_SOFT), or 0 at
+ * distance 0. */
 template <int SPLIT, bool QUAD, bool WEIGHTED> struct depth_first_walker {
   const struct depth_first_job &job;
   struct body self;
@@ -37,7 +38,8 @@ template <int SPLIT, bool QUAD, bool WEIGHTED> struct depth_first_walker {
 
   __device__ float4 relative_position(const int32_t x[3], float m) const
   {
-    return make_float4((float)(x[0] - self.x) * job.spacing, (float)(x[1] - self.y) * job.spacing, (float)(x[2] - self.z) * job.spacing, m);
+    return make_float4((float)(x[0] - self.x) * job.spacing, (float)(x[1] - self.y) * job.spacing,
+                       (float)(x[2] - self.z) * job.spacing, m);
   }
 
   __device__ void add(const float4 &e)
@@ -56,10 +58,10 @@ template <int SPLIT, bool QUAD, bool WEIGHTED> struct depth_first_walker {
     pair_add_f(f.a, a.w, p);
   }
 
-  __device__ void add_leaf(const struct node &n)
+  __device__ void add_leaf(const struct node &node)
   {
-    int count = (int)(n.info & NODE_COUNT);
-    for (int32_t j = n.first; j < n.first + count; j++) {
+    int count = (int)(node.info & NODE_COUNT);
+    for (int32_t j = node.first; j < node.first + count; j++) {
       const struct body b = job.t.body[j];
       const int32_t x[3] = {b.x, b.y, b.z};
       float4 e = relative_position(x, b.m);
@@ -101,7 +103,8 @@ template <int SPLIT, bool QUAD, bool WEIGHTED> struct depth_first_walker {
       b += growth;
       grown = 2 * growth;
     }
-    float r2 = pair_r2_f(pair_of(e, 0, 0, 0, job.eps2)), min_distance = fmaxf(n.reach * sink + grown, mac_clear(b, job.open_within));
+    float r2 = pair_r2_f(pair_of(e, 0, 0, 0, job.eps2)),
+          min_distance = fmaxf(n.reach * sink + grown, mac_clear(b, job.open_within));
     float away = job.split.r2 + b;
     bool leaf = (n.info & NODE_LEAF) != 0, single = dt != 0 && n.info == (NODE_LEAF | 1);
     tests++;
@@ -122,12 +125,11 @@ template <int SPLIT, bool QUAD, bool WEIGHTED> struct depth_first_walker {
     for (int c = 0; c < 3; c++) {
       float a = (float)(job.gravity * f.a[c]), h = SPLIT == SPLIT_NONE ? a : (float)(job.gravity * f.h[c]);
       if (!job.hard_only) job.p.acc[3 * i + c] = a;
-      if (WEIGHTED && job.soft)
-        job.p.acc_soft[3 * i + c] = a;
-      else
-        job.p.acc_hard[3 * i + c] = h;
+      if (WEIGHTED && job.soft) job.p.acc_soft[3 * i + c] = a;
+      else job.p.acc_hard[3 * i + c] = h;
     }
-    if (job.potential) job.p.pot[i] = (float)((WEIGHTED && job.add_potential ? job.p.pot[i] : 0) - job.gravity * (f.p + (f.own - own)));
+    if (job.potential)
+      job.p.pot[i] = (float)((WEIGHTED && job.add_potential ? job.p.pot[i] : 0) - job.gravity * (f.p + (f.own - own)));
   }
 };
 
@@ -143,12 +145,15 @@ template <int SPLIT, bool QUAD, bool WEIGHTED>
 static __global__ void __launch_bounds__(THREADS) depth_first_kernel(const __grid_constant__ struct depth_first_job job)
 {
   int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
-  struct depth_first_walker<SPLIT, QUAD, WEIGHTED> w = {job};
+  struct depth_first_walker<SPLIT, QUAD, WEIGHTED> w = {
+    job
+  };
   if (k < job.targets) {
     int64_t i = job.list ? job.list[k] : k;
     const float *a = &job.p.acc[3 * i];
     w.self = job.t.body[i];
-    w.sink = mac_sink(&job.mac, fmax(sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]), job.a_floor));
+    w.sink =
+        mac_sink(&job.mac, fmax(sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]), job.a_floor));
     for (int32_t node = 0; node >= 0;) node = w.visit(node);
     w.store(i);
   }
@@ -159,51 +164,51 @@ static __global__ void __launch_bounds__(THREADS) depth_first_kernel(const __gri
 
 /* --- the verb ---------------------------------------------------------------------------------------------------- */
 
-#define START(kernel, name) case SPLIT_##kernel: LAUNCH(d, (depth_first_kernel<SPLIT_##kernel, QUAD, WEIGHTED>), blocks, THREADS, job); break;
+#define START(kernel, name) \
+  case SPLIT_##kernel: LAUNCH(d, (depth_first_kernel<SPLIT_##kernel, QUAD, WEIGHTED>), blocks, THREADS, job); break;
 template <bool QUAD, bool WEIGHTED> static void start(struct device *d, const struct depth_first_job &job)
 {
   int64_t blocks = blocks_for(job.targets, THREADS);
   switch (job.split.on ? job.split.kernel : SPLIT_NONE) {
-  case SPLIT_NONE: LAUNCH(d, (depth_first_kernel<SPLIT_NONE, QUAD, WEIGHTED>), blocks, THREADS, job); break;
-  SPLIT_KERNELS(START)
+  case SPLIT_NONE:
+    LAUNCH(d, (depth_first_kernel<SPLIT_NONE, QUAD, WEIGHTED>), blocks, THREADS, job);
+    break;
+    SPLIT_KERNELS(START)
   }
 }
 
-void depth_first_walk(struct device *d, const struct walk_request *r, struct tally *tally)
+void depth_first_walk(struct device *d, const struct walk_request *request, struct tally *tally)
 {
-  bool total = r->kind != WALK_HARD, weighted = r->kind == WALK_SOFT || !(d->config.softening > 0);
+  bool total = request->kind != WALK_HARD, weighted = request->kind == WALK_SOFT || !(d->config.softening > 0);
   float milliseconds = 0;
   struct depth_first_job job = {d->tree.view, d->p, d->tree.next.at};
-  job.list = total ? NULL : pairwise_list_active(d, r->tick);
+  job.list = total ? NULL : pairwise_list_active(d, request->tick);
   job.targets = (int32_t)(total ? d->p.n : d->active.count);
   job.device_results = d->device_results;
-  job.mac = r->mac;
-  job.split = r->split;
-  job.a_floor = r->a_floor;
+  job.mac = request->mac;
+  job.split = request->split;
+  job.a_floor = request->a_floor;
   job.gravity = d->config.gravity;
   job.spacing = (float)d->lattice.spacing;
   job.eps2 = (float)softening_of(d) * (float)softening_of(d);
-  job.dt_nodes = (float)((r->tick - d->tree.motion_tick) * r->tick_length);
-  job.tick_length = (float)r->tick_length;
-  job.tick = r->tick;
+  job.dt_nodes = (float)((request->tick - d->tree.motion_tick) * request->tick_length);
+  job.tick_length = (float)request->tick_length;
+  job.tick = request->tick;
   job.hard_only = !total;
-  job.potential = total && r->potential;
-  job.soft = r->kind == WALK_SOFT;
-  job.add_potential = r->add_potential;
-  job.open_within = (float)(job.soft ? split_widest(&r->split) : total ? 0 : clearance_of(d));
-  job.per_mass = r->split.mass_scale > 0 ? 1 / r->split.mass_scale : 0;
-  job.core2 = split_core2(&r->split);
+  job.potential = total && request->potential;
+  job.soft = request->kind == WALK_SOFT;
+  job.add_potential = request->add_potential;
+  job.open_within = (float)(job.soft ? split_widest(&request->split) : total ? 0 : clearance_of(d));
+  job.per_mass = request->split.mass_scale > 0 ? 1 / request->split.mass_scale : 0;
+  job.core2 = split_core2(&request->split);
   CHECK(cudaMemsetAsync(&d->device_results->targets, 0,
-                        offsetof(struct device_results, histogram) - offsetof(struct device_results, targets), d->stream));
+                        offsetof(struct device_results, histogram) - offsetof(struct device_results, targets),
+                        d->stream));
   CHECK(cudaEventRecord(d->timing.from, d->stream));
-  if (r->mac.order == 2 && weighted)
-    start<true, true>(d, job);
-  else if (r->mac.order == 2)
-    start<true, false>(d, job);
-  else if (weighted)
-    start<false, true>(d, job);
-  else
-    start<false, false>(d, job);
+  if (request->mac.order == 2 && weighted) start<true, true>(d, job);
+  else if (request->mac.order == 2) start<true, false>(d, job);
+  else if (weighted) start<false, true>(d, job);
+  else start<false, false>(d, job);
   CHECK(cudaEventRecord(d->timing.to, d->stream));
   const struct device_results *host_results = device_read_results(d);
   CHECK(cudaEventElapsedTime(&milliseconds, d->timing.from, d->timing.to));
@@ -212,7 +217,7 @@ void depth_first_walk(struct device *d, const struct walk_request *r, struct tal
   tally->targets += job.targets;
   tally->particle_pairs += (int64_t)host_results->particle_pairs;
   tally->cell_pairs += (int64_t)host_results->cell_pairs;
-  tally->split_pairs += r->split.on ? (int64_t)(host_results->particle_pairs + host_results->cell_pairs) : 0;
+  tally->split_pairs += request->split.on ? (int64_t)(host_results->particle_pairs + host_results->cell_pairs) : 0;
   tally->tests += (int64_t)host_results->tests;
-  tally->groups += job.targets;   /* each target is a group */
+  tally->groups += job.targets; /* each target is a group */
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The walk of single particles, depth-first along links (Nakasato & Oh 2009), for comparison with the walk of groups. */
+/* The walk of single particles, depth-first along links (Nakasato & Oh 2009), for comparison with the walk of
+ * groups. */
 #ifndef GPU_DEPTH_FIRST_CUH
 #define GPU_DEPTH_FIRST_CUH
 #include "gpu/tree/tree.cuh"

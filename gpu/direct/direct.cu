@@ -14,7 +14,8 @@ static void put(struct device *d, int64_t at, const void *from, int64_t n)
 
 /* --- direct sum -------------------------------------------------------------------------------------------------- */
 
-enum { SUM_POINTS = 4, SUM_VALUES = 7 };   /* points of a thread block; sums of a point: acceleration, hard part, potential */
+/* points of a thread block; sums of a point: acceleration, hard part, potential */
+enum { SUM_POINTS = 4, SUM_VALUES = 7 };
 
 #define PAIR_REAL double
 #define PAIR_SUFFIX _d
@@ -31,17 +32,17 @@ static __device__ void add_direct(double *f, const double at[3], double eps2, co
   const struct pair_target_d target = {at[0], at[1], at[2], eps2};
   const struct pair_d p = pair_between_unlike_d(source, mine, target);
   double r2 = pair_r2_d(p);
-  if (!(pair_rho2_of_d(p, r2) > 0)) return;   /* without softening, coincident particles */
+  if (!(pair_rho2_of_d(p, r2) > 0)) return; /* without softening, coincident particles */
   const struct pair_point_d a = pair_point_d(p, pair_rho2_of_d(p, r2));
   f[6] -= a.psi;
   pair_add_d(f, a.w, p);
   if (split.on) pair_add_d(f + 3, a.w * split_hard(&split, (float)sqrt(r2)), p);
 }
 
-/* One thread block sums over all particles for SUM_POINTS points: at[n][3], skip[n] -> result[n][SUM_VALUES]. The particle of id skip[i]
- * is left out at point i. */
-static __global__ void sum_direct(struct particles p, int n, const double *at, const uint64_t *skip, const double *eps2,
-                                  struct softening soft, struct split split, double *result)
+/* One thread block sums over all particles for SUM_POINTS points: at[n][3], skip[n] -> result[n][SUM_VALUES]. The
+ * particle of id skip[i] is left out at point i. */
+static __global__ void sum_direct(struct particles particles, int n, const double *at, const uint64_t *skip,
+                                  const double *eps2, struct softening soft, struct split split, double *result)
 {
   double f[SUM_POINTS * SUM_VALUES], x[SUM_POINTS][3], here[SUM_POINTS];
   uint64_t own[SUM_POINTS];
@@ -54,9 +55,10 @@ static __global__ void sum_direct(struct particles p, int n, const double *at, c
     own[k] = skip[i];
     here[k] = eps2[i];
   }
-  for (int64_t j = threadIdx.x; j < p.n; j += THREADS) {
-    const double source[3] = {p.pos[3 * j], p.pos[3 * j + 1], p.pos[3 * j + 2]}, m = p.mass[j], eps = soft.eps[soft.classes > 1 ? soft.class_of[p.type[j]] : 0];
-    uint64_t id = p.id[j];
+  for (int64_t j = threadIdx.x; j < particles.n; j += THREADS) {
+    const double source[3] = {particles.pos[3 * j], particles.pos[3 * j + 1], particles.pos[3 * j + 2]},
+                 m = particles.mass[j], eps = soft.eps[soft.classes > 1 ? soft.class_of[particles.type[j]] : 0];
+    uint64_t id = particles.id[j];
 #pragma unroll
     for (int k = 0; k < SUM_POINTS; k++)
       if (id != own[k]) add_direct(f + SUM_VALUES * k, x[k], here[k], source, m, eps * eps, split);
@@ -68,8 +70,8 @@ static __global__ void sum_direct(struct particles p, int n, const double *at, c
   if (k < SUM_POINTS * SUM_VALUES && first + k / SUM_VALUES < n) result[(int64_t)first * SUM_VALUES + k] = row[k];
 }
 
-void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *type, const struct split *split,
-                double (*acc)[3], double (*hard)[3], double *pot)
+void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *type,
+                const struct split *split, double (*acc)[3], double (*hard)[3], double *pot)
 {
   struct split none = {0};
   double g = d->config.gravity;
@@ -81,8 +83,8 @@ void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64
   put(d, 0, at, 3 * n);
   put(d, 3 * n, skip, n);
   put(d, 4 * n, eps2, n);
-  LAUNCH(d, sum_direct, blocks_for(n, SUM_POINTS), THREADS, d->p, (int)n, device, (const uint64_t *)(device + 3 * n), device + 4 * n,
-         d->softening, split ? *split : none, result);
+  LAUNCH(d, sum_direct, blocks_for(n, SUM_POINTS), THREADS, d->p, (int)n, device, (const uint64_t *)(device + 3 * n),
+         device + 4 * n, d->softening, split ? *split : none, result);
   double(*f)[SUM_VALUES] = (double(*)[SUM_VALUES])malloc(sizeof *f * (size_t)n);
   if (!f) fatal("out of memory: %lld results of a direct sum", (long long)n);
   CHECK(cudaMemcpyAsync(f, result, sizeof *f * (size_t)n, cudaMemcpyDeviceToHost, d->stream));
@@ -100,7 +102,8 @@ void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64
 
 /* --- neighbours -------------------------------------------------------------------------------------------------- */
 
-enum { SEARCH_WARPS = 4, SEARCH_STACK = 8 * (KEY_LEVELS + 2) };   /* each level leaves at most seven siblings on the stack */
+/* each level leaves at most seven siblings on the stack */
+enum { SEARCH_WARPS = 4, SEARCH_STACK = 8 * (KEY_LEVELS + 2) };
 
 /* The stack of the search of one warp: nodes, and lower bounds of the distances of their particles. */
 struct search {
@@ -109,15 +112,16 @@ struct search {
 };
 
 /* A lower bound of the distance between a point and the particles of node i; may be negative. */
-static __device__ double node_distance(const struct tree &t, const struct lattice &l, int32_t i, const double at[3])
+static __device__ double node_distance(const struct tree &tree, const struct lattice &lattice, int32_t i,
+                                       const double at[3])
 {
-  const struct node *n = &t.node[i];
+  const struct node *n = &tree.node[i];
   double r2 = 0;
   for (int c = 0; c < 3; c++) {
-    double x = lattice_position(&l, c, n->x[c]) - at[c];
+    double x = lattice_position(&lattice, c, n->x[c]) - at[c];
     r2 += x * x;
   }
-  return sqrt(r2) - n->b - 2 * l.spacing;
+  return sqrt(r2) - n->b - 2 * lattice.spacing;
 }
 
 /* Insert r into the k smallest distances so far, which ascend. One lane calls it. */
@@ -129,15 +133,16 @@ static __device__ void insert(double *nearest, int k, double r)
 }
 
 /* One warp tests the particles of a leaf. */
-static __device__ void search_leaf(const struct particles &p, const struct node &n, const double at[3], uint64_t skip, int k,
-                                   double *nearest)
+static __device__ void search_leaf(const struct particles &particles, const struct node &node, const double at[3],
+                                   uint64_t skip, int k, double *nearest)
 {
-  int32_t end = n.first + (int32_t)(n.info & NODE_COUNT);
-  for (int32_t base = n.first; base < end; base += WARP) {
+  int32_t end = node.first + (int32_t)(node.info & NODE_COUNT);
+  for (int32_t base = node.first; base < end; base += WARP) {
     int64_t j = base + lane_id();
     double r = 1e300;
-    if (j < end && p.id[j] != skip && p.mass[j] > 0) {
-      double dx = p.pos[3 * j] - at[0], dy = p.pos[3 * j + 1] - at[1], dz = p.pos[3 * j + 2] - at[2];
+    if (j < end && particles.id[j] != skip && particles.mass[j] > 0) {
+      double dx = particles.pos[3 * j] - at[0], dy = particles.pos[3 * j + 1] - at[1],
+             dz = particles.pos[3 * j + 2] - at[2];
       r = sqrt(dx * dx + dy * dy + dz * dz);
     }
     for (unsigned lanes = __ballot_sync(FULL, r < nearest[k - 1]); lanes; lanes &= lanes - 1) {
@@ -148,13 +153,14 @@ static __device__ void search_leaf(const struct particles &p, const struct node 
   }
 }
 
-/* Put the children that are nearer than the limit on the stack, the nearest on top. So the others are often left out later. */
-static __device__ void push_children(const struct tree &t, const struct lattice &l, const struct node &n, const double at[3], double limit,
-                                     struct search *s, int &depth)
+/* Put the children that are nearer than the limit on the stack, the nearest on top. So the others are often left out
+ * later. */
+static __device__ void push_children(const struct tree &tree, const struct lattice &lattice, const struct node &node,
+                                     const double at[3], double limit, struct search *search, int &depth)
 {
   int lane = lane_id(), rank = 0;
-  bool valid = lane < (int)(n.info & NODE_COUNT);
-  double r = valid ? node_distance(t, l, n.first + lane, at) : 1e300;
+  bool valid = lane < (int)(node.info & NODE_COUNT);
+  double r = valid ? node_distance(tree, lattice, node.first + lane, at) : 1e300;
   valid = valid && r < limit;
   unsigned lanes = __ballot_sync(FULL, valid);
   for (int k = 0; k < 8; k++) {
@@ -162,21 +168,21 @@ static __device__ void push_children(const struct tree &t, const struct lattice 
     rank += (lanes >> k & 1) && (other > r || (other == r && k < lane));
   }
   if (valid) {
-    s->node[depth + rank] = n.first + lane;
-    s->distance[depth + rank] = r;
+    search->node[depth + rank] = node.first + lane;
+    search->distance[depth + rank] = r;
   }
   depth += __popc(lanes);
   __syncwarp();
 }
 
 /* One warp finds the k nearest distances of one point. */
-static __global__ void search_nearest(struct particles p, struct tree t, struct lattice l, int n, const double *points,
-                                      const uint64_t *skip, int k, double *distance)
+static __global__ void search_nearest(struct particles particles, struct tree tree, struct lattice lattice, int n,
+                                      const double *points, const uint64_t *skip, int k, double *distance)
 {
   __shared__ struct search searches[SEARCH_WARPS];
   struct search *s = &searches[threadIdx.x / WARP];
   int i = (int)(blockIdx.x * SEARCH_WARPS + threadIdx.x / WARP), depth = 1;
-  const struct node all = {{0, 0, 0}, 0, 0, 0, 0, NODE_LEAF | (uint32_t)p.n};   /* where there is no tree */
+  const struct node all = {{0, 0, 0}, 0, 0, 0, 0, NODE_LEAF | (uint32_t)particles.n}; /* where there is no tree */
   if (i >= n) return;
   const double at[3] = {points[3 * i], points[3 * i + 1], points[3 * i + 2]};
   double *nearest = distance + (int64_t)i * k;
@@ -191,11 +197,9 @@ static __global__ void search_nearest(struct particles p, struct tree t, struct 
     double r = s->distance[depth], limit = nearest[k - 1];
     __syncwarp();
     if (r >= limit) continue;
-    const struct node one = t.nodes > 0 ? t.node[node] : all;
-    if (one.info & NODE_LEAF)
-      search_leaf(p, one, at, skip[i], k, nearest);
-    else
-      push_children(t, l, one, at, limit, s, depth);
+    const struct node one = tree.nodes > 0 ? tree.node[node] : all;
+    if (one.info & NODE_LEAF) search_leaf(particles, one, at, skip[i], k, nearest);
+    else push_children(tree, lattice, one, at, limit, s, depth);
   }
 }
 
@@ -206,8 +210,8 @@ void gpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint6
   double *device = array_room(&d->points, "device points", n * (4 + k)), *result = device + 4 * n;
   put(d, 0, at, 3 * n);
   put(d, 3 * n, skip, n);
-  LAUNCH(d, search_nearest, blocks_for(n, SEARCH_WARPS), SEARCH_WARPS * WARP, d->p, d->tree.view, d->lattice, (int)n, device,
-         (const uint64_t *)(device + 3 * n), k, result);
+  LAUNCH(d, search_nearest, blocks_for(n, SEARCH_WARPS), SEARCH_WARPS * WARP, d->p, d->tree.view, d->lattice, (int)n,
+         device, (const uint64_t *)(device + 3 * n), k, result);
   CHECK(cudaMemcpyAsync(distance, result, sizeof(double) * (size_t)(n * k), cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
 }

@@ -12,15 +12,15 @@
 enum { PARTICLE_FIELDS_MAX = 16 };
 
 /* Owner keys: 0 for a particle that stays, r + 1 for one that migrates to rank r. */
-static __global__ void find_owner_ranks(struct particles p, struct domain domain, int self, int32_t tick, double tick_length,
-                                        uint32_t *owner_key)
+static __global__ void find_owner_ranks(struct particles particles, struct domain domain, int self, int32_t tick,
+                                        double tick_length, uint32_t *owner_key)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   double x[3];
-  if (i >= p.n) return;
-  const double *pos = &p.pos[3 * i];
+  if (i >= particles.n) return;
+  const double *pos = &particles.pos[3 * i];
   if (tick > 0) {
-    timeline_place(x, pos, &p.vel[3 * i], &p.acc_hard[3 * i], (tick - p.tick[i]) * tick_length);
+    timeline_place(x, pos, &particles.vel[3 * i], &particles.acc_hard[3 * i], (tick - particles.tick[i]) * tick_length);
     pos = x;
   }
   int rank = domain_owner(&domain, pos);
@@ -47,10 +47,8 @@ static __global__ void find_bounds(const uint32_t *owner_key, int32_t n, int cou
   int32_t begin = 0, end = n;
   while (begin < end) {
     int32_t middle = begin + (end - begin) / 2;
-    if (owner_key[middle] < (uint32_t)k)
-      begin = middle + 1;
-    else
-      end = middle;
+    if (owner_key[middle] < (uint32_t)k) begin = middle + 1;
+    else end = middle;
   }
   first[k] = begin;
 }
@@ -61,13 +59,14 @@ struct record_fields {
   int bytes[PARTICLE_FIELDS_MAX], at[PARTICLE_FIELDS_MAX], count, stride;
 };
 
-static struct record_fields record_fields_of(const struct particles *p, int64_t first)
+static struct record_fields record_fields_of(const struct particles *particles, int64_t first)
 {
   struct record_fields r = {};
-  if (particle_field_count > PARTICLE_FIELDS_MAX) fatal("particles have %d fields, at most %d are exchanged", particle_field_count, PARTICLE_FIELDS_MAX);
+  if (particle_field_count > PARTICLE_FIELDS_MAX)
+    fatal("particles have %d fields, at most %d are exchanged", particle_field_count, PARTICLE_FIELDS_MAX);
   for (int f = 0; f < particle_field_count; f++) {
     const struct particle_field *field = &particle_fields[f];
-    r.field[f] = *(char **)((char *)(uintptr_t)p + field->offset) + field->bytes * (size_t)first;
+    r.field[f] = *(char **)((char *)(uintptr_t)particles + field->offset) + field->bytes * (size_t)first;
     r.bytes[f] = (int)field->bytes;
     r.at[f] = r.stride;
     r.stride += r.bytes[f];
@@ -76,8 +75,10 @@ static struct record_fields record_fields_of(const struct particles *p, int64_t 
   return r;
 }
 
-/* Copy between fields and records, byte by byte, since records have no alignment: a thread for each byte of the records. */
-static __global__ void pack_records(char *record, const __grid_constant__ struct record_fields r, const int32_t *order, int64_t n)
+/* Copy between fields and records, byte by byte, since records have no alignment: a thread for each byte of the
+ * records. */
+static __global__ void pack_records(char *record, const __grid_constant__ struct record_fields r, const int32_t *order,
+                                    int64_t n)
 {
   int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x, i = k / r.stride;
   int b = (int)(k % r.stride), f = 0;
@@ -101,18 +102,21 @@ static struct domain put_domain(struct device *d, const struct domain *domain)
   struct domain there = *domain;
   const double *from[3] = {domain->x, domain->y, domain->z};
   double **to[3] = {&there.x, &there.y, &there.z}, *at;
-  const int64_t count[3] = {domain->px - 1, (int64_t)domain->px * (domain->py - 1), (int64_t)domain->px * domain->py * (domain->pz - 1)};
+  const int64_t count[3] = {domain->px - 1, (int64_t)domain->px * (domain->py - 1),
+                            (int64_t)domain->px * domain->py * (domain->pz - 1)};
   at = array_room(&d->points, "device points", count[0] + count[1] + count[2]);
   for (int c = 0; c < 3; at += count[c++]) {
     *to[c] = at;
-    if (count[c] > 0) CHECK(cudaMemcpyAsync(at, from[c], sizeof(double) * (size_t)count[c], cudaMemcpyHostToDevice, d->stream));
+    if (count[c] > 0)
+      CHECK(cudaMemcpyAsync(at, from[c], sizeof(double) * (size_t)count[c], cudaMemcpyHostToDevice, d->stream));
   }
   return there;
 }
 
-/* Select those of the n particles from `first` on that leave (left: 1) or stay (0), in ascending order. Their number becomes
- * device_results->count. Queued. */
-static void select_by_owner(struct device *d, const uint32_t *owner_key, int left, int32_t first, int64_t n, int32_t *found)
+/* Select those of the n particles from `first` on that leave (left: 1) or stay (0), in ascending order. Their number
+ * becomes device_results->count. Queued. */
+static void select_by_owner(struct device *d, const uint32_t *owner_key, int left, int32_t first, int64_t n,
+                            int32_t *found)
 {
   const struct has_left rule = {owner_key, left};
   select_numbers(d, rule, first, n, found);
@@ -120,40 +124,46 @@ static void select_by_owner(struct device *d, const uint32_t *owner_key, int lef
 
 /* Particles that leave. The lists use the device's arrays of keys and places. */
 struct leaving {
-  uint32_t *owner_key;     /* of all particles */
-  int32_t *place;          /* the particles that leave, ascending, */
-  int32_t *order;          /* and by owner */
+  uint32_t *owner_key; /* of all particles */
+  int32_t *place;      /* the particles that leave, ascending, */
+  int32_t *order;      /* and by owner */
   int64_t count;
 };
 
-static struct leaving find_leaving(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length)
+static struct leaving find_leaving(struct device *d, const struct domain *domain, int self, int32_t tick,
+                                   double tick_length)
 {
   int64_t n = d->p.n;
-  struct leaving l = {(uint32_t *)array_room(&d->order.key[0], "device order", n), array_room(&d->order.place[0], "device order", n),
+  struct leaving l = {(uint32_t *)array_room(&d->order.key[0], "device order", n),
+                      array_room(&d->order.place[0], "device order", n),
                       array_room(&d->order.place[1], "device order", n)};
-  LAUNCH(d, find_owner_ranks, blocks_for(n, THREADS), THREADS, d->p, put_domain(d, domain), self, tick, tick_length, l.owner_key);
+  LAUNCH(d, find_owner_ranks, blocks_for(n, THREADS), THREADS, d->p, put_domain(d, domain), self, tick, tick_length,
+         l.owner_key);
   select_by_owner(d, l.owner_key, 1, 0, n, l.place);
   l.count = device_read_results(d)->count;
   return l;
 }
 
 /* Sort by owner; counts[r] becomes the number of particles that leave for rank r. Waits if there are several. */
-static void sort_leaving(struct device *d, int self, struct leaving *l, int64_t *counts)
+static void sort_leaving(struct device *d, int self, struct leaving *leaving, int64_t *counts)
 {
   int ranks = d->config.ranks, bits = 1;
   size_t bytes = 0;
-  int32_t n = (int32_t)l->count;
-  if (ranks == 2) {   /* all leave for the other rank, in the same order as after a sort */
+  int32_t n = (int32_t)leaving->count;
+  if (ranks == 2) { /* all leave for the other rank, in the same order as after a sort */
     counts[1 - self] = n;
-    l->order = l->place;
+    leaving->order = leaving->place;
     return;
   }
   while (bits < 31 && 1 << bits < ranks + 1) bits++;
-  uint32_t *key = (uint32_t *)array_room(&d->order.key[1], "device order", d->p.n), *sorted = key + n;   /* a key has room for two */
-  LAUNCH(d, gather_owner_ranks, blocks_for(n, THREADS), THREADS, l->owner_key, l->place, n, key);
-  CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, key, sorted, l->place, l->order, n, 0, bits, d->stream));
+  /* a key has room for two */
+  uint32_t *key = (uint32_t *)array_room(&d->order.key[1], "device order", d->p.n), *sorted = key + n;
+  LAUNCH(d, gather_owner_ranks, blocks_for(n, THREADS), THREADS, leaving->owner_key, leaving->place, n, key);
+  CHECK(
+      cub::DeviceRadixSort::SortPairs(NULL, bytes, key, sorted, leaving->place, leaving->order, n, 0, bits, d->stream));
   array_room(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceRadixSort::SortPairs(d->scratch.at, bytes, key, sorted, l->place, l->order, n, 0, bits, d->stream));
+  CHECK(cub::DeviceRadixSort::SortPairs(d->scratch.at, bytes, key, sorted, leaving->place, leaving->order, n, 0, bits,
+                                        d->stream));
   int32_t *first = array_room(&d->tree.tile_count, "device build", ranks + 2);
   int32_t *bounds = (int32_t *)memory_alloc("exchange", sizeof *bounds * (size_t)(ranks + 2));
   LAUNCH(d, find_bounds, blocks_for(ranks + 2, THREADS), THREADS, sorted, n, ranks + 2, first);
@@ -170,23 +180,25 @@ static __global__ void move_particles(struct particles p, const int32_t *from, c
   if (k >= *count) return;
   int64_t i = to[k], j = from[k];
 #define X(member, ctype, components) \
-  _Pragma("unroll") for (int c = 0; c < (components); c++) p.member[(components) * i + c] = p.member[(components) * j + c];
+  _Pragma("unroll") for (int c = 0; c < (components); c++) p.member[(components)*i + c] = p.member[(components)*j + c];
   PARTICLE_FIELDS(X)
 #undef X
 }
 
 /* Move staying particles from places after the new end to the places that leaving particles vacate. Queued. */
-static void fill_gaps(struct device *d, const struct leaving *l)
+static void fill_gaps(struct device *d, const struct leaving *leaving)
 {
-  int64_t kept = d->p.n - l->count;
-  int32_t *mover = (int32_t *)(l->owner_key + d->p.n);   /* a key has room for two */
-  select_by_owner(d, l->owner_key, 0, (int32_t)kept, l->count, mover);
-  LAUNCH(d, move_particles, blocks_for(l->count, THREADS), THREADS, d->p, mover, l->place, &d->device_results->count);
+  int64_t kept = d->p.n - leaving->count;
+  int32_t *mover = (int32_t *)(leaving->owner_key + d->p.n); /* a key has room for two */
+  select_by_owner(d, leaving->owner_key, 0, (int32_t)kept, leaving->count, mover);
+  LAUNCH(d, move_particles, blocks_for(leaving->count, THREADS), THREADS, d->p, mover, leaving->place,
+         &d->device_results->count);
   d->p.n = kept;
   d->sources.stale = 1;
 }
 
-int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length, int64_t *counts, void **buffer)
+int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length,
+                 int64_t *counts, void **buffer)
 {
   int ranks = d->config.ranks;
   int64_t n = d->p.n;
@@ -207,22 +219,29 @@ int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_
     d->exchange.host_packed = memory_alloc("exchange", d->exchange.host_packed_bytes);
   }
   char *record = array_room(&d->exchange.packed, "device exchange", (int64_t)stride * leaving);
-  LAUNCH(d, pack_records, blocks_for((int64_t)stride * leaving, THREADS), THREADS, record, record_fields_of(&d->p, 0), l.order, leaving);
-  if (!d->bypass) CHECK(cudaMemcpyAsync(d->exchange.host_packed, record, stride * (size_t)leaving, cudaMemcpyDeviceToHost, d->stream));
+  LAUNCH(d, pack_records, blocks_for((int64_t)stride * leaving, THREADS), THREADS, record, record_fields_of(&d->p, 0),
+         l.order, leaving);
+  if (!d->bypass)
+    CHECK(
+        cudaMemcpyAsync(d->exchange.host_packed, record, stride * (size_t)leaving, cudaMemcpyDeviceToHost, d->stream));
   fill_gaps(d, &l);
   if (!d->bypass) gpu_wait(d);
   *buffer = d->bypass ? record : d->exchange.host_packed;
   return kept;
 }
 
-void *gpu_unpack_room(struct device *d, size_t bytes) { return array_room(&d->exchange.arriving, "device exchange", (int64_t)bytes); }
+void *gpu_unpack_room(struct device *d, size_t bytes)
+{
+  return array_room(&d->exchange.arriving, "device exchange", (int64_t)bytes);
+}
 
 void gpu_unpack(struct device *d, const void *buffer, int64_t count)
 {
   int64_t n = d->p.n;
   size_t stride = particle_bytes();
   if (count == 0) return;
-  if (n + count > INT32_MAX / 2) fatal("%lld particles on one device, at most %d: use more ranks", (long long)(n + count), INT32_MAX / 2);
+  if (n + count > INT32_MAX / 2)
+    fatal("%lld particles on one device, at most %d: use more ranks", (long long)(n + count), INT32_MAX / 2);
   device_particles_grow(d, n + count);
   const char *record = (const char *)buffer;
   if (!d->bypass) {
@@ -230,17 +249,18 @@ void gpu_unpack(struct device *d, const void *buffer, int64_t count)
     CHECK(cudaMemcpyAsync(copy, buffer, stride * (size_t)count, cudaMemcpyHostToDevice, d->stream));
     record = copy;
   }
-  LAUNCH(d, unpack_records, blocks_for((int64_t)stride * count, THREADS), THREADS, record, record_fields_of(&d->p, n), count);
+  LAUNCH(d, unpack_records, blocks_for((int64_t)stride * count, THREADS), THREADS, record, record_fields_of(&d->p, n),
+         count);
   d->p.n = n + count;
   d->sources.stale = 1;
-  if (count > n) d->order.deepest = 0;   /* the last tree does not predict the depth of the next one */
+  if (count > n) d->order.deepest = 0; /* the last tree does not predict the depth of the next one */
   step_state_invalidate(&d->step);
-  if (!d->bypass) gpu_wait(d);   /* the caller owns the buffer */
+  if (!d->bypass) gpu_wait(d); /* the caller owns the buffer */
 }
 
-void exchange_state_free(struct exchange_state *s)
+void exchange_state_free(struct exchange_state *state)
 {
-  array_free(&s->packed);
-  array_free(&s->arriving);
-  memory_free(s->host_packed);
+  array_free(&state->packed);
+  array_free(&state->arriving);
+  memory_free(state->host_packed);
 }

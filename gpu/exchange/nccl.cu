@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Messages from device to device by NCCL. Its library is loaded at run time: ESPALIER_NCCL names a file, else it is the one that configure
- * was given (libnccl.so.2). A round is one group of sends and receives, which NCCL executes in one kernel on a stream of its own. */
+/* Messages from device to device by NCCL. Its library is loaded at run time: ESPALIER_NCCL names a file, else it is the
+ * one that configure was given (libnccl.so.2). A round is one group of sends and receives, which NCCL executes in one
+ * kernel on a stream of its own. */
 #include <config.h>
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ typedef void *communicator;
 enum { NCCL_BYTES = 0, NCCL_GOOD = 0, NCCL_RUNNING = 7, NCCL_VERSION_MIN = 2700 };
 
 static struct {
-  int load_state;   /* 0: not tried; 1: loaded; -1: not available, for the reason in `about` */
+  int load_state; /* 0: not tried; 1: loaded; -1: not available, for the reason in `about` */
   char about[128];
   int (*get_version)(int *);
   int (*get_unique_id)(struct unique_id *);
@@ -40,7 +41,7 @@ static struct {
 struct nccl_link {
   communicator comm;
   cudaStream_t stream;
-  cudaEvent_t ready, begun, ended;   /* `ready`: the work of other streams that a round waits for */
+  cudaEvent_t ready, begun, ended; /* `ready`: the work of other streams that a round waits for */
 };
 
 /* --- the library ------------------------------------------------------------------------------------------------- */
@@ -63,13 +64,14 @@ static int find_all(void *library)
 {
   return find(library, &nccl.get_version, "ncclGetVersion") && find(library, &nccl.get_unique_id, "ncclGetUniqueId") &&
          find(library, &nccl.init_rank, "ncclCommInitRank") && find(library, &nccl.destroy, "ncclCommDestroy") &&
-         find(library, &nccl.get_async_error, "ncclCommGetAsyncError") && find(library, &nccl.group_start, "ncclGroupStart") &&
-         find(library, &nccl.group_end, "ncclGroupEnd") && find(library, &nccl.send, "ncclSend") && find(library, &nccl.recv, "ncclRecv") &&
+         find(library, &nccl.get_async_error, "ncclCommGetAsyncError") &&
+         find(library, &nccl.group_start, "ncclGroupStart") && find(library, &nccl.group_end, "ncclGroupEnd") &&
+         find(library, &nccl.send, "ncclSend") && find(library, &nccl.recv, "ncclRecv") &&
          find(library, &nccl.get_error_string, "ncclGetErrorString");
 }
 
-/* Load the library once. Returns 1 if it is available. NVLink multicast (NVLS) is turned off: sends and receives do not use it, and it
- * occupies resources that all jobs of the machine share. */
+/* Load the library once. Returns 1 if it is available. NVLink multicast (NVLS) is turned off: sends and receives do not
+ * use it, and it occupies resources that all jobs of the machine share. */
 static int load_library(void)
 {
   const char *name = getenv("ESPALIER_NCCL");
@@ -86,8 +88,8 @@ static int load_library(void)
   } else {
     nccl.load_state = 1;
     int major = version >= 10000 ? version / 10000 : version / 1000;
-    snprintf(nccl.about, sizeof nccl.about, "NCCL %d.%d.%d", major, version >= 10000 ? version / 100 % 100 : version / 100 % 10,
-             version % 100);
+    snprintf(nccl.about, sizeof nccl.about, "NCCL %d.%d.%d", major,
+             version >= 10000 ? version / 100 % 100 : version / 100 % 10, version % 100);
   }
   return nccl.load_state > 0;
 }
@@ -113,9 +115,9 @@ static int nccl_key(char key[LINK_KEY], char *why, size_t size)
   return 0;
 }
 
-/* Queue a round after the work that is queued on the streams. Returns NCCL's status, which is an error if devices cannot reach each
- * other. */
-static int queue_round(struct device *d, int count, const struct link_message *m)
+/* Queue a round after the work that is queued on the streams. Returns NCCL's status, which is an error if devices
+ * cannot reach each other. */
+static int queue_round(struct device *d, int count, const struct link_message *message)
 {
   struct nccl_link *w = d->exchange.link;
   cudaStream_t before[2] = {d->stream, d->let->stream};
@@ -126,20 +128,19 @@ static int queue_round(struct device *d, int count, const struct link_message *m
   CHECK(cudaEventRecord(w->begun, w->stream));
   int status = nccl.group_start();
   for (int k = 0; k < count && status == NCCL_GOOD; k++) {
-    if (m[k].bytes == 0) continue;
-    if (m[k].arrives)
-      status = nccl.recv(m[k].at, m[k].bytes, NCCL_BYTES, m[k].peer, w->comm, w->stream);
-    else
-      status = nccl.send(m[k].at, m[k].bytes, NCCL_BYTES, m[k].peer, w->comm, w->stream);
+    if (message[k].bytes == 0) continue;
+    if (message[k].arrives)
+      status = nccl.recv(message[k].at, message[k].bytes, NCCL_BYTES, message[k].peer, w->comm, w->stream);
+    else status = nccl.send(message[k].at, message[k].bytes, NCCL_BYTES, message[k].peer, w->comm, w->stream);
   }
-  int ended = nccl.group_end();   /* establishes connections */
+  int ended = nccl.group_end(); /* establishes connections */
   CHECK(cudaEventRecord(w->ended, w->stream));
   return status == NCCL_GOOD ? ended : status;
 }
 
-static void nccl_post(struct device *d, int count, const struct link_message *m)
+static void nccl_post(struct device *d, int count, const struct link_message *message)
 {
-  if (count > 0) check(queue_round(d, count, m), "a round of messages between devices");
+  if (count > 0) check(queue_round(d, count, message), "a round of messages between devices");
 }
 
 static int nccl_done(struct device *d, double *seconds)
@@ -149,7 +150,7 @@ static int nccl_done(struct device *d, double *seconds)
   int error = NCCL_GOOD;
   cudaError_t status = cudaEventQuery(w->ended);
   if (status == cudaErrorNotReady) {
-    cudaGetLastError();   /* not ready is no error: clear it */
+    cudaGetLastError(); /* not ready is no error: clear it */
     NCCL(get_async_error(w->comm, &error));
     if (error != NCCL_RUNNING) check(error, "messages between devices");
     return 0;
@@ -173,8 +174,8 @@ static void nccl_close(struct device *d)
   d->exchange.link = NULL;
 }
 
-/* Every rank sends EACH bytes to all others, which establishes all connections, and checks what arrives. Returns 0 on success, else -1 with
- * the reason. */
+/* Every rank sends EACH bytes to all others, which establishes all connections, and checks what arrives. Returns 0 on
+ * success, else -1 with the reason. */
 static int try_all(struct device *d, int rank, int ranks, char *why, size_t size)
 {
   enum { EACH = 64 };
@@ -187,7 +188,8 @@ static int try_all(struct device *d, int rank, int ranks, char *why, size_t size
   CHECK(cudaMemsetAsync(got, 0, bytes, d->stream));
   for (int k = 1; k < ranks; k++) {
     int to = (rank + k) % ranks, from = (rank + ranks - k) % ranks;
-    const struct link_message out = {to, 0, sent + (size_t)to * EACH, EACH}, in = {from, 1, got + (size_t)from * EACH, EACH};
+    const struct link_message out = {to, 0, sent + (size_t)to * EACH, EACH},
+                              in = {from, 1, got + (size_t)from * EACH, EACH};
     m[count++] = out;
     m[count++] = in;
   }
@@ -199,8 +201,7 @@ static int try_all(struct device *d, int rank, int ranks, char *why, size_t size
     for (int b = 0; b < EACH && r != rank; b++) wrong |= host_results[r * EACH + b] != (char)(r % 251 + 1);
   if (status != NCCL_GOOD)
     snprintf(why, size, "rank %d could not send to all others: %s", rank, nccl.get_error_string(status));
-  else if (wrong)
-    snprintf(why, size, "a test message to rank %d arrived with errors", rank);
+  else if (wrong) snprintf(why, size, "a test message to rank %d arrived with errors", rank);
   wrong |= status != NCCL_GOOD;
   device_free("device exchange", sent, 2 * bytes);
   memory_free(host_results);
@@ -215,7 +216,8 @@ static int nccl_open(struct device *d, const char key[LINK_KEY], int rank, int r
   int low_priority, high_priority;
   memcpy(&id, key, LINK_KEY);
   CHECK(cudaDeviceGetStreamPriorityRange(&low_priority, &high_priority));
-  CHECK(cudaStreamCreateWithPriority(&w->stream, cudaStreamNonBlocking, high_priority));   /* messages precede the walk's blocks */
+  /* messages precede the walk's blocks */
+  CHECK(cudaStreamCreateWithPriority(&w->stream, cudaStreamNonBlocking, high_priority));
   CHECK(cudaEventCreateWithFlags(&w->ready, cudaEventDisableTiming));
   CHECK(cudaEventCreate(&w->begun));
   CHECK(cudaEventCreate(&w->ended));

@@ -7,12 +7,12 @@
 struct nccl_link;
 
 struct exchange_state {
-  struct array<char> packed;          /* particles that leave or arrive, on the device */
-  void *host_packed;                  /* the same on the host */
-  size_t host_packed_bytes;           /* its capacity */
-  struct array<char> arriving;        /* particles that arrive on the device directly */
-  struct nccl_link *link;             /* see nccl.cu */
+  struct array<char> packed;   /* particles that leave or arrive, on the device */
+  void *host_packed;           /* the same on the host */
+  size_t host_packed_bytes;    /* its capacity */
+  struct array<char> arriving; /* particles that arrive on the device directly */
+  struct nccl_link *link;      /* see nccl.cu */
 };
 
-void exchange_state_free(struct exchange_state *s);
+void exchange_state_free(struct exchange_state *state);
 #endif

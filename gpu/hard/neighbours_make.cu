@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Construction of neighbour lists. A warp takes a group and finds in the tree the cells that the group accepts and the leaves that it
- * opens. Then it tests these again for each target block of the group.
+/* Construction of neighbour lists. A warp takes a group and finds in the tree the cells that the group accepts and the
+ * leaves that it opens. Then it tests these again for each target block of the group.
  *
- * Targets and sources move on straight trajectories. A trajectory is described by its positions at both ends, each in the frame of the
- * targets at that end. The smallest squared distance between two particles is at most a quarter of their squared relative displacement less
- * than that at the nearer end. Sources that come near a target block are compared with its targets at positions between the ends as well,
- * so that only the displacement from one position to the next counts. */
+ * Targets and sources move on straight trajectories. A trajectory is described by its positions at both ends, each in
+ * the frame of the targets at that end. The smallest squared distance between two particles is at most a quarter of
+ * their squared relative displacement less than that at the nearer end. Sources that come near a target block are
+ * compared with its targets at positions between the ends as well, so that only the displacement from one position to
+ * the next counts. */
 #include <config.h>
 #include "gpu/hard/neighbours.cuh"
 #include "gpu/hard/trajectory.cuh"
@@ -13,26 +14,28 @@
 
 enum {
   MAKE_WARPS = 4,
-  NODES_MAX = 2048,                  /* accepted cells and opened leaves of a group; a group with more has no lists */
-  KEPT_MAX = 2048,                   /* candidates that targets of a target block keep; a group with more has no lists */
-  TARGET_BLOCK_MAX = 16,                      /* targets of a target block: bits of a mask */
+  NODES_MAX = 2048,      /* accepted cells and opened leaves of a group; a group with more has no lists */
+  KEPT_MAX = 2048,       /* candidates that targets of a target block keep; a group with more has no lists */
+  TARGET_BLOCK_MAX = 16, /* targets of a target block: bits of a mask */
   TARGET_BLOCK_UNROLL = 4,
-  PLACES = 3,                         /* positions, equally spaced from end to end, at which candidates and targets are compared */
+  /* positions, equally spaced from end to end, at which candidates and targets are compared */
+  PLACES = 3,
   STAGED = 2 * WARP,
-  CHUNK = 4096,                       /* pool entries that a warp reserves at a time */
+  CHUNK = 4096, /* pool entries that a warp reserves at a time */
   BRANCH = 8,
   OPEN = WARP / BRANCH,
-  STACK = WARP * (KEY_LEVELS + 1),    /* each level leaves fewer than WARP cells on the stack */
+  STACK = WARP * (KEY_LEVELS + 1), /* each level leaves fewer than WARP cells on the stack */
   COUNT_BITS = 3
 };
 
-/* Squares and products of coordinates in the frame of a target block are rounded; tests allow for this relative error. */
+/* Squares and products of coordinates in the frame of a target block are rounded; tests allow for this relative
+ * error. */
 #define ROUNDING 1e-6f
 
 /* Data of one warp in global memory. */
 struct maker_buffer {
-  int2 kept[KEPT_MAX];               /* a source, and the mask of the targets that keep it */
-  int32_t node[NODES_MAX];           /* leaves from the front, cells from the end */
+  int2 kept[KEPT_MAX];     /* a source, and the mask of the targets that keep it */
+  int32_t node[NODES_MAX]; /* leaves from the front, cells from the end */
 };
 
 struct make_job {
@@ -45,18 +48,19 @@ struct make_job {
   uint8_t *heavy;
   struct making_numbers *numbers;
   struct device_results *device_results;
-  unsigned long long room;            /* capacity of the pool in entries */
+  unsigned long long room; /* capacity of the pool in entries */
   struct mac mac;
   double a_floor;
-  float spacing, r2, reach;           /* of the lattice; R2; factor on the distance of the criterion, as in hard walks */
+  float spacing, r2, reach; /* of the lattice; R2; factor on the distance of the criterion, as in hard walks */
   int32_t groups;
-  int32_t heavy_max;                 /* the construction stops with more heavy groups, or with more than entries_max entries */
+  /* the construction stops with more heavy groups, or with more than entries_max entries */
+  int32_t heavy_max;
   unsigned long long entries_max;
 };
 
 /* Shared memory of one warp: candidates and targets at each of the PLACES positions. A target is stored as -2 x and
- * w = |x|^2 - R2^2 - m, a candidate as x and w = m - |x|^2, where m is the margin2 of each. So a squared distance is tested with three
- * multiplications. */
+ * w = |x|^2 - R2^2 - m, a candidate as x and w = m - |x|^2, where m is the margin2 of each. So a squared distance is
+ * tested with three multiplications. */
 struct maker_room {
   uint32_t stack[STACK];
   float4 staged[PLACES][STAGED];
@@ -65,7 +69,10 @@ struct maker_room {
 };
 
 /* Maximum over the lanes of non-negative numbers. */
-static __device__ __forceinline__ float warp_max(float x) { return __uint_as_float(__reduce_max_sync(FULL, __float_as_uint(x))); }
+static __device__ __forceinline__ float warp_max(float x)
+{
+  return __uint_as_float(__reduce_max_sync(FULL, __float_as_uint(x)));
+}
 
 /* One warp that constructs the lists of one group at a time. All members but `lane` are the same in all lanes. */
 struct maker {
@@ -75,7 +82,7 @@ struct maker {
   int lane;
   /* the group */
   int32_t begin, end;
-  struct frame frame;                 /* of the group, then of a target block */
+  struct frame frame; /* of the group, then of a target block */
   float radius, sink;
   int cells, leaves;
   bool heavy;
@@ -86,17 +93,19 @@ struct maker {
   unsigned long long pool_at, pool_end, tests;
   int longest, entries;
 
-  __device__ maker(const struct make_job &j, struct maker_room &room, struct maker_buffer &b)
-      : job(j), w(room), buffer(b), lane(lane_id()), pool_at(0), pool_end(0), tests(0), longest(0) {}
+  __device__ maker(const struct make_job &make_job, struct maker_room &room, struct maker_buffer &maker_buffer)
+      : job(make_job), w(room), buffer(maker_buffer), lane(lane_id()), pool_at(0), pool_end(0), tests(0), longest(0)
+  {
+  }
 
   /* --- the frame --- */
 
-  __device__ struct ends ends_of(const struct trajectory &o) const
+  __device__ struct ends ends_of(const struct trajectory &trajectory) const
   {
     struct ends e;
     for (int c = 0; c < 3; c++) {
-      e.from[c] = (float)(o.from[c] - frame.centre[0][c]) * job.spacing;
-      e.to[c] = (float)(o.to[c] - frame.centre[1][c]) * job.spacing;
+      e.from[c] = (float)(trajectory.from[c] - frame.centre[0][c]) * job.spacing;
+      e.to[c] = (float)(trajectory.to[c] - frame.centre[1][c]) * job.spacing;
     }
     return e;
   }
@@ -106,12 +115,17 @@ struct maker {
   {
     int32_t low[2][3], high[2][3];
     float largest = 0;
-    for (int c = 0; c < 3; c++) low[0][c] = low[1][c] = INT32_MAX, high[0][c] = high[1][c] = INT32_MIN;
+    for (int c = 0; c < 3; c++) {
+      low[0][c] = low[1][c] = INT32_MAX;
+      high[0][c] = high[1][c] = INT32_MIN;
+    }
     for (int32_t i = from + lane; i < to; i += WARP) {
       const struct trajectory o = load_trajectory(&job.trajectory[i]);
       for (int c = 0; c < 3; c++) {
-        low[0][c] = min(low[0][c], o.from[c]), high[0][c] = max(high[0][c], o.from[c]);
-        low[1][c] = min(low[1][c], o.to[c]), high[1][c] = max(high[1][c], o.to[c]);
+        low[0][c] = min(low[0][c], o.from[c]);
+        high[0][c] = max(high[0][c], o.from[c]);
+        low[1][c] = min(low[1][c], o.to[c]);
+        high[1][c] = max(high[1][c], o.to[c]);
       }
       largest = fmaxf(largest, o.deviation);
     }
@@ -121,19 +135,21 @@ struct maker {
       for (int k = 0; k < 2; k++) {
         int32_t a = __reduce_min_sync(FULL, low[k][c]), b = __reduce_max_sync(FULL, high[k][c]);
         frame.centre[k][c] = a + (b - a) / 2;
-        frame.half[k][c] = (float)(b - frame.centre[k][c]) * job.spacing * (1 + 1e-6f);   /* the farther side */
+        frame.half[k][c] = (float)(b - frame.centre[k][c]) * job.spacing * (1 + 1e-6f); /* the farther side */
       }
       change[c] = frame.half[1][c] - frame.half[0][c];
     }
     frame.change2 = length2(change);
   }
 
-  /* Set the frame of a group, and the radius of the sphere about the centres of its boxes that contains all members until the horizon. */
-  __device__ void set_group(const struct group &g)
+  /* Set the frame of a group, and the radius of the sphere about the centres of its boxes that contains all members
+   * until the horizon. */
+  __device__ void set_group(const struct group &group)
   {
     float r2 = 0;
-    begin = g.begin, end = g.end;
-    sink = job.reach * mac_sink(&job.mac, fmax((double)g.a_old, job.a_floor));
+    begin = group.begin;
+    end = group.end;
+    sink = job.reach * mac_sink(&job.mac, fmax((double)group.a_old, job.a_floor));
     cells = leaves = 0;
     heavy = false;
     set_frame(begin, end);
@@ -159,8 +175,8 @@ struct maker {
     cells += __popc(lanes);
   }
 
-  /* Each lane tests one node (-1: none): it is out of range, or accepted by the group until the horizon, or opened. A leaf of one particle
-   * is always opened, because the motion of a node does not include corrections. */
+  /* Each lane tests one node (-1: none): it is out of range, or accepted by the group until the horizon, or opened. A
+   * leaf of one particle is always opened, because the motion of a node does not include corrections. */
   __device__ void test(int32_t k, int &depth)
   {
     bool cell = false, leaf = false, opened = false;
@@ -168,10 +184,11 @@ struct maker {
     int children = 0;
     if (k >= 0) {
       const struct trajectory o = load_trajectory(&job.trajectory[job.t.bodies + k]);
-      const int4 words = ((const int4 *)&job.t.node[k])[1];   /* the node's b, reach, first, info */
+      const int4 words = ((const int4 *)&job.t.node[k])[1]; /* the node's b, reach, first, info */
       const uint32_t info = (uint32_t)words.w;
       struct ends e = ends_of(o);
-      float d2 = min_distance2(e), from_box2 = min_box_distance2(frame, e), cutoff = job.r2 + frame.deviation + o.deviation;
+      float d2 = min_distance2(e), from_box2 = min_box_distance2(frame, e),
+            cutoff = job.r2 + frame.deviation + o.deviation;
       float b = __int_as_float(words.x), away = cutoff + o.b, criterion_distance = __int_as_float(words.y) * sink;
       if (o.b > b) criterion_distance = b > 0 ? criterion_distance * mac_stretch(&job.mac, o.b / b) + o.b - b : MAC_FAR;
       float min_distance = radius + fmaxf(criterion_distance, mac_clear(o.b, 0));
@@ -184,7 +201,8 @@ struct maker {
       children = (int)(info & NODE_COUNT);
     }
     unsigned lanes = __ballot_sync(FULL, opened);
-    if (opened) w.stack[depth + __popc(lanes & lanes_below())] = (uint32_t)first_child << COUNT_BITS | (uint32_t)(children - 1);
+    if (opened)
+      w.stack[depth + __popc(lanes & lanes_below())] = (uint32_t)first_child << COUNT_BITS | (uint32_t)(children - 1);
     depth += __popc(lanes);
     append_leaf(leaf, k);
     append_cell(cell, k);
@@ -213,32 +231,34 @@ struct maker {
       }
       depth = max(depth - OPEN, 0);
       tests += (unsigned long long)__popc(__ballot_sync(FULL, k >= 0));
-      __syncwarp();   /* entries are read before they are overwritten */
+      __syncwarp(); /* entries are read before they are overwritten */
       test(k, depth);
     }
   }
 
   /* --- target blocks --- */
 
-  /* The term of a trajectory with deviation s in the margin on R2^2; the terms of target and source add up. It follows from
-   * (R2 + s + s')^2 <= R2^2 + the sum of 2 R2 s + 2 s^2 over both, and from a quarter of the squared relative displacement between two
-   * positions being at most the sum of half the squares of both displacements. */
-  __device__ float margin2(const struct ends &e, float s) const
+  /* The term of a trajectory with deviation s in the margin on R2^2; the terms of target and source add up. It follows
+   * from (R2 + s + s')^2 <= R2^2 + the sum of 2 R2 s + 2 s^2 over both, and from a quarter of the squared relative
+   * displacement between two positions being at most the sum of half the squares of both displacements. */
+  __device__ float margin2(const struct ends &ends, float s) const
   {
     const float between = 1.0f / (PLACES - 1);
-    return 2 * s * (job.r2 + s) + 0.5f * between * between * displacement2(e) + ROUNDING * (length2(e.from) + length2(e.to));
+    return 2 * s * (job.r2 + s) + 0.5f * between * between * displacement2(ends) +
+           ROUNDING * (length2(ends.from) + length2(ends.to));
   }
 
   /* Position k of PLACES on a trajectory. */
-  static __device__ __forceinline__ void place_on(const struct ends &e, int k, float x[3])
+  static __device__ __forceinline__ void place_on(const struct ends &ends, int k, float x[3])
   {
-    for (int c = 0; c < 3; c++) x[c] = e.from[c] + (float)k / (PLACES - 1) * (e.to[c] - e.from[c]);
+    for (int c = 0; c < 3; c++) x[c] = ends.from[c] + (float)k / (PLACES - 1) * (ends.to[c] - ends.from[c]);
   }
 
   /* The frame and the targets of a target block. */
   __device__ void load_targets(int32_t from, int count)
   {
-    first = from, size = count;
+    first = from;
+    size = count;
     staged = kept = 0;
     set_frame(first, first + size);
     __syncwarp();
@@ -259,11 +279,12 @@ struct maker {
     __syncwarp();
   }
 
-  /* Whether the trajectory of a source of radius b (with its deviation) comes within the cut-off of the target block. */
-  __device__ bool is_within_cutoff(const struct ends &e, float b) const
+  /* Whether the trajectory of a source of radius b (with its deviation) comes within the cut-off of the target
+   * block. */
+  __device__ bool is_within_cutoff(const struct ends &ends, float b) const
   {
     float cutoff = job.r2 + frame.deviation + b;
-    return min_box_distance2(frame, e) <= cutoff * cutoff;
+    return min_box_distance2(frame, ends) <= cutoff * cutoff;
   }
 
   static __device__ __forceinline__ float product(const float4 &t, const float4 &x)
@@ -271,8 +292,8 @@ struct maker {
     return fmaf(x.x, t.x, fmaf(x.y, t.y, fmaf(x.z, t.z, t.w)));
   }
 
-  /* Each lane tests one of the first `count` staged candidates against every target. Candidates that at least one target keeps go to the
-   * buffer, with the mask of these targets. */
+  /* Each lane tests one of the first `count` staged candidates against every target. Candidates that at least one
+   * target keeps go to the buffer, with the mask of these targets. */
   __device__ void filter_candidates(int count)
   {
     float4 at[PLACES];
@@ -297,7 +318,8 @@ struct maker {
     heavy = kept > KEPT_MAX - WARP;
   }
 
-  /* Each lane stages one source if it comes within the cut-off; staged candidates are tested as soon as they fill a warp. */
+  /* Each lane stages one source if it comes within the cut-off; staged candidates are tested as soon as they fill a
+   * warp. */
   __device__ void consider(bool valid, int32_t source)
   {
     struct ends e = {};
@@ -341,7 +363,7 @@ struct maker {
       if (lane >= step) up_to += below;
     }
     int total = __shfl_sync(FULL, up_to, WARP - 1);
-    int32_t origin = from - (up_to - count);   /* the particle with index `place` over all leaves is origin + place */
+    int32_t origin = from - (up_to - count); /* the particle with index `place` over all leaves is origin + place */
     for (int base = 0; base < total && !heavy; base += WARP) {
       int place = base + lane, leaf = 0;
       for (int step = WARP / 2; step > 0; step /= 2)
@@ -452,9 +474,9 @@ static __device__ bool over_budget(const struct make_job &job)
   return host_results->heavy > job.heavy_max || host_results->entries > job.entries_max;
 }
 
-/* Each warp takes groups from a queue until it is empty. The positions of lists in the pool depend on the order of the warps; the contents
- * of lists do not. */
-static __global__ void __launch_bounds__(MAKE_WARPS * WARP) make_lists(const __grid_constant__ struct make_job job)
+/* Each warp takes groups from a queue until it is empty. The positions of lists in the pool depend on the order of the
+ * warps; the contents of lists do not. */
+static __global__ void __launch_bounds__(MAKE_WARPS *WARP) make_lists(const __grid_constant__ struct make_job job)
 {
   extern __shared__ float4 memory[];
   int warp = (int)(threadIdx.x / WARP);
@@ -481,14 +503,32 @@ static int64_t make_blocks(const struct device *d)
   return blocks < max_blocks ? blocks : max_blocks;
 }
 
-int64_t neighbours_buffer(const struct device *d) { return make_blocks(d) * MAKE_WARPS * (int64_t)sizeof(struct maker_buffer); }
+int64_t neighbours_buffer(const struct device *d)
+{
+  return make_blocks(d) * MAKE_WARPS * (int64_t)sizeof(struct maker_buffer);
+}
 
-int neighbours_make(struct device *d, const struct walk_request *r)
+int neighbours_make(struct device *d, const struct walk_request *request)
 {
   struct hard_state *s = &d->hard;
-  struct make_job job = {d->tree.view, d->targets.group.at, s->trajectory.at, s->list.at, s->pool.at, (struct maker_buffer *)s->buffer.at,
-                         s->heavy.at, s->numbers, d->device_results, (unsigned long long)(s->pool.room - POOL_END), r->mac, r->a_floor,
-                         (float)d->lattice.spacing, r->split.r2, hard_reach(d, &r->mac), d->targets.groups, s->heavy_max, s->entries_max};
+  struct make_job job = {d->tree.view,
+                         d->targets.group.at,
+                         s->trajectory.at,
+                         s->list.at,
+                         s->pool.at,
+                         (struct maker_buffer *)s->buffer.at,
+                         s->heavy.at,
+                         s->numbers,
+                         d->device_results,
+                         (unsigned long long)(s->pool.room - POOL_END),
+                         request->mac,
+                         request->a_floor,
+                         (float)d->lattice.spacing,
+                         request->split.r2,
+                         hard_reach(d, &request->mac),
+                         d->targets.groups,
+                         s->heavy_max,
+                         s->entries_max};
   CHECK(cudaMemsetAsync(s->numbers, 0, sizeof *s->numbers, d->stream));
   LAUNCH_SHARED(d, make_lists, make_blocks(d), MAKE_WARPS * WARP, MAKE_WARPS * sizeof(struct maker_room), job);
   CHECK(cudaMemcpyAsync(&s->host_results, s->numbers, sizeof s->host_results, cudaMemcpyDeviceToHost, d->stream));

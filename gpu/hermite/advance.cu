@@ -9,59 +9,68 @@
 /* --- the begin --------------------------------------------------------------------------------------------------- */
 
 /* The first step of a member. */
-static __device__ __forceinline__ double first_step(const struct loop_job &job, const struct hermite_body &b, const struct hermite_force &f)
+static __device__ __forceinline__ double first_step(const struct loop_job &job, const struct hermite_body &body,
+                                                    const struct hermite_force &force)
 {
-  return hermite_first_step(f.a, f.j, HARD_FIRST_ETA * job.eta, background_of(job, b.gm, b.factor));
+  return hermite_first_step(force.a, force.j, HARD_FIRST_ETA * job.eta, background_of(job, body.gm, body.factor));
 }
-static __device__ __forceinline__ double first_step(const struct loop_job &, const struct hermite_body &, const struct pair_kick &k)
+static __device__ __forceinline__ double first_step(const struct loop_job &, const struct hermite_body &,
+                                                    const struct pair_kick &kick)
 {
-  return pair_step(&k);
+  return pair_step(&kick);
 }
 
-static __device__ __forceinline__ void set_jerk(struct hermite_motion *w, const struct hermite_force &f)
+static __device__ __forceinline__ void set_jerk(struct hermite_motion *motion, const struct hermite_force &force)
 {
-  for (int c = 0; c < 3; c++) w->j[c] = f.j[c];
+  for (int c = 0; c < 3; c++) motion->j[c] = force.j[c];
 }
-static __device__ __forceinline__ void set_jerk(struct hermite_motion *w, const struct pair_kick &)
+static __device__ __forceinline__ void set_jerk(struct hermite_motion *motion, const struct pair_kick &)
 {
-  for (int c = 0; c < 3; c++) w->j[c] = 0;
+  for (int c = 0; c < 3; c++) motion->j[c] = 0;
 }
 
 /* The first motion, step and status of a member. */
-template <class force>
-struct first_motions {
+template <class force> struct first_motions {
   typedef force sum;
   struct loop_job job;
   struct hermite_bodies at;
   struct hermite_source *source;
   int blocks, level_shift;
-  int first;                           /* 1: no level has been proposed */
+  int first; /* 1: no level has been proposed */
 
   __device__ __forceinline__ void open(force *f, double gm) const { open_sum(job, f, gm); }
 
-  /* A first step that is too long is not noted: where accelerations cancel the first criterion is far below the second one. */
-  __device__ __forceinline__ int first_level(const struct hermite_body &b, const force &f) const
+  /* A first step that is too long is not noted: where accelerations cancel the first criterion is far below the second
+   * one. */
+  __device__ __forceinline__ int first_level(const struct hermite_body &body, const force &f) const
   {
     bool deeper;
-    if (!first && b.level != LEVEL_UNKNOWN) return min(max(b.level + level_shift, (int)HARD_LONGEST_LEVEL), (int)HARD_LEVEL_MAX);
-    return level_for(job.soft_step, first_step(job, b, f), HARD_LONGEST_LEVEL, &deeper);
+    if (!first && body.level != LEVEL_UNKNOWN)
+      return min(max(body.level + level_shift, (int)HARD_LONGEST_LEVEL), (int)HARD_LEVEL_MAX);
+    return level_for(job.soft_step, first_step(job, body, f), HARD_LONGEST_LEVEL, &deeper);
   }
 
-  __device__ __forceinline__ void store(int64_t m, const struct hermite_body &b, int32_t count, const force &f) const
+  __device__ __forceinline__ void store(int64_t m, const struct hermite_body &body, int32_t count, const force &f) const
   {
     struct hermite_motion w;
-    for (int c = 0; c < 3; c++) w.x[c] = b.x[c], w.v[c] = b.v[c], w.a[c] = f.a[c];
+    for (int c = 0; c < 3; c++) {
+      w.x[c] = body.x[c];
+      w.v[c] = body.v[c];
+      w.a[c] = f.a[c];
+    }
     set_jerk(&w, f);
     job.motion[2 * m] = w;
     job.ticks[m] = int2{0, -1};
     job.steps[m] = 0;
-    source[m] = hermite_source{b.gm, b.factor, 0};
-    job.status[status_place((int32_t)m, job.owned, blocks)] = (uint8_t)(first_level(b, f) | list_class(count) << STATUS_CLASS);
+    source[m] = hermite_source{body.gm, body.factor, 0};
+    job.status[status_place((int32_t)m, job.owned, blocks)] =
+        (uint8_t)(first_level(body, f) | list_class(count) << STATUS_CLASS);
   }
 };
 
 template <class force>
-static __global__ void __launch_bounds__(THREADS) begin_members(const __grid_constant__ struct first_motions<force> first)
+static __global__ void __launch_bounds__(THREADS)
+    begin_members(const __grid_constant__ struct first_motions<force> first)
 {
   hermite_begin_forces(first.job.sum, first.at, first.job.members, first);
 }
@@ -71,7 +80,7 @@ static __global__ void __launch_bounds__(THREADS) begin_members(const __grid_con
 struct finish_job {
   struct particles p;
   struct loop_job loop;
-  const int64_t *number;               /* of members; NULL: there are none */
+  const int64_t *number; /* of members; NULL: there are none */
   int blocks;
 };
 
@@ -84,31 +93,43 @@ static __global__ void finish_particles(const __grid_constant__ struct finish_jo
   job.p.pot[i] = 0;
   int64_t m = job.number ? job.number[i] : 0;
   if (!job.number || job.number[i + 1] == m) {
-    for (int c = 0; c < 3; c++) job.p.pos[3 * i + c] += job.loop.soft_step * job.p.vel[3 * i + c], job.p.acc_hard[3 * i + c] = 0;
+    for (int c = 0; c < 3; c++) {
+      job.p.pos[3 * i + c] += job.loop.soft_step * job.p.vel[3 * i + c];
+      job.p.acc_hard[3 * i + c] = 0;
+    }
     job.p.level[i] = LEVEL_UNKNOWN;
     return;
   }
   const int2 t = job.loop.ticks[m];
   const struct hermite_motion w = load_hermite_motion(&job.loop.motion[2 * m + (t.y > t.x)]);
-  for (int c = 0; c < 3; c++) job.p.pos[3 * i + c] = w.x[c], job.p.vel[3 * i + c] = w.v[c];
+  for (int c = 0; c < 3; c++) {
+    job.p.pos[3 * i + c] = w.x[c];
+    job.p.vel[3 * i + c] = w.v[c];
+  }
   job.p.level[i] = job.loop.status[status_place((int32_t)m, job.loop.owned, job.blocks)] & STATUS_LEVEL;
   job.p.work[i] += (float)(job.loop.steps[m] + 1) * (float)job.loop.sum.list[m].count;
 }
 
 /* Count steps, pairs and neighbours. */
-static __global__ void count_members(const __grid_constant__ struct finish_job job, const int32_t *who, const struct hermite_body *body,
-                                     const struct halo_particle *halo)
+static __global__ void count_members(const __grid_constant__ struct finish_job job, const int32_t *who,
+                                     const struct hermite_body *body, const struct halo_particle *halo)
 {
   struct loop_numbers *n = job.loop.numbers;
   unsigned long long sum[4] = {0, 0, 0, 0};
-  for (int64_t m = (int64_t)blockIdx.x * THREADS + threadIdx.x; m < job.loop.members; m += (int64_t)gridDim.x * THREADS) {
-    unsigned long long steps = (unsigned long long)job.loop.steps[m], count = (unsigned long long)job.loop.sum.list[m].count;
+  for (int64_t m = (int64_t)blockIdx.x * THREADS + threadIdx.x; m < job.loop.members;
+       m += (int64_t)gridDim.x * THREADS) {
+    unsigned long long steps = (unsigned long long)job.loop.steps[m],
+                       count = (unsigned long long)job.loop.sum.list[m].count;
     bool own = who[m] < job.p.n;
-    sum[0] += steps, sum[1] += (steps + 1) * count, sum[2] += own ? count : 0, sum[3] += own;
+    sum[0] += steps;
+    sum[1] += (steps + 1) * count;
+    sum[2] += own ? count : 0;
+    sum[3] += own;
   }
   for (int k = 0; k < 4; k++) {
     for (unsigned step = WARP / 2; step > 0; step /= 2) sum[k] += __shfl_down_sync(FULL, sum[k], step);
-    if (lane_id() == 0) atomicAdd(k == 0 ? &n->steps : k == 1 ? &n->pairs : k == 2 ? &n->entries : &n->with_neighbours, sum[k]);
+    if (lane_id() == 0)
+      atomicAdd(k == 0 ? &n->steps : k == 1 ? &n->pairs : k == 2 ? &n->entries : &n->with_neighbours, sum[k]);
   }
   if (blockIdx.x > 0 || threadIdx.x > 0) return;
   for (int k = 0; k < 2; k++) {
@@ -130,37 +151,43 @@ static __global__ void end_bodies(const __grid_constant__ struct finish_job job,
   }
   const int2 t = job.loop.ticks[m];
   const struct hermite_motion w = load_hermite_motion(&job.loop.motion[2 * m + (t.y > t.x)]);
-  for (int c = 0; c < 3; c++) b->x[c] = w.x[c], b->v[c] = w.v[c];
+  for (int c = 0; c < 3; c++) {
+    b->x[c] = w.x[c];
+    b->v[c] = w.v[c];
+  }
 }
 
 /* The hard part of the potential, and the hard acceleration, of the particles of this rank. */
 struct stored_potentials {
   typedef struct hermite_force sum;
   struct particles p;
-  const int32_t *who;                  /* NULL: targets are particles */
+  const int32_t *who; /* NULL: targets are particles */
   __device__ __forceinline__ void open(struct hermite_force *, double) const {}
-  __device__ __forceinline__ void store(int64_t k, const struct hermite_body &, int32_t, const struct hermite_force &f) const
+  __device__ __forceinline__ void store(int64_t k, const struct hermite_body &, int32_t,
+                                        const struct hermite_force &force) const
   {
     int64_t i = who ? who[k] : k;
     if (i >= p.n) return;
-    p.pot[i] = (float)-f.psi;
-    for (int c = 0; c < 3; c++) p.acc_hard[3 * i + c] = (float)f.a[c];
+    p.pot[i] = (float)-force.psi;
+    for (int c = 0; c < 3; c++) p.acc_hard[3 * i + c] = (float)force.a[c];
   }
 };
 
-static __global__ void __launch_bounds__(THREADS) store_potentials(const __grid_constant__ struct hermite_sum sum,
-                                                                  const __grid_constant__ struct hermite_bodies at, int64_t n,
-                                                                  const __grid_constant__ struct stored_potentials to)
+static __global__ void __launch_bounds__(THREADS)
+    store_potentials(const __grid_constant__ struct hermite_sum sum, const __grid_constant__ struct hermite_bodies at,
+                     int64_t n, const __grid_constant__ struct stored_potentials to)
 {
   hermite_begin_forces(sum, at, n, to);
 }
 
 /* Targets are particles, or the members `who`, where their bodies are now. */
-static void store_forces(struct device *d, const struct hard_request *r, int64_t targets, const int32_t *who)
+static void store_forces(struct device *d, const struct hard_request *request, int64_t targets, const int32_t *who)
 {
   struct hermite_bodies at = {d->hermite.body.at, who};
   struct stored_potentials to = {d->p, who};
-  if (targets > 0) LAUNCH(d, store_potentials, blocks_for(targets * SHORT_LANES, THREADS), THREADS, hermite_sum_of(d, r), at, targets, to);
+  if (targets > 0)
+    LAUNCH(d, store_potentials, blocks_for(targets * SHORT_LANES, THREADS), THREADS, hermite_sum_of(d, request), at,
+           targets, to);
 }
 
 /* --- the verb advance -------------------------------------------------------------------------------------------- */
@@ -176,13 +203,13 @@ static void clear_numbers(struct device *d)
 }
 
 /* The job of the loop, with room for all members. */
-static struct loop_job open_loop(struct device *d, const struct hard_request *r, int blocks)
+static struct loop_job open_loop(struct device *d, const struct hard_request *request, int blocks)
 {
   struct hermite_state *s = &d->hermite;
   struct loop_job job = {};
   int64_t members = s->members, runs = blocks_for(blocks_for(members, MEMBER_RUN), blocks);
   job.owned = (int32_t)(blocks_for(runs * MEMBER_RUN, STATUS_BYTES) * STATUS_BYTES);
-  job.sum = hermite_sum_of(d, r);
+  job.sum = hermite_sum_of(d, request);
   job.who = s->who.at;
   job.own = (int32_t)d->p.n;
   job.source = array_room(&s->source, "device hermite", members);
@@ -192,11 +219,11 @@ static struct loop_job open_loop(struct device *d, const struct hard_request *r,
   job.steps = array_room(&s->steps, "device hermite", members);
   job.status = array_room(&s->status, "device hermite", (int64_t)job.owned * blocks);
   job.members = (int32_t)members;
-  job.soft_step = r->soft_step;
-  job.tick_length = r->soft_step / TICKS;
-  job.eta = r->eta;
-  job.background = HARD_BACKGROUND / ((double)r->split.r2 * (double)r->split.r2);
-  job.mean_gm = d->config.gravity * r->mean_mass;
+  job.soft_step = request->soft_step;
+  job.tick_length = request->soft_step / TICKS;
+  job.eta = request->eta;
+  job.background = HARD_BACKGROUND / ((double)request->split.r2 * (double)request->split.r2);
+  job.mean_gm = d->config.gravity * request->mean_mass;
   job.swift_aim = s->swift_aim > 0 ? s->swift_aim : (int)SWIFT_AIM;
   job.numbers = s->numbers;
   CHECK(cudaMemsetAsync(job.status, 0, (size_t)job.owned * (size_t)blocks, d->stream));
@@ -204,7 +231,7 @@ static struct loop_job open_loop(struct device *d, const struct hard_request *r,
 }
 
 /* Read the counters and add them to the tally. The host waits. */
-static void complete_hard_tally(struct device *d, struct hard_tally *t)
+static void complete_hard_tally(struct device *d, struct hard_tally *tally)
 {
   struct hermite_state *s = &d->hermite;
   struct loop_numbers *n = s->host_numbers;
@@ -214,113 +241,117 @@ static void complete_hard_tally(struct device *d, struct hard_tally *t)
   CHECK(cudaStreamSynchronize(d->stream));
   CHECK(cudaEventElapsedTime(&lists, s->event[0], s->event[1]));
   CHECK(cudaEventElapsedTime(&all, s->event[0], s->event[2]));
-  t->seconds += 1e-3 * all;
-  t->list_seconds += 1e-3 * lists;
-  t->entries += (int64_t)n->entries;
-  t->with_neighbours += (int64_t)n->with_neighbours;
-  t->ticks += (int64_t)n->ticks;
-  t->steps += (int64_t)n->steps;
-  t->pairs += (int64_t)n->pairs;
-  if (n->collapsed > 0 && (t->collapsed == 0 || n->wanted < t->worst.wanted))
-    t->worst = hard_collapse{n->who_id, n->neighbour_id, {n->at[0], n->at[1], n->at[2]}, n->distance, n->wanted};
-  t->collapsed += (int64_t)n->collapsed;
-  t->deepest = max(t->deepest, n->deepest);
+  tally->seconds += 1e-3 * all;
+  tally->list_seconds += 1e-3 * lists;
+  tally->entries += (int64_t)n->entries;
+  tally->with_neighbours += (int64_t)n->with_neighbours;
+  tally->ticks += (int64_t)n->ticks;
+  tally->steps += (int64_t)n->steps;
+  tally->pairs += (int64_t)n->pairs;
+  if (n->collapsed > 0 && (tally->collapsed == 0 || n->wanted < tally->worst.wanted))
+    tally->worst = hard_collapse{n->who_id, n->neighbour_id, {n->at[0], n->at[1], n->at[2]}, n->distance, n->wanted};
+  tally->collapsed += (int64_t)n->collapsed;
+  tally->deepest = max(tally->deepest, n->deepest);
 }
 
 /* Motions, levels and status of all members at the begin. */
 template <class force>
-static void begin(struct device *d, const struct hard_request *r, const struct loop_job &loop, int blocks)
+static void begin(struct device *d, const struct hard_request *request, const struct loop_job &loop, int blocks)
 {
   struct hermite_state *s = &d->hermite;
-  struct first_motions<force> first = {loop, {s->body.at, s->who.at}, s->source.at, blocks, r->level_shift, r->first};
+  struct first_motions<force> first = {
+    loop, {s->body.at, s->who.at}, s->source.at, blocks, request->level_shift, request->first
+  };
   LAUNCH(d, begin_members<force>, blocks_for(s->members * SHORT_LANES, THREADS), THREADS, first);
 }
 
-void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo, struct hard_tally *t)
+void gpu_advance(struct device *d, const struct hard_request *request, int64_t n, const struct halo_particle *halo,
+                 struct hard_tally *tally)
 {
   struct hermite_state *s = &d->hermite;
   CHECK(cudaEventRecord(s->event[0], d->stream));
   clear_numbers(d);
-  hermite_lists(d, r, r->soft_step, n, halo, 1);
-  if (hermite_pairs_find(d, r, t) > 0) {
-    hermite_lists_again(d, r, r->soft_step, n, 1);
-    hermite_pairs_begin(d, r);
+  hermite_lists(d, request, request->soft_step, n, halo, 1);
+  if (hermite_pairs_find(d, request, tally) > 0) {
+    hermite_lists_again(d, request, request->soft_step, n, 1);
+    hermite_pairs_begin(d, request);
   }
   CHECK(cudaEventRecord(s->event[1], d->stream));
   struct finish_job finish = {d->p};
-  finish.loop.soft_step = r->soft_step;
+  finish.loop.soft_step = request->soft_step;
   if (s->members > 0) {
-    finish.blocks = hermite_loop_blocks(d, r->scheme, s->members);
-    finish.loop = open_loop(d, r, finish.blocks);
+    finish.blocks = hermite_loop_blocks(d, request->scheme, s->members);
+    finish.loop = open_loop(d, request, finish.blocks);
     finish.number = s->number.at;
-    if (r->scheme == HARD_LEAPFROG)
-      begin<pair_kick>(d, r, finish.loop, finish.blocks);
-    else
-      begin<hermite_force>(d, r, finish.loop, finish.blocks);
-    hermite_loop(d, r->scheme, &finish.loop, finish.blocks);
-    LAUNCH(d, count_members, min(blocks_for(s->members, THREADS), (int64_t)4 * d->multiprocessors), THREADS, finish, s->who.at, s->body.at,
-           s->halo.at);
+    if (request->scheme == HARD_LEAPFROG) begin<pair_kick>(d, request, finish.loop, finish.blocks);
+    else begin<hermite_force>(d, request, finish.loop, finish.blocks);
+    hermite_loop(d, request->scheme, &finish.loop, finish.blocks);
+    LAUNCH(d, count_members, min(blocks_for(s->members, THREADS), (int64_t)4 * d->multiprocessors), THREADS, finish,
+           s->who.at, s->body.at, s->halo.at);
   }
-  hermite_pairs_end(d, r, &finish.loop);
+  hermite_pairs_end(d, request, &finish.loop);
   LAUNCH(d, finish_particles, blocks_for(d->p.n, THREADS), THREADS, finish);
   LAUNCH(d, end_bodies, blocks_for(d->p.n + n, THREADS), THREADS, finish, d->p.n + n, s->body.at);
   hermite_pairs_restore(d);
-  if (s->pairs > 0) {   /* the lists of the soft step have centres of mass */
-    hermite_lists_again(d, r, 0, n, 0);
-    store_forces(d, r, d->p.n, NULL);
+  if (s->pairs > 0) { /* the lists of the soft step have centres of mass */
+    hermite_lists_again(d, request, 0, n, 0);
+    store_forces(d, request, d->p.n, NULL);
   } else if (s->members > 0) {
-    store_forces(d, r, s->members, s->who.at);
+    store_forces(d, request, s->members, s->who.at);
   }
   step_state_invalidate(&d->step);
   neighbours_invalidate(&d->hard);
-  complete_hard_tally(d, t);
+  complete_hard_tally(d, tally);
 }
 
 /* --- the verb potential ------------------------------------------------------------------------------------------ */
 
-void gpu_potential(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo)
+void gpu_potential(struct device *d, const struct hard_request *request, int64_t n, const struct halo_particle *halo)
 {
-  hermite_lists(d, r, 0, n, halo, 0);
-  store_forces(d, r, d->p.n, NULL);
+  hermite_lists(d, request, 0, n, halo, 0);
+  store_forces(d, request, d->p.n, NULL);
 }
 
 /* --- state ------------------------------------------------------------------------------------------------------- */
 
-void hermite_state_open(struct hermite_state *s)
+void hermite_state_open(struct hermite_state *state)
 {
-  s->numbers = (struct loop_numbers *)device_alloc("device hermite", sizeof *s->numbers);
-  s->grid = (struct grid_numbers *)device_alloc("device hermite", sizeof *s->grid);
-  CHECK(cudaMallocHost(&s->host_numbers, sizeof *s->host_numbers));
-  for (int k = 0; k < 3; k++) CHECK(cudaEventCreate(&s->event[k]));
+  state->numbers = (struct loop_numbers *)device_alloc("device hermite", sizeof *state->numbers);
+  state->grid = (struct grid_numbers *)device_alloc("device hermite", sizeof *state->grid);
+  CHECK(cudaMallocHost(&state->host_numbers, sizeof *state->host_numbers));
+  for (int k = 0; k < 3; k++) CHECK(cudaEventCreate(&state->event[k]));
 }
 
-void hermite_state_free(struct hermite_state *s)
+void hermite_state_free(struct hermite_state *state)
 {
-  for (int k = 0; k < 3; k++) CHECK(cudaEventDestroy(s->event[k]));
-  CHECK(cudaFreeHost(s->host_numbers));
-  device_free("device hermite", s->numbers, sizeof *s->numbers);
-  device_free("device hermite", s->grid, sizeof *s->grid);
-  array_free(&s->halo);
-  array_free(&s->body);
-  array_free(&s->cell);
-  for (int k = 0; k < 2; k++) array_free(&s->bucket[k]), array_free(&s->place[k]);
-  array_free(&s->bucket_begin);
-  array_free(&s->count);
-  array_free(&s->begin);
-  array_free(&s->number);
-  array_free(&s->record);
-  array_free(&s->staged);
-  array_free(&s->raw);
-  array_free(&s->entry);
-  array_free(&s->list);
-  array_free(&s->who);
-  array_free(&s->source);
-  array_free(&s->motion);
-  array_free(&s->ticks);
-  array_free(&s->predicted);
-  array_free(&s->steps);
-  array_free(&s->status);
-  array_free(&s->pair);
-  array_free(&s->found);
-  array_free(&s->partner);
+  for (int k = 0; k < 3; k++) CHECK(cudaEventDestroy(state->event[k]));
+  CHECK(cudaFreeHost(state->host_numbers));
+  device_free("device hermite", state->numbers, sizeof *state->numbers);
+  device_free("device hermite", state->grid, sizeof *state->grid);
+  array_free(&state->halo);
+  array_free(&state->body);
+  array_free(&state->cell);
+  for (int k = 0; k < 2; k++) {
+    array_free(&state->bucket[k]);
+    array_free(&state->place[k]);
+  }
+  array_free(&state->bucket_begin);
+  array_free(&state->count);
+  array_free(&state->begin);
+  array_free(&state->number);
+  array_free(&state->record);
+  array_free(&state->staged);
+  array_free(&state->raw);
+  array_free(&state->entry);
+  array_free(&state->list);
+  array_free(&state->who);
+  array_free(&state->source);
+  array_free(&state->motion);
+  array_free(&state->ticks);
+  array_free(&state->predicted);
+  array_free(&state->steps);
+  array_free(&state->status);
+  array_free(&state->pair);
+  array_free(&state->found);
+  array_free(&state->partner);
 }

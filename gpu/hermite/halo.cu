@@ -13,35 +13,43 @@ struct comes_near {
     double path[6];
     for (int c = 0; c < 3; c++) {
       double x = p.pos[3 * (int64_t)i + c], there = x + horizon * p.vel[3 * (int64_t)i + c];
-      path[c] = fmin(x, there), path[3 + c] = fmax(x, there);
+      path[c] = fmin(x, there);
+      path[3 + c] = fmax(x, there);
     }
-    return reach_boxes2(path, box) <= width2 && reach_path2(&p.pos[3 * (int64_t)i], &p.vel[3 * (int64_t)i], horizon, box) <= width2;
+    return reach_boxes2(path, box) <= width2 &&
+           reach_path2(&p.pos[3 * (int64_t)i], &p.vel[3 * (int64_t)i], horizon, box) <= width2;
   }
 };
 
-static __global__ void copy_halo(struct particles p, const int32_t *found, int32_t n, struct halo_particle *out)
+static __global__ void copy_halo(struct particles particles, const int32_t *found, int32_t n, struct halo_particle *out)
 {
   int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   if (k >= n) return;
   int64_t i = found[k];
   struct halo_particle h;
-  for (int c = 0; c < 3; c++) h.pos[c] = p.pos[3 * i + c], h.vel[c] = p.vel[3 * i + c];
-  h.id = p.id[i], h.mass = p.mass[i], h.level = p.level[i], h.type = p.type[i];
+  for (int c = 0; c < 3; c++) {
+    h.pos[c] = particles.pos[3 * i + c];
+    h.vel[c] = particles.vel[3 * i + c];
+  }
+  h.id = particles.id[i];
+  h.mass = particles.mass[i];
+  h.level = particles.level[i];
+  h.type = particles.type[i];
   out[k] = h;
 }
 
-struct halo_particle *gpu_halo(struct device *d, const struct hard_request *r, int boxes, const double (*box)[6], int skip,
-                               int64_t *counts)
+struct halo_particle *gpu_halo(struct device *d, const struct hard_request *request, int boxes, const double (*box)[6],
+                               int skip, int64_t *counts)
 {
   struct hermite_state *s = &d->hermite;
   struct halo_particle *sent = NULL;
   int64_t total = 0;
-  double width = halo_width(r);
+  double width = halo_width(request);
   device_wait_for_copy(d);
   for (int k = 0; k < boxes; k++) {
     counts[k] = 0;
     if (k == skip || d->p.n == 0 || reach_empty(box[k])) continue;
-    struct comes_near near = {d->p, {}, width * width, r->soft_step};
+    struct comes_near near = {d->p, {}, width * width, request->soft_step};
     for (int c = 0; c < 6; c++) near.box[c] = box[k][c];
     select_numbers(d, near, 0, d->p.n, array_room(&s->place[0], "device hermite", d->p.n));
     counts[k] = device_read_results(d)->count;
@@ -49,7 +57,8 @@ struct halo_particle *gpu_halo(struct device *d, const struct hard_request *r, i
     sent = (struct halo_particle *)memory_resize("halo", sent, sizeof *sent * (size_t)(total + counts[k]));
     LAUNCH(d, copy_halo, blocks_for(counts[k], THREADS), THREADS, d->p, s->place[0].at, (int32_t)counts[k],
            array_room(&s->halo, "device hermite", counts[k]));
-    CHECK(cudaMemcpyAsync(sent + total, s->halo.at, sizeof *sent * (size_t)counts[k], cudaMemcpyDeviceToHost, d->stream));
+    CHECK(
+        cudaMemcpyAsync(sent + total, s->halo.at, sizeof *sent * (size_t)counts[k], cudaMemcpyDeviceToHost, d->stream));
     gpu_wait(d);
     total += counts[k];
   }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The hard part from neighbour lists (backend/hard_verbs.h): the parts of a soft step, and sums over a list. The sums of the Hermite scheme
- * are struct hermite_force, those of kick-drift-kick struct pair_kick.
+/* The hard part from neighbour lists (backend/hard_verbs.h): the parts of a soft step, and sums over a list. The sums
+ * of the Hermite scheme are struct hermite_force, those of kick-drift-kick struct pair_kick.
  *
- * Particles that have neighbours are the members. They are numbered in the order of the particles, first those of this rank, then those
- * of the halo. A pair is in both lists or in none, so the neighbours of members are members. The entries of a list ascend, and its sum has
- * an order that depends on its length alone; so results depend neither on the number of thread blocks nor on their speed. */
+ * Particles that have neighbours are the members. They are numbered in the order of the particles, first those of this
+ * rank, then those of the halo. A pair is in both lists or in none, so the neighbours of members are members. The
+ * entries of a list ascend, and its sum has an order that depends on its length alone; so results depend neither on the
+ * number of thread blocks nor on their speed. */
 #ifndef GPU_HERMITE_CUH
 #define GPU_HERMITE_CUH
 #include "gpu/device/device.cuh"
@@ -19,47 +20,57 @@ struct hermite_sum {
   const int32_t *entry;
   struct split split;
   double eps2;
-  int one_radius;                      /* 1: all particles have the same radii, those of `common` */
+  int one_radius; /* 1: all particles have the same radii, those of `common` */
   struct hermite_split common;
-  int differ;                          /* 1: softenings differ; the factors of particles carry their classes (particles/softening.h), */
-  double class_eps2[SOFTENING_CLASSES];   /* whose squares these are */
+  /* 1: softenings differ; the factors of particles carry their classes (particles/softening.h), */
+  int differ;
+  double class_eps2[SOFTENING_CLASSES]; /* whose squares these are */
 };
 
-/* Lists of the first `targets` particles (all, or those of this rank) of d->p and halo[n]: pairs whose least distance on straight lines
- * within `horizon` is below NEIGHBOUR_MARGIN R2. d->hermite.body, list and entry are set. With `numbered`, entries are members, and list
- * and who are those of members; otherwise entries are particles. The host waits. */
-void hermite_lists(struct device *d, const struct hard_request *r, double horizon, int64_t n, const struct halo_particle *halo,
-                   int numbered);
+/* Lists of the first `targets` particles (all, or those of this rank) of d->p and halo[n]: pairs whose least distance
+ * on straight lines within `horizon` is below NEIGHBOUR_MARGIN R2. d->hermite.body, list and entry are set. With
+ * `numbered`, entries are members, and list and who are those of members; otherwise entries are particles. The host
+ * waits. */
+void hermite_lists(struct device *d, const struct hard_request *request, double horizon, int64_t n,
+                   const struct halo_particle *halo, int numbered);
 /* The lists again, after d->hermite.body was changed. */
-void hermite_lists_again(struct device *d, const struct hard_request *r, double horizon, int64_t n, int numbered);
-struct hermite_sum hermite_sum_of(struct device *d, const struct hard_request *r);
+void hermite_lists_again(struct device *d, const struct hard_request *request, double horizon, int64_t n, int numbered);
+struct hermite_sum hermite_sum_of(struct device *d, const struct hard_request *request);
 
 /* Add what one source gives. */
-static __device__ __forceinline__ void hermite_add_pair(struct hermite_force *f, const double d[3], const double u[3], double m, double eps2,
-                                                        const struct hermite_split *h)
+static __device__ __forceinline__ void hermite_add_pair(struct hermite_force *force, const double d[3],
+                                                        const double u[3], double m, double eps2,
+                                                        const struct hermite_split *split)
 {
-  hermite_pair(f, d, u, m, eps2, h);
+  hermite_pair(force, d, u, m, eps2, split);
 }
-static __device__ __forceinline__ void hermite_add_pair(struct pair_kick *k, const double d[3], const double u[3], double m, double eps2,
-                                                        const struct hermite_split *h)
+static __device__ __forceinline__ void hermite_add_pair(struct pair_kick *kick, const double d[3], const double u[3],
+                                                        double m, double eps2, const struct hermite_split *split)
 {
-  pair_kick_add(k, d, u, m, eps2, h);
+  pair_kick_add(kick, d, u, m, eps2, split);
 }
 
-/* Add what the entries first, first + stride, ... of a list give to a target at x with velocity v. `sources`: has read(entry, x, v, gm,
- * factor). */
+/* Add what the entries first, first + stride, ... of a list give to a target at x with velocity v. `sources`: has
+ * read(entry, x, v, gm, factor). */
 template <class sources, class sum>
-static __device__ void hermite_add(const struct hermite_sum &s, const sources &at, const struct hermite_list &l, const double x[3],
-                                   const double v[3], float factor, int first, int stride, sum *f)
+static __device__ void hermite_add(const struct hermite_sum &hermite_sum, const sources &at,
+                                   const struct hermite_list &list, const double x[3], const double v[3], float factor,
+                                   int first, int stride, sum *f)
 {
-  struct hermite_split h = s.common;
-  for (int k = first; k < l.count; k += stride) {
+  struct hermite_split h = hermite_sum.common;
+  for (int k = first; k < list.count; k += stride) {
     double y[3], u[3], gm;
     float other;
-    at.read(s.entry[l.begin + k], y, u, &gm, &other);
-    for (int c = 0; c < 3; c++) y[c] -= x[c], u[c] -= v[c];
-    if (!s.one_radius) h = hermite_split_of(&s.split, factor, other);
-    hermite_add_pair(f, y, u, gm, s.differ ? s.class_eps2[max(softening_class(factor), softening_class(other))] : s.eps2, &h);
+    at.read(hermite_sum.entry[list.begin + k], y, u, &gm, &other);
+    for (int c = 0; c < 3; c++) {
+      y[c] -= x[c];
+      u[c] -= v[c];
+    }
+    if (!hermite_sum.one_radius) h = hermite_split_of(&hermite_sum.split, factor, other);
+    hermite_add_pair(f, y, u, gm,
+                     hermite_sum.differ ? hermite_sum.class_eps2[max(softening_class(factor), softening_class(other))]
+                                        : hermite_sum.eps2,
+                     &h);
   }
 }
 
@@ -69,54 +80,67 @@ static __device__ __forceinline__ double hermite_over_lanes(double x, int lanes)
   for (int step = lanes / 2; step > 0; step /= 2) x += __shfl_xor_sync(FULL, x, step);
   return x;
 }
-static __device__ __forceinline__ void hermite_join(struct hermite_force *f, int lanes)
+static __device__ __forceinline__ void hermite_join(struct hermite_force *force, int lanes)
 {
-  for (int c = 0; c < 3; c++) f->a[c] = hermite_over_lanes(f->a[c], lanes), f->j[c] = hermite_over_lanes(f->j[c], lanes);
+  for (int c = 0; c < 3; c++) {
+    force->a[c] = hermite_over_lanes(force->a[c], lanes);
+    force->j[c] = hermite_over_lanes(force->j[c], lanes);
+  }
 }
-static __device__ __forceinline__ void hermite_join(struct pair_kick *k, int lanes)
+static __device__ __forceinline__ void hermite_join(struct pair_kick *kick, int lanes)
 {
-  for (int c = 0; c < 3; c++) k->a[c] = hermite_over_lanes(k->a[c], lanes);
-  for (int step = lanes / 2; step > 0; step /= 2) k->rate = fmax(k->rate, __shfl_xor_sync(FULL, k->rate, step));
+  for (int c = 0; c < 3; c++) kick->a[c] = hermite_over_lanes(kick->a[c], lanes);
+  for (int step = lanes / 2; step > 0; step /= 2)
+    kick->rate = fmax(kick->rate, __shfl_xor_sync(FULL, kick->rate, step));
 }
 /* The potential too. */
-static __device__ __forceinline__ void hermite_join_all(struct hermite_force *f, int lanes)
+static __device__ __forceinline__ void hermite_join_all(struct hermite_force *force, int lanes)
 {
-  hermite_join(f, lanes);
-  f->psi = hermite_over_lanes(f->psi, lanes);
+  hermite_join(force, lanes);
+  force->psi = hermite_over_lanes(force->psi, lanes);
 }
-static __device__ __forceinline__ void hermite_join_all(struct pair_kick *k, int lanes) { hermite_join(k, lanes); }
+static __device__ __forceinline__ void hermite_join_all(struct pair_kick *kick, int lanes)
+{
+  hermite_join(kick, lanes);
+}
 
 /* Sources that are at the time of the sum: at the begin of the soft step, or predicted. */
 struct hermite_bodies {
   const struct hermite_body *body;
-  const int32_t *who;                  /* NULL: entries are particles */
+  const int32_t *who; /* NULL: entries are particles */
   __device__ __forceinline__ void read(int32_t k, double x[3], double v[3], double *gm, float *factor) const
   {
     const struct hermite_body &b = body[who ? who[k] : k];
-    for (int c = 0; c < 3; c++) x[c] = b.x[c], v[c] = b.v[c];
+    for (int c = 0; c < 3; c++) {
+      x[c] = b.x[c];
+      v[c] = b.v[c];
+    }
     *gm = b.gm;
     *factor = b.factor;
   }
 };
 
-/* Forces at the begin of the soft step on the targets 4 w to 4 w + 3 of warp w: by SHORT_LANES lanes each where the list is short,
- * otherwise by all lanes. `storing` has the type `sum`; open(&sum, gm of the target); store(k, body, entries, sum), which one lane calls. */
+/* Forces at the begin of the soft step on the targets 4 w to 4 w + 3 of warp w: by SHORT_LANES lanes each where the
+ * list is short, otherwise by all lanes. `storing` has the type `sum`; open(&sum, gm of the target); store(k, body,
+ * entries, sum), which one lane calls. */
 template <class storing>
-static __device__ void hermite_begin_forces(const struct hermite_sum &s, const struct hermite_bodies &at, int64_t n, const storing &to)
+static __device__ void hermite_begin_forces(const struct hermite_sum &hermite_sum, const struct hermite_bodies &at,
+                                            int64_t n, const storing &to)
 {
   int64_t warp = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP, first = warp * (WARP / SHORT_LANES);
   int lane = lane_id();
-  for (int pass = 0; pass <= WARP / SHORT_LANES; pass++) {   /* pass 0: all short lists; pass k: the list of target k - 1, if it is long */
+  /* pass 0: all short lists; pass k: the list of target k - 1, if it is long */
+  for (int pass = 0; pass <= WARP / SHORT_LANES; pass++) {
     int64_t k = pass == 0 ? first + lane / SHORT_LANES : first + pass - 1;
     int lanes = pass == 0 ? (int)SHORT_LANES : (int)WARP, sub = lane % lanes;
     typename storing::sum f = {};
     struct hermite_list l = {0, 0, 0};
-    if (k < n) l = s.list[k];
+    if (k < n) l = hermite_sum.list[k];
     bool mine = k < n && (l.count > LIST_SHORT) == (pass > 0);
     if (pass > 0 && !mine) continue;
     const struct hermite_body *b = mine ? &at.body[at.who ? at.who[k] : k] : NULL;
     if (mine) to.open(&f, b->gm);
-    if (mine) hermite_add(s, at, l, b->x, b->v, b->factor, sub, lanes, &f);
+    if (mine) hermite_add(hermite_sum, at, l, b->x, b->v, b->factor, sub, lanes, &f);
     hermite_join_all(&f, lanes);
     if (mine && sub == 0) to.store(k, *b, l.count, f);
   }

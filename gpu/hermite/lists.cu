@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Neighbour lists of the hard part. A particle is entered into a cell of a grid by the middle of its path; a target finds its candidates in
- * the cells within its radius of neighbours plus half of both paths. The grid has levels, so that particles with long paths or large
- * radii are in wide cells of their own and do not widen the search of the others. Cells are hashed. */
+/* Neighbour lists of the hard part. A particle is entered into a cell of a grid by the middle of its path; a target
+ * finds its candidates in the cells within its radius of neighbours plus half of both paths. The grid has levels, so
+ * that particles with long paths or large radii are in wide cells of their own and do not widen the search of the
+ * others. Cells are hashed. */
 #include <config.h>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
@@ -11,18 +12,19 @@
 #include "gpu/hermite/hermite.cuh"
 
 enum {
-  CELL_BITS = 20,                      /* of each cell coordinate; farther cells are those at the end */
+  CELL_BITS = 20, /* of each cell coordinate; farther cells are those at the end */
   CELL_LAST = (1 << CELL_BITS) - 1,
   LIST_WARPS = THREADS / WARP,
-  LIST_STAGED = 24,                    /* neighbours that the first search stores; longer lists are searched again */
-  LIST_SORTED = 128,                   /* longer lists are sorted by a block */
+  LIST_STAGED = 24,  /* neighbours that the first search stores; longer lists are searched again */
+  LIST_SORTED = 128, /* longer lists are sorted by a block */
   FEW_CELLS = 64
 };
-#define CELL_SLACK 1.15                /* width of the smallest cells, in units of the smallest radius of neighbours */
-#define REACH_SLACK (1 + 1e-6)         /* rounding of floats and of cell coordinates */
+#define CELL_SLACK 1.15        /* width of the smallest cells, in units of the smallest radius of neighbours */
+#define REACH_SLACK (1 + 1e-6) /* rounding of floats and of cell coordinates */
 
 /* A particle in the order of buckets. */
-struct __align__(16) grid_record {
+struct __align__(16) grid_record
+{
   double x[3], v[3];
   uint64_t cell;
   float factor;
@@ -31,16 +33,16 @@ struct __align__(16) grid_record {
 
 struct search_job {
   const struct hermite_body *body;
-  int64_t n;                           /* particles, own and of the halo */
+  int64_t n; /* particles, own and of the halo */
   int64_t targets;
-  double horizon, margin;              /* margin: radius of neighbours of a particle with the factor 1 */
-  double width;                        /* of the smallest cells */
+  double horizon, margin; /* margin: radius of neighbours of a particle with the factor 1 */
+  double width;           /* of the smallest cells */
   uint64_t *cell;
   uint32_t *bucket;
   int bucket_bits;
   int32_t *place;
-  struct grid_record *record;          /* [n] in the order of items */
-  const int32_t *bucket_begin, *item;  /* items of bucket b: bucket_begin[b] to bucket_begin[b + 1] */
+  struct grid_record *record;         /* [n] in the order of items */
+  const int32_t *bucket_begin, *item; /* items of bucket b: bucket_begin[b] to bucket_begin[b + 1] */
   struct grid_numbers *grid;
 };
 
@@ -62,12 +64,22 @@ static __global__ void gather_bodies(struct gather_job job, struct hermite_body 
   int type;
   if (i >= job.n) return;
   if (i < job.p.n) {
-    for (int c = 0; c < 3; c++) b.x[c] = job.p.pos[3 * i + c], b.v[c] = job.p.vel[3 * i + c];
-    b.gm = job.p.mass[i], b.level = job.p.level[i], type = job.p.type[i];
+    for (int c = 0; c < 3; c++) {
+      b.x[c] = job.p.pos[3 * i + c];
+      b.v[c] = job.p.vel[3 * i + c];
+    }
+    b.gm = job.p.mass[i];
+    b.level = job.p.level[i];
+    type = job.p.type[i];
   } else {
     const struct halo_particle &h = job.halo[i - job.p.n];
-    for (int c = 0; c < 3; c++) b.x[c] = h.pos[c], b.v[c] = h.vel[c];
-    b.gm = h.mass, b.level = h.level, type = h.type;
+    for (int c = 0; c < 3; c++) {
+      b.x[c] = h.pos[c];
+      b.v[c] = h.vel[c];
+    }
+    b.gm = h.mass;
+    b.level = h.level;
+    type = h.type;
   }
   b.factor = split_factor(&job.split, (float)b.gm);
   if (job.softening.classes > 1) b.factor = softening_pack(b.factor, job.softening.class_of[type]);
@@ -130,10 +142,8 @@ static __global__ void find_bucket_begins(const uint32_t *bucket, int32_t n, int
   if (b > buckets) return;
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
-    if (bucket[middle] < (uint64_t)b)
-      low = middle + 1;
-    else
-      high = middle;
+    if (bucket[middle] < (uint64_t)b) low = middle + 1;
+    else high = middle;
   }
   begin[b] = low;
 }
@@ -152,31 +162,35 @@ static __global__ void place_records(struct search_job job)
 
 /* Rows of cells that a warp searches at once. */
 struct search_rows {
-  uint64_t cell[WARP];                 /* the first one */
-  int32_t end[WARP], shift[WARP];      /* last candidate + 1 in the sequence of all candidates; a candidate's record is shift + its number */
+  uint64_t cell[WARP]; /* the first one */
+  /* last candidate + 1 in the sequence of all candidates; a candidate's record is shift + its number */
+  int32_t end[WARP], shift[WARP];
 };
 
 /* One warp's search for the neighbours of a target. All members are the same in all lanes. */
 struct searcher {
   const struct search_job &job;
   struct search_rows &rows;
-  const struct grid_record a;          /* the target */
-  int32_t *out;                        /* [room] gets the neighbours in any order, as far as there is room */
+  const struct grid_record a; /* the target */
+  int32_t *out;               /* [room] gets the neighbours in any order, as far as there is room */
   int32_t room, found;
 
   /* Each lane has tested record s: enter those that are neighbours. */
-  __device__ __forceinline__ void enter(const struct grid_record *b, bool candidate)
+  __device__ __forceinline__ void enter(const struct grid_record *record, bool candidate)
   {
     double d[3], u[3];
     bool near = false;
-    if (candidate && b->index != a.index && fminf(a.factor, b->factor) != BOUND_ABSORBED) {
-      double reach = job.margin * (double)fmaxf(a.factor, b->factor);
-      for (int c = 0; c < 3; c++) d[c] = b->x[c] - a.x[c], u[c] = b->v[c] - a.v[c];
+    if (candidate && record->index != a.index && fminf(a.factor, record->factor) != BOUND_ABSORBED) {
+      double reach = job.margin * (double)fmaxf(a.factor, record->factor);
+      for (int c = 0; c < 3; c++) {
+        d[c] = record->x[c] - a.x[c];
+        u[c] = record->v[c] - a.v[c];
+      }
       near = hermite_closest2(d, u, job.horizon) < reach * reach;
     }
     unsigned mask = __ballot_sync(FULL, near);
     int32_t at = found + __popc(mask & lanes_below());
-    if (near && at < room) out[at] = b->index;
+    if (near && at < room) out[at] = record->index;
     found += __popc(mask);
   }
 
@@ -197,14 +211,17 @@ struct searcher {
     if (width > 0) {
       uint32_t from = bucket_of(cell, job.bucket_bits), to = bucket_of(cell + (unsigned)width - 1, job.bucket_bits);
       begin = job.bucket_begin[from];
-      count = job.bucket_begin[to + 1] - begin + (to < from ? (int32_t)job.n : 0);   /* from the last bucket on to the first one */
+      /* from the last bucket on to the first one */
+      count = job.bucket_begin[to + 1] - begin + (to < from ? (int32_t)job.n : 0);
     }
     end = count;
     for (unsigned step = 1; step < WARP; step *= 2) {
       int32_t other = __shfl_up_sync(FULL, end, step);
       if (lane_id() >= (int)step) end += other;
     }
-    rows.cell[lane_id()] = cell, rows.end[lane_id()] = end, rows.shift[lane_id()] = begin - (end - count);
+    rows.cell[lane_id()] = cell;
+    rows.end[lane_id()] = end;
+    rows.shift[lane_id()] = begin - (end - count);
     __syncwarp(FULL);
     return __shfl_sync(FULL, end, WARP - 1);
   }
@@ -228,7 +245,8 @@ struct searcher {
     int low[3], size[3];
     double inverse = 1 / width_of(job, level), half = 0.5 * job.horizon * sqrt(hermite_modulus2(a.v));
     double reach = (fmax(job.margin * a.factor, (double)__int_as_float(job.grid->radius[level])) + half +
-                    (double)__int_as_float(job.grid->half[level])) * REACH_SLACK;
+                    (double)__int_as_float(job.grid->half[level])) *
+                   REACH_SLACK;
     for (int c = 0; c < 3; c++) {
       double middle = a.x[c] + 0.5 * job.horizon * a.v[c];
       low[c] = cell_coordinate(middle - reach, inverse);
@@ -255,8 +273,8 @@ struct searcher {
 };
 
 /* A warp counts the neighbours of a target, and stores the first ones. */
-static __global__ void __launch_bounds__(THREADS) count_neighbours(const __grid_constant__ struct search_job job, int32_t *count,
-                                                                  int32_t *staged)
+static __global__ void __launch_bounds__(THREADS)
+    count_neighbours(const __grid_constant__ struct search_job job, int32_t *count, int32_t *staged)
 {
   __shared__ struct search_rows rows[LIST_WARPS];
   int64_t s = (int64_t)blockIdx.x * LIST_WARPS + threadIdx.x / WARP;
@@ -270,8 +288,9 @@ static __global__ void __launch_bounds__(THREADS) count_neighbours(const __grid_
 }
 
 /* A warp stores the neighbours of a target that were too many. */
-static __global__ void __launch_bounds__(THREADS) store_neighbours(const __grid_constant__ struct search_job job, const int32_t *count,
-                                                                  const int64_t *begin, int32_t *raw)
+static __global__ void __launch_bounds__(THREADS)
+    store_neighbours(const __grid_constant__ struct search_job job, const int32_t *count, const int64_t *begin,
+                     int32_t *raw)
 {
   __shared__ struct search_rows rows[LIST_WARPS];
   int64_t s = (int64_t)blockIdx.x * LIST_WARPS + threadIdx.x / WARP;
@@ -287,12 +306,13 @@ static __global__ void __launch_bounds__(THREADS) store_neighbours(const __grid_
 struct list_job {
   int64_t targets;
   const int32_t *count, *staged, *raw;
-  const int64_t *begin, *number;       /* number NULL: entries are particles */
+  const int64_t *begin, *number; /* number NULL: entries are particles */
   int32_t *entry, *who;
   struct hermite_list *list;
 };
 
-/* Write entries first, first + stride, ... of the list of target i to their places in ascending order: as many as are smaller. */
+/* Write entries first, first + stride, ... of the list of target i to their places in ascending order: as many as are
+ * smaller. */
 static __device__ void write_entries(const struct list_job &job, int64_t i, int first, int stride)
 {
   int32_t count = job.count[i];
@@ -352,37 +372,53 @@ template <typename rule> static int64_t sums_before(struct device *d, const rule
 }
 
 /* Put the halo on the device and gather all bodies. */
-static void make_bodies(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo)
+static void make_bodies(struct device *d, const struct hard_request *request, int64_t n,
+                        const struct halo_particle *halo)
 {
   struct hermite_state *s = &d->hermite;
-  struct gather_job job = {d->p, array_room(&s->halo, "device hermite", n), d->p.n + n, d->config.gravity, r->split, d->softening};
+  struct gather_job job = {
+      d->p, array_room(&s->halo, "device hermite", n), d->p.n + n, d->config.gravity, request->split, d->softening};
   if (n > 0) CHECK(cudaMemcpyAsync(s->halo.at, halo, sizeof *halo * (size_t)n, cudaMemcpyHostToDevice, d->stream));
   LAUNCH(d, gather_bodies, blocks_for(job.n, THREADS), THREADS, job, array_room(&s->body, "device hermite", job.n));
 }
 
 /* Enter all particles into the grid. */
-static struct search_job make_grid(struct device *d, const struct hard_request *r, double horizon, int64_t n, int64_t targets)
+static struct search_job make_grid(struct device *d, const struct hard_request *request, double horizon, int64_t n,
+                                   int64_t targets)
 {
   struct hermite_state *s = &d->hermite;
   struct search_job job = {};
   size_t bytes = 0;
-  double margin = NEIGHBOUR_MARGIN * (double)r->split.r2, least = r->split.mass_scale > 0 ? cbrt(1.0 / SPLIT_MASS_RATIO) : 1;
-  int bits = 7;                        /* 2^bits buckets are at least n + FEW_CELLS: a row of cells is shorter */
+  double margin = NEIGHBOUR_MARGIN * (double)request->split.r2,
+         least = request->split.mass_scale > 0 ? cbrt(1.0 / SPLIT_MASS_RATIO) : 1;
+  int bits = 7; /* 2^bits buckets are at least n + FEW_CELLS: a row of cells is shorter */
   while ((int64_t)1 << bits < 2 * n) bits++;
-  for (int k = 0; k < 2; k++) array_room(&s->bucket[k], "device hermite", n), array_room(&s->place[k], "device hermite", n);
-  job.body = s->body.at, job.n = n, job.targets = targets, job.horizon = horizon, job.margin = margin, job.width = CELL_SLACK * least * margin;
-  job.cell = array_room(&s->cell, "device hermite", n), job.bucket = s->bucket[0].at, job.bucket_bits = bits, job.place = s->place[0].at;
-  job.bucket_begin = array_room(&s->bucket_begin, "device hermite", ((int64_t)1 << bits) + 1), job.item = s->place[1].at;
+  for (int k = 0; k < 2; k++) {
+    array_room(&s->bucket[k], "device hermite", n);
+    array_room(&s->place[k], "device hermite", n);
+  }
+  job.body = s->body.at;
+  job.n = n;
+  job.targets = targets;
+  job.horizon = horizon;
+  job.margin = margin;
+  job.width = CELL_SLACK * least * margin;
+  job.cell = array_room(&s->cell, "device hermite", n);
+  job.bucket = s->bucket[0].at;
+  job.bucket_bits = bits;
+  job.place = s->place[0].at;
+  job.bucket_begin = array_room(&s->bucket_begin, "device hermite", ((int64_t)1 << bits) + 1);
+  job.item = s->place[1].at;
   job.grid = s->grid;
   CHECK(cudaMemsetAsync(s->grid, 0, sizeof *s->grid, d->stream));
   LAUNCH(d, enter_cells, blocks_for(n, THREADS), THREADS, job);
   for (int pass = 0; pass < 2; pass++) {
-    CHECK(cub::DeviceRadixSort::SortPairs(pass ? d->scratch.at : NULL, bytes, s->bucket[0].at, s->bucket[1].at, s->place[0].at,
-                                          s->place[1].at, (int)n, 0, bits, d->stream));
+    CHECK(cub::DeviceRadixSort::SortPairs(pass ? d->scratch.at : NULL, bytes, s->bucket[0].at, s->bucket[1].at,
+                                          s->place[0].at, s->place[1].at, (int)n, 0, bits, d->stream));
     if (pass == 0) array_room(&d->scratch, "device scratch", (int64_t)bytes);
   }
-  LAUNCH(d, find_bucket_begins, blocks_for(((int64_t)1 << bits) + 1, THREADS), THREADS, s->bucket[1].at, (int32_t)n, s->bucket_begin.at,
-         (int64_t)1 << bits);
+  LAUNCH(d, find_bucket_begins, blocks_for(((int64_t)1 << bits) + 1, THREADS), THREADS, s->bucket[1].at, (int32_t)n,
+         s->bucket_begin.at, (int64_t)1 << bits);
   job.record = (struct grid_record *)array_room(&s->record, "device hermite", (int64_t)sizeof *job.record * n);
   LAUNCH(d, place_records, blocks_for(n, THREADS), THREADS, job);
   return job;
@@ -398,7 +434,8 @@ static void make_lists(struct device *d, const struct search_job *job, int numbe
                            array_room(&s->staged, "device hermite", targets * LIST_STAGED)};
   LAUNCH(d, count_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->count.at, s->staged.at);
   CHECK(cudaMemcpyAsync(&longest, &s->grid->longest, sizeof longest, cudaMemcpyDeviceToHost, d->stream));
-  s->entries = sums_before(d, entries_of{s->count.at, targets}, targets, array_room(&s->begin, "device hermite", targets + 1));
+  s->entries =
+      sums_before(d, entries_of{s->count.at, targets}, targets, array_room(&s->begin, "device hermite", targets + 1));
   if (numbered) {
     lists.number = array_room(&s->number, "device hermite", targets + 1);
     s->members = sums_before(d, is_member{s->count.at, targets}, targets, s->number.at);
@@ -408,35 +445,42 @@ static void make_lists(struct device *d, const struct search_job *job, int numbe
   lists.raw = array_room(&s->raw, "device hermite", longest > 0 ? s->entries : 0);
   lists.entry = array_room(&s->entry, "device hermite", s->entries);
   lists.list = array_room(&s->list, "device hermite", numbered ? s->members : targets);
-  if (longest > 0) LAUNCH(d, store_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->count.at, s->begin.at, s->raw.at);
+  if (longest > 0)
+    LAUNCH(d, store_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->count.at, s->begin.at, s->raw.at);
   LAUNCH(d, write_lists, blocks_for(targets * SHORT_LANES, THREADS), THREADS, lists);
   if (longest > LIST_SORTED) LAUNCH(d, write_long_lists, min(targets, (int64_t)8 * d->multiprocessors), THREADS, lists);
 }
 
-void hermite_lists(struct device *d, const struct hard_request *r, double horizon, int64_t n, const struct halo_particle *halo,
-                   int numbered)
+void hermite_lists(struct device *d, const struct hard_request *request, double horizon, int64_t n,
+                   const struct halo_particle *halo, int numbered)
 {
   int64_t all = d->p.n + n;
-  if (all > INT32_MAX / 2) fatal("%lld particles and copies of other ranks' on one device, at most %d: use more ranks", (long long)all,
-                                 INT32_MAX / 2);
+  if (all > INT32_MAX / 2)
+    fatal("%lld particles and copies of other ranks' on one device, at most %d: use more ranks", (long long)all,
+          INT32_MAX / 2);
   device_wait_for_copy(d);
-  make_bodies(d, r, n, halo);
-  hermite_lists_again(d, r, horizon, n, numbered);
+  make_bodies(d, request, n, halo);
+  hermite_lists_again(d, request, horizon, n, numbered);
 }
 
-void hermite_lists_again(struct device *d, const struct hard_request *r, double horizon, int64_t n, int numbered)
+void hermite_lists_again(struct device *d, const struct hard_request *request, double horizon, int64_t n, int numbered)
 {
   int64_t all = d->p.n + n, targets = numbered ? all : d->p.n;
   d->hermite.entries = d->hermite.members = 0;
   if (targets == 0) return;
-  const struct search_job job = make_grid(d, r, horizon, all, targets);
+  const struct search_job job = make_grid(d, request, horizon, all, targets);
   make_lists(d, &job, numbered);
 }
 
-struct hermite_sum hermite_sum_of(struct device *d, const struct hard_request *r)
+struct hermite_sum hermite_sum_of(struct device *d, const struct hard_request *request)
 {
-  struct hermite_sum s = {d->hermite.list.at, d->hermite.entry.at, r->split, d->config.softening * d->config.softening,
-                          !(r->split.mass_scale > 0), hermite_split_of(&r->split, 1, 1), d->softening.classes > 1};
+  struct hermite_sum s = {d->hermite.list.at,
+                          d->hermite.entry.at,
+                          request->split,
+                          d->config.softening * d->config.softening,
+                          !(request->split.mass_scale > 0),
+                          hermite_split_of(&request->split, 1, 1),
+                          d->softening.classes > 1};
   for (int c = 0; c < SOFTENING_CLASSES; c++) s.class_eps2[c] = d->softening.eps[c] * d->softening.eps[c];
   return s;
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The kernel of the loop over ticks, for each scheme: `force` is the sum over a list, struct hermite_force or struct pair_kick.
+/* The kernel of the loop over ticks, for each scheme: `force` is the sum over a list, struct hermite_force or struct
+ * pair_kick.
  *
- * A tick of the grid: each block lists its active members, sums up their forces and corrects them; then all blocks meet at a barrier,
- * which also adds up the members at each level, from which each block finds the next tick. One barrier suffices: a motion has two places,
- * a correction overwrites the older one, and the others read the newer one of an earlier tick.
+ * A tick of the grid: each block lists its active members, sums up their forces and corrects them; then all blocks meet
+ * at a barrier, which also adds up the members at each level, from which each block finds the next tick. One barrier
+ * suffices: a motion has two places, a correction overwrites the older one, and the others read the newer one of an
+ * earlier tick.
  *
- * Between two ticks of the grid the first block integrates the members of the deepest levels by itself, if they are few, while the other
- * blocks wait: none of these members is active then. Such a window ends at the first tick at which another member may be active.
+ * Between two ticks of the grid the first block integrates the members of the deepest levels by itself, if they are
+ * few, while the other blocks wait: none of these members is active then. Such a window ends at the first tick at which
+ * another member may be active.
  *
  * Where many members are active, all are predicted first, so that a pair reads half as much.
  *
@@ -18,25 +21,25 @@
 enum { FORCE_PARTS = 6 };
 
 struct loop_shared {
-  double force[LOOP_THREADS][FORCE_PARTS];   /* sums of the present batch: accelerations, and jerks or the largest rate */
+  double force[LOOP_THREADS][FORCE_PARTS]; /* sums of the present batch: accelerations, and jerks or the largest rate */
   double part[LOOP_WARPS][FORCE_PARTS];
   unsigned long long warp_sum[LOOP_WARPS];
-  int32_t count[LEVEL_BIN];            /* own members at each level */
+  int32_t count[LEVEL_BIN]; /* own members at each level */
   int32_t swift_count[LEVEL_BIN];
   int32_t swift[SWIFT_MAX];
-  uint16_t listed[LOOP_PIECE];         /* active members: places in the piece, or in `swift` */
+  uint16_t listed[LOOP_PIECE]; /* active members: places in the piece, or in `swift` */
   uint8_t swift_status[SWIFT_MAX];
 };
 
 /* Active members to be integrated: the first `all` of `listed`, by class. */
 struct active_list {
-  int32_t now;                         /* tick */
-  int align;                           /* the least level to which it is aligned */
-  int first_place;                     /* of the piece; -1: members of `swift` */
-  int limit;                           /* members of deeper levels are entered into numbers->swift */
-  int turn;                            /* of the counters */
-  int all_predicted;                   /* 1: job.predicted has all members at this tick */
-  unsigned long long end;              /* four numbers of 16 bits: the end of each class in `listed` */
+  int32_t now;            /* tick */
+  int align;              /* the least level to which it is aligned */
+  int first_place;        /* of the piece; -1: members of `swift` */
+  int limit;              /* members of deeper levels are entered into numbers->swift */
+  int turn;               /* of the counters */
+  int all_predicted;      /* 1: job.predicted has all members at this tick */
+  unsigned long long end; /* four numbers of 16 bits: the end of each class in `listed` */
 };
 
 /* Motions predicted to a tick from the newest ones before it. */
@@ -57,12 +60,17 @@ struct members_at_tick {
 
 static __device__ int aligned_level(int32_t tick) { return TIMELINE_BITS + 1 - __ffs(tick); }
 
-static __device__ __forceinline__ int field(unsigned long long packed, int k) { return (int)(packed >> 16 * k & 0xffff); }
+static __device__ __forceinline__ int field(unsigned long long packed, int k)
+{
+  return (int)(packed >> 16 * k & 0xffff);
+}
 
 /* The member in place k of `listed`. */
-static __device__ __forceinline__ int32_t listed_member(const struct loop_shared &s, const struct active_list &a, int k)
+static __device__ __forceinline__ int32_t listed_member(const struct loop_shared &shared,
+                                                        const struct active_list &list, int k)
 {
-  return a.first_place < 0 ? s.swift[s.listed[k]] : member_at(a.first_place + s.listed[k], (int)blockIdx.x, (int)gridDim.x);
+  return list.first_place < 0 ? shared.swift[shared.listed[k]]
+                              : member_at(list.first_place + shared.listed[k], (int)blockIdx.x, (int)gridDim.x);
 }
 
 /* --- forces ------------------------------------------------------------------------------------------------------ */
@@ -71,7 +79,8 @@ static __device__ __forceinline__ int32_t listed_member(const struct loop_shared
 static __device__ void predict_members(const struct loop_job &job, int32_t now)
 {
   const struct members_at_tick at = {job, now};
-  for (int32_t m = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); m < job.members; m += (int32_t)(gridDim.x * LOOP_THREADS)) {
+  for (int32_t m = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); m < job.members;
+       m += (int32_t)(gridDim.x * LOOP_THREADS)) {
     struct hermite_body b;
     at.read(m, b.x, b.v, &b.gm, &b.factor);
     b.level = 0;
@@ -81,7 +90,8 @@ static __device__ void predict_members(const struct loop_job &job, int32_t now)
 
 /* Add to the force on member m what its entries first, first + stride, ... give. */
 template <class sources, class force>
-static __device__ __forceinline__ void add_from(const struct loop_job &job, const sources &at, int32_t m, int first, int stride, force *f)
+static __device__ __forceinline__ void add_from(const struct loop_job &job, const sources &at, int32_t m, int first,
+                                                int stride, force *f)
 {
   double x[3], v[3], gm;
   float factor;
@@ -90,44 +100,52 @@ static __device__ __forceinline__ void add_from(const struct loop_job &job, cons
   hermite_add(job.sum, at, job.sum.list[m], x, v, factor, first, stride, f);
 }
 template <class force>
-static __device__ void add_member(const struct loop_job &job, const struct active_list &a, int32_t m, int first, int stride, force *f)
+static __device__ void add_member(const struct loop_job &job, const struct active_list &list, int32_t m, int first,
+                                  int stride, force *f)
 {
-  if (a.all_predicted)
-    add_from(job, hermite_bodies{job.predicted, NULL}, m, first, stride, f);
-  else
-    add_from(job, members_at_tick{job, a.now}, m, first, stride, f);
+  if (list.all_predicted) add_from(job, hermite_bodies{job.predicted, NULL}, m, first, stride, f);
+  else add_from(job, members_at_tick{job, list.now}, m, first, stride, f);
 }
 
 /* Sums in the memory of a block. */
 static __device__ __forceinline__ int parts_of(const struct hermite_force &) { return 6; }
 static __device__ __forceinline__ int parts_of(const struct pair_kick &) { return 4; }
-static __device__ __forceinline__ void store_force(double *to, const struct hermite_force &f)
+static __device__ __forceinline__ void store_force(double *to, const struct hermite_force &force)
 {
-  for (int c = 0; c < 3; c++) to[c] = f.a[c], to[3 + c] = f.j[c];
+  for (int c = 0; c < 3; c++) {
+    to[c] = force.a[c];
+    to[3 + c] = force.j[c];
+  }
 }
-static __device__ __forceinline__ void store_force(double *to, const struct pair_kick &k)
+static __device__ __forceinline__ void store_force(double *to, const struct pair_kick &kick)
 {
-  for (int c = 0; c < 3; c++) to[c] = k.a[c];
-  to[3] = k.rate;
+  for (int c = 0; c < 3; c++) to[c] = kick.a[c];
+  to[3] = kick.rate;
 }
 
 /* Join part c of two sums. */
-static __device__ __forceinline__ double join_part(const struct hermite_force &, int, double a, double b) { return a + b; }
+static __device__ __forceinline__ double join_part(const struct hermite_force &, int, double a, double b)
+{
+  return a + b;
+}
 static __device__ __forceinline__ double join_part(const struct pair_kick &, int c, double a, double b)
 {
   return c < 3 ? a + b : fmax(a, b);
 }
 
-/* One warp's share of the lists of the batch [first, last) that need a warp or less: a task is as many members as a warp sums up at once. */
+/* One warp's share of the lists of the batch [first, last) that need a warp or less: a task is as many members as a
+ * warp sums up at once. */
 template <class force>
-static __device__ void sum_short_lists(const struct loop_job &job, struct loop_shared &s, const struct active_list &a, int first, int last)
+static __device__ void sum_short_lists(const struct loop_job &job, struct loop_shared &shared,
+                                       const struct active_list &list, int first, int last)
 {
   for (int warp_task = (int)(threadIdx.x / WARP);; warp_task += LOOP_WARPS) {
     int task = warp_task, begin = 0, end = 0, lanes = 0;
     bool found = false;
     for (int k = 0; k < CLASS_BLOCK && !found; k++) {
       lanes = k == CLASS_QUAD ? (int)QUAD_LANES : k == CLASS_HALF ? (int)HALF_LANES : (int)WARP;
-      begin = max(k > 0 ? field(a.end, k - 1) : 0, first), end = min(field(a.end, k), last);
+      begin = max(k > 0 ? field(list.end, k - 1) : 0, first);
+      end = min(field(list.end, k), last);
       int tasks = end > begin ? ((end - begin) * lanes + WARP - 1) / WARP : 0;
       if (task < tasks) found = true;
       else task -= tasks;
@@ -135,24 +153,25 @@ static __device__ void sum_short_lists(const struct loop_job &job, struct loop_s
     if (!found) return;
     int k = begin + task * (WARP / lanes) + lane_id() / lanes, sub = lane_id() % lanes;
     force f = {};
-    if (k < end) add_member(job, a, listed_member(s, a, k), sub, lanes, &f);
+    if (k < end) add_member(job, list, listed_member(shared, list, k), sub, lanes, &f);
     hermite_join(&f, lanes);
-    if (k < end && sub == 0) store_force(s.force[k - first], f);
+    if (k < end && sub == 0) store_force(shared.force[k - first], f);
   }
 }
 
 /* The whole block sums up the list in place k. */
 template <class force>
-static __device__ void sum_long_list(const struct loop_job &job, struct loop_shared &s, const struct active_list &a, int k, double *to)
+static __device__ void sum_long_list(const struct loop_job &job, struct loop_shared &shared,
+                                     const struct active_list &list, int k, double *to)
 {
   force f = {};
-  add_member(job, a, listed_member(s, a, k), (int)threadIdx.x, LOOP_THREADS, &f);
+  add_member(job, list, listed_member(shared, list, k), (int)threadIdx.x, LOOP_THREADS, &f);
   hermite_join(&f, WARP);
-  if (lane_id() == 0) store_force(s.part[threadIdx.x / WARP], f);
+  if (lane_id() == 0) store_force(shared.part[threadIdx.x / WARP], f);
   __syncthreads();
   if ((int)threadIdx.x < parts_of(f)) {
     double sum = 0;
-    for (int w = 0; w < LOOP_WARPS; w++) sum = join_part(f, (int)threadIdx.x, sum, s.part[w][threadIdx.x]);
+    for (int w = 0; w < LOOP_WARPS; w++) sum = join_part(f, (int)threadIdx.x, sum, shared.part[w][threadIdx.x]);
     to[threadIdx.x] = sum;
   }
   __syncthreads();
@@ -161,79 +180,92 @@ static __device__ void sum_long_list(const struct loop_job &job, struct loop_sha
 /* --- corrections ------------------------------------------------------------------------------------------------- */
 
 /* A motion at the begin of a step becomes that at its end. Returns the next step. */
-static __device__ __forceinline__ double correct_motion(const struct loop_job &job, const struct hermite_source &source, double dt,
-                                                        struct hermite_motion *motion, struct hermite_force f, const double *force)
+static __device__ __forceinline__ double correct_motion(const struct loop_job &job, const struct hermite_source &source,
+                                                        double dt, struct hermite_motion *motion,
+                                                        struct hermite_force hermite_force, const double *force)
 {
   double x[3], v[3], a2[3], a3[3];
-  for (int c = 0; c < 3; c++) f.a[c] = force[c], f.j[c] = force[3 + c];
+  for (int c = 0; c < 3; c++) {
+    hermite_force.a[c] = force[c];
+    hermite_force.j[c] = force[3 + c];
+  }
   hermite_predict(motion, dt, x, v);
-  hermite_correct(motion, dt, x, v, &f, a2, a3);
+  hermite_correct(motion, dt, x, v, &hermite_force, a2, a3);
   return hermite_step(motion->a, motion->j, a2, a3, job.eta, background_of(job, source.gm, source.factor));
 }
-static __device__ __forceinline__ double correct_motion(const struct loop_job &job, const struct hermite_source &, double dt,
-                                                        struct hermite_motion *motion, struct pair_kick k, const double *force)
+static __device__ __forceinline__ double correct_motion(const struct loop_job &job, const struct hermite_source &,
+                                                        double dt, struct hermite_motion *motion, struct pair_kick kick,
+                                                        const double *force)
 {
   double x[3], v[3];
-  for (int c = 0; c < 3; c++) k.a[c] = force[c];
-  k.rate = force[3], k.eta = job.eta;
+  for (int c = 0; c < 3; c++) kick.a[c] = force[c];
+  kick.rate = force[3];
+  kick.eta = job.eta;
   hermite_predict(motion, dt, x, v);
-  pair_kick_correct(motion, dt, x, &k);
-  return pair_step(&k);
+  pair_kick_correct(motion, dt, x, &kick);
+  return pair_step(&kick);
 }
 
 /* Correct member m; returns its next level. */
 template <class force>
-static __device__ int correct_member(const struct loop_job &job, const struct active_list &a, int32_t m, int level, const double *sum)
+static __device__ int correct_member(const struct loop_job &job, const struct active_list &list, int32_t m, int level,
+                                     const double *sum)
 {
   const int2 t = job.ticks[m];
   int which = t.y > t.x;
   struct hermite_motion motion = load_hermite_motion(&job.motion[2 * (int64_t)m + which]);
   const struct hermite_source source = job.source[m];
-  double wanted = correct_motion(job, source, (a.now - (which ? t.y : t.x)) * job.tick_length, &motion, force{}, sum);
+  double wanted =
+      correct_motion(job, source, (list.now - (which ? t.y : t.x)) * job.tick_length, &motion, force{}, sum);
   bool deeper;
   level = level_for(job.soft_step, wanted, max(level - 1, (int)HARD_LONGEST_LEVEL), &deeper);
-  if (deeper && job.who[m] < job.own) note_collapse(job.numbers, job.sum, members_at_tick{job, a.now}, m, motion.x, wanted);
+  if (deeper && job.who[m] < job.own)
+    note_collapse(job.numbers, job.sum, members_at_tick{job, list.now}, m, motion.x, wanted);
   job.motion[2 * (int64_t)m + 1 - which] = motion;
-  (which ? job.ticks[m].x : job.ticks[m].y) = a.now;
+  (which ? job.ticks[m].x : job.ticks[m].y) = list.now;
   job.steps[m]++;
-  return max(level, a.align);
+  return max(level, list.align);
 }
 
 /* Correct the member in place k of `listed`, and note its level. */
 template <class force>
-static __device__ void correct_listed(const struct loop_job &job, struct loop_shared &s, const struct active_list &a, int k,
-                                      const double *sum)
+static __device__ void correct_listed(const struct loop_job &job, struct loop_shared &shared,
+                                      const struct active_list &list, int k, const double *sum)
 {
-  int32_t place = s.listed[k], m = listed_member(s, a, k);
-  uint8_t *status = a.first_place < 0 ? &s.swift_status[place] : &job.status[(int64_t)blockIdx.x * job.owned + a.first_place + place];
-  int level = correct_member<force>(job, a, m, *status & STATUS_LEVEL, sum);
+  int32_t place = shared.listed[k], m = listed_member(shared, list, k);
+  uint8_t *status = list.first_place < 0 ? &shared.swift_status[place]
+                                         : &job.status[(int64_t)blockIdx.x * job.owned + list.first_place + place];
+  int level = correct_member<force>(job, list, m, *status & STATUS_LEVEL, sum);
   *status = (uint8_t)((*status & ~STATUS_LEVEL) | level);
-  atomicAdd(a.first_place < 0 ? &s.swift_count[level] : &s.count[level], 1);
-  if (a.first_place < 0 || level <= a.limit) return;
-  int32_t at = atomicAdd(&job.numbers->count[a.turn][LEVEL_BIN - 1], 1);
+  atomicAdd(list.first_place < 0 ? &shared.swift_count[level] : &shared.count[level], 1);
+  if (list.first_place < 0 || level <= list.limit) return;
+  int32_t at = atomicAdd(&job.numbers->count[list.turn][LEVEL_BIN - 1], 1);
   if (at < SWIFT_MAX) job.numbers->swift[at] = m;
 }
 
 /* Integrate all listed members to the tick. Before and after it the threads are in step. */
 template <class force>
-static __device__ void integrate_listed(const struct loop_job &job, struct loop_shared &s, const struct active_list &a)
+static __device__ void integrate_listed(const struct loop_job &job, struct loop_shared &shared,
+                                        const struct active_list &list)
 {
-  int all = field(a.end, CLASSES - 1), short_end = field(a.end, CLASS_BLOCK - 1);
+  int all = field(list.end, CLASSES - 1), short_end = field(list.end, CLASS_BLOCK - 1);
   for (int first = 0; first < all; first += LOOP_THREADS) {
     int last = min(first + LOOP_THREADS, all), k = first + (int)threadIdx.x;
-    sum_short_lists<force>(job, s, a, first, min(last, short_end));
-    for (int n = max(first, short_end); n < last; n++) sum_long_list<force>(job, s, a, n, s.force[n - first]);
+    sum_short_lists<force>(job, shared, list, first, min(last, short_end));
+    for (int n = max(first, short_end); n < last; n++)
+      sum_long_list<force>(job, shared, list, n, shared.force[n - first]);
     __syncthreads();
-    if (k < last) correct_listed<force>(job, s, a, k, s.force[k - first]);
+    if (k < last) correct_listed<force>(job, shared, list, k, shared.force[k - first]);
     __syncthreads();
   }
 }
 
 /* --- selection --------------------------------------------------------------------------------------------------- */
 
-/* Each thread has as many active members of each class as `mine` says, in fields of 16 bits: sets *end to the ends of the classes in
- * `listed`, and returns the thread's first places in it. */
-static __device__ unsigned long long places_in_list(struct loop_shared &s, unsigned long long mine, unsigned long long *end)
+/* Each thread has as many active members of each class as `mine` says, in fields of 16 bits: sets *end to the ends of
+ * the classes in `listed`, and returns the thread's first places in it. */
+static __device__ unsigned long long places_in_list(struct loop_shared &shared, unsigned long long mine,
+                                                    unsigned long long *end)
 {
   unsigned long long before = 0, all = 0, sum = mine;
   int lane = lane_id(), warp = (int)(threadIdx.x / WARP);
@@ -241,11 +273,11 @@ static __device__ unsigned long long places_in_list(struct loop_shared &s, unsig
     unsigned long long other = __shfl_up_sync(FULL, sum, step);
     if (lane >= (int)step) sum += other;
   }
-  if (lane == WARP - 1) s.warp_sum[warp] = sum;
+  if (lane == WARP - 1) shared.warp_sum[warp] = sum;
   __syncthreads();
   for (int w = 0; w < LOOP_WARPS; w++) {
     if (w == warp) before = all;
-    all += s.warp_sum[w];
+    all += shared.warp_sum[w];
   }
   unsigned long long begin = (all << 16) + (all << 32) + (all << 48);
   *end = begin + all;
@@ -258,26 +290,29 @@ static __device__ __forceinline__ unsigned bytes_at_least(unsigned word, int lev
   return ((word & 0x1f1f1f1fu) + (unsigned)(128 - level) * 0x01010101u) & 0x80808080u;
 }
 
-/* List the active members of the piece that begins at a->first_place. */
-static __device__ void list_piece(const struct loop_job &job, struct loop_shared &s, struct active_list *a)
+/* List the active members of the piece that begins at list->first_place. */
+static __device__ void list_piece(const struct loop_job &job, struct loop_shared &shared, struct active_list *list)
 {
-  int at = a->first_place + STATUS_BYTES * (int)threadIdx.x;
+  int at = list->first_place + STATUS_BYTES * (int)threadIdx.x;
   unsigned word[STATUS_BYTES / 4] = {}, active[STATUS_BYTES / 4];
   unsigned long long mine = 0;
   if (at < job.owned) {
     const int4 w = *(const int4 *)&job.status[(int64_t)blockIdx.x * job.owned + at];
-    word[0] = (unsigned)w.x, word[1] = (unsigned)w.y, word[2] = (unsigned)w.z, word[3] = (unsigned)w.w;
+    word[0] = (unsigned)w.x;
+    word[1] = (unsigned)w.y;
+    word[2] = (unsigned)w.z;
+    word[3] = (unsigned)w.w;
   }
   for (int k = 0; k < STATUS_BYTES / 4; k++) {
-    active[k] = bytes_at_least(word[k], max(a->align, (int)HARD_LONGEST_LEVEL));
+    active[k] = bytes_at_least(word[k], max(list->align, (int)HARD_LONGEST_LEVEL));
     for (unsigned left = active[k]; left; left &= left - 1)
       mine += 1ull << 16 * (word[k] >> (__ffs((int)left) - 8 + STATUS_CLASS) & (CLASSES - 1));
   }
-  unsigned long long place = places_in_list(s, mine, &a->end);
+  unsigned long long place = places_in_list(shared, mine, &list->end);
   for (int k = 0; k < STATUS_BYTES / 4; k++)
     for (unsigned left = active[k]; left; left &= left - 1) {
       int bit = __ffs((int)left) - 8, class_of = (int)(word[k] >> (bit + STATUS_CLASS) & (CLASSES - 1));
-      s.listed[field(place, class_of)] = (uint16_t)(STATUS_BYTES * threadIdx.x + 4 * k + bit / 8);
+      shared.listed[field(place, class_of)] = (uint16_t)(STATUS_BYTES * threadIdx.x + 4 * k + bit / 8);
       place += 1ull << 16 * class_of;
     }
   __syncthreads();
@@ -292,48 +327,49 @@ static __device__ int deepest_of(const int32_t *count)
   return __reduce_max_sync(FULL, lane < LEVEL_BIN - 1 && count[lane] > 0 ? lane : 0);
 }
 
-/* A window of the first block: the members of numbers->swift from tick `now` to tick `end`, at which they are active again. */
+/* A window of the first block: the members of numbers->swift from tick `now` to tick `end`, at which they are active
+ * again. */
 template <class force>
-static __device__ void integrate_window(const struct loop_job &job, struct loop_shared &s, int32_t now, int32_t end, int swift,
-                                        unsigned long long *ticks, int *deepest)
+static __device__ void integrate_window(const struct loop_job &job, struct loop_shared &shared, int32_t now,
+                                        int32_t end, int swift, unsigned long long *ticks, int *deepest)
 {
   int t = (int)threadIdx.x;
   struct active_list a = {};
   a.first_place = -1;
-  if (t < LEVEL_BIN) s.swift_count[t] = 0;
+  if (t < LEVEL_BIN) shared.swift_count[t] = 0;
   __syncthreads();
   if (t < swift) {
-    s.swift[t] = job.numbers->swift[t];
-    s.swift_status[t] = job.status[status_place(s.swift[t], job.owned, (int)gridDim.x)];
-    atomicAdd(&s.swift_count[s.swift_status[t] & STATUS_LEVEL], 1);
+    shared.swift[t] = job.numbers->swift[t];
+    shared.swift_status[t] = job.status[status_place(shared.swift[t], job.owned, (int)gridDim.x)];
+    atomicAdd(&shared.swift_count[shared.swift_status[t] & STATUS_LEVEL], 1);
   }
   __syncthreads();
   for (;; ++*ticks) {
-    int level = deepest_of(s.swift_count);
+    int level = deepest_of(shared.swift_count);
     *deepest = max(*deepest, level);
     now = timeline_after(now, level);
     if (now >= end) break;
     a.now = now;
     a.align = aligned_level(now);
-    int status = t < swift ? s.swift_status[t] : 0, class_of = status >> STATUS_CLASS;
+    int status = t < swift ? shared.swift_status[t] : 0, class_of = status >> STATUS_CLASS;
     bool active = (status & STATUS_LEVEL) >= a.align;
-    unsigned long long place = places_in_list(s, active ? 1ull << 16 * class_of : 0, &a.end);
-    if (active) s.listed[field(place, class_of)] = (uint16_t)t;
-    if (t >= a.align && t < LEVEL_BIN) s.swift_count[t] = 0;
+    unsigned long long place = places_in_list(shared, active ? 1ull << 16 * class_of : 0, &a.end);
+    if (active) shared.listed[field(place, class_of)] = (uint16_t)t;
+    if (t >= a.align && t < LEVEL_BIN) shared.swift_count[t] = 0;
     __syncthreads();
-    integrate_listed<force>(job, s, a);
+    integrate_listed<force>(job, shared, a);
   }
-  if (t < swift) job.status[status_place(s.swift[t], job.owned, (int)gridDim.x)] = s.swift_status[t];
+  if (t < swift) job.status[status_place(shared.swift[t], job.owned, (int)gridDim.x)] = shared.swift_status[t];
 }
 
 /* A tick of the grid: what one block does. */
 template <class force>
-static __device__ void integrate_tick(const struct loop_job &job, struct loop_shared &s, struct active_list a)
+static __device__ void integrate_tick(const struct loop_job &job, struct loop_shared &shared, struct active_list list)
 {
-  if ((int)threadIdx.x >= a.align && threadIdx.x < LEVEL_BIN) s.count[threadIdx.x] = 0;
-  for (a.first_place = 0; a.first_place < job.owned; a.first_place += LOOP_PIECE) {
-    list_piece(job, s, &a);
-    integrate_listed<force>(job, s, a);
+  if ((int)threadIdx.x >= list.align && threadIdx.x < LEVEL_BIN) shared.count[threadIdx.x] = 0;
+  for (list.first_place = 0; list.first_place < job.owned; list.first_place += LOOP_PIECE) {
+    list_piece(job, shared, &list);
+    integrate_listed<force>(job, shared, list);
   }
 }
 
@@ -353,24 +389,25 @@ static __device__ void meet(const struct loop_job &job, unsigned *meetings)
 
 /* What each block finds from the members at each level. */
 struct outlook {
-  int deepest, limit, swift;           /* swift: members deeper than the limit that held before */
-  int32_t deeper;                      /* of lane k: members of level k and deeper */
+  int deepest, limit, swift; /* swift: members deeper than the limit that held before */
+  int32_t deeper;            /* of lane k: members of level k and deeper */
 };
 
 /* Publish the block's counters, meet, and read those of all blocks. */
-static __device__ struct outlook count_levels(const struct loop_job &job, struct loop_shared &s, unsigned *meetings, int turn, int limit)
+static __device__ struct outlook count_levels(const struct loop_job &job, struct loop_shared &shared,
+                                              unsigned *meetings, int turn, int limit)
 {
   int lane = lane_id();
   struct loop_numbers *n = job.numbers;
   if (threadIdx.x < LEVEL_BIN) {
-    if (lane < LEVEL_BIN - 1 && s.count[lane] > 0) atomicAdd(&n->count[turn][lane], s.count[lane]);
+    if (lane < LEVEL_BIN - 1 && shared.count[lane] > 0) atomicAdd(&n->count[turn][lane], shared.count[lane]);
     if (blockIdx.x == 0) n->count[(turn + 1) % COUNT_TURNS][lane] = 0;
   }
   meet(job, meetings);
   int32_t deeper = lane < LEVEL_BIN - 1 ? *(volatile int32_t *)&n->count[turn][lane] : 0;
   struct outlook o;
   o.deepest = __reduce_max_sync(FULL, deeper > 0 ? lane : 0);
-  for (unsigned step = 1; step < WARP; step *= 2) {   /* deeper: members of this level and of deeper ones */
+  for (unsigned step = 1; step < WARP; step *= 2) { /* deeper: members of this level and of deeper ones */
     int32_t other = __shfl_down_sync(FULL, deeper, step);
     if (lane + (int)step < WARP) deeper += other;
   }
@@ -381,19 +418,20 @@ static __device__ struct outlook count_levels(const struct loop_job &job, struct
 }
 
 /* Count the members of the block at each level. */
-static __device__ void count_own(const struct loop_job &job, struct loop_shared &s)
+static __device__ void count_own(const struct loop_job &job, struct loop_shared &shared)
 {
-  if (threadIdx.x < LEVEL_BIN) s.count[threadIdx.x] = 0;
+  if (threadIdx.x < LEVEL_BIN) shared.count[threadIdx.x] = 0;
   __syncthreads();
   for (int k = (int)threadIdx.x; k < job.owned; k += LOOP_THREADS) {
     int level = job.status[(int64_t)blockIdx.x * job.owned + k] & STATUS_LEVEL;
-    if (level > 0) atomicAdd(&s.count[level], 1);
+    if (level > 0) atomicAdd(&shared.count[level], 1);
   }
   __syncthreads();
 }
 
 template <class force>
-static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_soft_step(const __grid_constant__ struct loop_job job)
+static __global__ void __launch_bounds__(LOOP_THREADS, 1)
+    integrate_soft_step(const __grid_constant__ struct loop_job job)
 {
   __shared__ struct loop_shared s;
   unsigned meetings = 0;
@@ -411,7 +449,10 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_soft_step(co
       meet(job, &meetings);
     }
     turn = (turn + 1) % COUNT_TURNS;
-    a.now = next, a.align = aligned_level(next), a.limit = o.limit, a.turn = turn;
+    a.now = next;
+    a.align = aligned_level(next);
+    a.limit = o.limit;
+    a.turn = turn;
     int32_t active = __shfl_sync(FULL, o.deeper, a.align);
     a.all_predicted = active >= PREDICT_MIN && active >= job.members / PREDICT_PART;
     if (a.all_predicted) {
@@ -422,7 +463,10 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_soft_step(co
     o = count_levels(job, s, &meetings, turn, a.limit);
     ticks++;
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) job.numbers->ticks = ticks, job.numbers->deepest = deepest;
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    job.numbers->ticks = ticks;
+    job.numbers->deepest = deepest;
+  }
 }
 
 typedef void (*loop_kernel)(const struct loop_job);
@@ -437,7 +481,8 @@ int hermite_loop_blocks(struct device *d, enum hard_scheme scheme, int64_t membe
   CHECK(cudaGetDevice(&device));
   CHECK(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, device));
   CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel_of(scheme), LOOP_THREADS, 0));
-  int64_t blocks = min(blocks_for(members, MEMBERS_A_BLOCK), (int64_t)(together ? fit > 0 ? d->multiprocessors : 1 : 1));
+  int64_t blocks =
+      min(blocks_for(members, MEMBERS_A_BLOCK), (int64_t)(together ? fit > 0 ? d->multiprocessors : 1 : 1));
   if (d->hermite.blocks_max > 0) blocks = min(blocks, (int64_t)d->hermite.blocks_max);
   return (int)max(blocks, (int64_t)1);
 }
@@ -447,8 +492,8 @@ void hermite_loop(struct device *d, enum hard_scheme scheme, const struct loop_j
   loop_kernel integrate = kernel_of(scheme);
   struct loop_job copy = *job;
   void *arguments[] = {&copy};
-  if (blocks == 1)
-    LAUNCH(d, integrate, 1, LOOP_THREADS, copy);
+  if (blocks == 1) LAUNCH(d, integrate, 1, LOOP_THREADS, copy);
   else
-    CHECK(cudaLaunchCooperativeKernel((const void *)integrate, dim3((unsigned)blocks), dim3(LOOP_THREADS), arguments, 0, d->stream));
+    CHECK(cudaLaunchCooperativeKernel((const void *)integrate, dim3((unsigned)blocks), dim3(LOOP_THREADS), arguments, 0,
+                                      d->stream));
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The loop over the ticks of a soft step. Each thread block owns some of the members: runs of MEMBER_RUN consecutive ones, in turn, so that
- * blocks have about the same number of active members at each tick. The bytes of status of a block are consecutive.
+/* The loop over the ticks of a soft step. Each thread block owns some of the members: runs of MEMBER_RUN consecutive
+ * ones, in turn, so that blocks have about the same number of active members at each tick. The bytes of status of a
+ * block are consecutive.
  *
- * A member of level k is active at the multiples of TICKS / 2^k, so the active ones of a tick are those of the level to which the tick is
- * aligned, and deeper. */
+ * A member of level k is active at the multiples of TICKS / 2^k, so the active ones of a tick are those of the level to
+ * which the tick is aligned, and deeper. */
 #ifndef GPU_HERMITE_LOOP_CUH
 #define GPU_HERMITE_LOOP_CUH
 #include "gpu/hermite/hermite.cuh"
@@ -11,31 +12,33 @@
 enum {
   LOOP_THREADS = 512,
   LOOP_WARPS = LOOP_THREADS / WARP,
-  STATUS_BYTES = 16,                   /* status bytes that a thread reads at once */
-  LOOP_PIECE = LOOP_THREADS * STATUS_BYTES,   /* members that a block searches at once for active ones */
+  STATUS_BYTES = 16,                        /* status bytes that a thread reads at once */
+  LOOP_PIECE = LOOP_THREADS * STATUS_BYTES, /* members that a block searches at once for active ones */
   MEMBER_RUN = 8,
   SWIFT_AIM = 64,
-  MEMBERS_A_BLOCK = 64,                /* fewer need fewer blocks */
-  PREDICT_MIN = 256, PREDICT_PART = 4,     /* at least so many active members, one of so many: all are predicted first */
-  STATUS_LEVEL = 31, STATUS_CLASS = 5  /* mask of the level; shift of the class */
+  MEMBERS_A_BLOCK = 64, /* fewer need fewer blocks */
+  PREDICT_MIN = 256,
+  PREDICT_PART = 4, /* at least so many active members, one of so many: all are predicted first */
+  STATUS_LEVEL = 31,
+  STATUS_CLASS = 5 /* mask of the level; shift of the class */
 };
 
 /* Classes of members by the length of their lists: how many lanes sum up a list. */
 enum { CLASSES = 4, CLASS_QUAD = 0, CLASS_HALF = 1, CLASS_WARP = 2, CLASS_BLOCK = 3, QUAD_LANES = 4, HALF_LANES = 16 };
-enum { QUAD_MAX = 4, HALF_MAX = 32, WARP_MAX = 512 };   /* entries of lists */
+enum { QUAD_MAX = 4, HALF_MAX = 32, WARP_MAX = 512 }; /* entries of lists */
 
 struct loop_job {
   struct hermite_sum sum;
   const struct hermite_source *source;
   struct hermite_motion *motion;
   int2 *ticks;
-  struct hermite_body *predicted;      /* members at the present tick, where all are predicted */
+  struct hermite_body *predicted; /* members at the present tick, where all are predicted */
   int32_t *steps;
   uint8_t *status;
-  const int32_t *who;                  /* particles of the members; the first `own` particles are of this rank */
-  int32_t own, members, owned;              /* owned: places of a block in `status`, a multiple of STATUS_BYTES */
+  const int32_t *who;          /* particles of the members; the first `own` particles are of this rank */
+  int32_t own, members, owned; /* owned: places of a block in `status`, a multiple of STATUS_BYTES */
   double soft_step, tick_length, eta;
-  double background, mean_gm;          /* factor on G m / factor^2 of a particle, m at least the mean mass */
+  double background, mean_gm; /* factor on G m / factor^2 of a particle, m at least the mean mass */
   int swift_aim;
   struct loop_numbers *numbers;
 };
@@ -47,9 +50,10 @@ int hermite_loop_blocks(struct device *d, enum hard_scheme scheme, int64_t membe
 
 /* Begin the sum for a target of mass gm, which is zero. */
 static __device__ __forceinline__ void open_sum(const struct loop_job &, struct hermite_force *, double) {}
-static __device__ __forceinline__ void open_sum(const struct loop_job &job, struct pair_kick *k, double gm)
+static __device__ __forceinline__ void open_sum(const struct loop_job &job, struct pair_kick *kick, double gm)
 {
-  k->gm = gm, k->eta = job.eta;
+  kick->gm = gm;
+  kick->eta = job.eta;
 }
 
 static __device__ __forceinline__ int list_class(int32_t count)
@@ -57,7 +61,8 @@ static __device__ __forceinline__ int list_class(int32_t count)
   return count <= QUAD_MAX ? CLASS_QUAD : count <= HALF_MAX ? CLASS_HALF : count <= WARP_MAX ? CLASS_WARP : CLASS_BLOCK;
 }
 
-/* Where the status of a member is, with `blocks` blocks; and the member at a place of a block (it may be beyond the last one). */
+/* Where the status of a member is, with `blocks` blocks; and the member at a place of a block (it may be beyond the
+ * last one). */
 static __device__ __forceinline__ int64_t status_place(int32_t m, int32_t owned, int blocks)
 {
   int32_t run = m / MEMBER_RUN;
@@ -74,11 +79,15 @@ static __device__ __forceinline__ double background_of(const struct loop_job &jo
   return job.background * fmax(gm, job.mean_gm) / ((double)factor * factor);
 }
 
-/* The least level of steps not longer than `wanted`, from `level` on. Sets *deeper where that is deeper than HARD_LEVEL_MAX. */
+/* The least level of steps not longer than `wanted`, from `level` on. Sets *deeper where that is deeper than
+ * HARD_LEVEL_MAX. */
 static __device__ __forceinline__ int level_for(double soft_step, double wanted, int level, bool *deeper)
 {
   double step = soft_step / (double)(1 << level);
-  while (!(step <= wanted) && level < HARD_LEVEL_MAX) step *= 0.5, level++;
+  while (!(step <= wanted) && level < HARD_LEVEL_MAX) {
+    step *= 0.5;
+    level++;
+  }
   *deeper = !(step <= wanted);
   return level;
 }
@@ -96,29 +105,35 @@ static __device__ __forceinline__ struct hermite_motion load_hermite_motion(cons
 
 /* Lock `worst` and note a step that is shorter than those noted before. The neighbour is the nearest of the list. */
 template <class sources>
-static __device__ void note_collapse(struct loop_numbers *n, const struct hermite_sum &s, const sources &at, int32_t m, const double x[3],
-                                     double wanted)
+static __device__ void note_collapse(struct loop_numbers *numbers, const struct hermite_sum &sum, const sources &at,
+                                     int32_t m, const double x[3], double wanted)
 {
   int32_t nearest = -1;
   double least = 1e300;
-  atomicAdd(&n->collapsed, 1ull);
-  if (wanted > *(volatile double *)&n->wanted) return;
-  const struct hermite_list l = s.list[m];
+  atomicAdd(&numbers->collapsed, 1ull);
+  if (wanted > *(volatile double *)&numbers->wanted) return;
+  const struct hermite_list l = sum.list[m];
   for (int32_t k = 0; k < l.count; k++) {
     double y[3], u[3], gm, r2 = 0;
     float factor;
-    at.read(s.entry[l.begin + k], y, u, &gm, &factor);
+    at.read(sum.entry[l.begin + k], y, u, &gm, &factor);
     for (int c = 0; c < 3; c++) r2 += (y[c] - x[c]) * (y[c] - x[c]);
-    if (r2 < least) least = r2, nearest = s.entry[l.begin + k];
+    if (r2 < least) {
+      least = r2;
+      nearest = sum.entry[l.begin + k];
+    }
   }
-  while (atomicCAS(&n->lock, 0, 1) != 0) continue;
+  while (atomicCAS(&numbers->lock, 0, 1) != 0) continue;
   __threadfence();
-  volatile struct loop_numbers *v = n;
+  volatile struct loop_numbers *v = numbers;
   if (wanted < v->wanted || (wanted == v->wanted && m < v->who)) {
-    v->wanted = wanted, v->distance = sqrt(least), v->who = m, v->neighbour = nearest;
+    v->wanted = wanted;
+    v->distance = sqrt(least);
+    v->who = m;
+    v->neighbour = nearest;
     for (int c = 0; c < 3; c++) v->at[c] = x[c];
   }
   __threadfence();
-  atomicExch(&n->lock, 0);
+  atomicExch(&numbers->lock, 0);
 }
 #endif

@@ -21,15 +21,23 @@ struct pair_search {
   struct hermite_pair_found *found;
   int32_t *count;
 
-  __device__ __forceinline__ uint64_t id_of(int32_t m) const { return who[m] < p.n ? p.id[who[m]] : halo[who[m] - p.n].id; }
+  __device__ __forceinline__ uint64_t id_of(int32_t m) const
+  {
+    return who[m] < p.n ? p.id[who[m]] : halo[who[m] - p.n].id;
+  }
 
-  __device__ bool fits(int32_t m, int32_t k, struct kepler_orbit *o) const
+  __device__ bool fits(int32_t m, int32_t k, struct kepler_orbit *orbit) const
   {
     const struct hermite_body a = body[who[m]], b = body[who[k]];
     double d[3], u[3];
-    for (int c = 0; c < 3; c++) d[c] = b.x[c] - a.x[c], u[c] = b.v[c] - a.v[c];
-    double eps = sum.differ ? sqrt(sum.class_eps2[max(softening_class(a.factor), softening_class(b.factor))]) : softening;
-    return bound_pair_fits(a.gm + b.gm, d, u, fmaxf(a.factor, b.factor) * (double)sum.split.r1, limit, soft_step, eps, o);
+    for (int c = 0; c < 3; c++) {
+      d[c] = b.x[c] - a.x[c];
+      u[c] = b.v[c] - a.v[c];
+    }
+    double eps =
+        sum.differ ? sqrt(sum.class_eps2[max(softening_class(a.factor), softening_class(b.factor))]) : softening;
+    return bound_pair_fits(a.gm + b.gm, d, u, fmaxf(a.factor, b.factor) * (double)sum.split.r1, limit, soft_step, eps,
+                           orbit);
   }
 
   /* Member m, or the centre of mass of it and its partner. */
@@ -39,7 +47,10 @@ struct pair_search {
     if (partner[m] < 0) return a;
     const struct hermite_body b = body[who[partner[m]]];
     double share = b.gm / (a.gm + b.gm);
-    for (int c = 0; c < 3; c++) a.x[c] += share * (b.x[c] - a.x[c]), a.v[c] += share * (b.v[c] - a.v[c]);
+    for (int c = 0; c < 3; c++) {
+      a.x[c] += share * (b.x[c] - a.x[c]);
+      a.v[c] += share * (b.v[c] - a.v[c]);
+    }
     a.gm += b.gm;
     return a;
   }
@@ -55,7 +66,8 @@ static __global__ void find_nearest(const __grid_constant__ struct pair_search s
   for (int32_t e = 0; e < l.count; e++) {
     int32_t k = s.sum.entry[l.begin + e];
     const double *x = s.body[s.who[k]].x;
-    double r2 = (x[0] - a.x[0]) * (x[0] - a.x[0]) + (x[1] - a.x[1]) * (x[1] - a.x[1]) + (x[2] - a.x[2]) * (x[2] - a.x[2]);
+    double r2 =
+        (x[0] - a.x[0]) * (x[0] - a.x[0]) + (x[1] - a.x[1]) * (x[1] - a.x[1]) + (x[2] - a.x[2]) * (x[2] - a.x[2]);
     if (r2 > least || (r2 == least && found >= 0 && s.id_of(k) > s.id_of(found))) continue;
     least = r2;
     found = k;
@@ -74,22 +86,25 @@ static __global__ void match_pairs(const __grid_constant__ struct pair_search s)
 }
 
 /* Of the neighbours of member m, the one that perturbs the pair of semi-major axis a at `centre` most. */
-static __device__ void look_for_perturber(const struct pair_search &s, const struct hermite_body &centre, double a, int32_t m,
-                                          struct hermite_pair_found *f)
+static __device__ void look_for_perturber(const struct pair_search &search, const struct hermite_body &centre, double a,
+                                          int32_t m, struct hermite_pair_found *found)
 {
-  const struct hermite_list l = s.sum.list[m];
+  const struct hermite_list l = search.sum.list[m];
   for (int32_t e = 0; e < l.count; e++) {
-    int32_t k = s.sum.entry[l.begin + e];
-    if (k == s.partner[m]) continue;
-    const struct hermite_body b = s.point_of(k);
+    int32_t k = search.sum.entry[l.begin + e];
+    if (k == search.partner[m]) continue;
+    const struct hermite_body b = search.point_of(k);
     double d[3], u[3];
-    for (int c = 0; c < 3; c++) d[c] = b.x[c] - centre.x[c], u[c] = b.v[c] - centre.v[c];
-    if (!bound_pair_perturbed(a, centre.gm, d, u, b.gm, s.soft_step)) continue;
-    double distance = sqrt(hermite_closest2(d, u, s.soft_step));
-    if (f->perturbed && distance >= f->triple.distance) continue;
-    f->perturbed = 1;
-    f->triple.distance = distance;
-    f->triple.perturber = s.id_of(k);
+    for (int c = 0; c < 3; c++) {
+      d[c] = b.x[c] - centre.x[c];
+      u[c] = b.v[c] - centre.v[c];
+    }
+    if (!bound_pair_perturbed(a, centre.gm, d, u, b.gm, search.soft_step)) continue;
+    double distance = sqrt(hermite_closest2(d, u, search.soft_step));
+    if (found->perturbed && distance >= found->triple.distance) continue;
+    found->perturbed = 1;
+    found->triple.distance = distance;
+    found->triple.perturber = search.id_of(k);
   }
 }
 
@@ -101,14 +116,21 @@ static __global__ void store_pairs(const __grid_constant__ struct pair_search s)
   struct kepler_orbit o;
   if (m >= s.members || s.partner[m] < 0) return;
   int32_t k = s.partner[m];
-  f.triple.first = s.id_of(m), f.triple.second = s.id_of(k);
+  f.triple.first = s.id_of(m);
+  f.triple.second = s.id_of(k);
   if (f.triple.first > f.triple.second || !s.fits(m, k, &o)) return;
   const struct hermite_body centre = s.point_of(m), a = s.body[s.who[m]], b = s.body[s.who[k]];
   look_for_perturber(s, centre, o.a, m, &f);
   look_for_perturber(s, centre, o.a, k, &f);
-  f.triple.period = o.period, f.triple.a = o.a, f.e = o.e;
+  f.triple.period = o.period;
+  f.triple.a = o.a;
+  f.e = o.e;
   f.pair = hermite_bound{s.who[m], s.who[k], {}, {}, a.gm, b.gm, a.factor, b.factor};
-  for (int c = 0; c < 3; c++) f.triple.pos[c] = a.x[c], f.pair.d[c] = b.x[c] - a.x[c], f.pair.u[c] = b.v[c] - a.v[c];
+  for (int c = 0; c < 3; c++) {
+    f.triple.pos[c] = a.x[c];
+    f.pair.d[c] = b.x[c] - a.x[c];
+    f.pair.u[c] = b.v[c] - a.v[c];
+  }
   s.found[atomicAdd(s.count, 1)] = f;
 }
 
@@ -120,8 +142,10 @@ static __global__ void replace_pairs(const struct hermite_bound *pair, int64_t n
   struct hermite_body *first = &body[b.first], *second = &body[b.second];
   double share = b.m2 / (b.m1 + b.m2);
   for (int c = 0; c < 3; c++) {
-    first->x[c] += share * b.d[c], first->v[c] += share * b.u[c];
-    second->x[c] = first->x[c], second->v[c] = first->v[c];
+    first->x[c] += share * b.d[c];
+    first->v[c] += share * b.u[c];
+    second->x[c] = first->x[c];
+    second->v[c] = first->v[c];
   }
   first->gm = b.m1 + b.m2;
   first->factor = fmaxf(b.f1, b.f2);
@@ -136,34 +160,49 @@ static int by_first(const void *a, const void *b)
 }
 
 /* Count what was found; keep the pairs without a perturber at the begin of `found`. Returns their number. */
-static int64_t choose_pairs(struct hermite_pair_found *found, int64_t n, int64_t own, struct hermite_bound *pair, struct hard_tally *t)
+static int64_t choose_pairs(struct hermite_pair_found *found, int64_t n, int64_t own, struct hermite_bound *pair,
+                            struct hard_tally *tally)
 {
   int64_t kept = 0;
-  qsort(found, (size_t)n, sizeof *found, by_first);   /* atomics have no order */
+  qsort(found, (size_t)n, sizeof *found, by_first); /* atomics have no order */
   for (int64_t k = 0; k < n; k++) {
     const struct hermite_pair_found *f = &found[k];
     if (!f->perturbed) pair[kept++] = f->pair;
     if (f->pair.first >= own) continue;
     if (f->perturbed) {
-      if (t->pairs_perturbed++ == 0 || f->triple.period < t->triple.period) t->triple = f->triple;
+      if (tally->pairs_perturbed++ == 0 || f->triple.period < tally->triple.period) tally->triple = f->triple;
       continue;
     }
-    if (t->pairs_bound++ == 0) t->shortest_period = 1e300, t->largest_eccentricity = 0;
-    t->shortest_period = fmin(t->shortest_period, f->triple.period);
-    t->largest_eccentricity = fmax(t->largest_eccentricity, f->e);
+    if (tally->pairs_bound++ == 0) {
+      tally->shortest_period = 1e300;
+      tally->largest_eccentricity = 0;
+    }
+    tally->shortest_period = fmin(tally->shortest_period, f->triple.period);
+    tally->largest_eccentricity = fmax(tally->largest_eccentricity, f->e);
   }
   return kept;
 }
 
-int64_t hermite_pairs_find(struct device *d, const struct hard_request *r, struct hard_tally *t)
+int64_t hermite_pairs_find(struct device *d, const struct hard_request *request, struct hard_tally *tally)
 {
   struct hermite_state *s = &d->hermite;
   s->pairs = 0;
-  if (!(r->pair_limit > 0) || s->members == 0) return 0;
+  if (!(request->pair_limit > 0) || s->members == 0) return 0;
   int64_t n = s->members, blocks = blocks_for(n, THREADS);
   int32_t *work = array_room(&s->partner, "device hermite", 2 * n + 1), count = 0;
-  struct pair_search job = {hermite_sum_of(d, r), s->body.at, s->who.at, d->p, s->halo.at, (int32_t)n, r->pair_limit, r->soft_step,
-                            d->config.softening, work, work + n, array_room(&s->found, "device hermite", n / 2 + 1), work + 2 * n};
+  struct pair_search job = {hermite_sum_of(d, request),
+                            s->body.at,
+                            s->who.at,
+                            d->p,
+                            s->halo.at,
+                            (int32_t)n,
+                            request->pair_limit,
+                            request->soft_step,
+                            d->config.softening,
+                            work,
+                            work + n,
+                            array_room(&s->found, "device hermite", n / 2 + 1),
+                            work + 2 * n};
   CHECK(cudaMemsetAsync(job.count, 0, sizeof *job.count, d->stream));
   LAUNCH(d, find_nearest, blocks, THREADS, job);
   LAUNCH(d, match_pairs, blocks, THREADS, job);
@@ -171,14 +210,15 @@ int64_t hermite_pairs_find(struct device *d, const struct hard_request *r, struc
   CHECK(cudaMemcpyAsync(&count, job.count, sizeof count, cudaMemcpyDeviceToHost, d->stream));
   CHECK(cudaStreamSynchronize(d->stream));
   if (count == 0) return 0;
-  struct hermite_pair_found *found = (struct hermite_pair_found *)memory_alloc("bound pairs", sizeof *found * (size_t)count);
+  struct hermite_pair_found *found =
+      (struct hermite_pair_found *)memory_alloc("bound pairs", sizeof *found * (size_t)count);
   struct hermite_bound *pair = (struct hermite_bound *)memory_alloc("bound pairs", sizeof *pair * (size_t)count);
   CHECK(cudaMemcpyAsync(found, s->found.at, sizeof *found * (size_t)count, cudaMemcpyDeviceToHost, d->stream));
   CHECK(cudaStreamSynchronize(d->stream));
-  s->pairs = choose_pairs(found, count, d->p.n, pair, t);
+  s->pairs = choose_pairs(found, count, d->p.n, pair, tally);
   array_room(&s->pair, "device hermite", s->pairs);
   CHECK(cudaMemcpyAsync(s->pair.at, pair, sizeof *pair * (size_t)s->pairs, cudaMemcpyHostToDevice, d->stream));
-  CHECK(cudaStreamSynchronize(d->stream));   /* before the memory is freed */
+  CHECK(cudaStreamSynchronize(d->stream)); /* before the memory is freed */
   memory_free(found);
   memory_free(pair);
   LAUNCH(d, replace_pairs, blocks_for(s->pairs, THREADS), THREADS, s->pair.at, s->pairs, s->body.at);
@@ -191,10 +231,10 @@ int64_t hermite_pairs_find(struct device *d, const struct hard_request *r, struc
 struct tide_job {
   struct hermite_bound *pair;
   int64_t pairs;
-  const int64_t *number;               /* of members; a particle i without neighbours has number[i + 1] == number[i] */
+  const int64_t *number; /* of members; a particle i without neighbours has number[i + 1] == number[i] */
   const int32_t *who;
   struct hermite_body *body;
-  struct hermite_motion *motion;       /* as in struct loop_job */
+  struct hermite_motion *motion; /* as in struct loop_job */
   const int2 *ticks;
   struct hermite_sum sum;
   double soft_step;
@@ -215,12 +255,12 @@ static __device__ double *velocity_of(const struct tide_job &job, int64_t m)
   return job.at_end ? motion_of(job, m)->v : job.body[job.who[m]].v;
 }
 
-static __device__ void kick_pair(const struct tide_job &job, struct hermite_bound *b)
+static __device__ void kick_pair(const struct tide_job &job, struct hermite_bound *bound)
 {
-  int64_t m = job.number ? job.number[b->first] : 0;
+  int64_t m = job.number ? job.number[bound->first] : 0;
   double dt = 0.5 * job.soft_step;
   struct bound_tide tide = {};
-  if (!job.number || job.number[b->first + 1] == m) return;
+  if (!job.number || job.number[bound->first + 1] == m) return;
   const struct hermite_list l = job.sum.list[m];
   const double *x = position_of(job, m);
   for (int32_t e = 0; e < l.count; e++) {
@@ -228,18 +268,19 @@ static __device__ void kick_pair(const struct tide_job &job, struct hermite_boun
     const double *y = position_of(job, k);
     double to[3] = {y[0] - x[0], y[1] - x[1], y[2] - x[2]}, reaction[3];
     const struct hermite_body &o = job.body[job.who[k]];
-    bound_pair_tide(&tide, to, o.gm, b->m1, b->m2, &job.sum.split, b->f1, b->f2, o.factor, reaction);
-    if (b->f1 == b->f2) continue;
+    bound_pair_tide(&tide, to, o.gm, bound->m1, bound->m2, &job.sum.split, bound->f1, bound->f2, o.factor, reaction);
+    if (bound->f1 == bound->f2) continue;
     for (int c = 0; c < 3; c++) velocity_of(job, k)[c] += dt * reaction[c];
   }
   for (int c = 0; c < 3; c++) {
-    if (b->f1 != b->f2) velocity_of(job, m)[c] += dt * tide.centre[c];
-    b->u[c] += dt * tide.relative[c];
+    if (bound->f1 != bound->f2) velocity_of(job, m)[c] += dt * tide.centre[c];
+    bound->u[c] += dt * tide.relative[c];
   }
-  kepler_turn(b->m1 + b->m2, (const double(*)[3])tide.tensor, dt, b->d, b->u);
+  kepler_turn(bound->m1 + bound->m2, (const double(*)[3])tide.tensor, dt, bound->d, bound->u);
 }
 
-/* One thread for a pair; one thread for all pairs where pairs change the velocities of neighbours, so that sums have an order. */
+/* One thread for a pair; one thread for all pairs where pairs change the velocities of neighbours, so that sums have an
+ * order. */
 static __global__ void kick_pairs(const __grid_constant__ struct tide_job job)
 {
   int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -251,13 +292,17 @@ static __global__ void kick_pairs(const __grid_constant__ struct tide_job job)
   }
 }
 
-static struct tide_job tide_job_of(struct device *d, const struct hard_request *r, const struct loop_job *loop)
+static struct tide_job tide_job_of(struct device *d, const struct hard_request *request, const struct loop_job *loop)
 {
   struct hermite_state *s = &d->hermite;
   struct tide_job job = {s->pair.at, s->pairs, s->members > 0 ? s->number.at : NULL, s->who.at, s->body.at};
-  job.sum = hermite_sum_of(d, r);
-  job.soft_step = r->soft_step;
-  if (loop) job.motion = loop->motion, job.ticks = loop->ticks, job.at_end = 1;
+  job.sum = hermite_sum_of(d, request);
+  job.soft_step = request->soft_step;
+  if (loop) {
+    job.motion = loop->motion;
+    job.ticks = loop->ticks;
+    job.at_end = 1;
+  }
   return job;
 }
 
@@ -267,21 +312,22 @@ static void launch_kick(struct device *d, const struct tide_job *job)
   LAUNCH(d, kick_pairs, one ? 1 : blocks_for(job->pairs, THREADS), one ? 1 : THREADS, *job);
 }
 
-void hermite_pairs_begin(struct device *d, const struct hard_request *r)
+void hermite_pairs_begin(struct device *d, const struct hard_request *request)
 {
-  const struct tide_job job = tide_job_of(d, r, NULL);
+  const struct tide_job job = tide_job_of(d, request, NULL);
   launch_kick(d, &job);
 }
 
-void hermite_pairs_end(struct device *d, const struct hard_request *r, const struct loop_job *loop)
+void hermite_pairs_end(struct device *d, const struct hard_request *request, const struct loop_job *loop)
 {
   if (d->hermite.pairs == 0) return;
-  const struct tide_job job = tide_job_of(d, r, loop);
+  const struct tide_job job = tide_job_of(d, request, loop);
   launch_kick(d, &job);
 }
 
 /* Bodies are at the end of the soft step. */
-static __global__ void restore_pairs(const struct hermite_bound *pair, int64_t n, struct hermite_body *body, struct particles p)
+static __global__ void restore_pairs(const struct hermite_bound *pair, int64_t n, struct hermite_body *body,
+                                     struct particles particles)
 {
   int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (k >= n) return;
@@ -291,17 +337,24 @@ static __global__ void restore_pairs(const struct hermite_bound *pair, int64_t n
     int64_t i = side ? b.second : b.first;
     double share = (side ? b.m1 : -b.m2) / (b.m1 + b.m2);
     struct hermite_body *to = &body[i];
-    for (int c = 0; c < 3; c++) to->x[c] = centre.x[c] + share * b.d[c], to->v[c] = centre.v[c] + share * b.u[c];
+    for (int c = 0; c < 3; c++) {
+      to->x[c] = centre.x[c] + share * b.d[c];
+      to->v[c] = centre.v[c] + share * b.u[c];
+    }
     to->gm = side ? b.m2 : b.m1;
     to->factor = side ? b.f2 : b.f1;
-    if (i >= p.n) continue;
-    for (int c = 0; c < 3; c++) p.pos[3 * i + c] = to->x[c], p.vel[3 * i + c] = to->v[c];
-    p.level[i] = LEVEL_UNKNOWN;
+    if (i >= particles.n) continue;
+    for (int c = 0; c < 3; c++) {
+      particles.pos[3 * i + c] = to->x[c];
+      particles.vel[3 * i + c] = to->v[c];
+    }
+    particles.level[i] = LEVEL_UNKNOWN;
   }
 }
 
 void hermite_pairs_restore(struct device *d)
 {
   struct hermite_state *s = &d->hermite;
-  if (s->pairs > 0) LAUNCH(d, restore_pairs, blocks_for(s->pairs, THREADS), THREADS, s->pair.at, s->pairs, s->body.at, d->p);
+  if (s->pairs > 0)
+    LAUNCH(d, restore_pairs, blocks_for(s->pairs, THREADS), THREADS, s->pair.at, s->pairs, s->body.at, d->p);
 }

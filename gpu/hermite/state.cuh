@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* State of gpu/hermite: neighbour lists and motions of one soft step. Data only; functions are in gpu/hermite/hermite.cuh. */
+/* State of gpu/hermite: neighbour lists and motions of one soft step. Data only; functions are in
+ * gpu/hermite/hermite.cuh. */
 #ifndef GPU_HERMITE_STATE_CUH
 #define GPU_HERMITE_STATE_CUH
 #include "backend/hard_verbs.h"
@@ -8,22 +9,25 @@
 #include "gravity/pair_steps.h"
 
 /* A particle at the begin of the soft step, own or of the halo. */
-struct __align__(16) hermite_body {
+struct __align__(16) hermite_body
+{
   double x[3], v[3];
-  double gm;          /* G m */
-  float factor;       /* of split_factor */
-  int32_t level;      /* proposed, or LEVEL_UNKNOWN */
+  double gm;     /* G m */
+  float factor;  /* of split_factor */
+  int32_t level; /* proposed, or LEVEL_UNKNOWN */
 };
 
 /* What other particles read of a member besides its motion. */
-struct __align__(16) hermite_source {
+struct __align__(16) hermite_source
+{
   double gm;
   float factor;
   int32_t unused;
 };
 
 /* The list of a member, or of a particle (potential). */
-struct __align__(16) hermite_list {
+struct __align__(16) hermite_list
+{
   int64_t begin;
   int32_t count, unused;
 };
@@ -31,36 +35,36 @@ struct __align__(16) hermite_list {
 /* The grid of candidates has levels, whose cells are twice as wide as those of the level before. */
 enum { GRID_LEVELS = 16 };
 struct grid_numbers {
-  int32_t count[GRID_LEVELS];          /* particles */
-  int32_t radius[GRID_LEVELS];         /* bits of the float: the largest radius of neighbours, */
-  int32_t half[GRID_LEVELS];           /* and half the longest path */
-  int32_t longest;                     /* list, where it is too long for the first search */
+  int32_t count[GRID_LEVELS];  /* particles */
+  int32_t radius[GRID_LEVELS]; /* bits of the float: the largest radius of neighbours, */
+  int32_t half[GRID_LEVELS];   /* and half the longest path */
+  int32_t longest;             /* list, where it is too long for the first search */
 };
 
 enum {
-  LEVEL_BIN = 32,       /* counters of levels; the last one counts what is written to `swift` */
-  COUNT_TURNS = 3,      /* sets of counters: one is summed, one read, one cleared */
-  SWIFT_MAX = 512       /* particles of the deepest levels that one thread block integrates by itself */
+  LEVEL_BIN = 32,  /* counters of levels; the last one counts what is written to `swift` */
+  COUNT_TURNS = 3, /* sets of counters: one is summed, one read, one cleared */
+  SWIFT_MAX = 512  /* particles of the deepest levels that one thread block integrates by itself */
 };
 
 /* What the thread blocks of the loop over ticks share, and what it counted. */
 struct loop_numbers {
-  unsigned arrived;                             /* at the barrier of the grid */
-  int32_t count[COUNT_TURNS][LEVEL_BIN];        /* members at each level */
+  unsigned arrived;                      /* at the barrier of the grid */
+  int32_t count[COUNT_TURNS][LEVEL_BIN]; /* members at each level */
   int32_t swift[SWIFT_MAX];
   unsigned long long ticks, collapsed, steps, pairs, entries, with_neighbours;
-  int32_t deepest, lock;                        /* of `worst` */
-  double wanted, distance, at[3];               /* of the worst collapse */
-  int32_t who, neighbour;                       /* members */
+  int32_t deepest, lock;          /* of `worst` */
+  double wanted, distance, at[3]; /* of the worst collapse */
+  int32_t who, neighbour;         /* members */
   uint64_t who_id, neighbour_id;
 };
 
 /* A bound pair that goes by Kepler's equation; the first has the lower id, and holds the centre of mass. */
 struct hermite_bound {
-  int32_t first, second;               /* particles */
-  double d[3], u[3];                   /* the second relative to the first */
-  double m1, m2;                       /* G m */
-  float f1, f2;                        /* factors */
+  int32_t first, second; /* particles */
+  double d[3], u[3];     /* the second relative to the first */
+  double m1, m2;         /* G m */
+  float f1, f2;          /* factors */
 };
 
 /* One that was found, with the elements; `perturbed`: it has a perturber, and is not taken. */
@@ -72,20 +76,20 @@ struct hermite_pair_found {
 };
 
 struct hermite_state {
-  int swift_aim;                       /* at most so many particles are integrated by one block; 0: the default */
-  int blocks_max;                      /* 0: as many blocks as fit */
-  int64_t entries, members;            /* of the present lists: entries of all lists; particles that have neighbours */
+  int swift_aim;            /* at most so many particles are integrated by one block; 0: the default */
+  int blocks_max;           /* 0: as many blocks as fit */
+  int64_t entries, members; /* of the present lists: entries of all lists; particles that have neighbours */
   struct loop_numbers *numbers, *host_numbers;
-  struct grid_numbers *grid;           /* on the device */
+  struct grid_numbers *grid; /* on the device */
   cudaEvent_t event[3];
-  struct array<struct halo_particle> halo;        /* from or for other ranks */
+  struct array<struct halo_particle> halo; /* from or for other ranks */
   struct array<struct hermite_body> body;
   /* candidates */
-  struct array<uint64_t> cell;         /* of each particle */
-  struct array<uint32_t> bucket[2];    /* hashed cells: of the particles; sorted */
-  struct array<int32_t> place[2];      /* numbers of particles; in the order of the buckets */
+  struct array<uint64_t> cell;      /* of each particle */
+  struct array<uint32_t> bucket[2]; /* hashed cells: of the particles; sorted */
+  struct array<int32_t> place[2];   /* numbers of particles; in the order of the buckets */
   struct array<int32_t> bucket_begin;
-  struct array<char> record;           /* the particles in the order of buckets */
+  struct array<char> record; /* the particles in the order of buckets */
   /* lists */
   struct array<int32_t> count;         /* entries of each particle */
   struct array<int64_t> begin, number; /* of its first entry; its number among the members */
@@ -93,19 +97,19 @@ struct hermite_state {
   struct array<int32_t> entry;         /* and in ascending order, as members where there are members */
   struct array<struct hermite_list> list;
   /* members */
-  struct array<int32_t> who;           /* particle */
+  struct array<int32_t> who; /* particle */
   struct array<struct hermite_source> source;
-  struct array<struct hermite_motion> motion;   /* [2 members] at the begins of its last two steps */
-  struct array<int2> ticks;            /* of the two motions */
+  struct array<struct hermite_motion> motion; /* [2 members] at the begins of its last two steps */
+  struct array<int2> ticks;                   /* of the two motions */
   struct array<struct hermite_body> predicted;
   struct array<int32_t> steps;
-  int64_t pairs;                       /* bound pairs of this soft step */
+  int64_t pairs; /* bound pairs of this soft step */
   struct array<struct hermite_bound> pair;
   struct array<struct hermite_pair_found> found;
-  struct array<int32_t> partner;       /* work of their search */
-  struct array<uint8_t> status;        /* level and class of lists, by thread blocks */
+  struct array<int32_t> partner; /* work of their search */
+  struct array<uint8_t> status;  /* level and class of lists, by thread blocks */
 };
 
-void hermite_state_open(struct hermite_state *s);
-void hermite_state_free(struct hermite_state *s);
+void hermite_state_open(struct hermite_state *state);
+void hermite_state_free(struct hermite_state *state);
 #endif

@@ -33,8 +33,8 @@ struct tree tree_with_lets(const struct device *d)
   return t;
 }
 
-/* Make the capacity at least n elements, keeping the first `used`; an array that grows gets a capacity of `capacity`. Growing waits for
- * all queued work, which may write the kept elements. */
+/* Make the capacity at least n elements, keeping the first `used`; an array that grows gets a capacity of `capacity`.
+ * Growing waits for all queued work, which may write the kept elements. */
 template <typename T>
 static void grow(struct device *d, struct array<T> *a, const char *where, int64_t used, int64_t n, int64_t capacity)
 {
@@ -45,13 +45,14 @@ static void grow(struct device *d, struct array<T> *a, const char *where, int64_
   a->at = NULL;
   a->room = 0;
   array_room(a, where, capacity);
-  if (used > 0) CHECK(cudaMemcpyAsync(a->at, old.at, sizeof(T) * (size_t)used, cudaMemcpyDeviceToDevice, d->let->stream));
+  if (used > 0)
+    CHECK(cudaMemcpyAsync(a->at, old.at, sizeof(T) * (size_t)used, cudaMemcpyDeviceToDevice, d->let->stream));
   CHECK(cudaStreamSynchronize(d->let->stream));
   array_free(&old);
 }
 
-/* Make the capacity of the tree's arrays at least so many nodes and bodies, local ones included. An array that grows gets capacity for
- * twice the LETs. */
+/* Make the capacity of the tree's arrays at least so many nodes and bodies, local ones included. An array that grows
+ * gets capacity for twice the LETs. */
 static void reserve_let_storage(struct device *d, int64_t nodes, int64_t bodies, int moving)
 {
   const struct tree t = tree_with_lets(d);
@@ -76,7 +77,8 @@ static void let_room(struct device *d, int64_t nodes, int64_t bodies, int moving
   nodes += t.nodes;
   bodies += t.bodies;
   if (nodes > INT32_MAX / 8 || bodies > INT32_MAX / 2)
-    fatal("LETs of %lld cells and %lld particles on one device are too long: use more ranks", (long long)nodes, (long long)bodies);
+    fatal("LETs of %lld cells and %lld particles on one device are too long: use more ranks", (long long)nodes,
+          (long long)bodies);
   reserve_let_storage(d, nodes, bodies, moving);
 }
 
@@ -84,8 +86,11 @@ static void let_room(struct device *d, int64_t nodes, int64_t bodies, int moving
 
 static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-static_assert(sizeof(struct node) == LET_NODE_BYTES && sizeof(struct motion) == LET_MOTION_BYTES && sizeof(struct quad) == LET_QUAD_BYTES, "studies count these bytes");
-static_assert(sizeof(struct body) == LET_BODY_BYTES && sizeof(struct motion_state) == LET_STATE_BYTES, "studies count these bytes");
+static_assert(sizeof(struct node) == LET_NODE_BYTES && sizeof(struct motion) == LET_MOTION_BYTES &&
+                  sizeof(struct quad) == LET_QUAD_BYTES,
+              "studies count these bytes");
+static_assert(sizeof(struct body) == LET_BODY_BYTES && sizeof(struct motion_state) == LET_STATE_BYTES,
+              "studies count these bytes");
 
 struct let_layout let_layout(int64_t nodes, int64_t bodies, int quad, int moving)
 {
@@ -104,7 +109,7 @@ void *gpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes)
 {
   struct let_state *l = d->let;
   struct pinned *room = &l->in[kind][peer].message;
-  if (bytes > room->room) CHECK(cudaStreamSynchronize(l->stream));   /* the message before may still be copied */
+  if (bytes > room->room) CHECK(cudaStreamSynchronize(l->stream)); /* the message before may still be copied */
   l->in[kind][peer].bypassed = false;
   return pinned_room(room, bytes);
 }
@@ -128,15 +133,16 @@ static __global__ void shift_links(struct node *node, int32_t nodes, int32_t roo
   *link = own;
 }
 
-template <typename T> static void arrive(struct let_state *l, T *to, const struct incoming *in, size_t at, int64_t n)
+template <typename T> static void arrive(struct let_state *let, T *to, const struct incoming *in, size_t at, int64_t n)
 {
   enum cudaMemcpyKind kind = in->bypassed ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
   const char *from = in->bypassed ? in->arriving.at : in->message.at;
-  if (n > 0) CHECK(cudaMemcpyAsync(to, from + at, sizeof(T) * (size_t)n, kind, l->stream));
+  if (n > 0) CHECK(cudaMemcpyAsync(to, from + at, sizeof(T) * (size_t)n, kind, let->stream));
 }
 
 /* Append a received LET to those after the local tree. LETs of a synchronisation have no motion. */
-static void place(struct device *d, enum let_kind kind, struct incoming *in, const struct let_head *head, const struct let_layout &at)
+static void place(struct device *d, enum let_kind kind, struct incoming *in, const struct let_head *head,
+                  const struct let_layout &at)
 {
   struct let_state *l = d->let;
   int moving = head->moving && kind != LET_SOFT;
@@ -173,15 +179,16 @@ void gpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
     fatal("the LET of rank %d (%zu bytes) has not the format of this backend", peer, bytes);
   struct let_layout at = let_layout(head->nodes, head->bodies, head->quad, head->moving);
   if (bytes != at.bytes)
-    fatal("the LET of rank %d has %zu bytes, not those of %lld cells and %lld particles", peer, bytes, (long long)head->nodes,
-          (long long)head->bodies);
+    fatal("the LET of rank %d has %zu bytes, not those of %lld cells and %lld particles", peer, bytes,
+          (long long)head->nodes, (long long)head->bodies);
   place(d, kind, in, head, at);
   count->cells += head->nodes;
   count->particles += head->bodies;
 }
 
 /* The upper tree is attached like a message. */
-void gpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node, const float (*quad)[6])
+void gpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node,
+                   const float (*quad)[6])
 {
   struct let_count none = {0, 0};
   if (nodes == 0) {
@@ -208,7 +215,7 @@ static bool any_attached(const struct device *d)
 void gpu_let_clear(struct device *d, enum let_kind kind)
 {
   struct let_state *l = d->let;
-  CHECK(cudaStreamSynchronize(l->stream));   /* LETs that were not walked may still be copied from their messages */
+  CHECK(cudaStreamSynchronize(l->stream)); /* LETs that were not walked may still be copied from their messages */
   for (int p = 0; p < d->config.ranks; p++) {
     l->in[kind][p].attached = false;
     l->out[kind][p].nodes = l->out[kind][p].bodies = 0;
@@ -224,7 +231,8 @@ static void detach(struct device *d, int kind)
   for (int p = 0; p < d->config.ranks; p++) d->let->in[kind][p].attached = false;
 }
 
-/* The new tree of the fast particles is stored after the LETs of slow particles: what is kept precedes what is renewed. */
+/* The new tree of the fast particles is stored after the LETs of slow particles: what is kept precedes what is
+ * renewed. */
 static void lets_reset_fast_storage(struct device *d)
 {
   struct let_state *l = d->let;
@@ -240,7 +248,7 @@ void lets_reset_storage(struct device *d)
 {
   struct let_state *l = d->let;
   if (l->stored.nodes + l->stored.bodies == 0) return;
-  lets_wait_for_arrivals(d);   /* arrivals in these arrays precede the work that is queued next */
+  lets_wait_for_arrivals(d); /* arrivals in these arrays precede the work that is queued next */
   if (d->tree.renewing) {
     lets_reset_fast_storage(d);
     return;

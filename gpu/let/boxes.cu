@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verbs boxes and summary: bounding boxes of consecutive groups, and the LET summary. Several blocks reduce a box, and their rows
- * of partial results are joined in a fixed order. A box with a horizon takes a second pass, in the frame of its mean velocity. */
+/* The verbs boxes and summary: bounding boxes of consecutive groups, and the LET summary. Several blocks reduce a box,
+ * and their rows of partial results are joined in a fixed order. A box with a horizon takes a second pass, in the frame
+ * of its mean velocity. */
 #include <config.h>
 #include "gpu/let/let.cuh"
 #include "gpu/device/reduce.cuh"
@@ -8,21 +9,21 @@
 #include "tree/upper.h"
 
 enum {
-  BOX_PARTS = 16,   /* blocks for each box */
-  COLUMNS = 12,     /* sums of v[3] and of 1; maxima of -low[3], high[3], -|a_old|, |a_hard| */
-  ADDED = 4,        /* the first so many are sums */
-  ENDS = 6          /* maxima of -low[3], high[3] */
+  BOX_PARTS = 16, /* blocks for each box */
+  COLUMNS = 12,   /* sums of v[3] and of 1; maxima of -low[3], high[3], -|a_old|, |a_hard| */
+  ADDED = 4,      /* the first so many are sums */
+  ENDS = 6        /* maxima of -low[3], high[3] */
 };
 
 struct boxes_job {
   struct tree t;
   struct particles p;
-  const float *acc, *then;   /* |a_old| is the modulus of `acc`, or the smaller of both if `then` is not NULL */
+  const float *acc, *then; /* |a_old| is the modulus of `acc`, or the smaller of both if `then` is not NULL */
   const struct group *group;
   int32_t groups;
   int boxes;
-  int32_t *begin;            /* [boxes + 1]: first particle of each box */
-  double *rows, *result;     /* [boxes][BOX_PARTS][COLUMNS]; [boxes][COLUMNS] */
+  int32_t *begin;        /* [boxes + 1]: first particle of each box */
+  double *rows, *result; /* [boxes][BOX_PARTS][COLUMNS]; [boxes][COLUMNS] */
   struct lattice lattice;
   double tick_length, horizon;
   int32_t tick, active;
@@ -46,7 +47,10 @@ static __device__ int2 block_range(const struct boxes_job &job)
                    begin + (int32_t)((int64_t)count * (own_part() + 1) / BOX_PARTS));
 }
 
-static __device__ double *block_row(const struct boxes_job &job, int columns) { return job.rows + (int64_t)blockIdx.x * columns; }
+static __device__ double *block_row(const struct boxes_job &job, int columns)
+{
+  return job.rows + (int64_t)blockIdx.x * columns;
+}
 
 /* Whether a particle is a target. */
 static __device__ bool counts(const struct boxes_job &job, int32_t i)
@@ -94,7 +98,8 @@ static __global__ void __launch_bounds__(THREADS) box_rows(struct boxes_job job)
   }
   reduce_block<add_op>(sum, block_row(job, COLUMNS));
   reduce_block<max_op>(largest, block_row(job, COLUMNS) + ADDED);
-  if (own_part() == 0 && threadIdx.x < 2) job.begin[own_box() + (int)threadIdx.x] = box_begin(job, own_box() + (int)threadIdx.x);
+  if (own_part() == 0 && threadIdx.x < 2)
+    job.begin[own_box() + (int)threadIdx.x] = box_begin(job, own_box() + (int)threadIdx.x);
 }
 
 /* In the frame of the mean velocity, a particle on a straight trajectory stays in the bounding box of both its ends. */
@@ -114,7 +119,8 @@ static __global__ void __launch_bounds__(THREADS) end_rows(struct boxes_job job)
   reduce_block<max_op>(largest, block_row(job, ENDS));
 }
 
-/* Join the rows of each box, one block a box, one thread a column: the first `added` columns are sums, the others maxima. */
+/* Join the rows of each box, one block a box, one thread a column: the first `added` columns are sums, the others
+ * maxima. */
 static __global__ void join_rows(const double *rows, int columns, int added, double *result, int stride)
 {
   int k = (int)threadIdx.x;
@@ -135,18 +141,20 @@ static void launch_rows(struct device *d, const struct boxes_job &job)
 }
 
 /* Copy the top of the local tree to the host. Queued. Returns the number of nodes. */
-static int32_t copy_top(struct device *d, const struct let_request *r)
+static int32_t copy_top(struct device *d, const struct let_request *request)
 {
-  const struct part *part = lets_part(d, r);
+  const struct part *part = lets_part(d, request);
   int32_t seen = d->tree.view.nodes == 0 ? 0 : part->nodes < TOP_SEEN ? part->nodes : TOP_SEEN;
   struct node *node = (struct node *)pinned_room(&d->let->top, (sizeof *node + sizeof(struct quad)) * TOP_SEEN);
   if (seen == 0) return 0;
-  CHECK(cudaMemcpyAsync(node, d->tree.view.node + part->base, sizeof *node * (size_t)seen, cudaMemcpyDeviceToHost, d->stream));
-  CHECK(cudaMemcpyAsync(node + TOP_SEEN, d->tree.view.quad + part->base, sizeof(struct quad) * (size_t)seen, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpyAsync(node, d->tree.view.node + part->base, sizeof *node * (size_t)seen, cudaMemcpyDeviceToHost,
+                        d->stream));
+  CHECK(cudaMemcpyAsync(node + TOP_SEEN, d->tree.view.quad + part->base, sizeof(struct quad) * (size_t)seen,
+                        cudaMemcpyDeviceToHost, d->stream));
   return seen;
 }
 
-int gpu_boxes(struct device *d, const struct let_request *r, int max_count, struct let_box *boxes)
+int gpu_boxes(struct device *d, const struct let_request *request, int max_count, struct let_box *boxes)
 {
   struct let_state *l = d->let;
   l->top_copied = 0;
@@ -154,20 +162,29 @@ int gpu_boxes(struct device *d, const struct let_request *r, int max_count, stru
   l->boxes = d->targets.groups < max_count ? d->targets.groups : max_count;
   if (l->boxes == 0) return 0;
   size_t bytes = sizeof(double) * COLUMNS * (size_t)l->boxes;
-  struct boxes_job job = {d->tree.view, d->p, device_latest_acc(d, &d->p), r->part == LET_OF_SLOW ? d->p.acc : NULL, d->targets.group.at,
-                          d->targets.groups, l->boxes};
+  struct boxes_job job = {d->tree.view,
+                          d->p,
+                          device_latest_acc(d, &d->p),
+                          request->part == LET_OF_SLOW ? d->p.acc : NULL,
+                          d->targets.group.at,
+                          d->targets.groups,
+                          l->boxes};
   job.begin = array_room(&l->box_begin, "device LETs", BOX_MAX + 1);
   job.rows = array_room(&l->rows, "device LETs", BOX_MAX * COLUMNS * (BOX_PARTS + 1));
   job.result = job.rows + BOX_MAX * COLUMNS * BOX_PARTS;
   job.lattice = d->lattice;
-  job.tick_length = r->tick_length;
-  job.horizon = r->horizon;
-  job.tick = r->tick;
-  job.active = r->active;
+  job.tick_length = request->tick_length;
+  job.horizon = request->horizon;
+  job.tick = request->tick;
+  job.active = request->active;
   launch_rows(d, job);
   const double *row = (const double *)pinned_room(&l->numbers, bytes);
   CHECK(cudaMemcpyAsync(l->numbers.at, job.result, bytes, cudaMemcpyDeviceToHost, d->stream));
-  if (!(r->horizon > 0)) l->top_copied = copy_top(d, r), l->top_moments = d->tree.moments_made;   /* for the summary, which follows */
+  /* for the summary, which follows */
+  if (!(request->horizon > 0)) {
+    l->top_copied = copy_top(d, request);
+    l->top_moments = d->tree.moments_made;
+  }
   gpu_wait(d);
   int count = 0;
   for (int b = 0; b < l->boxes; b++, row += COLUMNS) {
@@ -184,16 +201,16 @@ int gpu_boxes(struct device *d, const struct let_request *r, int max_count, stru
   return count;
 }
 
-void gpu_let_summary(struct device *d, const struct let_request *r, struct let_summary *summary)
+void gpu_let_summary(struct device *d, const struct let_request *request, struct let_summary *summary)
 {
   struct let_state *l = d->let;
-  const struct part *part = lets_part(d, r);
+  const struct part *part = lets_part(d, request);
   memset(summary, 0, sizeof *summary);
   summary->particles = part->count;
-  if (r->horizon > 0) return;
+  if (request->horizon > 0) return;
   int32_t seen = l->top_copied;
   if (seen == 0 || l->top_moments != d->tree.moments_made) {
-    seen = copy_top(d, r);
+    seen = copy_top(d, request);
     gpu_wait(d);
   }
   l->top_copied = 0;
@@ -201,4 +218,4 @@ void gpu_let_summary(struct device *d, const struct let_request *r, struct let_s
   if (seen > 0) top_choose(&summary->top, node, seen, part->base, (const float(*)[6])(node + TOP_SEEN));
 }
 
-int gpu_let_quads(const struct let_request *r) { return carries_quads(r); }
+int gpu_let_quads(const struct let_request *request) { return carries_quads(request); }

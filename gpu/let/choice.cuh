@@ -7,7 +7,7 @@
 #include "backend/let_verbs.h"
 
 enum {
-  RECEIVERS_MAX = 32,             /* receivers at once: the pointers of their messages are a kernel argument */
+  RECEIVERS_MAX = 32, /* receivers at once: the pointers of their messages are a kernel argument */
   GENERATIONS = KEY_LEVELS + 3
 };
 
@@ -26,35 +26,35 @@ struct chosen {
 };
 
 struct choosing {
-  struct array<char> table;            /* receivers, boxes, bounds of chunks */
+  struct array<char> table; /* receivers, boxes, bounds of chunks */
   struct pinned host_table;
-  struct array<char> numbers;          /* struct chosen, marks, sums, kept particles: all initially zero */
-  struct chosen *host_results;         /* pinned */
-  struct array<int2> cell, leaf;       /* lists, which grow if they overflow */
+  struct array<char> numbers;    /* struct chosen, marks, sums, kept particles: all initially zero */
+  struct chosen *host_results;   /* pinned */
+  struct array<int2> cell, leaf; /* lists, which grow if they overflow */
 };
 
 struct choose_job {
   struct tree t;
-  struct asking asking;                /* without an origin */
+  struct asking asking; /* without an origin */
   float cutoff;
   int receivers, moving, list_leaves;
   int32_t root;
-  int32_t words, keep_words;           /* of each receiver */
+  int32_t words, keep_words; /* of each receiver */
   const struct receiver *receiver;
-  const float4 *box;                   /* [chunk][3][WARP] */
-  const struct box_bound *bound;       /* [chunk] */
+  const float4 *box;             /* [chunk][3][WARP] */
+  const struct box_bound *bound; /* [chunk] */
   struct chosen *chosen;
-  unsigned long long *mark, *sum;      /* [receiver][words]; `sum` has one more */
-  unsigned *keep;                      /* [receiver][keep_words]: a bit for every particle */
-  int2 *cell, *leaf;                   /* {first child, their number | receiver << RECEIVER_SHIFT}; {node, receiver} */
+  unsigned long long *mark, *sum; /* [receiver][words]; `sum` has one more */
+  unsigned *keep;                 /* [receiver][keep_words]: a bit for every particle */
+  int2 *cell, *leaf;              /* {first child, their number | receiver << RECEIVER_SHIFT}; {node, receiver} */
   int32_t cell_room, leaf_room;
   const int32_t *tick;
   const uint8_t *level;
 };
 enum { RECEIVER_SHIFT = 8, CHILDREN_MASK = (1 << RECEIVER_SHIFT) - 1 };
 
-/* Pack the messages of the selected nodes, with moments of a tick, on the device. Without `bypass` they are copied to the host, else their
- * heads alone. Queued. */
+/* Pack the messages of the selected nodes, with moments of a tick, on the device. Without `bypass` they are copied to
+ * the host, else their heads alone. Queued. */
 void pack_messages(struct device *d, enum let_kind kind, int32_t motion_tick, const struct choose_job &job,
                    struct let_choice *const *choice);
 /* Free the state of choose.cu. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Selection of LETs for several receivers at once. Generation by generation, from the root down, the children of opened cells are tested,
- * by one warp for each cell, with a box in each lane. Prefix sums over words of marks give the selected nodes their places. The operations
- * on
+/* Selection of LETs for several receivers at once. Generation by generation, from the root down, the children of opened
+ * cells are tested, by one warp for each cell, with a box in each lane. Prefix sums over words of marks give the
+ * selected nodes their places. The operations on
  * one node are in choose.h. */
 #include <config.h>
 #include <cub/device/device_scan.cuh>
@@ -13,9 +13,9 @@
 
 enum {
   CHILDREN = 8,
-  FEW_THREADS = 1024,              /* threads of a block that processes generations alone, */
-  FEW_CELLS = 128,                 /* as long as they have at most so many cells */
-  BLOCKS_PER_MULTIPROCESSOR = 4    /* of kernels whose work is in a list */
+  FEW_THREADS = 1024,           /* threads of a block that processes generations alone, */
+  FEW_CELLS = 128,              /* as long as they have at most so many cells */
+  BLOCKS_PER_MULTIPROCESSOR = 4 /* of kernels whose work is in a list */
 };
 /* Maximum of the bytes for marks, sums and kept particles of the receivers that are processed together. */
 #define TABLES_MAX ((int64_t)256 << 20)
@@ -27,11 +27,11 @@ struct node_query {
   float4 a, b, c;
 };
 
-static __device__ __forceinline__ void put_query(struct node_query *to, const struct asked &a)
+static __device__ __forceinline__ void put_query(struct node_query *to, const struct asked &asked)
 {
-  to->a = make_float4(a.x[0], a.x[1], a.x[2], a.b);
-  to->b = make_float4(a.displacement[0], a.displacement[1], a.displacement[2], a.reach);
-  to->c = make_float4(a.grow, __int_as_float(a.opened), a.away, 0);
+  to->a = make_float4(asked.x[0], asked.x[1], asked.x[2], asked.b);
+  to->b = make_float4(asked.displacement[0], asked.displacement[1], asked.displacement[2], asked.reach);
+  to->c = make_float4(asked.grow, __int_as_float(asked.opened), asked.away, 0);
 }
 
 static __device__ __forceinline__ struct asked get_query(const struct node_query *from)
@@ -48,7 +48,8 @@ static __device__ __forceinline__ struct table_box load_box(const float4 *chunk)
   return t;
 }
 
-static __device__ __forceinline__ struct asking receiver_request(const struct choose_job &job, const struct receiver &to)
+static __device__ __forceinline__ struct asking receiver_request(const struct choose_job &job,
+                                                                 const struct receiver &to)
 {
   struct asking g = job.asking;
   for (int c = 0; c < 3; c++) g.origin[c] = to.origin[c];
@@ -60,11 +61,12 @@ struct need_masks {
   unsigned near, open;
 };
 
-/* Test the queries in the mask `which` of a warp against all boxes of a receiver. Each lane has its own query in `own`; all are in
- * `queries`. A query whose result is final is not tested again: with OPENING `open`, else `near`. */
+/* Test the queries in the mask `which` of a warp against all boxes of a receiver. Each lane has its own query in `own`;
+ * all are in `queries`. A query whose result is final is not tested again: with OPENING `open`, else `near`. */
 template <bool OPENING>
-static __device__ struct need_masks test_boxes(const struct choose_job &job, const struct receiver &to, const struct node_query *queries,
-                                          const struct asked &own, unsigned which)
+static __device__ struct need_masks test_boxes(const struct choose_job &job, const struct receiver &to,
+                                               const struct node_query *queries, const struct asked &own,
+                                               unsigned which)
 {
   struct need_masks all = {0, 0};
   for (int32_t chunk = to.chunk; chunk < to.chunk + to.chunks; chunk++) {
@@ -87,8 +89,8 @@ static __device__ struct need_masks test_boxes(const struct choose_job &job, con
 
 /* --- marks ------------------------------------------------------------------------------------------------------- */
 
-/* The cells of a generation, [x, y) in the list. Generation 0 tests the roots and has one cell for each receiver, which is not in the list.
- * All lanes must call. */
+/* The cells of a generation, [x, y) in the list. Generation 0 tests the roots and has one cell for each receiver, which
+ * is not in the list. All lanes must call. */
 static __device__ int2 generation(const struct choose_job &job, int g)
 {
   const volatile int32_t *cells = job.chosen->cells;
@@ -108,17 +110,20 @@ static __device__ void mark_children(const struct choose_job &job, int2 cell, un
 {
   int shift = cell.x % MARKED, later = shift + lane_id() >= MARKED;
   int here = __reduce_add_sync(FULL, later ? 0 : bodies), there = __reduce_add_sync(FULL, later ? bodies : 0);
-  if (cell.x == job.root && !near) open = 1;   /* an empty root */
+  if (cell.x == job.root && !near) open = 1; /* an empty root */
   unsigned needed = part_of(near, shift), opened = part_of(open, shift);
   if (!(needed | opened)) return;
   int64_t word = (int64_t)(cell.y >> RECEIVER_SHIFT) * job.words + cell.x / MARKED + lane_id();
   atomicOr(&job.mark[word], (unsigned long long)choose_word(needed, opened));
-  atomicAdd(&job.sum[word], (unsigned long long)choose_share(choose_bits(needed | opened), lane_id() == 0 ? here : there));
+  atomicAdd(&job.sum[word],
+            (unsigned long long)choose_share(choose_bits(needed | opened), lane_id() == 0 ? here : there));
 }
 
-/* Lanes with a cell or a leaf append it to the lists: cells from `next` on, the begin of the next generation. All threads must call. */
+/* Lanes with a cell or a leaf append it to the lists: cells from `next` on, the begin of the next generation. All
+ * threads must call. */
 template <int WARPS>
-static __device__ void append(const struct choose_job &job, int g, int32_t next, bool is_cell, bool is_leaf, int2 cell, int2 leaf)
+static __device__ void append(const struct choose_job &job, int g, int32_t next, bool is_cell, bool is_leaf, int2 cell,
+                              int2 leaf)
 {
   __shared__ int count[WARPS];
   __shared__ int32_t place[2];
@@ -144,8 +149,8 @@ static __device__ void append(const struct choose_job &job, int g, int32_t next,
 }
 
 /* Test and mark the children of a cell, by one warp, and list the opened ones. */
-template <int WARPS> static __device__ void open_cell(const struct choose_job &job, int g, int32_t k, int2 range,
-                                                      struct node_query *queries)
+template <int WARPS>
+static __device__ void open_cell(const struct choose_job &job, int g, int32_t k, int2 range, struct node_query *queries)
 {
   bool mine = k < range.y && (g == 0 || k < job.cell_room);
   int2 cell = mine ? g > 0 ? job.cell[k] : make_int2(job.root, 1 | k << RECEIVER_SHIFT) : make_int2(0, 0);
@@ -174,13 +179,15 @@ template <int WARPS> static __device__ void open_cell(const struct choose_job &j
 
 /* Process generations `first` to `last`. Several generations need a grid of one block. */
 template <int COUNT>
-static __global__ void __launch_bounds__(COUNT) open_cells(const __grid_constant__ struct choose_job job, int first, int last)
+static __global__ void __launch_bounds__(COUNT)
+    open_cells(const __grid_constant__ struct choose_job job, int first, int last)
 {
   __shared__ struct node_query queries[COUNT / WARP][CHILDREN];
   int warp = (int)threadIdx.x / WARP;
   for (int g = first; g <= last; g++) {
     int2 range = generation(job, g);
-    for (int64_t base = range.x + (int64_t)blockIdx.x * (COUNT / WARP); base < range.y; base += (int64_t)gridDim.x * (COUNT / WARP))
+    for (int64_t base = range.x + (int64_t)blockIdx.x * (COUNT / WARP); base < range.y;
+         base += (int64_t)gridDim.x * (COUNT / WARP))
       open_cell<COUNT / WARP>(job, g, (int32_t)base + warp, range, queries[warp]);
     __syncthreads();
   }
@@ -210,10 +217,10 @@ static void mark_nodes(struct device *d, const struct choose_job &job, const str
 
 /* --- particles --------------------------------------------------------------------------------------------------- */
 
-/* Lanes in the mask `there` have a particle, from `first` on. Returns the mask of those that may come within the cutoff, and marks them
- * to be kept. */
-static __device__ unsigned near_bodies(const struct choose_job &job, int32_t r, int32_t first, unsigned there, double pull,
-                                       struct node_query *queries)
+/* Lanes in the mask `there` have a particle, from `first` on. Returns the mask of those that may come within the
+ * cutoff, and marks them to be kept. */
+static __device__ unsigned near_bodies(const struct choose_job &job, int32_t r, int32_t first, unsigned there,
+                                       double pull, struct node_query *queries)
 {
   const struct receiver to = job.receiver[r];
   struct asked own = {};
@@ -233,13 +240,15 @@ static __device__ unsigned near_bodies(const struct choose_job &job, int32_t r, 
   return near;
 }
 
-/* Select the particles of leaves that are sent, a warp for each leaf, and find when the first of them will be corrected. */
+/* Select the particles of leaves that are sent, a warp for each leaf, and find when the first of them will be
+ * corrected. */
 static __global__ void __launch_bounds__(THREADS) select_bodies(const __grid_constant__ struct choose_job job)
 {
   __shared__ struct node_query queries[THREADS / WARP][WARP];
   int warp = (int)threadIdx.x / WARP;
   int64_t leaves = min(job.chosen->leaves, job.leaf_room);
-  for (int64_t k = (int64_t)blockIdx.x * (THREADS / WARP) + warp; k < leaves; k += (int64_t)gridDim.x * (THREADS / WARP)) {
+  for (int64_t k = (int64_t)blockIdx.x * (THREADS / WARP) + warp; k < leaves;
+       k += (int64_t)gridDim.x * (THREADS / WARP)) {
     const int2 leaf = job.leaf[k];
     const int2 link = *(const int2 *)&job.t.node[leaf.x].first;
     const struct motion w = load_motion(&job.t.motion[leaf.x]);
@@ -250,10 +259,12 @@ static __global__ void __launch_bounds__(THREADS) select_bodies(const __grid_con
       unsigned there = __ballot_sync(FULL, base + lane_id() < count);
       if (job.asking.cutoff >= 0) there = near_bodies(job, leaf.y, first, there, pull, queries[warp]);
       kept += __popc(there);
-      if (job.moving && there >> lane_id() & 1) ticks_left_max = max(ticks_left_max, TICKS - (job.tick[j] + timeline_ticks(job.level[j])));
+      if (job.moving && there >> lane_id() & 1)
+        ticks_left_max = max(ticks_left_max, TICKS - (job.tick[j] + timeline_ticks(job.level[j])));
     }
     ticks_left_max = __reduce_max_sync(FULL, ticks_left_max);
-    if (lane_id() == 0 && kept > 0) atomicAdd(&job.sum[(int64_t)leaf.y * job.words + leaf.x / MARKED], (unsigned long long)kept);
+    if (lane_id() == 0 && kept > 0)
+      atomicAdd(&job.sum[(int64_t)leaf.y * job.words + leaf.x / MARKED], (unsigned long long)kept);
     int32_t *so_far = &job.chosen->ticks_left_max[leaf.y];
     if (lane_id() == 0 && ticks_left_max > *(const volatile int32_t *)so_far) atomicMax(so_far, ticks_left_max);
   }
@@ -276,21 +287,22 @@ static void find_places(struct device *d, const struct choose_job &job)
   array_room(&d->scratch, "device scratch", (int64_t)bytes);
   CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, job.sum, job.sum, n, d->stream));
   LAUNCH(d, store_totals, 1, RECEIVERS_MAX, job);
-  CHECK(cudaMemcpyAsync(d->let->choosing->host_results, job.chosen, sizeof(struct chosen), cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpyAsync(d->let->choosing->host_results, job.chosen, sizeof(struct chosen), cudaMemcpyDeviceToHost,
+                        d->stream));
   gpu_wait(d);
 }
 
 /* --- the verb ---------------------------------------------------------------------------------------------------- */
 
 /* Store the boxes of a receiver as kernels read them, and the bound of each chunk. */
-static void put_chunks(const struct box_table *t, struct receiver *to, float4 *box, struct box_bound *bound)
+static void put_chunks(const struct box_table *table, struct receiver *to, float4 *box, struct box_bound *bound)
 {
-  for (int c = 0; c < 3; c++) to->origin[c] = t->origin[c];
+  for (int c = 0; c < 3; c++) to->origin[c] = table->origin[c];
   for (int32_t chunk = to->chunk; chunk < to->chunk + to->chunks; chunk++) {
-    int from = (chunk - to->chunk) * WARP, end = from + WARP < t->n ? from + WARP : t->n;
-    bound[chunk] = essential_bound(t, from, end);
+    int from = (chunk - to->chunk) * WARP, end = from + WARP < table->n ? from + WARP : table->n;
+    bound[chunk] = essential_bound(table, from, end);
     for (int k = 0; k < WARP; k++) {
-      const struct table_box b = essential_box(t, from + k < end ? from + k : end - 1);
+      const struct table_box b = essential_box(table, from + k < end ? from + k : end - 1);
       float4 *at = box + (int64_t)chunk * 3 * WARP + k;
       at[0] = make_float4(b.low[0], b.low[1], b.low[2], b.high[0]);
       at[WARP] = make_float4(b.high[1], b.high[2], b.displacement[0], b.displacement[1]);
@@ -300,7 +312,8 @@ static void put_chunks(const struct box_table *t, struct receiver *to, float4 *b
 }
 
 /* Copy the boxes of the receivers to the device. Queued. */
-static void put_table(struct device *d, const struct let_request *request, struct let_choice *const *choice, struct choose_job *job)
+static void put_table(struct device *d, const struct let_request *request, struct let_choice *const *choice,
+                      struct choose_job *job)
 {
   struct choosing *c = d->let->choosing;
   struct box_table table;
@@ -309,7 +322,8 @@ static void put_table(struct device *d, const struct let_request *request, struc
   for (int k = 0; k < job->receivers; k++) chunks += (int32_t)blocks_for(choice[k]->box_count, WARP);
   size_t boxes = sizeof(struct receiver) * RECEIVERS_MAX, bounds = boxes + sizeof(float4) * 3 * WARP * (size_t)chunks;
   size_t bytes = bounds + sizeof(struct box_bound) * (size_t)chunks;
-  char *host = (char *)pinned_room(&c->host_table, bytes), *there = array_room(&c->table, "device LETs", (int64_t)bytes);
+  char *host = (char *)pinned_room(&c->host_table, bytes),
+       *there = array_room(&c->table, "device LETs", (int64_t)bytes);
   struct receiver *receiver = (struct receiver *)host;
   chunks = 0;
   for (int k = 0; k < job->receivers; k++) {
@@ -330,31 +344,31 @@ static void put_table(struct device *d, const struct let_request *request, struc
 }
 
 static int32_t words_of(const struct device *d) { return d->tree.view.nodes / MARKED + 1; }
-static int32_t keep_words_of(const struct device *d, const struct let_request *r)
+static int32_t keep_words_of(const struct device *d, const struct let_request *request)
 {
-  return r->cutoff >= 0 ? (int32_t)(d->p.n / 32 + 2) : 0;
+  return request->cutoff >= 0 ? (int32_t)(d->p.n / 32 + 2) : 0;
 }
 
 /* Bytes of marks, sums and kept particles of a receiver. */
-static int64_t table_bytes(const struct device *d, const struct let_request *r)
+static int64_t table_bytes(const struct device *d, const struct let_request *request)
 {
-  return 2 * (int64_t)sizeof(uint64_t) * words_of(d) + (int64_t)sizeof(unsigned) * keep_words_of(d, r);
+  return 2 * (int64_t)sizeof(uint64_t) * words_of(d) + (int64_t)sizeof(unsigned) * keep_words_of(d, request);
 }
 
-static struct choose_job prepare(struct device *d, enum let_kind kind, const struct let_request *r, int receivers,
+static struct choose_job prepare(struct device *d, enum let_kind kind, const struct let_request *request, int receivers,
                                  struct let_choice *const *choice)
 {
   struct choosing *c = d->let->choosing;
   struct choose_job job = {d->tree.view};
   job.receivers = receivers;
   job.moving = kind != LET_SOFT;
-  job.root = lets_part(d, r)->base;
-  job.list_leaves = job.moving || r->cutoff >= 0;
+  job.root = lets_part(d, request)->base;
+  job.list_leaves = job.moving || request->cutoff >= 0;
   job.words = words_of(d);
-  job.keep_words = keep_words_of(d, r);
-  put_table(d, r, choice, &job);
-  int64_t bytes = (int64_t)sizeof(struct chosen) + (int64_t)sizeof(uint64_t) + receivers * table_bytes(d, r);
-  int64_t cells = d->tree.view.nodes / 2 + 1024;   /* usually enough; the lists grow if not */
+  job.keep_words = keep_words_of(d, request);
+  put_table(d, request, choice, &job);
+  int64_t bytes = (int64_t)sizeof(struct chosen) + (int64_t)sizeof(uint64_t) + receivers * table_bytes(d, request);
+  int64_t cells = d->tree.view.nodes / 2 + 1024; /* usually enough; the lists grow if not */
   char *numbers = array_room(&c->numbers, "device LETs", bytes);
   job.chosen = (struct chosen *)numbers;
   job.mark = (unsigned long long *)(numbers + sizeof(struct chosen));
@@ -379,58 +393,64 @@ static bool grow_list(struct array<int2> *list, int64_t found)
   return true;
 }
 
-static bool grow_choice_lists(struct choosing *c)
+static bool grow_choice_lists(struct choosing *choosing)
 {
   int64_t cells = 0;
-  for (int g = 1; g <= GENERATIONS; g++) cells += c->host_results->cells[g];
-  bool longer = grow_list(&c->cell, cells);
-  return grow_list(&c->leaf, c->host_results->leaves) || longer;
+  for (int g = 1; g <= GENERATIONS; g++) cells += choosing->host_results->cells[g];
+  bool longer = grow_list(&choosing->cell, cells);
+  return grow_list(&choosing->leaf, choosing->host_results->leaves) || longer;
 }
 
-static void choose_some(struct device *d, enum let_kind kind, const struct let_request *r, int receivers, struct let_choice *const *choice)
+static void choose_some(struct device *d, enum let_kind kind, const struct let_request *request, int receivers,
+                        struct let_choice *const *choice)
 {
   struct choose_job job;
   do {
-    job = prepare(d, kind, r, receivers, choice);
-    mark_nodes(d, job, lets_part(d, r)->levels);
+    job = prepare(d, kind, request, receivers, choice);
+    mark_nodes(d, job, lets_part(d, request)->levels);
     if (job.list_leaves) LAUNCH(d, select_bodies, BLOCKS_PER_MULTIPROCESSOR * d->multiprocessors, THREADS, job);
     find_places(d, job);
   } while (grow_choice_lists(d->let->choosing));
-  pack_messages(d, kind, r->part == LET_OF_FAST ? d->tree.fast_tick : d->tree.motion_tick, job, choice);
+  pack_messages(d, kind, request->part == LET_OF_FAST ? d->tree.fast_tick : d->tree.motion_tick, job, choice);
 }
 
-static void choose_open(struct let_state *l)
+static void choose_open(struct let_state *let)
 {
-  if (l->choosing) return;
-  l->choosing = (struct choosing *)memory_alloc("LETs", sizeof *l->choosing);
-  CHECK(cudaMallocHost(&l->choosing->host_results, sizeof *l->choosing->host_results));
+  if (let->choosing) return;
+  let->choosing = (struct choosing *)memory_alloc("LETs", sizeof *let->choosing);
+  CHECK(cudaMallocHost(&let->choosing->host_results, sizeof *let->choosing->host_results));
 }
 
-void gpu_let_select(struct device *d, enum let_kind kind, const struct let_request *r, int count, struct let_choice *choice)
+void gpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count,
+                    struct let_choice *choice)
 {
   struct let_choice *some[RECEIVERS_MAX];
-  int64_t room = TABLES_MAX / table_bytes(d, r);
+  int64_t room = TABLES_MAX / table_bytes(d, request);
   int at_once = room < 1 ? 1 : room < RECEIVERS_MAX ? (int)room : RECEIVERS_MAX, now = 0;
   choose_open(d->let);
   for (int k = 0; k < count; k++) {
     struct let_choice *c = &choice[k];
     struct outgoing *out = &d->let->out[kind][c->peer];
     out->nodes = out->bodies = 0;
-    out->quad = carries_quads(r);
+    out->quad = carries_quads(request);
     c->message = out->host_results.at;
     c->bytes = 0;
     c->next = TICKS;
     if (c->box_count > TABLE_MAX) fatal("a LET for %d boxes, at most %d", c->box_count, TABLE_MAX);
     if (d->tree.view.nodes > 0 && c->box_count > 0) some[now++] = c;
     if (now == 0 || (now < at_once && k + 1 < count)) continue;
-    if (d->tree.parts != 1 && r->part == LET_OF_ALL) fatal("a LET of all particles was requested while they have two trees");
-    choose_some(d, kind, r, now, some);
+    if (d->tree.parts != 1 && request->part == LET_OF_ALL)
+      fatal("a LET of all particles was requested while they have two trees");
+    choose_some(d, kind, request, now, some);
     now = 0;
   }
   if (!d->bypass) gpu_wait(d);
 }
 
-void *gpu_let_body(struct device *d, enum let_kind kind, int peer) { return d->let->out[kind][peer].packed.at + LET_HEAD; }
+void *gpu_let_body(struct device *d, enum let_kind kind, int peer)
+{
+  return d->let->out[kind][peer].packed.at + LET_HEAD;
+}
 
 void device_choose_close(struct device *d)
 {

@@ -7,7 +7,8 @@
 #include "gpu/hard/state.cuh"
 #include "gpu/let/let.cuh"
 
-/* LETs are collected until they have at least this fraction of the local tree's nodes and particles: fewer do not justify a launch. */
+/* LETs are collected until they have at least this fraction of the local tree's nodes and particles: fewer do not
+ * justify a launch. */
 #define LAUNCH_FRACTION_MIN 0.125
 
 /* Some of the roots as a kernel argument, which needs no memory that outlives the call. */
@@ -41,28 +42,29 @@ static const int32_t *put_roots(struct device *d)
 }
 
 /* The forest of the waiting LETs. */
-static void start_waiting(struct device *d, struct forest *f)
+static void start_waiting(struct device *d, struct forest *forest)
 {
   struct waiting *w = &d->let->waiting;
-  memset(f, 0, sizeof *f);
-  f->t = tree_with_lets(d);
-  f->roots = w->count;
-  f->motion_tick = w->motion_tick;
-  f->fast_node = INT32_MAX;
-  f->root = put_roots(d);
-  f->supergroups = f->adding = INT32_MAX;
+  memset(forest, 0, sizeof *forest);
+  forest->t = tree_with_lets(d);
+  forest->roots = w->count;
+  forest->motion_tick = w->motion_tick;
+  forest->fast_node = INT32_MAX;
+  forest->root = put_roots(d);
+  forest->supergroups = forest->adding = INT32_MAX;
   lets_wait_for_arrivals(d);
   w->count = 0;
   w->size = 0;
 }
 
-/* LETs of a request by number: for each peer that of LET_SLOW (only at LET_STEP), then that of the request's kind. NULL: there is none. */
-static int trees_of(const struct walk_request *r) { return 2 * r->peer_count; }
-static const struct incoming *tree_at(const struct device *d, const struct walk_request *r, int at)
+/* LETs of a request by number: for each peer that of LET_SLOW (only at LET_STEP), then that of the request's kind.
+ * NULL: there is none. */
+static int trees_of(const struct walk_request *request) { return 2 * request->peer_count; }
+static const struct incoming *tree_at(const struct device *d, const struct walk_request *request, int at)
 {
-  int kind = at % 2 ? r->let : LET_SLOW;
-  const struct incoming *in = &d->let->in[kind][r->peers[at / 2]];
-  return in->attached && in->nodes > 0 && (kind != LET_SLOW || r->let == LET_STEP) ? in : NULL;
+  int kind = at % 2 ? request->let : LET_SLOW;
+  const struct incoming *in = &d->let->in[kind][request->peers[at / 2]];
+  return in->attached && in->nodes > 0 && (kind != LET_SLOW || request->let == LET_STEP) ? in : NULL;
 }
 
 /* Add a LET to the waiting ones, if its moments are of the same tick. Returns whether it was added. */
@@ -76,118 +78,125 @@ static bool join_waiting(struct device *d, const struct incoming *in)
   return true;
 }
 
-static int local_tree(struct device *d, struct forest *f)
+static int local_tree(struct device *d, struct forest *forest)
 {
-  memset(f, 0, sizeof *f);
-  f->t = d->tree.view;
-  f->roots = d->tree.view.nodes > 0;
-  f->motion_tick = d->tree.motion_tick;
-  f->fast_node = d->tree.parts == 2 ? d->tree.part[FAST].base : INT32_MAX;
-  f->supergroups = INT32_MAX;
+  memset(forest, 0, sizeof *forest);
+  forest->t = d->tree.view;
+  forest->roots = d->tree.view.nodes > 0;
+  forest->motion_tick = d->tree.motion_tick;
+  forest->fast_node = d->tree.parts == 2 ? d->tree.part[FAST].base : INT32_MAX;
+  forest->supergroups = INT32_MAX;
   d->let->waiting.count = 0;
   d->let->waiting.size = 0;
   return 1;
 }
 
-/* The number of the first supergroups, which walk the local tree while LETs are in transit, and the LETs afterwards: none by default,
- * because two walks take longer than one over both, by more than the transfer between devices of one host. */
-static int32_t first_supergroups(const struct device *d) { return (int32_t)(debug_value("first_part", 0) * d->targets.supergroups); }
+/* The number of the first supergroups, which walk the local tree while LETs are in transit, and the LETs afterwards:
+ * none by default, because two walks take longer than one over both, by more than the transfer between devices of one
+ * host. */
+static int32_t first_supergroups(const struct device *d)
+{
+  return (int32_t)(debug_value("first_part", 0) * d->targets.supergroups);
+}
 
 /* The first supergroups walk the local tree, whose roots are the first in the list of all. */
-static int join_local(struct device *d, struct forest *f)
+static int join_local(struct device *d, struct forest *forest)
 {
   struct let_state *l = d->let;
-  local_tree(d, f);
-  l->joined.supergroups = f->supergroups = first_supergroups(d);
+  local_tree(d, forest);
+  l->joined.supergroups = forest->supergroups = first_supergroups(d);
   for (int k = 0; k < d->tree.parts; k++) l->waiting.root[l->waiting.count++] = d->tree.part[k].base;
   return 1;
 }
 
 /* All supergroups walk all roots, but the first ones those of LETs alone. */
-static int join_all(struct device *d, struct forest *f)
+static int join_all(struct device *d, struct forest *forest)
 {
-  start_waiting(d, f);
-  f->motion_tick = d->tree.motion_tick;
-  f->adding = d->let->joined.supergroups;
-  f->local_roots = d->tree.parts;
+  start_waiting(d, forest);
+  forest->motion_tick = d->tree.motion_tick;
+  forest->adding = d->let->joined.supergroups;
+  forest->local_roots = d->tree.parts;
   return 1;
 }
 
-static int next_joined(struct device *d, const struct walk_request *r, struct forest_parts *p, struct forest *f)
+static int next_joined(struct device *d, const struct walk_request *request, struct forest_parts *parts,
+                       struct forest *forest)
 {
   struct waiting *w = &d->let->waiting;
-  if (r->local && !p->local_done) {
-    p->local_done = 1;
-    return join_local(d, f);
+  if (request->local && !parts->local_done) {
+    parts->local_done = 1;
+    return join_local(d, forest);
   }
-  if (p->done) return 0;
-  for (; p->at < trees_of(r); p->at++) {
-    const struct incoming *in = tree_at(d, r, p->at);
+  if (parts->done) return 0;
+  for (; parts->at < trees_of(request); parts->at++) {
+    const struct incoming *in = tree_at(d, request, parts->at);
     if (in) w->root[w->count++] = in->root;
   }
-  p->done = 1;
-  return r->last ? join_all(d, f) : 0;
+  parts->done = 1;
+  return request->last ? join_all(d, forest) : 0;
 }
 
-bool forest_gains(const struct device *d, const struct walk_request *r)
+bool forest_gains(const struct device *d, const struct walk_request *request)
 {
-  return r->kind == WALK_HARD && r->let == LET_STEP && !(r->split.on && neighbours_expected(&d->hard));
+  return request->kind == WALK_HARD && request->let == LET_STEP &&
+         !(request->split.on && neighbours_expected(&d->hard));
 }
 
-/* Whether the local tree and all LETs of the request can be walked together: the moments of all slow trees must be of one tick, and those
- * of all fast trees of one tick. */
-static bool can_walk_all_trees(const struct device *d, const struct walk_request *r)
+/* Whether the local tree and all LETs of the request can be walked together: the moments of all slow trees must be of
+ * one tick, and those of all fast trees of one tick. */
+static bool can_walk_all_trees(const struct device *d, const struct walk_request *request)
 {
-  if (!r->local || r->peer_count == 0 || d->tree.view.nodes == 0 || !forest_gains(d, r)) return false;
-  for (int k = 0; k < trees_of(r); k++) {
-    const struct incoming *in = tree_at(d, r, k);
+  if (!request->local || request->peer_count == 0 || d->tree.view.nodes == 0 || !forest_gains(d, request)) return false;
+  for (int k = 0; k < trees_of(request); k++) {
+    const struct incoming *in = tree_at(d, request, k);
     if (in && in->motion_tick != (k % 2 ? d->tree.fast_tick : d->tree.motion_tick)) return false;
   }
   return true;
 }
 
-static int walk_all_trees(struct device *d, const struct walk_request *r, struct forest_parts *p, struct forest *f)
+static int walk_all_trees(struct device *d, const struct walk_request *request, struct forest_parts *parts,
+                          struct forest *forest)
 {
   struct waiting *w = &d->let->waiting;
   w->count = 0;
   for (int k = 0; k < d->tree.parts; k++) w->root[w->count++] = d->tree.part[k].base;
-  for (; p->at < trees_of(r); p->at++) {
-    const struct incoming *in = tree_at(d, r, p->at);
+  for (; parts->at < trees_of(request); parts->at++) {
+    const struct incoming *in = tree_at(d, request, parts->at);
     if (in) w->root[w->count++] = in->root;
   }
-  p->local_done = p->done = 1;
+  parts->local_done = parts->done = 1;
   w->motion_tick = d->tree.motion_tick;
-  start_waiting(d, f);
-  f->fast_node = d->tree.parts == 2 ? d->tree.part[FAST].base : d->tree.view.nodes + d->let->step_begin.nodes;
-  f->adding = 0;
-  f->whole = 1;
+  start_waiting(d, forest);
+  forest->fast_node = d->tree.parts == 2 ? d->tree.part[FAST].base : d->tree.view.nodes + d->let->step_begin.nodes;
+  forest->adding = 0;
+  forest->whole = 1;
   return 1;
 }
 
-int forest_next(struct device *d, const struct walk_request *r, struct forest_parts *p, struct forest *f)
+int forest_next(struct device *d, const struct walk_request *request, struct forest_parts *parts, struct forest *forest)
 {
   struct waiting *w = &d->let->waiting;
-  if (forest_joins(r)) return next_joined(d, r, p, f);
-  if (!p->local_done && can_walk_all_trees(d, r)) return walk_all_trees(d, r, p, f);
+  if (forest_joins(request)) return next_joined(d, request, parts, forest);
+  if (!parts->local_done && can_walk_all_trees(d, request)) return walk_all_trees(d, request, parts, forest);
   double enough = LAUNCH_FRACTION_MIN * ((double)d->tree.view.nodes + d->tree.view.bodies);
-  if (r->local && !p->local_done) {
-    p->local_done = 1;
-    p->done = r->peer_count == 0;
-    return local_tree(d, f);
+  if (request->local && !parts->local_done) {
+    parts->local_done = 1;
+    parts->done = request->peer_count == 0;
+    return local_tree(d, forest);
   }
-  if (p->done) return 0;
-  while (p->at < trees_of(r) && (w->count == 0 || (double)w->size < enough)) {
-    const struct incoming *in = tree_at(d, r, p->at);
+  if (parts->done) return 0;
+  while (parts->at < trees_of(request) && (w->count == 0 || (double)w->size < enough)) {
+    const struct incoming *in = tree_at(d, request, parts->at);
     if (in && !join_waiting(d, in)) break;
-    p->at++;
+    parts->at++;
   }
-  p->done = p->at == trees_of(r);
-  if (w->count == 0 || (p->done && !r->last && (double)w->size < enough)) return 0;
-  start_waiting(d, f);
+  parts->done = parts->at == trees_of(request);
+  if (w->count == 0 || (parts->done && !request->last && (double)w->size < enough)) return 0;
+  start_waiting(d, forest);
   return 1;
 }
 
-void forest_walked(struct device *d, const struct forest *f)
+void forest_walked(struct device *d, const struct forest *forest)
 {
-  if (f->root) CHECK(cudaEventRecord(d->let->walked, d->stream));
+  if (forest->root) CHECK(cudaEventRecord(d->let->walked, d->stream));
 }

@@ -40,16 +40,16 @@ static void free_kind(struct device *d, int kind)
   memory_free(l->in[kind]);
 }
 
-static void free_watch(struct watch *w)
+static void free_watch(struct watch *watch)
 {
-  array_free(&w->from);
-  array_free(&w->found);
-  array_free(&w->packed);
-  array_free(&w->numbers);
-  array_free(&w->trajectory);
-  array_free(&w->limit);
-  pinned_free(&w->host_results);
-  pinned_free(&w->host_packed);
+  array_free(&watch->from);
+  array_free(&watch->found);
+  array_free(&watch->packed);
+  array_free(&watch->numbers);
+  array_free(&watch->trajectory);
+  array_free(&watch->limit);
+  pinned_free(&watch->host_results);
+  pinned_free(&watch->host_packed);
 }
 
 void device_lets_close(struct device *d)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The messages of LETs: marked nodes and their particles are copied to their places. A warp processes a word of marks, a lane a node. */
+/* The messages of LETs: marked nodes and their particles are copied to their places. A warp processes a word of marks,
+ * a lane a node. */
 #include <config.h>
 #include "gpu/let/choice.cuh"
 #include "backend/let_verbs.h"
 
-enum { PACK_WORDS = 4 };   /* words of marks for each warp */
+enum { PACK_WORDS = 4 }; /* words of marks for each warp */
 
 /* The arrays of a message; NULL: it has none. */
 struct packing {
@@ -19,7 +20,8 @@ struct packings {
   struct packing of[RECEIVERS_MAX];
 };
 
-static __device__ void pack_node(const struct choose_job &job, const struct packing &to, int32_t i, const struct node &record, int32_t at)
+static __device__ void pack_node(const struct choose_job &job, const struct packing &to, int32_t i,
+                                 const struct node &record, int32_t at)
 {
   int4 *out = (int4 *)&to.node[at];
   out[0] = make_int4(record.x[0], record.x[1], record.x[2], __float_as_int(record.mass));
@@ -66,14 +68,14 @@ static __device__ int sum_upto(int own)
 }
 
 /* Pack the particles of a warp's leaves, `count` from `first` on for each lane, consecutively from `at` on. */
-static __device__ void pack_bodies(const struct choose_job &job, const struct packing &to, const unsigned *keep, int32_t first, int count,
-                                   int32_t at)
+static __device__ void pack_bodies(const struct choose_job &job, const struct packing &to, const unsigned *keep,
+                                   int32_t first, int count, int32_t at)
 {
   int end = sum_upto(count), all = __shfl_sync(FULL, end, WARP - 1);
   for (int base = 0; base < all; base += WARP) {
     int k = base + lane_id(), leaf = 0;
     for (int step = WARP / 2; step > 0; step /= 2)
-      if (__shfl_sync(FULL, end, leaf + step - 1) <= k) leaf += step;   /* the lane whose leaf has particle k */
+      if (__shfl_sync(FULL, end, leaf + step - 1) <= k) leaf += step; /* the lane whose leaf has particle k */
     int32_t j = __shfl_sync(FULL, first + count - end, leaf) + k;
     bool kept = k < all && (job.asking.cutoff < 0 || keep[j / 32] >> j % 32 & 1);
     unsigned lanes = __ballot_sync(FULL, kept);
@@ -83,9 +85,11 @@ static __device__ void pack_bodies(const struct choose_job &job, const struct pa
 }
 
 /* Pack the nodes of a word of marks, by one warp, a lane a node. */
-static __device__ void pack_word(const struct choose_job &job, const struct packing &to, int32_t r, int32_t w, uint64_t word)
+static __device__ void pack_word(const struct choose_job &job, const struct packing &to, int32_t r, int32_t w,
+                                 uint64_t word)
 {
-  const uint64_t *mark = (const uint64_t *)job.mark + (int64_t)r * job.words, *sum = (const uint64_t *)job.sum + (int64_t)r * job.words;
+  const uint64_t *mark = (const uint64_t *)job.mark + (int64_t)r * job.words,
+                 *sum = (const uint64_t *)job.sum + (int64_t)r * job.words;
   const unsigned *keep = job.keep + (int64_t)r * job.keep_words;
   const uint64_t base = sum[w] - sum[0];
   uint8_t own = choose_marked(word, lane_id());
@@ -96,17 +100,20 @@ static __device__ void pack_word(const struct choose_job &job, const struct pack
   int kept = kept_of(job, keep, n.first, count);
   int32_t body = place_body(base) + sum_upto(kept) - kept;
   if (own != MARK_NONE)
-    pack_node(job, to, i, choose_record(&n, own, mark, sum, body, kept), place_node(base) + __popc(choose_included(word) & lanes_below()));
+    pack_node(job, to, i, choose_record(&n, own, mark, sum, body, kept),
+              place_node(base) + __popc(choose_included(word) & lanes_below()));
   pack_bodies(job, to, keep, n.first, count, place_body(base));
 }
 
-static __global__ void __launch_bounds__(THREADS) pack(const __grid_constant__ struct choose_job job,
-                                                       const __grid_constant__ struct packings to)
+static __global__ void __launch_bounds__(THREADS)
+    pack(const __grid_constant__ struct choose_job job, const __grid_constant__ struct packings to)
 {
   int64_t k = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP;
-  int32_t each = (job.words + PACK_WORDS - 1) / PACK_WORDS, r = (int32_t)(k / each), w = (int32_t)(k % each) * PACK_WORDS;
+  int32_t each = (job.words + PACK_WORDS - 1) / PACK_WORDS, r = (int32_t)(k / each),
+          w = (int32_t)(k % each) * PACK_WORDS;
   if (r >= job.receivers) return;
-  uint64_t own = lane_id() < PACK_WORDS && w + lane_id() < job.words ? job.mark[(int64_t)r * job.words + w + lane_id()] : 0;
+  uint64_t own =
+      lane_id() < PACK_WORDS && w + lane_id() < job.words ? job.mark[(int64_t)r * job.words + w + lane_id()] : 0;
   for (unsigned left = __ballot_sync(FULL, own != 0); left; left &= left - 1) {
     int at = __ffs((int)left) - 1;
     pack_word(job, to.of[r], r, w + at, __shfl_sync(FULL, own, at));
@@ -146,8 +153,10 @@ void pack_messages(struct device *d, enum let_kind kind, int32_t motion_tick, co
     struct let_head head = {LET_FORMAT, out->quad, kind != LET_SOFT, motion_tick, out->nodes, out->bodies};
     memcpy(c->message, &head, sizeof head);
   }
-  LAUNCH(d, pack, blocks_for((int64_t)job.receivers * ((job.words + PACK_WORDS - 1) / PACK_WORDS), THREADS / WARP), THREADS, job, to);
+  LAUNCH(d, pack, blocks_for((int64_t)job.receivers * ((job.words + PACK_WORDS - 1) / PACK_WORDS), THREADS / WARP),
+         THREADS, job, to);
   for (int r = 0; r < job.receivers && !d->bypass; r++)
-    CHECK(cudaMemcpyAsync((char *)choice[r]->message + at[r].node, d->let->out[kind][choice[r]->peer].packed.at + at[r].node,
-                          at[r].bytes - at[r].node, cudaMemcpyDeviceToHost, d->stream));
+    CHECK(cudaMemcpyAsync((char *)choice[r]->message + at[r].node,
+                          d->let->out[kind][choice[r]->peer].packed.at + at[r].node, at[r].bytes - at[r].node,
+                          cudaMemcpyDeviceToHost, d->stream));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Updates of LETs of substeps: corrected particles, and moments of cells. An entry was corrected at a tick if its particle's own time is
- * that tick: one kernel searches the entries of all peers, and what it finds is packed once for all. */
+/* Updates of LETs of substeps: corrected particles, and moments of cells. An entry was corrected at a tick if its
+ * particle's own time is that tick: one kernel searches the entries of all peers, and what it finds is packed once for
+ * all. */
 #include <config.h>
 #include "backend/let_verbs.h"
 #include "gpu/device/select.cuh"
@@ -18,8 +19,8 @@ static_assert(sizeof(struct update_head) == LET_HEAD, "what follows is aligned")
 enum { UPDATE_FORMAT = 0x55504431 };
 
 enum {
-  ENTRIES_WITH_COUNT = 1024,      /* up to so many entries are copied to the host together with their number */
-  STAGE_MAX = 4                   /* capacity of the staging memory, in updates */
+  ENTRIES_WITH_COUNT = 1024, /* up to so many entries are copied to the host together with their number */
+  STAGE_MAX = 4              /* capacity of the staging memory, in updates */
 };
 
 static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -49,63 +50,61 @@ struct is_corrected {
   __device__ bool operator()(int32_t e) const { return own[from[e]] == tick; }
 };
 
-/* The earliest end of a step among the entries of each peer. The entries of a peer are contiguous, so most warps have those of one peer. */
-static __global__ void __launch_bounds__(THREADS) find_next(const int32_t *from, int32_t entries, struct particles p, const int32_t *first,
-                                                            int ranks, int32_t *next)
+/* The earliest end of a step among the entries of each peer. The entries of a peer are contiguous, so most warps have
+ * those of one peer. */
+static __global__ void __launch_bounds__(THREADS)
+    find_next(const int32_t *from, int32_t entries, struct particles particles, const int32_t *first, int ranks,
+              int32_t *next)
 {
   int32_t e = (int32_t)(blockIdx.x * THREADS + threadIdx.x), end = TICKS;
   int peer = 0;
   if (e < entries) {
     int32_t i = from[e];
-    end = timeline_end(&p, i);
-    int high = ranks;   /* the last peer whose entries begin at or before e */
+    end = timeline_end(&particles, i);
+    int high = ranks; /* the last peer whose entries begin at or before e */
     while (high - peer > 1) {
       int middle = (peer + high) / 2;
-      if (first[middle] <= e)
-        peer = middle;
-      else
-        high = middle;
+      if (first[middle] <= e) peer = middle;
+      else high = middle;
     }
   }
   unsigned mine = __match_any_sync(FULL, peer);
   end = __reduce_min_sync(mine, end);
-  if (lane_id() == __ffs((int)mine) - 1 && end < TICKS && end < *(volatile int32_t *)&next[peer]) atomicMin(&next[peer], end);
+  if (lane_id() == __ffs((int)mine) - 1 && end < TICKS && end < *(volatile int32_t *)&next[peer])
+    atomicMin(&next[peer], end);
 }
 
 /* The first corrected entry of each peer. */
-static __global__ void find_begins(const int32_t *found, const int32_t *count, const int32_t *first, int ranks, int32_t *begin)
+static __global__ void find_begins(const int32_t *found, const int32_t *count, const int32_t *first, int ranks,
+                                   int32_t *begin)
 {
   int p = (int)(blockIdx.x * THREADS + threadIdx.x);
   if (p > ranks) return;
   int32_t low = 0, high = *count;
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
-    if (found[middle] < first[p])
-      low = middle + 1;
-    else
-      high = middle;
+    if (found[middle] < first[p]) low = middle + 1;
+    else high = middle;
   }
   begin[p] = low;
 }
 
 /* Pack the corrected entries. `place` counts from the first entry of the peer. */
-static __global__ void __launch_bounds__(THREADS) pack_entries(struct tree t, const int32_t *from, const int32_t *found,
-                                                               const int32_t *first, const int32_t *begin, int ranks, struct update_entry
-                                                               *out)
+static __global__ void __launch_bounds__(THREADS)
+    pack_entries(struct tree tree, const int32_t *from, const int32_t *found, const int32_t *first,
+                 const int32_t *begin, int ranks, struct update_entry *out)
 {
   int32_t count = begin[ranks];
   for (int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x); k < count; k += (int32_t)(gridDim.x * THREADS)) {
-    int low = 0, high = ranks;   /* the last peer whose entries begin at or before k */
+    int low = 0, high = ranks; /* the last peer whose entries begin at or before k */
     while (high - low > 1) {
       int middle = (low + high) / 2;
-      if (begin[middle] <= k)
-        low = middle;
-      else
-        high = middle;
+      if (begin[middle] <= k) low = middle;
+      else high = middle;
     }
     int32_t i = from[found[k]];
-    const struct body b = t.body[i];
-    const struct motion_state w = t.motion_state[i];
+    const struct body b = tree.body[i];
+    const struct motion_state w = tree.motion_state[i];
     int2 *to = (int2 *)&out[k];
     to[0] = make_int2(found[k] - first[low], b.x);
     to[1] = make_int2(b.y, b.z);
@@ -119,21 +118,23 @@ int lets_collect(struct device *d, int32_t tick)
 {
   struct watch *w = &d->let->watch;
   int ranks = d->config.ranks;
-  size_t at_once = sizeof(struct update_entry) * (size_t)(w->entries < ENTRIES_WITH_COUNT ? w->entries : ENTRIES_WITH_COUNT);
+  size_t at_once =
+      sizeof(struct update_entry) * (size_t)(w->entries < ENTRIES_WITH_COUNT ? w->entries : ENTRIES_WITH_COUNT);
   if (w->collected == tick || w->entries == 0) return 0;
   w->collected = tick;
   struct numbers n = numbers_in(d, w->numbers.at);
   const struct is_corrected rule = {w->from.at, d->p.tick, tick};
   int32_t *count = &d->device_results->count;
-  CHECK(cudaMemsetAsync(n.next, 0x7f, sizeof *n.next * (size_t)ranks, d->stream));   /* beyond all ticks */
+  CHECK(cudaMemsetAsync(n.next, 0x7f, sizeof *n.next * (size_t)ranks, d->stream)); /* beyond all ticks */
   LAUNCH(d, find_next, blocks_for(w->entries, THREADS), THREADS, w->from.at, w->entries, d->p, n.first, ranks, n.next);
   select_numbers(d, rule, 0, w->entries, w->found.at);
   LAUNCH(d, find_begins, blocks_for(ranks + 1, THREADS), THREADS, w->found.at, count, n.first, ranks, n.begin);
   struct update_entry *packed = (struct update_entry *)w->packed.at;
   int64_t blocks = blocks_for(w->entries, THREADS), max_blocks = 8 * (int64_t)d->multiprocessors;
-  LAUNCH(d, pack_entries, blocks < max_blocks ? blocks : max_blocks, THREADS, d->tree.view, w->from.at, w->found.at, n.first, n.begin,
-         ranks, packed);
-  CHECK(cudaMemcpyAsync(w->host_results.at, w->numbers.at, sizeof(int32_t) * (size_t)numbers_count(d), cudaMemcpyDeviceToHost, d->stream));
+  LAUNCH(d, pack_entries, blocks < max_blocks ? blocks : max_blocks, THREADS, d->tree.view, w->from.at, w->found.at,
+         n.first, n.begin, ranks, packed);
+  CHECK(cudaMemcpyAsync(w->host_results.at, w->numbers.at, sizeof(int32_t) * (size_t)numbers_count(d),
+                        cudaMemcpyDeviceToHost, d->stream));
   CHECK(cudaMemcpyAsync(pinned_room(&w->host_packed, at_once), packed, at_once, cudaMemcpyDeviceToHost, d->stream));
   return 1;
 }
@@ -150,7 +151,7 @@ size_t gpu_let_update_bytes_max(struct device *d, int peer)
 struct cells_job {
   struct node *node;
   struct motion *motion;
-  struct quad *quad;   /* or NULL */
+  struct quad *quad; /* or NULL */
   int32_t nodes;
 };
 
@@ -162,35 +163,41 @@ static struct cells_job cells_in(char *block, const struct update_layout &at, in
 }
 
 /* Motion and second moments of a node. */
-static __device__ void copy_cell(const struct motion *motion, const struct quad *quad, struct motion *to_motion, struct quad *to_quad)
+static __device__ void copy_cell(const struct motion *motion, const struct quad *quad, struct motion *to_motion,
+                                 struct quad *to_quad)
 {
   for (int k = 0; k < 2; k++) ((float4 *)to_motion)[k] = ((const float4 *)motion)[k];
   for (int k = 0; k < 3 && quad; k++) ((float2 *)to_quad)[k] = ((const float2 *)quad)[k];
 }
 
-static __global__ void __launch_bounds__(THREADS) pack_cells(struct tree t, const int32_t *from, struct cells_job to)
+static __global__ void __launch_bounds__(THREADS) pack_cells(struct tree tree, const int32_t *from, struct cells_job to)
 {
   int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   if (k >= to.nodes) return;
   int32_t i = from[k];
-  for (int h = 0; h < 2; h++) ((int4 *)&to.node[k])[h] = ((const int4 *)&t.node[i])[h];
-  copy_cell(&t.motion[i], to.quad ? &t.quad[i] : NULL, &to.motion[k], to.quad ? &to.quad[k] : NULL);
+  for (int h = 0; h < 2; h++) ((int4 *)&to.node[k])[h] = ((const int4 *)&tree.node[i])[h];
+  copy_cell(&tree.motion[i], to.quad ? &tree.quad[i] : NULL, &to.motion[k], to.quad ? &to.quad[k] : NULL);
 }
 
-/* Pack the cells of a peer's LET on the device, and without `bypass` copy them to the host copy of the update. Queued. */
+/* Pack the cells of a peer's LET on the device, and without `bypass` copy them to the host copy of the update.
+ * Queued. */
 static void send_cells(struct device *d, struct outgoing *out, const struct update_layout &at)
 {
   char *block = out->cells.at;
   LAUNCH(d, pack_cells, blocks_for(out->nodes, THREADS), THREADS, d->tree.view, out->node_from.at,
          cells_in(block, at, out->nodes, out->quad));
-  if (!d->bypass) CHECK(cudaMemcpyAsync(out->update.at + at.node, block + at.node, at.entry - at.node, cudaMemcpyDeviceToHost, d->stream));
+  if (!d->bypass)
+    CHECK(cudaMemcpyAsync(out->update.at + at.node, block + at.node, at.entry - at.node, cudaMemcpyDeviceToHost,
+                          d->stream));
 }
 
-size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message)
+size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next,
+                      void **message)
 {
   struct watch *w = &d->let->watch;
   struct outgoing *out = &d->let->out[LET_STEP][peer];
-  int cells = scope == SCOPE_CELLS, bypassed = scope != SCOPE_CORRECTED && d->bypass;   /* all but the head stays on the device */
+  /* all but the head stays on the device */
+  int cells = scope == SCOPE_CELLS, bypassed = scope != SCOPE_CORRECTED && d->bypass;
   *next = TICKS;
   if (!w->on || out->nodes + d->let->out[LET_SLOW][peer].nodes == 0) return 0;
   if (lets_collect(d, tick)) gpu_wait(d);
@@ -207,7 +214,8 @@ size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
   array_room(&out->cells, "device LETs", (int64_t)(bypassed ? at.bytes : cells ? at.entry : 0));
   if (cells) send_cells(d, out, at);
   if (bypassed) {
-    if (count > 0) CHECK(cudaMemcpyAsync(out->cells.at + at.entry, w->packed.at + from, bytes, cudaMemcpyDeviceToDevice, d->stream));
+    if (count > 0)
+      CHECK(cudaMemcpyAsync(out->cells.at + at.entry, w->packed.at + from, bytes, cudaMemcpyDeviceToDevice, d->stream));
     return at.bytes;
   }
   if (count > 0 && few) memcpy(out->update.at + at.entry, w->host_packed.at + from, bytes);
@@ -244,22 +252,24 @@ struct places {
   int32_t slow, slow_count, step, all;
 };
 
-static __global__ void __launch_bounds__(THREADS) apply_entries(const struct update_entry *entry, int32_t n, int32_t tick, struct tree t,
-                                                                struct places to)
+static __global__ void __launch_bounds__(THREADS)
+    apply_entries(const struct update_entry *entry, int32_t n, int32_t tick, struct tree tree, struct places to)
 {
   int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   if (k >= n) return;
   const struct update_entry e = entry[k];
   if ((uint32_t)e.place >= (uint32_t)to.all) return;
   int32_t at = e.place < to.slow_count ? to.slow + e.place : to.step + e.place - to.slow_count;
-  t.body[at].x = e.x[0], t.body[at].y = e.x[1], t.body[at].z = e.x[2];
+  tree.body[at].x = e.x[0];
+  tree.body[at].y = e.x[1];
+  tree.body[at].z = e.x[2];
   const struct motion_state w = {{e.v[0], e.v[1], e.v[2]}, tick, {e.a[0], e.a[1], e.a[2]}, 0};
-  t.motion_state[at] = w;
+  tree.motion_state[at] = w;
 }
 
-static struct places places_of(const struct let_state *l, int peer)
+static struct places places_of(const struct let_state *let, int peer)
 {
-  const struct incoming *slow = &l->in[LET_SLOW][peer], *step = &l->in[LET_STEP][peer];
+  const struct incoming *slow = &let->in[LET_SLOW][peer], *step = &let->in[LET_STEP][peer];
   struct places to = {slow->body, slow->attached ? slow->bodies : 0, step->body, step->attached ? step->bodies : 0};
   to.all += to.slow_count;
   return to;
@@ -270,7 +280,7 @@ static char *stage(struct device *d, const void *message, size_t bytes)
 {
   struct let_state *l = d->let;
   if (l->staged_bytes + aligned(bytes) > l->staged.room) {
-    CHECK(cudaStreamSynchronize(l->stream));   /* all staged updates have been applied */
+    CHECK(cudaStreamSynchronize(l->stream)); /* all staged updates have been applied */
     l->staged_bytes = 0;
     if (aligned(bytes) > l->staged.room) pinned_room(&l->staged, STAGE_MAX * aligned(bytes));
     array_room(&l->staging, "device LETs", (int64_t)l->staged.room);
@@ -286,7 +296,7 @@ int64_t gpu_let_apply(struct device *d, int peer, const void *message, size_t by
 {
   struct let_state *l = d->let;
   struct incoming *in = &l->in[LET_STEP][peer];
-  const struct tree t = d->tree.view;   /* LETs are stored after it */
+  const struct tree t = d->tree.view; /* LETs are stored after it */
   const struct places places = places_of(l, peer);
   struct update_head head;
   if (bytes >= sizeof head) memcpy(&head, message, sizeof head);
@@ -295,7 +305,8 @@ int64_t gpu_let_apply(struct device *d, int peer, const void *message, size_t by
     fatal("an update of rank %d's LET (%zu bytes) does not match the LET that it sent before", peer, bytes);
   struct update_layout at = update_layout(head.nodes, head.entries, head.quad);
   if (bytes != at.bytes)
-    fatal("an update of rank %d's LET has %zu bytes, not those of %lld particles", peer, bytes, (long long)head.entries);
+    fatal("an update of rank %d's LET has %zu bytes, not those of %lld particles", peer, bytes,
+          (long long)head.entries);
   lets_wait_for_walk(d);
   char *block = in->update_bypassed ? in->update.at : stage(d, message, bytes);
   in->update_bypassed = false;

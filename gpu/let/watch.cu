@@ -6,7 +6,7 @@
 
 #include "gpu/let/watch.cuh"
 
-enum { ROW = 8 };   /* lanes for each leaf */
+enum { ROW = 8 }; /* lanes for each leaf */
 
 /* --- begin of the watch ------------------------------------------------------------------------------------------ */
 
@@ -14,8 +14,8 @@ struct let_trajectory_job {
   struct tree t;
   struct lattice lattice;
   struct let_trajectory *trajectory;
-  const float *limit;          /* of boxes, */
-  const int32_t *box_begin;    /* whose particles begin here */
+  const float *limit;       /* of boxes, */
+  const int32_t *box_begin; /* whose particles begin here */
   int boxes;
   double a_typical, horizon, tick_length;
   int32_t tick;
@@ -27,10 +27,8 @@ static __device__ int box_of(const struct let_trajectory_job &job, int32_t i)
   int low = 0, high = job.boxes;
   while (high - low > 1) {
     int middle = (low + high) / 2;
-    if (job.box_begin[middle] <= i)
-      low = middle;
-    else
-      high = middle;
+    if (job.box_begin[middle] <= i) low = middle;
+    else high = middle;
   }
   return low;
 }
@@ -51,8 +49,10 @@ static __device__ struct let_trajectory trajectory_of(const struct let_trajector
   return trajectory;
 }
 
-/* A row of lanes processes a leaf. A particle's bound is the smaller of those of its leaf (as source) and its box (as target). */
-static __global__ void __launch_bounds__(THREADS) record_trajectories(const __grid_constant__ struct let_trajectory_job job)
+/* A row of lanes processes a leaf. A particle's bound is the smaller of those of its leaf (as source) and its box (as
+ * target). */
+static __global__ void __launch_bounds__(THREADS)
+    record_trajectories(const __grid_constant__ struct let_trajectory_job job)
 {
   int64_t k = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / ROW;
   if (k >= job.t.nodes) return;
@@ -65,23 +65,24 @@ static __global__ void __launch_bounds__(THREADS) record_trajectories(const __gr
     job.trajectory[i] = trajectory_of(job, i, job.boxes > 0 ? fminf(leaf, job.limit[box_of(job, i)]) : leaf);
 }
 
-/* Queued. The host writes the page-locked memory of the last watch again: since then it has waited for the device, for the boxes of this
- * selection. */
-static void watch_trajectories(struct device *d, const struct let_request *r)
+/* Queued. The host writes the page-locked memory of the last watch again: since then it has waited for the device, for
+ * the boxes of this selection. */
+static void watch_trajectories(struct device *d, const struct let_request *request)
 {
   struct let_state *l = d->let;
   struct watch *w = &l->watch;
   struct let_trajectory_job job = {d->tree.view, d->lattice};
   float *limit = (float *)pinned_room(&l->numbers, sizeof *limit * BOX_MAX);
-  for (int b = 0; b < l->boxes; b++) limit[b] = (float)essential_deviation(l->box[b].a_spread, r->a_typical, r->horizon);
+  for (int b = 0; b < l->boxes; b++)
+    limit[b] = (float)essential_deviation(l->box[b].a_spread, request->a_typical, request->horizon);
   job.trajectory = array_room(&w->trajectory, "device LETs", d->p.n);
   job.limit = array_room(&w->limit, "device LETs", BOX_MAX);
   job.box_begin = l->box_begin.at;
   job.boxes = l->boxes;
-  job.a_typical = r->a_typical;
-  job.horizon = r->horizon;
-  job.tick_length = r->tick_length;
-  job.tick = r->tick;
+  job.a_typical = request->a_typical;
+  job.horizon = request->horizon;
+  job.tick_length = request->tick_length;
+  job.tick = request->tick;
   CHECK(cudaMemcpyAsync(w->limit.at, limit, sizeof *limit * (size_t)l->boxes, cudaMemcpyHostToDevice, d->stream));
   LAUNCH(d, record_trajectories, blocks_for((int64_t)d->tree.view.nodes * ROW, THREADS), THREADS, job);
 }
@@ -89,7 +90,8 @@ static void watch_trajectories(struct device *d, const struct let_request *r)
 static int32_t append_entries(struct device *d, const struct outgoing *out, int32_t at)
 {
   size_t bytes = sizeof(int32_t) * (size_t)out->bodies;
-  if (bytes > 0) CHECK(cudaMemcpyAsync(d->let->watch.from.at + at, out->body_from.at, bytes, cudaMemcpyDeviceToDevice, d->stream));
+  if (bytes > 0)
+    CHECK(cudaMemcpyAsync(d->let->watch.from.at + at, out->body_from.at, bytes, cudaMemcpyDeviceToDevice, d->stream));
   return at + out->bodies;
 }
 
@@ -128,16 +130,16 @@ static void watch_numbers(struct device *d)
   CHECK(cudaMemcpyAsync(w->numbers.at, host_results.first, bytes, cudaMemcpyHostToDevice, d->stream));
 }
 
-void gpu_let_watch(struct device *d, const struct let_request *r)
+void gpu_let_watch(struct device *d, const struct let_request *request)
 {
   struct watch *w = &d->let->watch;
   w->on = true;
-  w->tick = r->tick;
-  w->collected = -1;   /* corrections at this tick are still to come */
-  w->tick_length = r->tick_length;
-  w->end = r->tick + (int32_t)lrint(r->horizon / r->tick_length);
-  w->watch_bounds = r->part == LET_OF_ALL;
-  if (w->watch_bounds) watch_trajectories(d, r);
+  w->tick = request->tick;
+  w->collected = -1; /* corrections at this tick are still to come */
+  w->tick_length = request->tick_length;
+  w->end = request->tick + (int32_t)lrint(request->horizon / request->tick_length);
+  w->watch_bounds = request->part == LET_OF_ALL;
+  if (w->watch_bounds) watch_trajectories(d, request);
   watch_entries(d);
   watch_numbers(d);
 }
@@ -152,10 +154,11 @@ struct motion_bound_job {
   const int32_t *list;
   int32_t count, tick;
   double gone, left, spacing;
-  unsigned long long *violations;   /* [2]: all; those that exceed the bound already at the tick */
+  unsigned long long *violations; /* [2]: all; those that exceed the bound already at the tick */
 };
 
-/* A warp processes a group with active particles: those that were corrected at the tick, now and at the end of the watch. */
+/* A warp processes a group with active particles: those that were corrected at the tick, now and at the end of the
+ * watch. */
 static __global__ void __launch_bounds__(THREADS) count_violations(const __grid_constant__ struct motion_bound_job job)
 {
   int32_t k = (int32_t)((blockIdx.x * (int64_t)THREADS + threadIdx.x) / WARP);
@@ -168,7 +171,8 @@ static __global__ void __launch_bounds__(THREADS) count_violations(const __grid_
     const struct motion_state w = job.t.motion_state[i];
     const struct let_trajectory trajectory = job.trajectory[i];
     const int32_t x[3] = {b.x, b.y, b.z};
-    double now2 = 0, then2 = 0, limit = (double)trajectory.limit + 2 * job.spacing;   /* both positions are rounded to the lattice */
+    /* both positions are rounded to the lattice */
+    double now2 = 0, then2 = 0, limit = (double)trajectory.limit + 2 * job.spacing;
     for (int c = 0; c < 3; c++) {
       double off = ((double)x[c] - trajectory.x[c]) * job.spacing - trajectory.v[c] * job.gone;
       double then = off + (w.v[c] - trajectory.v[c] + 0.5 * job.left * w.a[c]) * job.left;
@@ -189,8 +193,8 @@ static __global__ void __launch_bounds__(THREADS) count_violations(const __grid_
 static void queue_violations(struct device *d)
 {
   const struct watch *w = &d->let->watch;
-  struct motion_bound_job job = {d->tree.view, d->p, w->trajectory.at, d->targets.group.at, d->active.group.at, d->active.groups,
-                              d->active.tick};
+  struct motion_bound_job job = {
+      d->tree.view, d->p, w->trajectory.at, d->targets.group.at, d->active.group.at, d->active.groups, d->active.tick};
   job.gone = (d->active.tick - w->tick) * w->tick_length;
   job.left = (w->end - d->active.tick) * w->tick_length;
   job.spacing = d->lattice.spacing;

@@ -4,23 +4,25 @@
 #define GPU_WATCH_CUH
 #include "gpu/let/let.cuh"
 
-/* A corrected particle in an update: its place among the entries of the peer, position (lattice), velocity and acceleration. */
-struct __align__(8) update_entry {
+/* A corrected particle in an update: its place among the entries of the peer, position (lattice), velocity and
+ * acceleration. */
+struct __align__(8) update_entry
+{
   int32_t place, x[3];
   float v[3], a[3];
 };
 
 /* Entries of a peer: those of LET_SLOW, then those of LET_STEP. */
-static inline int64_t entries_of(const struct let_state *l, int peer)
+static inline int64_t entries_of(const struct let_state *let, int peer)
 {
-  return (int64_t)l->out[LET_SLOW][peer].bodies + l->out[LET_STEP][peer].bodies;
+  return (int64_t)let->out[LET_SLOW][peer].bodies + let->out[LET_STEP][peer].bodies;
 }
 
 /* Numbers for all peers, in one block on the device and one on the host. */
 struct numbers {
-  int32_t *first;   /* [ranks + 1]: first entry of each peer among all entries */
-  int32_t *begin;   /* [ranks + 1]: the same among the corrected entries */
-  int32_t *next;    /* [ranks]: earliest end of a step of the peer's entries, tick */
+  int32_t *first; /* [ranks + 1]: first entry of each peer among all entries */
+  int32_t *begin; /* [ranks + 1]: the same among the corrected entries */
+  int32_t *next;  /* [ranks]: earliest end of a step of the peer's entries, tick */
 };
 static inline struct numbers numbers_in(const struct device *d, void *block)
 {
@@ -30,7 +32,7 @@ static inline struct numbers numbers_in(const struct device *d, void *block)
 }
 static inline int64_t numbers_count(const struct device *d) { return 3 * (int64_t)d->config.ranks + 2; }
 
-/* Pack the entries that were corrected at the tick, and copy their number and the next tick for each peer to the host, unless that was done.
- * Returns 1 if it has been queued: they are there after the next wait. */
+/* Pack the entries that were corrected at the tick, and copy their number and the next tick for each peer to the host,
+ * unless that was done. Returns 1 if it has been queued: they are there after the next wait. */
 int lets_collect(struct device *d, int32_t tick);
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verbs for energies: sums of the potentials of a WALK_POTENTIAL (gpu/step/forces.cu) beside those of forces, and heavy particles. */
+/* The verbs for energies: sums of the potentials of a WALK_POTENTIAL (gpu/step/forces.cu) beside those of forces, and
+ * heavy particles. */
 #include <config.h>
 #include <string.h>
 
@@ -7,20 +8,21 @@
 #include "gpu/device/reduce.cuh"
 #include "gpu/device/select.cuh"
 
-enum { SLICES = 64, COLUMNS = 2 * PARTICLE_TYPES };   /* thread blocks for a batch; differences and masses by type */
+enum { SLICES = 64, COLUMNS = 2 * PARTICLE_TYPES }; /* thread blocks for a batch; differences and masses by type */
 
-void energy_state_free(struct energy_state *s)
+void energy_state_free(struct energy_state *state)
 {
-  array_free(&s->fine);
-  array_free(&s->unused);
-  array_free(&s->kept);
+  array_free(&state->fine);
+  array_free(&state->unused);
+  array_free(&state->kept);
 }
 
 void gpu_energy_keep(struct device *d)
 {
   float *kept = array_room(&d->energy.kept, "device energies", d->p.n);
   device_wait_for_copy(d);
-  if (d->p.n > 0) CHECK(cudaMemcpyAsync(kept, d->p.pot, sizeof *kept * (size_t)d->p.n, cudaMemcpyDeviceToDevice, d->stream));
+  if (d->p.n > 0)
+    CHECK(cudaMemcpyAsync(kept, d->p.pot, sizeof *kept * (size_t)d->p.n, cudaMemcpyDeviceToDevice, d->stream));
   d->energy.has_kept = 1;
 }
 
@@ -30,16 +32,18 @@ struct energy_job {
   struct particles p;
   const struct group *group;
   int32_t groups, stride;
-  const float *fine, *kept;   /* kept may be NULL */
+  const float *fine, *kept; /* kept may be NULL */
   double limit;
 };
 
 /* Block b takes slice b / ENERGY_BATCHES of batch b % ENERGY_BATCHES, each warp one group after another. */
-static __global__ void __launch_bounds__(THREADS) energy_rows(const __grid_constant__ struct energy_job job, double *rows)
+static __global__ void __launch_bounds__(THREADS)
+    energy_rows(const __grid_constant__ struct energy_job job, double *rows)
 {
   double sum[COLUMNS];
   for (int k = 0; k < COLUMNS; k++) sum[k] = 0;
-  int32_t batch = (int32_t)blockIdx.x % ENERGY_BATCHES, slice = (int32_t)blockIdx.x / ENERGY_BATCHES, warps = THREADS / WARP;
+  int32_t batch = (int32_t)blockIdx.x % ENERGY_BATCHES, slice = (int32_t)blockIdx.x / ENERGY_BATCHES,
+          warps = THREADS / WARP;
   int64_t first = batch + (int64_t)ENERGY_BATCHES * (slice * warps + (int32_t)threadIdx.x / WARP);
   for (int64_t g = first * job.stride; g < job.groups; g += (int64_t)ENERGY_BATCHES * SLICES * warps * job.stride) {
     for (int32_t i = job.group[g].begin + lane_id(); i < job.group[g].end; i += WARP) {
@@ -47,7 +51,7 @@ static __global__ void __launch_bounds__(THREADS) energy_rows(const __grid_const
       int type = job.p.type[i];
       if (m > job.limit) continue;
       if (job.kept) difference += job.kept[i];
-      for (int t = 0; t < PARTICLE_TYPES; t++) {   /* constant indices, which keep the sums in registers */
+      for (int t = 0; t < PARTICLE_TYPES; t++) { /* constant indices, which keep the sums in registers */
         sum[t] += t == type ? m * difference : 0;
         sum[PARTICLE_TYPES + t] += t == type ? m : 0;
       }
@@ -62,8 +66,9 @@ void gpu_energy_sums(struct device *d, double limit, struct potential_sums *sums
   struct energy_state *e = &d->energy;
   memset(sums, 0, sizeof *sums);
   if (e->stride > 0 && d->p.n > 0) {
-    const struct energy_job job = {d->p, d->targets.group.at, d->targets.groups, e->stride, e->fine.at,
-                                   e->soft && e->has_kept ? e->kept.at : NULL, limit};
+    const struct energy_job job = {d->p,      d->targets.group.at, d->targets.groups,
+                                   e->stride, e->fine.at,          e->soft && e->has_kept ? e->kept.at : NULL,
+                                   limit};
     double *rows = (double *)array_room(&d->scratch, "device scratch", (int64_t)sizeof row);
     LAUNCH(d, energy_rows, SLICES * ENERGY_BATCHES, THREADS, job, rows);
     CHECK(cudaMemcpyAsync(row, rows, sizeof row, cudaMemcpyDeviceToHost, d->stream));
@@ -86,12 +91,17 @@ struct is_heavy {
   __device__ bool operator()(int32_t i) const { return mass[i] > limit; }
 };
 
-static __global__ void take_heavy(struct particles p, const int32_t *chosen, int32_t n, struct heavy_particle *out)
+static __global__ void take_heavy(struct particles particles, const int32_t *chosen, int32_t n,
+                                  struct heavy_particle *out)
 {
   int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   if (k >= n) return;
   int64_t i = chosen[k];
-  struct heavy_particle h = {{p.pos[3 * i], p.pos[3 * i + 1], p.pos[3 * i + 2]}, p.id[i], i, p.mass[i], p.type[i]};
+  struct heavy_particle h = {{particles.pos[3 * i], particles.pos[3 * i + 1], particles.pos[3 * i + 2]},
+                             particles.id[i],
+                             i,
+                             particles.mass[i],
+                             particles.type[i]};
   out[k] = h;
 }
 
@@ -105,7 +115,8 @@ int gpu_energy_heavy(struct device *d, double limit, struct heavy_particle *heav
   int32_t count = device_read_results(d)->count;
   if (count > HEAVY_MAX) fatal("%d particles are heavier than %g, more than %d", (int)count, limit, (int)HEAVY_MAX);
   if (count == 0) return 0;
-  struct heavy_particle *taken = (struct heavy_particle *)array_room(&d->scratch, "device scratch", count * (int64_t)sizeof *taken);
+  struct heavy_particle *taken =
+      (struct heavy_particle *)array_room(&d->scratch, "device scratch", count * (int64_t)sizeof *taken);
   LAUNCH(d, take_heavy, 1, THREADS, d->p, chosen, count, taken);
   CHECK(cudaMemcpyAsync(heavy, taken, sizeof *heavy * (size_t)count, cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
@@ -126,6 +137,9 @@ static __global__ void set_potentials(float *pot, const __grid_constant__ struct
 void gpu_energy_set(struct device *d, int n, const struct heavy_particle *heavy, const double *pot)
 {
   struct potentials_set some = {};
-  for (int k = 0; k < n; k++) some.at[k] = heavy[k].at, some.pot[k] = (float)pot[k];
+  for (int k = 0; k < n; k++) {
+    some.at[k] = heavy[k].at;
+    some.pot[k] = (float)pot[k];
+  }
   if (n > 0) LAUNCH(d, set_potentials, 1, THREADS, d->p.pot, some, n);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verb `walk`: forces of all particles at a synchronisation, or of the active ones, from the local tree and from LETs; by direct
- * sums, depth-first walks, full walks or hard forces. */
+/* The verb `walk`: forces of all particles at a synchronisation, or of the active ones, from the local tree and from
+ * LETs; by direct sums, depth-first walks, full walks or hard forces. */
 #include <config.h>
 #include <sched.h>
 #include <time.h>
@@ -19,28 +19,28 @@ static __global__ void decay_work(float *work, int64_t n)
   if (i < n) work[i] *= WORK_KEPT;
 }
 
-/* Wait for the work queued before the event, and poll for messages meanwhile. `early`: do not wait longer than until all LETs have arrived,
- * so that the walk of these can be queued. */
-static void wait_for_walk(cudaEvent_t event, const struct walk_request *r, bool early)
+/* Wait for the work queued before the event, and poll for messages meanwhile. `early`: do not wait longer than until
+ * all LETs have arrived, so that the walk of these can be queued. */
+static void wait_for_walk(cudaEvent_t event, const struct walk_request *request, bool early)
 {
   const struct timespec poll_interval = {0, POLL_NANOSECONDS};
   cudaError_t status;
-  if (!r->poll_messages) return;
-  enum poll_status poll = r->poll_messages(r->polled);
+  if (!request->poll_messages) return;
+  enum poll_status poll = request->poll_messages(request->polled);
   int polls = 0;
   while (!(early && poll == POLL_COMPLETE) && (status = cudaEventQuery(event)) != cudaSuccess) {
     if (status != cudaErrorNotReady) CHECK(status);
-    cudaGetLastError();   /* clears cudaErrorNotReady, which a later check would find */
+    cudaGetLastError(); /* clears cudaErrorNotReady, which a later check would find */
     if (++polls > POLLS_AT_ONCE) nanosleep(&poll_interval, NULL);
     else sched_yield();
-    poll = r->poll_messages(r->polled);
+    poll = request->poll_messages(request->polled);
   }
 }
 
 static void add_tally(struct tally *tally, const struct device_results *host_results, double seconds)
 {
   tally->seconds += seconds;
-  tally->evaluating += seconds;   /* traversal and pair loops are one kernel */
+  tally->evaluating += seconds; /* traversal and pair loops are one kernel */
   tally->targets += (int64_t)host_results->targets;
   tally->particle_pairs += (int64_t)host_results->particle_pairs;
   tally->cell_pairs += (int64_t)host_results->cell_pairs;
@@ -71,83 +71,84 @@ void walk_complete_tally(struct device *d)
   d->walk.pending_tally = NULL;
 }
 
-int gpu_walks_at_once(struct device *d, const struct walk_request *r)
+int gpu_walks_at_once(struct device *d, const struct walk_request *request)
 {
-  return d->config.method != METHOD_NEXT_MORE && !pairwise_applies(d) && forest_gains(d, r);
+  return d->config.method != METHOD_NEXT_MORE && !pairwise_applies(d) && forest_gains(d, request);
 }
 
-int gpu_keeps_tree(struct device *d) { return (d->softening.classes < 2 && neighbours_expected(&d->hard)) || pairwise_applies(d); }
+int gpu_keeps_tree(struct device *d)
+{
+  return (d->softening.classes < 2 && neighbours_expected(&d->hard)) || pairwise_applies(d);
+}
 
-static void walk(struct device *d, const struct walk_request *r, struct tally *tally)
+static void walk(struct device *d, const struct walk_request *request, struct tally *tally)
 {
   struct forest f;
   if (d->walk.pending_tally) device_read_results(d);
   if (pairwise_applies(d)) {
-    pairwise_walk(d, r, tally);
+    pairwise_walk(d, request, tally);
     return;
   }
   if (d->config.method == METHOD_NEXT_MORE) {
-    depth_first_walk(d, r, tally);
+    depth_first_walk(d, request, tally);
     return;
   }
   struct joined *joined = &d->let->joined;
-  bool joins = forest_joins(r);
-  d->walk.split_off = !r->split.on;
-  if (r->local) {
+  bool joins = forest_joins(request);
+  d->walk.split_off = !request->split.on;
+  if (request->local) {
     size_t counts = offsetof(struct device_results, histogram) - offsetof(struct device_results, targets);
     CHECK(cudaMemsetAsync(&d->device_results->targets, 0, counts, d->stream));
     CHECK(cudaEventRecord(d->timing.from, d->stream));
-    if (walk_decays_work_first(r)) LAUNCH(d, decay_work, blocks_for(d->p.n, THREADS), THREADS, d->p.work, d->p.n);
+    if (walk_decays_work_first(request)) LAUNCH(d, decay_work, blocks_for(d->p.n, THREADS), THREADS, d->p.work, d->p.n);
     d->walk.few_listed = 0;
-    joined->two_launches = !r->last;
+    joined->two_launches = !request->last;
     joined->remainder = false;
-  } else if (!joined->remainder && (r->last || !joins)) {
+  } else if (!joined->remainder && (request->last || !joins)) {
     CHECK(cudaEventRecord(joined->remainder_began, d->stream));
     joined->remainder = true;
   }
   device_stall(d);
-  for (struct forest_parts parts = {}; forest_next(d, r, &parts, &f);) {
+  for (struct forest_parts parts = {}; forest_next(d, request, &parts, &f);) {
     if (f.t.nodes >= NODES_MAX) fatal("%d tree nodes on one device, at most %d: use more ranks", f.t.nodes, NODES_MAX);
-    if (r->kind != WALK_HARD || !r->split.on) walk_full(d, r, &f);
-    if (r->split.on && r->kind != WALK_SOFT) hard_forces(d, r, &f);
+    if (request->kind != WALK_HARD || !request->split.on) walk_full(d, request, &f);
+    if (request->split.on && request->kind != WALK_SOFT) hard_forces(d, request, &f);
     forest_walked(d, &f);
   }
-  if (!r->last) {
-    if (!r->local) return;
+  if (!request->last) {
+    if (!request->local) return;
     CHECK(cudaEventRecord(joined->first_done, d->stream));
-    wait_for_walk(joined->first_done, r, true);
+    wait_for_walk(joined->first_done, request, true);
     return;
   }
   CHECK(cudaEventRecord(d->timing.to, d->stream));
-  wait_for_walk(d->timing.to, r, false);
+  wait_for_walk(d->timing.to, request, false);
   d->walk.pending_tally = tally;
-  if (!r->pending_tally) device_read_results(d);
+  if (!request->pending_tally) device_read_results(d);
 }
 
 /* A WALK_POTENTIAL: a walk of all forces whose results go to arrays of their own. Direct sums cannot be finer. */
-static void walk_apart(struct device *d, struct walk_request r, struct tally *tally)
+static void walk_apart(struct device *d, struct walk_request request, struct tally *tally)
 {
   struct energy_state *e = &d->energy;
   const struct particles usual = d->p;
   int split_off = d->walk.split_off;
-  e->stride = pairwise_applies(d) ? 0 : d->config.method == METHOD_NEXT_MORE ? 1 : r.stride;
-  e->soft = r.split.on;
+  e->stride = pairwise_applies(d) ? 0 : d->config.method == METHOD_NEXT_MORE ? 1 : request.stride;
+  e->soft = request.split.on;
   if (e->stride == 0) return;
-  r.kind = r.split.on ? WALK_SOFT : WALK_TOTAL;
-  r.add_potential = r.pending_tally = 0;
+  request.kind = request.split.on ? WALK_SOFT : WALK_TOTAL;
+  request.add_potential = request.pending_tally = 0;
   d->p.pot = array_room(&e->fine, "device energies", d->p.n);
   d->p.acc = d->p.acc_hard = d->p.acc_soft = array_room(&e->unused, "device energies", 4 * d->p.n);
   d->p.work = d->p.acc + 3 * d->p.n;
-  walk(d, &r, tally);
+  walk(d, &request, tally);
   d->p = usual;
   d->walk.split_off = split_off;
 }
 
-void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
+void gpu_walk(struct device *d, const struct walk_request *request, struct tally *tally)
 {
   step_state_moved(&d->step);
-  if (r->kind == WALK_POTENTIAL)
-    walk_apart(d, *r, tally);
-  else
-    walk(d, r, tally);
+  if (request->kind == WALK_POTENTIAL) walk_apart(d, *request, tally);
+  else walk(d, request, tally);
 }

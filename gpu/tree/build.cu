@@ -2,9 +2,9 @@
 /* The octree from the sorted keys, all levels at once.
  *
  * A cell of level l begins at particle i when the keys of i - 1 and i share fewer than l digits; it is a node when its
- * parent holds more than MaxLeafSize particles, that is, when some MaxLeafSize + 1 consecutive particles with i among them
- * share l - 1 digits. So the nodes that begin at a particle have consecutive levels, known from the keys nearby. Counting
- * them by level and tile gives every node its place in breadth-first order. */
+ * parent holds more than MaxLeafSize particles, that is, when some MaxLeafSize + 1 consecutive particles with i among
+ * them share l - 1 digits. So the nodes that begin at a particle have consecutive levels, known from the keys nearby.
+ * Counting them by level and tile gives every node its place in breadth-first order. */
 #include <config.h>
 #include <cub/device/device_scan.cuh>
 
@@ -13,11 +13,11 @@
 enum {
   LEVELS = KEY_LEVELS + 1,
   TILE_WARPS = THREADS / WARP,
-  TILE_ITEMS = 8,                        /* particles a thread */
+  TILE_ITEMS = 8, /* particles a thread */
   WARP_PART = WARP * TILE_ITEMS,
   TILE = THREADS * TILE_ITEMS,
-  WINDOW_MAX = 256,                     /* the largest MaxLeafSize */
-  TILE_WITH_WINDOW = TILE + WINDOW_MAX   /* the tile and the particles before it that its windows cover */
+  WINDOW_MAX = 256,                    /* the largest MaxLeafSize */
+  TILE_WITH_WINDOW = TILE + WINDOW_MAX /* the tile and the particles before it that its windows cover */
 };
 
 /* The number of leading digits that two keys share. */
@@ -32,9 +32,11 @@ static __device__ uint16_t span_pack(int first, int count) { return (uint16_t)(f
 static __device__ int span_first(uint16_t s) { return s & 255; }
 static __device__ int span_count(uint16_t s) { return s >> 8; }
 
-/* For each particle of the tile: 1 + the largest number of digits that all particles of a window (MaxLeafSize + 1 consecutive particles)
- * with it share; 0 if there is no window. In `deepest_shared` the tile follows WINDOW_MAX entries for the particles before it. */
-static __device__ void window_digits(const uint64_t *key, int32_t n, int32_t base, int max_leaf, uint8_t *deepest_shared)
+/* For each particle of the tile: 1 + the largest number of digits that all particles of a window (MaxLeafSize + 1
+ * consecutive particles) with it share; 0 if there is no window. In `deepest_shared` the tile follows WINDOW_MAX
+ * entries for the particles before it. */
+static __device__ void window_digits(const uint64_t *key, int32_t n, int32_t base, int max_leaf,
+                                     uint8_t *deepest_shared)
 {
   for (int s = threadIdx.x; s < TILE_WITH_WINDOW; s += THREADS) {
     int64_t j = (int64_t)base + s - WINDOW_MAX;
@@ -49,7 +51,8 @@ static __device__ void window_digits(const uint64_t *key, int32_t n, int32_t bas
     uint8_t value[MINE];
     for (int k = 0; k < MINE; k++) {
       int s = k * THREADS + threadIdx.x;
-      if (s < TILE_WITH_WINDOW) value[k] = s >= step ? max(deepest_shared[s], deepest_shared[s - step]) : deepest_shared[s];
+      if (s < TILE_WITH_WINDOW)
+        value[k] = s >= step ? max(deepest_shared[s], deepest_shared[s - step]) : deepest_shared[s];
     }
     __syncthreads();
     for (int k = 0; k < MINE; k++) {
@@ -73,22 +76,23 @@ template <typename F> static __device__ void each_level(uint16_t span, F f)
   }
 }
 
-/* Spans of all particles, and the number of nodes of each level that begin in each tile: count[level * tiles + tile]. Each warp processes
- * consecutive particles of the tile. */
-static __global__ void __launch_bounds__(THREADS) mark(const uint64_t *key, int32_t n, int max_leaf, int deepest, uint16_t *span,
-                                                       int32_t *count)
+/* Spans of all particles, and the number of nodes of each level that begin in each tile: count[level * tiles + tile].
+ * Each warp processes consecutive particles of the tile. */
+static __global__ void __launch_bounds__(THREADS)
+    mark(const uint64_t *key, int32_t n, int max_leaf, int deepest, uint16_t *span, int32_t *count)
 {
   __shared__ uint8_t deepest_shared[TILE_WITH_WINDOW];
   __shared__ int total[LEVELS];
   int32_t base = blockIdx.x * TILE, mine = base + (int)(threadIdx.x / WARP) * WARP_PART + lane_id();
-  int counted = 0;   /* lane l: nodes of level l */
+  int counted = 0; /* lane l: nodes of level l */
   if (threadIdx.x < LEVELS) total[threadIdx.x] = 0;
   window_digits(key, n, base, max_leaf, deepest_shared);
   for (int k = 0; k < TILE_ITEMS; k++) {
     int32_t i = mine + k * WARP;
     uint16_t s = 0;
     if (i < n) {
-      int first = i == 0 ? 0 : shared_digits(key[i - 1], key[i]) + 1, last = min((int)deepest_shared[i - base + WINDOW_MAX], deepest);
+      int first = i == 0 ? 0 : shared_digits(key[i - 1], key[i]) + 1,
+          last = min((int)deepest_shared[i - base + WINDOW_MAX], deepest);
       s = span_pack(first, max(0, last - first + 1));
       span[i] = s;
     }
@@ -99,10 +103,11 @@ static __global__ void __launch_bounds__(THREADS) mark(const uint64_t *key, int3
   if (threadIdx.x < LEVELS) count[(int64_t)threadIdx.x * gridDim.x + blockIdx.x] = total[threadIdx.x];
 }
 
-/* Assign places to nodes, and store range.x, the level (temporarily in info) and the first child. `span` begins with the first particle of
- * the part. If the nodes exceed their arrays, device_results->too_many is set and nothing is stored. */
-static __global__ void __launch_bounds__(THREADS) place_nodes(struct tree t, struct build_view part, const uint16_t *span,
-                                                              struct device_results *device_results)
+/* Assign places to nodes, and store range.x, the level (temporarily in info) and the first child. `span` begins with
+ * the first particle of the part. If the nodes exceed their arrays, device_results->too_many is set and nothing is
+ * stored. */
+static __global__ void __launch_bounds__(THREADS)
+    place_nodes(struct tree tree, struct build_view part, const uint16_t *span, struct device_results *device_results)
 {
   __shared__ int before[TILE_WARPS][LEVELS];
   int warp = threadIdx.x / WARP, lane = lane_id();
@@ -118,19 +123,19 @@ static __global__ void __launch_bounds__(THREADS) place_nodes(struct tree t, str
   }
   if (lane < LEVELS) before[warp][lane] = counted;
   __syncthreads();
-  int32_t at = 0;   /* lane l: index of the next node of level l */
+  int32_t at = 0; /* lane l: index of the next node of level l */
   if (lane < LEVELS) {
     at = part.base + part.place[(int64_t)lane * gridDim.x + blockIdx.x];
     for (int w = 0; w < warp; w++) at += before[w][lane];
   }
   for (int k = 0; k < TILE_ITEMS; k++) {
-    int32_t above = -1;   /* the node of the level above that begins at the same particle */
+    int32_t above = -1; /* the node of the level above that begins at the same particle */
     each_level(s[k], [&](int l, bool begins, unsigned lanes) {
       int32_t node = __shfl_sync(FULL, at, l) + __popc(lanes & lanes_below());
       if (begins) {
-        t.range[node].x = part.first + mine + k * WARP;
-        t.node[node].info = (uint32_t)l;
-        if (above >= 0) t.node[above].first = node;
+        tree.range[node].x = part.first + mine + k * WARP;
+        tree.node[node].info = (uint32_t)l;
+        if (above >= 0) tree.node[above].first = node;
         above = node;
       }
       at += lane == l ? __popc(lanes) : 0;
@@ -151,10 +156,8 @@ static __device__ int32_t cell_end(const uint64_t *key, int32_t n, int32_t begin
   int32_t outside = step < n - inside ? inside + step : n;
   while (outside - inside > 1) {
     int32_t middle = inside + (outside - inside) / 2;
-    if (key[middle] >> shift == cell)
-      inside = middle;
-    else
-      outside = middle;
+    if (key[middle] >> shift == cell) inside = middle;
+    else outside = middle;
   }
   return outside;
 }
@@ -165,49 +168,53 @@ struct faces {
 };
 
 /* Whether the cube of a level that contains a source extends beyond the faces. */
-static __device__ bool crosses_faces(const struct faces &f, const struct lattice &l, const struct body &b, int level)
+static __device__ bool crosses_faces(const struct faces &faces, const struct lattice &lattice, const struct body &body,
+                                     int level)
 {
-  const int32_t x[3] = {b.x, b.y, b.z};
+  const int32_t x[3] = {body.x, body.y, body.z};
   int shift = 31 - level;
   bool over = false;
   for (int c = 0; c < 3; c++) {
     double corner = (double)((int64_t)x[c] >> shift << shift), side = (double)((int64_t)1 << shift);
-    over |= lattice_position(&l, c, corner) < f.low[c] || lattice_position(&l, c, corner + side) > f.high[c];
+    over |= lattice_position(&lattice, c, corner) < faces.low[c] ||
+            lattice_position(&lattice, c, corner + side) > faces.high[c];
   }
   return over;
 }
 
 /* Complete a node: end of its range, leaf or number of children, and whether its cube extends beyond the faces. */
-static __device__ void finish_node(const struct tree &t, const struct build_view &part, int32_t i, const uint64_t *key, int max_leaf,
-                                   int deepest, const struct lattice &lattice, const struct faces &faces)
+static __device__ void finish_node(const struct tree &tree, const struct build_view &part, int32_t i,
+                                   const uint64_t *key, int max_leaf, int deepest, const struct lattice &lattice,
+                                   const struct faces &faces)
 {
   int32_t all = part.first + part.count;
-  struct node *n = &t.node[i];
+  struct node *n = &tree.node[i];
   int level = (int)n->info;
-  int32_t begin = t.range[i].x, end = level == 0 ? all : cell_end(key, all, begin, level), count = end - begin;
-  t.range[i].y = end;
-  t.cut[i] = crosses_faces(faces, lattice, t.body[begin], level);
+  int32_t begin = tree.range[i].x, end = level == 0 ? all : cell_end(key, all, begin, level), count = end - begin;
+  tree.range[i].y = end;
+  tree.cut[i] = crosses_faces(faces, lattice, tree.body[begin], level);
   if (count <= max_leaf || level == deepest) {
     n->first = begin;
     n->info = NODE_LEAF | (uint32_t)count;
     return;
   }
   int32_t first = n->first, child_end = min(first + 8, build_view_level(part, level + 2)), child = first;
-  while (child < child_end && t.range[child].x < end) child++;
+  while (child < child_end && tree.range[child].x < end) child++;
   n->info = (uint32_t)(child - first);
 }
 
-static __global__ void finish_nodes(struct tree t, struct build_view part, const uint64_t *key, int max_leaf, int deepest,
-                                    struct lattice lattice, struct faces faces, const struct device_results *device_results)
+static __global__ void finish_nodes(struct tree tree, struct build_view part, const uint64_t *key, int max_leaf,
+                                    int deepest, struct lattice lattice, struct faces faces,
+                                    const struct device_results *device_results)
 {
   int32_t nodes = build_view_nodes(part);
   if (device_results->too_many) return;
   for (int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x); i < nodes; i += (int32_t)(gridDim.x * THREADS))
-    finish_node(t, part, part.base + i, key, max_leaf, deepest, lattice, faces);
+    finish_node(tree, part, part.base + i, key, max_leaf, deepest, lattice, faces);
 }
 
-/* Arrays for `nodes` nodes and all particles. While the fast tree is renewed, the nodes of the slow tree are kept. Arrays that walks read
- * have capacity for LETs after the local nodes. */
+/* Arrays for `nodes` nodes and all particles. While the fast tree is renewed, the nodes of the slow tree are kept.
+ * Arrays that walks read have capacity for LETs after the local nodes. */
 static void place_tree(struct device *d, int32_t nodes)
 {
   struct tree *t = &d->tree.view;
@@ -229,22 +236,30 @@ static void place_tree(struct device *d, int32_t nodes)
   t->motion_state = array_keep(&d->sources.motion_state, "device sources", n + d->sources.let_bodies_max, d->stream);
 }
 
-/* The offset of a part in the counts of all tiles. A part has one count for each level and tile, and one more entry, which becomes its
- * number of nodes. */
+/* The offset of a part in the counts of all tiles. A part has one count for each level and tile, and one more entry,
+ * which becomes its number of nodes. */
 static int64_t tiles_of(const struct part *part) { return blocks_for(part->count, TILE); }
-static int64_t place_of(const struct device *d, int part) { return part == FAST ? tiles_of(&d->tree.part[SLOW]) * LEVELS + 1 : 0; }
+static int64_t place_of(const struct device *d, int part)
+{
+  return part == FAST ? tiles_of(&d->tree.part[SLOW]) * LEVELS + 1 : 0;
+}
 
 struct build_view device_build_view(const struct device *d, int part)
 {
   const struct part *p = &d->tree.part[part];
-  int64_t room = d->tree.node.room < d->tree.range.room ? d->tree.node.room : d->tree.range.room;   /* LETs enlarge the first array only */
-  const struct build_view s = {p->first, p->count, p->base, (int32_t)(room - p->base), (int32_t)tiles_of(p),
-                           d->tree.tile_place.at + place_of(d, part)};
+  /* LETs enlarge the first array only */
+  int64_t room = d->tree.node.room < d->tree.range.room ? d->tree.node.room : d->tree.range.room;
+  const struct build_view s = {p->first,
+                               p->count,
+                               p->base,
+                               (int32_t)(room - p->base),
+                               (int32_t)tiles_of(p),
+                               d->tree.tile_place.at + place_of(d, part)};
   return s;
 }
 
-/* Exclusive prefix sums of the counts of the tiles, so that the first tile of a level has the first node of the level. The level begins are
- * copied to the host. Queued. */
+/* Exclusive prefix sums of the counts of the tiles, so that the first tile of a level has the first node of the level.
+ * The level begins are copied to the host. Queued. */
 static void scan_tiles(struct device *d, int part)
 {
   int64_t tiles = tiles_of(&d->tree.part[part]);
@@ -255,11 +270,12 @@ static void scan_tiles(struct device *d, int part)
   CHECK(cub::DeviceScan::ExclusiveSum(NULL, bytes, count, place, all, d->stream));
   array_room(&d->scratch, "device scratch", (int64_t)bytes);
   CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, count, place, all, d->stream));
-  CHECK(cudaMemcpy2DAsync(d->tree.host_level_begin + part * (LEVELS + 1), sizeof(int32_t), place, pitch, sizeof(int32_t), LEVELS + 1,
-                          cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpy2DAsync(d->tree.host_level_begin + part * (LEVELS + 1), sizeof(int32_t), place, pitch,
+                          sizeof(int32_t), LEVELS + 1, cudaMemcpyDeviceToHost, d->stream));
 }
 
-/* Take the levels of a part from the host copy. Its nodes follow those of the part before; a renewed part keeps its base. */
+/* Take the levels of a part from the host copy. Its nodes follow those of the part before; a renewed part keeps its
+ * base. */
 static void set_levels(struct device *d, int part)
 {
   const int32_t *host_results = d->tree.host_level_begin + part * (LEVELS + 1);
@@ -285,7 +301,8 @@ static void set_parts(struct device *d)
 static int may_skip_wait(const struct device *d)
 {
   const struct tree_state *t = &d->tree;
-  return t->renewing && !t->capacity_exceeded && t->node.room > 0 && d->targets.supergroup.room > 0 && d->config.method != METHOD_NEXT_MORE;
+  return t->renewing && !t->capacity_exceeded && t->node.room > 0 && d->targets.supergroup.room > 0 &&
+         d->config.method != METHOD_NEXT_MORE;
 }
 
 int device_resolve_counts(struct device *d)
@@ -315,8 +332,8 @@ void device_begin_build(struct device *d)
   array_room(&d->tree.tile_place, "device build", places);
   for (int k = parts_begin(d); k < d->tree.parts; k++) {
     const struct part *p = &d->tree.part[k];
-    LAUNCH(d, mark, tiles_of(p), THREADS, key + p->first, p->count, d->config.max_leaf, d->order.levels, d->tree.span.at + p->first,
-           d->tree.tile_count.at + place_of(d, k));
+    LAUNCH(d, mark, tiles_of(p), THREADS, key + p->first, p->count, d->config.max_leaf, d->order.levels,
+           d->tree.span.at + p->first, d->tree.tile_count.at + place_of(d, k));
     scan_tiles(d, k);
   }
 }
@@ -343,8 +360,8 @@ void gpu_build(struct device *d, const double low[3], const double high[3])
     const struct part *p = &d->tree.part[k];
     const struct build_view s = device_build_view(d, k);
     LAUNCH(d, place_nodes, tiles_of(p), THREADS, d->tree.view, s, d->tree.span.at + p->first, d->device_results);
-    LAUNCH(d, finish_nodes, blocks_for(p->nodes, THREADS), THREADS, d->tree.view, s, key, max_leaf, d->order.levels, d->lattice, faces,
-           d->device_results);
+    LAUNCH(d, finish_nodes, blocks_for(p->nodes, THREADS), THREADS, d->tree.view, s, key, max_leaf, d->order.levels,
+           d->lattice, faces, d->device_results);
   }
   if (d->config.method == METHOD_NEXT_MORE) depth_first_links(d);
 }

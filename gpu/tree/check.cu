@@ -23,7 +23,9 @@ void device_check_tree(struct device *d)
   struct body *body = fetch(d, d->tree.view.body, n);
   memcpy(t.node, node, sizeof *node * (size_t)nodes);
   for (int64_t i = 0; i < n; i++) {
-    t.source.x[i] = body[i].x, t.source.y[i] = body[i].y, t.source.z[i] = body[i].z;
+    t.source.x[i] = body[i].x;
+    t.source.y[i] = body[i].y;
+    t.source.z[i] = body[i].z;
     t.source.m[i] = body[i].m;
   }
   if (!octree_valid(&t, d->lattice.spacing, why, sizeof why)) fatal("the octree on the device is not valid: %s", why);

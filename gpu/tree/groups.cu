@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Target groups and supergroups: the largest cells of the tree of at most a given number of particles, so that a group is as compact as a
- * cell. Consecutive siblings are joined while they fit. Cells wider than TUNABLE_GROUP_WIDTH are divided, down to leaves, and their
- * children are not joined (Miki & Umemura 2017, section 2.4). The width of supergroups is not limited. */
+/* Target groups and supergroups: the largest cells of the tree of at most a given number of particles, so that a group
+ * is as compact as a cell. Consecutive siblings are joined while they fit. Cells wider than TUNABLE_GROUP_WIDTH are
+ * divided, down to leaves, and their children are not joined (Miki & Umemura 2017, section 2.4). The width of
+ * supergroups is not limited. */
 #include <config.h>
 #include "gpu/tree/tree.cuh"
 
@@ -9,14 +10,17 @@
 enum { HEAD_OF_GROUP = 1, HEAD_OF_SUPERGROUP = 3 };
 
 enum {
-  HEAD_ITEMS = 8,                     /* particles a thread, in the kernels that count and list heads */
+  HEAD_ITEMS = 8, /* particles a thread, in the kernels that count and list heads */
   HEAD_WARP = WARP * HEAD_ITEMS,
   HEAD_TILE = THREADS * HEAD_ITEMS,
   HEAD_WARPS = THREADS / WARP
 };
 
 /* Nodes above the first narrow level are wide, except leaves, which cannot be divided. */
-static __device__ bool is_wide(const struct tree &t, int32_t i, int32_t narrow) { return i < narrow && !(t.node[i].info & NODE_LEAF); }
+static __device__ bool is_wide(const struct tree &tree, int32_t i, int32_t narrow)
+{
+  return i < narrow && !(tree.node[i].info & NODE_LEAF);
+}
 
 /* Which cells begin groups or supergroups: those of at most max_particles particles, of levels from `narrow` on. */
 struct rule {
@@ -31,23 +35,24 @@ static __device__ __forceinline__ void set_head(uint8_t *head, int32_t i, unsign
 }
 
 /* Flag the first particles of the largest cells of the rule that begin with this node or its children. */
-static __device__ void mark_heads(const struct tree &t, int32_t i, bool root, int32_t narrow, const struct rule &rule, uint8_t *head)
+static __device__ void mark_heads(const struct tree &tree, int32_t i, bool root, int32_t narrow,
+                                  const struct rule &rule, uint8_t *head)
 {
-  int2 r = t.range[i];
-  bool wide = is_wide(t, i, narrow);
+  int2 r = tree.range[i];
+  bool wide = is_wide(tree, i, narrow);
   if (r.y - r.x <= rule.max_particles && !wide) {
     if (root) set_head(head, r.x, rule.flag);
     return;
   }
-  struct node n = t.node[i];
-  if (n.info & NODE_LEAF) {   /* coincident particles */
+  struct node n = tree.node[i];
+  if (n.info & NODE_LEAF) { /* coincident particles */
     for (int32_t j = r.x; j < r.y; j += rule.max_particles) set_head(head, j, rule.flag);
     return;
   }
-  int32_t begin = -1;   /* begin of the current run of siblings */
+  int32_t begin = -1; /* begin of the current run of siblings */
   for (int32_t k = n.first; k < n.first + (int32_t)(n.info & NODE_COUNT); k++) {
-    int2 c = t.range[k];
-    if (c.y - c.x > rule.max_particles || is_wide(t, k, narrow)) {
+    int2 c = tree.range[k];
+    if (c.y - c.x > rule.max_particles || is_wide(tree, k, narrow)) {
       begin = -1;
     } else if (begin < 0 || c.y - begin > rule.max_particles || wide) {
       begin = c.x;
@@ -56,15 +61,16 @@ static __device__ void mark_heads(const struct tree &t, int32_t i, bool root, in
   }
 }
 
-static __global__ void mark_all_heads(struct tree t, struct build_view part, struct rule group, struct rule supergroup, uint8_t *head,
+static __global__ void mark_all_heads(struct tree tree, struct build_view part, struct rule group,
+                                      struct rule supergroup, uint8_t *head,
                                       const struct device_results *device_results)
 {
   int32_t nodes = build_view_nodes(part);
   if (device_results->too_many) return;
   int32_t narrow = build_view_level(part, group.narrow), narrow_supergroup = build_view_level(part, supergroup.narrow);
   for (int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x); i < nodes; i += (int32_t)(gridDim.x * THREADS)) {
-    mark_heads(t, part.base + i, i == 0, narrow, group, head);
-    mark_heads(t, part.base + i, i == 0, narrow_supergroup, supergroup, head);
+    mark_heads(tree, part.base + i, i == 0, narrow, group, head);
+    mark_heads(tree, part.base + i, i == 0, narrow_supergroup, supergroup, head);
   }
 }
 
@@ -75,7 +81,8 @@ static __device__ __forceinline__ unsigned flags_of(const uint8_t *head, int32_t
 }
 
 /* The number of groups (x) and supergroups (y) that begin in each tile of the particles from `first` on. */
-static __global__ void __launch_bounds__(THREADS) count_heads(const uint8_t *head, int32_t first, int32_t n, int2 *count)
+static __global__ void __launch_bounds__(THREADS)
+    count_heads(const uint8_t *head, int32_t first, int32_t n, int2 *count)
 {
   __shared__ int groups, supergroups;
   if (threadIdx.x == 0) groups = supergroups = 0;
@@ -99,12 +106,19 @@ static __device__ int2 tiles_before(const int2 *count)
 {
   __shared__ int2 part[HEAD_WARPS];
   int2 sum = {0, 0};
-  for (int k = (int)threadIdx.x; k < (int)blockIdx.x; k += THREADS) sum.x += count[k].x, sum.y += count[k].y;
-  sum.x = __reduce_add_sync(FULL, sum.x), sum.y = __reduce_add_sync(FULL, sum.y);
+  for (int k = (int)threadIdx.x; k < (int)blockIdx.x; k += THREADS) {
+    sum.x += count[k].x;
+    sum.y += count[k].y;
+  }
+  sum.x = __reduce_add_sync(FULL, sum.x);
+  sum.y = __reduce_add_sync(FULL, sum.y);
   if (lane_id() == 0) part[threadIdx.x / WARP] = sum;
   __syncthreads();
   sum = make_int2(0, 0);
-  for (int w = 0; w < HEAD_WARPS; w++) sum.x += part[w].x, sum.y += part[w].y;
+  for (int w = 0; w < HEAD_WARPS; w++) {
+    sum.x += part[w].x;
+    sum.y += part[w].y;
+  }
   return sum;
 }
 
@@ -118,7 +132,7 @@ struct groups_job {
   int32_t *group_begin, *supergroup_begin;
   struct group *group;
   struct supergroup *supergroup;
-  const float *acc;            /* whose modulus is |a_old|: the latest accelerations of all particles */
+  const float *acc; /* whose modulus is |a_old|: the latest accelerations of all particles */
   int32_t *group_of;
   float *a_old;
   struct device_results *device_results;
@@ -135,17 +149,23 @@ static __global__ void __launch_bounds__(THREADS) list_heads(const __grid_consta
   for (int k = 0; k < HEAD_ITEMS; k++) {
     groups[k] = flags_of(job.head, mine + k * WARP, job.n, HEAD_OF_GROUP);
     supergroups[k] = flags_of(job.head, mine + k * WARP, job.n, HEAD_OF_SUPERGROUP);
-    own.x += __popc(groups[k]), own.y += __popc(supergroups[k]);
+    own.x += __popc(groups[k]);
+    own.y += __popc(supergroups[k]);
   }
   if (lane_id() == 0) warp[threadIdx.x / WARP] = own;
   __syncthreads();
-  for (int w = 0; w < (int)(threadIdx.x / WARP); w++) at.x += warp[w].x, at.y += warp[w].y;
+  for (int w = 0; w < (int)(threadIdx.x / WARP); w++) {
+    at.x += warp[w].x;
+    at.y += warp[w].y;
+  }
 #pragma unroll
   for (int k = 0; k < HEAD_ITEMS; k++) {
     int32_t i = mine + k * WARP;
     if (groups[k] >> lane_id() & 1) job.group_begin[job.groups + at.x + __popc(groups[k] & lanes_below())] = i;
-    if (supergroups[k] >> lane_id() & 1) job.supergroup_begin[job.supergroups + at.y + __popc(supergroups[k] & lanes_below())] = i;
-    at.x += __popc(groups[k]), at.y += __popc(supergroups[k]);
+    if (supergroups[k] >> lane_id() & 1)
+      job.supergroup_begin[job.supergroups + at.y + __popc(supergroups[k] & lanes_below())] = i;
+    at.x += __popc(groups[k]);
+    at.y += __popc(supergroups[k]);
   }
   if (blockIdx.x != gridDim.x - 1 || threadIdx.x != THREADS - 1) return;
   job.device_results->count = at.x;
@@ -159,10 +179,8 @@ static __device__ int32_t supergroup_of(const int32_t *begin, int32_t supergroup
   int32_t low = 0, high = supergroups;
   while (high - low > 1) {
     int32_t middle = low + (high - low) / 2;
-    if (begin[middle] <= i)
-      low = middle;
-    else
-      high = middle;
+    if (begin[middle] <= i) low = middle;
+    else high = middle;
   }
   return low;
 }
@@ -173,7 +191,8 @@ static __device__ void fill_supergroup(const struct groups_job &job, int32_t f, 
   job.supergroup[f].end = f + 1 < supergroups ? job.supergroup_begin[f + 1] : job.n;
 }
 
-/* Complete a group, by one warp: its end, its supergroup, its smallest |a_old|; and group and |a_old| of its particles. */
+/* Complete a group, by one warp: its end, its supergroup, its smallest |a_old|; and group and |a_old| of its
+ * particles. */
 static __device__ void fill_group(const struct groups_job &job, int32_t g, int32_t groups, int32_t supergroups)
 {
   int32_t first = job.group_begin[g], end = g + 1 < groups ? job.group_begin[g + 1] : job.n;
@@ -186,14 +205,15 @@ static __device__ void fill_group(const struct groups_job &job, int32_t g, int32
     smallest = min(smallest, __float_as_uint(a_old));
     job.group_of[i] = g;
   }
-  smallest = __reduce_min_sync(FULL, smallest);   /* values are not negative, so their bits have the same order */
+  smallest = __reduce_min_sync(FULL, smallest); /* values are not negative, so their bits have the same order */
   struct group one = {first, end, __uint_as_float(smallest), supergroup_of(job.supergroup_begin, supergroups, first)};
   if (lane_id() == 0) job.group[g] = one;
 }
 
 static __global__ void fill_groups(const __grid_constant__ struct groups_job job)
 {
-  int32_t groups = job.groups + job.device_results->count, supergroups = job.supergroups + job.device_results->supergroups;
+  int32_t groups = job.groups + job.device_results->count,
+          supergroups = job.supergroups + job.device_results->supergroups;
   int32_t me = (int32_t)(blockIdx.x * THREADS + threadIdx.x), all = (int32_t)(gridDim.x * THREADS);
   if (job.device_results->too_many) return;
   for (int32_t f = job.supergroups + me; f < supergroups; f += all) fill_supergroup(job, f, supergroups);
@@ -201,10 +221,11 @@ static __global__ void fill_groups(const __grid_constant__ struct groups_job job
 }
 
 /* The first group and supergroup of the fast particles. */
-static __global__ void store_fast_begin(const int32_t *group_of, const struct group *group, int32_t fast_begin, struct device_results *a)
+static __global__ void store_fast_begin(const int32_t *group_of, const struct group *group, int32_t fast_begin,
+                                        struct device_results *results)
 {
-  a->fast_group = group_of[fast_begin];
-  a->fast_supergroup = group[group_of[fast_begin]].supergroup;
+  results->fast_group = group_of[fast_begin];
+  results->fast_supergroup = group[group_of[fast_begin]].supergroup;
 }
 
 /* Capacity of flags that each walk or selection sets to its own number, so that they need no clearing. */
@@ -233,8 +254,8 @@ void gpu_tune(struct device *d, enum tunable tunable, double value)
   if (tunable == TUNABLE_GROUP_WIDTH) d->targets.group_width = value;
 }
 
-/* An upper limit of the number of groups of at most max_particles: cells, runs of large leaves, and the first runs of the supergroups in
- * these. */
+/* An upper limit of the number of groups of at most max_particles: cells, runs of large leaves, and the first runs of
+ * the supergroups in these. */
 static int64_t room_of_groups(const struct device *d, int64_t max_particles)
 {
   int64_t nodes = d->tree.counts_pending ? d->tree.node.room : d->tree.view.nodes;
@@ -277,9 +298,10 @@ static void find_heads(struct device *d, int32_t first, int max_particles)
   int64_t begin = first / (int)sizeof(unsigned) * (int)sizeof(unsigned), n = d->p.n;
   CHECK(cudaMemsetAsync(d->targets.head.at + begin, 0, (size_t)(n - begin) + sizeof(unsigned), d->stream));
   for (int k = parts_begin(d); k < d->tree.parts; k++)
-    LAUNCH(d, mark_all_heads, blocks_for(d->tree.part[k].nodes, THREADS), THREADS, d->tree.view, device_build_view(d, k), group, supergroup,
-           d->targets.head.at, d->device_results);
-  LAUNCH(d, count_heads, blocks_for(n - first, HEAD_TILE), THREADS, d->targets.head.at, first, (int32_t)n, d->targets.head_count.at);
+    LAUNCH(d, mark_all_heads, blocks_for(d->tree.part[k].nodes, THREADS), THREADS, d->tree.view,
+           device_build_view(d, k), group, supergroup, d->targets.head.at, d->device_results);
+  LAUNCH(d, count_heads, blocks_for(n - first, HEAD_TILE), THREADS, d->targets.head.at, first, (int32_t)n,
+         d->targets.head_count.at);
 }
 
 static void reserve_supergroups(struct device *d, int32_t supergroups)
@@ -316,13 +338,24 @@ void gpu_groups(struct device *d)
     treeless_groups(d);
     return;
   }
-  const struct particles *p = d->copy.pending ? &d->spare : &d->p;   /* where the renewed particles are */
+  const struct particles *p = d->copy.pending ? &d->spare : &d->p; /* where the renewed particles are */
   groups_room(d, max_particles);
   find_heads(d, first, max_particles);
-  struct groups_job job = {d->targets.head.at, first, n, d->targets.head_count.at, kept.groups, kept.supergroups,
-                           (int32_t)d->targets.supergroup.room, d->targets.group_begin.at, d->targets.supergroup_begin.at,
-                           d->targets.group.at, d->targets.supergroup.at, device_latest_acc(d, p),
-                           d->targets.group_of.at, d->targets.a_old.at, d->device_results};
+  struct groups_job job = {d->targets.head.at,
+                           first,
+                           n,
+                           d->targets.head_count.at,
+                           kept.groups,
+                           kept.supergroups,
+                           (int32_t)d->targets.supergroup.room,
+                           d->targets.group_begin.at,
+                           d->targets.supergroup_begin.at,
+                           d->targets.group.at,
+                           d->targets.supergroup.at,
+                           device_latest_acc(d, p),
+                           d->targets.group_of.at,
+                           d->targets.a_old.at,
+                           d->device_results};
   if (!d->tree.counts_pending) job.supergroup_room = INT32_MAX;
   LAUNCH(d, list_heads, blocks_for(n - first, HEAD_TILE), THREADS, job);
   if (!d->tree.counts_pending) {
@@ -333,6 +366,7 @@ void gpu_groups(struct device *d)
   }
   LAUNCH(d, fill_groups, blocks_for((int64_t)(d->targets.groups - kept.groups) * WARP, THREADS), THREADS, job);
   if (d->tree.parts < 2 || d->tree.renewing) return;
-  LAUNCH(d, store_fast_begin, 1, 1, d->targets.group_of.at, d->targets.group.at, d->tree.part[FAST].first, d->device_results);
+  LAUNCH(d, store_fast_begin, 1, 1, d->targets.group_of.at, d->targets.group.at, d->tree.part[FAST].first,
+         d->device_results);
   d->tree.fast_results_valid = 0;
 }

@@ -4,20 +4,20 @@
 #include "gpu/tree/tree.cuh"
 
 /* The shallowest node that begins at each particle: the first of them in breadth-first order. */
-static __global__ void find_first_nodes(struct tree t, int32_t *head)
+static __global__ void find_first_nodes(struct tree tree, int32_t *head)
 {
   int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
-  if (k < t.nodes) atomicMin(&head[t.range[k].x], k);
+  if (k < tree.nodes) atomicMin(&head[tree.range[k].x], k);
 }
 
-/* The next sibling of the node, or of its nearest ancestor that has one, begins where the node ends, and it is the shallowest node that
- * does. -1: the walk ends. */
-static __global__ void set_next(struct tree t, const int32_t *head, int32_t *next)
+/* The next sibling of the node, or of its nearest ancestor that has one, begins where the node ends, and it is the
+ * shallowest node that does. -1: the walk ends. */
+static __global__ void set_next(struct tree tree, const int32_t *head, int32_t *next)
 {
   int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
-  if (k >= t.nodes) return;
-  int32_t end = t.range[k].y;
-  next[k] = end < t.bodies ? head[end] : -1;
+  if (k >= tree.nodes) return;
+  int32_t end = tree.range[k].y;
+  next[k] = end < tree.bodies ? head[end] : -1;
 }
 
 void depth_first_links(struct device *d)

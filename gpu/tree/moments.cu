@@ -1,41 +1,43 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Upsweep: centres of mass, radii, distances of the acceptance criterion, second moments, motions. Leaves are processed all at once, cells
- * level by level. A row of lanes processes a node and takes its sums in a fixed order. */
+/* Upsweep: centres of mass, radii, distances of the acceptance criterion, second moments, motions. Leaves are processed
+ * all at once, cells level by level. A row of lanes processes a node and takes its sums in a fixed order. */
 #include <config.h>
 #include <string.h>
 
 #include "gpu/tree/sources.cuh"
 
-/* Radii of cells from those of their children are bounds, up to twice the exact radius, and the radius b enters every acceptance test. So
- * cells of at most EXACT_RADIUS_MAX particles get the exact radius; most larger cells are opened anyway. */
+/* Radii of cells from those of their children are bounds, up to twice the exact radius, and the radius b enters every
+ * acceptance test. So cells of at most EXACT_RADIUS_MAX particles get the exact radius; most larger cells are opened
+ * anyway. */
 enum { EXACT_RADIUS_MAX = 32768 };
 
 enum {
-  LEAF_ROW = 2,                  /* lanes for each leaf */
+  LEAF_ROW = 2, /* lanes for each leaf */
   LEAVES_PER_BLOCK = THREADS / LEAF_ROW,
-  LEAF_PIECE = 64,               /* particles that are summed at once; larger leaves are summed in pieces */
-  CELL_ROW = 8,                  /* lanes for each cell: its children */
+  LEAF_PIECE = 64, /* particles that are summed at once; larger leaves are summed in pieces */
+  CELL_ROW = 8,    /* lanes for each cell: its children */
   CELLS_PER_BLOCK = THREADS / CELL_ROW,
   TOP_THREADS = 1024,
-  TOP_NODES = 4 * TOP_THREADS / CELL_ROW,   /* levels of at most so many nodes are processed by one block */
-  SMALL_CELL = 512,              /* a warp finds the radius of cells of at most so many particles, a block that of larger ones */
-  RADII = 8,                     /* nodes for each warp, one after another */
-  BIG_CELL_BLOCKS = 8            /* blocks for large cells on each multiprocessor */
+  TOP_NODES = 4 * TOP_THREADS / CELL_ROW, /* levels of at most so many nodes are processed by one block */
+  /* a warp finds the radius of cells of at most so many particles, a block that of larger ones */
+  SMALL_CELL = 512,
+  RADII = 8,          /* nodes for each warp, one after another */
+  BIG_CELL_BLOCKS = 8 /* blocks for large cells on each multiprocessor */
 };
 
 /* Arguments of the moment kernels: a part of the tree, and the tick. */
 struct moments_job {
   struct tree t;
-  int32_t begin, end;    /* nodes */
+  int32_t begin, end; /* nodes */
   struct levels levels;
   struct mac mac;
   double spacing, inverse;
   int32_t tick;
   float tick_length;
-  int second;            /* 1: with second moments */
-  struct body *present;  /* gets the sources predicted to the tick; NULL: all sources are at the tick */
-  struct node_softening *soften;   /* of each node; NULL: softenings do not differ */
-  float eps2[SOFTENING_CLASSES];   /* of the classes, code length squared */
+  int second;                    /* 1: with second moments */
+  struct body *present;          /* gets the sources predicted to the tick; NULL: all sources are at the tick */
+  struct node_softening *soften; /* of each node; NULL: softenings do not differ */
+  float eps2[SOFTENING_CLASSES]; /* of the classes, code length squared */
 };
 
 /* --- rows of lanes ----------------------------------------------------------------------------------------------- */
@@ -71,9 +73,13 @@ template <int ROW> static __device__ struct moved row_mean(const struct moved &s
   return mean;
 }
 
-static __device__ __forceinline__ void add_moved(struct moved *sum, const struct moved &s, float w, float m)
+static __device__ __forceinline__ void add_moved(struct moved *sum, const struct moved &moved, float w, float m)
 {
-  for (int c = 0; c < 3; c++) sum->x[c] += w * s.x[c], sum->v[c] += w * s.v[c], sum->a[c] += w * s.a[c];
+  for (int c = 0; c < 3; c++) {
+    sum->x[c] += w * moved.x[c];
+    sum->v[c] += w * moved.v[c];
+    sum->a[c] += w * moved.a[c];
+  }
   sum->m += m;
 }
 
@@ -90,25 +96,31 @@ struct shape {
 
 static __device__ __forceinline__ void add_quad(float q[6], float m, float x, float y, float z)
 {
-  q[0] += m * x * x, q[1] += m * y * y, q[2] += m * z * z;
-  q[3] += m * x * y, q[4] += m * x * z, q[5] += m * y * z;
+  q[0] += m * x * x;
+  q[1] += m * y * y;
+  q[2] += m * z * z;
+  q[3] += m * x * y;
+  q[4] += m * x * z;
+  q[5] += m * y * z;
 }
 
 /* Combine the shapes of a row's lanes. */
-template <int ROW> static __device__ void row_shape(const struct moments_job &job, struct shape *s)
+template <int ROW> static __device__ void row_shape(const struct moments_job &job, struct shape *shape)
 {
-  s->b = row_max<ROW>(s->b);
-  s->spread_v = row_max<ROW>(s->spread_v);
-  s->spread_a = row_max<ROW>(s->spread_a);
-  for (int q = 0; q < 6 && job.second; q++) s->quad[q] = row_sum<ROW>(s->quad[q]);
+  shape->b = row_max<ROW>(shape->b);
+  shape->spread_v = row_max<ROW>(shape->spread_v);
+  shape->spread_a = row_max<ROW>(shape->spread_a);
+  for (int q = 0; q < 6 && job.second; q++) shape->quad[q] = row_sum<ROW>(shape->quad[q]);
 }
 
 /* The softenings of a node's particles in a row's lanes: sum of mass times eps^2, smallest and largest class. */
 template <int ROW> static __device__ struct node_softening row_softening(float sum, int low, int high)
 {
   struct node_softening s = {row_sum<ROW>(sum), low, high};
-  for (int step = ROW / 2; step > 0; step /= 2)
-    s.low = min(s.low, __shfl_xor_sync(FULL, s.low, step)), s.high = max(s.high, __shfl_xor_sync(FULL, s.high, step));
+  for (int step = ROW / 2; step > 0; step /= 2) {
+    s.low = min(s.low, __shfl_xor_sync(FULL, s.low, step));
+    s.high = max(s.high, __shfl_xor_sync(FULL, s.high, step));
+  }
   return s;
 }
 
@@ -119,7 +131,8 @@ static __device__ __forceinline__ double difference_of(const struct moments_job 
 }
 
 /* A node's reach with the code of its softening. */
-static __device__ __forceinline__ float reach_with_code(const struct moments_job &job, int32_t i, float reach, float mass)
+static __device__ __forceinline__ float reach_with_code(const struct moments_job &job, int32_t i, float reach,
+                                                        float mass)
 {
   if (!job.soften) return reach;
   const struct node_softening s = job.soften[i];
@@ -127,34 +140,38 @@ static __device__ __forceinline__ float reach_with_code(const struct moments_job
 }
 
 /* The distance factor of the node in the acceptance criterion (mac.h). */
-static __device__ __forceinline__ float node_reach(const struct moments_job &job, int32_t i, double mass, double b, double b2)
+static __device__ __forceinline__ float node_reach(const struct moments_job &job, int32_t i, double mass, double b,
+                                                   double b2)
 {
   float whole = mac_reach(&job.mac, mass, b, b2);
   return job.mac.order == 1 && job.t.cut[i] ? MAC_CUT * whole : whole;
 }
 
 /* Store the record of a node, by the first lane of its row. x: centre of mass, lattice. */
-static __device__ void set_node(const struct moments_job &job, int32_t i, const int32_t x[3], float mass, const struct moved &mean,
-                                const struct shape &s)
+static __device__ void set_node(const struct moments_job &job, int32_t i, const int32_t x[3], float mass,
+                                const struct moved &mean, const struct shape &shape)
 {
   struct node *n = &job.t.node[i];
-  double spread = difference_of(job, i), radius = softening_radius(s.b, spread);
-  float b = (float)radius * (1 + 1e-6f), trace = s.quad[0] + s.quad[1] + s.quad[2];   /* rounding up keeps the particles inside */
+  double spread = difference_of(job, i), radius = softening_radius(shape.b, spread);
+  /* rounding up keeps the particles inside */
+  float b = (float)radius * (1 + 1e-6f), trace = shape.quad[0] + shape.quad[1] + shape.quad[2];
   ((int4 *)n)[0] = make_int4(x[0], x[1], x[2], __float_as_int(mass));
-  *(float2 *)&n->b = make_float2(b, reach_with_code(job, i, node_reach(job, i, mass, radius, trace + mass * spread), mass));
+  *(float2 *)&n->b =
+      make_float2(b, reach_with_code(job, i, node_reach(job, i, mass, radius, trace + mass * spread), mass));
   float4 *w = (float4 *)&job.t.motion[i];
   w[0] = make_float4(mean.v[0], mean.v[1], mean.v[2], mean.a[0]);
-  w[1] = make_float4(mean.a[1], mean.a[2], s.spread_v, s.spread_a);
+  w[1] = make_float4(mean.a[1], mean.a[2], shape.spread_v, shape.spread_a);
   if (!job.second) return;
   float2 *q = (float2 *)&job.t.quad[i];
-  for (int k = 0; k < 3; k++) q[k] = make_float2(s.quad[2 * k], s.quad[2 * k + 1]);
+  for (int k = 0; k < 3; k++) q[k] = make_float2(shape.quad[2 * k], shape.quad[2 * k + 1]);
 }
 
 /* --- leaves ------------------------------------------------------------------------------------------------------ */
 
-/* A source predicted to the job's tick. Its position is relative to the first source of the leaf, code length: differences of lattice
- * coordinates are exact. */
-static __device__ __forceinline__ struct moved source_at(const struct moments_job &job, int32_t j, const struct body &origin)
+/* A source predicted to the job's tick. Its position is relative to the first source of the leaf, code length:
+ * differences of lattice coordinates are exact. */
+static __device__ __forceinline__ struct moved source_at(const struct moments_job &job, int32_t j,
+                                                         const struct body &origin)
 {
   const struct body b = job.t.body[j];
   const struct motion_state c = job.t.motion_state[j];
@@ -171,7 +188,8 @@ static __device__ __forceinline__ struct moved source_at(const struct moments_jo
 }
 
 /* A lane's share of the sums over a leaf. `plain`: with unit weights instead of masses. */
-static __device__ struct moved leaf_sums(const struct moments_job &job, int32_t first, int count, const struct body &origin, bool plain)
+static __device__ struct moved leaf_sums(const struct moments_job &job, int32_t first, int count,
+                                         const struct body &origin, bool plain)
 {
   struct moved sum = {};
   for (int at = 0; at < count; at += LEAF_PIECE) {
@@ -195,7 +213,8 @@ static __device__ void leaf_softening(const struct moments_job &job, int32_t i, 
     float m = job.t.body[first + k].m;
     int c = softening_class(m);
     sum += softening_mass(m) * job.eps2[c];
-    low = min(low, c), high = max(high, c);
+    low = min(low, c);
+    high = max(high, c);
   }
   struct node_softening s = row_softening<LEAF_ROW>(sum, low, high);
   if (count > 0 && lane_id() % LEAF_ROW == 0) job.soften[i] = s;
@@ -208,13 +227,16 @@ static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_jo
   if (i < job.end) {
     const int2 link = *(const int2 *)&job.t.node[i].first;
     /* `first` of a cell is a node index, which may exceed the number of particles */
-    if ((uint32_t)link.y & NODE_LEAF) first = link.x, count = (int)((uint32_t)link.y & NODE_COUNT);
+    if ((uint32_t)link.y & NODE_LEAF) {
+      first = link.x;
+      count = (int)((uint32_t)link.y & NODE_COUNT);
+    }
   }
   if (!__any_sync(FULL, count > 0)) return;
   const struct body origin = job.t.body[first];
   struct moved mean = row_mean<LEAF_ROW>(leaf_sums(job, first, count, origin, false));
   float mass = mean.m;
-  if (__any_sync(FULL, count > 0 && !(mass > 0))) {   /* the centre of a massless leaf is the unweighted mean */
+  if (__any_sync(FULL, count > 0 && !(mass > 0))) { /* the centre of a massless leaf is the unweighted mean */
     struct moved plain = row_mean<LEAF_ROW>(leaf_sums(job, first, count, origin, true));
     if (!(mass > 0)) mean = plain;
   }
@@ -223,8 +245,9 @@ static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_jo
   for (int k = lane_id() % LEAF_ROW; k < count; k += LEAF_ROW) {
     struct moved one = source_at(job, first + k, origin);
     if (job.present) {
-      const struct body b = {lattice_clamp(origin.x + one.x[0] * job.inverse), lattice_clamp(origin.y + one.x[1] * job.inverse),
-                             lattice_clamp(origin.z + one.x[2] * job.inverse), job.soften ? job.t.body[first + k].m : one.m};
+      const struct body b = {
+          lattice_clamp(origin.x + one.x[0] * job.inverse), lattice_clamp(origin.y + one.x[1] * job.inverse),
+          lattice_clamp(origin.z + one.x[2] * job.inverse), job.soften ? job.t.body[first + k].m : one.m};
       job.present[first + k] = b;
     }
     s.b = fmaxf(s.b, distance2(one.x, mean.x));
@@ -236,7 +259,7 @@ static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_jo
   if (count == 0 || lane_id() % LEAF_ROW > 0) return;
   const int32_t from[3] = {origin.x, origin.y, origin.z};
   int32_t x[3];
-  float rounding2 = 0;   /* the centre is rounded to the lattice, so the radius grows by the shift */
+  float rounding2 = 0; /* the centre is rounded to the lattice, so the radius grows by the shift */
   for (int c = 0; c < 3; c++) {
     double exact = from[c] + mean.x[c] * job.inverse;
     x[c] = lattice_clamp(exact);
@@ -251,8 +274,9 @@ static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_jo
 
 /* --- cells ------------------------------------------------------------------------------------------------------- */
 
-/* Moments of a cell from its children; leaves are skipped. Radius and spreads are bounds: the maximum over the children of the distance of
- * their centres plus their own radius or spread. The centre of a massless cell is the unweighted mean of its particles. */
+/* Moments of a cell from its children; leaves are skipped. Radius and spreads are bounds: the maximum over the children
+ * of the distance of their centres plus their own radius or spread. The centre of a massless cell is the unweighted
+ * mean of its particles. */
 static __device__ void cell_moments(const struct moments_job &job, int32_t i, int32_t end)
 {
   const struct tree &t = job.t;
@@ -273,8 +297,11 @@ static __device__ void cell_moments(const struct moments_job &job, int32_t i, in
   }
   int32_t origin[3], x[3];
   for (int c = 0; c < 3; c++) origin[c] = __shfl_sync(FULL, child.x[c], 0, CELL_ROW);
-  struct moved own = {{(float)(child.x[0] - origin[0]), (float)(child.x[1] - origin[1]), (float)(child.x[2] - origin[2])},
-                      {w.v[0], w.v[1], w.v[2]}, {w.a[0], w.a[1], w.a[2]}, child.mass};
+  struct moved own = {
+      {(float)(child.x[0] - origin[0]), (float)(child.x[1] - origin[1]), (float)(child.x[2] - origin[2])},
+      {w.v[0], w.v[1], w.v[2]},
+      {w.a[0], w.a[1], w.a[2]},
+      child.mass};
   struct moved sum = {};
   if (lane < count) add_moved(&sum, own, own.m, own.m);
   struct moved mean = row_mean<CELL_ROW>(sum);
@@ -296,7 +323,8 @@ static __device__ void cell_moments(const struct moments_job &job, int32_t i, in
   struct shape s = {};
   if (lane < count) {
     float h = (float)job.spacing;
-    const float off[3] = {(float)(child.x[0] - x[0]) * h, (float)(child.x[1] - x[1]) * h, (float)(child.x[2] - x[2]) * h};
+    const float off[3] = {(float)(child.x[0] - x[0]) * h, (float)(child.x[1] - x[1]) * h,
+                          (float)(child.x[2] - x[2]) * h};
     const float none[3] = {0, 0, 0};
     s.b = sqrtf(distance2(off, none)) + child.b;
     s.spread_v = sqrtf(distance2(own.v, mean.v)) + w.spread_v;
@@ -330,9 +358,10 @@ static __global__ void __launch_bounds__(TOP_THREADS, 1) top_moments(struct mome
 
 /* --- exact radii ------------------------------------------------------------------------------------------------- */
 
-/* A thread's share of the largest squared distance of particles [begin, end) from (x, y, z), lattice units, as the bits of a float: for
- * non-negative values these have the order of the values. */
-static __device__ unsigned farthest(const struct body *body, int32_t begin, int32_t end, int step, int32_t x, int32_t y, int32_t z)
+/* A thread's share of the largest squared distance of particles [begin, end) from (x, y, z), lattice units, as the bits
+ * of a float: for non-negative values these have the order of the values. */
+static __device__ unsigned farthest(const struct body *body, int32_t begin, int32_t end, int step, int32_t x, int32_t y,
+                                    int32_t z)
 {
   float largest = 0;
 #pragma unroll 4
@@ -355,8 +384,8 @@ static __device__ void set_radius(const struct moments_job &job, int32_t i, unsi
   n->reach = reach_with_code(job, i, node_reach(job, i, n->mass, b, b2), n->mass);
 }
 
-/* Exact radii of the small cells among RADII nodes, by one warp. Larger cells of at most EXACT_RADIUS_MAX particles are listed in `big`, in
- * arbitrary order. */
+/* Exact radii of the small cells among RADII nodes, by one warp. Larger cells of at most EXACT_RADIUS_MAX particles are
+ * listed in `big`, in arbitrary order. */
 static __global__ void __launch_bounds__(THREADS) small_radii(struct moments_job job, int32_t *big, int32_t *count)
 {
   const struct body *body = job.present ? job.present : job.t.body;
@@ -380,7 +409,8 @@ static __global__ void __launch_bounds__(THREADS) small_radii(struct moments_job
   if (own > 0) set_radius(job, i, own);
 }
 
-static __global__ void __launch_bounds__(THREADS) big_radii(struct moments_job job, const int32_t *big, const int32_t *count)
+static __global__ void __launch_bounds__(THREADS)
+    big_radii(struct moments_job job, const int32_t *big, const int32_t *count)
 {
   __shared__ unsigned part[THREADS / WARP];
   const struct body *body = job.present ? job.present : job.t.body;
@@ -407,8 +437,8 @@ static void part_moments(struct device *d, const struct moments_job &job)
   int32_t nodes = job.end - job.begin;
   if (nodes == 0) return;
   LAUNCH(d, leaf_moments, blocks_for(nodes, LEAVES_PER_BLOCK), THREADS, job);
-  int level = levels->count - 2;   /* the deepest level has no cells */
-  int32_t wide = 0;                /* nodes of the widest level from here to the root */
+  int level = levels->count - 2; /* the deepest level has no cells */
+  int32_t wide = 0;              /* nodes of the widest level from here to the root */
   int top = -1;
   for (int l = 0; l <= level; l++) {
     int32_t here = levels->begin[l + 1] - levels->begin[l];
@@ -416,10 +446,12 @@ static void part_moments(struct device *d, const struct moments_job &job)
     if (wide <= TOP_NODES) top = l;
   }
   for (; level > top; level--)
-    LAUNCH(d, level_moments, blocks_for(levels->begin[level + 1] - levels->begin[level], CELLS_PER_BLOCK), THREADS, job, level);
+    LAUNCH(d, level_moments, blocks_for(levels->begin[level + 1] - levels->begin[level], CELLS_PER_BLOCK), THREADS, job,
+           level);
   if (top >= 0) LAUNCH(d, top_moments, 1, TOP_THREADS, job, top);
   device_zero(d, count);
-  LAUNCH(d, small_radii, blocks_for(nodes, THREADS / WARP * RADII), THREADS, job, d->tree.big.at, &d->device_results->count);
+  LAUNCH(d, small_radii, blocks_for(nodes, THREADS / WARP * RADII), THREADS, job, d->tree.big.at,
+         &d->device_results->count);
   LAUNCH(d, big_radii, BIG_CELL_BLOCKS * d->multiprocessors, THREADS, job, d->tree.big.at, &d->device_results->count);
 }
 
@@ -430,17 +462,19 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
     device_resolve_counts(d);
   }
   device_wait_for_copy(d);
-  int second = mac->order == 2 || mac->kind != MAC_ANGLE;   /* local expansions use them with monopole cells too */
-  struct body *present = tick == 0 || d->tree.view.nodes == 0 ? NULL : array_room(&d->sources.present, "device sources", d->p.n);
+  int second = mac->order == 2 || mac->kind != MAC_ANGLE; /* local expansions use them with monopole cells too */
+  struct body *present =
+      tick == 0 || d->tree.view.nodes == 0 ? NULL : array_room(&d->sources.present, "device sources", d->p.n);
   for (int k = parts_begin(d); k < d->tree.parts; k++) {
     const struct part *p = &d->tree.part[k];
-    struct moments_job job = {d->tree.view, p->base, p->base + p->nodes, p->levels, *mac, d->lattice.spacing, d->lattice.inverse,
-                              tick, (float)tick_length, second, present};
+    struct moments_job job = {d->tree.view,       p->base, p->base + p->nodes, p->levels, *mac,   d->lattice.spacing,
+                              d->lattice.inverse, tick,    (float)tick_length, second,    present};
     if (d->softening.classes > 1) job.soften = array_room(&d->tree.soften, "device octree", p->base + p->nodes);
     memcpy(job.eps2, d->softening.eps2, sizeof job.eps2);
     part_moments(d, job);
   }
-  if (ESP_CHECKS && tick == 0) device_check_tree(d);   /* at later ticks the sources have moved since the tree was built */
+  /* at later ticks the sources have moved since the tree was built */
+  if (ESP_CHECKS && tick == 0) device_check_tree(d);
   d->tree.moments_made++;
   if (!d->tree.renewing) d->tree.motion_tick = tick;
   d->tree.fast_tick = tick;
@@ -450,38 +484,39 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
 }
 
 /* Predict the sources from `first` on to a tick. */
-static __global__ void predict_sources(struct tree t, struct body *present, int32_t first, int32_t bodies, int32_t tick, float tick_length,
-                                       double inverse)
+static __global__ void predict_sources(struct tree tree, struct body *present, int32_t first, int32_t bodies,
+                                       int32_t tick, float tick_length, double inverse)
 {
   int32_t i = first + (int32_t)(blockIdx.x * THREADS + threadIdx.x);
-  if (i < bodies) present[i] = body_at(&t.body[i], &t.motion_state[i], tick, tick_length, inverse);
+  if (i < bodies) present[i] = body_at(&tree.body[i], &tree.motion_state[i], tick, tick_length, inverse);
 }
 
 struct body *device_present(struct device *d, int32_t tick, double tick_length, int32_t bodies)
 {
   int32_t first = d->sources.present_tick == tick ? d->sources.present_bodies : 0;
   if (first >= bodies) return d->sources.present.at;
-  array_keep(&d->sources.present, "device sources", bodies, d->stream);   /* keeps those that moments predicted, whose rounding differs */
-  LAUNCH(d, predict_sources, blocks_for(bodies - first, THREADS), THREADS, d->tree.view, d->sources.present.at, first, bodies, tick,
-         (float)tick_length, d->lattice.inverse);
+  /* keeps those that moments predicted, whose rounding differs */
+  array_keep(&d->sources.present, "device sources", bodies, d->stream);
+  LAUNCH(d, predict_sources, blocks_for(bodies - first, THREADS), THREADS, d->tree.view, d->sources.present.at, first,
+         bodies, tick, (float)tick_length, d->lattice.inverse);
   d->sources.present_tick = tick;
   d->sources.present_bodies = bodies;
   return d->sources.present.at;
 }
 
-static __global__ void gather_motion_states(struct tree t, struct particles p)
+static __global__ void gather_motion_states(struct tree tree, struct particles particles)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (i >= p.n) return;
-  const double *v = &p.vel[3 * i];
-  const float *a = &p.acc_hard[3 * i];
-  struct motion_state c = {{(float)v[0], (float)v[1], (float)v[2]}, p.tick[i], {a[0], a[1], a[2]}, 0};
-  t.motion_state[i] = c;
+  if (i >= particles.n) return;
+  const double *v = &particles.vel[3 * i];
+  const float *a = &particles.acc_hard[3 * i];
+  struct motion_state c = {{(float)v[0], (float)v[1], (float)v[2]}, particles.tick[i], {a[0], a[1], a[2]}, 0};
+  tree.motion_state[i] = c;
 }
 
 void gpu_sources(struct device *d)
 {
-  d->hard.unchecked = 1;   /* velocities may have changed */
+  d->hard.unchecked = 1; /* velocities may have changed */
   d->sources.present_tick = -1;
   LAUNCH(d, gather_motion_states, blocks_for(d->p.n, THREADS), THREADS, d->tree.view, d->p);
 }

@@ -9,19 +9,21 @@
 
 enum {
   KEY_BITS = 3 * KEY_LEVELS,
-  PASS_BITS = 8,       /* bits of the key that one pass of the sort covers */
-  ROUGH_LEVELS = 10    /* digits for direct sums, which only need neighbours in space to be near each other in memory */
+  PASS_BITS = 8,    /* bits of the key that one pass of the sort covers */
+  ROUGH_LEVELS = 10 /* digits for direct sums, which only need neighbours in space to be near each other in memory */
 };
 
-static __global__ void make_keys(struct particles p, struct lattice l, uint64_t *key, int32_t *place, unsigned long long *outside)
+static __global__ void make_keys(struct particles particles, struct lattice lattice, uint64_t *key, int32_t *place,
+                                 unsigned long long *outside)
 {
   __shared__ struct key_table table;
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   int out = 0;
   fill_table(&table);
-  if (i < p.n) {
-    const double *x = &p.pos[3 * i];
-    key[i] = key_along(table.row, lattice_of(&l, 0, x[0], &out), lattice_of(&l, 1, x[1], &out), lattice_of(&l, 2, x[2], &out));
+  if (i < particles.n) {
+    const double *x = &particles.pos[3 * i];
+    key[i] = key_along(table.row, lattice_of(&lattice, 0, x[0], &out), lattice_of(&lattice, 1, x[1], &out),
+                       lattice_of(&lattice, 2, x[2], &out));
     place[i] = (int32_t)i;
   }
   int left = __syncthreads_count(out);
@@ -44,10 +46,8 @@ static __global__ void find_fast_begin(const uint64_t *key, int32_t n, int32_t *
   int32_t low = 0, high = n;
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
-    if (key[middle] & KEY_FAST)
-      high = middle;
-    else
-      low = middle + 1;
+    if (key[middle] & KEY_FAST) high = middle;
+    else low = middle + 1;
   }
   *fast_begin = low;
 }
@@ -60,8 +60,8 @@ static void room_for_keys(struct device *d)
   }
 }
 
-/* Sort the keys from the particle `first` on by their upper `levels` digits (the others are zero), and with `top` by the bit above the
- * digits. Returns the order. */
+/* Sort the keys from the particle `first` on by their upper `levels` digits (the others are zero), and with `top` by
+ * the bit above the digits. Returns the order. */
 static const int32_t *sort_keys(struct device *d, int32_t first, int levels, int top)
 {
   int n = (int)(d->p.n - first), zero_bits = KEY_BITS - 3 * levels;
@@ -109,8 +109,8 @@ int64_t gpu_order(struct device *d, const struct lattice *lattice)
   return (int64_t)device_read_results(d)->outside;
 }
 
-/* The number of digits for a tree within a soft step: one less than the last tree of whole keys had, or two less if that saves a pass of
- * the sort. The deepest cells stay leaves and hold more particles than other leaves. */
+/* The number of digits for a tree within a soft step: one less than the last tree of whole keys had, or two less if
+ * that saves a pass of the sort. The deepest cells stay leaves and hold more particles than other leaves. */
 static int needed_levels(const struct device *d)
 {
   int levels = d->order.deepest - 1, last = 3 * levels % PASS_BITS;
@@ -118,14 +118,15 @@ static int needed_levels(const struct device *d)
   return last > 0 && last <= 3 && levels > 1 ? levels - 1 : levels;
 }
 
-/* The same with the split on. Such a tree is for all particles, and hard walks need leaves of the usual size everywhere: in a core of
- * uniform density most leaves are of the deepest level. */
+/* The same with the split on. Such a tree is for all particles, and hard walks need leaves of the usual size
+ * everywhere: in a core of uniform density most leaves are of the deepest level. */
 static int whole_levels(const struct device *d) { return d->order.deepest > 0 ? d->order.deepest : KEY_LEVELS; }
 
 /* Sort the particles from keys->first on by radix sort. Returns the order. */
 static const int32_t *sort_later(struct device *d, const struct later_keys *keys, int levels, int top)
 {
-  LAUNCH(d, make_later_keys, blocks_for(d->p.n - keys->first, THREADS), THREADS, *keys, d->order.key[0].at, d->order.place[0].at);
+  LAUNCH(d, make_later_keys, blocks_for(d->p.n - keys->first, THREADS), THREADS, *keys, d->order.key[0].at,
+         d->order.place[0].at);
   return sort_keys(d, keys->first, levels, top);
 }
 
@@ -134,8 +135,8 @@ static void renew_order(struct device *d, const struct later_keys *keys)
 {
   int32_t first = keys->first;
   device_zero(d, unsorted);
-  const int32_t *order =
-    d->tree.capacity_exceeded ? sort_later(d, keys, d->order.levels, 0) : device_resort(d, keys, (int32_t)d->p.n - first);
+  const int32_t *order = d->tree.capacity_exceeded ? sort_later(d, keys, d->order.levels, 0)
+                                                   : device_resort(d, keys, (int32_t)d->p.n - first);
   device_permute_last(d, order, first);
   d->tree.renewing = 1;
 }
@@ -146,18 +147,19 @@ void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
   int all = !renew || d->tree.parts < 2;
   d->order.build_begun = 0;
   if (d->p.n == 0) divide(d, 0);
-  if (d->p.n == 0 || pairwise_applies(d)) return;   /* without a tree the order need not change */
+  if (d->p.n == 0 || pairwise_applies(d)) return; /* without a tree the order need not change */
   if (d->sources.stale) device_make_sources(d);
-  if (d->config.method == METHOD_NEXT_MORE) fast = INT32_MAX;   /* that walk supports one root */
+  if (d->config.method == METHOD_NEXT_MORE) fast = INT32_MAX; /* that walk supports one root */
   neighbours_invalidate(&d->hard);
   d->hard.passing = 1;
-  if (renew && d->tree.parts < 2 && d->config.ranks > 1) {   /* a single particle: peers expect its tree */
+  if (renew && d->tree.parts < 2 && d->config.ranks > 1) { /* a single particle: peers expect its tree */
     d->tree.renewing = 1;
     return;
   }
   room_for_keys(d);
-  struct later_keys keys = {d->tree.view, d->p.level, all ? fast : 0, all ? 0 : d->tree.part[FAST].first, tick, (float)tick_length,
-                            d->lattice.inverse, ~(uint64_t)0 << (KEY_BITS - 3 * levels)};
+  struct later_keys keys = {
+      d->tree.view, d->p.level,         all ? fast : 0,     all ? 0 : d->tree.part[FAST].first,
+      tick,         (float)tick_length, d->lattice.inverse, ~(uint64_t)0 << (KEY_BITS - 3 * levels)};
   d->order.reordered.tick = tick;
   d->order.reordered.tick_length = tick_length;
   d->step.tiles_known = all ? 0 : d->step.tiles_known < keys.first ? d->step.tiles_known : keys.first;
@@ -166,7 +168,7 @@ void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
     return;
   }
   const int32_t *order = sort_later(d, &keys, levels, 1);
-  if (fast > LEVEL_MAX) {   /* no particle is fast */
+  if (fast > LEVEL_MAX) { /* no particle is fast */
     device_permute_sources(d, order);
     divide(d, (int32_t)d->p.n);
     return;
@@ -174,6 +176,7 @@ void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
   LAUNCH(d, find_fast_begin, 1, 1, d->order.key[d->order.current].at, (int32_t)d->p.n, &d->device_results->fast_begin);
   device_permute_sources(d, order);
   int32_t fast_begin = device_read_results(d)->fast_begin, n = (int32_t)d->p.n;
-  if (d->config.ranks > 1 && fast <= LEVEL_MAX && n > 1) fast_begin = min(max(fast_begin, 1), n - 1);   /* peers expect both trees */
+  /* peers expect both trees */
+  if (d->config.ranks > 1 && fast <= LEVEL_MAX && n > 1) fast_begin = min(max(fast_begin, 1), n - 1);
   divide(d, fast_begin);
 }

@@ -10,17 +10,18 @@ static __device__ const uint8_t key_rows[KEY_STATES][8] = {KEY_TABLE_ROWS};
 struct key_table {
   uint8_t row[KEY_STATES][8];
 };
-static __device__ __forceinline__ void fill_table(struct key_table *t)
+static __device__ __forceinline__ void fill_table(struct key_table *table)
 {
-  if (threadIdx.x < sizeof t->row) t->row[threadIdx.x / 8][threadIdx.x % 8] = key_rows[threadIdx.x / 8][threadIdx.x % 8];
+  if (threadIdx.x < sizeof table->row)
+    table->row[threadIdx.x / 8][threadIdx.x % 8] = key_rows[threadIdx.x / 8][threadIdx.x % 8];
   __syncthreads();
 }
 
 /* The highest bit of a key, above the digits, marks fast particles: they follow the slow ones. */
 #define KEY_FAST ((uint64_t)1 << 63)
 
-/* Keys of the sources' positions at a tick, reduced to the digits in the mask, for the particles from `first` on. Particles of block
- * level `fast` or deeper are the fast ones. */
+/* Keys of the sources' positions at a tick, reduced to the digits in the mask, for the particles from `first` on.
+ * Particles of block level `fast` or deeper are the fast ones. */
 struct later_keys {
   struct tree t;
   const uint8_t *level;
@@ -30,13 +31,15 @@ struct later_keys {
   double inverse;
   uint64_t mask;
 };
-static __device__ __forceinline__ uint64_t later_key(const struct later_keys &k, const struct key_table &table, int32_t i)
+static __device__ __forceinline__ uint64_t later_key(const struct later_keys &keys, const struct key_table &table,
+                                                     int32_t i)
 {
-  const struct body b = body_at(&k.t.body[i], &k.t.motion_state[i], k.tick, k.tick_length, k.inverse);
-  return (key_along(table.row, b.x, b.y, b.z) & k.mask) | (k.level[i] >= k.fast ? KEY_FAST : 0);
+  const struct body b = body_at(&keys.t.body[i], &keys.t.motion_state[i], keys.tick, keys.tick_length, keys.inverse);
+  return (key_along(table.row, b.x, b.y, b.z) & keys.mask) | (keys.level[i] >= keys.fast ? KEY_FAST : 0);
 }
 
-/* The order of the last n particles by new keys, as numbers of particles. They must be nearly in the order of the current keys, which have
- * the same digits. Queued. If a bucket overflows, device_results->unsorted is set and the order is invalid. */
+/* The order of the last n particles by new keys, as numbers of particles. They must be nearly in the order of the
+ * current keys, which have the same digits. Queued. If a bucket overflows, device_results->unsorted is set and the
+ * order is invalid. */
 const int32_t *device_resort(struct device *d, const struct later_keys *keys, int32_t n);
 #endif

@@ -4,13 +4,13 @@
 #include "gpu/device/device.cuh"
 #include "gpu/tree/sources.cuh"
 
-/* Permute the n particles from `first` on, one thread each. All fields are loaded before any is stored, so that the loads overlap, and
- * the sources are made from the same registers. */
+/* Permute the n particles from `first` on, one thread each. All fields are loaded before any is stored, so that the
+ * loads overlap, and the sources are made from the same registers. */
 template <bool SOURCES>
-static __global__ void __launch_bounds__(THREADS) permute(struct particles to, struct particles from, const int32_t *order, int64_t n,
-                                                          int64_t first, struct lattice l, struct body *body,
-                                                          struct motion_state *motion_state, const struct source_class soften,
-                                                          const int32_t *unsorted)
+static __global__ void __launch_bounds__(THREADS)
+    permute(struct particles to, struct particles from, const int32_t *order, int64_t n, int64_t first,
+            struct lattice l, struct body *body, struct motion_state *motion_state, const struct source_class soften,
+            const int32_t *unsorted)
 {
   if (unsorted && *unsorted) return;
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -19,11 +19,11 @@ static __global__ void __launch_bounds__(THREADS) permute(struct particles to, s
   i += first;
 #define X(member, ctype, components) \
   ctype member[components];          \
-  _Pragma("unroll") for (int c = 0; c < (components); c++) member[c] = from.member[(components) * j + c];
+  _Pragma("unroll") for (int c = 0; c < (components); c++) member[c] = from.member[(components)*j + c];
   PARTICLE_FIELDS(X)
 #undef X
 #define X(member, ctype, components) \
-  _Pragma("unroll") for (int c = 0; c < (components); c++) to.member[(components) * i + c] = member[c];
+  _Pragma("unroll") for (int c = 0; c < (components); c++) to.member[(components)*i + c] = member[c];
   PARTICLE_FIELDS(X)
 #undef X
   if (!SOURCES) return;
@@ -31,13 +31,13 @@ static __global__ void __launch_bounds__(THREADS) permute(struct particles to, s
   put_motion_state(&motion_state[i], vel, acc_hard, tick[0]);
 }
 
-static __global__ void make_sources(struct particles p, struct lattice l, struct body *body, struct motion_state *motion_state,
-                                    const struct source_class soften)
+static __global__ void make_sources(struct particles particles, struct lattice lattice, struct body *body,
+                                    struct motion_state *motion_state, const struct source_class soften)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (i >= p.n) return;
-  put_body(&body[i], l, &p.pos[3 * i], source_mass(soften, p.mass[i], p.type[i]));
-  put_motion_state(&motion_state[i], &p.vel[3 * i], &p.acc_hard[3 * i], p.tick[i]);
+  if (i >= particles.n) return;
+  put_body(&body[i], lattice, &particles.pos[3 * i], source_mass(soften, particles.mass[i], particles.type[i]));
+  put_motion_state(&motion_state[i], &particles.vel[3 * i], &particles.acc_hard[3 * i], particles.tick[i]);
 }
 
 /* Capacity for the sources of all particles and of LETs. The present sources are lost. */
@@ -45,7 +45,8 @@ static void room_of_sources(struct device *d)
 {
   lets_reset_storage(d);
   d->tree.view.body = array_room(&d->sources.body, "device sources", d->p.n + d->sources.let_bodies_max);
-  d->tree.view.motion_state = array_room(&d->sources.motion_state, "device sources", d->p.n + d->sources.let_bodies_max);
+  d->tree.view.motion_state =
+      array_room(&d->sources.motion_state, "device sources", d->p.n + d->sources.let_bodies_max);
   d->tree.view.bodies = (int32_t)d->p.n;
   d->sources.stale = 0;
 }
@@ -53,8 +54,8 @@ static void room_of_sources(struct device *d)
 void device_make_sources(struct device *d)
 {
   room_of_sources(d);
-  LAUNCH(d, make_sources, blocks_for(d->p.n, THREADS), THREADS, d->p, d->lattice, d->sources.body.at, d->sources.motion_state.at,
-         source_class_of(d));
+  LAUNCH(d, make_sources, blocks_for(d->p.n, THREADS), THREADS, d->p, d->lattice, d->sources.body.at,
+         d->sources.motion_state.at, source_class_of(d));
 }
 
 static struct particles exchange_sets(struct device *d, int64_t n)
@@ -76,13 +77,14 @@ void device_permute_sources(struct device *d, const int32_t *order)
          d->sources.motion_state.at, source_class_of(d), NULL);
 }
 
-/* Copy the particles back from the spare set on the copy stream: the tree, which is built next, needs keys and sources only. */
+/* Copy the particles back from the spare set on the copy stream: the tree, which is built next, needs keys and sources
+ * only. */
 static void copy_back(struct device *d, int64_t n, int32_t first)
 {
   CHECK(cudaEventRecord(d->copy.permuted, d->stream));
   CHECK(cudaStreamWaitEvent(d->copy.stream, d->copy.permuted, 0));
-  LAUNCH(&d->copy, permute<false>, blocks_for(n, THREADS), THREADS, d->p, d->spare, NULL, n, first, d->lattice, NULL, NULL,
-         source_class_of(d), &d->device_results->unsorted);
+  LAUNCH(&d->copy, permute<false>, blocks_for(n, THREADS), THREADS, d->p, d->spare, NULL, n, first, d->lattice, NULL,
+         NULL, source_class_of(d), &d->device_results->unsorted);
   CHECK(cudaEventRecord(d->copy.copied, d->copy.stream));
   d->copy.pending = 1;
 }
@@ -91,8 +93,8 @@ void device_permute_last(struct device *d, const int32_t *order, int32_t first)
 {
   int64_t n = d->p.n - first;
   device_particles_room(d, &d->spare, d->p.n);
-  LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->spare, d->p, order, n, first, d->lattice, d->sources.body.at,
-         d->sources.motion_state.at, source_class_of(d), &d->device_results->unsorted);
+  LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->spare, d->p, order, n, first, d->lattice,
+         d->sources.body.at, d->sources.motion_state.at, source_class_of(d), &d->device_results->unsorted);
   copy_back(d, n, first);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Keys and order of the fast particles when their tree is renewed. They are nearly in order: every RUN-th of the old sorted keys bounds a
- * bucket of about RUN new keys, which a thread block sorts in shared memory. A radix sort would take a pass of two launches for every
- * eight bits. If a bucket overflows, the kernels that follow do nothing, and the host sorts when it reads the flag. */
+/* Keys and order of the fast particles when their tree is renewed. They are nearly in order: every RUN-th of the old
+ * sorted keys bounds a bucket of about RUN new keys, which a thread block sorts in shared memory. A radix sort would
+ * take a pass of two launches for every eight bits. If a bucket overflows, the kernels that follow do nothing, and the
+ * host sorts when it reads the flag. */
 #include <config.h>
 #include "gpu/tree/order.cuh"
 
@@ -9,21 +10,21 @@ enum { RUN = 448, BUCKET = 1024, BUCKET_THREADS = BUCKET / 2 };
 
 struct resort_job {
   struct later_keys keys;
-  const uint64_t *old;       /* sorted keys of the particles */
+  const uint64_t *old; /* sorted keys of the particles */
   int32_t n, buckets;
-  int32_t *count;            /* of each bucket */
-  uint64_t *key;             /* BUCKET places each */
+  int32_t *count; /* of each bucket */
+  uint64_t *key;  /* BUCKET places each */
   int32_t *place;
   uint64_t *sorted;
   int32_t *order;
   int32_t *unsorted;
 };
 
-/* The bucket of a key: each bucket but the first begins with an old key. The search starts at `guess`, since most particles keep their
- * place nearly. */
+/* The bucket of a key: each bucket but the first begins with an old key. The search starts at `guess`, since most
+ * particles keep their place nearly. */
 static __device__ int32_t bucket_of(const struct resort_job &job, uint64_t key, int32_t guess)
 {
-  int32_t low = guess, high = guess + 1, step = 1;   /* bucket `low` begins at or below the key; bucket `high` does not */
+  int32_t low = guess, high = guess + 1, step = 1; /* bucket `low` begins at or below the key; bucket `high` does not */
   while (low > 0 && job.old[(int64_t)low * RUN] > key) {
     high = low;
     low = max(0, low - step);
@@ -35,10 +36,8 @@ static __device__ int32_t bucket_of(const struct resort_job &job, uint64_t key, 
   }
   while (high - low > 1) {
     int32_t middle = low + (high - low) / 2;
-    if (job.old[(int64_t)middle * RUN] <= key)
-      low = middle;
-    else
-      high = middle;
+    if (job.old[(int64_t)middle * RUN] <= key) low = middle;
+    else high = middle;
   }
   return low;
 }
@@ -80,8 +79,8 @@ static __device__ int32_t particles_before(const int32_t *count)
   return sum;
 }
 
-/* Bitonic sort by key, then by place, so that the order is unique. `size` is a power of two. Pairs at most a warp's width apart stay
- * within the 64 places of their warp. */
+/* Bitonic sort by key, then by place, so that the order is unique. `size` is a power of two. Pairs at most a warp's
+ * width apart stay within the 64 places of their warp. */
 static __device__ void sort_shared(uint64_t *key, int32_t *place, int size)
 {
   for (int run = 2; run <= size; run *= 2)
@@ -91,13 +90,16 @@ static __device__ void sort_shared(uint64_t *key, int32_t *place, int size)
         uint64_t x = key[a], y = key[b];
         int32_t p = place[a], q = place[b];
         bool wrong = x > y || (x == y && p > q), falls = a & run;
-        if (wrong != falls) key[a] = y, key[b] = x, place[a] = q, place[b] = p;
+        if (wrong != falls) {
+          key[a] = y;
+          key[b] = x;
+          place[a] = q;
+          place[b] = p;
+        }
       }
       int next = step > 1 ? step / 2 : run;
-      if (step > WARP || next > WARP)
-        __syncthreads();
-      else
-        __syncwarp();
+      if (step > WARP || next > WARP) __syncthreads();
+      else __syncwarp();
     }
   __syncthreads();
 }
@@ -130,9 +132,16 @@ const int32_t *device_resort(struct device *d, const struct later_keys *keys, in
   array_room(&d->order.bucket_key, "device order", (int64_t)buckets * BUCKET);
   array_room(&d->order.bucket_place, "device order", (int64_t)buckets * BUCKET);
   array_room(&d->order.bucket_count, "device order", buckets);
-  const struct resort_job job = {*keys, d->order.key[d->order.current].at + first, n, buckets, d->order.bucket_count.at,
-                                 d->order.bucket_key.at, d->order.bucket_place.at, d->order.key[next].at + first,
-                                 d->order.place[next].at + first, &d->device_results->unsorted};
+  const struct resort_job job = {*keys,
+                                 d->order.key[d->order.current].at + first,
+                                 n,
+                                 buckets,
+                                 d->order.bucket_count.at,
+                                 d->order.bucket_key.at,
+                                 d->order.bucket_place.at,
+                                 d->order.key[next].at + first,
+                                 d->order.place[next].at + first,
+                                 &d->device_results->unsorted};
   CHECK(cudaMemsetAsync(job.count, 0, sizeof(int32_t) * (size_t)buckets, d->stream));
   LAUNCH(d, fill_buckets, blocks_for(n, THREADS), THREADS, job);
   LAUNCH(d, sort_buckets, buckets, BUCKET_THREADS, job);

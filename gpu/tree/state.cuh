@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* State of the tree room: the sorted order of the particles, the octree, the sources, the targets' groups, and the lists of active
- * groups. Data only; functions are in gpu/tree/tree.cuh. */
+/* State of the tree room: the sorted order of the particles, the octree, the sources, the targets' groups, and the
+ * lists of active groups. Data only; functions are in gpu/tree/tree.cuh. */
 #ifndef GPU_TREE_STATE_CUH
 #define GPU_TREE_STATE_CUH
 #include "gpu/device/memory.cuh"
@@ -11,18 +11,20 @@
 /* --- types of kernels -------------------------------------------------------------------------------------------- */
 
 /* A source: position on the lattice and mass, at the tick of its motion state. */
-struct __align__(16) body {
-  int32_t x, y, z;   /* lattice */
+struct __align__(16) body
+{
+  int32_t x, y, z; /* lattice */
   float m;
 };
-struct __align__(16) motion_state {
+struct __align__(16) motion_state
+{
   float v[3];
   int32_t tick;
   float a[3], unused;
 };
 /* Second moments of a node, code mass times code length squared. */
 struct quad {
-  float q[6];   /* xx, yy, zz, xy, xz, yz */
+  float q[6]; /* xx, yy, zz, xy, xz, yz */
 };
 
 /* The softenings of the particles of a node: sum of mass times eps^2, smallest and largest class. */
@@ -37,8 +39,8 @@ struct tree {
   struct node *node;
   struct motion *motion;
   struct quad *quad;
-  int2 *range;           /* particles of the node: [x, y) */
-  uint8_t *cut;          /* 1 if the cube of the node extends beyond the faces of the domain */
+  int2 *range;  /* particles of the node: [x, y) */
+  uint8_t *cut; /* 1 if the cube of the node extends beyond the faces of the domain */
   struct body *body;
   struct motion_state *motion_state;
 };
@@ -48,51 +50,56 @@ struct levels {
   int32_t count, begin[KEY_LEVELS + 3];
 };
 
-/* One tree over consecutive particles. There is either one tree of all particles or, within a soft step, one of the slow particles
- * followed by one of the fast particles, which can be renewed alone. Nodes and groups of both are in the same arrays. */
+/* One tree over consecutive particles. There is either one tree of all particles or, within a soft step, one of the
+ * slow particles followed by one of the fast particles, which can be renewed alone. Nodes and groups of both are in the
+ * same arrays. */
 struct part {
-  int32_t first, count;       /* particles */
+  int32_t first, count; /* particles */
   int32_t base, nodes;
-  struct levels levels;       /* node indices in the common array */
+  struct levels levels; /* node indices in the common array */
 };
 enum { SLOW, FAST, PARTS_MAX };
 
 /* A part as kernels see it while its nodes are made, before the host knows how many there are. */
 struct build_view {
-  int32_t first, count;       /* particles */
-  int32_t base, room;         /* index of the first node; capacity for nodes from there on */
+  int32_t first, count; /* particles */
+  int32_t base, room;   /* index of the first node; capacity for nodes from there on */
   int32_t tiles;
-  const int32_t *place;       /* [levels tiles + 1]: first node of level l in tile k at l tiles + k; then the number of nodes */
+  /* [levels tiles + 1]: first node of level l in tile k at l tiles + k; then the number of nodes */
+  const int32_t *place;
 };
-static __device__ __forceinline__ int32_t build_view_nodes(const struct build_view &s)
+static __device__ __forceinline__ int32_t build_view_nodes(const struct build_view &view)
 {
-  return s.place[(int64_t)(KEY_LEVELS + 1) * s.tiles];
+  return view.place[(int64_t)(KEY_LEVELS + 1) * view.tiles];
 }
 /* The first node of a level; also valid for the level after the deepest. */
-static __device__ __forceinline__ int32_t build_view_level(const struct build_view &s, int level)
+static __device__ __forceinline__ int32_t build_view_level(const struct build_view &view, int level)
 {
-  return s.base + s.place[(int64_t)level * s.tiles];
+  return view.base + view.place[(int64_t)level * view.tiles];
 }
 
 /* A target group: consecutive particles that share an interaction list. */
-struct __align__(16) group {
+struct __align__(16) group
+{
   int32_t begin, end;
-  float a_old;      /* smallest |a_old| */
+  float a_old; /* smallest |a_old| */
   int32_t supergroup;
 };
-/* A walk keeps two targets a lane. The optimal group sizes are measured (doc/gpu-walk.md); MaxGroupSize may set a lower limit. */
+/* A walk keeps two targets a lane. The optimal group sizes are measured (doc/gpu-walk.md); MaxGroupSize may set a lower
+ * limit. */
 enum { GROUP_MAX = 2 * WARP, GROUP_MONOPOLE = 48, GROUP_QUADRUPOLE = 64 };
 
-/* A target supergroup: consecutive particles whose groups share the traversal of distant nodes. Supergroups are the largest cells of at
- * most SUPERGROUP_MAX particles. */
+/* A target supergroup: consecutive particles whose groups share the traversal of distant nodes. Supergroups are the
+ * largest cells of at most SUPERGROUP_MAX particles. */
 enum { SUPERGROUP_MAX = 512, EXPANSION = 36 };
 struct supergroup {
   int32_t begin, end;
   /* of the last walk: */
-  int32_t handed;             /* nodes that it hands down to its groups, or HANDED_ROOTS: its groups start from the roots */
-  int32_t far;                /* cells in the expansion */
+  /* nodes that it hands down to its groups, or HANDED_ROOTS: its groups start from the roots */
+  int32_t handed;
+  int32_t far; /* cells in the expansion */
   int32_t centre[3];
-  float taylor[EXPANSION];    /* local expansion about the centre, see taylor.cuh */
+  float taylor[EXPANSION]; /* local expansion about the centre, see taylor.cuh */
 };
 enum { HANDED_ROOTS = -1 };
 
@@ -101,67 +108,69 @@ enum { HANDED_ROOTS = -1 };
 /* Keys and the sort (order.cu, resort.cu). */
 struct order_state {
   struct array<uint64_t> key[2];
-  struct array<int32_t> place[2];     /* particle numbers, sorted along with the keys */
-  int current;                        /* which key array holds the sorted keys */
-  struct array<uint64_t> bucket_key;  /* buckets of the fast particles while they are sorted */
+  struct array<int32_t> place[2];    /* particle numbers, sorted along with the keys */
+  int current;                       /* which key array holds the sorted keys */
+  struct array<uint64_t> bucket_key; /* buckets of the fast particles while they are sorted */
   struct array<int32_t> bucket_place, bucket_count;
   struct {
     int32_t tick;
     double tick_length;
-  } reordered;                        /* arguments of the last reorder */
-  int build_begun;                    /* order has queued device_begin_build, and waited for it */
-  int levels;                         /* digits of the keys that the last sort used */
-  int deepest;                        /* deepest level of the last tree of whole keys; 0: unknown */
+  } reordered;     /* arguments of the last reorder */
+  int build_begun; /* order has queued device_begin_build, and waited for it */
+  int levels;      /* digits of the keys that the last sort used */
+  int deepest;     /* deepest level of the last tree of whole keys; 0: unknown */
 };
 
 /* The octree (build.cu, moments.cu). */
 struct tree_state {
-  struct tree view;                   /* what kernels get */
+  struct tree view; /* what kernels get */
   struct part part[PARTS_MAX];
   int parts;
-  int counts_pending;                 /* build and groups were queued without waiting for their counts */
-  int capacity_exceeded;              /* the counts exceeded the arrays: build and groups are repeated, with a wait */
-  double face_low[3], face_high[3];   /* faces of the domain at the last build, code length */
-  int renewing;                       /* order, build, groups and moments concern the fast particles alone */
-  int fast_results_valid;             /* host_results holds the first group and supergroup of the fast particles */
-  int64_t moments_made;               /* number of moment updates */
-  int32_t motion_tick;                /* tick of the centres of the nodes, */
-  int32_t fast_tick;                  /* and of the nodes of the fast particles */
-  struct array<uint16_t> span;        /* levels of the nodes that begin at a particle */
+  int counts_pending;               /* build and groups were queued without waiting for their counts */
+  int capacity_exceeded;            /* the counts exceeded the arrays: build and groups are repeated, with a wait */
+  double face_low[3], face_high[3]; /* faces of the domain at the last build, code length */
+  int renewing;                     /* order, build, groups and moments concern the fast particles alone */
+  int fast_results_valid;           /* host_results holds the first group and supergroup of the fast particles */
+  int64_t moments_made;             /* number of moment updates */
+  int32_t motion_tick;              /* tick of the centres of the nodes, */
+  int32_t fast_tick;                /* and of the nodes of the fast particles */
+  struct array<uint16_t> span;      /* levels of the nodes that begin at a particle */
   struct array<int32_t> tile_count, tile_place;
-  int32_t *host_level_begin;          /* pinned */
+  int32_t *host_level_begin; /* pinned */
   struct array<struct node> node;
   struct array<struct motion> motion;
   struct array<struct quad> quad;
   struct array<int2> range;
   struct array<uint8_t> cut;
-  struct array<int32_t> big;          /* large cells, in moments */
-  struct array<struct node_softening> soften;   /* where softenings differ */
-  struct array<int32_t> next;         /* links of the depth-first walk */
-  int32_t let_nodes_max;              /* capacity kept for nodes of LETs after the local tree: the largest number so far */
+  struct array<int32_t> big;                  /* large cells, in moments */
+  struct array<struct node_softening> soften; /* where softenings differ */
+  struct array<int32_t> next;                 /* links of the depth-first walk */
+  /* capacity kept for nodes of LETs after the local tree: the largest number so far */
+  int32_t let_nodes_max;
 };
 
 /* Particles as sources (permute.cu, moments.cu). */
 struct source_state {
   struct array<struct body> body;
   struct array<struct motion_state> motion_state;
-  int stale;                          /* particles arrived or left since the sources were made */
-  struct array<struct body> present;  /* sources predicted to present_tick by moments or a walk */
-  int32_t present_tick;               /* -1: nothing is predicted */
-  int32_t present_bodies;             /* the first so many are predicted */
-  int32_t let_bodies_max;             /* capacity kept for sources of LETs after the local ones: the largest number so far */
+  int stale;                         /* particles arrived or left since the sources were made */
+  struct array<struct body> present; /* sources predicted to present_tick by moments or a walk */
+  int32_t present_tick;              /* -1: nothing is predicted */
+  int32_t present_bodies;            /* the first so many are predicted */
+  /* capacity kept for sources of LETs after the local ones: the largest number so far */
+  int32_t let_bodies_max;
 };
 
 /* Target groups and supergroups (groups.cu). */
 struct target_state {
-  double group_width;                 /* TUNABLE_GROUP_WIDTH, code length */
-  struct array<uint8_t> head;         /* flags of the particles that begin a group or a supergroup */
-  struct array<int2> head_count;      /* groups and supergroups that begin in each tile of particles */
+  double group_width;            /* TUNABLE_GROUP_WIDTH, code length */
+  struct array<uint8_t> head;    /* flags of the particles that begin a group or a supergroup */
+  struct array<int2> head_count; /* groups and supergroups that begin in each tile of particles */
   struct array<int32_t> group_begin;
   struct array<struct group> group;
   int32_t groups;
-  struct array<int32_t> group_of;     /* the group of each particle */
-  struct array<float> a_old;          /* |a_old| of each particle */
+  struct array<int32_t> group_of; /* the group of each particle */
+  struct array<float> a_old;      /* |a_old| of each particle */
   struct array<struct supergroup> supergroup;
   struct array<int32_t> supergroup_begin;
   int32_t supergroups;
@@ -170,32 +179,34 @@ struct target_state {
 /* Groups with active particles, as the last selection listed them (gpu/step). */
 struct active_state {
   int32_t tick;
-  int64_t count;                      /* active particles */
-  struct array<int32_t> group;        /* groups with active particles */
+  int64_t count;               /* active particles */
+  struct array<int32_t> group; /* groups with active particles */
   int32_t groups;
-  struct array<int32_t> listed;       /* for each group, the last selection that listed it */
+  struct array<int32_t> listed; /* for each group, the last selection that listed it */
   int32_t selections;
-  struct array<int32_t> supergroup;   /* supergroups with active particles */
-  int32_t supergroups;                /* -1: those of the active groups are not listed */
-  struct array<int32_t> supergroup_listed;   /* for each supergroup, the last selection that listed it */
+  struct array<int32_t> supergroup;        /* supergroups with active particles */
+  int32_t supergroups;                     /* -1: those of the active groups are not listed */
+  struct array<int32_t> supergroup_listed; /* for each supergroup, the last selection that listed it */
   int32_t supergroup_selections;
-  struct array<int32_t> particle;     /* active particles in order, for walks without groups */
+  struct array<int32_t> particle; /* active particles in order, for walks without groups */
 };
 
 /* Free the device and host memory of the states above. */
-void order_state_free(struct order_state *s);
-void tree_state_free(struct tree_state *s);
-void source_state_free(struct source_state *s);
-void target_state_free(struct target_state *s);
-void active_state_free(struct active_state *s);
+void order_state_free(struct order_state *state);
+void tree_state_free(struct tree_state *state);
+void source_state_free(struct source_state *state);
+void target_state_free(struct target_state *state);
+void active_state_free(struct active_state *state);
 
 /* --- loads ------------------------------------------------------------------------------------------------------- */
 
-/* Records are read in words of 16 and 8 bytes: their types, shared with the host, declare less alignment than the arrays have. */
+/* Records are read in words of 16 and 8 bytes: their types, shared with the host, declare less alignment than the
+ * arrays have. */
 static __device__ __forceinline__ struct node load_node(const struct node *from)
 {
   const int4 a = ((const int4 *)from)[0], b = ((const int4 *)from)[1];
-  const struct node n = {{a.x, a.y, a.z}, __int_as_float(a.w), __int_as_float(b.x), __int_as_float(b.y), b.z, (uint32_t)b.w};
+  const struct node n = {{a.x, a.y, a.z}, __int_as_float(a.w), __int_as_float(b.x), __int_as_float(b.y), b.z,
+                         (uint32_t)b.w};
   return n;
 }
 static __device__ __forceinline__ struct motion load_motion(const struct motion *from)

@@ -7,9 +7,9 @@
 /* The parts that order, build, groups and moments concern begin with this one. */
 static inline int parts_begin(const struct device *d) { return d->tree.renewing ? FAST : 0; }
 
-/* Take the counts of nodes, groups and supergroups from host_results if build and groups did not wait for them. Returns 1 if the counts
- * fitted the arrays. Otherwise build and groups are repeated, kernels that were queued after them have done nothing, and 0 is
- * returned. */
+/* Take the counts of nodes, groups and supergroups from host_results if build and groups did not wait for them. Returns
+ * 1 if the counts fitted the arrays. Otherwise build and groups are repeated, kernels that were queued after them have
+ * done nothing, and 0 is returned. */
 int device_resolve_counts(struct device *d);
 void groups_resolve_counts(struct device *d);
 /* The part for kernels that make its nodes and groups. */
@@ -18,15 +18,16 @@ struct build_view device_build_view(const struct device *d, int part);
 /* Queue the part of the build that needs the sorted keys alone; host_level_begin is valid after the next wait. */
 void device_begin_build(struct device *d);
 
-/* Reorder all particle fields, and make the sources in the new order: new particle i is old particle order[i]. Exchanges d->p and
- * d->spare. Queued. */
+/* Reorder all particle fields, and make the sources in the new order: new particle i is old particle order[i].
+ * Exchanges d->p and d->spare. Queued. */
 void device_permute_sources(struct device *d, const int32_t *order);
-/* The same for the particles from `first` on. order[0] belongs to particle `first`; its values count all particles. Queued. */
+/* The same for the particles from `first` on. order[0] belongs to particle `first`; its values count all particles.
+ * Queued. */
 void device_permute_last(struct device *d, const int32_t *order, int32_t first);
 /* Make the sources from the particles, at each particle's own position and time. Queued. */
 void device_make_sources(struct device *d);
-/* The first `bodies` sources (local ones, then those of LETs) predicted to a tick, which is not before their own; valid until
- * `sources`. Queued. */
+/* The first `bodies` sources (local ones, then those of LETs) predicted to a tick, which is not before their own; valid
+ * until `sources`. Queued. */
 struct body *device_present(struct device *d, int32_t tick, double tick_length, int32_t bodies);
 /* With checks on: validate the tree on the host. */
 void device_check_tree(struct device *d);

@@ -5,7 +5,8 @@
 #include "gpu/tree/tree.cuh"
 #include "tree/mac.h"
 
-/* Cells are point masses; have second moments; are point masses with second moments in local expansions and their trace in hard forces. */
+/* Cells are point masses; have second moments; are point masses with second moments in local expansions and their trace
+ * in hard forces. */
 enum { CELLS_MONOPOLE, CELLS_QUADRUPOLE, CELLS_MIXED };
 
 /* The representation for a criterion: one of CELLS_*. */
@@ -31,11 +32,17 @@ static inline double unit_of(const struct device *d)
   return ldexp(1, exponent);
 }
 
-/* The softening of walks in user lengths. Without softening it is the lattice spacing, to which positions are rounded: so a particle has
- * no force on itself, and all forces are finite. A potential must leave out pairs at distance 0. */
-static inline double softening_of(const struct device *d) { return d->config.softening > 0 ? d->config.softening : d->lattice.spacing; }
+/* The softening of walks in user lengths. Without softening it is the lattice spacing, to which positions are rounded:
+ * so a particle has no force on itself, and all forces are finite. A potential must leave out pairs at distance 0. */
+static inline double softening_of(const struct device *d)
+{
+  return d->config.softening > 0 ? d->config.softening : d->lattice.spacing;
+}
 
-/* The distance from targets within which all nodes are opened where nodes move (user lengths): without softening some lattice spacings, since
- * a cell must not come upon a target that is part of it by the rounding of positions. */
-static inline double clearance_of(const struct device *d) { return d->config.softening > 0 ? 0 : 4 * d->lattice.spacing; }
+/* The distance from targets within which all nodes are opened where nodes move (user lengths): without softening some
+ * lattice spacings, since a cell must not come upon a target that is part of it by the rounding of positions. */
+static inline double clearance_of(const struct device *d)
+{
+  return d->config.softening > 0 ? 0 : 4 * d->lattice.spacing;
+}
 #endif

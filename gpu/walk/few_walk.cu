@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The walk of few active targets without a split. Their groups are cut into small pieces, and a warp team (warp_team.cuh) walks each piece
- * from the roots. There are no supergroups and no expansions, because the time is that of the chain of steps of a piece. */
+/* The walk of few active targets without a split. Their groups are cut into small pieces, and a warp team
+ * (warp_team.cuh) walks each piece from the roots. There are no supergroups and no expansions, because the time is that
+ * of the chain of steps of a piece. */
 #include <config.h>
 
 #include "base/debug.h"
 #include "gpu/walk/warp_team.cuh"
 
 enum {
-  FEW_PART = 8,      /* at most one in FEW_PART groups is active, */
-  FEW_PIECES = 16,   /* and there are at most FEW_PIECES pieces for each multiprocessor */
-  WARP_TEAM_BLOCKS = 2    /* resident teams on a multiprocessor; they limit the registers that the compiler uses */
+  FEW_PART = 8,        /* at most one in FEW_PART groups is active, */
+  FEW_PIECES = 16,     /* and there are at most FEW_PIECES pieces for each multiprocessor */
+  WARP_TEAM_BLOCKS = 2 /* resident teams on a multiprocessor; they limit the registers that the compiler uses */
 };
 
 /* --- pieces ------------------------------------------------------------------------------------------------------ */
 
-/* One warp cuts one group: its active particles in pieces of nearly equal size. The order of pieces has no effect on forces. */
+/* One warp cuts one group: its active particles in pieces of nearly equal size. The order of pieces has no effect on
+ * forces. */
 static __global__ void __launch_bounds__(THREADS) list_pieces(const __grid_constant__ struct few_job job)
 {
   int32_t q = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP);
@@ -43,21 +45,24 @@ static __global__ void __launch_bounds__(THREADS) list_pieces(const __grid_const
 }
 
 /* Upper limit of the number of pieces of `size` targets. */
-static int64_t pieces_max(const struct device *d, int size) { return d->active.groups + (d->active.count - d->active.groups) / size; }
+static int64_t pieces_max(const struct device *d, int size)
+{
+  return d->active.groups + (d->active.count - d->active.groups) / size;
+}
 
 /* --- kernel ------------------------------------------------------------------------------------------------------ */
 
 /* One team walks one piece. */
 template <int CELLS>
-static __device__ __forceinline__ void walk_piece(struct warp_team_shared<CELLS> &s, const struct few_job &job, const struct few_piece &p,
-                                                  int lane)
+static __device__ __forceinline__ void walk_piece(struct warp_team_shared<CELLS> &s, const struct few_job &job,
+                                                  const struct few_piece &piece, int lane)
 {
   struct view v;
   struct block b;
   struct warp_team m = {0, 0, 0, job.walk.roots, {0, 0, 0}, 0};
   struct warp_state w = {(int)threadIdx.x / WARP, 0, 0, 0};
-  int32_t mine = target_of_lane(p, lane);
-  warp_team_load_targets<CELLS>(job.walk, mine, p.targets, v, b);
+  int32_t mine = target_of_lane(piece, lane);
+  warp_team_load_targets<CELLS>(job.walk, mine, piece.targets, v, b);
   while (warp_team_has_work(m)) {
     warp_team_traverse<CELLS>(s, job, v, b, m, w, lane);
     add_particles(s, job.walk, v, b, m.e, w, lane);
@@ -72,16 +77,18 @@ static __device__ __forceinline__ void walk_piece(struct warp_team_shared<CELLS>
   int near = 0, tests = 0;
   for (int k = 0; k < WARP_TEAM_WARPS; k++) {
     sum += s.sum[k][lane];
-    near += s.warp_totals[k].x, tests += s.warp_totals[k].y;
+    near += s.warp_totals[k].x;
+    tests += s.warp_totals[k].y;
   }
-  warp_team_store_forces(job.walk, mine, p.targets, sum, (float)near + (float)m.particles, lane);
-  struct walked all = {0, tests, (unsigned)near * (unsigned)p.targets, m.particles * (unsigned)p.targets};
+  warp_team_store_forces(job.walk, mine, piece.targets, sum, (float)near + (float)m.particles, lane);
+  struct walked all = {0, tests, (unsigned)near * (unsigned)piece.targets, m.particles * (unsigned)piece.targets};
   store_tally(job.walk, job.walk.adding == 0, v, all, 0, lane);
 }
 
 /* One thread block is the warp team of one piece. */
 template <int CELLS>
-static __global__ void __launch_bounds__(WARP_TEAM_THREADS, WARP_TEAM_BLOCKS) few_kernel(const __grid_constant__ struct few_job job)
+static __global__ void __launch_bounds__(WARP_TEAM_THREADS, WARP_TEAM_BLOCKS)
+    few_kernel(const __grid_constant__ struct few_job job)
 {
   __shared__ struct warp_team_shared<CELLS> s;
   if ((int)blockIdx.x >= *job.count) return;
@@ -91,14 +98,14 @@ static __global__ void __launch_bounds__(WARP_TEAM_THREADS, WARP_TEAM_BLOCKS) fe
 
 /* --- launch ------------------------------------------------------------------------------------------------------ */
 
-void walk_state_open(struct walk_state *s)
+void walk_state_open(struct walk_state *state)
 {
   int low, high;
   CHECK(cudaDeviceGetStreamPriorityRange(&low, &high));
-  CHECK(cudaStreamCreateWithPriority(&s->beside, cudaStreamNonBlocking, high));
-  CHECK(cudaEventCreateWithFlags(&s->listed, cudaEventDisableTiming));
-  CHECK(cudaEventCreateWithFlags(&s->walked, cudaEventDisableTiming));
-  s->few_pieces = (int)debug_value("few_pieces", FEW_PIECES);
+  CHECK(cudaStreamCreateWithPriority(&state->beside, cudaStreamNonBlocking, high));
+  CHECK(cudaEventCreateWithFlags(&state->listed, cudaEventDisableTiming));
+  CHECK(cudaEventCreateWithFlags(&state->walked, cudaEventDisableTiming));
+  state->few_pieces = (int)debug_value("few_pieces", FEW_PIECES);
 }
 
 int few_walk_applies(const struct device *d)
@@ -107,8 +114,8 @@ int few_walk_applies(const struct device *d)
          pieces_max(d, BLOCK) <= (int64_t)d->walk.few_pieces * d->multiprocessors;
 }
 
-/* Number of targets of a piece: the smallest for which all pieces are resident at the same time, because fewer targets have a smaller
- * ball. */
+/* Number of targets of a piece: the smallest for which all pieces are resident at the same time, because fewer targets
+ * have a smaller ball. */
 static int size_of(const struct device *d)
 {
   int size = BLOCK;
@@ -116,8 +123,8 @@ static int size_of(const struct device *d)
   return size;
 }
 
-/* All parts of a walk use the pieces that its first part lists. Mixed cells are point masses here: without expansions and hard forces
- * second moments have no use. */
+/* All parts of a walk use the pieces that its first part lists. Mixed cells are point masses here: without expansions
+ * and hard forces second moments have no use. */
 void few_walk(struct device *d, const struct walk_job *walk, int cells)
 {
   int size = size_of(d);
@@ -126,8 +133,6 @@ void few_walk(struct device *d, const struct walk_job *walk, int cells)
   const struct few_job job = {*walk, d->tree.part[FAST].base, piece, &d->device_results->few, size};
   if (!d->walk.few_listed) LAUNCH(d, list_pieces, blocks_for((int64_t)walk->groups * WARP, THREADS), THREADS, job);
   d->walk.few_listed = 1;
-  if (cells == CELLS_QUADRUPOLE)
-    LAUNCH(d, few_kernel<CELLS_QUADRUPOLE>, capacity, WARP_TEAM_THREADS, job);
-  else
-    LAUNCH(d, few_kernel<CELLS_MONOPOLE>, capacity, WARP_TEAM_THREADS, job);
+  if (cells == CELLS_QUADRUPOLE) LAUNCH(d, few_kernel<CELLS_QUADRUPOLE>, capacity, WARP_TEAM_THREADS, job);
+  else LAUNCH(d, few_kernel<CELLS_MONOPOLE>, capacity, WARP_TEAM_THREADS, job);
 }

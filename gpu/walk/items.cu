@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What warps walk, and in which order. Groups of supergroups that hand many nodes down come first, because a walk ends with the slowest
- * group. Where groups are few, they are cut into pieces; in hard walks the heaviest groups are always cut. The order within a class has no
- * effect on forces: groups are independent. */
+/* What warps walk, and in which order. Groups of supergroups that hand many nodes down come first, because a walk ends
+ * with the slowest group. Where groups are few, they are cut into pieces; in hard walks the heaviest groups are always
+ * cut. The order within a class has no effect on forces: groups are independent. */
 #include <config.h>
 #include "gpu/walk/traverse.cuh"
 
@@ -14,28 +14,32 @@ struct items_job {
   struct walk_job walk;
   struct item *item;
   int cut, piece;
-  int adds;      /* forces are added to: groups whose supergroup hands nothing down have nothing to add */
+  int adds; /* forces are added to: groups whose supergroup hands nothing down have nothing to add */
 };
 
 /* The class of the groups of a supergroup. */
 static __device__ int class_of(const struct walk_job &job, int32_t supergroup)
 {
-  int32_t handed = job.supergroup[supergroup].handed, supergroups = job.supergroup_list ? *job.supergroup_count : job.supergroups;
+  int32_t handed = job.supergroup[supergroup].handed,
+          supergroups = job.supergroup_list ? *job.supergroup_count : job.supergroups;
   float mean = (float)*job.handed_sum / (float)max(supergroups, 1);
   if (handed == HANDED_ROOTS || (float)handed > HEAVIEST * mean) return 0;
   return (float)handed > HEAVY * mean ? 1 : 2;
 }
 
-static __device__ struct group group_at(const struct walk_job &job, int32_t k) { return job.group[job.list ? job.list[k] : k]; }
-
-/* Whether group k belongs to a supergroup that is walked, and to the sample of a WALK_POTENTIAL. */
-static __device__ bool is_walked(const struct walk_job &job, const struct group &g, int32_t k)
+static __device__ struct group group_at(const struct walk_job &job, int32_t k)
 {
-  return (job.list || g.supergroup < job.supergroups) && k % job.stride == 0;
+  return job.group[job.list ? job.list[k] : k];
 }
 
-/* Sort groups by class. One thread takes one group; a thread block reserves the items of its groups together, which keeps neighbours
- * adjacent. */
+/* Whether group k belongs to a supergroup that is walked, and to the sample of a WALK_POTENTIAL. */
+static __device__ bool is_walked(const struct walk_job &job, const struct group &group, int32_t k)
+{
+  return (job.list || group.supergroup < job.supergroups) && k % job.stride == 0;
+}
+
+/* Sort groups by class. One thread takes one group; a thread block reserves the items of its groups together, which
+ * keeps neighbours adjacent. */
 static __global__ void __launch_bounds__(THREADS) order_groups(const __grid_constant__ struct items_job job)
 {
   __shared__ int count[ITEM_CLASSES], place[ITEM_CLASSES];
@@ -61,7 +65,8 @@ static __global__ void __launch_bounds__(THREADS) order_groups(const __grid_cons
 }
 
 /* One warp makes the items of one group: `piece` targets each, or a single item if the group stays whole. */
-template <int HOW> static __global__ void __launch_bounds__(THREADS) cut_groups(const __grid_constant__ struct items_job job)
+template <int HOW>
+static __global__ void __launch_bounds__(THREADS) cut_groups(const __grid_constant__ struct items_job job)
 {
   int32_t k = (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP);
   if (k >= job.walk.groups) return;
@@ -104,23 +109,21 @@ void walk_items(struct device *d, struct walk_job *job, int how, int cut, int pi
   job->item = item;
   job->item_count = d->device_results->items;
   const struct items_job j = {*job, item, cut, piece, adds};
-  if (cut == CUT_NONE)
-    LAUNCH(d, order_groups, blocks_for(job->groups, THREADS), THREADS, j);
+  if (cut == CUT_NONE) LAUNCH(d, order_groups, blocks_for(job->groups, THREADS), THREADS, j);
   else if (how == WALK_MOVING)
     LAUNCH(d, cut_groups<WALK_MOVING>, blocks_for((int64_t)job->groups * WARP, THREADS), THREADS, j);
-  else
-    LAUNCH(d, cut_groups<WALK_STILL>, blocks_for((int64_t)job->groups * WARP, THREADS), THREADS, j);
+  else LAUNCH(d, cut_groups<WALK_STILL>, blocks_for((int64_t)job->groups * WARP, THREADS), THREADS, j);
 }
 
-void walk_state_free(struct walk_state *s)
+void walk_state_free(struct walk_state *state)
 {
-  CHECK(cudaEventDestroy(s->listed));
-  CHECK(cudaEventDestroy(s->walked));
-  CHECK(cudaStreamDestroy(s->beside));
-  array_free(&s->handed);
-  array_free(&s->piece);
-  array_free(&s->single);
-  array_free(&s->item);
-  array_free(&s->few_piece);
-  array_free(&s->root);
+  CHECK(cudaEventDestroy(state->listed));
+  CHECK(cudaEventDestroy(state->walked));
+  CHECK(cudaStreamDestroy(state->beside));
+  array_free(&state->handed);
+  array_free(&state->piece);
+  array_free(&state->single);
+  array_free(&state->item);
+  array_free(&state->few_piece);
+  array_free(&state->root);
 }

@@ -7,9 +7,10 @@
 enum {
   NEAR_MAX = 192,
   LEAVES_MAX = 128,
-  ENTRIES = 384         /* at least NEAR_MAX + LEAVES_MAX and 32 for padding */
+  ENTRIES = 384 /* at least NEAR_MAX + LEAVES_MAX and 32 for padding */
 };
-static_assert(ENTRIES >= NEAR_MAX + LEAVES_MAX + WARP && ENTRIES >= NEAR_MAX + STAGED_MAX && ENTRIES % WARP == 0, "lists");
+static_assert(ENTRIES >= NEAR_MAX + LEAVES_MAX + WARP && ENTRIES >= NEAR_MAX + STAGED_MAX && ENTRIES % WARP == 0,
+              "lists");
 
 /* The front of a traversal, and the lengths of its lists. */
 struct lists {
@@ -62,14 +63,14 @@ static __device__ __forceinline__ struct run run_of(const struct walk_job &job, 
 
 /* Lists the targets among the particles of a run in s.member. Returns their number. */
 template <int HOW, class R>
-static __device__ __forceinline__ int find_targets(R &s, const struct walk_job &job, const struct run &g, int lane)
+static __device__ __forceinline__ int find_targets(R &s, const struct walk_job &job, const struct run &run, int lane)
 {
-  if (HOW != WALK_MOVING) return g.end - g.begin;
+  if (HOW != WALK_MOVING) return run.end - run.begin;
   int n = 0;
 #pragma unroll
   for (int e = 0; e < GROUP_MAX / WARP; e++) {
     int k = e * WARP + lane;
-    bool take = g.begin + k < g.end && needs_force<HOW>(job, g.begin + k);
+    bool take = run.begin + k < run.end && needs_force<HOW>(job, run.begin + k);
     unsigned takes = __ballot_sync(FULL, take);
     if (take) s.member[n + __popc(takes & lanes_below())] = (uint8_t)k;
     n += __popc(takes);
@@ -105,41 +106,48 @@ template <int SIZE, class R> static __device__ __forceinline__ void make_target_
   }
 }
 
-/* Load the targets in the group's frame, padded with copies of the last one to whole warps; the balls of target blocks; the view. */
+/* Load the targets in the group's frame, padded with copies of the last one to whole warps; the balls of target blocks;
+ * the view. */
 template <int SIZE, int CELLS, int HOW, class R>
-static __device__ __forceinline__ void place_targets(R &s, const struct walk_job &job, const struct run &g, int n, int lane, struct view &v)
+static __device__ __forceinline__ void place_targets(R &s, const struct walk_job &job, const struct run &run, int n,
+                                                     int lane, struct view &view)
 {
   constexpr int EACH = GROUP_MAX / WARP;
   int32_t low[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, high[3] = {0, 0, 0};
   int4 x[EACH];
   float a[EACH], r2 = 0, min_a = 3e38f;
-  v.targets = n;
+  view.targets = n;
 #pragma unroll
   for (int e = 0; e < EACH; e++) {
-    int32_t i = g.begin + s.target_of(min(e * WARP + lane, n - 1));
+    int32_t i = run.begin + s.target_of(min(e * WARP + lane, n - 1));
     x[e] = load_target(job, i);
     a[e] = a_old_of(job, i);
   }
 #pragma unroll
   for (int e = 0; e < EACH; e++) {
-    low[0] = min(low[0], x[e].x), low[1] = min(low[1], x[e].y), low[2] = min(low[2], x[e].z);
-    high[0] = max(high[0], x[e].x), high[1] = max(high[1], x[e].y), high[2] = max(high[2], x[e].z);
+    low[0] = min(low[0], x[e].x);
+    low[1] = min(low[1], x[e].y);
+    low[2] = min(low[2], x[e].z);
+    high[0] = max(high[0], x[e].x);
+    high[1] = max(high[1], x[e].y);
+    high[2] = max(high[2], x[e].z);
     min_a = fminf(min_a, a[e]);
   }
 #pragma unroll
   for (int c = 0; c < 3; c++) {
     low[c] = __reduce_min_sync(FULL, low[c]);
     high[c] = __reduce_max_sync(FULL, high[c]);
-    v.centre[c] = low[c] + (high[c] - low[c]) / 2;
+    view.centre[c] = low[c] + (high[c] - low[c]) / 2;
   }
 #pragma unroll
   for (int e = 0; e < EACH; e++) {
-    float4 t = make_float4((float)(x[e].x - v.centre[0]) * job.spacing, (float)(x[e].y - v.centre[1]) * job.spacing,
-                           (float)(x[e].z - v.centre[2]) * job.spacing, a[e]);
+    float4 t =
+        make_float4((float)(x[e].x - view.centre[0]) * job.spacing, (float)(x[e].y - view.centre[1]) * job.spacing,
+                    (float)(x[e].z - view.centre[2]) * job.spacing, a[e]);
     r2 = fmaxf(r2, t.x * t.x + t.y * t.y + t.z * t.z);
     s.target[e * WARP + lane] = t;
   }
-  set_view<CELLS>(job, root(lanes_max(r2)), lanes_min(min_a), OF_GROUP, v);
+  set_view<CELLS>(job, root(lanes_max(r2)), lanes_min(min_a), OF_GROUP, view);
   __syncwarp();
   make_target_balls<SIZE>(s, n, lane);
   __syncwarp();
@@ -149,49 +157,54 @@ static __device__ __forceinline__ void place_targets(R &s, const struct walk_job
 
 /* --- traversal --------------------------------------------------------------------------------------------------- */
 
-/* Start the traversal of a group with the nodes that its supergroup handed down, or at the roots from number `skip` on. */
-static __device__ __forceinline__ void start_lists(const struct walk_job &job, int32_t supergroup, int skip, struct lists &l)
+/* Start the traversal of a group with the nodes that its supergroup handed down, or at the roots from number `skip`
+ * on. */
+static __device__ __forceinline__ void start_lists(const struct walk_job &job, int32_t supergroup, int skip,
+                                                   struct lists &lists)
 {
   int32_t handed = job.supergroup[supergroup].handed;
-  l.near = l.leaves = 0;
-  if (handed == HANDED_ROOTS)
-    l.front = {0, job.root + skip, 0, job.roots - skip};
-  else
-    l.front = {0, job.handed + (int64_t)supergroup * job.handed_max, 0, handed};
+  lists.near = lists.leaves = 0;
+  if (handed == HANDED_ROOTS) lists.front = {0, job.root + skip, 0, job.roots - skip};
+  else lists.front = {0, job.handed + (int64_t)supergroup * job.handed_max, 0, handed};
 }
 
 enum { REJECT, FAR_CELL, NEAR_CELL, LEAF, OPEN };
 
 /* Append tested nodes, one in each lane, to the list or the stack of their class. FARS: far cells are possible. */
 template <int CELLS, bool FARS, class R>
-static __device__ __forceinline__ void store_nodes(R &s, const struct tested &t, int k, int node_class, struct lists &l, int &staged,
-                                            struct walked &w)
+static __device__ __forceinline__ void store_nodes(R &s, const struct tested &tested, int k, int node_class,
+                                                   struct lists &lists, int &staged, struct walked &walked)
 {
   unsigned mine = lanes_below();
-  unsigned fars = FARS ? __ballot_sync(FULL, node_class == FAR_CELL) : 0, nears = __ballot_sync(FULL, node_class == NEAR_CELL);
+  unsigned fars = FARS ? __ballot_sync(FULL, node_class == FAR_CELL) : 0,
+           nears = __ballot_sync(FULL, node_class == NEAR_CELL);
   unsigned leafs = __ballot_sync(FULL, node_class == LEAF), opens = __ballot_sync(FULL, node_class == OPEN);
   if ((FARS && node_class == FAR_CELL) || node_class == NEAR_CELL) {
     bool far = FARS && node_class == FAR_CELL;
-    int at = far ? ENTRIES - STAGED_MAX + staged + __popc(fars & mine) : l.near + __popc(nears & mine);
-    s.entry[at] = t.at;
-    if (UNLIKE) s.eps2[at] = t.eps2;
+    int at = far ? ENTRIES - STAGED_MAX + staged + __popc(fars & mine) : lists.near + __popc(nears & mine);
+    s.entry[at] = tested.at;
+    if (UNLIKE) s.eps2[at] = tested.eps2;
     if (CELLS == CELLS_QUADRUPOLE && !far) s.node[at] = k;
     if constexpr (FARS && CELLS != CELLS_MONOPOLE)
       if (far) s.staged_node[at - (ENTRIES - STAGED_MAX)] = k;
   }
-  if (node_class == LEAF) s.leaf[l.leaves + __popc(leafs & mine)] = k;
+  if (node_class == LEAF) s.leaf[lists.leaves + __popc(leafs & mine)] = k;
   /* the deepest are last, so that they are tested next */
-  if (node_class == OPEN) s.stack[l.front.depth + __popc(opens & ~mine) - 1] = range_of(t);
+  if (node_class == OPEN) s.stack[lists.front.depth + __popc(opens & ~mine) - 1] = range_of(tested);
   int far = __popc(fars), near = __popc(nears), leaf = __popc(leafs), open = __popc(opens);
-  l.near += near, l.leaves += leaf, l.front.depth += open, staged += far;
-  w.far += far, w.tests += far + near + leaf + open;
+  lists.near += near;
+  lists.leaves += leaf;
+  lists.front.depth += open;
+  staged += far;
+  walked.far += far;
+  walked.tests += far + near + leaf + open;
 }
 
-/* Whether the group is deferred, to be walked in pieces: its ball extends into regions that are much denser than its own. The order of
- * the pieces has no effect on forces. */
+/* Whether the group is deferred, to be walked in pieces: its ball extends into regions that are much denser than its
+ * own. The order of the pieces has no effect on forces. */
 template <class R>
-static __device__ __forceinline__ bool defer_pieces(const R &s, const struct walk_job &job, const struct run &g, int n, int near,
-                                                    int leaves, int lane)
+static __device__ __forceinline__ bool defer_pieces(const R &s, const struct walk_job &job, const struct run &run,
+                                                    int n, int near, int leaves, int lane)
 {
   int piece = job.stage == 0 ? PIECE : 1;
   if (job.stage == 2 || n <= piece || (near <= job.heavy_near && leaves <= job.heavy_leaves)) return false;
@@ -199,18 +212,16 @@ static __device__ __forceinline__ bool defer_pieces(const R &s, const struct wal
   if (lane == 0) at = atomicAdd(&job.piece_count[job.stage], pieces);
   at = __shfl_sync(FULL, at, 0);
   for (int p = lane; p < pieces; p += WARP) {
-    int32_t begin = g.begin + s.target_of(p * piece), last = g.begin + s.target_of(min((p + 1) * piece, n) - 1);
-    if (job.stage == 0)
-      job.pieces[at + p] = make_int2(begin, last + 1);
-    else
-      job.singles[at + p] = begin;
+    int32_t begin = run.begin + s.target_of(p * piece), last = run.begin + s.target_of(min((p + 1) * piece, n) - 1);
+    if (job.stage == 0) job.pieces[at + p] = make_int2(begin, last + 1);
+    else job.singles[at + p] = begin;
   }
   return true;
 }
 
 /* --- entries of a target block ----------------------------------------------------------------------------------- */
 
-#define MASSLESS_SOURCE make_float4(1, 1, 1, 0)   /* a source without mass */
+#define MASSLESS_SOURCE make_float4(1, 1, 1, 0) /* a source without mass */
 
 /* Pad the entries to a multiple of 32, which are evaluated at a time. Returns the new end. */
 template <class R> static __device__ __forceinline__ int pad(R &s, int end, int lane)
@@ -237,39 +248,43 @@ struct entries {
   int end, opened, particles;
 };
 
-/* The particle of this lane among the particles [base, base + 32), numbered over all opened leaves; -1: none. `owner` is the opened leaf of
- * the particle `base`, and advances to that of base + 32. */
-template <class R> static __device__ __forceinline__ int particle_of(const R &s, const struct entries &e, int base, int &owner, int lane)
+/* The particle of this lane among the particles [base, base + 32), numbered over all opened leaves; -1: none. `owner`
+ * is the opened leaf of the particle `base`, and advances to that of base + 32. */
+template <class R>
+static __device__ __forceinline__ int particle_of(const R &s, const struct entries &entries, int base, int &owner,
+                                                  int lane)
 {
   int next = owner + 1 + lane;
-  int start = next < e.opened ? s.opened[next].y - base : 2 * WARP;
+  int start = next < entries.opened ? s.opened[next].y - base : 2 * WARP;
   unsigned starts = __reduce_or_sync(FULL, start < WARP ? 1u << start : 0);
   int mine = owner + __popc(starts & (lanes_below() | 1u << lane));
   owner += __popc(__ballot_sync(FULL, start <= WARP));
-  return base + lane < e.particles ? s.opened[mine].x + base + lane : -1;
+  return base + lane < entries.particles ? s.opened[mine].x + base + lane : -1;
 }
 
 /* A source x (lattice, mass) in the group's frame. */
-static __device__ __forceinline__ float4 in_frame(const struct walk_job &job, const struct view &v, const int4 &x)
+static __device__ __forceinline__ float4 in_frame(const struct walk_job &job, const struct view &view, const int4 &x)
 {
-  return make_float4((float)(x.x - v.centre[0]) * job.spacing, (float)(x.y - v.centre[1]) * job.spacing,
-                     (float)(x.z - v.centre[2]) * job.spacing, __int_as_float(x.w));
+  return make_float4((float)(x.x - view.centre[0]) * job.spacing, (float)(x.y - view.centre[1]) * job.spacing,
+                     (float)(x.z - view.centre[2]) * job.spacing, __int_as_float(x.w));
 }
 
 /* Move a source e to the present tick by its motion state (p, q). */
 static __device__ __forceinline__ void predict(const struct walk_job &job, float4 &e, const float4 &p, const float4 &q)
 {
-  float dt = (float)(job.tick - __float_as_int(p.w)) * job.tick_length, half = 0.5f * dt, length = dt * job.inverse_unit;
+  float dt = (float)(job.tick - __float_as_int(p.w)) * job.tick_length, half = 0.5f * dt,
+        length = dt * job.inverse_unit;
   e.x += (p.x + q.x * half) * length;
   e.y += (p.y + q.y * half) * length;
   e.z += (p.z + q.z * half) * length;
 }
 
 /* A source in the group's frame, predicted to the present. */
-template <int HOW> static __device__ __forceinline__ float4 source_in_frame(const struct walk_job &job, const struct view &v, int32_t i,
-                                                                            const int4 &x)
+template <int HOW>
+static __device__ __forceinline__ float4 source_in_frame(const struct walk_job &job, const struct view &view, int32_t i,
+                                                         const int4 &x)
 {
-  float4 e = in_frame(job, v, x);
+  float4 e = in_frame(job, view, x);
   if (HOW == WALK_MOVING && job.t.motion_state) {
     const float4 *c = (const float4 *)&job.t.motion_state[i];
     const float4 p = __ldg(c), q = __ldg(c + 1);
@@ -279,34 +294,41 @@ template <int HOW> static __device__ __forceinline__ float4 source_in_frame(cons
 }
 
 /* The squared softening of a particle in the walk's unit, whose mass m carries its class. */
-static __device__ __forceinline__ float eps2_of_mass(const struct walk_job &job, float m) { return job.class_eps2[softening_class(m)]; }
+static __device__ __forceinline__ float eps2_of_mass(const struct walk_job &job, float m)
+{
+  return job.class_eps2[softening_class(m)];
+}
 
 /* Squared softenings of the targets of a run, where softenings differ. */
 template <class R>
-static __device__ __forceinline__ void soften_targets(R &s, const struct walk_job &job, const struct run &g, int n, int lane)
+static __device__ __forceinline__ void soften_targets(R &s, const struct walk_job &job, const struct run &run, int n,
+                                                      int lane)
 {
   for (int k = lane; UNLIKE && k < GROUP_MAX; k += WARP)
-    s.target_eps2[k] = eps2_of_mass(job, __int_as_float(load_target(job, g.begin + s.target_of(min(k, n - 1))).w));
+    s.target_eps2[k] = eps2_of_mass(job, __int_as_float(load_target(job, run.begin + s.target_of(min(k, n - 1))).w));
 }
 
 /* Append the particles of opened leaves from number `base` on to the entries, SLOTS per lane. */
 template <int HOW, class R>
-static __device__ __forceinline__ void gather(R &s, const struct walk_job &job, const struct view &v, int base, struct entries &e,
-                                              int &owner, int lane)
+static __device__ __forceinline__ void gather(R &s, const struct walk_job &job, const struct view &view, int base,
+                                              struct entries &entries, int &owner, int lane)
 {
   int i[SLOTS];
   int4 x[SLOTS];
 #pragma unroll
-  for (int k = 0; k < SLOTS; k++) i[k] = particle_of(s, e, base + k * WARP, owner, lane);
+  for (int k = 0; k < SLOTS; k++) i[k] = particle_of(s, entries, base + k * WARP, owner, lane);
 #pragma unroll
   for (int k = 0; k < SLOTS; k++) x[k] = load_body(job, max(i[k], 0));
 #pragma unroll
   for (int k = 0; k < SLOTS; k++)
     if (i[k] >= 0) {
-      float4 c = source_in_frame<HOW>(job, v, i[k], x[k]);
-      if (UNLIKE) s.eps2[e.end + k * WARP + lane] = eps2_of_mass(job, c.w), c.w = softening_mass(c.w);
-      s.entry[e.end + k * WARP + lane] = c;
+      float4 c = source_in_frame<HOW>(job, view, i[k], x[k]);
+      if (UNLIKE) {
+        s.eps2[entries.end + k * WARP + lane] = eps2_of_mass(job, c.w);
+        c.w = softening_mass(c.w);
+      }
+      s.entry[entries.end + k * WARP + lane] = c;
     }
-  e.end += min(SLOTS * WARP, e.particles - base);
+  entries.end += min(SLOTS * WARP, entries.particles - base);
 }
 #endif

@@ -20,15 +20,14 @@ static __device__ __forceinline__ void put(bool overwrite, float *to, double uni
 }
 
 /* Add the counts of a walk: each of five lanes adds one. */
-static __device__ __forceinline__ void store_tally(const struct walk_job &job, bool overwrite, const struct view &v,
-                                                   const struct walked &w, int far,
-                                            int lane)
+static __device__ __forceinline__ void store_tally(const struct walk_job &job, bool overwrite, const struct view &view,
+                                                   const struct walked &walked, int far, int lane)
 {
-  unsigned long long mine = overwrite ? (unsigned)v.targets : 0;
+  unsigned long long mine = overwrite ? (unsigned)view.targets : 0;
   if (lane == 1) mine = overwrite;
-  if (lane == 2) mine = w.particle_pairs;
-  if (lane == 3) mine = w.cell_pairs + (unsigned long long)far * (unsigned)v.targets;
-  if (lane == 4) mine = (unsigned)w.tests;
+  if (lane == 2) mine = walked.particle_pairs;
+  if (lane == 3) mine = walked.cell_pairs + (unsigned long long)far * (unsigned)view.targets;
+  if (lane == 4) mine = (unsigned)walked.tests;
   if (lane < 5) atomicAdd(&(&job.count[blockIdx.x % COUNT_SLOTS].targets)[lane], mine);
 }
 #endif

@@ -7,15 +7,14 @@
 struct tally;
 
 /* Particles [begin, end) of a group that one warp walks. */
-struct __align__(16) item {
-  int32_t begin, end, supergroup, unused;
-};
-enum { ITEM_CLASSES = 3 };   /* class 0 has the longest walks and comes first */
+struct __align__(16) item { int32_t begin, end, supergroup, unused; };
+enum { ITEM_CLASSES = 3 }; /* class 0 has the longest walks and comes first */
 
 /* A few active targets of a group. */
-struct __align__(16) few_piece {
+struct __align__(16) few_piece
+{
   int32_t begin, targets;
-  uint32_t member[GROUP_MAX / WARP];   /* bit k: the particle begin + k is a target */
+  uint32_t member[GROUP_MAX / WARP]; /* bit k: the particle begin + k is a target */
 };
 
 /* Counts of the full walk. Warps add to one of COUNT_SLOTS, so that their atomics do not contend for one address. */
@@ -25,22 +24,22 @@ struct walk_count {
 };
 
 struct walk_state {
-  cudaStream_t beside;                  /* the longest groups are walked beside the others; */
-  cudaEvent_t listed, walked;           /* the items are listed; the longest groups are walked */
-  struct array<int32_t> handed;         /* handed_max nodes for each supergroup, which it hands down to its groups */
-  struct array<int2> piece;             /* pieces of heavy groups: particles [x, y) */
-  struct array<int32_t> single;         /* single targets of heavy pieces */
-  struct array<struct item> item;       /* groups or pieces in the order in which they are walked */
-  struct array<struct few_piece> few_piece;   /* pieces of few active targets */
-  int few_listed;                       /* this walk has listed them */
-  int few_pieces;                       /* limit on the pieces of few active targets, for each multiprocessor */
-  struct array<int32_t> root;           /* roots where walks start */
-  int split_off;                        /* the last walk had no split: acc_hard is the whole acceleration */
-  struct tally *pending_tally;          /* receives the counts of the last walk when they are read back; NULL: none */
+  cudaStream_t beside;            /* the longest groups are walked beside the others; */
+  cudaEvent_t listed, walked;     /* the items are listed; the longest groups are walked */
+  struct array<int32_t> handed;   /* handed_max nodes for each supergroup, which it hands down to its groups */
+  struct array<int2> piece;       /* pieces of heavy groups: particles [x, y) */
+  struct array<int32_t> single;   /* single targets of heavy pieces */
+  struct array<struct item> item; /* groups or pieces in the order in which they are walked */
+  struct array<struct few_piece> few_piece; /* pieces of few active targets */
+  int few_listed;                           /* this walk has listed them */
+  int few_pieces;                           /* limit on the pieces of few active targets, for each multiprocessor */
+  struct array<int32_t> root;               /* roots where walks start */
+  int split_off;                            /* the last walk had no split: acc_hard is the whole acceleration */
+  struct tally *pending_tally; /* receives the counts of the last walk when they are read back; NULL: none */
 };
 
 /* Open streams and events, and read the debug switches of the room. */
-void walk_state_open(struct walk_state *s);
+void walk_state_open(struct walk_state *state);
 /* Free all that the room holds on the device. */
-void walk_state_free(struct walk_state *s);
+void walk_state_free(struct walk_state *state);
 #endif

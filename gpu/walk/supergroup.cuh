@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The walk of supergroups: one warp for each, or a team of warps where they are few. Cells that are far for the whole supergroup are
- * expanded about its centre. The others are opened as long as most of its groups would open them, and else handed down to the groups. For
- * hard forces no cell is expanded: nodes wholly beyond R2 are left out, and the others are handed down. */
+/* The walk of supergroups: one warp for each, or a team of warps where they are few. Cells that are far for the whole
+ * supergroup are expanded about its centre. The others are opened as long as most of its groups would open them, and
+ * else handed down to the groups. For hard forces no cell is expanded: nodes wholly beyond R2 are left out, and the
+ * others are handed down. */
 #ifndef GPU_SUPERGROUP_CUH
 #define GPU_SUPERGROUP_CUH
 #include <config.h>
 #include "gpu/walk/traverse.cuh"
 
-/* A node is opened if a group at this depth below the surface of the supergroup would open it. Depths of groups are between 0 and 2, in
- * radii of the supergroup. */
+/* A node is opened if a group at this depth below the surface of the supergroup would open it. Depths of groups are
+ * between 0 and 2, in radii of the supergroup. */
 #define OPEN_SHARE 1.0f
-/* The same for hard forces. Within R2 groups open nearly the same nodes as the supergroup, and lists of leaves spare them the traversal. */
+/* The same for hard forces. Within R2 groups open nearly the same nodes as the supergroup, and lists of leaves spare
+ * them the traversal. */
 #define HARD_OPEN_SHARE 0.5f
 
 enum {
-  SUPERGROUP_WARPS = 18,   /* resident on a multiprocessor; they limit the registers that the compiler uses */
-  SUPERGROUP_TEAM_WARPS = 4,            /* warps for each supergroup where these are few */
-  FEW_SUPERGROUPS = SUPERGROUP_WARPS / SUPERGROUP_TEAM_WARPS   /* for each multiprocessor: single warps wait for memory */
+  SUPERGROUP_WARPS = 18,     /* resident on a multiprocessor; they limit the registers that the compiler uses */
+  SUPERGROUP_TEAM_WARPS = 4, /* warps for each supergroup where these are few */
+  FEW_SUPERGROUPS = SUPERGROUP_WARPS / SUPERGROUP_TEAM_WARPS /* for each multiprocessor: single warps wait for memory */
 };
 
 /* Far cells that a warp has found and not yet expanded. */
@@ -38,8 +40,8 @@ template <int CELLS, bool HARD, int W, bool OWN = UNLIKE> struct supergroup_room
   struct supergroup_stage<CELLS, HARD, OWN> stage[W];
   float taylor[HARD ? 1 : TAYLOR_MAX];
   struct stored stored[W];
-  int32_t low[3], high[3];   /* bounding box of the targets (lattice) */
-  unsigned min_a, r2;        /* bits of non-negative floats: smallest |a_old|, squared radius */
+  int32_t low[3], high[3]; /* bounding box of the targets (lattice) */
+  unsigned min_a, r2;      /* bits of non-negative floats: smallest |a_old|, squared radius */
   int targets, far;
   __device__ float *expansion() { return taylor; }
 };
@@ -48,23 +50,33 @@ static __device__ __forceinline__ int warp_id(void) { return (int)threadIdx.x / 
 
 /* The ball of the targets of a supergroup, in all threads. */
 template <int CELLS, int HOW, int W, class R>
-static __device__ __forceinline__ void supergroup_view(R &s, const struct walk_job &job, const struct supergroup &f, struct view &v)
+static __device__ __forceinline__ void supergroup_view(R &s, const struct walk_job &job,
+                                                       const struct supergroup &supergroup, struct view &view)
 {
   int32_t low[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, high[3] = {0, 0, 0};
   float min_a = 3e38f, r2 = 0;
-  unsigned mine = 0;   /* mask of the targets among the particles of this thread */
+  unsigned mine = 0; /* mask of the targets among the particles of this thread */
   int targets = 0;
   if (threadIdx.x == 0) {
-    for (int c = 0; c < 3; c++) s.low[c] = INT32_MAX, s.high[c] = 0;
-    s.min_a = __float_as_uint(3e38f), s.r2 = 0, s.targets = s.far = 0;
+    for (int c = 0; c < 3; c++) {
+      s.low[c] = INT32_MAX;
+      s.high[c] = 0;
+    }
+    s.min_a = __float_as_uint(3e38f);
+    s.r2 = 0;
+    s.targets = s.far = 0;
   }
-  for (int32_t i = f.begin + (int32_t)threadIdx.x, k = 0; i < f.end; i += W * WARP, k++) {
+  for (int32_t i = supergroup.begin + (int32_t)threadIdx.x, k = 0; i < supergroup.end; i += W * WARP, k++) {
     if (!needs_force<HOW>(job, i)) continue;
     mine |= 1u << k;
     targets++;
     const int4 x = load_target(job, i);
-    low[0] = min(low[0], x.x), low[1] = min(low[1], x.y), low[2] = min(low[2], x.z);
-    high[0] = max(high[0], x.x), high[1] = max(high[1], x.y), high[2] = max(high[2], x.z);
+    low[0] = min(low[0], x.x);
+    low[1] = min(low[1], x.y);
+    low[2] = min(low[2], x.z);
+    high[0] = max(high[0], x.x);
+    high[1] = max(high[1], x.y);
+    high[2] = max(high[2], x.z);
     min_a = fminf(min_a, a_old_of(job, i));
   }
   targets = (int)__reduce_add_sync(FULL, (unsigned)targets);
@@ -72,37 +84,48 @@ static __device__ __forceinline__ void supergroup_view(R &s, const struct walk_j
   __syncthreads();
 #pragma unroll
   for (int c = 0; c < 3; c++) {
-    low[c] = __reduce_min_sync(FULL, low[c]), high[c] = __reduce_max_sync(FULL, high[c]);
-    if (lane_id() == 0) atomicMin(&s.low[c], low[c]), atomicMax(&s.high[c], high[c]);
+    low[c] = __reduce_min_sync(FULL, low[c]);
+    high[c] = __reduce_max_sync(FULL, high[c]);
+    if (lane_id() == 0) {
+      atomicMin(&s.low[c], low[c]);
+      atomicMax(&s.high[c], high[c]);
+    }
   }
-  if (lane_id() == 0) atomicMin(&s.min_a, __float_as_uint(min_a)), atomicAdd(&s.targets, targets);
+  if (lane_id() == 0) {
+    atomicMin(&s.min_a, __float_as_uint(min_a));
+    atomicAdd(&s.targets, targets);
+  }
   __syncthreads();
 #pragma unroll
-  for (int c = 0; c < 3; c++) v.centre[c] = s.low[c] + (s.high[c] - s.low[c]) / 2;
-  for (int32_t i = f.begin + (int32_t)threadIdx.x, k = 0; i < f.end; i += W * WARP, k++) {
+  for (int c = 0; c < 3; c++) view.centre[c] = s.low[c] + (s.high[c] - s.low[c]) / 2;
+  for (int32_t i = supergroup.begin + (int32_t)threadIdx.x, k = 0; i < supergroup.end; i += W * WARP, k++) {
     if (!(mine >> k & 1)) continue;
     const int4 x = load_target(job, i);
-    float dx = (float)(x.x - v.centre[0]), dy = (float)(x.y - v.centre[1]), dz = (float)(x.z - v.centre[2]);
+    float dx = (float)(x.x - view.centre[0]), dy = (float)(x.y - view.centre[1]), dz = (float)(x.z - view.centre[2]);
     r2 = fmaxf(r2, dx * dx + dy * dy + dz * dz);
   }
   r2 = lanes_max(r2);
   if (lane_id() == 0) atomicMax(&s.r2, __float_as_uint(r2));
   __syncthreads();
-  v.targets = s.targets;
-  set_view<CELLS>(job, root(__uint_as_float(s.r2)) * job.spacing, __uint_as_float(s.min_a), OF_SUPERGROUP, v);
+  view.targets = s.targets;
+  set_view<CELLS>(job, root(__uint_as_float(s.r2)) * job.spacing, __uint_as_float(s.min_a), OF_SUPERGROUP, view);
 }
 
 enum { NONE, FAR_CELL, HAND_DOWN, OPEN };
 
 /* Class of a tested node. A cell that all targets accept has no hard force if its centre is beyond R2. */
 template <int CELLS, int HOW, bool HARD>
-static __device__ __forceinline__ int supergroup_classify(const struct walk_job &job, const struct view &v, const struct tested &t)
+static __device__ __forceinline__ int supergroup_classify(const struct walk_job &job, const struct view &view,
+                                                          const struct tested &tested)
 {
-  struct criterion c = test_criterion<CELLS, HOW>(job, v, t);
-  if (HARD && (is_empty(t) || c.d > (c.accept ? job.near : job.near + t.b))) return NONE;
+  struct criterion c = test_criterion<CELLS, HOW>(job, view, tested);
+  if (HARD && (is_empty(tested) || c.d > (c.accept ? job.near : job.near + tested.b))) return NONE;
   if (!HARD && c.far) return FAR_CELL;
-  if (t.info & (NODE_LEAF | NODE_TERMINAL)) return HAND_DOWN;
-  return fmaxf(c.needed, mac_clear(t.b, job.open_within)) > c.d + (HARD ? HARD_OPEN_SHARE : OPEN_SHARE) * v.radius ? OPEN : HAND_DOWN;
+  if (tested.info & (NODE_LEAF | NODE_TERMINAL)) return HAND_DOWN;
+  return fmaxf(c.needed, mac_clear(tested.b, job.open_within)) >
+                 c.d + (HARD ? HARD_OPEN_SHARE : OPEN_SHARE) * view.radius
+             ? OPEN
+             : HAND_DOWN;
 }
 
 /* Counts of the traversal of a supergroup: nodes handed down, by all warps; far cells and tests of this warp. */
@@ -111,72 +134,79 @@ struct handing {
 };
 
 /* The next step of W warps; as next_step. */
-template <int W> static __device__ __forceinline__ struct step supergroup_next_step(const struct front &l)
+template <int W> static __device__ __forceinline__ struct step supergroup_next_step(const struct front &front)
 {
-  int left = l.count - l.next;
+  int left = front.count - front.next;
   struct step n = {0, 0};
-  if (left == 0 || l.depth >= W * WIDE)
-    n.ranges = l.depth > W * NARROW ? 1 : min(l.depth, W * WIDE);
-  else
-    n.nodes = min(left, W * SLOTS * WARP);
+  if (left == 0 || front.depth >= W * WIDE) n.ranges = front.depth > W * NARROW ? 1 : min(front.depth, W * WIDE);
+  else n.nodes = min(left, W * SLOTS * WARP);
   return n;
 }
 
 /* Remove the nodes of a step from the front: k[SLOTS] for each lane; -1: none. */
 template <class R>
-static __device__ __forceinline__ void supergroup_nodes(const R &s, const struct step &n, struct front &l, int k[SLOTS])
+static __device__ __forceinline__ void supergroup_nodes(const R &s, const struct step &step, struct front &front,
+                                                        int k[SLOTS])
 {
 #pragma unroll
   for (int i = 0; i < SLOTS; i++) {
     int at = (warp_id() * SLOTS + i) * WARP + lane_id(), slot = at / SIBLINGS, child = at % SIBLINGS;
-    if (n.nodes > 0) {
-      k[i] = at < n.nodes ? l.list[l.next + at] : -1;
+    if (step.nodes > 0) {
+      k[i] = at < step.nodes ? front.list[front.next + at] : -1;
     } else {
-      bool valid = slot < n.ranges;
-      unsigned range = valid ? s.stack[l.depth - 1 - slot] : 0;
+      bool valid = slot < step.ranges;
+      unsigned range = valid ? s.stack[front.depth - 1 - slot] : 0;
       k[i] = valid && child <= (int)(range & (SIBLINGS - 1)) ? (int)(range >> SIBLINGS_BITS) + child : -1;
     }
   }
-  l.next += n.nodes;
-  l.depth -= n.ranges;
+  front.next += step.nodes;
+  front.depth -= step.ranges;
 }
 
 /* Stage far cells, and count all classes. */
 template <int CELLS, bool HARD>
-static __device__ __forceinline__ void supergroup_stage_far(struct supergroup_stage<CELLS, HARD> &s, const struct tested &t, int k,
-                                                            int node_class, int &staged,
-                                                        struct stored &stored, struct handing &h)
+static __device__ __forceinline__ void supergroup_stage_far(struct supergroup_stage<CELLS, HARD> &s,
+                                                            const struct tested &tested, int k, int node_class,
+                                                            int &staged, struct stored &stored, struct handing &handing)
 {
-  unsigned fars = HARD ? 0 : __ballot_sync(FULL, node_class == FAR_CELL), downs = __ballot_sync(FULL, node_class == HAND_DOWN);
-  unsigned opens = __ballot_sync(FULL, node_class == OPEN), tested_lanes = HARD ? __ballot_sync(FULL, k >= 0) : fars | downs | opens;
+  unsigned fars = HARD ? 0 : __ballot_sync(FULL, node_class == FAR_CELL),
+           downs = __ballot_sync(FULL, node_class == HAND_DOWN);
+  unsigned opens = __ballot_sync(FULL, node_class == OPEN),
+           tested_lanes = HARD ? __ballot_sync(FULL, k >= 0) : fars | downs | opens;
   if (!HARD && node_class == FAR_CELL) {
     int at = staged + __popc(fars & lanes_below());
-    s.far_cell[at] = t.at;
-    if (UNLIKE) s.eps2[at] = t.eps2;
+    s.far_cell[at] = tested.at;
+    if (UNLIKE) s.eps2[at] = tested.eps2;
     if (CELLS != CELLS_MONOPOLE) s.staged_node[at] = k;
   }
   int far = __popc(fars);
-  staged += far, h.far += far, h.tests += __popc(tested_lanes);
-  stored.down += __popc(downs), stored.open += __popc(opens);
+  staged += far;
+  handing.far += far;
+  handing.tests += __popc(tested_lanes);
+  stored.down += __popc(downs);
+  stored.open += __popc(opens);
 }
 
-/* Store the nodes that are handed down, and put the ranges of opened nodes on the stack, the deepest last, so that they are tested next.
- * `at`: index of the first one of this warp; it advances. */
-static __device__ __forceinline__ void supergroup_store_nodes(uint32_t *stack, const struct walk_job &job, const struct tested &t, int k,
-                                                              int node_class,
-                                                   int32_t *handed, struct stored &at)
+/* Store the nodes that are handed down, and put the ranges of opened nodes on the stack, the deepest last, so that they
+ * are tested next. `at`: index of the first one of this warp; it advances. */
+static __device__ __forceinline__ void supergroup_store_nodes(uint32_t *stack, const struct walk_job &job,
+                                                              const struct tested &tested, int k, int node_class,
+                                                              int32_t *handed, struct stored &at)
 {
-  unsigned mine = lanes_below(), downs = __ballot_sync(FULL, node_class == HAND_DOWN), opens = __ballot_sync(FULL, node_class == OPEN);
+  unsigned mine = lanes_below(), downs = __ballot_sync(FULL, node_class == HAND_DOWN),
+           opens = __ballot_sync(FULL, node_class == OPEN);
   int down = at.down + __popc(downs & mine);
   if (node_class == HAND_DOWN && down < job.handed_max) handed[down] = k;
-  if (node_class == OPEN) stack[at.open + __popc(opens & ~mine) - 1] = range_of(t);
-  at.down += __popc(downs), at.open += __popc(opens);
+  if (node_class == OPEN) stack[at.open + __popc(opens & ~mine) - 1] = range_of(tested);
+  at.down += __popc(downs);
+  at.open += __popc(opens);
 }
 
 /* Traverse the roots from number `skip` on, until no node is left or more are handed down than fit. */
 template <int CELLS, int HOW, bool HARD, int W>
-static __device__ __forceinline__ struct handing supergroup_traverse(struct supergroup_room<CELLS, HARD, W> &s, const struct walk_job &job,
-                                                                 const struct view &v, int skip, int32_t *handed)
+static __device__ __forceinline__ struct handing supergroup_traverse(struct supergroup_room<CELLS, HARD, W> &s,
+                                                                     const struct walk_job &job,
+                                                                     const struct view &view, int skip, int32_t *handed)
 {
   float sum[TAYLOR_MAX];
 #pragma unroll
@@ -192,9 +222,10 @@ static __device__ __forceinline__ struct handing supergroup_traverse(struct supe
     int node_class[SLOTS];
     struct stored mine = {0, 0};
 #pragma unroll
-    for (int i = 0; i < SLOTS; i++) t[i] = node_in_frame<HOW>(job, v, max(k[i], 0));
+    for (int i = 0; i < SLOTS; i++) t[i] = node_in_frame<HOW>(job, view, max(k[i], 0));
 #pragma unroll
-    for (int i = 0; i < SLOTS; i++) node_class[i] = k[i] < 0 ? (int)NONE : supergroup_classify<CELLS, HOW, HARD>(job, v, t[i]);
+    for (int i = 0; i < SLOTS; i++)
+      node_class[i] = k[i] < 0 ? (int)NONE : supergroup_classify<CELLS, HOW, HARD>(job, view, t[i]);
     __syncwarp();
 #pragma unroll
     for (int i = SLOTS - 1; i >= 0; i--) supergroup_stage_far(stage, t[i], k[i], node_class[i], staged, mine, h);
@@ -206,21 +237,23 @@ static __device__ __forceinline__ struct handing supergroup_traverse(struct supe
 #pragma unroll
       for (int w = 0; w < W; w++) {
         struct stored f = s.stored[w];
-        all.down += f.down, all.open += f.open;
+        all.down += f.down;
+        all.open += f.open;
         if (w < warp_id()) at.down += f.down;
         if (w > warp_id()) at.open += f.open;
       }
     }
 #pragma unroll
     for (int i = SLOTS - 1; i >= 0; i--) supergroup_store_nodes(s.stack, job, t[i], k[i], node_class[i], handed, at);
-    h.down += all.down, l.depth += all.open;
+    h.down += all.down;
+    l.depth += all.open;
     __syncthreads();
     bool ends = l.depth + l.count - l.next == 0 || h.down > job.handed_max;
     if constexpr (!HARD) expand_staged<CELLS>(stage, job, sum, staged, ends, lane);
     __syncwarp();
     if (ends) break;
   }
-  for (int w = 0; w < W && !HARD; w++) {   /* one warp after another: the order of the sum is fixed */
+  for (int w = 0; w < W && !HARD; w++) { /* one warp after another: the order of the sum is fixed */
     if constexpr (!HARD)
       if (w == warp_id()) add_taylor(s, sum, lane);
     __syncthreads();
@@ -230,7 +263,8 @@ static __device__ __forceinline__ struct handing supergroup_traverse(struct supe
 
 /* W warps walk supergroup `which` and store what its groups need. */
 template <int CELLS, int HOW, bool HARD, int W>
-static __device__ __forceinline__ void walk_supergroup(struct supergroup_room<CELLS, HARD, W> &s, const struct walk_job &job, int32_t which)
+static __device__ __forceinline__ void walk_supergroup(struct supergroup_room<CELLS, HARD, W> &s,
+                                                       const struct walk_job &job, int32_t which)
 {
   struct supergroup *f = &job.supergroup[which];
   struct view v;
@@ -239,7 +273,8 @@ static __device__ __forceinline__ void walk_supergroup(struct supergroup_room<CE
   for (int k = (int)threadIdx.x; !HARD && k < TAYLOR_MAX; k += W * WARP) s.taylor[k] = 0;
   __syncthreads();
   int skip = HARD ? 0 : roots_skipped(job, which);
-  struct handing h = supergroup_traverse<CELLS, HOW, HARD, W>(s, job, v, skip, job.handed + (int64_t)which * job.handed_max);
+  struct handing h =
+      supergroup_traverse<CELLS, HOW, HARD, W>(s, job, v, skip, job.handed + (int64_t)which * job.handed_max);
   bool kept = h.down <= job.handed_max;
   for (int k = (int)threadIdx.x; !HARD && k < TAYLOR_MAX; k += W * WARP) f->taylor[k] = kept ? s.taylor[k] : 0;
   if (lane_id() == 0) {
@@ -258,7 +293,8 @@ static __device__ __forceinline__ void walk_supergroup(struct supergroup_room<CE
 
 /* A thread block is the W warps of one supergroup; the grid strides over the supergroups. */
 template <int CELLS, int HOW, bool HARD, int W>
-static __global__ void __launch_bounds__(W * WARP, SUPERGROUP_WARPS / W) supergroup_kernel(const __grid_constant__ struct walk_job job)
+static __global__ void __launch_bounds__(W *WARP, SUPERGROUP_WARPS / W)
+    supergroup_kernel(const __grid_constant__ struct walk_job job)
 {
   __shared__ struct supergroup_room<CELLS, HARD, W> s;
   int32_t count = job.supergroup_list ? *job.supergroup_count : job.supergroups;
@@ -266,20 +302,18 @@ static __global__ void __launch_bounds__(W * WARP, SUPERGROUP_WARPS / W) supergr
     walk_supergroup<CELLS, HOW, HARD, W>(s, job, job.supergroup_list ? job.supergroup_list[f] : f);
 }
 
-template <int CELLS, bool HARD, int W> static void launch_warp_team(struct device *d, const struct walk_job &job, int how)
+template <int CELLS, bool HARD, int W>
+static void launch_warp_team(struct device *d, const struct walk_job &job, int how)
 {
-  if (how == WALK_MOVING)
-    LAUNCH(d, (supergroup_kernel<CELLS, WALK_MOVING, HARD, W>), job.supergroups, W * WARP, job);
-  else
-    LAUNCH(d, (supergroup_kernel<CELLS, WALK_STILL, HARD, W>), job.supergroups, W * WARP, job);
+  if (how == WALK_MOVING) LAUNCH(d, (supergroup_kernel<CELLS, WALK_MOVING, HARD, W>), job.supergroups, W * WARP, job);
+  else LAUNCH(d, (supergroup_kernel<CELLS, WALK_STILL, HARD, W>), job.supergroups, W * WARP, job);
 }
 
 template <int CELLS, bool HARD> static void launch(struct device *d, const struct walk_job &job, int how)
 {
   if (job.supergroups <= FEW_SUPERGROUPS * d->multiprocessors)
     launch_warp_team<CELLS, HARD, SUPERGROUP_TEAM_WARPS>(d, job, how);
-  else
-    launch_warp_team<CELLS, HARD, 1>(d, job, how);
+  else launch_warp_team<CELLS, HARD, 1>(d, job, how);
 }
 
 #if UNLIKE
@@ -293,12 +327,9 @@ void walk_supergroups(struct device *d, const struct walk_job *job, int cells, i
     return;
   }
 #endif
-  if (cells == CELLS_MONOPOLE)
-    launch<CELLS_MONOPOLE, false>(d, *job, how);
-  else if (cells == CELLS_MIXED)
-    launch<CELLS_MIXED, false>(d, *job, how);
-  else
-    launch<CELLS_QUADRUPOLE, false>(d, *job, how);
+  if (cells == CELLS_MONOPOLE) launch<CELLS_MONOPOLE, false>(d, *job, how);
+  else if (cells == CELLS_MIXED) launch<CELLS_MIXED, false>(d, *job, how);
+  else launch<CELLS_QUADRUPOLE, false>(d, *job, how);
 }
 
 #if UNLIKE
@@ -312,9 +343,7 @@ void walk_hard_supergroups(struct device *d, const struct walk_job *job, int cel
     return;
   }
 #endif
-  if (cells == CELLS_QUADRUPOLE)
-    launch<CELLS_QUADRUPOLE, true>(d, *job, how);
-  else
-    launch<CELLS_MONOPOLE, true>(d, *job, how);
+  if (cells == CELLS_QUADRUPOLE) launch<CELLS_QUADRUPOLE, true>(d, *job, how);
+  else launch<CELLS_MONOPOLE, true>(d, *job, how);
 }
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parts that the walks of supergroups and of groups share: the ball of the targets, tests of nodes, stacks, local expansions. */
+/* Parts that the walks of supergroups and of groups share: the ball of the targets, tests of nodes, stacks, local
+ * expansions. */
 #ifndef GPU_TRAVERSE_CUH
 #define GPU_TRAVERSE_CUH
 #include <float.h>
@@ -11,9 +12,10 @@
 
 enum {
   SIBLINGS = 1 << SIBLINGS_BITS,
-  SLOTS = 2,            /* nodes that a lane tests at each step */
+  SLOTS = 2, /* nodes that a lane tests at each step */
   WIDE = SLOTS * WARP / SIBLINGS,
-  NARROW = 96,          /* with more ranges on the stack, one is taken at each step: then the stack grows by at most 7 per level */
+  /* with more ranges on the stack, one is taken at each step: then the stack grows by at most 7 per level */
+  NARROW = 96,
   STACK = NARROW + SLOTS * WARP + (SIBLINGS - 1) * (KEY_LEVELS + 1),
   STAGED_MAX = WARP + SLOTS * WARP
 };
@@ -22,8 +24,8 @@ enum {
 struct view {
   int32_t centre[3];
   float radius, sink;
-  float inverse_radius, far_factor, far_min;   /* a cell is far if (d / b)^6 >= m far_factor and >= far_min */
-  float spread_factor, spread_min;   /* and, where softenings differ, d^4 >= m spread_factor and d^2 >= spread_min */
+  float inverse_radius, far_factor, far_min; /* a cell is far if (d / b)^6 >= m far_factor and >= far_min */
+  float spread_factor, spread_min; /* and, where softenings differ, d^4 >= m spread_factor and d^2 >= spread_min */
   int targets;
 };
 
@@ -37,8 +39,14 @@ template <int SOURCES, int TARGETS> struct softenings<false, SOURCES, TARGETS> {
 
 /* --- lanes ------------------------------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ float lanes_max(float x) { return __uint_as_float(__reduce_max_sync(FULL, __float_as_uint(x))); }
-static __device__ __forceinline__ float lanes_min(float x) { return __uint_as_float(__reduce_min_sync(FULL, __float_as_uint(x))); }
+static __device__ __forceinline__ float lanes_max(float x)
+{
+  return __uint_as_float(__reduce_max_sync(FULL, __float_as_uint(x)));
+}
+static __device__ __forceinline__ float lanes_min(float x)
+{
+  return __uint_as_float(__reduce_min_sync(FULL, __float_as_uint(x)));
+}
 
 /* Approximations to about 1e-7, which are inlined; exact ones would be function calls. */
 static __device__ __forceinline__ float root(float x)
@@ -56,8 +64,14 @@ static __device__ __forceinline__ float inverse(float x)
 
 /* --- targets ----------------------------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ int4 load_body(const struct walk_job &job, int32_t i) { return __ldg((const int4 *)&job.t.body[i]); }
-static __device__ __forceinline__ int4 load_target(const struct walk_job &job, int32_t i) { return __ldg((const int4 *)&job.target[i]); }
+static __device__ __forceinline__ int4 load_body(const struct walk_job &job, int32_t i)
+{
+  return __ldg((const int4 *)&job.t.body[i]);
+}
+static __device__ __forceinline__ int4 load_target(const struct walk_job &job, int32_t i)
+{
+  return __ldg((const int4 *)&job.target[i]);
+}
 
 /* Whether a particle is a target. */
 template <int HOW> static __device__ __forceinline__ bool needs_force(const struct walk_job &job, int32_t i)
@@ -79,44 +93,50 @@ template <int CELLS> static __device__ __forceinline__ float sink_of(const struc
   return job.inverse_unit * (a > 0 ? fminf(f, MAC_FAR) : MAC_FAR);
 }
 
-/* Constants of the tests for a ball: `min_a` is the smallest |a_old| of its targets. The extent of an expansion is at least the
- * softening, because traces of its highest moments replace sums of lower powers. */
-template <int CELLS> static __device__ __forceinline__ void set_view(const struct walk_job &job, float radius, float min_a, int which,
-                                                                     struct view &v)
+/* Constants of the tests for a ball: `min_a` is the smallest |a_old| of its targets. The extent of an expansion is at
+ * least the softening, because traces of its highest moments replace sums of lower powers. */
+template <int CELLS>
+static __device__ __forceinline__ void set_view(const struct walk_job &job, float radius, float min_a, int which,
+                                                struct view &view)
 {
-  v.radius = radius * (1 + 1e-6f);
-  v.sink = sink_of<CELLS>(job, min_a);
-  float extent = fmaxf(v.radius, job.eps);
-  v.inverse_radius = inverse(extent);
-  v.far_factor = job.far_scale[which] * v.inverse_radius * v.inverse_radius * inverse(min_a);
-  v.far_min = job.far_min[which];
+  view.radius = radius * (1 + 1e-6f);
+  view.sink = sink_of<CELLS>(job, min_a);
+  float extent = fmaxf(view.radius, job.eps);
+  view.inverse_radius = inverse(extent);
+  view.far_factor = job.far_scale[which] * view.inverse_radius * view.inverse_radius * inverse(min_a);
+  view.far_min = job.far_min[which];
   if (!UNLIKE) return;
-  v.spread_factor = 1.5f * job.eps2_spread * job.far_scale[which] * inverse(min_a);
-  v.spread_min = job.far_spread[which];
+  view.spread_factor = 1.5f * job.eps2_spread * job.far_scale[which] * inverse(min_a);
+  view.spread_min = job.far_spread[which];
 }
 
 /* --- nodes ------------------------------------------------------------------------------------------------------- */
 
 /* A node in the frame of a ball. */
 struct tested {
-  float4 at;          /* centre in the ball's frame; mass */
-  float b, reach;     /* radius; the node's factor of the criterion, in the criterion's unit: `sink` converts it */
-  float grown;        /* addition to the criterion's distance, because nodes move */
+  float4 at;      /* centre in the ball's frame; mass */
+  float b, reach; /* radius; the node's factor of the criterion, in the criterion's unit: `sink` converts it */
+  float grown;    /* addition to the criterion's distance, because nodes move */
   int32_t first;
   uint32_t info;
-  bool moves;         /* it has moved since its moments were computed */
-  float eps2;         /* where softenings differ: of its particles, in the walk's unit */
+  bool moves; /* it has moved since its moments were computed */
+  float eps2; /* where softenings differ: of its particles, in the walk's unit */
 };
 
 /* Node k at the present tick in the frame of a ball. */
-template <int HOW> static __device__ __forceinline__ struct tested node_in_frame(const struct walk_job &job, const struct view &v, int k)
+template <int HOW>
+static __device__ __forceinline__ struct tested node_in_frame(const struct walk_job &job, const struct view &view,
+                                                              int k)
 {
   const int4 *n = (const int4 *)&job.t.node[k];
   const int4 x = __ldg(n), w = __ldg(n + 1);
   struct tested t;
-  t.at = make_float4((float)(x.x - v.centre[0]) * job.spacing, (float)(x.y - v.centre[1]) * job.spacing,
-                     (float)(x.z - v.centre[2]) * job.spacing, __int_as_float(x.w));
-  t.b = __int_as_float(w.x) * job.inverse_unit, t.reach = __int_as_float(w.y), t.first = w.z, t.info = (uint32_t)w.w;
+  t.at = make_float4((float)(x.x - view.centre[0]) * job.spacing, (float)(x.y - view.centre[1]) * job.spacing,
+                     (float)(x.z - view.centre[2]) * job.spacing, __int_as_float(x.w));
+  t.b = __int_as_float(w.x) * job.inverse_unit;
+  t.reach = __int_as_float(w.y);
+  t.first = w.z;
+  t.info = (uint32_t)w.w;
   t.grown = 0;
   if (UNLIKE) {
     uint32_t code = softening_bits(t.reach) & SOFTENING_CODE;
@@ -137,50 +157,61 @@ template <int HOW> static __device__ __forceinline__ struct tested node_in_frame
   return t;
 }
 
-/* Whether a node is a leaf of one particle that moves. Such a leaf has no extent and would be a near cell at any distance, but cells move
- * as at the tick of their moments, and particles as at their last correction: so it is opened. */
-template <int HOW> static __device__ __forceinline__ bool is_single_particle(const struct walk_job &job, const struct tested &t)
+/* Whether a node is a leaf of one particle that moves. Such a leaf has no extent and would be a near cell at any
+ * distance, but cells move as at the tick of their moments, and particles as at their last correction: so it is
+ * opened. */
+template <int HOW>
+static __device__ __forceinline__ bool is_single_particle(const struct walk_job &job, const struct tested &tested)
 {
-  return HOW == WALK_MOVING && t.moves && t.info == (NODE_LEAF | 1);
+  return HOW == WALK_MOVING && tested.moves && tested.info == (NODE_LEAF | 1);
 }
 
-/* Whether a node has no children or particles. A LET for hard forces may leave out all of them because they are beyond R2. */
-static __device__ __forceinline__ bool is_empty(const struct tested &t) { return !(t.info & (NODE_COUNT | NODE_TERMINAL)); }
+/* Whether a node has no children or particles. A LET for hard forces may leave out all of them because they are beyond
+ * R2. */
+static __device__ __forceinline__ bool is_empty(const struct tested &tested)
+{
+  return !(tested.info & (NODE_COUNT | NODE_TERMINAL));
+}
 
 /* Whether the error of the expansion is within its budget; d is the distance from the ball's surface. */
-static __device__ __forceinline__ bool is_far(const struct view &v, float d, float mass)
+static __device__ __forceinline__ bool is_far(const struct view &view, float d, float mass)
 {
-  float u = d * v.inverse_radius, u2 = u * u;
-  if (UNLIKE && (d * d < v.spread_min || d * d * d * d < mass * v.spread_factor)) return false;
-  return u > 1 && u2 * u2 * u2 >= fmaxf(mass * v.far_factor, v.far_min);
+  float u = d * view.inverse_radius, u2 = u * u;
+  if (UNLIKE && (d * d < view.spread_min || d * d * d * d < mass * view.spread_factor)) return false;
+  return u > 1 && u2 * u2 * u2 >= fmaxf(mass * view.far_factor, view.far_min);
 }
 
 /* Result of the tests of a node. */
 struct criterion {
   bool accept, far;
-  float d, needed;   /* distance from the ball's surface, and the distance that the criterion requires */
+  float d, needed; /* distance from the ball's surface, and the distance that the criterion requires */
 };
 
-/* Test whether the ball may accept the node as a cell, and whether it may expand it. With second moments in the expansion alone a far cell
- * must have d^5 >= needed^4 b, which allows the same error as the criterion. */
+/* Test whether the ball may accept the node as a cell, and whether it may expand it. With second moments in the
+ * expansion alone a far cell must have d^5 >= needed^4 b, which allows the same error as the criterion. */
 template <int CELLS, int HOW>
-static __device__ __forceinline__ struct criterion test_criterion(const struct walk_job &job, const struct view &v, const struct tested &t)
+static __device__ __forceinline__ struct criterion test_criterion(const struct walk_job &job, const struct view &view,
+                                                                  const struct tested &tested)
 {
   struct criterion c;
-  float r2 = t.at.x * t.at.x + t.at.y * t.at.y + t.at.z * t.at.z;
-  c.d = r2 * inverse_root(fmaxf(r2, 1e-37f)) - v.radius, c.needed = t.reach * v.sink + t.grown;
-  bool outside = c.d >= mac_clear(t.b, job.open_within) && r2 > 0, terminal = t.info & NODE_TERMINAL;
-  c.far = (outside && c.d >= c.needed) || terminal, c.accept = c.far && !is_single_particle<HOW>(job, t);
+  float r2 = tested.at.x * tested.at.x + tested.at.y * tested.at.y + tested.at.z * tested.at.z;
+  c.d = r2 * inverse_root(fmaxf(r2, 1e-37f)) - view.radius;
+  c.needed = tested.reach * view.sink + tested.grown;
+  bool outside = c.d >= mac_clear(tested.b, job.open_within) && r2 > 0, terminal = tested.info & NODE_TERMINAL;
+  c.far = (outside && c.d >= c.needed) || terminal;
+  c.accept = c.far && !is_single_particle<HOW>(job, tested);
   if (CELLS == CELLS_MIXED) {
-    float needed2 = c.needed * c.needed, d2 = c.d * c.d, limit = needed2 * needed2 * t.b;
+    float needed2 = c.needed * c.needed, d2 = c.d * c.d, limit = needed2 * needed2 * tested.b;
     c.far = (outside && d2 * d2 * c.d >= limit && limit <= FLT_MAX) || terminal;
   }
-  c.far = c.far && is_far(v, c.d, t.at.w);
+  c.far = c.far && is_far(view, c.d, tested.at.w);
   return c;
 }
 
-/* The nodes k[SLOTS] that this lane tests next: siblings of the `wide` ranges on top of the stack, eight lanes for each; -1: none. */
-template <class R> static __device__ __forceinline__ void next_nodes(const R &s, int depth, int wide, int lane, int k[SLOTS])
+/* The nodes k[SLOTS] that this lane tests next: siblings of the `wide` ranges on top of the stack, eight lanes for
+ * each; -1: none. */
+template <class R>
+static __device__ __forceinline__ void next_nodes(const R &s, int depth, int wide, int lane, int k[SLOTS])
 {
 #pragma unroll
   for (int i = 0; i < SLOTS; i++) {
@@ -192,12 +223,13 @@ template <class R> static __device__ __forceinline__ void next_nodes(const R &s,
 }
 
 /* The stack entry of the children of a node. */
-static __device__ __forceinline__ uint32_t range_of(const struct tested &t)
+static __device__ __forceinline__ uint32_t range_of(const struct tested &tested)
 {
-  return (uint32_t)t.first << SIBLINGS_BITS | ((t.info & NODE_COUNT) - 1);
+  return (uint32_t)tested.first << SIBLINGS_BITS | ((tested.info & NODE_COUNT) - 1);
 }
 
-/* The front of a traversal: `depth` ranges of siblings on the stack, and nodes [next, count) of a list. These are not yet tested. */
+/* The front of a traversal: `depth` ranges of siblings on the stack, and nodes [next, count) of a list. These are not
+ * yet tested. */
 struct front {
   int depth;
   const int32_t *list;
@@ -210,36 +242,36 @@ struct step {
 };
 
 /* The next step, of at most `room` nodes. The stack comes first, unless it does not fill the lanes. */
-static __device__ __forceinline__ struct step next_step(const struct front &l, int room)
+static __device__ __forceinline__ struct step next_step(const struct front &front, int room)
 {
-  int left = l.count - l.next;
+  int left = front.count - front.next;
   struct step n = {0, 0};
-  if (left == 0 || l.depth >= WIDE)
-    n.ranges = min(min(l.depth, l.depth > NARROW ? 1 : (int)WIDE), room / SIBLINGS);
-  else
-    n.nodes = min(min(left, SLOTS * WARP), room);
+  if (left == 0 || front.depth >= WIDE)
+    n.ranges = min(min(front.depth, front.depth > NARROW ? 1 : (int)WIDE), room / SIBLINGS);
+  else n.nodes = min(min(left, SLOTS * WARP), room);
   return n;
 }
 
 /* Remove the nodes of a step from the front: k[SLOTS] for each lane; -1: none. */
 template <class R>
-static __device__ __forceinline__ void fetch_nodes(const R &s, const struct step &n, struct front &l, int lane, int k[SLOTS])
+static __device__ __forceinline__ void fetch_nodes(const R &s, const struct step &step, struct front &front, int lane,
+                                                   int k[SLOTS])
 {
-  if (n.nodes > 0) {
+  if (step.nodes > 0) {
 #pragma unroll
-    for (int i = 0; i < SLOTS; i++) k[i] = i * WARP + lane < n.nodes ? l.list[l.next + i * WARP + lane] : -1;
-    l.next += n.nodes;
+    for (int i = 0; i < SLOTS; i++) k[i] = i * WARP + lane < step.nodes ? front.list[front.next + i * WARP + lane] : -1;
+    front.next += step.nodes;
   } else {
-    next_nodes(s, l.depth, n.ranges, lane, k);
-    l.depth -= n.ranges;
+    next_nodes(s, front.depth, step.ranges, lane, k);
+    front.depth -= step.ranges;
   }
 }
 
 /* --- local expansions -------------------------------------------------------------------------------------------- */
 
 /* Each lane adds the staged cell with index `at` to its sums, if it is `valid`. */
-template <int CELLS, class R> static __device__ __forceinline__ void expand(R &s, const struct walk_job &job, float *sum, int at,
-                                                                            bool valid)
+template <int CELLS, class R>
+static __device__ __forceinline__ void expand(R &s, const struct walk_job &job, float *sum, int at, bool valid)
 {
   float4 c = s.staged()[at];
   struct quad q = {};
@@ -256,7 +288,8 @@ template <int CELLS, class R> static __device__ __forceinline__ void expand(R &s
 
 /* Expand staged cells, a warp of them at a time; if the traversal `ends`, the remaining ones as well. */
 template <int CELLS, class R>
-static __device__ __forceinline__ void expand_staged(R &s, const struct walk_job &job, float *sum, int &staged, bool ends, int lane)
+static __device__ __forceinline__ void expand_staged(R &s, const struct walk_job &job, float *sum, int &staged,
+                                                     bool ends, int lane)
 {
   while (staged >= (ends ? 1 : (int)WARP)) {
     staged -= WARP;

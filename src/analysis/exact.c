@@ -8,7 +8,8 @@
 enum { SUM_BITS = 62, SHIFT_MAX = 1000 };
 
 /* The largest |value| of each sum over all ranks; HUGE_VAL where a value is not finite. Collective. */
-static void find_largest(const struct comm *c, int64_t n, int count, exact_values *values, const void *of, double *largest)
+static void find_largest(const struct comm *comm, int64_t n, int count, exact_values *values, const void *of,
+                         double *largest)
 {
   memset(largest, 0, sizeof *largest * (size_t)count);
 #pragma omp parallel
@@ -22,16 +23,17 @@ static void find_largest(const struct comm *c, int64_t n, int count, exact_value
 #pragma omp critical
     for (int k = 0; k < count; k++) largest[k] = fmax(largest[k], mine[k]);
   }
-  comm_max_double(c, largest, count);
+  comm_max_double(comm, largest, count);
 }
 
-void exact_sums(const struct comm *c, int64_t n, int64_t total, int count, exact_values *values, const void *of, double *sum)
+void exact_sums(const struct comm *comm, int64_t n, int64_t total, int count, exact_values *values, const void *of,
+                double *sum)
 {
   double largest[EXACT_MAX], factor[EXACT_MAX];
   int64_t whole[EXACT_MAX] = {0};
   int shift[EXACT_MAX], exponent, bits;
-  find_largest(c, n, count, values, of, largest);
-  frexp((double)total, &bits);   /* total < 2^bits */
+  find_largest(comm, n, count, values, of, largest);
+  frexp((double)total, &bits); /* total < 2^bits */
   for (int k = 0; k < count; k++) {
     frexp(isfinite(largest[k]) ? largest[k] : 0, &exponent);
     shift[k] = SUM_BITS - bits - exponent < SHIFT_MAX ? SUM_BITS - bits - exponent : SHIFT_MAX;
@@ -49,6 +51,6 @@ void exact_sums(const struct comm *c, int64_t n, int64_t total, int count, exact
 #pragma omp critical
     for (int k = 0; k < count; k++) whole[k] += mine[k];
   }
-  comm_sum_int64(c, whole, count);
+  comm_sum_int64(comm, whole, count);
   for (int k = 0; k < count; k++) sum[k] = isfinite(largest[k]) ? ldexp((double)whole[k], -shift[k]) : NAN;
 }

@@ -9,14 +9,14 @@
 #include "analysis/quantiles.h"
 #include "base/memory.h"
 
-enum { LEAST = 100, SHARE = 100 };   /* the last sphere has at most so many particles, or 1 / SHARE of all */
-enum { WEIGHT_BITS = 60 };           /* the sum of all weights has about so many */
+enum { LEAST = 100, SHARE = 100 }; /* the last sphere has at most so many particles, or 1 / SHARE of all */
+enum { WEIGHT_BITS = 60 };         /* the sum of all weights has about so many */
 
-void subset_counts(const struct comm *c, const struct particles *p, int64_t count[PARTICLE_TYPES])
+void subset_counts(const struct comm *comm, const struct particles *particles, int64_t count[PARTICLE_TYPES])
 {
   memset(count, 0, sizeof *count * PARTICLE_TYPES);
-  for (int64_t i = 0; i < p->n; i++) count[p->type[i]]++;
-  comm_sum_int64(c, count, PARTICLE_TYPES);
+  for (int64_t i = 0; i < particles->n; i++) count[particles->type[i]]++;
+  comm_sum_int64(comm, count, PARTICLE_TYPES);
 }
 
 static void mass_of(const void *of, int64_t i, double *value)
@@ -26,44 +26,47 @@ static void mass_of(const void *of, int64_t i, double *value)
 }
 
 /* The mass of particle i in units of a power of two that is about 2^-60 of the mass of all. */
-static int64_t whole_weight(const struct subset *s, int64_t i) { return s->scale > 0 ? llrint(s->p->mass[s->index[i]] * s->scale) : 1; }
+static int64_t whole_weight(const struct subset *subset, int64_t i)
+{
+  return subset->scale > 0 ? llrint(subset->p->mass[subset->index[i]] * subset->scale) : 1;
+}
 
 /* Choose these units. Collective. */
-static void weigh(struct subset *s, const struct comm *c)
+static void weigh(struct subset *subset, const struct comm *comm)
 {
   int exponent;
   int64_t sum = 0;
-  frexp(s->mass, &exponent);
-  s->scale = ldexp(1, WEIGHT_BITS - exponent);
+  frexp(subset->mass, &exponent);
+  subset->scale = ldexp(1, WEIGHT_BITS - exponent);
 #pragma omp parallel for schedule(static) reduction(+ : sum)
-  for (int64_t i = 0; i < s->n; i++) sum += whole_weight(s, i);
-  s->whole = sum;
-  comm_sum_int64(c, &s->whole, 1);
+  for (int64_t i = 0; i < subset->n; i++) sum += whole_weight(subset, i);
+  subset->whole = sum;
+  comm_sum_int64(comm, &subset->whole, 1);
 }
 
-void subset_open(struct subset *s, const struct comm *c, const struct particles *p, int type)
+void subset_open(struct subset *subset, const struct comm *comm, const struct particles *particles, int type)
 {
-  *s = (struct subset){.p = p};
-  s->index = memory_alloc("analysis", sizeof *s->index * (size_t)(p->n + 1));
-  for (int64_t i = 0; i < p->n; i++)
-    if (type == TYPE_ALL || p->type[i] == type) s->index[s->n++] = (int32_t)i;
-  s->total = s->n;
-  comm_sum_int64(c, &s->total, 1);
-  exact_sums(c, s->n, s->total, 1, mass_of, s, &s->mass);
-  s->by_number = !(s->mass > 0);
-  s->whole = s->total;
-  if (!s->by_number) weigh(s, c);
+  *subset = (struct subset){.p = particles};
+  subset->index = memory_alloc("analysis", sizeof *subset->index * (size_t)(particles->n + 1));
+  for (int64_t i = 0; i < particles->n; i++)
+    if (type == TYPE_ALL || particles->type[i] == type) subset->index[subset->n++] = (int32_t)i;
+  subset->total = subset->n;
+  comm_sum_int64(comm, &subset->total, 1);
+  exact_sums(comm, subset->n, subset->total, 1, mass_of, subset, &subset->mass);
+  subset->by_number = !(subset->mass > 0);
+  subset->whole = subset->total;
+  if (!subset->by_number) weigh(subset, comm);
 }
 
-void subset_close(struct subset *s)
+void subset_close(struct subset *subset)
 {
-  memory_free(s->index);
-  *s = (struct subset){0};
+  memory_free(subset->index);
+  *subset = (struct subset){0};
 }
 
-double subset_r2(const struct subset *s, const double centre[3], int64_t i)
+double subset_r2(const struct subset *subset, const double centre[3], int64_t i)
 {
-  const double *x = &s->p->pos[3 * (int64_t)s->index[i]];
+  const double *x = &subset->p->pos[3 * (int64_t)subset->index[i]];
   double dx = x[0] - centre[0], dy = x[1] - centre[1], dz = x[2] - centre[2];
   return dx * dx + dy * dy + dz * dz;
 }
@@ -82,11 +85,12 @@ static double distance_of(const void *of, int64_t i)
 
 static int64_t weight_of(const void *of, int64_t i) { return whole_weight(((const struct about *)of)->s, i); }
 
-void subset_quantiles(const struct comm *c, const struct subset *s, const double centre[3], int by_count, int count, const double *fraction,
-                      double *r2)
+void subset_quantiles(const struct comm *comm, const struct subset *subset, const double centre[3], int by_count,
+                      int count, const double *fraction, double *r2)
 {
-  const struct about about = {s, centre};
-  quantiles(c, s->n, distance_of, by_count ? NULL : weight_of, &about, by_count ? s->total : s->whole, count, fraction, r2);
+  const struct about about = {subset, centre};
+  quantiles(comm, subset->n, distance_of, by_count ? NULL : weight_of, &about, by_count ? subset->total : subset->whole,
+            count, fraction, r2);
 }
 
 static void first_moments(const void *of, int64_t i, double *value)
@@ -99,32 +103,32 @@ static void first_moments(const void *of, int64_t i, double *value)
 }
 
 /* Move `centre` to the centre of mass. Collective. */
-static void move_to_mass(const struct comm *c, const struct subset *s, double centre[3])
+static void move_to_mass(const struct comm *comm, const struct subset *subset, double centre[3])
 {
   double sum[4];
-  exact_sums(c, s->n, s->total, 4, first_moments, &(struct about){s, centre}, sum);
+  exact_sums(comm, subset->n, subset->total, 4, first_moments, &(struct about){subset, centre}, sum);
   for (int k = 0; k < 3; k++) centre[k] += sum[3] > 0 ? sum[k] / sum[3] : 0;
 }
 
-void subset_centre(const struct comm *c, const struct subset *all, double centre[3])
+void subset_centre(const struct comm *comm, const struct subset *all, double centre[3])
 {
   static const double half = 0.5;
-  struct subset s = *all;   /* with an index of its own, which becomes shorter */
+  struct subset s = *all; /* with an index of its own, which becomes shorter */
   double limit;
   s.index = memory_alloc("analysis", sizeof *s.index * (size_t)(s.n + 1));
   memcpy(s.index, all->index, sizeof *s.index * (size_t)s.n);
   memset(centre, 0, 3 * sizeof *centre);
   for (int64_t before = INT64_MAX; s.total > 0 && s.total < before;) {
-    move_to_mass(c, &s, centre);
+    move_to_mass(comm, &s, centre);
     if (s.total <= LEAST || s.total <= all->total / SHARE) break;
-    subset_quantiles(c, &s, centre, 1, 1, &half, &limit);
+    subset_quantiles(comm, &s, centre, 1, 1, &half, &limit);
     int64_t kept = 0;
     for (int64_t i = 0; i < s.n; i++)
       if (subset_r2(&s, centre, i) <= limit) s.index[kept++] = s.index[i];
     s.n = kept;
     before = s.total;
     s.total = kept;
-    comm_sum_int64(c, &s.total, 1);
+    comm_sum_int64(comm, &s.total, 1);
   }
   memory_free(s.index);
 }

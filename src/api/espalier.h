@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* libespalier: gravitational N-body simulations from a program of one's own (doc/library.md).
  *
- * A call returns ESPALIER_OK or another code of enum espalier_code; espalier_error() then is the sentence. The library never ends the
- * process for a mistake of the caller or of a file. It does so (MPI_Abort) for exhausted memory and for errors of MPI and of a device.
+ * A call returns ESPALIER_OK or another code of enum espalier_code; espalier_error() then is the sentence. The library
+ * never ends the process for a mistake of the caller or of a file. It does so (MPI_Abort) for exhausted memory and for
+ * errors of MPI and of a device.
  *
- * Except where a comment says "local", a call is collective: all ranks of the simulation's communicator make it, each for its share of the
- * particles, and get the same code. Calls are for one thread of a process at a time.
+ * Except where a comment says "local", a call is collective: all ranks of the simulation's communicator make it, each
+ * for its share of the particles, and get the same code. Calls are for one thread of a process at a time.
  *
- * Units are those of the parameters; with GravityConstantInternal = 1 they are any with G = 1. Positions and velocities are in the caller's
- * frame. Vectors are three numbers in sequence: component c of particle i is element 3 * i + c. */
+ * Units are those of the parameters; with GravityConstantInternal = 1 they are any with G = 1. Positions and velocities
+ * are in the caller's frame. Vectors are three numbers in sequence: component c of particle i is element 3 * i + c. */
 #ifndef ESPALIER_H
 #define ESPALIER_H
 #include <stddef.h>
@@ -20,14 +21,16 @@ extern "C" {
 
 enum espalier_code {
   ESPALIER_OK,
-  ESPALIER_BAD_ARGUMENT,    /* an argument of the call */
-  ESPALIER_BAD_PARAMETER,   /* a parameter is unknown or out of range, or this machine or number of ranks does not allow it */
-  ESPALIER_BAD_PARTICLES,   /* particles that no simulation can have: not finite, of negative mass, two with one id */
-  ESPALIER_BAD_FILE,        /* a file cannot be read or written */
-  ESPALIER_BAD_STEP,        /* soft steps cannot advance the time */
-  ESPALIER_UNSOUND,         /* the system has values that are not finite, or its momentum jumped, or the step of a close pair collapsed:
-                             * it can only be read and closed */
-  ESPALIER_BAD_MPI          /* MPI was ended, or has no support of threads */
+  ESPALIER_BAD_ARGUMENT, /* an argument of the call */
+  /* a parameter is unknown or out of range, or this machine or number of ranks does not allow it */
+  ESPALIER_BAD_PARAMETER,
+  ESPALIER_BAD_PARTICLES, /* particles that no simulation can have: not finite, of negative mass, two with one id */
+  ESPALIER_BAD_FILE,      /* a file cannot be read or written */
+  ESPALIER_BAD_STEP,      /* soft steps cannot advance the time */
+  /* the system has values that are not finite, or its momentum jumped, or the step of a close pair collapsed: it can
+   * only be read and closed */
+  ESPALIER_UNSOUND,
+  ESPALIER_BAD_MPI /* MPI was ended, or has no support of threads */
 };
 
 /* A simulation. */
@@ -35,12 +38,12 @@ typedef struct espalier espalier;
 
 /* Particles of the caller; arrays that may be NULL are said so. */
 struct espalier_particles {
-  int64_t count;            /* of this rank; 0 is allowed on some ranks */
-  const double *position;   /* [count][3] */
-  const double *velocity;   /* [count][3]; NULL: at rest */
-  const double *mass;       /* [count]; kept in single precision. Particles of mass 0 are test particles */
-  const uint64_t *id;       /* [count], each id once over all ranks; NULL: 1, 2, ... in rank order */
-  const uint8_t *type;      /* [count], 0 to 5 as in GADGET; NULL: 1 */
+  int64_t count;          /* of this rank; 0 is allowed on some ranks */
+  const double *position; /* [count][3] */
+  const double *velocity; /* [count][3]; NULL: at rest */
+  const double *mass;     /* [count]; kept in single precision. Particles of mass 0 are test particles */
+  const uint64_t *id;     /* [count], each id once over all ranks; NULL: 1, 2, ... in rank order */
+  const uint8_t *type;    /* [count], 0 to 5 as in GADGET; NULL: 1 */
   double time;
 };
 
@@ -52,24 +55,28 @@ ESPALIER_API const char *espalier_error(void);
 /* --- open and close --------------------------------------------------------------------------------------------- */
 
 /* Open a simulation of these particles, and compute their first forces.
- *   communicator  handle of Fortran (MPI_Comm_c2f), which is duplicated; NULL: MPI_COMM_WORLD. MPI is started where it does not run yet
+ *   communicator  handle of Fortran (MPI_Comm_c2f), which is duplicated; NULL: MPI_COMM_WORLD. MPI is started where it
+ *                 does not run yet
  *   parameters    text of a parameter file (doc/parameters.md); NULL or "": defaults
- *   settings      NULL, or a list that ends with NULL: "Name=value" or "Section:Name=value", which replace values of the text
+ *   settings      NULL, or a list that ends with NULL: "Name=value" or "Section:Name=value", which replace values of
+ *                 the text
  * Parameters of files, times and outputs have no effect. *sim is NULL on failure. */
-ESPALIER_API int espalier_open(espalier **sim, const int *communicator, const char *parameters, const char *const *settings,
-                               const struct espalier_particles *particles);
-/* The same from a file of any format that the program reads, snapshots of espalier_save among them. NULL: parameter InitCondFile. */
-ESPALIER_API int espalier_open_file(espalier **sim, const int *communicator, const char *parameters, const char *const *settings,
-                                    const char *path);
+ESPALIER_API int espalier_open(espalier **sim, const int *communicator, const char *parameters,
+                               const char *const *settings, const struct espalier_particles *particles);
+/* The same from a file of any format that the program reads, snapshots of espalier_save among them. NULL: parameter
+ * InitCondFile. */
+ESPALIER_API int espalier_open_file(espalier **sim, const int *communicator, const char *parameters,
+                                    const char *const *settings, const char *path);
 /* Close a simulation; NULL is allowed. */
 ESPALIER_API void espalier_close(espalier *sim);
 
 /* --- steps ------------------------------------------------------------------------------------------------------- */
 
-/* Make one soft step, shortened where it would pass the time `until` (HUGE_VAL: none). Nothing is done at or after `until`. */
+/* Make one soft step, shortened where it would pass the time `until` (HUGE_VAL: none). Nothing is done at or after
+ * `until`. */
 ESPALIER_API int espalier_step(espalier *sim, double until);
-/* Called after each soft step, before which it may have changed particles; a value other than 0 ends espalier_evolve with ESPALIER_OK.
- * One that has closed the simulation must return such a value. */
+/* Called after each soft step, before which it may have changed particles; a value other than 0 ends espalier_evolve
+ * with ESPALIER_OK. One that has closed the simulation must return such a value. */
 typedef int espalier_callback(espalier *sim, void *data);
 /* Make soft steps to exactly the time `until`. `after`: NULL, or called with `data`. */
 ESPALIER_API int espalier_evolve(espalier *sim, double until, espalier_callback *after, void *data);
@@ -82,20 +89,20 @@ ESPALIER_API int64_t espalier_steps(const espalier *sim);
 
 /* Numbers per particle: in memory of the caller, double [3] for vectors. */
 enum espalier_field {
-  ESPALIER_POSITION,       /* double [3] */
-  ESPALIER_VELOCITY,       /* double [3] */
-  ESPALIER_MASS,           /* double */
-  ESPALIER_ID,             /* uint64_t */
-  ESPALIER_TYPE,           /* uint8_t */
-  ESPALIER_ACCELERATION,   /* double [3]; by the particles, with G, without external potentials */
-  ESPALIER_POTENTIAL       /* double; the same, per unit mass, without self energy */
+  ESPALIER_POSITION,     /* double [3] */
+  ESPALIER_VELOCITY,     /* double [3] */
+  ESPALIER_MASS,         /* double */
+  ESPALIER_ID,           /* uint64_t */
+  ESPALIER_TYPE,         /* uint8_t */
+  ESPALIER_ACCELERATION, /* double [3]; by the particles, with G, without external potentials */
+  ESPALIER_POTENTIAL     /* double; the same, per unit mass, without self energy */
 };
 /* Particles that this rank has now: soft steps move particles between ranks. Local. */
 ESPALIER_API int64_t espalier_count(const espalier *sim);
 /* Particles of all ranks. Local. */
 ESPALIER_API int64_t espalier_total(const espalier *sim);
-/* Copy a field of this rank's particles to out[espalier_count], in ascending order of their ids: on one rank, with ids from NULL, this is
- * the order in which they were given. */
+/* Copy a field of this rank's particles to out[espalier_count], in ascending order of their ids: on one rank, with ids
+ * from NULL, this is the order in which they were given. */
 ESPALIER_API int espalier_get(espalier *sim, enum espalier_field field, void *out);
 /* Replace a field (position, velocity, mass or type) of this rank's particles by in[espalier_count], in the same
  * order. Forces are computed again, except for velocities on a host. On failure the simulation is as before. */
@@ -106,34 +113,39 @@ ESPALIER_API int espalier_put(espalier *sim, const struct espalier_particles *pa
 /* The particles of this rank in the memory of the library, in its own order. */
 struct espalier_view {
   int64_t count;
-  const double *position, *velocity;   /* [count][3]; in the run's frame: add place and motion for the caller's */
-  const float *mass;                   /* [count] */
-  const uint64_t *id;                  /* [count] */
-  const uint8_t *type;                 /* [count] */
-  const float *acceleration;           /* [count][3]; with neighbour lists (Integrator = hermite, Criterion = pairs) its soft part */
-  const float *potential;              /* [count]; of the last time at which potentials were asked for */
+  const double *position, *velocity; /* [count][3]; in the run's frame: add place and motion for the caller's */
+  const float *mass;                 /* [count] */
+  const uint64_t *id;                /* [count] */
+  const uint8_t *type;               /* [count] */
+  /* [count][3]; with neighbour lists (Integrator = hermite, Criterion = pairs) its soft part */
+  const float *acceleration;
+  const float *potential; /* [count]; of the last time at which potentials were asked for */
   double place[3], motion[3];
 };
-/* Fill *view. On a host nothing is copied. The pointers are valid until the next call other than local ones; nothing may be written to
- * them. Local. */
+/* Fill *view. On a host nothing is copied. The pointers are valid until the next call other than local ones; nothing
+ * may be written to them. Local. */
 ESPALIER_API int espalier_look(espalier *sim, struct espalier_view *view);
 
 /* --- fields and sums ---------------------------------------------------------------------------------------------- */
 
-/* Accelerations and potentials of the particles, without external potentials, at points[count][3] of this rank; points pull on nothing.
- *   exact          0: by the tree, as for a particle there; 1: by direct sums in double precision, over all particles for each point
+/* Accelerations and potentials of the particles, without external potentials, at points[count][3] of this rank; points
+ * pull on nothing.
+ *   exact          0: by the tree, as for a particle there; 1: by direct sums in double precision, over all particles
+ *                  for each point
  *   acceleration   [count][3], or NULL
  *   potential      [count], or NULL */
-ESPALIER_API int espalier_field_at(espalier *sim, int64_t count, const double *points, int exact, double *acceleration, double *potential);
+ESPALIER_API int espalier_field_at(espalier *sim, int64_t count, const double *points, int exact, double *acceleration,
+                                   double *potential);
 
 /* Sums over all particles, in the caller's frame. */
 struct espalier_sums {
   double time;
-  int64_t steps;               /* soft steps since the simulation was opened */
-  double soft_step;            /* length of the last one */
+  int64_t steps;    /* soft steps since the simulation was opened */
+  double soft_step; /* length of the last one */
   double count, mass;
-  double kinetic, potential, total;   /* energies; with the potential of external fields */
-  double noise;                /* standard error of the total energy, from the sampled correction of the potentials of the tree */
+  double kinetic, potential, total; /* energies; with the potential of external fields */
+  /* standard error of the total energy, from the sampled correction of the potentials of the tree */
+  double noise;
   double momentum[3], angular_momentum[3];
   double centre[3], motion[3]; /* of mass, and its velocity */
   double split_radius;         /* R2 of the split of forces; 0: not split */
@@ -145,28 +157,30 @@ ESPALIER_API int espalier_measure(espalier *sim, struct espalier_sums *sums);
 /* The value in use of a parameter, as text[size]. Local. */
 ESPALIER_API int espalier_parameter(const espalier *sim, const char *name, char *text, size_t size);
 
-/* --- files and models ---------------------------------------------------------------------------------------------- */
+/* --- files and models --------------------------------------------------------------------------------------------- */
 
-/* Write a snapshot in the layout of GADGET-4's HDF5 files (doc/file-formats.md), NAME.hdf5; an existing one is replaced. */
+/* Write a snapshot in the layout of GADGET-4's HDF5 files (doc/file-formats.md), NAME.hdf5; an existing one is
+ * replaced. */
 ESPALIER_API int espalier_save(espalier *sim, const char *path);
 
 /* Particles that the library has made. */
 struct espalier_data {
-  int64_t count;               /* of this rank */
+  int64_t count; /* of this rank */
   double time;
   double *position, *velocity, *mass;
   uint64_t *id;
   uint8_t *type;
-  double unit_length, unit_mass, unit_velocity;   /* cm, g, cm/s, where the source states them; else 0 */
-  double gravity;              /* the gravitational constant in these units, where the source states it; else 0 */
+  double unit_length, unit_mass, unit_velocity; /* cm, g, cm/s, where the source states them; else 0 */
+  double gravity; /* the gravitational constant in these units, where the source states it; else 0 */
 };
 /* Read a file of any format that the program reads; each rank gets an equal share. Free with espalier_free. */
 ESPALIER_API int espalier_read(struct espalier_data **data, const int *communicator, const char *path);
-/* Make a model of `espalier ic`: plummer, hernquist, king, uniform or merger, in units with G = 1 and a total mass of 1; or galaxy, whose
- * option file=MODEL.ini names a model file. `settings`: NULL, or a list that ends with NULL: "name=value", the long options of the command
- * ("w0=7", "mass-function=kroupa"). `count`: particles of all ranks (galaxy: 0 takes the numbers of the file). Free with espalier_free. */
-ESPALIER_API int espalier_model(struct espalier_data **data, const int *communicator, const char *model, int64_t count, uint64_t seed,
-                                const char *const *settings);
+/* Make a model of `espalier ic`: plummer, hernquist, king, uniform or merger, in units with G = 1 and a total mass of
+ * 1; or galaxy, whose option file=MODEL.ini names a model file. `settings`: NULL, or a list that ends with NULL:
+ * "name=value", the long options of the command ("w0=7", "mass-function=kroupa"). `count`: particles of all ranks
+ * (galaxy: 0 takes the numbers of the file). Free with espalier_free. */
+ESPALIER_API int espalier_model(struct espalier_data **data, const int *communicator, const char *model, int64_t count,
+                                uint64_t seed, const char *const *settings);
 /* Free what espalier_read or espalier_model made; NULL is allowed. Local. */
 ESPALIER_API void espalier_free(struct espalier_data *data);
 

@@ -21,20 +21,25 @@ int espalier_save(espalier *e, const char *path)
   int code = api_agree(&e->comm, ESPALIER_BAD_ARGUMENT, &f);
   if (code) return code;
   api_potentials(e);
-  struct snapshot_facts facts = {.params = s->par, .time = s->time, .step = espalier_steps(e), .gravity = s->gravity,
-                                 .extras = SNAPSHOT_RUN, .files = 1};
+  struct snapshot_facts facts = {.params = s->par,
+                                 .time = s->time,
+                                 .step = espalier_steps(e),
+                                 .gravity = s->gravity,
+                                 .extras = SNAPSHOT_RUN,
+                                 .files = 1};
   sim_shift(s, facts.place, facts.motion);
-  return snapshot_write(&e->comm, path, s->be->view(s->dev), &facts, &f) ? api_fail(ESPALIER_BAD_FILE, &f) : ESPALIER_OK;
+  return snapshot_write(&e->comm, path, s->be->view(s->dev), &facts, &f) ? api_fail(ESPALIER_BAD_FILE, &f)
+                                                                         : ESPALIER_OK;
 }
 
-/* --- data ---------------------------------------------------------------------------------------------------------- */
+/* --- data --------------------------------------------------------------------------------------------------------- */
 
-/* Move particles to arrays for the caller; *p is empty afterwards. */
-static struct espalier_data *data_of(struct particles *p, double time)
+/* Move particles to arrays for the caller; *particles is empty afterwards. */
+static struct espalier_data *data_of(struct particles *particles, double time)
 {
-  size_t n = (size_t)p->n;
+  size_t n = (size_t)particles->n;
   struct espalier_data *d = memory_alloc("simulations", sizeof *d);
-  d->count = p->n;
+  d->count = particles->n;
   d->time = time;
   d->position = memory_alloc("simulations", 3 * sizeof *d->position * (n + 1));
   d->velocity = memory_alloc("simulations", 3 * sizeof *d->velocity * (n + 1));
@@ -42,47 +47,48 @@ static struct espalier_data *data_of(struct particles *p, double time)
   d->id = memory_alloc("simulations", sizeof *d->id * (n + 1));
   d->type = memory_alloc("simulations", n + 1);
   if (n > 0) {
-    memcpy(d->position, p->pos, 3 * sizeof *d->position * n);
-    memcpy(d->velocity, p->vel, 3 * sizeof *d->velocity * n);
-    memcpy(d->id, p->id, sizeof *d->id * n);
-    memcpy(d->type, p->type, n);
+    memcpy(d->position, particles->pos, 3 * sizeof *d->position * n);
+    memcpy(d->velocity, particles->vel, 3 * sizeof *d->velocity * n);
+    memcpy(d->id, particles->id, sizeof *d->id * n);
+    memcpy(d->type, particles->type, n);
   }
-  for (size_t i = 0; i < n; i++) d->mass[i] = p->mass[i];
-  particles_free(p);
+  for (size_t i = 0; i < n; i++) d->mass[i] = particles->mass[i];
+  particles_free(particles);
   return d;
 }
 
-void espalier_free(struct espalier_data *d)
+void espalier_free(struct espalier_data *data)
 {
-  if (!d) return;
-  memory_free(d->position);
-  memory_free(d->velocity);
-  memory_free(d->mass);
-  memory_free(d->id);
-  memory_free(d->type);
-  memory_free(d);
+  if (!data) return;
+  memory_free(data->position);
+  memory_free(data->velocity);
+  memory_free(data->mass);
+  memory_free(data->id);
+  memory_free(data->type);
+  memory_free(data);
 }
 
 /* Begin a call without a simulation. 0 or a code. */
-static int begin(struct espalier_data **data, const int *communicator, struct comm *c)
+static int begin(struct espalier_data **data, const int *communicator, struct comm *comm)
 {
   struct fault f = {""};
-  if (!data) return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"data: expected a place for the particles, found NULL"});
+  if (!data)
+    return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"data: expected a place for the particles, found NULL"});
   *data = NULL;
   if (start_mpi(&f)) return api_fail(ESPALIER_BAD_MPI, &f);
-  start_comm(c, communicator);
-  fatal_context(c->rank, -1);
-  start_threads(c);
+  start_comm(comm, communicator);
+  fatal_context(comm->rank, -1);
+  start_threads(comm);
   return ESPALIER_OK;
 }
 
-static void note_units(struct espalier_data *d, const struct units *u, double gravity)
+static void note_units(struct espalier_data *data, const struct units *units, double gravity)
 {
-  d->gravity = gravity;
-  if (u->dimensionless) return;
-  d->unit_length = u->length_cm;
-  d->unit_mass = u->mass_g;
-  d->unit_velocity = u->velocity_cm_s;
+  data->gravity = gravity;
+  if (units->dimensionless) return;
+  data->unit_length = units->length_cm;
+  data->unit_mass = units->mass_g;
+  data->unit_velocity = units->velocity_cm_s;
 }
 
 int espalier_read(struct espalier_data **data, const int *communicator, const char *path)
@@ -106,47 +112,47 @@ int espalier_read(struct espalier_data **data, const int *communicator, const ch
   return code;
 }
 
-/* --- models -------------------------------------------------------------------------------------------------------- */
+/* --- models ------------------------------------------------------------------------------------------------------- */
 
-static int make_model(const struct comm *c, const char *name, int64_t count, uint64_t seed, const char *const *settings,
-                      struct particles *p, struct fault *f)
+static int make_model(const struct comm *comm, const char *name, int64_t count, uint64_t seed,
+                      const char *const *settings, struct particles *particles, struct fault *fault)
 {
   struct ic_model m;
   ic_defaults(&m);
   snprintf(m.name, sizeof m.name, "%s", name);
   m.n = count;
   m.seed = seed;
-  if (ic_check(&m, f) == 0)
-    for (int k = 0; settings && settings[k] && !f->text[0]; k++) ic_set(&m, settings[k], f);
-  if (!f->text[0]) ic_check(&m, f);
-  return comm_agree(c, f) ? -1 : ic_make(c, &m, p, NULL, f);
+  if (ic_check(&m, fault) == 0)
+    for (int k = 0; settings && settings[k] && !fault->text[0]; k++) ic_set(&m, settings[k], fault);
+  if (!fault->text[0]) ic_check(&m, fault);
+  return comm_agree(comm, fault) ? -1 : ic_make(comm, &m, particles, NULL, fault);
 }
 
 /* The model file that the settings name. */
-static const char *model_file(const char *const *settings, struct fault *f)
+static const char *model_file(const char *const *settings, struct fault *fault)
 {
   const char *file = NULL;
   for (int k = 0; settings && settings[k]; k++) {
     if (strncmp(settings[k], "file=", 5) == 0) file = settings[k] + 5;
-    else fault_set(f, "unknown option '%.60s' of the model galaxy: expected file=MODEL.ini", settings[k]);
+    else fault_set(fault, "unknown option '%.60s' of the model galaxy: expected file=MODEL.ini", settings[k]);
   }
-  if (!file) fault_set(f, "the model galaxy needs a model file: file=MODEL.ini");
+  if (!file) fault_set(fault, "the model galaxy needs a model file: file=MODEL.ini");
   return file;
 }
 
-static int make_galaxy(const struct comm *c, int64_t count, uint64_t seed, const char *const *settings, struct particles *p,
-                       struct params *units, struct fault *f)
+static int make_galaxy(const struct comm *comm, int64_t count, uint64_t seed, const char *const *settings,
+                       struct particles *particles, struct params *units, struct fault *fault)
 {
   struct galaxy_model *m = memory_alloc("ic tables", sizeof *m);
   struct galaxy_tables t[GALAXIES] = {{.g = NULL}};
-  const char *file = model_file(settings, f);
-  if (c->rank == 0 && !f->text[0]) galaxy_model_read(file, count, m, f);
-  int failed = comm_agree(c, f);
-  if (!failed) comm_broadcast(c, m, sizeof *m);
+  const char *file = model_file(settings, fault);
+  if (comm->rank == 0 && !fault->text[0]) galaxy_model_read(file, count, m, fault);
+  int failed = comm_agree(comm, fault);
+  if (!failed) comm_broadcast(comm, m, sizeof *m);
   for (int i = 0; !failed && i < m->count; i++)
-    if (galaxy_open(&t[i], &m->galaxy[i], f)) break;
-  failed = comm_agree(c, f);
-  if (!failed) galaxy_make(c, m, t, seed, p);
+    if (galaxy_open(&t[i], &m->galaxy[i], fault)) break;
+  failed = comm_agree(comm, fault);
+  if (!failed) galaxy_make(comm, m, t, seed, particles);
   *units = m->units;
   for (int i = 0; i < GALAXIES; i++)
     if (t[i].g) galaxy_close(&t[i]);
@@ -154,8 +160,8 @@ static int make_galaxy(const struct comm *c, int64_t count, uint64_t seed, const
   return failed ? -1 : 0;
 }
 
-int espalier_model(struct espalier_data **data, const int *communicator, const char *model, int64_t count, uint64_t seed,
-                   const char *const *settings)
+int espalier_model(struct espalier_data **data, const int *communicator, const char *model, int64_t count,
+                   uint64_t seed, const char *const *settings)
 {
   struct fault f = {""};
   struct comm c;

@@ -12,6 +12,8 @@
 #include "base/revision.h"
 #include "mpi/start.h"
 #include "run/check.h"
+#include "step/scheme.h"
+#include "settings/settings.h"
 
 static _Thread_local char sentence[sizeof((struct fault *)0)->text];
 
@@ -24,81 +26,93 @@ const char *espalier_version(void)
   return text;
 }
 
-int api_fail(int code, const struct fault *f)
+int api_fail(int code, const struct fault *fault)
 {
-  memcpy(sentence, f->text, sizeof sentence);
+  memcpy(sentence, fault->text, sizeof sentence);
   return code;
 }
 
-int api_agree(const struct comm *c, int code, struct fault *f) { return comm_agree(c, f) ? api_fail(code, f) : ESPALIER_OK; }
-
-/* --- parameters ---------------------------------------------------------------------------------------------------- */
-
-static int read_parameters(struct params *p, const char *text, const char *const *settings, struct fault *f)
+int api_agree(const struct comm *comm, int code, struct fault *fault)
 {
-  if (params_read_text(p, text ? text : "", "parameters", f)) return -1;
-  for (int k = 0; settings && settings[k]; k++)
-    if (params_set_named(p, settings[k], f)) return -1;
-  if (p->Comoving) return fault_set(f, "Comoving = on: simulations of the library are in physical coordinates; use the program");
-  p->SubstepLog = p->TunerLog = 0;   /* tables in memory that are never written */
-  return params_check_rules(p, NULL, f);
+  return comm_agree(comm, fault) ? api_fail(code, fault) : ESPALIER_OK;
 }
 
-/* --- particles ----------------------------------------------------------------------------------------------------- */
+/* --- parameters --------------------------------------------------------------------------------------------------- */
 
-static int check_arrays(const struct espalier_particles *g, struct fault *f)
+static int read_parameters(struct params *params, const char *text, const char *const *settings, struct fault *fault)
 {
-  if (g->count < 0) return fault_set(f, "particles: expected a count of 0 or more, found %lld (or no struct at all)", (long long)g->count);
-  if (g->count > INT32_MAX / 2)
-    return fault_set(f, "particles: %lld on one rank, at most %d: use more ranks", (long long)g->count, INT32_MAX / 2);
-  if (g->count > 0 && !g->position) return fault_set(f, "particles: expected positions, found NULL");
-  if (g->count > 0 && !g->mass) return fault_set(f, "particles: expected masses, found NULL");
-  if (!isfinite(g->time)) return fault_set(f, "particles: expected a finite time, found %g", g->time);
+  if (params_read_text(params, text ? text : "", "parameters", fault)) return -1;
+  for (int k = 0; settings && settings[k]; k++)
+    if (params_set_named(params, settings[k], fault)) return -1;
+  if (params->Comoving)
+    return fault_set(fault, "Comoving = on: simulations of the library are in physical coordinates; use the program");
+  params->SubstepLog = params->TunerLog = 0; /* tables in memory that are never written */
+  return params_check_rules(params, NULL, fault);
+}
+
+/* --- particles ---------------------------------------------------------------------------------------------------- */
+
+static int check_arrays(const struct espalier_particles *particles, struct fault *fault)
+{
+  if (particles->count < 0)
+    return fault_set(fault, "particles: expected a count of 0 or more, found %lld (or no struct at all)",
+                     (long long)particles->count);
+  if (particles->count > INT32_MAX / 2)
+    return fault_set(fault, "particles: %lld on one rank, at most %d: use more ranks", (long long)particles->count,
+                     INT32_MAX / 2);
+  if (particles->count > 0 && !particles->position)
+    return fault_set(fault, "particles: expected positions, found NULL");
+  if (particles->count > 0 && !particles->mass) return fault_set(fault, "particles: expected masses, found NULL");
+  if (!isfinite(particles->time))
+    return fault_set(fault, "particles: expected a finite time, found %g", particles->time);
   return 0;
 }
 
-static int copy_arrays(const struct espalier_particles *g, int64_t before, struct particles *p, struct fault *f)
+static int copy_arrays(const struct espalier_particles *particles, int64_t before, struct particles *particles_,
+                       struct fault *fault)
 {
-  particles_reserve(p, g->count);
-  p->n = g->count;
-  for (int64_t i = 0; i < g->count; i++) {
-    for (int c = 0; c < 3; c++) p->pos[3 * i + c] = g->position[3 * i + c];
-    for (int c = 0; c < 3; c++) p->vel[3 * i + c] = g->velocity ? g->velocity[3 * i + c] : 0;
-    p->mass[i] = (float)g->mass[i];
-    p->id[i] = g->id ? g->id[i] : (uint64_t)(before + i + 1);
-    p->type[i] = g->type ? g->type[i] : 1;
-    if (isinf(p->mass[i]) && isfinite(g->mass[i]))
-      return fault_set(f, "particle %lld has the mass %g, beyond the range of single precision: choose another unit of mass",
-                       (long long)(before + i + 1), g->mass[i]);
-    if (p->type[i] >= PARTICLE_TYPES)
-      return fault_set(f, "particle %lld has the type %d; expected 0 to %d", (long long)(before + i + 1), p->type[i], PARTICLE_TYPES - 1);
+  particles_reserve(particles_, particles->count);
+  particles_->n = particles->count;
+  for (int64_t i = 0; i < particles->count; i++) {
+    for (int c = 0; c < 3; c++) particles_->pos[3 * i + c] = particles->position[3 * i + c];
+    for (int c = 0; c < 3; c++) particles_->vel[3 * i + c] = particles->velocity ? particles->velocity[3 * i + c] : 0;
+    particles_->mass[i] = (float)particles->mass[i];
+    particles_->id[i] = particles->id ? particles->id[i] : (uint64_t)(before + i + 1);
+    particles_->type[i] = particles->type ? particles->type[i] : 1;
+    if (isinf(particles_->mass[i]) && isfinite(particles->mass[i]))
+      return fault_set(
+          fault, "particle %lld has the mass %g, beyond the range of single precision: choose another unit of mass",
+          (long long)(before + i + 1), particles->mass[i]);
+    if (particles_->type[i] >= PARTICLE_TYPES)
+      return fault_set(fault, "particle %lld has the type %d; expected 0 to %d", (long long)(before + i + 1),
+                       particles_->type[i], PARTICLE_TYPES - 1);
   }
   return 0;
 }
 
-int api_take(const struct comm *c, const struct espalier_particles *given, struct particles *p)
+int api_take(const struct comm *comm, const struct espalier_particles *given, struct particles *particles)
 {
   struct fault f = {""};
-  particles_init(p);
+  particles_init(particles);
   check_arrays(given, &f);
-  int code = api_agree(c, ESPALIER_BAD_ARGUMENT, &f);
+  int code = api_agree(comm, ESPALIER_BAD_ARGUMENT, &f);
   if (code) return code;
   double times[2] = {given->time, -given->time};
-  comm_max_double(c, times, 2);
+  comm_max_double(comm, times, 2);
   if (times[0] != -times[1]) fault_set(&f, "particles: the ranks give times from %g to %g", -times[1], times[0]);
-  else copy_arrays(given, comm_exscan_int64(c, given->count), p, &f);
-  code = api_agree(c, ESPALIER_BAD_PARTICLES, &f);
-  if (code) particles_free(p);
+  else copy_arrays(given, comm_exscan_int64(comm, given->count), particles, &f);
+  code = api_agree(comm, ESPALIER_BAD_PARTICLES, &f);
+  if (code) particles_free(particles);
   return code;
 }
 
-/* --- open and close ------------------------------------------------------------------------------------------------ */
+/* --- open and close ----------------------------------------------------------------------------------------------- */
 
-static void close_system(struct sim *s)
+static void close_system(struct sim *sim)
 {
-  if (!s) return;
-  sim_close(s);
-  memory_free(s);
+  if (!sim) return;
+  sim_close(sim);
+  memory_free(sim);
 }
 
 void api_forget(espalier *e) { e->ordered = e->potential = e->energies = 0; }
@@ -107,10 +121,11 @@ int api_adopt(espalier *e, struct sim *fresh)
 {
   struct fault f = {""};
   struct guard guard = {.particles = 0};
-  sim_first_force(fresh);
-  if (assess_first(fresh, &f) == 0) {
+  settings_first_force(fresh);
+  if (fresh->scheme->check(fresh, &f) == 0) {
     guard_remember(&guard, &fresh->now, 1);
-    guard_check(&guard, &fresh->now, fresh->comm, fresh->be, fresh->dev, &fresh->field, fresh->step, fresh->time, 0, &f);
+    guard_check(&guard, &fresh->now, fresh->comm, fresh->be, fresh->dev, &fresh->field, fresh->step, fresh->time, 0,
+                &f);
   }
   int code = api_agree(&e->comm, ESPALIER_BAD_PARTICLES, &f);
   if (code) {
@@ -139,7 +154,8 @@ static int open_system(espalier *e, const struct espalier_particles *given)
   if (sim_choose_backend(&e->comm, &e->par, &be, &f)) code = api_fail(ESPALIER_BAD_PARAMETER, &f);
   else if (!given) code = sim_start_silently(s, &e->comm, &e->par, &f) ? api_fail(ESPALIER_BAD_FILE, &f) : ESPALIER_OK;
   else if ((code = api_take(&e->comm, given, &p)) == ESPALIER_OK)
-    code = sim_start_given(s, &e->comm, &e->par, &p, given->time, NULL, &f) ? api_fail(ESPALIER_BAD_PARTICLES, &f) : ESPALIER_OK;
+    code = sim_start_given(s, &e->comm, &e->par, &p, given->time, NULL, &f) ? api_fail(ESPALIER_BAD_PARTICLES, &f)
+                                                                            : ESPALIER_OK;
   if (code) {
     memory_free(s);
     return code;
@@ -147,11 +163,12 @@ static int open_system(espalier *e, const struct espalier_particles *given)
   return api_adopt(e, s);
 }
 
-static int open_any(espalier **out, const int *communicator, const char *parameters, const char *const *settings, const char *path,
-                    const struct espalier_particles *given, int from_file)
+static int open_any(espalier **out, const int *communicator, const char *parameters, const char *const *settings,
+                    const char *path, const struct espalier_particles *given, int from_file)
 {
   struct fault f = {""};
-  if (!out) return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"sim: expected a place for the simulation, found NULL"});
+  if (!out)
+    return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"sim: expected a place for the simulation, found NULL"});
   *out = NULL;
   if (start_mpi(&f)) return api_fail(ESPALIER_BAD_MPI, &f);
   espalier *e = memory_alloc("simulations", sizeof *e);
@@ -165,7 +182,8 @@ static int open_any(espalier **out, const int *communicator, const char *paramet
       fault_set(&f, "the path of a file has %zu characters; expected at most %d", strlen(path), PARAM_TEXT - 1);
     else strcpy(e->par.InitCondFile, path);
   }
-  if (!f.text[0] && from_file && !e->par.InitCondFile[0]) fault_set(&f, "no file: give a path, or the parameter InitCondFile");
+  if (!f.text[0] && from_file && !e->par.InitCondFile[0])
+    fault_set(&f, "no file: give a path, or the parameter InitCondFile");
   int code = api_agree(&e->comm, ESPALIER_BAD_PARAMETER, &f);
   if (!code) code = open_system(e, from_file ? NULL : given);
   if (code) espalier_close(e);
@@ -180,7 +198,8 @@ int espalier_open(espalier **sim, const int *communicator, const char *parameter
   return open_any(sim, communicator, parameters, settings, NULL, particles ? particles : &none, 0);
 }
 
-int espalier_open_file(espalier **sim, const int *communicator, const char *parameters, const char *const *settings, const char *path)
+int espalier_open_file(espalier **sim, const int *communicator, const char *parameters, const char *const *settings,
+                       const char *path)
 {
   return open_any(sim, communicator, parameters, settings, path, NULL, 1);
 }

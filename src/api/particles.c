@@ -8,12 +8,12 @@
 
 #include "base/memory.h"
 #include "step/expansion.h"
-#include "step/hard.h"
+#include "step/scheme.h"
 
 int64_t espalier_count(const espalier *e) { return e->sim->be->count(e->sim->dev); }
 int64_t espalier_total(const espalier *e) { return (int64_t)e->sim->now.count; }
 
-/* --- order --------------------------------------------------------------------------------------------------------- */
+/* --- order -------------------------------------------------------------------------------------------------------- */
 
 struct numbered {
   uint64_t id;
@@ -27,61 +27,58 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Sort by id where the ids do not follow one another. */
-static void sort_ids(const struct particles *p, int64_t *order)
+static void sort_ids(const struct particles *particles, int64_t *order)
 {
-  struct numbered *all = memory_alloc("simulations", sizeof *all * (size_t)(p->n + 1));
-  for (int64_t i = 0; i < p->n; i++) all[i] = (struct numbered){p->id[i], i};
-  qsort(all, (size_t)p->n, sizeof *all, by_id);
-  for (int64_t i = 0; i < p->n; i++) order[i] = all[i].at;
+  struct numbered *all = memory_alloc("simulations", sizeof *all * (size_t)(particles->n + 1));
+  for (int64_t i = 0; i < particles->n; i++) all[i] = (struct numbered){particles->id[i], i};
+  qsort(all, (size_t)particles->n, sizeof *all, by_id);
+  for (int64_t i = 0; i < particles->n; i++) order[i] = all[i].at;
   memory_free(all);
 }
 
-/* e->order: the index in *p of the particle with the k-th smallest id. Local. */
-static const int64_t *order_of(espalier *e, const struct particles *p)
+/* e->order: the index in *particles of the particle with the k-th smallest id. Local. */
+static const int64_t *order_of(espalier *e, const struct particles *particles)
 {
   if (e->ordered) return e->order;
   memory_free(e->order);
-  e->order = memory_alloc("simulations", sizeof *e->order * (size_t)(p->n + 1));
+  e->order = memory_alloc("simulations", sizeof *e->order * (size_t)(particles->n + 1));
   uint64_t first = UINT64_MAX, last = 0;
-  for (int64_t i = 0; i < p->n; i++) {
-    if (p->id[i] < first) first = p->id[i];
-    if (p->id[i] > last) last = p->id[i];
+  for (int64_t i = 0; i < particles->n; i++) {
+    if (particles->id[i] < first) first = particles->id[i];
+    if (particles->id[i] > last) last = particles->id[i];
   }
-  if (p->n > 0 && last - first == (uint64_t)p->n - 1)
-    for (int64_t i = 0; i < p->n; i++) e->order[p->id[i] - first] = i;
-  else sort_ids(p, e->order);
+  if (particles->n > 0 && last - first == (uint64_t)particles->n - 1)
+    for (int64_t i = 0; i < particles->n; i++) e->order[particles->id[i] - first] = i;
+  else sort_ids(particles, e->order);
   e->ordered = 1;
   return e->order;
 }
 
-/* --- copies -------------------------------------------------------------------------------------------------------- */
+/* --- copies ------------------------------------------------------------------------------------------------------- */
 
-static void get_vector(const struct particles *p, const int64_t *order, const double *from, const double shift[3], double *out)
+static void get_vector(const struct particles *particles, const int64_t *order, const double *from,
+                       const double shift[3], double *out)
 {
-  for (int64_t k = 0; k < p->n; k++)
+  for (int64_t k = 0; k < particles->n; k++)
     for (int c = 0; c < 3; c++) out[3 * k + c] = from[3 * order[k] + c] + shift[c];
 }
 
-static void get_acceleration(const espalier *e, const struct particles *p, const int64_t *order, double *out)
+static void get_acceleration(const espalier *e, const struct particles *particles, const int64_t *order, double *out)
 {
-  int split = hard_used(e->sim);   /* then the walk gives the soft part alone */
-  for (int64_t k = 0; k < p->n; k++)
-    for (int c = 0; c < 3; c++) {
-      int64_t i = 3 * order[k] + c;
-      out[3 * k + c] = (double)p->acc[i] + (split ? (double)p->acc_hard[i] : 0);
-    }
+  for (int64_t k = 0; k < particles->n; k++) e->sim->scheme->acceleration(particles, order[k], out + 3 * k);
 }
 
-static void get_real(const struct particles *p, const int64_t *order, const float *from, double *out)
+static void get_real(const struct particles *particles, const int64_t *order, const float *from, double *out)
 {
-  for (int64_t k = 0; k < p->n; k++) out[k] = from[order[k]];
+  for (int64_t k = 0; k < particles->n; k++) out[k] = from[order[k]];
 }
 
 /* Check the arguments of get and set. Collective. 0 or a code. */
 static int check_field(const espalier *e, int field, int last, const void *array)
 {
   struct fault f = {""};
-  if (field < 0 || field > last) fault_set(&f, "field: expected a field from 0 to %d that can be asked for here, found %d", last, field);
+  if (field < 0 || field > last)
+    fault_set(&f, "field: expected a field from 0 to %d that can be asked for here, found %d", last, field);
   else if (!array && espalier_count(e) > 0)
     fault_set(&f, "array: expected room for %lld particles, found NULL", (long long)espalier_count(e));
   return api_agree(&e->comm, ESPALIER_BAD_ARGUMENT, &f);
@@ -116,15 +113,22 @@ int espalier_get(espalier *e, enum espalier_field field, void *out)
 int espalier_look(espalier *e, struct espalier_view *view)
 {
   struct sim *s = e->sim;
-  if (!view) return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"view: expected a struct espalier_view, found NULL"});
+  if (!view)
+    return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"view: expected a struct espalier_view, found NULL"});
   const struct particles *p = s->be->view(s->dev);
-  *view = (struct espalier_view){.count = p->n, .position = p->pos, .velocity = p->vel, .mass = p->mass, .id = p->id, .type = p->type,
-                                 .acceleration = p->acc, .potential = p->pot};
+  *view = (struct espalier_view){.count = p->n,
+                                 .position = p->pos,
+                                 .velocity = p->vel,
+                                 .mass = p->mass,
+                                 .id = p->id,
+                                 .type = p->type,
+                                 .acceleration = p->acc,
+                                 .potential = p->pot};
   sim_shift(s, view->place, view->motion);
   return ESPALIER_OK;
 }
 
-/* --- changes ------------------------------------------------------------------------------------------------------- */
+/* --- changes ------------------------------------------------------------------------------------------------------ */
 
 int espalier_put(espalier *e, const struct espalier_particles *particles)
 {
@@ -180,12 +184,18 @@ static int set_field(espalier *e, enum espalier_field field, const void *in)
   espalier_get(e, ESPALIER_MASS, m);
   espalier_get(e, ESPALIER_ID, id);
   espalier_get(e, ESPALIER_TYPE, type);
-  struct espalier_particles all = {.count = n, .position = x, .velocity = v, .mass = m, .id = id, .type = type, .time = e->sim->time};
+  struct espalier_particles all = {
+      .count = n, .position = x, .velocity = v, .mass = m, .id = id, .type = type, .time = e->sim->time};
   if (field == ESPALIER_POSITION) all.position = in;
   if (field == ESPALIER_VELOCITY) all.velocity = in;
   if (field == ESPALIER_MASS) all.mass = in;
   if (field == ESPALIER_TYPE) all.type = in;
-  if (n == 0) all.position = x, all.velocity = v, all.mass = m, all.type = type;
+  if (n == 0) {
+    all.position = x;
+    all.velocity = v;
+    all.mass = m;
+    all.type = type;
+  }
   int code = espalier_put(e, &all);
   memory_free(type);
   memory_free(id);

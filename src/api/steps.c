@@ -8,44 +8,47 @@
 
 #include "base/timer.h"
 #include "run/run_parts.h"
-#include "step/choose.h"
+#include "settings/settings.h"
 #include "step/energies.h"
 #include "step/expansion.h"
-#include "step/hard.h"
+#include "step/scheme.h"
 #include "step/step.h"
+#include "scheme/schemes.h"
 
-#define NO_SCALE 1e200      /* a soft step that no system of particles has */
-#define STEPS_AHEAD 1000    /* a run without an end is expected to make so many more soft steps */
+#define NO_SCALE 1e200   /* a soft step that no system of particles has */
+#define STEPS_AHEAD 1000 /* a run without an end is expected to make so many more soft steps */
 
 double espalier_time(const espalier *e) { return e->sim->time; }
 int64_t espalier_steps(const espalier *e) { return e->before + e->sim->step; }
 
-/* Make `end` the end of the run, for rules that consider how much is left, where it is later than that so far. 0 or -1. */
-static int expect(struct sim *s, double end, struct fault *f)
+/* Make `end` the end of the run, for rules that consider how much is left, where it is later than that so far. 0 or
+ * -1. */
+static int expect(struct sim *sim, double end, struct fault *fault)
 {
-  if (!(end > s->own.TimeMax)) return 0;
-  if (external_check_times(&s->external, s->time, end, f)) return -1;
-  s->own.TimeMax = s->choose.asked.TimeMax = end;
+  if (!(end > sim->par->TimeMax)) return 0;
+  if (external_check_times(&sim->external, sim->time, end, fault)) return -1;
+  settings_extend(sim, end);
   return 0;
 }
 
 /* The plan of the next soft step. 0 or -1. */
-static int make_plan(struct sim *s, double until, struct plan *plan, struct fault *f)
+static int make_plan(struct sim *sim, double until, struct plan *plan, struct fault *fault)
 {
-  if (isnan(until)) return fault_set(f, "until: expected a time, found nan");
-  *plan = expansion_plan(s, fmin(until, 1e300));
+  if (isnan(until)) return fault_set(fault, "until: expected a time, found nan");
+  *plan = expansion_plan(sim, fmin(until, 1e300));
   if (isinf(until) && plan->soft_step > NO_SCALE)
-    return fault_set(f, "the system has no time scale that limits a soft step: give the time until which it is to be advanced");
-  if (expect(s, isinf(until) ? s->time + STEPS_AHEAD * plan->soft_step : until, f)) return -1;
-  return run_check_advance(s, plan, f);
+    return fault_set(
+        fault, "the system has no time scale that limits a soft step: give the time until which it is to be advanced");
+  if (expect(sim, isinf(until) ? sim->time + STEPS_AHEAD * plan->soft_step : until, fault)) return -1;
+  return run_check_advance(sim, plan, fault);
 }
 
 /* The choice of a scheme, as the program makes it. Collective. */
-static void choose(struct sim *s)
+static void choose(struct sim *sim)
 {
-  timer_reset(&s->timer);
-  ledger_reset(s->comm->ledger);
-  choose_step(s, &s->own);
+  timer_reset(&sim->timer);
+  ledger_reset(sim->comm->ledger);
+  settings_step(sim);
 }
 
 /* One soft step to `until` at most. `potential`: 1: with potentials where the step ends there. Collective. */
@@ -70,14 +73,14 @@ static int advance(espalier *e, double until, int potential)
     return api_fail(ESPALIER_UNSOUND, &f);
   }
   guard_remember(&e->guard, &s->now, 0);
-  if (s->counts.collapsed) {   /* the program ends its run here too */
+  if (s->counts.collapsed) { /* the program ends its run here too */
     guard_collapsed(&e->guard, (const double[3]){(double)s->step, s->time, plan.soft_step});
     fault_set(&e->unsound, "%s", e->guard.untrusted);
     return api_fail(ESPALIER_UNSOUND, &e->unsound);
   }
-  int was = s->choose.now;
+  int was = s->settings->choice.now;
   choose(s);
-  if (s->choose.now != was) e->potential = 0;   /* forces of another split */
+  if (s->settings->choice.now != was) e->potential = 0; /* forces of another split */
   return ESPALIER_OK;
 }
 
@@ -86,7 +89,8 @@ int espalier_step(espalier *e, double until) { return advance(e, until, 0); }
 int espalier_evolve(espalier *e, double until, espalier_callback *after, void *data)
 {
   if (isinf(until) && !after)
-    return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"until: expected a finite time, or a callback that ends the run"});
+    return api_fail(ESPALIER_BAD_ARGUMENT,
+                    &(struct fault){"until: expected a finite time, or a callback that ends the run"});
   int code = isnan(until) ? advance(e, until, 0) : ESPALIER_OK;
   while (!code && e->sim->time < until) {
     code = advance(e, until, 1);
@@ -100,7 +104,7 @@ void api_potentials(espalier *e)
   struct sim *s = e->sim;
   if (e->potential) return;
   timer_phase(&s->timer, PHASE_diagnostics);
-  if (hard_used(s)) hard_potential(s);
+  s->scheme->hard_part(s);
   sim_force(s, &s->mac, 1);
   sim_measure(s);
   timer_reset(&s->timer);
@@ -109,33 +113,35 @@ void api_potentials(espalier *e)
 }
 
 /* Sums of the frame of the run in the caller's. */
-static void shift_sums(const struct sim *s, const struct diagnostics *d, struct espalier_sums *to)
+static void shift_sums(const struct sim *sim, const struct diagnostics *diagnostics, struct espalier_sums *to)
 {
   double x[3], v[3], work = 0, speed2 = 0;
-  sim_shift(s, x, v);
+  sim_shift(sim, x, v);
   for (int c = 0; c < 3; c++) {
-    work += v[c] * d->momentum[c];
+    work += v[c] * diagnostics->momentum[c];
     speed2 += v[c] * v[c];
-    to->momentum[c] = d->momentum[c] + d->mass * v[c];
-    to->centre[c] = d->com[c] + x[c];
-    to->motion[c] = d->v_com[c] + v[c];
+    to->momentum[c] = diagnostics->momentum[c] + diagnostics->mass * v[c];
+    to->centre[c] = diagnostics->com[c] + x[c];
+    to->motion[c] = diagnostics->v_com[c] + v[c];
   }
   for (int c = 0; c < 3; c++) {
     int a = (c + 1) % 3, b = (c + 2) % 3;
-    to->angular_momentum[c] = d->angular[c] + d->mass * (d->com[a] * v[b] - d->com[b] * v[a]) +
-                              x[a] * d->momentum[b] - x[b] * d->momentum[a] +
-                              d->mass * (x[a] * v[b] - x[b] * v[a]);
+    to->angular_momentum[c] = diagnostics->angular[c] +
+                              diagnostics->mass * (diagnostics->com[a] * v[b] - diagnostics->com[b] * v[a]) +
+                              x[a] * diagnostics->momentum[b] - x[b] * diagnostics->momentum[a] +
+                              diagnostics->mass * (x[a] * v[b] - x[b] * v[a]);
   }
-  double change = work + 0.5 * d->mass * speed2;
-  to->kinetic = d->kinetic + change;
-  to->potential = d->potential;
-  to->total = d->total + change;
+  double change = work + 0.5 * diagnostics->mass * speed2;
+  to->kinetic = diagnostics->kinetic + change;
+  to->potential = diagnostics->potential;
+  to->total = diagnostics->total + change;
 }
 
 int espalier_measure(espalier *e, struct espalier_sums *sums)
 {
   struct sim *s = e->sim;
-  if (!sums) return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"sums: expected a struct espalier_sums, found NULL"});
+  if (!sums)
+    return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"sums: expected a struct espalier_sums, found NULL"});
   api_potentials(e);
   if (!e->energies) energies_measure(s, 1);
   e->energies = 1;
@@ -150,7 +156,7 @@ int espalier_measure(espalier *e, struct espalier_sums *sums)
   sums->count = d.count;
   sums->mass = d.mass;
   sums->noise = s->energy.noise;
-  sums->split_radius = s->split.on ? s->split.r2 : 0;
+  sums->split_radius = scheme_split(s) ? s->split.r2 : 0;
   sums->interactions = pairs;
   return ESPALIER_OK;
 }
@@ -160,7 +166,8 @@ int espalier_parameter(const espalier *e, const char *name, char *text, size_t s
   struct fault f = {""};
   int k = name ? param_find(NULL, name) : -1;
   if (k < 0 || !text || size == 0) {
-    fault_set(&f, k < 0 ? "unknown parameter '%.60s'" : "text: expected room for the value of '%.60s'", name ? name : "");
+    fault_set(&f, k < 0 ? "unknown parameter '%.60s'" : "text: expected room for the value of '%.60s'",
+              name ? name : "");
     return api_fail(ESPALIER_BAD_ARGUMENT, &f);
   }
   struct params known = params_resolved(e->sim->par);

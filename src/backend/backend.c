@@ -28,8 +28,8 @@ int backend_walks(const struct backend *be, enum walk_method method, int ranks, 
   int alone = method == METHOD_DIRECT || method == METHOD_NEXT_MORE;
   if (!(be->methods >> method & 1)) {
     const char *elsewhere = ranks == 1 || !alone ? ", or Backend = cuda" : "";
-    snprintf(why, size, "WalkMethod = %s: the backend %s does not have it; expected groups or auto%s", params_choice("WalkMethod", method),
-             be->name, elsewhere);
+    snprintf(why, size, "WalkMethod = %s: the backend %s does not have it; expected groups or auto%s",
+             params_choice("WalkMethod", method), be->name, elsewhere);
     return 0;
   }
   if (ranks > 1 && !(be->let && be->exchange)) {
@@ -37,7 +37,8 @@ int backend_walks(const struct backend *be, enum walk_method method, int ranks, 
     return 0;
   }
   if (alone && ranks > 1) {
-    snprintf(why, size, "WalkMethod = %s is for one rank, and this run has %d", params_choice("WalkMethod", method), ranks);
+    snprintf(why, size, "WalkMethod = %s is for one rank, and this run has %d", params_choice("WalkMethod", method),
+             ranks);
     return 0;
   }
   return 1;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table `hard` of a backend: the hard part of a whole soft step from neighbour lists, with block steps, by the fourth-order Hermite
- * scheme (gravity/hermite.h) or by kick-drift-kick with time steps by pairs (gravity/pair_steps.h). One verb carries it out, so the loop over substeps stays on the device.
+/* The table `hard` of a backend: the hard part of a whole soft step from neighbour lists, with block steps, by the
+ * fourth-order Hermite scheme (gravity/hermite.h) or by kick-drift-kick with time steps by pairs
+ * (gravity/pair_steps.h). One verb carries it out, so the loop over substeps stays on the device.
  *
- * On several ranks the neighbours across a domain's face are copies from other ranks (the halo), which a rank integrates along with its own
- * particles. The halo is HALO_LAYERS wide: the first layer are neighbours of own particles, the second one neighbours of the first. So
- * ranks need no messages within a soft step: only particles of the second layer lack neighbours, and own particles see no error of the
- * first order.
+ * On several ranks the neighbours across a domain's face are copies from other ranks (the halo), which a rank
+ * integrates along with its own particles. The halo is HALO_LAYERS wide: the first layer are neighbours of own
+ * particles, the second one neighbours of the first. So ranks need no messages within a soft step: only particles of
+ * the second layer lack neighbours, and own particles see no error of the first order.
  *
  * Order of verbs:
  *   at the start      order, build, moments, groups, halo, potential, [let verbs], walk (WALK_SOFT with add_potential)
- *   soft step         kick, halo, advance, order, build, moments, groups, [let verbs], walk (WALK_SOFT with add_potential), kick
+ *   soft step         kick, halo, advance, order, build, moments, groups, [let verbs], walk (WALK_SOFT with
+ *                     add_potential), kick
  * Verbs are local and follow the rules of backend/backend.h. */
 #ifndef HARD_VERBS_H
 #define HARD_VERBS_H
@@ -20,32 +22,38 @@ extern "C" {
 #endif
 
 enum { HALO_LAYERS = 2 };
-enum { HARD_LEVEL_MAX = 28, LEVEL_UNKNOWN = 255 };   /* the deepest block level of hard steps; `level` of a particle that has had no step */
-#define NEIGHBOUR_MARGIN 1.05                        /* neighbours come within this factor of R2 on straight lines */
-#define HARD_FIRST_ETA 0.015                         /* eta of a first step, in units of `eta` */
-#define HARD_BACKGROUND 0.1                          /* alpha: background acceleration in units of G m / R2^2, m at least the mean mass */
-enum { HARD_LONGEST_LEVEL = 2 };                     /* particles with neighbours take steps of at most a quarter of the soft step */
+/* the deepest block level of hard steps; `level` of a particle that has had no step */
+enum { HARD_LEVEL_MAX = 28, LEVEL_UNKNOWN = 255 };
+#define NEIGHBOUR_MARGIN 1.05 /* neighbours come within this factor of R2 on straight lines */
+#define HARD_FIRST_ETA 0.015  /* eta of a first step, in units of `eta` */
+/* alpha: background acceleration in units of G m / R2^2, m at least the mean mass */
+#define HARD_BACKGROUND 0.1
+/* particles with neighbours take steps of at most a quarter of the soft step */
+enum { HARD_LONGEST_LEVEL = 2 };
 
 enum hard_scheme { HARD_HERMITE, HARD_LEAPFROG };
 
 struct hard_request {
   enum hard_scheme scheme;
-  struct split split;       /* radii and kernel; on */
-  double soft_step;         /* time */
-  double eta;               /* of hermite_step, or of pair_step */
-  int first;                /* 1: no particle has proposed a level yet, or HARD_LEAPFROG: `level` is not used */
-  int level_shift;          /* added to the levels that particles proposed: 1 where this soft step is longer than the last one */
-  double mean_mass;         /* of all particles of the run that have any: the background of a step is at least that of this mass */
-  double largest_mass;      /* of all particles of the run: the widest radius is that of this mass */
-  double pair_limit;        /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
+  struct split split; /* radii and kernel; on */
+  double soft_step;   /* time */
+  double eta;         /* of hermite_step, or of pair_step */
+  int first;          /* 1: no particle has proposed a level yet, or HARD_LEAPFROG: `level` is not used */
+  /* added to the levels that particles proposed: 1 where this soft step is longer than the last one */
+  int level_shift;
+  /* of all particles of the run that have any: the background of a step is at least that of this mass */
+  double mean_mass;
+  double largest_mass; /* of all particles of the run: the widest radius is that of this mass */
+  double pair_limit;   /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
 };
 
-/* Distance from the box of a rank up to which it needs particles of other ranks. For forces at the present positions (soft_step 0) one
- * layer is enough. */
-static inline double halo_width(const struct hard_request *r)
+/* Distance from the box of a rank up to which it needs particles of other ranks. For forces at the present positions
+ * (soft_step 0) one layer is enough. */
+static inline double halo_width(const struct hard_request *request)
 {
-  int layers = r->soft_step > 0 ? HALO_LAYERS : 1;
-  return layers * NEIGHBOUR_MARGIN * (double)r->split.r2 * (double)split_factor(&r->split, (float)r->largest_mass);
+  int layers = request->soft_step > 0 ? HALO_LAYERS : 1;
+  return layers * NEIGHBOUR_MARGIN * (double)request->split.r2 *
+         (double)split_factor(&request->split, (float)request->largest_mass);
 }
 
 /* A particle that another rank needs. */
@@ -60,46 +68,51 @@ struct halo_particle {
 struct hard_collapse {
   uint64_t id, neighbour;
   double pos[3], distance;
-  double wanted;            /* the step that was asked for (time) */
+  double wanted; /* the step that was asked for (time) */
 };
 
 /* A bound pair with a perturber: it is not integrated by Kepler's equation, but orbit by orbit. */
 struct hard_triple {
-  uint64_t first, second, perturber;   /* ids, the lower one of the pair first */
-  double pos[3];                       /* of the first */
-  double period, a, distance;          /* of the pair; distance at which the perturber passes its centre of mass on straight lines */
+  uint64_t first, second, perturber; /* ids, the lower one of the pair first */
+  double pos[3];                     /* of the first */
+  /* of the pair; distance at which the perturber passes its centre of mass on straight lines */
+  double period, a, distance;
 };
 
 /* What a soft step took. Verbs add counts, and set the extremes. */
 struct hard_tally {
   double seconds, list_seconds;
-  int64_t entries;          /* of neighbour lists of own particles */
-  int64_t with_neighbours;  /* own particles that have neighbours */
-  int64_t ticks;            /* block steps: distinct ticks */
-  int64_t steps, pairs;     /* particle steps; pairs evaluated; halo particles included */
-  int deepest;              /* block level */
-  int64_t collapsed;        /* steps that were taken longer than asked for */
+  int64_t entries;         /* of neighbour lists of own particles */
+  int64_t with_neighbours; /* own particles that have neighbours */
+  int64_t ticks;           /* block steps: distinct ticks */
+  int64_t steps, pairs;    /* particle steps; pairs evaluated; halo particles included */
+  int deepest;             /* block level */
+  int64_t collapsed;       /* steps that were taken longer than asked for */
   struct hard_collapse worst;
-  int64_t pairs_bound;      /* own pairs integrated by Kepler's equation; a pair counts where the member of the lower id is own */
-  double shortest_period, largest_eccentricity;   /* over them; 1e300 and 0: none */
-  int64_t pairs_perturbed;  /* own pairs that would be but for a perturber */
-  struct hard_triple triple;   /* of them, that of the shortest period */
+  /* own pairs integrated by Kepler's equation; a pair counts where the member of the lower id is own */
+  int64_t pairs_bound;
+  double shortest_period, largest_eccentricity; /* over them; 1e300 and 0: none */
+  int64_t pairs_perturbed;                      /* own pairs that would be but for a perturber */
+  struct hard_triple triple;                    /* of them, that of the shortest period */
 };
 
 struct backend_hard {
-  /* The particles of this rank with mass that come, on straight lines within the soft step, within halo_width of box[b] = low[3], high[3], for
-   * each of `boxes` boxes (low > high: empty, gets none): counts[boxes], and the particles, those for box 0 first. Owner of the result: caller (memory_free). `skip`: box of this rank itself, -1: none. */
-  struct halo_particle *(*halo)(struct device *d, const struct hard_request *r, int boxes, const double (*box)[6], int skip,
-                                int64_t *counts);
-  /* Integrate the particles of this rank, with halo[n] as further ones, over the soft step. Before: all particles at the same time (tick 0)
-   * after the soft kick; `level` holds the level that each proposed at its last step, or LEVEL_UNKNOWN. After: pos and vel at the end of
-   * the soft step, level the new proposal, tick 0; acc_hard the hard acceleration and pot the hard part of the potential, - G m K / rho,
-   * at the end; `work` increased by the pairs evaluated. Particles without neighbours move on straight lines and get LEVEL_UNKNOWN.
-   * The tree is no longer valid afterwards: order, build. */
-  void (*advance)(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo, struct hard_tally *t);
-  /* Set pot to the hard part of the potential and acc_hard to the hard acceleration of all own particles at the present positions.
-   * soft_step of the request counts as 0. */
-  void (*potential)(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo);
+  /* The particles of this rank with mass that come, on straight lines within the soft step, within halo_width of box[b]
+   * = low[3], high[3], for each of `boxes` boxes (low > high: empty, gets none): counts[boxes], and the particles,
+   * those for box 0 first. Owner of the result: caller (memory_free). `skip`: box of this rank itself, -1: none. */
+  struct halo_particle *(*halo)(struct device *d, const struct hard_request *request, int boxes, const double (*box)[6],
+                                int skip, int64_t *counts);
+  /* Integrate the particles of this rank, with halo[n] as further ones, over the soft step. Before: all particles at
+   * the same time (tick 0) after the soft kick; `level` holds the level that each proposed at its last step, or
+   * LEVEL_UNKNOWN. After: pos and vel at the end of the soft step, level the new proposal, tick 0; acc_hard the hard
+   * acceleration and pot the hard part of the potential, - G m K / rho, at the end; `work` increased by the pairs
+   * evaluated. Particles without neighbours move on straight lines and get LEVEL_UNKNOWN. The tree is no longer valid
+   * afterwards: order, build. */
+  void (*advance)(struct device *d, const struct hard_request *request, int64_t n, const struct halo_particle *halo,
+                  struct hard_tally *tally);
+  /* Set pot to the hard part of the potential and acc_hard to the hard acceleration of all own particles at the present
+   * positions. soft_step of the request counts as 0. */
+  void (*potential)(struct device *d, const struct hard_request *request, int64_t n, const struct halo_particle *halo);
 };
 #ifdef __cplusplus
 }

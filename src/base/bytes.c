@@ -6,7 +6,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 30 };   /* Linux transfers less than 2 GiB in one call */
+enum { PIECE = 1 << 30 }; /* Linux transfers less than 2 GiB in one call */
 
 static size_t piece_of(int64_t left) { return left < PIECE ? (size_t)left : PIECE; }
 
@@ -30,7 +30,7 @@ int write_all(int file, const void *from, int64_t bytes, int64_t offset)
     size_t piece = piece_of(bytes - done);
     ssize_t n = offset < 0 ? write(file, at, piece) : pwrite(file, at, piece, (off_t)(offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n == 0) errno = ENOSPC;   /* a write of zero bytes leaves errno unset */
+    if (n == 0) errno = ENOSPC; /* a write of zero bytes leaves errno unset */
     if (n <= 0) return -1;
     done += n;
   }
@@ -40,6 +40,7 @@ int write_all(int file, const void *from, int64_t bytes, int64_t offset)
 int flush_all(int file)
 {
   int s;
-  while ((s = fsync(file)) != 0 && errno == EINTR) {}
+  while ((s = fsync(file)) != 0 && errno == EINTR) {
+  }
   return s;
 }

@@ -18,12 +18,12 @@ static struct {
   const char *_Atomic phase;
 } context = {0, -1, "start"};
 
-int fault_set(struct fault *f, const char *format, ...)
+int fault_set(struct fault *fault, const char *format, ...)
 {
-  if (f->text[0]) return -1;
+  if (fault->text[0]) return -1;
   va_list args;
   va_start(args, format);
-  vsnprintf(f->text, sizeof f->text, format, args);
+  vsnprintf(fault->text, sizeof fault->text, format, args);
   va_end(args);
   return -1;
 }
@@ -98,7 +98,8 @@ void fatal_at(const char *file, int line, const char *format, ...)
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   struct fatal_place at = fatal_place();
-  fprintf(stderr, "espalier: fatal: rank %d, step %lld, phase %s (%s:%d): %s\n", at.rank, at.step, at.phase, file, line, text);
+  fprintf(stderr, "espalier: fatal: rank %d, step %lld, phase %s (%s:%d): %s\n", at.rank, at.step, at.phase, file, line,
+          text);
   fflush(stderr);
   snprintf(reason, sizeof reason, "rank %d, step %lld, phase %s: %s", at.rank, at.step, at.phase, text);
   fatal_report(reason, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Errors, each as one sentence for the user.
  *
- * Expected errors (bad input, full disk) travel as a `struct fault` of the caller: functions that can fail return 0 on success and -1
- * with the fault set. Broken invariants and errors of libraries end in `fatal`. Local. */
+ * Expected errors (bad input, full disk) travel as a `struct fault` of the caller: functions that can fail return 0 on
+ * success and -1 with the fault set. Broken invariants and errors of libraries end in `fatal`. Local. */
 #ifndef FAULT_H
 #define FAULT_H
 #ifdef __cplusplus
@@ -10,22 +10,22 @@ extern "C" {
 #endif
 
 struct fault {
-  char text[1024];   /* empty: no fault */
+  char text[1024]; /* empty: no fault */
 };
 
 /* Plural ending of a noun: "" for a count of 1, else "s". */
 static inline const char *plural(double count) { return count == 1 ? "" : "s"; }
 
-/* Set the sentence of a fault (printf format). The first cause is kept: a fault that is set stays unchanged. Returns -1, for
- * `return fault_set(...)`. */
-int fault_set(struct fault *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Set the sentence of a fault (printf format). The first cause is kept: a fault that is set stays unchanged. Returns
+ * -1, for `return fault_set(...)`. */
+int fault_set(struct fault *fault, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Find the name in names[count] nearest to `word` by edit distance, without regard to case (for "did you mean"). Returns NULL where the
- * distance of all names exceeds a third of the length of `word`, plus 1. */
+/* Find the name in names[count] nearest to `word` by edit distance, without regard to case (for "did you mean").
+ * Returns NULL where the distance of all names exceeds a third of the length of `word`, plus 1. */
 const char *nearest_name(const char *word, const char *const *names, int count);
 
-/* Set the rank and soft step, and the phase, that messages of `fatal` and of the watchdog name. `phase` must be a string that stays
- * valid. */
+/* Set the rank and soft step, and the phase, that messages of `fatal` and of the watchdog name. `phase` must be a
+ * string that stays valid. */
 void fatal_context(int rank, long long step);
 void fatal_phase(const char *phase);
 /* Return these values. From any thread. */
@@ -36,14 +36,15 @@ struct fatal_place {
 };
 struct fatal_place fatal_place(void);
 
-/* Register the function that is called with the reason before this process ends (NULL: none). It is called from any thread, at any
- * moment. */
+/* Register the function that is called with the reason before this process ends (NULL: none). It is called from any
+ * thread, at any moment. */
 void fatal_listener(void (*callback)(const char *reason));
-/* Call this function. `last` 1: the process ends afterwards, also where the function does not return within 10 s (a file system that
- * hangs). */
+/* Call this function. `last` 1: the process ends afterwards, also where the function does not return within 10 s (a
+ * file system that hangs). */
 void fatal_report(const char *reason, int last);
 
-/* Print rank, step, phase, file, line and the message (printf format) on stderr and abort all ranks (MPI_Abort where MPI runs). */
+/* Print rank, step, phase, file, line and the message (printf format) on stderr and abort all ranks (MPI_Abort where
+ * MPI runs). */
 void fatal_at(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
 #define fatal(...) fatal_at(__FILE__, __LINE__, __VA_ARGS__)
 

@@ -16,7 +16,7 @@ int file_open(const char *path, int flags)
   int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666), error = fd < 0 ? errno : 0;
   if (fd >= 0 && fstat(fd, &st)) error = errno;
   else if (fd >= 0 && !S_ISREG(st.st_mode)) error = FILE_NOT_REGULAR;
-  if (!error) fcntl(fd, F_SETFL, flags & O_APPEND);   /* without O_NONBLOCK, since a file on tape is waited for */
+  if (!error) fcntl(fd, F_SETFL, flags & O_APPEND); /* without O_NONBLOCK, since a file on tape is waited for */
   if (!error) return fd;
   if (fd >= 0) close(fd);
   errno = is_other_kind(error) ? FILE_NOT_REGULAR : error;

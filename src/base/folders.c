@@ -15,7 +15,7 @@
 
 enum { NAME = 4096 };
 
-int folder_make(const char *path, const char *what, struct fault *f)
+int folder_make(const char *path, const char *what, struct fault *fault)
 {
   char part[NAME];
   snprintf(part, sizeof part, "%s", path);
@@ -24,43 +24,45 @@ int folder_make(const char *path, const char *what, struct fault *f)
     char was = *at;
     *at = 0;
     struct stat st;
-    if (mkdir(part, 0777) && errno != EEXIST) return fault_set(f, "%s: cannot make the folder %s: %s", what, part, strerror(errno));
-    if (stat(part, &st) == 0 && !S_ISDIR(st.st_mode)) return fault_set(f, "%s: %s is not a folder", what, part);
+    if (mkdir(part, 0777) && errno != EEXIST)
+      return fault_set(fault, "%s: cannot make the folder %s: %s", what, part, strerror(errno));
+    if (stat(part, &st) == 0 && !S_ISDIR(st.st_mode)) return fault_set(fault, "%s: %s is not a folder", what, part);
     *at = was;
     if (!was) break;
   }
-  if (access(path, W_OK | X_OK)) return fault_set(f, "%s: cannot write in %s: %s", what, path, strerror(errno));
+  if (access(path, W_OK | X_OK)) return fault_set(fault, "%s: cannot write in %s: %s", what, path, strerror(errno));
   return 0;
 }
 
-int folder_flush(const char *path, struct fault *f)
+int folder_flush(const char *path, struct fault *fault)
 {
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   /* A folder without permission to read cannot be flushed; its files have been flushed already. */
-  if (fd < 0) return errno == EACCES ? 0 : fault_set(f, "%s cannot be opened: %s", path, strerror(errno));
+  if (fd < 0) return errno == EACCES ? 0 : fault_set(fault, "%s cannot be opened: %s", path, strerror(errno));
   /* some file systems have no flush of folders */
-  if (flush_all(fd) != 0 && errno != EINVAL && errno != EROFS) fault_set(f, "flushing the folder %s failed: %s", path, strerror(errno));
+  if (flush_all(fd) != 0 && errno != EINVAL && errno != EROFS)
+    fault_set(fault, "flushing the folder %s failed: %s", path, strerror(errno));
   close(fd);
-  return f->text[0] ? -1 : 0;
+  return fault->text[0] ? -1 : 0;
 }
 
-int folder_drop(const char *path, int (*ours)(const char *name, const void *of), const void *of, struct fault *f)
+int folder_drop(const char *path, int (*ours)(const char *name, const void *of), const void *of, struct fault *fault)
 {
   struct stat st;
   /* the target of a link may belong to another run: remove the link only */
   if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
-    return unlink(path) ? fault_set(f, "%s cannot be removed: %s", path, strerror(errno)) : 0;
+    return unlink(path) ? fault_set(fault, "%s cannot be removed: %s", path, strerror(errno)) : 0;
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   DIR *d = fd < 0 ? NULL : fdopendir(fd);
   if (!d) {
-    fault_set(f, "%s cannot be opened: %s", path, strerror(errno));
+    fault_set(fault, "%s cannot be opened: %s", path, strerror(errno));
     if (fd >= 0) close(fd);
     return -1;
   }
   for (struct dirent *e = readdir(d); e; e = readdir(d))
     if (ours(e->d_name, of)) unlinkat(dirfd(d), e->d_name, 0);
   closedir(d);
-  return rmdir(path) ? fault_set(f, "%s cannot be removed: %s", path, strerror(errno)) : 0;
+  return rmdir(path) ? fault_set(fault, "%s cannot be removed: %s", path, strerror(errno)) : 0;
 }
 
 int folder_nearest(const char *path, char *nearest, size_t size)

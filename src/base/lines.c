@@ -16,71 +16,69 @@ int text_is_utf16(const char *text, int64_t n)
   return n >= 4 && !text[0] != !text[1] && !text[0] == !text[2] && !text[1] == !text[3];
 }
 
-int lines_open(struct lines *l, const char *path, struct fault *f)
+int lines_open(struct lines *lines, const char *path, struct fault *fault)
 {
   struct stat st;
   char first[4];
-  *l = (struct lines){.path = path};
+  *lines = (struct lines){.path = path};
   /* without O_NONBLOCK, opening a FIFO waits for a writer */
   int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return fault_set(f, "%s: %s", path, strerror(errno));
-  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-    fault_set(f, "%s is not a regular file", path);
-  else if (text_is_utf16(first, pread(fd, first, sizeof first, 0)))
-    fault_set(f, "%s: " TEXT_UTF16, path);
-  else if (!(l->file = fdopen(fd, "r")))
-    fault_set(f, "%s cannot be opened: %s", path, strerror(errno));
-  if (!l->file) close(fd);
-  return l->file ? 0 : -1;
+  if (fd < 0) return fault_set(fault, "%s: %s", path, strerror(errno));
+  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) fault_set(fault, "%s is not a regular file", path);
+  else if (text_is_utf16(first, pread(fd, first, sizeof first, 0))) fault_set(fault, "%s: " TEXT_UTF16, path);
+  else if (!(lines->file = fdopen(fd, "r"))) fault_set(fault, "%s cannot be opened: %s", path, strerror(errno));
+  if (!lines->file) close(fd);
+  return lines->file ? 0 : -1;
 }
 
 /* Skip the rest of a line, which begins with `c`. A NUL in it is a fault. */
-static int skip_rest(struct lines *l, struct fault *f)
+static int skip_rest(struct lines *lines, struct fault *fault)
 {
   int c;
-  while ((c = getc(l->file)) != EOF) {
-    l->offset++;
+  while ((c = getc(lines->file)) != EOF) {
+    lines->offset++;
     if (c == '\n') return 0;
-    if (c == 0) return fault_set(f, "%s:%lld: a NUL byte (byte %lld of the file): the file is damaged", l->path, (long long)l->number,
-                                 (long long)l->offset);
+    if (c == 0)
+      return fault_set(fault, "%s:%lld: a NUL byte (byte %lld of the file): the file is damaged", lines->path,
+                       (long long)lines->number, (long long)lines->offset);
   }
   return 0;
 }
 
 /* A line that does not end where its text does: it has a NUL, it is too long, or it is the last one. */
-static int odd_line(struct lines *l, size_t length, const char *expected, struct fault *f)
+static int odd_line(struct lines *lines, size_t length, const char *expected, struct fault *fault)
 {
-  int64_t begin = l->offset, end = ftello(l->file);
-  l->offset += (int64_t)length;
-  if (end != l->offset) {
-    return fault_set(f, "%s:%lld: a NUL byte (byte %lld of the file): the file is damaged", l->path, (long long)l->number,
-                     (long long)l->offset + 1);
+  int64_t begin = lines->offset, end = ftello(lines->file);
+  lines->offset += (int64_t)length;
+  if (end != lines->offset) {
+    return fault_set(fault, "%s:%lld: a NUL byte (byte %lld of the file): the file is damaged", lines->path,
+                     (long long)lines->number, (long long)lines->offset + 1);
   }
-  if (length < LINES_BYTES + 1) return 0;   /* the last line, without an end */
-  if (!strchr(l->buffer, '#'))
-    return fault_set(f, "%s:%lld: the line at byte %lld has more than %d characters; expected %s", l->path, (long long)l->number,
-                     (long long)begin + 1, LINES_BYTES, expected);
-  return skip_rest(l, f);
+  if (length < LINES_BYTES + 1) return 0; /* the last line, without an end */
+  if (!strchr(lines->buffer, '#'))
+    return fault_set(fault, "%s:%lld: the line at byte %lld has more than %d characters; expected %s", lines->path,
+                     (long long)lines->number, (long long)begin + 1, LINES_BYTES, expected);
+  return skip_rest(lines, fault);
 }
 
-int lines_next(struct lines *l, const char *expected, struct fault *f)
+int lines_next(struct lines *lines, const char *expected, struct fault *fault)
 {
-  if (!fgets(l->buffer, sizeof l->buffer, l->file))
-    return ferror(l->file) ? fault_set(f, "%s:%lld: reading failed: %s", l->path, (long long)l->number + 1, strerror(errno)) : 0;
-  size_t length = strlen(l->buffer);
-  l->number++;
-  if (length > 0 && l->buffer[length - 1] == '\n')
-    l->offset += (int64_t)length;
-  else if (odd_line(l, length, expected, f) != 0)
-    return -1;
-  l->text = l->buffer + (l->number == 1 ? text_mark(l->buffer) : 0);
-  char *comment = strchr(l->text, '#');
+  if (!fgets(lines->buffer, sizeof lines->buffer, lines->file))
+    return ferror(lines->file) ? fault_set(fault, "%s:%lld: reading failed: %s", lines->path,
+                                           (long long)lines->number + 1, strerror(errno))
+                               : 0;
+  size_t length = strlen(lines->buffer);
+  lines->number++;
+  if (length > 0 && lines->buffer[length - 1] == '\n') lines->offset += (int64_t)length;
+  else if (odd_line(lines, length, expected, fault) != 0) return -1;
+  lines->text = lines->buffer + (lines->number == 1 ? text_mark(lines->buffer) : 0);
+  char *comment = strchr(lines->text, '#');
   if (comment) *comment = 0;
   return 1;
 }
 
-void lines_close(struct lines *l)
+void lines_close(struct lines *lines)
 {
-  if (l->file) fclose(l->file);
-  l->file = NULL;
+  if (lines->file) fclose(lines->file);
+  lines->file = NULL;
 }

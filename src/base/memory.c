@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE   /* mremap */
+#define _GNU_SOURCE /* mremap */
 #endif
 #include <config.h>
 #include "base/memory.h"
@@ -12,20 +12,21 @@
 
 #include "base/fault.h"
 
-/* Blocks of at least MAPPED_MIN bytes, the size of a huge page, are mappings of their own: freeing returns their pages to the system at
- * once, pages that are never used take no memory, and new pages are zero already. With huge pages they cost few faults. */
-enum { ALIGNMENT = 64, LABELS_MAX = 64, MAPPED_MIN = 2 << 20, PAGE = 65536 };   /* PAGE: a multiple of every system's */
-#define SHARE_SHOWN 0.005   /* fraction of the peak; smaller labels are not reported */
+/* Blocks of at least MAPPED_MIN bytes, the size of a huge page, are mappings of their own: freeing returns their pages
+ * to the system at once, pages that are never used take no memory, and new pages are zero already. With huge pages they
+ * cost few faults. */
+enum { ALIGNMENT = 64, LABELS_MAX = 64, MAPPED_MIN = 2 << 20, PAGE = 65536 }; /* PAGE: a multiple of every system's */
+#define SHARE_SHOWN 0.005 /* fraction of the peak; smaller labels are not reported */
 
 struct label {
   const char *name;
-  size_t current, at_peak;   /* bytes now, and when the sum over the labels was largest */
+  size_t current, at_peak; /* bytes now, and when the sum over the labels was largest */
 };
 
 /* In the 64 bytes before each block. */
 struct head {
   size_t bytes;
-  size_t mapped;   /* bytes of the block's own mapping; 0: the block is on the heap */
+  size_t mapped; /* bytes of the block's own mapping; 0: the block is on the heap */
   struct label *label;
 };
 _Static_assert(sizeof(struct head) <= ALIGNMENT, "the head precedes the block");
@@ -33,7 +34,7 @@ _Static_assert(sizeof(struct head) <= ALIGNMENT, "the head precedes the block");
 static struct label labels[LABELS_MAX];
 static int label_count;
 static size_t total_current, total_peak;
-static int at_peak;   /* the sum is the largest so far */
+static int at_peak; /* the sum is the largest so far */
 
 static struct label *label_find(const char *name)
 {
@@ -59,20 +60,24 @@ static void record_peak(void)
   at_peak = 0;
 }
 
-static void account(struct label *l, size_t plus, size_t minus)
+static void account(struct label *label, size_t plus, size_t minus)
 {
 #pragma omp critical(memory)
   {
     if (minus) record_peak();
-    l->current += plus - minus;
+    label->current += plus - minus;
     total_current += plus - minus;
-    if (total_current > total_peak) total_peak = total_current, at_peak = 1;
+    if (total_current > total_peak) {
+      total_peak = total_current;
+      at_peak = 1;
+    }
   }
 }
 
 static void exhausted(const char *name, size_t bytes)
 {
-  fatal("out of memory: %zu bytes for '%s' (%zu bytes in use); use more nodes or fewer particles per rank", bytes, name, total_current);
+  fatal("out of memory: %zu bytes for '%s' (%zu bytes in use); use more nodes or fewer particles per rank", bytes, name,
+        total_current);
 }
 
 /* A mapping of `bytes` bytes, which begins at a huge page; NULL if there is no room. */
@@ -90,7 +95,10 @@ static char *map(size_t bytes)
 }
 
 /* Bytes of the mapping of a block; 0: it is on the heap. */
-static size_t mapped_bytes(size_t bytes) { return bytes < MAPPED_MIN ? 0 : (bytes + ALIGNMENT + PAGE - 1) / PAGE * PAGE; }
+static size_t mapped_bytes(size_t bytes)
+{
+  return bytes < MAPPED_MIN ? 0 : (bytes + ALIGNMENT + PAGE - 1) / PAGE * PAGE;
+}
 
 void *memory_alloc(const char *name, size_t bytes)
 {
@@ -104,7 +112,8 @@ void *memory_alloc(const char *name, size_t bytes)
   return raw + ALIGNMENT;
 }
 
-/* Change the length of a block that is and stays a mapping; its pages are moved, not copied. Returns NULL where that cannot be done. */
+/* Change the length of a block that is and stays a mapping; its pages are moved, not copied. Returns NULL where that
+ * cannot be done. */
 static void *remap(const char *name, void *block, size_t bytes)
 {
 #ifdef MREMAP_MAYMOVE
@@ -120,7 +129,9 @@ static void *remap(const char *name, void *block, size_t bytes)
   account(h->label, bytes, 0);
   return raw + ALIGNMENT;
 #else
-  (void)name, (void)block, (void)bytes;
+  (void)name;
+  (void)block;
+  (void)bytes;
   return NULL;
 #endif
 }
@@ -148,10 +159,8 @@ void memory_free(void *block)
   if (!block) return;
   struct head *h = head_of(block);
   account(h->label, 0, h->bytes);
-  if (h->mapped)
-    munmap(h, h->mapped);
-  else
-    free(h);
+  if (h->mapped) munmap(h, h->mapped);
+  else free(h);
 }
 
 void memory_note(const char *name, size_t plus, size_t minus) { account(label_find(name), plus, minus); }
@@ -168,7 +177,8 @@ void memory_report(FILE *out, double particles, const char *indent, int columns)
     char text[128];
     if (l->at_peak < SHARE_SHOWN * total_peak || particles <= 0) continue;
     int length = snprintf(text, sizeof text, "%s %.1f", l->name, l->at_peak / particles);
-    if (!first && at + length + 3 > columns) at = fprintf(out, ",\n%s", indent) - 2;   /* leaves space for ", " and a comma after it */
+    /* leaves space for ", " and a comma after it */
+    if (!first && at + length + 3 > columns) at = fprintf(out, ",\n%s", indent) - 2;
     else if (!first) at += fprintf(out, ", ");
     at += fprintf(out, "%s", text);
     first = 0;

@@ -14,7 +14,8 @@ static double status_bytes(const char *name)
   FILE *in = fopen("/proc/self/status", "r");
   if (!in) return 0;
   while (fgets(line, sizeof line, in))
-    if (strncmp(line, name, length) == 0 && line[length] == ':' && sscanf(line + length + 1, "%lf", &kilobytes) == 1) break;
+    if (strncmp(line, name, length) == 0 && line[length] == ':' && sscanf(line + length + 1, "%lf", &kilobytes) == 1)
+      break;
   fclose(in);
   return kilobytes * 1024;
 }

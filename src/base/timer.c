@@ -31,8 +31,8 @@ double timer_processor(int threads)
   return process > own ? process : own;
 }
 
-/* With ESPALIER_CLOCK=cpu, phases are measured in processor time: where ranks share cores, wall-clock time exceeds the time that a rank
- * computes. */
+/* With ESPALIER_CLOCK=cpu, phases are measured in processor time: where ranks share cores, wall-clock time exceeds the
+ * time that a rank computes. */
 static int processor_time(void)
 {
   static int processor = -1;
@@ -45,43 +45,45 @@ static int processor_time(void)
 
 static double phase_clock(void) { return seconds_of(processor_time() ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC); }
 
-void timer_reset(struct timer *t)
+void timer_reset(struct timer *timer)
 {
-  memset(t->seconds, 0, sizeof t->seconds);
-  t->now = PHASE_other;
-  t->since = phase_clock();
-  if (t->ledger) ledger_phase(t->ledger, t->now);
+  memset(timer->seconds, 0, sizeof timer->seconds);
+  timer->now = PHASE_other;
+  timer->since = phase_clock();
+  if (timer->ledger) ledger_phase(timer->ledger, timer->now);
 }
 
-void timer_phase(struct timer *t, enum phase next)
+void timer_phase(struct timer *timer, enum phase next)
 {
-  if (t->drain) t->drain(t->drain_argument);
+  if (timer->drain) timer->drain(timer->drain_argument);
   double now = phase_clock();
-  t->seconds[t->now] += now - t->since;
-  t->since = now;
-  t->now = next;
+  timer->seconds[timer->now] += now - timer->since;
+  timer->since = now;
+  timer->now = next;
   fatal_phase(phase_names[next]);
   watchdog_progress();
-  if (t->ledger) ledger_phase(t->ledger, next);
-  if (t->follow) t->follow(phase_names[next]);
+  if (timer->ledger) ledger_phase(timer->ledger, next);
+  if (timer->follow) timer->follow(phase_names[next]);
 }
 
-double timer_computing(const struct timer *t)
+double timer_computing(const struct timer *timer)
 {
-  static const enum phase computing[] = {PHASE_order, PHASE_build, PHASE_moments, PHASE_groups, PHASE_walk, PHASE_hard_walk, PHASE_correct};
+  static const enum phase computing[] = {PHASE_order, PHASE_build,     PHASE_moments, PHASE_groups,
+                                         PHASE_walk,  PHASE_hard_walk, PHASE_correct};
   double sum = 0;
   for (size_t k = 0; k < sizeof computing / sizeof *computing; k++) {
-    sum += t->seconds[computing[k]];
-    if (!t->ledger || processor_time()) continue;   /* a waiting rank uses no processor time, and the ledger holds wall-clock time */
-    struct ledger_sum messages = ledger_sum(t->ledger, computing[k]);
+    sum += timer->seconds[computing[k]];
+    /* a waiting rank uses no processor time, and the ledger holds wall-clock time */
+    if (!timer->ledger || processor_time()) continue;
+    struct ledger_sum messages = ledger_sum(timer->ledger, computing[k]);
     sum -= messages.peers.waited + messages.collectives.waited;
   }
   return sum > 0 ? sum : 0;
 }
 
-double timer_total(const struct timer *t)
+double timer_total(const struct timer *timer)
 {
   double sum = 0;
-  for (int p = 0; p < PHASE_COUNT; p++) sum += t->seconds[p];
+  for (int p = 0; p < PHASE_COUNT; p++) sum += timer->seconds[p];
   return sum;
 }

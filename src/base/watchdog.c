@@ -19,20 +19,20 @@
 /* Checks within the limit, and the longest interval between two in seconds. */
 enum { CHECKS = 16 };
 #define INTERVAL_MAX 10.0
-#define STALL_SECONDS 0.4   /* without progress after SIGTERM; mpirun sends SIGKILL one or two seconds after SIGTERM */
-enum { TERMINATED = 't', END = 'e' };   /* bytes that wake the thread */
-enum { REPORTING_RANKS = 2 };           /* ranks that report SIGTERM: two, since one of them may have ended */
+#define STALL_SECONDS 0.4 /* without progress after SIGTERM; mpirun sends SIGKILL one or two seconds after SIGTERM */
+enum { TERMINATED = 't', END = 'e' }; /* bytes that wake the thread */
+enum { REPORTING_RANKS = 2 };         /* ranks that report SIGTERM: two, since one of them may have ended */
 
 static atomic_ulong progress;
 static atomic_int waiting = WATCHDOG_NO_RANK;
 
 static struct {
   int on;
-  double limit;   /* seconds */
-  int wake[2];    /* a pipe: a signal handler may write to it */
+  double limit; /* seconds */
+  int wake[2];  /* a pipe: a signal handler may write to it */
   pthread_t thread;
   int neighbours;
-  long neighbour[WATCHDOG_NEIGHBOURS];   /* process ids */
+  long neighbour[WATCHDOG_NEIGHBOURS]; /* process ids */
   struct sigaction before;
 } dog;
 
@@ -55,7 +55,8 @@ enum { LINE = 300 };
 static void describe(const struct fatal_place *at, const char *what, char line[LINE])
 {
   char text[64];
-  snprintf(line, LINE, "rank %d, step %lld, phase %s: %s (%s)", at->rank, at->step, at->phase, what, waiting_for(text, sizeof text));
+  snprintf(line, LINE, "rank %d, step %lld, phase %s: %s (%s)", at->rank, at->step, at->phase, what,
+           waiting_for(text, sizeof text));
 }
 
 static void print_line(const char *kind, const char *line)
@@ -65,8 +66,8 @@ static void print_line(const char *kind, const char *line)
   while (write(STDERR_FILENO, all, (size_t)n) < 0 && errno == EINTR) continue;
 }
 
-/* MPI_Abort and exit are for the main thread only: MPI runs with MPI_THREAD_FUNNELED, and the handlers of exit use what that thread is
- * changing. */
+/* MPI_Abort and exit are for the main thread only: MPI runs with MPI_THREAD_FUNNELED, and the handlers of exit use what
+ * that thread is changing. */
 static void end_process(const struct fatal_place *at, double seconds)
 {
   char what[64], line[LINE];
@@ -92,7 +93,8 @@ static void report_sigterm(const struct fatal_place *at)
   kill(getpid(), SIGTERM);
 }
 
-/* Whether the phase reads or writes files. Rank 0 writes tables and the status file in PHASE_other, where the other ranks wait for it. */
+/* Whether the phase reads or writes files. Rank 0 writes tables and the status file in PHASE_other, where the other
+ * ranks wait for it. */
 static int is_io_phase(const struct fatal_place *at)
 {
   const char *const phases[] = {"start", phase_names[PHASE_output], phase_names[PHASE_other]};
@@ -101,8 +103,8 @@ static int is_io_phase(const struct fatal_place *at)
   return 0;
 }
 
-/* A run without progress after SIGTERM will not stop in order before it is killed: most often another rank has died, which is why the
- * launcher ends this one. If the run continues after all, its next status replaces this report. */
+/* A run without progress after SIGTERM will not stop in order before it is killed: most often another rank has died,
+ * which is why the launcher ends this one. If the run continues after all, its next status replaces this report. */
 static void report_stall(const struct fatal_place *at)
 {
   char line[LINE];
@@ -124,12 +126,15 @@ static void *watch(void *unused)
     if (woken) report_sigterm(&at);
     unsigned long now = atomic_load(&progress);
     double clock = timer_clock(), passed = clock - before;
-    if (woken) reported = clock, then = now;
+    if (woken) {
+      reported = clock;
+      then = now;
+    }
     if (clock - reported > STALL_SECONDS) {
       if (now == then) report_stall(&at);
       reported = HUGE_VAL;
     }
-    idle = now != seen ? 0 : idle + fmin(passed, 2 * interval);   /* a longer gap means that the process was suspended */
+    idle = now != seen ? 0 : idle + fmin(passed, 2 * interval); /* a longer gap means that the process was suspended */
     seen = now;
     before = clock;
     if (idle > dog.limit * (is_io_phase(&at) ? WATCHDOG_GRACE_FACTOR : 1)) end_process(&at, idle);
@@ -161,13 +166,16 @@ void watchdog_start(double minutes)
   sigset_t all, mask;
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
   dog.limit = 60 * minutes;
-  if (pipe(dog.wake)) fatal("the watchdog cannot create a pipe: %s (WatchdogMinutes = 0 turns the watchdog off)", strerror(errno));
-  sigfillset(&all);   /* the main thread handles signals */
+  if (pipe(dog.wake))
+    fatal("the watchdog cannot create a pipe: %s (WatchdogMinutes = 0 turns the watchdog off)", strerror(errno));
+  sigfillset(&all); /* the main thread handles signals */
   pthread_sigmask(SIG_SETMASK, &all, &mask);
   int error = pthread_create(&dog.thread, NULL, watch, NULL);
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
-  if (error) fatal("the thread of the watchdog cannot be started: %s (WatchdogMinutes = 0 turns the watchdog off)", strerror(error));
-  sigaction(SIGTERM, NULL, &dog.before);   /* on_signal reads `before`, so it is set first */
+  if (error)
+    fatal("the thread of the watchdog cannot be started: %s (WatchdogMinutes = 0 turns the watchdog off)",
+          strerror(error));
+  sigaction(SIGTERM, NULL, &dog.before); /* on_signal reads `before`, so it is set first */
   sigaction(SIGTERM, &action, NULL);
   dog.on = 1;
 }

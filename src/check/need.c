@@ -6,25 +6,25 @@
 
 #include "mpi/stages.h"
 
-/* Bytes per particle of a rank on the CPU backend, by labels of the memory report at the end of a run. tests/bench/memory.sh prints these
- * labels, and compares the estimate with resident sets. */
+/* Bytes per particle of a rank on the CPU backend, by labels of the memory report at the end of a run.
+ * tests/bench/memory.sh prints these labels, and compares the estimate with resident sets. */
 static const struct part {
-  double alone;      /* on one rank */
-  double several;    /* on several ranks; imbalance of the number of particles included */
+  double alone;   /* on one rank */
+  double several; /* on several ranks; imbalance of the number of particles included */
   int hybrid_only;
 } parts[] = {
-  {110, 138, 0},     /* particles: all fields */
-  {72, 80, 0},       /* octree, and the sort in its memory */
-  {20, 20, 0},       /* build, groups, active, walk */
-  {12, 13, 1},       /* radii: neighbour lists */
-  {0, 60, 0},        /* sums */
-  {0, 88, 0},        /* exchange */
-  {0, 20, 0},        /* messages that do not depend on LETs */
+    {110, 138, 0}, /* particles: all fields */
+    {72, 80, 0},   /* octree, and the sort in its memory */
+    {20, 20, 0},   /* build, groups, active, walk */
+    {12, 13, 1},   /* radii: neighbour lists */
+    {0, 60, 0},    /* sums */
+    {0, 88, 0},    /* exchange */
+    {0, 20, 0},    /* messages that do not depend on LETs */
 };
 enum { PARTS = sizeof parts / sizeof *parts };
 
-/* Bytes of the LETs that a rank receives and selects, with their messages: LET_BYTES n^LET_POWER k^NEIGHBOUR_POWER for n particles and k
- * other ranks near it. With the split on most LETs reach to R2 only. */
+/* Bytes of the LETs that a rank receives and selects, with their messages: LET_BYTES n^LET_POWER k^NEIGHBOUR_POWER for
+ * n particles and k other ranks near it. With the split on most LETs reach to R2 only. */
 #define LET_BYTES 4100
 #define LET_POWER 0.75
 #define NEIGHBOUR_POWER 0.55
@@ -64,7 +64,8 @@ static double summaries(double ranks)
 
 struct memory_need need_estimate(const struct need_input *in)
 {
-  struct memory_need n = {.fixed = in->baseline + buffer(in) + LIBRARY_BYTES, .particles = in->particles * per_particle(in)};
+  struct memory_need n = {.fixed = in->baseline + buffer(in) + LIBRARY_BYTES,
+                          .particles = in->particles * per_particle(in)};
   double near = fmin(in->ranks - 1, NEIGHBOURS_MAX);
   if (in->ranks > 1 && !in->on_device)
     n.lets = LET_BYTES * pow(in->particles, LET_POWER) * pow(near, NEIGHBOUR_POWER) * (in->hybrid ? LET_HYBRID : 1);
@@ -72,7 +73,7 @@ struct memory_need need_estimate(const struct need_input *in)
   return n;
 }
 
-double need_total(const struct memory_need *n) { return n->fixed + n->particles + n->lets; }
+double need_total(const struct memory_need *need) { return need->fixed + need->particles + need->lets; }
 
 double need_measured(const struct need_input *in, double peak, double now)
 {

@@ -8,34 +8,38 @@
 
 /* Thresholds are far from what suits a system, so that ordinary runs have no findings. */
 enum {
-  FEW = 10,            /* particles below which sizes mean little */
-  SMOOTH = 100         /* particles below which a system is no smooth distribution: close pairs are its physics */
+  FEW = 10,    /* particles below which sizes mean little */
+  SMOOTH = 100 /* particles below which a system is no smooth distribution: close pairs are its physics */
 };
-#define LARGE_SOFTENING 0.25     /* of the half radius: forces within the system are far too weak */
-#define SMALL_SOFTENING 0.01     /* of the median distance of nearest neighbours; the usual softening is about a quarter */
-#define DEFAULT_OFF 5.0          /* factor between the default softening and a suitable one */
-#define AGE_OF_UNIVERSE 13.8     /* Gyr */
-#define GYR_MAX 30.0             /* no system is that old */
-#define DYNAMICAL_MAX 1e5        /* dynamical times of a run: too many for any physics, */
-#define DYNAMICAL_MIN 1e-4       /* too few */
-#define STEP_MAX 0.5             /* given steps, in dynamical times */
-#define VIRIAL_MAX 100           /* 2 T / |W| of a system that is neither bound nor at rest: usually a mistake in the units */
+#define LARGE_SOFTENING 0.25 /* of the half radius: forces within the system are far too weak */
+/* of the median distance of nearest neighbours; the usual softening is about a quarter */
+#define SMALL_SOFTENING 0.01
+#define DEFAULT_OFF 5.0      /* factor between the default softening and a suitable one */
+#define AGE_OF_UNIVERSE 13.8 /* Gyr */
+#define GYR_MAX 30.0         /* no system is that old */
+#define DYNAMICAL_MAX 1e5    /* dynamical times of a run: too many for any physics, */
+#define DYNAMICAL_MIN 1e-4   /* too few */
+#define STEP_MAX 0.5         /* given steps, in dynamical times */
+/* 2 T / |W| of a system that is neither bound nor at rest: usually a mistake in the units */
+#define VIRIAL_MAX 100
 #define VIRIAL_MIN 1e-3
-#define HEAVY_PART 0.01          /* of the mass in one particle, */
-#define HEAVY_RATIO 100          /* which has so many times the mean mass of the others */
-#define RESOLUTION_MIN 0.3       /* resolution of coordinates, in softenings */
-#define SUBSTEPS_MAX 1024        /* block steps of a soft step; ordinary systems have 4 to 128 */
-#define FIELD_LONG 4.0           /* given steps, in units of those that orbits in the external field need */
-#define FIELD_DEEP 100.0         /* the system's own steps, in these units */
-#define DENSITY_OFF 0.05         /* relative difference of the density of a sphere from that of the universe, */
-#define LATTICE_OFF 5            /* and what the surface of a sphere cut from a lattice adds, times N^(-2/3) */
-#define MASSES_ALIKE 1.01        /* within which masses are alike */
-/* The half radius of a uniform sphere in median distances of nearest neighbours, times N^(1/3); of a Plummer sphere 0.66. */
+#define HEAVY_PART 0.01    /* of the mass in one particle, */
+#define HEAVY_RATIO 100    /* which has so many times the mean mass of the others */
+#define RESOLUTION_MIN 0.3 /* resolution of coordinates, in softenings */
+#define SUBSTEPS_MAX 1024  /* block steps of a soft step; ordinary systems have 4 to 128 */
+#define FIELD_LONG 4.0     /* given steps, in units of those that orbits in the external field need */
+#define FIELD_DEEP 100.0   /* the system's own steps, in these units */
+#define DENSITY_OFF 0.05   /* relative difference of the density of a sphere from that of the universe, */
+#define LATTICE_OFF 5      /* and what the surface of a sphere cut from a lattice adds, times N^(-2/3) */
+#define MASSES_ALIKE 1.01  /* within which masses are alike */
+/* The half radius of a uniform sphere in median distances of nearest neighbours, times N^(1/3); of a Plummer sphere
+ * 0.66. */
 #define BODY 0.85
 #define DAY 86400.0
 #define LONG_RUN (100 * DAY)
 #define ENDLESS_RUN (3650 * DAY)
-/* Cost of a particle's block step in units of its part of a full walk: hard walks have shorter lists, but groups that are not full. */
+/* Cost of a particle's block step in units of its part of a full walk: hard walks have shorter lists, but groups that
+ * are not full. */
 #define HARD_HYBRID 0.9
 #define HARD_TREE 2.0
 /* Seconds of a block step whatever is active in it: marking groups, in particles per second, and a constant. */
@@ -47,95 +51,101 @@ enum {
 static double length3(const double *x) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
 /* Particles with mass. */
-static double sources(const struct physics *p) { return p->particles - p->massless; }
+static double sources(const struct physics *physics) { return physics->particles - physics->massless; }
 
-/* The half radius of one body of the system, where it is of several apart: distances of neighbours are then much shorter than in a single sphere with
- * the half radius of all. */
-static double half_of_body(const struct physics *p)
+/* The half radius of one body of the system, where it is of several apart: distances of neighbours are then much
+ * shorter than in a single sphere with the half radius of all. */
+static double half_of_body(const struct physics *physics)
 {
-  double one = BODY * p->neighbour[1] * cbrt(sources(p));
-  return one > 0 && one < p->half ? one : p->half;
+  double one = BODY * physics->neighbour[1] * cbrt(sources(physics));
+  return one > 0 && one < physics->half ? one : physics->half;
 }
 
-double physics_softening(const struct physics *p)
+double physics_softening(const struct physics *physics)
 {
-  return sources(p) >= SMOOTH && p->half > 0 ? 0.13 * half_of_body(p) * pow(sources(p), -0.26) : 0;
+  return sources(physics) >= SMOOTH && physics->half > 0 ? 0.13 * half_of_body(physics) * pow(sources(physics), -0.26)
+                                                         : 0;
 }
 
-double physics_dynamical_time(const struct physics *p)
+double physics_dynamical_time(const struct physics *physics)
 {
-  double gm = 0.5 * p->gravity * p->mass;
-  return p->half > 0 && gm > 0 ? sqrt(p->half * p->half * p->half / gm) : 0;
+  double gm = 0.5 * physics->gravity * physics->mass;
+  return physics->half > 0 && gm > 0 ? sqrt(physics->half * physics->half * physics->half / gm) : 0;
 }
 
-double physics_crossing_time(const struct physics *p) { return p->v_rms > 0 ? 2 * p->half / p->v_rms : 0; }
+double physics_crossing_time(const struct physics *physics)
+{
+  return physics->v_rms > 0 ? 2 * physics->half / physics->v_rms : 0;
+}
 
-static int deepest_level(const struct physics *p)
+static int deepest_level(const struct physics *physics)
 {
   int deepest = PHYSICS_LEVELS - 1;
-  while (deepest > 0 && p->level[deepest] == 0) deepest--;
+  while (deepest > 0 && physics->level[deepest] == 0) deepest--;
   return deepest;
 }
 
-double physics_substeps(const struct physics *p) { return ldexp(1, deepest_level(p)); }
+double physics_substeps(const struct physics *physics) { return ldexp(1, deepest_level(physics)); }
 
-double physics_soft_steps(const struct physics *p)
+double physics_soft_steps(const struct physics *physics)
 {
-  double steps = p->soft_step > 0 ? ceil((p->end - p->begin) / p->soft_step * (1 - 1e-12)) : 0;
-  return p->steps_max >= 0 ? fmin(steps, p->steps_max) : steps;
+  double steps = physics->soft_step > 0 ? ceil((physics->end - physics->begin) / physics->soft_step * (1 - 1e-12)) : 0;
+  return physics->steps_max >= 0 ? fmin(steps, physics->steps_max) : steps;
 }
 
 /* Sum of 2^level over the particles whose step is shorter than the soft step: their block steps. */
-static double particle_steps(const struct physics *p)
+static double particle_steps(const struct physics *physics)
 {
   double sum = 0;
-  for (int l = 1; l < PHYSICS_LEVELS; l++) sum += ldexp((double)p->level[l], l) - (double)p->level[l];
+  for (int l = 1; l < PHYSICS_LEVELS; l++) sum += ldexp((double)physics->level[l], l) - (double)physics->level[l];
   return sum;
 }
 
-double physics_step_seconds(const struct physics *p)
+double physics_step_seconds(const struct physics *physics)
 {
-  if (p->measured_step > 0) return p->measured_step;
-  if (!(p->sync_seconds > 0 && p->particles > 0)) return 0;
-  double force = p->walk_seconds / p->particles * (p->hybrid ? HARD_HYBRID : HARD_TREE);
-  return p->sync_seconds + particle_steps(p) * force + (physics_substeps(p) - 1) * (SUBSTEP_SECONDS + p->particles / SUBSTEP_RATE);
+  if (physics->measured_step > 0) return physics->measured_step;
+  if (!(physics->sync_seconds > 0 && physics->particles > 0)) return 0;
+  double force = physics->walk_seconds / physics->particles * (physics->hybrid ? HARD_HYBRID : HARD_TREE);
+  return physics->sync_seconds + particle_steps(physics) * force +
+         (physics_substeps(physics) - 1) * (SUBSTEP_SECONDS + physics->particles / SUBSTEP_RATE);
 }
 
-double physics_run_seconds(const struct physics *p)
+double physics_run_seconds(const struct physics *physics)
 {
-  double steps = physics_soft_steps(p), time = fmin(steps * p->soft_step, p->end - p->begin);
-  return p->per_time > 0 ? p->per_time * time : physics_step_seconds(p) * steps;
+  double steps = physics_soft_steps(physics), time = fmin(steps * physics->soft_step, physics->end - physics->begin);
+  return physics->per_time > 0 ? physics->per_time * time : physics_step_seconds(physics) * steps;
 }
 
-double physics_bulk(const struct physics *p) { return length3(p->v_com); }
+double physics_bulk(const struct physics *physics) { return length3(physics->v_com); }
 
 /* --- findings ---------------------------------------------------------------------------------------------------- */
 
-static void add(struct findings *f, enum severity severity, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void add(struct findings *f, enum severity severity, const char *format, ...)
+static void add(struct findings *findings, enum severity severity, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void add(struct findings *findings, enum severity severity, const char *format, ...)
 {
   va_list args;
-  if (f->count == FINDINGS_MAX) return;
-  struct finding *one = &f->list[f->count++];
+  if (findings->count == FINDINGS_MAX) return;
+  struct finding *one = &findings->list[findings->count++];
   one->severity = severity;
   va_start(args, format);
   vsnprintf(one->text, sizeof one->text, format, args);
   va_end(args);
 }
 
-const struct finding *findings_first(const struct findings *f, enum severity severity)
+const struct finding *findings_first(const struct findings *findings, enum severity severity)
 {
-  for (int k = 0; k < f->count; k++)
-    if (f->list[k].severity == severity) return &f->list[k];
+  for (int k = 0; k < findings->count; k++)
+    if (findings->list[k].severity == severity) return &findings->list[k];
   return NULL;
 }
 
 enum { PHRASE = 96 };
 
 /* "; set [Gravity] Softening to about 0.005", where a suitable one is known. */
-static const char *advice(const struct physics *p, char text[PHRASE])
+static const char *advice(const struct physics *physics, char text[PHRASE])
 {
-  double suitable = physics_softening(p);
+  double suitable = physics_softening(physics);
   text[0] = 0;
   if (suitable > 0) snprintf(text, PHRASE, "; set [Gravity] Softening to about %.2g", suitable);
   return text;
@@ -157,141 +167,188 @@ static const char *seconds_text(double seconds, char text[PHRASE])
 }
 
 /* "a soft step has about 8192 substeps (240 seconds here)". */
-static const char *substeps_text(const struct physics *p, char text[PHRASE])
+static const char *substeps_text(const struct physics *physics, char text[PHRASE])
 {
   char seconds[PHRASE];
-  double step = physics_step_seconds(p);
-  int at = snprintf(text, PHRASE, "a soft step has about %.0f substeps", physics_substeps(p));
+  double step = physics_step_seconds(physics);
+  int at = snprintf(text, PHRASE, "a soft step has about %.0f substeps", physics_substeps(physics));
   if (step > 0) snprintf(text + at, (size_t)(PHRASE - at), " and takes about %.40s", seconds_text(step, seconds));
   return text;
 }
 
 /* Softening against sizes and distances. Returns 1 where it is found too small. */
-static int judge_softening(const struct physics *p, struct findings *f)
+static int judge_softening(const struct physics *physics, struct findings *findings)
 {
   char what[PHRASE], steps[PHRASE];
-  double eps = p->softening, near = p->neighbour[1], suitable = physics_softening(p);
-  double largest = fmax(eps, p->softening_largest);
-  if (sources(p) < FEW || !(p->half > 0)) return 0;
-  if (largest > p->most) {
-    add(f, FINDING_WORTHLESS, "Softening = %g%s is larger than the system, of which 90 %% are within %.3g of the centre: it would not "
-        "hold together%s", largest, p->softening_is_default ? " (default)" : "", p->most, advice(p, what));
+  double eps = physics->softening, near = physics->neighbour[1], suitable = physics_softening(physics);
+  double largest = fmax(eps, physics->softening_largest);
+  if (sources(physics) < FEW || !(physics->half > 0)) return 0;
+  if (largest > physics->most) {
+    add(findings, FINDING_WORTHLESS,
+        "Softening = %g%s is larger than the system, of which 90 %% are within %.3g of the centre: it would not "
+        "hold together%s",
+        largest, physics->softening_is_default ? " (default)" : "", physics->most, advice(physics, what));
     return 0;
   }
-  if (largest > LARGE_SOFTENING * p->half) {
-    add(f, FINDING_WARNING, "Softening = %g%s is %.2g of the radius %.3g that holds half of the particles: forces within the system are "
-        "too weak%s", largest, p->softening_is_default ? " (default)" : "", largest / p->half, p->half, advice(p, what));
+  if (largest > LARGE_SOFTENING * physics->half) {
+    add(findings, FINDING_WARNING,
+        "Softening = %g%s is %.2g of the radius %.3g that holds half of the particles: forces within the system are "
+        "too weak%s",
+        largest, physics->softening_is_default ? " (default)" : "", largest / physics->half, physics->half,
+        advice(physics, what));
     return 0;
   }
-  if (p->hermite && p->softening_is_default)
-    add(f, FINDING_WARNING, "Softening is not given, and its default is %g: stars of a cluster are points; give [Gravity] Softening = 0", eps);
-  if (p->hermite) return 0;
-  if (sources(p) >= SMOOTH && eps < SMALL_SOFTENING * near) {
-    add(f, FINDING_WARNING, "Softening = %g%s is %.3g of the distance %.3g of nearest neighbours (median): pairs scatter each other, and "
+  if (physics->hermite && physics->softening_is_default)
+    add(findings, FINDING_WARNING,
+        "Softening is not given, and its default is %g: stars of a cluster are points; give [Gravity] Softening = 0",
+        eps);
+  if (physics->hermite) return 0;
+  if (sources(physics) >= SMOOTH && eps < SMALL_SOFTENING * near) {
+    add(findings, FINDING_WARNING,
+        "Softening = %g%s is %.3g of the distance %.3g of nearest neighbours (median): pairs scatter each other, and "
         "%s%s; where encounters matter, as in a star cluster, set [Steps] Integrator = hermite instead",
-        eps, p->softening_is_default ? " (default)" : "", eps / near, near, substeps_text(p, steps), advice(p, what));
+        eps, physics->softening_is_default ? " (default)" : "", eps / near, near, substeps_text(physics, steps),
+        advice(physics, what));
     return 1;
   }
-  if (p->softening_is_default && suitable > 0 && (p->kpc > 0 || eps > DEFAULT_OFF * suitable || DEFAULT_OFF * eps < suitable))
-    add(f, FINDING_WARNING, "Softening is not given, and its default is %g: about %.2g suits %.0f particles of which half are within "
+  if (physics->softening_is_default && suitable > 0 &&
+      (physics->kpc > 0 || eps > DEFAULT_OFF * suitable || DEFAULT_OFF * eps < suitable))
+    add(findings, FINDING_WARNING,
+        "Softening is not given, and its default is %g: about %.2g suits %.0f particles of which half are within "
         "%.3g%s%s",
-        eps, suitable, sources(p), half_of_body(p), half_of_body(p) < p->half ? " of the centre of their body" : "", advice(p, what));
+        eps, suitable, sources(physics), half_of_body(physics),
+        half_of_body(physics) < physics->half ? " of the centre of their body" : "", advice(physics, what));
   return 0;
 }
 
 /* Length of the run against dynamical times and the age of the universe. */
-static void judge_times(const struct physics *p, struct findings *f)
+static void judge_times(const struct physics *physics, struct findings *findings)
 {
-  double t = p->end - p->begin, dynamical = physics_dynamical_time(p);
-  if (p->gyr > 0 && t * p->gyr > GYR_MAX)
-    add(f, FINDING_WARNING, "the run from %g to TimeMax = %g lasts %.3g Gyr, %.3g times the age of the universe: the unit of time is %.3g "
-        "Gyr; for 10 Gyr set [Time] TimeMax to %.4g", p->begin, p->end, t * p->gyr, t * p->gyr / AGE_OF_UNIVERSE, p->gyr,
-        p->begin + 10 / p->gyr);
+  double t = physics->end - physics->begin, dynamical = physics_dynamical_time(physics);
+  if (physics->gyr > 0 && t * physics->gyr > GYR_MAX)
+    add(findings, FINDING_WARNING,
+        "the run from %g to TimeMax = %g lasts %.3g Gyr, %.3g times the age of the universe: the unit of time is %.3g "
+        "Gyr; for 10 Gyr set [Time] TimeMax to %.4g",
+        physics->begin, physics->end, t * physics->gyr, t * physics->gyr / AGE_OF_UNIVERSE, physics->gyr,
+        physics->begin + 10 / physics->gyr);
   else if (dynamical > 0 && t > DYNAMICAL_MAX * dynamical)
-    add(f, FINDING_WARNING, "the run from %g to TimeMax = %g lasts %.3g dynamical times of %.3g: is TimeMax in the units of the system?",
-        p->begin, p->end, t / dynamical, dynamical);
+    add(findings, FINDING_WARNING,
+        "the run from %g to TimeMax = %g lasts %.3g dynamical times of %.3g: is TimeMax in the units of the system?",
+        physics->begin, physics->end, t / dynamical, dynamical);
   if (dynamical > 0 && t < DYNAMICAL_MIN * dynamical)
-    add(f, FINDING_WARNING, "the run from %g to TimeMax = %g lasts %.2g dynamical times of %.3g, in which nothing moves: is TimeMax in "
-        "the units of the system?", p->begin, p->end, t / dynamical, dynamical);
-  if (dynamical > 0 && sources(p) >= FEW && p->step_is_given && (p->hybrid || p->shared) && p->soft_step > STEP_MAX * dynamical)
-    add(f, FINDING_WARNING, "steps of %.3g are given, but the dynamical time is %.3g: orbits will be wrong; give SoftStep, FixedStep or "
-        "MaxSizeTimestep below %.2g", p->soft_step, dynamical, dynamical / 20);
+    add(findings, FINDING_WARNING,
+        "the run from %g to TimeMax = %g lasts %.2g dynamical times of %.3g, in which nothing moves: is TimeMax in "
+        "the units of the system?",
+        physics->begin, physics->end, t / dynamical, dynamical);
+  if (dynamical > 0 && sources(physics) >= FEW && physics->step_is_given && (physics->hybrid || physics->shared) &&
+      physics->soft_step > STEP_MAX * dynamical)
+    add(findings, FINDING_WARNING,
+        "steps of %.3g are given, but the dynamical time is %.3g: orbits will be wrong; give SoftStep, FixedStep or "
+        "MaxSizeTimestep below %.2g",
+        physics->soft_step, dynamical, dynamical / 20);
 }
 
 /* Energies and masses. */
-static void judge_state(const struct physics *p, struct findings *f)
+static void judge_state(const struct physics *physics, struct findings *findings)
 {
-  double ratio = p->potential < 0 ? p->kinetic / -p->potential : 0, rest = (p->mass - p->mass_max) / (sources(p) - 1);
-  if (p->softening <= p->most && ratio > 0 && (2 * ratio > VIRIAL_MAX || 2 * ratio < VIRIAL_MIN))
-    add(f, FINDING_WARNING, "the virial ratio 2 T / |W| is %.3g (about 1 in a bound system): are the units of mass, length and velocity "
-        "right?", 2 * ratio);
-  if (sources(p) >= SMOOTH && rest > 0 && p->mass_max > HEAVY_PART * p->mass && p->mass_max > HEAVY_RATIO * rest)
-    add(f, FINDING_NOTE, "the particle with id %llu has %.3g %% of the mass, %.3g times the mean of the others: Softening and soft steps "
+  double ratio = physics->potential < 0 ? physics->kinetic / -physics->potential : 0,
+         rest = (physics->mass - physics->mass_max) / (sources(physics) - 1);
+  if (physics->softening <= physics->most && ratio > 0 && (2 * ratio > VIRIAL_MAX || 2 * ratio < VIRIAL_MIN))
+    add(findings, FINDING_WARNING,
+        "the virial ratio 2 T / |W| is %.3g (about 1 in a bound system): are the units of mass, length and velocity "
+        "right?",
+        2 * ratio);
+  if (sources(physics) >= SMOOTH && rest > 0 && physics->mass_max > HEAVY_PART * physics->mass &&
+      physics->mass_max > HEAVY_RATIO * rest)
+    add(findings, FINDING_NOTE,
+        "the particle with id %llu has %.3g %% of the mass, %.3g times the mean of the others: Softening and soft "
+        "steps "
         "are for particles of like masses; compare the energy error with that of smaller Eta, xs and ys",
-        (unsigned long long)p->heaviest, 100 * p->mass_max / p->mass, p->mass_max / rest);
+        (unsigned long long)physics->heaviest, 100 * physics->mass_max / physics->mass, physics->mass_max / rest);
 }
 
 /* Steps against orbits in the external field. */
-static void judge_field(const struct physics *p, struct findings *f)
+static void judge_field(const struct physics *physics, struct findings *findings)
 {
-  if (!(p->field_step > 0)) return;
-  if (p->step_is_given && p->soft_step > FIELD_LONG * p->field_step)
-    add(f, FINDING_WARNING, "steps of %.3g are given, but orbits in the external field need soft steps of at most %.3g for the wanted Accuracy: "
-        "give shorter ones, or none", p->soft_step, p->field_step);
-  if (!p->step_is_given && p->own_step > FIELD_DEEP * p->field_step)
-    add(f, FINDING_WARNING, "orbits in the external field need soft steps of %.3g, where the particles alone need %.3g: some are deep in the centre "
-        "of a potential; give it a core or a softening, take these particles away, or give a step of your own (MaxSizeTimestep, SoftStep)",
-        p->field_step, p->own_step);
+  if (!(physics->field_step > 0)) return;
+  if (physics->step_is_given && physics->soft_step > FIELD_LONG * physics->field_step)
+    add(findings, FINDING_WARNING,
+        "steps of %.3g are given, but orbits in the external field need soft steps of at most %.3g for the wanted "
+        "Accuracy: "
+        "give shorter ones, or none",
+        physics->soft_step, physics->field_step);
+  if (!physics->step_is_given && physics->own_step > FIELD_DEEP * physics->field_step)
+    add(findings, FINDING_WARNING,
+        "orbits in the external field need soft steps of %.3g, where the particles alone need %.3g: some are deep in "
+        "the centre "
+        "of a potential; give it a core or a softening, take these particles away, or give a step of your own "
+        "(MaxSizeTimestep, SoftStep)",
+        physics->field_step, physics->own_step);
 }
 
-/* The density of a sphere of the universe, whose radius follows from the mean square distance: 3/5 of its square, of which
- * points of a lattice lack a quarter of the square of their spacing. */
-static void judge_density(const struct physics *p, struct findings *f)
+/* The density of a sphere of the universe, whose radius follows from the mean square distance: 3/5 of its square, of
+ * which points of a lattice lack a quarter of the square of their spacing. */
+static void judge_density(const struct physics *physics, struct findings *findings)
 {
-  double spacing = cbrt(4 * M_PI / 3 / p->particles) * sqrt(5.0 / 3) * p->rms, radius = sqrt(5.0 / 3 * (p->rms * p->rms + 0.25 * spacing * spacing));
-  double density = p->mass / (4 * M_PI / 3 * radius * radius * radius);
-  if (!(p->mean_density > 0 && radius > 0) || p->particles < SMOOTH || p->mass_max > MASSES_ALIKE * p->mass_min) return;
-  if (fabs(density / p->mean_density - 1) <= DENSITY_OFF + LATTICE_OFF * pow(p->particles, -2.0 / 3)) return;
-  add(f, FINDING_WARNING, "the sphere has the comoving mean density %.4g, %.3g times the mean density %.4g of the universe (Omega0 times the critical "
-      "one): it would %s as a whole; check Omega0 and the units of mass and length, which have factors of 1/h", density, density / p->mean_density,
-      p->mean_density, density > p->mean_density ? "collapse" : "expand");
+  double spacing = cbrt(4 * M_PI / 3 / physics->particles) * sqrt(5.0 / 3) * physics->rms,
+         radius = sqrt(5.0 / 3 * (physics->rms * physics->rms + 0.25 * spacing * spacing));
+  double density = physics->mass / (4 * M_PI / 3 * radius * radius * radius);
+  if (!(physics->mean_density > 0 && radius > 0) || physics->particles < SMOOTH ||
+      physics->mass_max > MASSES_ALIKE * physics->mass_min)
+    return;
+  if (fabs(density / physics->mean_density - 1) <= DENSITY_OFF + LATTICE_OFF * pow(physics->particles, -2.0 / 3))
+    return;
+  add(findings, FINDING_WARNING,
+      "the sphere has the comoving mean density %.4g, %.3g times the mean density %.4g of the universe (Omega0 times "
+      "the critical "
+      "one): it would %s as a whole; check Omega0 and the units of mass and length, which have factors of 1/h",
+      density, density / physics->mean_density, physics->mean_density,
+      density > physics->mean_density ? "collapse" : "expand");
 }
 
 /* Place of the whole system against the resolution of positions. */
-static void judge_place(const struct physics *p, struct findings *f)
+static void judge_place(const struct physics *physics, struct findings *findings)
 {
-  double resolution = p->coordinate_max * (p->single ? 0x1p-24 : 0x1p-52);
-  double shortest = p->softening > 0 ? p->softening : SMALL_SOFTENING * p->neighbour[0];
-  if (shortest > 0 && resolution > RESOLUTION_MIN * shortest && sources(p) >= FEW)
-    add(f, FINDING_WARNING, "coordinates up to %.3g are %s precision numbers, which resolve %.2g there, %.2g %s: subtract the "
-        "centre, (%.6g, %.6g, %.6g), from all positions%s", p->coordinate_max, p->single ? "single" : "double", resolution,
-        resolution / (p->softening > 0 ? p->softening : p->neighbour[0]),
-        p->softening > 0 ? "softenings" : "distances of near neighbours", p->centre[0], p->centre[1], p->centre[2], p->single ? ", where they are made, and write doubles" : "");
+  double resolution = physics->coordinate_max * (physics->single ? 0x1p-24 : 0x1p-52);
+  double shortest = physics->softening > 0 ? physics->softening : SMALL_SOFTENING * physics->neighbour[0];
+  if (shortest > 0 && resolution > RESOLUTION_MIN * shortest && sources(physics) >= FEW)
+    add(findings, FINDING_WARNING,
+        "coordinates up to %.3g are %s precision numbers, which resolve %.2g there, %.2g %s: subtract the "
+        "centre, (%.6g, %.6g, %.6g), from all positions%s",
+        physics->coordinate_max, physics->single ? "single" : "double", resolution,
+        resolution / (physics->softening > 0 ? physics->softening : physics->neighbour[0]),
+        physics->softening > 0 ? "softenings" : "distances of near neighbours", physics->centre[0], physics->centre[1],
+        physics->centre[2], physics->single ? ", where they are made, and write doubles" : "");
 }
 
 /* Substeps, and seconds of the run. */
-static void judge_cost(const struct physics *p, int softening_too_small, struct findings *f)
+static void judge_cost(const struct physics *physics, int softening_too_small, struct findings *findings)
 {
   char text[PHRASE], step[PHRASE];
-  double substeps = physics_substeps(p), seconds = physics_step_seconds(p), all = physics_run_seconds(p);
-  if (substeps >= SUBSTEPS_MAX && !softening_too_small && !p->shared && !p->hermite)
-    add(f, FINDING_WARNING, "%.0f of %.0f particles need time steps of %.2g, and %s: they are fast or close for Softening = %g and Eta",
-        (double)p->level[deepest_level(p)], p->particles, p->soft_step / substeps, substeps_text(p, text), p->softening);
+  double substeps = physics_substeps(physics), seconds = physics_step_seconds(physics),
+         all = physics_run_seconds(physics);
+  if (substeps >= SUBSTEPS_MAX && !softening_too_small && !physics->shared && !physics->hermite)
+    add(findings, FINDING_WARNING,
+        "%.0f of %.0f particles need time steps of %.2g, and %s: they are fast or close for Softening = %g and Eta",
+        (double)physics->level[deepest_level(physics)], physics->particles, physics->soft_step / substeps,
+        substeps_text(physics, text), physics->softening);
   if (all > LONG_RUN)
-    add(f, all > ENDLESS_RUN ? FINDING_WORTHLESS : FINDING_WARNING, "the run would take about %s on these ranks: %.3g soft steps of %.3g "
+    add(findings, all > ENDLESS_RUN ? FINDING_WORTHLESS : FINDING_WARNING,
+        "the run would take about %s on these ranks: %.3g soft steps of %.3g "
         "to TimeMax = %g, about %s each with %.0f substeps; check TimeMax, Softening and the units, or use more ranks",
-        seconds_text(all, text), physics_soft_steps(p), p->soft_step, p->end, seconds_text(seconds, step), substeps);
+        seconds_text(all, text), physics_soft_steps(physics), physics->soft_step, physics->end,
+        seconds_text(seconds, step), substeps);
 }
 
-void physics_judge(const struct physics *p, struct findings *f)
+void physics_judge(const struct physics *physics, struct findings *findings)
 {
-  memset(f, 0, sizeof *f);
-  if (sources(p) < 2 || !isfinite(p->kinetic + p->potential)) return;
-  int small = judge_softening(p, f);
-  if (!p->comoving) judge_times(p, f);
-  if (!p->comoving) judge_state(p, f);
-  judge_field(p, f);
-  judge_density(p, f);
-  judge_place(p, f);
-  judge_cost(p, small, f);
+  memset(findings, 0, sizeof *findings);
+  if (sources(physics) < 2 || !isfinite(physics->kinetic + physics->potential)) return;
+  int small = judge_softening(physics, findings);
+  if (!physics->comoving) judge_times(physics, findings);
+  if (!physics->comoving) judge_state(physics, findings);
+  judge_field(physics, findings);
+  judge_density(physics, findings);
+  judge_place(physics, findings);
+  judge_cost(physics, small, findings);
 }

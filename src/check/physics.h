@@ -11,51 +11,55 @@ enum { PHYSICS_LEVELS = 32 };
 /* Measured numbers; the same on all ranks (check/measure.h). */
 struct physics {
   /* parameters */
-  double softening, gravity;    /* the smallest softening where types differ, */
-  double softening_largest;     /* and the largest one; 0: they do not */
-  int softening_is_default;     /* Softening is not given */
-  double begin, end;            /* of the run; comoving: such that soft steps are counted with equal d ln a */
-  int comoving;                 /* expanding coordinates: times are supercomoving, and energies say little about the state */
-  double mean_density;          /* comoving, which the sphere is to have; 0: it is not compared */
-  int hybrid, shared;           /* split on; one time step for all particles */
-  int hermite;                  /* the hard part resolves close pairs, with or without softening; block levels are not known */
-  int step_is_given;            /* a parameter gives the soft step (or the shared step); 0: a rule chooses it */
-  double steps_max;             /* soft steps after which the run stops (-n); negative: no limit */
+  double softening, gravity; /* the smallest softening where types differ, */
+  double softening_largest;  /* and the largest one; 0: they do not */
+  int softening_is_default;  /* Softening is not given */
+  double begin, end;         /* of the run; comoving: such that soft steps are counted with equal d ln a */
+  /* expanding coordinates: times are supercomoving, and energies say little about the state */
+  int comoving;
+  double mean_density; /* comoving, which the sphere is to have; 0: it is not compared */
+  int hybrid, shared;  /* split on; one time step for all particles */
+  /* the hard part resolves close pairs, with or without softening; block levels are not known */
+  int hermite;
+  int step_is_given; /* a parameter gives the soft step (or the shared step); 0: a rule chooses it */
+  double steps_max;  /* soft steps after which the run stops (-n); negative: no limit */
   /* units; 0: units of a model */
-  double kpc, km_s, gyr;        /* kpc per unit of length, km/s per unit of velocity, Gyr per unit of time */
+  double kpc, km_s, gyr; /* kpc per unit of length, km/s per unit of velocity, Gyr per unit of time */
   /* the system */
   double particles, mass;
-  double massless;              /* of the particles: they are no sources, and sizes and distances are those of the others */
-  double centre[3];             /* median position */
-  double half, most;            /* radii about it that hold 50 and 90 per cent of the particles */
-  double rms;                   /* root mean square of the distances from it */
-  double neighbour[3];          /* distance to the nearest neighbour: 10, 50 and 90 per cent quantiles */
-  double coordinate_max;        /* largest |coordinate| of the input */
-  int single;                   /* 1: all coordinates are single precision numbers, as of a file with 4 bytes for each */
-  double kinetic, potential;    /* energies; kinetic: about the centre of mass */
-  double v_rms, v_com[3];       /* about the centre of mass; of the centre of mass, in the user's frame */
-  double mass_min, mass_max;    /* lightest particle with a mass, heaviest particle */
-  uint64_t heaviest;            /* id of the heaviest particle */
+  /* of the particles: they are no sources, and sizes and distances are those of the others */
+  double massless;
+  double centre[3];          /* median position */
+  double half, most;         /* radii about it that hold 50 and 90 per cent of the particles */
+  double rms;                /* root mean square of the distances from it */
+  double neighbour[3];       /* distance to the nearest neighbour: 10, 50 and 90 per cent quantiles */
+  double coordinate_max;     /* largest |coordinate| of the input */
+  int single;                /* 1: all coordinates are single precision numbers, as of a file with 4 bytes for each */
+  double kinetic, potential; /* energies; kinetic: about the centre of mass */
+  double v_rms, v_com[3];    /* about the centre of mass; of the centre of mass, in the user's frame */
+  double mass_min, mass_max; /* lightest particle with a mass, heaviest particle */
+  uint64_t heaviest;         /* id of the heaviest particle */
   /* steps */
   double soft_step;
-  double field_step, own_step;  /* the longest soft step that orbits in the external field allow (0: no limit), and that of the rule without it */
-  int64_t level[PHYSICS_LEVELS];   /* particles by block level: their step is the soft step / 2^level */
+  /* the longest soft step that orbits in the external field allow (0: no limit), and that of the rule without it */
+  double field_step, own_step;
+  int64_t level[PHYSICS_LEVELS]; /* particles by block level: their step is the soft step / 2^level */
   /* speed of this machine; 0: not measured */
-  double sync_seconds;          /* seconds of a synchronisation: order, tree, forces of all particles */
-  double walk_seconds;          /* seconds of its walk alone */
-  double measured_step;         /* seconds of the first soft step; 0: it was not made */
-  double per_time;              /* seconds per unit of time, where the choice of a scheme predicts them; 0: not known */
+  double sync_seconds;  /* seconds of a synchronisation: order, tree, forces of all particles */
+  double walk_seconds;  /* seconds of its walk alone */
+  double measured_step; /* seconds of the first soft step; 0: it was not made */
+  double per_time;      /* seconds per unit of time, where the choice of a scheme predicts them; 0: not known */
 };
 
 enum severity {
-  FINDING_NOTE,         /* worth knowing; the run may be as it should be */
-  FINDING_WARNING,      /* the run may be less than it could be, or must not be trusted */
-  FINDING_WORTHLESS,    /* the run would surely be worthless: it needs --force */
+  FINDING_NOTE,      /* worth knowing; the run may be as it should be */
+  FINDING_WARNING,   /* the run may be less than it could be, or must not be trusted */
+  FINDING_WORTHLESS, /* the run would surely be worthless: it needs --force */
 };
 
 struct finding {
   enum severity severity;
-  char text[512];       /* a sentence with numbers and what to set */
+  char text[512]; /* a sentence with numbers and what to set */
 };
 
 enum { FINDINGS_MAX = 16 };
@@ -64,28 +68,29 @@ struct findings {
   struct finding list[FINDINGS_MAX];
 };
 
-/* Judge the system. A quantity that cannot be judged (fewer than two particles, a size of zero, values that are not finite) has no finding.
- * Ordinary systems have none. */
-void physics_judge(const struct physics *p, struct findings *f);
+/* Judge the system. A quantity that cannot be judged (fewer than two particles, a size of zero, values that are not
+ * finite) has no finding. Ordinary systems have none. */
+void physics_judge(const struct physics *physics, struct findings *findings);
 /* The first finding of this severity; NULL: there is none. */
-const struct finding *findings_first(const struct findings *f, enum severity severity);
+const struct finding *findings_first(const struct findings *findings, enum severity severity);
 /* Print the numbers, in lines of `run --check`. */
-void physics_print(const struct physics *p, FILE *out);
+void physics_print(const struct physics *physics, FILE *out);
 
-/* A softening that suits the system: 0.1 N^-0.26 in units in which the half-mass radius of a Plummer sphere is 0.77. 0: unknown. */
-double physics_softening(const struct physics *p);
+/* A softening that suits the system: 0.1 N^-0.26 in units in which the half-mass radius of a Plummer sphere is 0.77. 0:
+ * unknown. */
+double physics_softening(const struct physics *physics);
 /* sqrt(half^3 / (G mass / 2)), the dynamical time within the half radius; 0: unknown. */
-double physics_dynamical_time(const struct physics *p);
+double physics_dynamical_time(const struct physics *physics);
 /* 2 half / v_rms; 0: unknown. */
-double physics_crossing_time(const struct physics *p);
+double physics_crossing_time(const struct physics *physics);
 /* Block steps in the first soft step, its end included: 2^(deepest level). */
-double physics_substeps(const struct physics *p);
+double physics_substeps(const struct physics *physics);
 /* Soft steps from begin to end, at most steps_max. */
-double physics_soft_steps(const struct physics *p);
+double physics_soft_steps(const struct physics *physics);
 /* Seconds of the first soft step: measured, or predicted from block levels and the speed of forces; 0: unknown. */
-double physics_step_seconds(const struct physics *p);
+double physics_step_seconds(const struct physics *physics);
 /* Seconds of the run; 0: unknown. */
-double physics_run_seconds(const struct physics *p);
+double physics_run_seconds(const struct physics *physics);
 /* |v_com| */
-double physics_bulk(const struct physics *p);
+double physics_bulk(const struct physics *physics);
 #endif

@@ -14,14 +14,19 @@ static const char *in_units(double x, double factor, const char *name, char text
 
 enum { LEVELS_OF_A_LINE = 6 };
 
-static void print_levels(const struct physics *p, FILE *out)
+static void print_levels(const struct physics *physics, FILE *out)
 {
   int deepest = 0;
   for (int l = 0; l < PHYSICS_LEVELS; l++)
-    if (p->level[l]) deepest = l;
-  fprintf(out, "substeps            about %.0f; particles with time steps of the soft step / 2^level:\n%19s", physics_substeps(p), "");
+    if (physics->level[l]) deepest = l;
+  fprintf(out, "substeps            about %.0f; particles with time steps of the soft step / 2^level:\n%19s",
+          physics_substeps(physics), "");
   for (int l = 0; l <= deepest; l++)
-    if (p->level[l]) fprintf(out, " %d: %lld%s", l, (long long)p->level[l], l == deepest ? "" : l % LEVELS_OF_A_LINE < LEVELS_OF_A_LINE - 1 ? "," : ",\n                   ");
+    if (physics->level[l])
+      fprintf(out, " %d: %lld%s", l, (long long)physics->level[l],
+              l == deepest                                  ? ""
+              : l % LEVELS_OF_A_LINE < LEVELS_OF_A_LINE - 1 ? ","
+                                                            : ",\n                   ");
   fputc('\n', out);
 }
 
@@ -32,38 +37,55 @@ static void print_duration(double seconds, FILE *out)
   else fprintf(out, "%.3g days", seconds / 86400);
 }
 
-void physics_print(const struct physics *p, FILE *out)
+void physics_print(const struct physics *physics, FILE *out)
 {
   char text[40], other[40];
-  double dynamical = physics_dynamical_time(p), crossing = physics_crossing_time(p), seconds = physics_step_seconds(p);
-  fprintf(out, "size                half of the particles are within %.4g%s of (%.4g, %.4g, %.4g),\n"
-          "                    90 %% within %.4g\n", p->half,
-          in_units(p->half, p->kpc, "kpc", text), p->centre[0], p->centre[1], p->centre[2], p->most);
-  fprintf(out, "neighbours          nearest ones at %.3g, %.3g and %.3g (10, 50 and 90 %%)", p->neighbour[0], p->neighbour[1], p->neighbour[2]);
-  if (p->softening > 0) fprintf(out, ";\n                    the softening is %.2g of the median", p->neighbour[1] > 0 ? p->softening / p->neighbour[1] : 0);
-  if (p->softening > 0 && physics_softening(p) > 0) fprintf(out, ", %.2g suits them", physics_softening(p));
-  fprintf(out, "\nvelocities          dispersion %.4g%s, of the centre of mass %.4g;\n"
-          "                    virial ratio 2 T / |W| %.3g\n", p->v_rms,
-          in_units(p->v_rms, p->km_s, "km/s", text), physics_bulk(p), p->potential != 0 ? -2 * p->kinetic / p->potential : 0);
-  fprintf(out, "masses              %.3g in all, of particles %.3g to %.3g;\n"
-          "                    the heaviest (id %llu) has %.2g %%\n", p->mass, p->mass_min,
-          p->mass_max, (unsigned long long)p->heaviest, p->mass > 0 ? 100 * p->mass_max / p->mass : 0);
-  if (p->massless > 0)
-    fprintf(out, "test particles      %.0f of %.0f particles have no mass: they pull on nothing, and no number above counts them\n", p->massless,
-            p->particles);
-  if (dynamical > 0 && !p->comoving)
-    fprintf(out, "times               dynamical time %.3g%s, crossing time %.3g%s;\n"
-            "                    the run lasts %.3g dynamical times\n", dynamical,
-            in_units(dynamical, p->gyr, "Gyr", text), crossing, in_units(crossing, p->gyr, "Gyr", other), (p->end - p->begin) / dynamical);
-  fprintf(out, "soft steps          of %.3g%s%s, %.0f to the end\n", p->soft_step, in_units(p->soft_step, p->gyr, "Gyr", text),
-          p->comoving ? " (supercomoving time)" : "", physics_soft_steps(p));
-  if (!p->hermite) print_levels(p, out);
+  double dynamical = physics_dynamical_time(physics), crossing = physics_crossing_time(physics),
+         seconds = physics_step_seconds(physics);
+  fprintf(out,
+          "size                half of the particles are within %.4g%s of (%.4g, %.4g, %.4g),\n"
+          "                    90 %% within %.4g\n",
+          physics->half, in_units(physics->half, physics->kpc, "kpc", text), physics->centre[0], physics->centre[1],
+          physics->centre[2], physics->most);
+  fprintf(out, "neighbours          nearest ones at %.3g, %.3g and %.3g (10, 50 and 90 %%)", physics->neighbour[0],
+          physics->neighbour[1], physics->neighbour[2]);
+  if (physics->softening > 0)
+    fprintf(out, ";\n                    the softening is %.2g of the median",
+            physics->neighbour[1] > 0 ? physics->softening / physics->neighbour[1] : 0);
+  if (physics->softening > 0 && physics_softening(physics) > 0)
+    fprintf(out, ", %.2g suits them", physics_softening(physics));
+  fprintf(out,
+          "\nvelocities          dispersion %.4g%s, of the centre of mass %.4g;\n"
+          "                    virial ratio 2 T / |W| %.3g\n",
+          physics->v_rms, in_units(physics->v_rms, physics->km_s, "km/s", text), physics_bulk(physics),
+          physics->potential != 0 ? -2 * physics->kinetic / physics->potential : 0);
+  fprintf(out,
+          "masses              %.3g in all, of particles %.3g to %.3g;\n"
+          "                    the heaviest (id %llu) has %.2g %%\n",
+          physics->mass, physics->mass_min, physics->mass_max, (unsigned long long)physics->heaviest,
+          physics->mass > 0 ? 100 * physics->mass_max / physics->mass : 0);
+  if (physics->massless > 0)
+    fprintf(out,
+            "test particles      %.0f of %.0f particles have no mass: they pull on nothing, and no number above counts "
+            "them\n",
+            physics->massless, physics->particles);
+  if (dynamical > 0 && !physics->comoving)
+    fprintf(out,
+            "times               dynamical time %.3g%s, crossing time %.3g%s;\n"
+            "                    the run lasts %.3g dynamical times\n",
+            dynamical, in_units(dynamical, physics->gyr, "Gyr", text), crossing,
+            in_units(crossing, physics->gyr, "Gyr", other), (physics->end - physics->begin) / dynamical);
+  fprintf(out, "soft steps          of %.3g%s%s, %.0f to the end\n", physics->soft_step,
+          in_units(physics->soft_step, physics->gyr, "Gyr", text), physics->comoving ? " (supercomoving time)" : "",
+          physics_soft_steps(physics));
+  if (!physics->hermite) print_levels(physics, out);
   if (seconds <= 0) return;
   fprintf(out, "seconds             ");
-  print_duration(p->sync_seconds, out);
+  print_duration(physics->sync_seconds, out);
   fprintf(out, " for all forces, ");
   print_duration(seconds, out);
-  fprintf(out, " for a soft step (%s),\n%20s", p->measured_step > 0 ? "measured" : "predicted", "");
-  print_duration(physics_run_seconds(p), out);
-  fprintf(out, " for the run, %s\n", p->per_time > 0 ? "with the soft steps that are expected" : "if steps stay as they are");
+  fprintf(out, " for a soft step (%s),\n%20s", physics->measured_step > 0 ? "measured" : "predicted", "");
+  print_duration(physics_run_seconds(physics), out);
+  fprintf(out, " for the run, %s\n",
+          physics->per_time > 0 ? "with the soft steps that are expected" : "if steps stay as they are");
 }

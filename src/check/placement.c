@@ -9,7 +9,7 @@
 #include "backend/probe.h"
 #include "base/memory.h"
 
-enum { LINES_MAX = 16 };   /* hosts that are printed */
+enum { LINES_MAX = 16 }; /* hosts that are printed */
 
 /* Free memory in bytes as the kernel estimates it; 0: unknown. */
 static double host_left(void)
@@ -24,10 +24,14 @@ static double host_left(void)
   return kilobytes * 1024;
 }
 
-static struct place own_place(const struct comm *c, const struct backend *be)
+static struct place own_place(const struct comm *comm, const struct backend *be)
 {
-  struct place p = {.node_rank = comm_node_rank(c), .node_size = comm_node_size(c), .threads = omp_get_max_threads(),
-                    .processors = omp_get_num_procs(), .online = (int)sysconf(_SC_NPROCESSORS_ONLN), .left = host_left()};
+  struct place p = {.node_rank = comm_node_rank(comm),
+                    .node_size = comm_node_size(comm),
+                    .threads = omp_get_max_threads(),
+                    .processors = omp_get_num_procs(),
+                    .online = (int)sysconf(_SC_NPROCESSORS_ONLN),
+                    .left = host_left()};
   char why[256];
   if (gethostname(p.host, sizeof p.host - 1)) snprintf(p.host, sizeof p.host, "?");
   if (!be->probe->memory) return p;
@@ -37,11 +41,11 @@ static struct place own_place(const struct comm *c, const struct backend *be)
   return p;
 }
 
-struct place *placement_gather(const struct comm *c, const struct backend *be)
+struct place *placement_gather(const struct comm *comm, const struct backend *be)
 {
-  struct place mine = own_place(c, be);
+  struct place mine = own_place(comm, be);
   size_t bytes;
-  return comm_gather_root(c, &mine, sizeof mine, &bytes);
+  return comm_gather_root(comm, &mine, sizeof mine, &bytes);
 }
 
 /* Number of consecutive ranks, from `first` on, on the host of `first`. */
@@ -57,7 +61,8 @@ static int same_device(const struct place *a, const struct place *b)
   return a->devices > 0 && b->devices > 0 && memcmp(a->device.id, b->device.id, sizeof a->device.id) == 0;
 }
 
-/* Number of ranks that use the device of rank r. Devices are compared by identity, because ranks may see different devices. */
+/* Number of ranks that use the device of rank r. Devices are compared by identity, because ranks may see different
+ * devices. */
 static int sharers(const struct place *all, int ranks, int r)
 {
   int n = 0;
@@ -87,8 +92,8 @@ void placement_print(const struct place *all, int ranks, FILE *out)
     if (lines++ < LINES_MAX) {
       fprintf(out, "%-20s%s: rank%s %d", lines == 1 ? "placement" : "", p->host, n > 1 ? "s" : "", r);
       if (n > 1) fprintf(out, " to %d", r + n - 1);
-      fprintf(out, ", %d thread%s on %d processor%s%s", p->threads, p->threads > 1 ? "s" : "", p->processors, p->processors > 1 ? "s" : "",
-              n > 1 ? " each" : "");
+      fprintf(out, ", %d thread%s on %d processor%s%s", p->threads, p->threads > 1 ? "s" : "", p->processors,
+              p->processors > 1 ? "s" : "", n > 1 ? " each" : "");
       int devices = devices_in_use(all, ranks, r);
       if (p->devices > devices) devices = p->devices;
       if (devices) fprintf(out, "; %d device%s", devices, devices > 1 ? "s" : "");
@@ -101,19 +106,25 @@ void placement_print(const struct place *all, int ranks, FILE *out)
   if (lines > LINES_MAX) fprintf(out, "%-20s...: %d hosts in all\n", "", hosts);
 }
 
-int placement_check(const struct place *all, int ranks, double host_bytes, double device_bytes, struct fault *f)
+int placement_check(const struct place *all, int ranks, double host_bytes, double device_bytes, struct fault *fault)
 {
   for (int r = 0; r < ranks; r++) {
     const struct place *p = &all[r];
     if (p->left > 0 && host_bytes * p->node_size > p->left)
-      return fault_set(f, "%s: its %d rank%s need%s about %.4g GB for particles, but %.4g GB of memory are free: use more hosts, or fewer "
-                       "particles", p->host, p->node_size, p->node_size > 1 ? "s" : "", p->node_size > 1 ? "" : "s",
+      return fault_set(fault,
+                       "%s: its %d rank%s need%s about %.4g GB for particles, but %.4g GB of memory are free: use more "
+                       "hosts, or fewer "
+                       "particles",
+                       p->host, p->node_size, p->node_size > 1 ? "s" : "", p->node_size > 1 ? "" : "s",
                        host_bytes * p->node_size / 1e9, p->left / 1e9);
     if (!p->device_memory_known) continue;
     int n = sharers(all, ranks, r);
     if (device_bytes * n > p->device_left)
-      return fault_set(f, "%s: the device of rank %d needs about %.4g GB for %d rank%s, but has %.4g GB free: use more devices, or fewer "
-                       "particles", p->host, r, device_bytes * n / 1e9, n, n > 1 ? "s" : "", p->device_left / 1e9);
+      return fault_set(fault,
+                       "%s: the device of rank %d needs about %.4g GB for %d rank%s, but has %.4g GB free: use more "
+                       "devices, or fewer "
+                       "particles",
+                       p->host, r, device_bytes * n / 1e9, n, n > 1 ? "s" : "", p->device_left / 1e9);
   }
   return 0;
 }
@@ -123,8 +134,8 @@ void placement_warn(const struct place *all, int ranks, FILE *out)
   for (int r = 0; r < ranks; r++)
     if (sharers(all, ranks, r) > 1) {
       int devices = devices_in_use(all, ranks, r);
-      fprintf(out, "warning: %d ranks on %s share %d device%s: one rank per device is faster\n", all[r].node_size, all[r].host, devices,
-              devices > 1 ? "s" : "");
+      fprintf(out, "warning: %d ranks on %s share %d device%s: one rank per device is faster\n", all[r].node_size,
+              all[r].host, devices, devices > 1 ? "s" : "");
       break;
     }
   for (int r = 0; r < ranks; r++) {
@@ -132,8 +143,10 @@ void placement_warn(const struct place *all, int ranks, FILE *out)
     int threads = all[r].threads, processors = all[r].processors;
     if (all[r].online == processors) threads *= all[r].node_size;
     if (threads <= processors) continue;
-    fprintf(out, "warning: on %s %d threads share %d processor%s: bind ranks to as many processors as they have threads "
-            "(OMP_NUM_THREADS)\n", all[r].host, threads, processors, processors > 1 ? "s" : "");
+    fprintf(out,
+            "warning: on %s %d threads share %d processor%s: bind ranks to as many processors as they have threads "
+            "(OMP_NUM_THREADS)\n",
+            all[r].host, threads, processors, processors > 1 ? "s" : "");
     break;
   }
 }

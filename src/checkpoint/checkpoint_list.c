@@ -15,10 +15,10 @@
 static const char *const endings[] = {"", ".old", ".tmp", ".unused"};
 enum { ENDINGS = sizeof endings / sizeof *endings };
 
-void checkpoint_folder(const struct params *p, char path[CHECKPOINT_PATH])
+void checkpoint_folder(const struct params *params, char path[CHECKPOINT_PATH])
 {
-  if (p->CheckpointDir[0]) snprintf(path, CHECKPOINT_PATH, "%s", p->CheckpointDir);
-  else snprintf(path, CHECKPOINT_PATH, "%s/checkpoints", p->OutputDir);
+  if (params->CheckpointDir[0]) snprintf(path, CHECKPOINT_PATH, "%s", params->CheckpointDir);
+  else snprintf(path, CHECKPOINT_PATH, "%s/checkpoints", params->OutputDir);
 }
 
 void checkpoint_name(long long number, enum ending ending, char name[64])
@@ -26,16 +26,18 @@ void checkpoint_name(long long number, enum ending ending, char name[64])
   snprintf(name, 64, PREFIX "%06lld%s", number, endings[ending]);
 }
 
-static int parse(const char *name, struct checkpoint_name *n)
+static int parse(const char *name, struct checkpoint_name *checkpoint_name)
 {
   const char *digits = name + sizeof PREFIX - 1;
   size_t length = strlen(name);
   char *end;
-  if (strncmp(name, PREFIX, sizeof PREFIX - 1) || !isdigit((unsigned char)*digits) || length >= sizeof n->name) return -1;
-  n->number = strtoll(digits, &end, 10);
-  memcpy(n->name, name, length + 1);
+  if (strncmp(name, PREFIX, sizeof PREFIX - 1) || !isdigit((unsigned char)*digits) ||
+      length >= sizeof checkpoint_name->name)
+    return -1;
+  checkpoint_name->number = strtoll(digits, &end, 10);
+  memcpy(checkpoint_name->name, name, length + 1);
   for (int k = 0; k < ENDINGS; k++) {
-    n->ending = (enum ending)k;
+    checkpoint_name->ending = (enum ending)k;
     if (strcmp(end, endings[k]) == 0) return 0;
   }
   return -1;
@@ -105,11 +107,11 @@ void checkpoint_drop(const char *folder, const char *name)
   folder_drop(path, checkpoint_file, NULL, &ignored);
 }
 
-int checkpoint_exists(const struct params *p, char name[CHECKPOINT_PATH])
+int checkpoint_exists(const struct params *params, char name[CHECKPOINT_PATH])
 {
   char folder[CHECKPOINT_PATH];
   int count, found = 0;
-  checkpoint_folder(p, folder);
+  checkpoint_folder(params, folder);
   struct checkpoint_name *list = checkpoint_list(folder, &count);
   for (int k = 0; k < count && !found; k++) {
     if (list[k].ending != ENDING_NONE && list[k].ending != ENDING_OLD) continue;
@@ -120,45 +122,48 @@ int checkpoint_exists(const struct params *p, char name[CHECKPOINT_PATH])
   return found;
 }
 
-int checkpoint_count(const struct params *p)
+int checkpoint_count(const struct params *params)
 {
   char folder[CHECKPOINT_PATH];
   int count, good = 0;
-  checkpoint_folder(p, folder);
+  checkpoint_folder(params, folder);
   struct checkpoint_name *list = checkpoint_list(folder, &count);
   for (int k = 0; k < count; k++) good += list[k].ending == ENDING_NONE;
   memory_free(list);
   return good;
 }
 
-void checkpoint_remove_all(const struct params *p)
+void checkpoint_remove_all(const struct params *params)
 {
   char folder[CHECKPOINT_PATH];
   int count;
-  checkpoint_folder(p, folder);
+  checkpoint_folder(params, folder);
   struct checkpoint_name *list = checkpoint_list(folder, &count);
   for (int k = 0; k < count; k++) checkpoint_drop(folder, list[k].name);
   memory_free(list);
 }
 
-void checkpoint_set_aside(const struct params *p, const struct checkpoint *chosen)
+void checkpoint_set_aside(const struct params *params, const struct checkpoint *chosen)
 {
   char folder[CHECKPOINT_PATH], from[CHECKPOINT_PATH + 128], to[CHECKPOINT_PATH + 128], aside[64];
   int count;
   if (!chosen->own_folder) return;
-  checkpoint_folder(p, folder);
+  checkpoint_folder(params, folder);
   struct checkpoint_name *list = checkpoint_list(folder, &count);
   for (int k = 0; k < count; k++) {
     if (list[k].number <= chosen->number || (list[k].ending != ENDING_NONE && list[k].ending != ENDING_OLD)) continue;
-    if (list[k].ending == ENDING_OLD && k > 0 && list[k - 1].number == list[k].number && list[k - 1].ending == ENDING_NONE) {
-      checkpoint_drop(folder, list[k].name);   /* the run ended after its replacement was complete, which has just been renamed */
+    if (list[k].ending == ENDING_OLD && k > 0 && list[k - 1].number == list[k].number &&
+        list[k - 1].ending == ENDING_NONE) {
+      /* the run ended after its replacement was complete, which has just been renamed */
+      checkpoint_drop(folder, list[k].name);
       continue;
     }
     checkpoint_name(list[k].number, ENDING_UNUSED, aside);
     snprintf(from, sizeof from, "%s/%s", folder, list[k].name);
     snprintf(to, sizeof to, "%s/%s", folder, aside);
-    checkpoint_drop(folder, aside);   /* of an earlier restart */
-    if (rename(from, to) == 0) printf("restart: %s is newer than the chosen checkpoint and is now named %s\n", list[k].name, aside);
+    checkpoint_drop(folder, aside); /* of an earlier restart */
+    if (rename(from, to) == 0)
+      printf("restart: %s is newer than the chosen checkpoint and is now named %s\n", list[k].name, aside);
   }
   memory_free(list);
 }

@@ -9,10 +9,10 @@
 
 /* The ending of a name is the state of a checkpoint. */
 enum ending {
-  ENDING_NONE,     /* complete */
-  ENDING_OLD,      /* ".old": complete; being replaced by another one of the same number */
-  ENDING_TMP,      /* ".tmp": being written */
-  ENDING_UNUSED,   /* ".unused": newer than the checkpoint from which a run restarted */
+  ENDING_NONE,   /* complete */
+  ENDING_OLD,    /* ".old": complete; being replaced by another one of the same number */
+  ENDING_TMP,    /* ".tmp": being written */
+  ENDING_UNUSED, /* ".unused": newer than the checkpoint from which a run restarted */
 };
 
 struct checkpoint_name {
@@ -23,13 +23,14 @@ struct checkpoint_name {
 
 /* The number in the name of the folder at `path`; -1 where it is not the name of a checkpoint. */
 long long checkpoint_number(const char *path);
-/* All checkpoints in a folder, the newest first; those of one number in the order of their endings. Free with memory_free. */
+/* All checkpoints in a folder, the newest first; those of one number in the order of their endings. Free with
+ * memory_free. */
 struct checkpoint_name *checkpoint_list(const char *folder, int *count);
 /* The name of a checkpoint, "checkpoint_000012" and the ending. */
 void checkpoint_name(long long number, enum ending ending, char name[64]);
 /* Whether this program writes files of that name into a checkpoint; for folder_drop. */
 int checkpoint_file(const char *name, const void *unused);
-/* Remove a checkpoint; failures are ignored. It is renamed to NAME.tmp first. Where it has files of others these stay, in a folder
- * of the ending .unused. */
+/* Remove a checkpoint; failures are ignored. It is renamed to NAME.tmp first. Where it has files of others these stay,
+ * in a folder of the ending .unused. */
 void checkpoint_drop(const char *folder, const char *name);
 #endif

@@ -8,14 +8,14 @@
 
 #include "base/fault.h"
 
-enum item_kind { ITEM_WHOLE, ITEM_LONG, ITEM_REAL, ITEM_FLOAT };   /* int, long long, double, float */
+enum item_kind { ITEM_WHOLE, ITEM_LONG, ITEM_REAL, ITEM_FLOAT }; /* int, long long, double, float */
 
 /* Numbers that are written as one line, and their place in memory. */
 struct item {
   const char *name;
   enum item_kind kind;
   int count;
-  void *at;   /* [count] */
+  void *at; /* [count] */
 };
 
 /* Write one line per item. */
@@ -27,17 +27,19 @@ struct manifest {
   char *text;
   size_t size;
 };
-void manifest_begin(struct manifest *m);
-/* Write the lines and their checksum to a new file, flush it to the disk, read it back and compare. 0; -1 with a fault. */
-int manifest_save(struct manifest *m, const char *path, struct fault *f);
+void manifest_begin(struct manifest *manifest);
+/* Write the lines and their checksum to a new file, flush it to the disk, read it back and compare. 0; -1 with a
+ * fault. */
+int manifest_save(struct manifest *manifest, const char *path, struct fault *fault);
 
-/* Read a manifest and verify its checksum. Returns the text without its last line; free with memory_free. NULL with a fault. */
-char *manifest_load(const char *path, struct fault *f);
+/* Read a manifest and verify its checksum. Returns the text without its last line; free with memory_free. NULL with a
+ * fault. */
+char *manifest_load(const char *path, struct fault *fault);
 /* Find the first line of that name after the line of `from` (NULL: from the first line on).
  * Returns its value, *length characters up to the end of the line; NULL if there is none. */
 const char *manifest_value(const char *text, const char *from, const char *name, size_t *length);
 /* Read one number. 0; -1 with a fault if it is missing. */
-int manifest_long(const char *text, const char *name, long long *x, struct fault *f);
+int manifest_long(const char *text, const char *name, long long *x, struct fault *fault);
 /* Read all items into their places. 0; -1 with a fault if one is missing. */
-int items_read(const char *text, const struct item *item, int count, struct fault *f);
+int items_read(const char *text, const struct item *item, int count, struct fault *fault);
 #endif

@@ -12,8 +12,9 @@
 
 #include "cli/info.h"
 
-static const struct command *const commands[] = {&command_run, &command_force, &command_study, &command_ic, &command_galaxy,
-                                               &command_groups, &command_convert, &command_params, &command_info};
+static const struct command *const commands[] = {&command_run,     &command_force,  &command_study,
+                                                 &command_ic,      &command_galaxy, &command_groups,
+                                                 &command_convert, &command_params, &command_info};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 int commands_list(const struct command *const **list)
@@ -47,18 +48,21 @@ static void print_help(const struct command *self)
 {
   print_usage(stdout, self);
   if (self) {
-    printf("%s.\n\n%s  -h, --help              print this\n  -V, --version           print the version and how it was built\n",
+    printf("%s.\n\n%s  -h, --help              print this\n  -V, --version           print the version and how it was "
+           "built\n",
            self->summary, self->help);
     return;
   }
   printf("Collisionless N-body simulations with trees, on many ranks.\n\ncommands:\n");
   for (int i = 0; i < COMMAND_COUNT; i++) printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
-  printf("\n'%s COMMAND --help' explains a command.\nExit status: 0 success, 1 error, 2 wrong command line, 3 a finished run that cannot be trusted.\n", PACKAGE_NAME);
+  printf("\n'%s COMMAND --help' explains a command.\nExit status: 0 success, 1 error, 2 wrong command line, 3 a "
+         "finished run that cannot be trusted.\n",
+         PACKAGE_NAME);
 }
 
-int command_misused(const struct command *self, const struct comm *c, const char *format, ...)
+int command_misused(const struct command *self, const struct comm *comm, const char *format, ...)
 {
-  if (c->rank != 0) return STATUS_USAGE;
+  if (comm->rank != 0) return STATUS_USAGE;
   va_list args;
   va_start(args, format);
   fprintf(stderr, "%s: ", PACKAGE_NAME);
@@ -72,9 +76,9 @@ int command_misused(const struct command *self, const struct comm *c, const char
   return STATUS_USAGE;
 }
 
-int command_failed(const struct comm *c, const struct fault *f)
+int command_failed(const struct comm *comm, const struct fault *fault)
 {
-  if (c->rank == 0) fprintf(stderr, "%s: error: %s\n", PACKAGE_NAME, f->text);
+  if (comm->rank == 0) fprintf(stderr, "%s: error: %s\n", PACKAGE_NAME, fault->text);
   return STATUS_ERROR;
 }
 
@@ -98,37 +102,38 @@ static void option_hint(const char *word, const struct option *longs, char *hint
   if (near) snprintf(hint, size, "; did you mean --%s?", near);
 }
 
-static int bad_option(const struct command *self, const struct comm *c, char **argv, const struct option *longs, int option)
+static int bad_option(const struct command *self, const struct comm *comm, char **argv, const struct option *longs,
+                      int option)
 {
   /* getopt gives the letter of a short option; a long option is the word before optind */
   const char letter[3] = {'-', (char)optopt, 0}, *word = argv[optind - 1];
   char hint[300] = "";
   int is_long = strncmp(word, "--", 2) == 0;
-  if (option == ':') return command_misused(self, c, "option %s needs a value", is_long ? word : letter);
-  if (is_long && optopt) return command_misused(self, c, "option %s: expected no value", word);
+  if (option == ':') return command_misused(self, comm, "option %s needs a value", is_long ? word : letter);
+  if (is_long && optopt) return command_misused(self, comm, "option %s: expected no value", word);
   if (is_long) option_hint(word, longs, hint, sizeof hint);
-  return command_misused(self, c, "%s option %s%s", hint[0] == ':' ? "ambiguous" : "unknown", is_long ? word : letter, hint);
+  return command_misused(self, comm, "%s option %s%s", hint[0] == ':' ? "ambiguous" : "unknown",
+                         is_long ? word : letter, hint);
 }
 
-int command_option(const struct command *self, const struct comm *c, int argc, char **argv, const char *options,
+int command_option(const struct command *self, const struct comm *comm, int argc, char **argv, const char *options,
                    const struct option *longs, int *status)
 {
   opterr = 0;
   int option = getopt_long(argc, argv, options, longs, NULL);
-  if (option == 'h' && c->rank == 0) print_help(self);
-  if (option == 'V' && c->rank == 0) info_version(stdout);
+  if (option == 'h' && comm->rank == 0) print_help(self);
+  if (option == 'V' && comm->rank == 0) info_version(stdout);
   if (option == 'h' || option == 'V') *status = STATUS_OK;
-  if (option == '?' || option == ':') *status = bad_option(self, c, argv, longs, option);
+  if (option == '?' || option == ':') *status = bad_option(self, comm, argv, longs, option);
   return option == 'h' || option == 'V' || option == '?' || option == ':' ? COMMAND_DONE : option;
 }
 
-const char *command_operand(const struct command *self, const struct comm *c, int argc, char **argv, const char *what, int *status)
+const char *command_operand(const struct command *self, const struct comm *comm, int argc, char **argv,
+                            const char *what, int *status)
 {
   if (argc - optind == 1) return argv[optind];
-  if (argc == optind)
-    *status = command_misused(self, c, "%s is missing", what);
-  else
-    *status = command_misused(self, c, "expected one %s, found '%s' too", what, argv[optind + 1]);
+  if (argc == optind) *status = command_misused(self, comm, "%s is missing", what);
+  else *status = command_misused(self, comm, "expected one %s, found '%s' too", what, argv[optind + 1]);
   return NULL;
 }
 
@@ -165,42 +170,43 @@ static const struct command *find_command(const char *name, const char **near)
   return NULL;
 }
 
-static int unknown_command(const struct comm *c, const char *name, const char *near)
+static int unknown_command(const struct comm *comm, const char *name, const char *near)
 {
-  return command_misused(NULL, c, "unknown command '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  return command_misused(NULL, comm, "unknown command '%s'%s%s%s", name, near ? "; did you mean '" : "",
+                         near ? near : "", near ? "'?" : "");
 }
 
 /* "help" and "help COMMAND": the same as --help. */
-static int help(const struct comm *c, int argc, char **argv)
+static int help(const struct comm *comm, int argc, char **argv)
 {
   const char *near = NULL;
   const struct command *about = argc > 1 ? find_command(argv[1], &near) : NULL;
-  if (argc > 1 && !about) return unknown_command(c, argv[1], near);
-  if (c->rank == 0) print_help(about);
+  if (argc > 1 && !about) return unknown_command(comm, argv[1], near);
+  if (comm->rank == 0) print_help(about);
   return STATUS_OK;
 }
 
-static int dispatch(const struct comm *c, int argc, char **argv)
+static int dispatch(const struct comm *comm, int argc, char **argv)
 {
   static const struct option longs[] = {COMMAND_LONG};
-  int status = STATUS_OK, option = command_option(NULL, c, argc, argv, "+" COMMAND_SHORT, longs, &status);
+  int status = STATUS_OK, option = command_option(NULL, comm, argc, argv, "+" COMMAND_SHORT, longs, &status);
   if (option == COMMAND_DONE) return status;
-  if (optind == argc) return command_misused(NULL, c, "a command is missing");
-  if (strcmp(argv[optind], "help") == 0) return help(c, argc - optind, argv + optind);
+  if (optind == argc) return command_misused(NULL, comm, "a command is missing");
+  if (strcmp(argv[optind], "help") == 0) return help(comm, argc - optind, argv + optind);
   const char *near = NULL;
   const struct command *command = find_command(argv[optind], &near);
-  if (!command) return unknown_command(c, argv[optind], near);
+  if (!command) return unknown_command(comm, argv[optind], near);
   argc -= optind;
   argv += optind;
-  optind = 0;   /* restarts getopt */
-  return command->act(command, c, argc, argv);
+  optind = 0; /* restarts getopt */
+  return command->act(command, comm, argc, argv);
 }
 
-int commands_run(const struct comm *c, int argc, char **argv)
+int commands_run(const struct comm *comm, int argc, char **argv)
 {
-  int status = dispatch(c, argc, argv);
+  int status = dispatch(comm, argc, argv);
   struct fault f = {""};
-  if (c->rank == 0 && (fflush(stdout) || ferror(stdout))) fault_set(&f, "standard output: %s", strerror(errno));
-  if (comm_verdict(c, &f) && status == STATUS_OK) status = command_failed(c, &f);
+  if (comm->rank == 0 && (fflush(stdout) || ferror(stdout))) fault_set(&f, "standard output: %s", strerror(errno));
+  if (comm_verdict(comm, &f) && status == STATUS_OK) status = command_failed(comm, &f);
   return status;
 }

@@ -20,11 +20,11 @@
 
 struct request {
   struct ic_model model;
-  double virial_radius, half_mass_radius;   /* pc; 0: the model is dimensionless */
-  double total_mass;                        /* solar masses; 0: of the mass function, or one per particle */
+  double virial_radius, half_mass_radius; /* pc; 0: the model is dimensionless */
+  double total_mass;                      /* solar masses; 0: of the mass function, or one per particle */
   const char *output;
   int overwrite, has_n;
-  unsigned given;   /* bit i: model_option(i) */
+  unsigned given; /* bit i: model_option(i) */
 };
 
 /* The options of models are those of ic_options, and these of the command, whose numbers are in struct request. */
@@ -33,185 +33,212 @@ static const struct ic_option own_options[] = {
     {"half-mass-radius", IC_SPHERES, offsetof(struct request, half_mass_radius), IC_ALONE},
     {"total-mass", IC_SPHERES, offsetof(struct request, total_mass), IC_ALONE},
 };
-enum { OWN_OPTIONS = sizeof own_options / sizeof *own_options, MODEL_OPTIONS = IC_OPTIONS + OWN_OPTIONS, MODEL_OPTION = 256, OVERWRITE = 300 };
-_Static_assert(MODEL_OPTIONS <= 32 && MODEL_OPTION + MODEL_OPTIONS <= OVERWRITE, "a bit of `given` and a number for each option");
+enum {
+  OWN_OPTIONS = sizeof own_options / sizeof *own_options,
+  MODEL_OPTIONS = IC_OPTIONS + OWN_OPTIONS,
+  MODEL_OPTION = 256,
+  OVERWRITE = 300
+};
+_Static_assert(MODEL_OPTIONS <= 32 && MODEL_OPTION + MODEL_OPTIONS <= OVERWRITE,
+               "a bit of `given` and a number for each option");
 
-static const struct ic_option *model_option(int i) { return i < IC_OPTIONS ? &ic_options[i] : &own_options[i - IC_OPTIONS]; }
+static const struct ic_option *model_option(int i)
+{
+  return i < IC_OPTIONS ? &ic_options[i] : &own_options[i - IC_OPTIONS];
+}
 
-static int given(const struct request *q, const char *name)
+static int given(const struct request *request, const char *name)
 {
   for (int i = 0; i < MODEL_OPTIONS; i++)
-    if (strcmp(model_option(i)->name, name) == 0) return q->given >> i & 1;
+    if (strcmp(model_option(i)->name, name) == 0) return request->given >> i & 1;
   return 0;
 }
 
-static int scaled(const struct request *q) { return given(q, "virial-radius") || given(q, "half-mass-radius"); }
+static int scaled(const struct request *request)
+{
+  return given(request, "virial-radius") || given(request, "half-mass-radius");
+}
 
-static int take_option(const struct command *self, const struct comm *c, int option, struct request *q)
+static int take_option(const struct command *self, const struct comm *comm, int option, struct request *request)
 {
   long long whole;
   switch (option) {
   case 'n':
     if (command_whole(optarg, 1, IC_MAX, &whole))
-      return command_misused(self, c, "option -n: expected a whole number of particles from 1 to 2^36, found '%s'", optarg);
-    q->model.n = whole;
-    q->has_n = 1;
+      return command_misused(self, comm, "option -n: expected a whole number of particles from 1 to 2^36, found '%s'",
+                             optarg);
+    request->model.n = whole;
+    request->has_n = 1;
     return STATUS_OK;
   case 's':
     if (command_whole(optarg, 0, LLONG_MAX, &whole))
-      return command_misused(self, c, "option -s: expected a whole number from 0 to 2^63 - 1, found '%s'", optarg);
-    q->model.seed = (uint64_t)whole;
+      return command_misused(self, comm, "option -s: expected a whole number from 0 to 2^63 - 1, found '%s'", optarg);
+    request->model.seed = (uint64_t)whole;
     return STATUS_OK;
-  case 'o': q->output = optarg; return STATUS_OK;
-  case OVERWRITE: q->overwrite = 1; return STATUS_OK;
+  case 'o': request->output = optarg; return STATUS_OK;
+  case OVERWRITE: request->overwrite = 1; return STATUS_OK;
   }
   int number = option - MODEL_OPTION;
   const struct ic_option *own = number < IC_OPTIONS ? NULL : model_option(number);
   struct fault f = {""};
-  if (!own && ic_set_option(&q->model, number, optarg, &f)) return command_misused(self, c, "option --%s", f.text);
-  if (own && command_real(optarg, (double *)((char *)q + own->offset)))
-    return command_misused(self, c, "option --%s: expected a number, found '%s'", own->name, optarg);
-  q->given |= 1u << number;
+  if (!own && ic_set_option(&request->model, number, optarg, &f))
+    return command_misused(self, comm, "option --%s", f.text);
+  if (own && command_real(optarg, (double *)((char *)request + own->offset)))
+    return command_misused(self, comm, "option --%s: expected a number, found '%s'", own->name, optarg);
+  request->given |= 1u << number;
   return STATUS_OK;
 }
 
 /* What an option needs and the request has not; NULL: nothing. */
-static const char *missing(const struct request *q, enum ic_needs needs)
+static const char *missing(const struct request *request, enum ic_needs needs)
 {
   switch (needs) {
   case IC_ALONE: break;
-  case IC_NEEDS_KROUPA: return q->model.masses == IC_KROUPA ? NULL : "--mass-function kroupa";
-  case IC_NEEDS_TWO: return q->model.masses == IC_TWO ? NULL : "--mass-function two";
-  case IC_NEEDS_BINARIES: return q->model.binaries != 0 ? NULL : "--binaries";
+  case IC_NEEDS_KROUPA: return request->model.masses == IC_KROUPA ? NULL : "--mass-function kroupa";
+  case IC_NEEDS_TWO: return request->model.masses == IC_TWO ? NULL : "--mass-function two";
+  case IC_NEEDS_BINARIES: return request->model.binaries != 0 ? NULL : "--binaries";
   }
   return NULL;
 }
 
-static int check_scale(const struct command *self, const struct comm *c, const struct request *q)
+static int check_scale(const struct command *self, const struct comm *comm, const struct request *request)
 {
-  if (given(q, "virial-radius") && given(q, "half-mass-radius"))
-    return command_misused(self, c, "--virial-radius and --half-mass-radius: give one of them");
-  if (given(q, "total-mass") && q->model.masses == IC_KROUPA)
-    return command_misused(self, c, "--total-mass: the mass function kroupa gives the mass itself; leave --total-mass out");
+  if (given(request, "virial-radius") && given(request, "half-mass-radius"))
+    return command_misused(self, comm, "--virial-radius and --half-mass-radius: give one of them");
+  if (given(request, "total-mass") && request->model.masses == IC_KROUPA)
+    return command_misused(self, comm,
+                           "--total-mass: the mass function kroupa gives the mass itself; leave --total-mass out");
   for (int i = 0; i < OWN_OPTIONS; i++) {
-    double x = *(const double *)((const char *)q + own_options[i].offset);
-    if (q->given >> (IC_OPTIONS + i) & 1 && !(x >= 1e-12 && x <= 1e18))
-      return command_misused(self, c, "option --%s: expected a number from 1e-12 to 1e18, found %g", own_options[i].name, x);
+    double x = *(const double *)((const char *)request + own_options[i].offset);
+    if (request->given >> (IC_OPTIONS + i) & 1 && !(x >= 1e-12 && x <= 1e18))
+      return command_misused(self, comm, "option --%s: expected a number from 1e-12 to 1e18, found %g",
+                             own_options[i].name, x);
   }
-  if (given(q, "eccentricity") && !(q->model.eccentricity >= 0))
-    return command_misused(self, c, "eccentricity: expected a number from 0 to 0.9999, found %g", q->model.eccentricity);
+  if (given(request, "eccentricity") && !(request->model.eccentricity >= 0))
+    return command_misused(self, comm, "eccentricity: expected a number from 0 to 0.9999, found %g",
+                           request->model.eccentricity);
   return STATUS_OK;
 }
 
-static int check_request(const struct command *self, const struct comm *c, const struct request *q)
+static int check_request(const struct command *self, const struct comm *comm, const struct request *request)
 {
   struct fault f = {""};
   int status;
-  if (!q->has_n) return command_misused(self, c, "option -n is missing");
-  if (!q->output) return command_misused(self, c, "option -o is missing");
+  if (!request->has_n) return command_misused(self, comm, "option -n is missing");
+  if (!request->output) return command_misused(self, comm, "option -o is missing");
   for (int i = 0; i < MODEL_OPTIONS; i++) {
     const struct ic_option *o = model_option(i);
-    if (!(q->given >> i & 1)) continue;
-    if (!strstr(o->models, q->model.name))
-      return command_misused(self, c, "option --%s belongs to model%s %s, not to %s", o->name, strchr(o->models, ',') ? "s" : "",
-                             o->models, q->model.name);
-    const char *needed = missing(q, o->needs);
-    if (needed) return command_misused(self, c, "option --%s: has a meaning only with %s", o->name, needed);
+    if (!(request->given >> i & 1)) continue;
+    if (!strstr(o->models, request->model.name))
+      return command_misused(self, comm, "option --%s belongs to model%s %s, not to %s", o->name,
+                             strchr(o->models, ',') ? "s" : "", o->models, request->model.name);
+    const char *needed = missing(request, o->needs);
+    if (needed) return command_misused(self, comm, "option --%s: has a meaning only with %s", o->name, needed);
   }
-  if (given(q, "total-mass") && !scaled(q))
-    return command_misused(self, c, "option --total-mass: has a meaning only with --virial-radius or --half-mass-radius");
-  if (ic_check(&q->model, &f)) return command_misused(self, c, "%s", f.text);
-  if ((status = check_scale(self, c, q))) return status;
+  if (given(request, "total-mass") && !scaled(request))
+    return command_misused(self, comm,
+                           "option --total-mass: has a meaning only with --virial-radius or --half-mass-radius");
+  if (ic_check(&request->model, &f)) return command_misused(self, comm, "%s", f.text);
+  if ((status = check_scale(self, comm, request))) return status;
   return STATUS_OK;
 }
 
-int command_output(const char *path, int overwrite, struct fault *f)
+int command_output(const char *path, int overwrite, struct fault *fault)
 {
   struct stat st;
   char folder[1024];
   const char *slash = strrchr(path, '/');
-  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return fault_set(f, "%s: expected a file name, found a folder", path);
+  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    return fault_set(fault, "%s: expected a file name, found a folder", path);
   if (stat(path, &st) == 0 && !overwrite)
-    return fault_set(f, "%s: already exists; give another name, or --overwrite to replace it", path);
-  if (slash == path)
-    strcpy(folder, "/");
-  else
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    return fault_set(fault, "%s: already exists; give another name, or --overwrite to replace it", path);
+  if (slash == path) strcpy(folder, "/");
+  else snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
   if (stat(folder, &st) == 0 && !S_ISDIR(st.st_mode)) errno = ENOTDIR;
   else if (access(folder, W_OK | X_OK) == 0) return 0;
-  return fault_set(f, "%s: cannot be written: folder %s: %s", path, folder, strerror(errno));
+  return fault_set(fault, "%s: cannot be written: folder %s: %s", path, folder, strerror(errno));
 }
 
 /* Set the units in which the model has the radius asked for. G = 1 in them, and the total mass is 1. */
-static void set_units(const struct request *q, const struct ic_facts *facts, struct params *par)
+static void set_units(const struct request *request, const struct ic_facts *facts, struct params *par)
 {
-  double radius = given(q, "virial-radius") ? q->virial_radius : q->half_mass_radius / facts->half_mass_radius;   /* the virial radius is 1 */
-  double mass = facts->mass_solar > 0 ? facts->mass_solar : q->total_mass > 0 ? q->total_mass : (double)q->model.n;
-  par->GravityConstantInternal = 1;   /* the models are in Henon units */
-  if (!scaled(q)) return;
+  /* the virial radius is 1 */
+  double radius =
+      given(request, "virial-radius") ? request->virial_radius : request->half_mass_radius / facts->half_mass_radius;
+  double mass = facts->mass_solar > 0     ? facts->mass_solar
+                : request->total_mass > 0 ? request->total_mass
+                                          : (double)request->model.n;
+  par->GravityConstantInternal = 1; /* the models are in Henon units */
+  if (!scaled(request)) return;
   par->UnitLength_in_cm = radius * KPC_CM / 1000;
   par->UnitMass_in_g = mass * SOLAR_MASS_G;
   par->UnitVelocity_in_cm_per_s = sqrt(GRAVITY_CGS * par->UnitMass_in_g / par->UnitLength_in_cm);
 }
 
-static int make_file(const struct comm *c, const struct request *q, struct params *par, struct ic_facts *made, struct fault *f)
+static int make_file(const struct comm *comm, const struct request *request, struct params *par, struct ic_facts *made,
+                     struct fault *fault)
 {
-  if (c->rank == 0) command_output(q->output, q->overwrite, f);
-  if (comm_verdict(c, f)) return -1;
+  if (comm->rank == 0) command_output(request->output, request->overwrite, fault);
+  if (comm_verdict(comm, fault)) return -1;
   struct particles p;
   particles_init(&p);
   params_defaults(par);
   struct snapshot_facts facts = {.params = par, .gravity = 1};
-  int failed = ic_make(c, &q->model, &p, made, f);
+  int failed = ic_make(comm, &request->model, &p, made, fault);
   if (!failed) {
-    set_units(q, made, par);
-    failed = snapshot_write(c, q->output, &p, &facts, f);
+    set_units(request, made, par);
+    failed = snapshot_write(comm, request->output, &p, &facts, fault);
   }
   particles_free(&p);
   return failed ? -1 : 0;
 }
 
 /* Print what was made, and the units that a parameter file for it needs. */
-static void report(const struct request *q, const struct params *par, const struct ic_facts *made)
+static void report(const struct request *request, const struct params *par, const struct ic_facts *made)
 {
-  long long n = q->model.n, binaries = ic_binaries(&q->model);
-  printf("%s: %lld particle%s of model %s, seed %llu; a parameter file for it needs [Units] GravityConstantInternal = 1\n", q->output, n,
-         plural((double)n), q->model.name, (unsigned long long)q->model.seed);
-  if (binaries > 0) printf("%lld binar%s: particles 1 to %lld, in pairs\n", binaries, binaries == 1 ? "y" : "ies", 2 * binaries);
+  long long n = request->model.n, binaries = ic_binaries(&request->model);
+  printf(
+      "%s: %lld particle%s of model %s, seed %llu; a parameter file for it needs [Units] GravityConstantInternal = 1\n",
+      request->output, n, plural((double)n), request->model.name, (unsigned long long)request->model.seed);
+  if (binaries > 0)
+    printf("%lld binar%s: particles 1 to %lld, in pairs\n", binaries, binaries == 1 ? "y" : "ies", 2 * binaries);
   if (made->mass_solar > 0) printf("total mass %.7g solar masses\n", made->mass_solar);
-  if (!scaled(q)) return;
+  if (!scaled(request)) return;
   struct units u = units_of(par);
-  printf("units: length %.5g pc, mass %.5g solar masses, velocity %.5g km/s, time %.5g Myr; the parameter file also needs\n"
+  printf("units: length %.5g pc, mass %.5g solar masses, velocity %.5g km/s, time %.5g Myr; the parameter file also "
+         "needs\n"
          "[Units]\nUnitLength_in_cm = %.7g\nUnitMass_in_g = %.7g\nUnitVelocity_in_cm_per_s = %.7g\n",
-         u.length_cm / KPC_CM * 1e3, u.mass_g / SOLAR_MASS_G, u.velocity_cm_s / 1e5, units_time_s(&u) / GYR_S * 1e3, u.length_cm, u.mass_g,
-         u.velocity_cm_s);
+         u.length_cm / KPC_CM * 1e3, u.mass_g / SOLAR_MASS_G, u.velocity_cm_s / 1e5, units_time_s(&u) / GYR_S * 1e3,
+         u.length_cm, u.mass_g, u.velocity_cm_s);
 }
 
-static int act(const struct command *self, const struct comm *c, int argc, char **argv)
+static int act(const struct command *self, const struct comm *comm, int argc, char **argv)
 {
-  if (argc > 1 && strcmp(argv[1], "galaxy") == 0) return command_galaxy.act(&command_galaxy, c, argc - 1, argv + 1);
+  if (argc > 1 && strcmp(argv[1], "galaxy") == 0) return command_galaxy.act(&command_galaxy, comm, argc - 1, argv + 1);
   struct option longs[MODEL_OPTIONS + 7] = {{NULL, 0, NULL, 0}};
-  static const struct option common[] = {{"overwrite", no_argument, NULL, OVERWRITE}, {"seed", required_argument, NULL, 's'},
-                                         {"output", required_argument, NULL, 'o'}, COMMAND_LONG};
+  static const struct option common[] = {{"overwrite", no_argument, NULL, OVERWRITE},
+                                         {"seed", required_argument, NULL, 's'},
+                                         {"output", required_argument, NULL, 'o'},
+                                         COMMAND_LONG};
   for (int i = 0; i < MODEL_OPTIONS; i++)
     longs[i] = (struct option){model_option(i)->name, required_argument, NULL, MODEL_OPTION + i};
   memcpy(longs + MODEL_OPTIONS, common, sizeof common);
   struct request q = {.output = NULL};
   ic_defaults(&q.model);
   int status = STATUS_OK, option;
-  while ((option = command_option(self, c, argc, argv, COMMAND_SHORT "n:s:o:", longs, &status)) != -1) {
+  while ((option = command_option(self, comm, argc, argv, COMMAND_SHORT "n:s:o:", longs, &status)) != -1) {
     if (option == COMMAND_DONE) return status;
-    if ((status = take_option(self, c, option, &q))) return status;
+    if ((status = take_option(self, comm, option, &q))) return status;
   }
-  const char *name = command_operand(self, c, argc, argv, "model", &status);
+  const char *name = command_operand(self, comm, argc, argv, "model", &status);
   if (!name) return status;
   snprintf(q.model.name, sizeof q.model.name, "%s", name);
-  if ((status = check_request(self, c, &q))) return status;
+  if ((status = check_request(self, comm, &q))) return status;
   struct fault f = {""};
   struct params par;
   struct ic_facts made;
-  if (make_file(c, &q, &par, &made, &f)) return command_failed(c, &f);
-  if (c->rank == 0) report(&q, &par, &made);
+  if (make_file(comm, &q, &par, &made, &f)) return command_failed(comm, &f);
+  if (comm->rank == 0) report(&q, &par, &made);
   return STATUS_OK;
 }
 
@@ -235,18 +262,21 @@ const struct command command_ic = {
     "      --separation D      merger: distance of the centres along x [3]\n"
     "      --impact-parameter B  merger: their offset along y [0.5]\n"
     "      --relative-velocity V  merger: their relative velocity along x, approaching [0.8]\n"
-    "options of plummer, hernquist and king (masses do not depend on the position; lengths in model units, unless in pc):\n"
+    "options of plummer, hernquist and king (masses do not depend on the position; lengths in model units, unless in "
+    "pc):\n"
     "      --mass-function F   equal; kroupa: Kroupa 2001; two: light and heavy stars [equal]\n"
     "      --mass-min M        kroupa: smallest mass in solar masses [0.08]\n"
     "      --mass-max M        kroupa: largest mass in solar masses [100]\n"
     "      --heavy-ratio Q     two: mass of a heavy star over that of a light one [20]\n"
     "      --heavy-fraction F  two: heavy stars as a fraction of all, by number [0.01]\n"
-    "      --binaries F        fraction of binaries among single stars and binaries; energy and virial ratio are those of\n"
+    "      --binaries F        fraction of binaries among single stars and binaries; energy and virial ratio are those "
+    "of\n"
     "                          their centres of mass [0]\n"
     "      --binary-min A      smallest semi-major axis; its logarithm is uniform [1e-4]\n"
     "      --binary-max A      largest semi-major axis; the same as --binary-min: one for all [1e-3]\n"
     "      --eccentricity E    of all binaries [thermal: a density 2 e]\n"
-    "      --central-mass F    a particle of type 5, the last one, at rest at the centre, with this fraction of the total\n"
+    "      --central-mass F    a particle of type 5, the last one, at rest at the centre, with this fraction of the "
+    "total\n"
     "                          mass; the stars' velocities are drawn in the potential of both [0]\n"
     "      --virial-radius R   scale the model: its virial radius, the unit of length, is R pc\n"
     "      --half-mass-radius R  scale the model: the half-mass radius of its stars is R pc\n"

@@ -10,42 +10,45 @@
 #include "run/control.h"
 #include "run/run.h"
 
-/* The value of -r: the next word, where it is "last", a number or a folder; else NULL. getopt itself accepts optional values only without
- * a blank. Whether it is a folder is decided on rank 0, since ranks may have different working folders. Collective. */
-static const char *restart_word(const struct comm *c, int argc, char **argv)
+/* The value of -r: the next word, where it is "last", a number or a folder; else NULL. getopt itself accepts optional
+ * values only without a blank. Whether it is a folder is decided on rank 0, since ranks may have different working
+ * folders. Collective. */
+static const char *restart_word(const struct comm *comm, int argc, char **argv)
 {
   struct stat st;
   if (optarg) return optarg;
   if (optind >= argc) return NULL;
   const char *word = argv[optind];
   int number = word[0] && word[strspn(word, "0123456789")] == 0;
-  int is_one = number || strcmp(word, "last") == 0 || (c->rank == 0 && stat(word, &st) == 0 && S_ISDIR(st.st_mode));
-  comm_broadcast(c, &is_one, sizeof is_one);
+  int is_one = number || strcmp(word, "last") == 0 || (comm->rank == 0 && stat(word, &st) == 0 && S_ISDIR(st.st_mode));
+  comm_broadcast(comm, &is_one, sizeof is_one);
   if (!is_one) return NULL;
   optind++;
   return word;
 }
 
 /* Whether the command line names a checkpoint of this run itself. */
-static int continues_own_run(const struct run_options *o)
+static int continues_own_run(const struct run_options *options)
 {
-  return o->restart && (!o->from || strcmp(o->from, "last") == 0 || o->from[strspn(o->from, "0123456789")] == 0);
+  return options->restart && (!options->from || strcmp(options->from, "last") == 0 ||
+                              options->from[strspn(options->from, "0123456789")] == 0);
 }
 
-static int act_run(const struct command *self, const struct comm *c, int argc, char **argv)
+static int act_run(const struct command *self, const struct comm *comm, int argc, char **argv)
 {
-  enum { CHECK = 256, FORCE, NO_OUTPUT, OVERWRITE, SCHEDULE, SUBSTEPS, WALLTIME };   /* beside the letters */
+  enum { CHECK = 256, FORCE, NO_OUTPUT, OVERWRITE, SCHEDULE, SUBSTEPS, WALLTIME }; /* beside the letters */
   static const struct option longs[] = {
-      {"check", no_argument, NULL, CHECK}, {"force", no_argument, NULL, FORCE}, {"steps", required_argument, NULL, 'n'},
-      {"substeps", required_argument, NULL, SUBSTEPS},
-      {"restart", optional_argument, NULL, 'r'}, {"walltime", required_argument, NULL, WALLTIME},
+      {"check", no_argument, NULL, CHECK},         {"force", no_argument, NULL, FORCE},
+      {"steps", required_argument, NULL, 'n'},     {"substeps", required_argument, NULL, SUBSTEPS},
+      {"restart", optional_argument, NULL, 'r'},   {"walltime", required_argument, NULL, WALLTIME},
       {"overwrite", no_argument, NULL, OVERWRITE}, {"schedule", no_argument, NULL, SCHEDULE},
-      {"no-output", no_argument, NULL, NO_OUTPUT}, {"quiet", no_argument, NULL, 'q'}, {"verbose", no_argument, NULL, 'v'},
-      COMMAND_LONG};
+      {"no-output", no_argument, NULL, NO_OUTPUT}, {"quiet", no_argument, NULL, 'q'},
+      {"verbose", no_argument, NULL, 'v'},         COMMAND_LONG};
   struct overrides overrides = {.count = 0};
   struct run_options options = {.steps = -1, .substeps = -1, .walltime = -1};
   int status = STATUS_OK, option;
-  while ((option = command_option(self, c, argc, argv, COMMAND_SHORT "P:n:qr::v", longs, &status)) != -1) switch (option) {
+  while ((option = command_option(self, comm, argc, argv, COMMAND_SHORT "P:n:qr::v", longs, &status)) != -1)
+    switch (option) {
     case COMMAND_DONE: return status;
     case CHECK: options.check = 1; break;
     case FORCE: options.force = 1; break;
@@ -55,72 +58,95 @@ static int act_run(const struct command *self, const struct comm *c, int argc, c
     case 'q': options.quiet = 1; break;
     case 'v': options.verbose = 1; break;
     case 'P':
-      if (overrides_add(&overrides, optarg)) return overrides_misused(self, c, optarg);
+      if (overrides_add(&overrides, optarg)) return overrides_misused(self, comm, optarg);
       break;
     case 'n':
       if (command_whole(optarg, 0, INT64_MAX, &options.steps))
-        return command_misused(self, c, "option -n: expected a whole number of steps, found '%s'", optarg);
+        return command_misused(self, comm, "option -n: expected a whole number of steps, found '%s'", optarg);
       break;
     case 'r':
       options.restart = 1;
-      options.from = restart_word(c, argc, argv);
+      options.from = restart_word(comm, argc, argv);
       break;
     case WALLTIME:
       if (control_walltime(optarg, &options.walltime))
-        return command_misused(self, c, "option --walltime: expected minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS or UNLIMITED, "
-                               "found '%s'", optarg);
+        return command_misused(
+            self, comm,
+            "option --walltime: expected minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS or UNLIMITED, "
+            "found '%s'",
+            optarg);
       break;
     case SUBSTEPS:
       if (command_whole(optarg, 1, INT64_MAX, &options.substeps))
-        return command_misused(self, c, "option --substeps: expected a whole number of block steps, found '%s'", optarg);
+        return command_misused(self, comm, "option --substeps: expected a whole number of block steps, found '%s'",
+                               optarg);
     }
   if (options.restart && !options.from && argc - optind == 2)
-    return command_misused(self, c, "option -r: expected last, the number of a checkpoint, or its folder, found '%s'", argv[optind]);
+    return command_misused(
+        self, comm, "option -r: expected last, the number of a checkpoint, or its folder, found '%s'", argv[optind]);
   if (continues_own_run(&options) && options.overwrite)
-    return command_misused(self, c, "options -r and --overwrite: a run either continues its results or replaces them; give one of the two");
-  if (options.quiet && options.verbose) return command_misused(self, c, "options -q and -v: give one of the two");
+    return command_misused(
+        self, comm,
+        "options -r and --overwrite: a run either continues its results or replaces them; give one of the two");
+  if (options.quiet && options.verbose) return command_misused(self, comm, "options -q and -v: give one of the two");
   if (options.schedule && (options.check || options.restart))
-    return command_misused(self, c, "option --schedule: only for a run from its initial conditions, without -r and --check");
-  const char *file = command_operand(self, c, argc, argv, "parameter file", &status);
+    return command_misused(self, comm,
+                           "option --schedule: only for a run from its initial conditions, without -r and --check");
+  const char *file = command_operand(self, comm, argc, argv, "parameter file", &status);
   if (!file) return status;
   struct params par;
   struct fault f = {""};
   struct param_origin origin;
-  if (command_load_params(c, file, &overrides, !options.restart, &par, &origin, &f)) return command_failed(c, &f);
-  if (c->rank == 0) options.origin = &origin;
-  return run(c, &par, &options);
+  if (command_load_params(comm, file, &overrides, !options.restart, &par, &origin, &f)) return command_failed(comm, &f);
+  if (comm->rank == 0) options.origin = &origin;
+  return run(comm, &par, &options);
 }
 
 const struct command command_run = {
-    "run", "run [-P Section:Name=value]... [--check] [--force] [--schedule] [-n STEPS] [--substeps STEPS] [-r [last|N|PATH]] "
+    "run",
+    "run [-P Section:Name=value]... [--check] [--force] [--schedule] [-n STEPS] [--substeps STEPS] [-r [last|N|PATH]] "
     "[--walltime TIME] [--overwrite] [--no-output] [-q] [-v] FILE.ini",
     "Run a simulation from its initial conditions, or from a checkpoint, to its end",
     "  -P Section:Name=value   replace the value of a parameter of the file; may be repeated\n"
-    "      --check             check the run without a file written, then stop: parameters, placement, disk space; the system\n"
-    "                          after its first forces (softening, times, masses, bulk velocity), substeps, seconds and memory,\n"
-    "                          measured in the first soft step where it takes less than half a minute. With -r: verify the checkpoint\n"
+    "      --check             check the run without a file written, then stop: parameters, placement, disk space; the "
+    "system\n"
+    "                          after its first forces (softening, times, masses, bulk velocity), substeps, seconds and "
+    "memory,\n"
+    "                          measured in the first soft step where it takes less than half a minute. With -r: verify "
+    "the checkpoint\n"
     "      --force             start also where this check finds that the run would be worthless\n"
-    "      --schedule          compute the first forces, print what the first soft step does at which tick (migration, tree builds, "
+    "      --schedule          compute the first forces, print what the first soft step does at which tick (migration, "
+    "tree builds, "
     "moment\n"
     "                          updates, selections of LETs), then stop; nothing is written\n"
     "  -n, --steps STEPS       stop after this number of soft steps, counted from the start of the simulation\n"
-    "      --substeps STEPS    stop after the soft step in which the run has made this number of block steps; energies are\n"
+    "      --substeps STEPS    stop after the soft step in which the run has made this number of block steps; energies "
+    "are\n"
     "                          then computed at every soft step, whatever TimeBetStatistics says\n"
-    "  -r, --restart [WHICH]   continue from a checkpoint; WHICH is last (the newest complete one; the default), the number\n"
+    "  -r, --restart [WHICH]   continue from a checkpoint; WHICH is last (the newest complete one; the default), the "
+    "number\n"
     "                          of a checkpoint, or its folder\n"
-    "      --walltime TIME     write a checkpoint and stop before this time has passed: minutes, MM:SS, HH:MM:SS, D-HH,\n"
+    "      --walltime TIME     write a checkpoint and stop before this time has passed: minutes, MM:SS, HH:MM:SS, "
+    "D-HH,\n"
     "                          D-HH:MM, D-HH:MM:SS or UNLIMITED [until SLURM_JOB_END_TIME, where that is set]\n"
-    "      --overwrite         replace results in the output folder; remove the earlier run's snapshots and checkpoints\n"
+    "      --overwrite         replace results in the output folder; remove the earlier run's snapshots and "
+    "checkpoints\n"
     "                          (snapshots are kept with -r PATH, a checkpoint from another folder)\n"
-    "      --no-output         write tables only: no snapshots and no checkpoints, also when the run is stopped (for timings)\n"
+    "      --no-output         write tables only: no snapshots and no checkpoints, also when the run is stopped (for "
+    "timings)\n"
     "  -q, --quiet             print no progress, only the start, the end, files that are written, and warnings\n"
-    "  -v, --verbose           print a row of numbers for each soft step, and at the end memory by purpose, messages, and\n"
-    "                          milliseconds by part [on a terminal a line that renews itself; else a line for each 5 % of the\n"
+    "  -v, --verbose           print a row of numbers for each soft step, and at the end memory by purpose, messages, "
+    "and\n"
+    "                          milliseconds by part [on a terminal a line that renews itself; else a line for each 5 % "
+    "of the\n"
     "                          run, at the latest after a minute]\n"
-    "SIGUSR1, SIGTERM, SIGHUP, SIGINT, or a file 'stop' in OutputDir: the run writes a checkpoint and stops with exit status 0.\n"
-    "A run that reaches its end without all its snapshots, because the disk was full, has exit status 1, also after restarts.\n"
+    "SIGUSR1, SIGTERM, SIGHUP, SIGINT, or a file 'stop' in OutputDir: the run writes a checkpoint and stops with exit "
+    "status 0.\n"
+    "A run that reaches its end without all its snapshots, because the disk was full, has exit status 1, also after "
+    "restarts.\n"
     "SIGUSR2, or a file 'checkpoint': the run writes a checkpoint and continues. OutputDir/status has the outcome.\n"
     "Exit status 3: the run has finished, but its energy error is so large that it cannot be trusted.\n"
-    "Under mpirun, Ctrl-C and SIGTERM leave ranks two seconds until they are killed. This is too short for a checkpoint where\n"
+    "Under mpirun, Ctrl-C and SIGTERM leave ranks two seconds until they are killed. This is too short for a "
+    "checkpoint where\n"
     "soft steps take longer: use 'touch OUTPUTDIR/stop' there.\n",
     act_run};

@@ -7,13 +7,17 @@
 
 #include "cli/commands_trace.h"
 
-int take_trace_output(const struct command *self, const struct comm *c, int argc, char **argv, struct trace_outputs *o)
+int take_trace_output(const struct command *self, const struct comm *comm, int argc, char **argv,
+                      struct trace_outputs *outputs)
 {
   const char *kind = optarg;
   if (optind >= argc || (argv[optind][0] == '-' && argv[optind][1]))
-    return command_misused(self, c, "option --trace: expected a kind and a name, as in --trace ti DIR, --trace goal FILE or --trace events "
-                           "DIR");
-  if (trace_output(o, kind, argv[optind++])) return command_misused(self, c, "option --trace: expected ti, goal or events, found '%s'", kind);
+    return command_misused(
+        self, comm,
+        "option --trace: expected a kind and a name, as in --trace ti DIR, --trace goal FILE or --trace events "
+        "DIR");
+  if (trace_output(outputs, kind, argv[optind++]))
+    return command_misused(self, comm, "option --trace: expected ti, goal or events, found '%s'", kind);
   return STATUS_OK;
 }
 
@@ -32,48 +36,50 @@ static int take_steps(const char *text, int64_t *first, int64_t *last)
   return 0;
 }
 
-static int take_number(const struct command *self, const struct comm *c, const char *option, const char *text, double *x)
+static int take_number(const struct command *self, const struct comm *comm, const char *option, const char *text,
+                       double *x)
 {
   if (command_real(text, x) == 0 && *x >= 0) return STATUS_OK;
-  return command_misused(self, c, "option --%s: expected a number from 0 on, found '%s'", option, text);
+  return command_misused(self, comm, "option --%s: expected a number from 0 on, found '%s'", option, text);
 }
 
-int act_study_trace(const struct command *self, const struct comm *c, int argc, char **argv)
+int act_study_trace(const struct command *self, const struct comm *comm, int argc, char **argv)
 {
   enum { TRACE = 256, STEPS, LATENCY, BANDWIDTH, OVERHEAD, SPEED, TOPOLOGY };
-  static const struct option longs[] = {{"trace", required_argument, NULL, TRACE},     {"steps", required_argument, NULL, STEPS},
-                                        {"latency", required_argument, NULL, LATENCY}, {"bandwidth", required_argument, NULL, BANDWIDTH},
-                                        {"overhead", required_argument, NULL, OVERHEAD}, {"speed", required_argument, NULL, SPEED},
-                                        {"topology", required_argument, NULL, TOPOLOGY},
-                                        COMMAND_LONG};
+  static const struct option longs[] = {
+      {"trace", required_argument, NULL, TRACE},       {"steps", required_argument, NULL, STEPS},
+      {"latency", required_argument, NULL, LATENCY},   {"bandwidth", required_argument, NULL, BANDWIDTH},
+      {"overhead", required_argument, NULL, OVERHEAD}, {"speed", required_argument, NULL, SPEED},
+      {"topology", required_argument, NULL, TOPOLOGY}, COMMAND_LONG};
   struct network n = {.latency = 1e-6, .bandwidth = 1e10, .overhead = 0, .speed = 1};
   struct trace_outputs outputs = {NULL, NULL, NULL};
   struct topology topology = {.kind = TOPOLOGY_FLAT};
   struct fault f = {""};
   int64_t first = 0, last = -1;
   int status = STATUS_OK, option;
-  while ((option = command_option(self, c, argc, argv, COMMAND_SHORT, longs, &status)) != -1) {
+  while ((option = command_option(self, comm, argc, argv, COMMAND_SHORT, longs, &status)) != -1) {
     switch (option) {
-      case COMMAND_DONE: return status;
-      case TRACE: status = take_trace_output(self, c, argc, argv, &outputs); break;
-      case LATENCY: status = take_number(self, c, "latency", optarg, &n.latency); break;
-      case BANDWIDTH: status = take_number(self, c, "bandwidth", optarg, &n.bandwidth); break;
-      case OVERHEAD: status = take_number(self, c, "overhead", optarg, &n.overhead); break;
-      case SPEED:
-        status = take_number(self, c, "speed", optarg, &n.speed);
-        if (status == STATUS_OK && n.speed == 0) status = command_misused(self, c, "option --speed: expected a number above 0");
-        break;
-      case TOPOLOGY:
-        if (topology_read(&topology, optarg, &f)) status = command_misused(self, c, "option --%s", f.text);
-        break;
-      case STEPS:
-        if (take_steps(optarg, &first, &last))
-          status = command_misused(self, c, "option --steps: expected soft steps FIRST:LAST, found '%s'", optarg);
+    case COMMAND_DONE: return status;
+    case TRACE: status = take_trace_output(self, comm, argc, argv, &outputs); break;
+    case LATENCY: status = take_number(self, comm, "latency", optarg, &n.latency); break;
+    case BANDWIDTH: status = take_number(self, comm, "bandwidth", optarg, &n.bandwidth); break;
+    case OVERHEAD: status = take_number(self, comm, "overhead", optarg, &n.overhead); break;
+    case SPEED:
+      status = take_number(self, comm, "speed", optarg, &n.speed);
+      if (status == STATUS_OK && n.speed == 0)
+        status = command_misused(self, comm, "option --speed: expected a number above 0");
+      break;
+    case TOPOLOGY:
+      if (topology_read(&topology, optarg, &f)) status = command_misused(self, comm, "option --%s", f.text);
+      break;
+    case STEPS:
+      if (take_steps(optarg, &first, &last))
+        status = command_misused(self, comm, "option --steps: expected soft steps FIRST:LAST, found '%s'", optarg);
     }
     if (status != STATUS_OK) return status;
   }
-  const char *folder = command_operand(self, c, argc, argv, "folder of a recording", &status);
+  const char *folder = command_operand(self, comm, argc, argv, "folder of a recording", &status);
   if (!folder) return status;
-  if (c->rank == 0) trace_study(folder, first, last, n, topology, &outputs, &f);
-  return comm_verdict(c, &f) ? command_failed(c, &f) : STATUS_OK;
+  if (comm->rank == 0) trace_study(folder, first, last, n, topology, &outputs, &f);
+  return comm_verdict(comm, &f) ? command_failed(comm, &f) : STATUS_OK;
 }

@@ -33,10 +33,8 @@ void info_print(FILE *out)
   fprintf(out, "backends\n");
   for (int k = 0; k < count; k++) {
     char why[256] = "";
-    if (list[k]->probe->count(why, sizeof why) > 0)
-      list[k]->probe->describe(out);
-    else
-      fprintf(out, "  %-8s %s\n", list[k]->name, why);
+    if (list[k]->probe->count(why, sizeof why) > 0) list[k]->probe->describe(out);
+    else fprintf(out, "  %-8s %s\n", list[k]->name, why);
   }
   print_cores(out);
 }
@@ -58,7 +56,8 @@ static void print_pair_rates(FILE *out, const struct backend *be, struct device 
   fprintf(out, "\n| N | S = 1 | 2 | 4 | 8 | 16 | 32 | chosen | its S |\n|---|---|---|---|---|---|---|---|---|\n");
   for (int k = FIRST_POWER; k <= LAST_POWER; k++) {
     fprintf(out, "| 2^%d |", k);
-    for (int share = 1; share <= SHARE_MAX; share *= 2) fprintf(out, " %.2e |", be->probe->pair_rate(d, (int64_t)1 << k, &share));
+    for (int share = 1; share <= SHARE_MAX; share *= 2)
+      fprintf(out, " %.2e |", be->probe->pair_rate(d, (int64_t)1 << k, &share));
     int chosen = 0;
     double rate = be->probe->pair_rate(d, (int64_t)1 << k, &chosen);
     fprintf(out, " %.3e | %d |\n", rate, chosen);

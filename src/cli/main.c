@@ -17,12 +17,13 @@ int main(int argc, char **argv)
   struct comm c;
   int threads;
   control_before_mpi(argc > 1 && strcmp(argv[1], "run") == 0);
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads);   /* only the first thread of a rank calls MPI */
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads); /* only the first thread of a rank calls MPI */
   control_after_mpi();
   comm_open(&c, MPI_COMM_WORLD);
   fatal_context(c.rank, -1);
   if (threads < MPI_THREAD_FUNNELED)
-    fatal("this MPI library does not support threads (it grants less than MPI_THREAD_FUNNELED): use a library that was built with threads");
+    fatal("this MPI library does not support threads (it grants less than MPI_THREAD_FUNNELED): use a library that was "
+          "built with threads");
   start_threads(&c);
   struct fault f = {""};
   int status = 1;

@@ -7,31 +7,34 @@
 
 #include "params/params_nearest.h"
 
-int overrides_add(struct overrides *o, const char *text)
+int overrides_add(struct overrides *overrides, const char *text)
 {
   const char *colon = strchr(text, ':');
-  if (o->count == OVERRIDE_LIMIT || !colon || !strchr(colon, '=')) return -1;
-  o->text[o->count++] = text;
+  if (overrides->count == OVERRIDE_LIMIT || !colon || !strchr(colon, '=')) return -1;
+  overrides->text[overrides->count++] = text;
   return 0;
 }
 
-int overrides_misused(const struct command *self, const struct comm *c, const char *text)
+int overrides_misused(const struct command *self, const struct comm *comm, const char *text)
 {
   char name[64] = "";
   size_t n = strcspn(text, "=:");
-  if (text[n] == '=' && n < sizeof name) snprintf(name, sizeof name, "%.*s", (int)n, text);   /* the section was left out */
+  /* the section was left out */
+  if (text[n] == '=' && n < sizeof name) snprintf(name, sizeof name, "%.*s", (int)n, text);
   int i = param_find(NULL, name);
   if (i >= 0)
-    return command_misused(self, c, "option -P: expected Section:Name=value, found '%s'; did you mean -P %s:%s?", text,
-                           param_table[i].section, text);
-  return command_misused(self, c, "option -P: expected Section:Name=value (at most %d times), found '%s'", OVERRIDE_LIMIT, text);
+    return command_misused(self, comm, "option -P: expected Section:Name=value, found '%s'; did you mean -P %s:%s?",
+                           text, param_table[i].section, text);
+  return command_misused(self, comm, "option -P: expected Section:Name=value (at most %d times), found '%s'",
+                         OVERRIDE_LIMIT, text);
 }
 
-int command_load_params(const struct comm *c, const char *file, const struct overrides *o, int input, struct params *par,
-                        struct param_origin *origin, struct fault *f)
+int command_load_params(const struct comm *comm, const char *file, const struct overrides *overrides, int input,
+                        struct params *par, struct param_origin *origin, struct fault *fault)
 {
-  if (c->rank == 0 && params_read_origin(par, file, o->text, o->count, origin, f) == 0) params_check_files(par, origin, input, f);
-  if (comm_verdict(c, f)) return -1;
-  comm_broadcast(c, par, sizeof *par);
+  if (comm->rank == 0 && params_read_origin(par, file, overrides->text, overrides->count, origin, fault) == 0)
+    params_check_files(par, origin, input, fault);
+  if (comm_verdict(comm, fault)) return -1;
+  comm_broadcast(comm, par, sizeof *par);
   return 0;
 }

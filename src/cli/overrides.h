@@ -14,13 +14,13 @@ struct overrides {
 };
 
 /* Append a -P option. 0, or -1 where it is not of that form or there are too many. */
-int overrides_add(struct overrides *o, const char *text);
+int overrides_add(struct overrides *overrides, const char *text);
 /* Report a -P option that overrides_add refuses, on rank 0's stderr. Returns STATUS_USAGE. */
-int overrides_misused(const struct command *self, const struct comm *c, const char *text);
+int overrides_misused(const struct command *self, const struct comm *comm, const char *text);
 /* Read the parameter file with the overrides on rank 0, and broadcast the values.
  * \param input   the initial conditions must exist
  * \param origin  rank 0: where each value comes from
  * Collective; all ranks agree on the result. 0, or -1 with a fault. */
-int command_load_params(const struct comm *c, const char *file, const struct overrides *o, int input, struct params *par,
-                        struct param_origin *origin, struct fault *f);
+int command_load_params(const struct comm *comm, const char *file, const struct overrides *overrides, int input,
+                        struct params *par, struct param_origin *origin, struct fault *fault);
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Block steps: levels, and the particles that are active at a tick.
  *
- * Steps are aligned, so the active ones at a tick are those of the levels whose steps end there: all from some level down.
- * Particles are kept sorted by level, deepest first; a substep looks at the first of them only and sorts these again. */
+ * Steps are aligned, so the active ones at a tick are those of the levels whose steps end there: all from some level
+ * down. Particles are kept sorted by level, deepest first; a substep looks at the first of them only and sorts these
+ * again. */
 #include <config.h>
 #include <math.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "cpu/device.h"
 #include "particles/timeline.h"
 
-enum { MANY = 4096 };   /* fewer particles than these are not worth a team of threads */
+enum { MANY = 4096 }; /* fewer particles than these are not worth a team of threads */
 
 void cpu_active_free(struct device *d)
 {
@@ -26,7 +27,7 @@ void cpu_active_free(struct device *d)
 
 static void room(struct device *d)
 {
-  if (d->p.n >= d->active_capacity) {   /* also without particles: no array is NULL */
+  if (d->p.n >= d->active_capacity) { /* also without particles: no array is NULL */
     memory_free(d->active);
     memory_free(d->by_level);
     memory_free(d->active_list);
@@ -48,9 +49,10 @@ static void room(struct device *d)
 
 /* --- levels ------------------------------------------------------------------------------------------------------ */
 
-static double criterion_step(const struct particles *p, int64_t i, const struct step_rule *r)
+static double criterion_step(const struct particles *particles, int64_t i, const struct step_rule *rule)
 {
-  return timeline_criterion_step(r, p->type[i], &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]);
+  return timeline_criterion_step(rule, particles->type[i], &particles->acc_hard[3 * i], &particles->acc_soft[3 * i],
+                                 &particles->vel[3 * i]);
 }
 
 int cpu_levels(struct device *d, const struct step_rule *rule, int shared)
@@ -68,8 +70,8 @@ int cpu_levels(struct device *d, const struct step_rule *rule, int shared)
   return deepest;
 }
 
-/* Sort particles by level into the first places of by_level: the `count` particles of an ascending list (NULL: all), which are
- * those of level `lowest` and deeper. */
+/* Sort particles by level into the first places of by_level: the `count` particles of an ascending list (NULL: all),
+ * which are those of level `lowest` and deeper. */
 static void sort_levels(struct device *d, const int32_t *list, int64_t count, int lowest)
 {
   int64_t at[LEVELS] = {0}, deeper = 0;
@@ -158,8 +160,8 @@ int64_t cpu_select(struct device *d, int32_t tick, double tick_length, int64_t *
   for (int32_t k = 0; k < d->active_count; k++) {
     int32_t i = d->active_list[k];
     if (ESP_CHECKS && timeline_end(p, i) != tick)
-      fatal("particle %llu of level %d, last corrected at tick %d, is not due at tick %d", (unsigned long long)p->id[i], p->level[i],
-            p->tick[i], tick);
+      fatal("particle %llu of level %d, last corrected at tick %d, is not due at tick %d", (unsigned long long)p->id[i],
+            p->level[i], p->tick[i], tick);
     left += start_particle(d, i, tick, (tick - p->tick[i]) * tick_length);
   }
   *outside += left;
@@ -178,8 +180,12 @@ void cpu_correct(struct device *d, int32_t tick, double tick_length, const struc
     p->tick[i] = tick;
     int level = shared >= 0 ? shared : timeline_level(rule->soft_step, criterion_step(p, i, rule));
     p->level[i] = (uint8_t)timeline_aligned(tick, level);
-    s->vx[i] = (float)p->vel[3 * i], s->vy[i] = (float)p->vel[3 * i + 1], s->vz[i] = (float)p->vel[3 * i + 2];
-    s->ax[i] = p->acc_hard[3 * i], s->ay[i] = p->acc_hard[3 * i + 1], s->az[i] = p->acc_hard[3 * i + 2];
+    s->vx[i] = (float)p->vel[3 * i];
+    s->vy[i] = (float)p->vel[3 * i + 1];
+    s->vz[i] = (float)p->vel[3 * i + 2];
+    s->ax[i] = p->acc_hard[3 * i];
+    s->ay[i] = p->acc_hard[3 * i + 1];
+    s->az[i] = p->acc_hard[3 * i + 2];
   }
   sort_levels(d, d->active_list, d->active_count, timeline_aligned(tick, 0));
 }

@@ -22,14 +22,15 @@
 
 static int probe(char *why, size_t size)
 {
-  (void)why, (void)size;
+  (void)why;
+  (void)size;
   return 1;
 }
 
 static void describe(FILE *out)
 {
-  fprintf(out, "  cpu      %d thread%s per rank, %d processor%s, pair loops: %s\n", omp_get_max_threads(), plural(omp_get_max_threads()),
-          omp_get_num_procs(), plural(omp_get_num_procs()), walk_isa_choose()->name);
+  fprintf(out, "  cpu      %d thread%s per rank, %d processor%s, pair loops: %s\n", omp_get_max_threads(),
+          plural(omp_get_max_threads()), omp_get_num_procs(), plural(omp_get_num_procs()), walk_isa_choose()->name);
 }
 
 static struct device *open_device(const struct device_config *config)
@@ -68,16 +69,16 @@ static void close_device(struct device *d)
 }
 
 /* The backend takes the arrays over; nothing is copied. */
-static void upload(struct device *d, struct particles *p)
+static void upload(struct device *d, struct particles *particles)
 {
-  d->p = *p;
+  d->p = *particles;
   d->by_level_valid = 0;
-  particles_init(p);
+  particles_init(particles);
 }
 
-static void download(struct device *d, struct particles *p)
+static void download(struct device *d, struct particles *particles)
 {
-  *p = d->p;
+  *particles = d->p;
   particles_init(&d->p);
 }
 
@@ -100,7 +101,8 @@ static void bounds(struct device *d, double horizon, double low[3], double high[
     double lowest = 1e300, highest = -1e300;
 #pragma omp parallel for schedule(static) reduction(min : lowest) reduction(max : highest)
     for (int64_t i = 0; i < p->n; i++) {
-      double x = p->pos[3 * i + c], there = x + horizon * p->vel[3 * i + c], pull = 0.5 * horizon * horizon * fabs(p->acc[3 * i + c]);
+      double x = p->pos[3 * i + c], there = x + horizon * p->vel[3 * i + c],
+             pull = 0.5 * horizon * horizon * fabs(p->acc[3 * i + c]);
       lowest = fmin(lowest, fmin(x, there) - pull);
       highest = fmax(highest, fmax(x, there) + pull);
     }
@@ -109,7 +111,8 @@ static void bounds(struct device *d, double horizon, double low[3], double high[
   }
 }
 
-static int64_t sample(struct device *d, uint64_t threshold, int sources, int64_t capacity, struct sample *out, double *work)
+static int64_t sample(struct device *d, uint64_t threshold, int sources, int64_t capacity, struct sample *out,
+                      double *work)
 {
   int64_t count = 0;
   for (int64_t i = 0; i < d->p.n && count < capacity; i++) {
@@ -124,8 +127,8 @@ static int64_t sample(struct device *d, uint64_t threshold, int sources, int64_t
   return count;
 }
 
-static int64_t pack(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length, int64_t *counts,
-                    void **buffer)
+static int64_t pack(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length,
+                    int64_t *counts, void **buffer)
 {
   struct particles *p = &d->p;
   int ranks = d->config.ranks;
@@ -136,7 +139,8 @@ static int64_t pack(struct device *d, const struct domain *domain, int self, int
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < p->n; i++) {
     double x[3];
-    timeline_place(x, &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i], tick > 0 ? (tick - p->tick[i]) * tick_length : 0);
+    timeline_place(x, &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i],
+                   tick > 0 ? (tick - p->tick[i]) * tick_length : 0);
     owner_rank[i] = domain_owner(domain, x);
   }
   for (int64_t i = 0; i < p->n; i++)
@@ -148,10 +152,8 @@ static int64_t pack(struct device *d, const struct domain *domain, int self, int
   memory_free(d->packed);
   d->packed = memory_alloc("exchange", bytes * (size_t)leaving);
   for (int64_t i = 0; i < p->n; i++) {
-    if (owner_rank[i] != self)
-      particles_pack(p, i, (char *)d->packed + bytes * (size_t)place[owner_rank[i]]++);
-    else if (kept++ != i)
-      particles_copy(p, kept - 1, p, i);
+    if (owner_rank[i] != self) particles_pack(p, i, (char *)d->packed + bytes * (size_t)place[owner_rank[i]]++);
+    else if (kept++ != i) particles_copy(p, kept - 1, p, i);
   }
   p->n = kept;
   memory_free(place);
@@ -170,90 +172,90 @@ static void unpack(struct device *d, const void *buffer, int64_t count)
 }
 
 static const struct backend_probe cpu_probe_verbs = {
-  .count = probe,
-  .describe = describe,
-  .ceiling = cpu_ceiling,
-  .direct = cpu_direct,
+    .count = probe,
+    .describe = describe,
+    .ceiling = cpu_ceiling,
+    .direct = cpu_direct,
 };
 
 static const struct backend_exchange cpu_exchange_verbs = {
-  .pack = pack,
-  .unpack = unpack,
+    .pack = pack,
+    .unpack = unpack,
 };
 
 static const struct backend_let cpu_let_verbs = {
-  .boxes = cpu_boxes,
-  .summary = cpu_let_summary,
-  .select = cpu_let_select,
-  .sent = cpu_let_sent,
-  .room = cpu_let_room,
-  .attach = cpu_let_attach,
-  .upper = cpu_let_upper,
-  .clear = cpu_let_clear,
-  .watch = cpu_let_watch,
-  .update = cpu_let_update,
-  .take_update = cpu_let_take_update,
-  .update_bytes_max = cpu_let_update_bytes_max,
-  .entries = cpu_let_entries,
-  .update_bytes = cpu_let_update_bytes,
-  .apply = cpu_let_apply,
-  .violations = cpu_violations,
+    .boxes = cpu_boxes,
+    .summary = cpu_let_summary,
+    .select = cpu_let_select,
+    .sent = cpu_let_sent,
+    .room = cpu_let_room,
+    .attach = cpu_let_attach,
+    .upper = cpu_let_upper,
+    .clear = cpu_let_clear,
+    .watch = cpu_let_watch,
+    .update = cpu_let_update,
+    .take_update = cpu_let_take_update,
+    .update_bytes_max = cpu_let_update_bytes_max,
+    .entries = cpu_let_entries,
+    .update_bytes = cpu_let_update_bytes,
+    .apply = cpu_let_apply,
+    .violations = cpu_violations,
 };
 
 static const struct backend_energy cpu_energy_verbs = {
-  .keep = cpu_energy_keep,
-  .sums = cpu_energy_sums,
-  .heavy = cpu_energy_heavy,
-  .set = cpu_energy_set,
+    .keep = cpu_energy_keep,
+    .sums = cpu_energy_sums,
+    .heavy = cpu_energy_heavy,
+    .set = cpu_energy_set,
 };
 
 static const struct backend_hard cpu_hard_verbs = {
-  .halo = cpu_halo,
-  .advance = cpu_hard_advance,
-  .potential = cpu_hard_potential,
+    .halo = cpu_halo,
+    .advance = cpu_hard_advance,
+    .potential = cpu_hard_potential,
 };
 
 const struct backend backend_cpu = {
-  .name = "cpu",
-  .softens_by_type = 1,
-  .methods = 1 << METHOD_GROUPS | 1 << METHOD_AUTO,
-  .probe = &cpu_probe_verbs,
-  .energy = &cpu_energy_verbs,
-  .exchange = &cpu_exchange_verbs,
-  .hard = &cpu_hard_verbs,
-  .let = &cpu_let_verbs,
-  .open = open_device,
-  .close = close_device,
-  .upload = upload,
-  .download = download,
-  .view = view,
-  .count = count,
-  .bounds = bounds,
-  .sample = sample,
-  .reduce = cpu_reduce,
-  .order = cpu_order,
-  .reorder = cpu_reorder,
-  .build = cpu_build,
-  .moments = cpu_moments,
-  .sources = cpu_sources,
-  .groups = cpu_groups,
-  .tune = cpu_tune,
-  .walk = cpu_walk,
-  .gravity = cpu_gravity,
-  .add_field = cpu_add_field,
-  .nearest = cpu_nearest,
-  .kick = cpu_kick,
-  .push = cpu_push,
-  .rate = cpu_rate,
-  .split_soft = cpu_split_soft,
-  .levels = cpu_levels,
-  .next_tick = cpu_next_tick,
-  .select = cpu_select,
-  .correct = cpu_correct,
-  .drift_to_end = cpu_drift_to_end,
-  .finish = cpu_finish,
-  .histogram = cpu_histogram,
-  .wait = wait_for,
-  .record_event = record_event,
-  .between = between,
+    .name = "cpu",
+    .softens_by_type = 1,
+    .methods = 1 << METHOD_GROUPS | 1 << METHOD_AUTO,
+    .probe = &cpu_probe_verbs,
+    .energy = &cpu_energy_verbs,
+    .exchange = &cpu_exchange_verbs,
+    .hard = &cpu_hard_verbs,
+    .let = &cpu_let_verbs,
+    .open = open_device,
+    .close = close_device,
+    .upload = upload,
+    .download = download,
+    .view = view,
+    .count = count,
+    .bounds = bounds,
+    .sample = sample,
+    .reduce = cpu_reduce,
+    .order = cpu_order,
+    .reorder = cpu_reorder,
+    .build = cpu_build,
+    .moments = cpu_moments,
+    .sources = cpu_sources,
+    .groups = cpu_groups,
+    .tune = cpu_tune,
+    .walk = cpu_walk,
+    .gravity = cpu_gravity,
+    .add_field = cpu_add_field,
+    .nearest = cpu_nearest,
+    .kick = cpu_kick,
+    .push = cpu_push,
+    .rate = cpu_rate,
+    .split_soft = cpu_split_soft,
+    .levels = cpu_levels,
+    .next_tick = cpu_next_tick,
+    .select = cpu_select,
+    .correct = cpu_correct,
+    .drift_to_end = cpu_drift_to_end,
+    .finish = cpu_finish,
+    .histogram = cpu_histogram,
+    .wait = wait_for,
+    .record_event = record_event,
+    .between = between,
 };

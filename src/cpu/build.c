@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The octree's links, level by level from the sorted keys, and the sources in lattice coordinates. Particles without mass are not in the
- * tree: cells of their own, behind its nodes, serve their groups. */
+/* The octree's links, level by level from the sorted keys, and the sources in lattice coordinates. Particles without
+ * mass are not in the tree: cells of their own, behind its nodes, serve their groups. */
 #include <config.h>
 #include <string.h>
 
@@ -8,9 +8,10 @@
 #include "base/memory.h"
 #include "cpu/device.h"
 
-enum { SLACK = 16 };   /* nodes that vector loops may read past the last */
+enum { SLACK = 16 }; /* nodes that vector loops may read past the last */
 
-/* The number of nodes is known only after the build: room for them grows with the levels, and that for moments is made after it. */
+/* The number of nodes is known only after the build: room for them grows with the levels, and that for moments is made
+ * after it. */
 static void node_room(struct device *d, int64_t nodes)
 {
   if (nodes <= d->node_capacity) return;
@@ -36,7 +37,7 @@ void cpu_source_room(struct device *d, int64_t n)
   if (n > INT32_MAX / 2) fatal("%lld particles on one rank, at most %d: use more ranks", (long long)n, INT32_MAX / 2);
   if (d->sources && n <= d->source_capacity) return;
   memory_free(d->sources);
-  d->source_capacity = (cpu_spare(n) + 15) / 16 * 16;   /* arrays without gaps */
+  d->source_capacity = (cpu_spare(n) + 15) / 16 * 16; /* arrays without gaps */
   d->sources = memory_alloc("octree", octree_bytes(0, d->source_capacity, 0, 1));
   struct octree placed;
   octree_place(&placed, d->sources, 0, d->source_capacity, 0, 1);
@@ -47,7 +48,7 @@ static void fill_positions(struct device *d)
 {
   const struct particles *p = &d->p;
   struct sources *s = &d->tree.source;
-  s->n = d->massive;   /* those without mass follow, as targets alone */
+  s->n = d->massive; /* those without mass follow, as targets alone */
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < p->n; i++) {
     int out = 0;
@@ -55,7 +56,8 @@ static void fill_positions(struct device *d)
     s->y[i] = lattice_of(&d->lattice, 1, p->pos[3 * i + 1], &out);
     s->z[i] = lattice_of(&d->lattice, 2, p->pos[3 * i + 2], &out);
     s->m[i] = d->softening.classes > 1 ? softening_pack(p->mass[i], d->softening.class_of[p->type[i]]) : p->mass[i];
-    s->vx[i] = s->vy[i] = s->vz[i] = s->ax[i] = s->ay[i] = s->az[i] = 0;   /* until `sources`: the sort has left anything here */
+    /* until `sources`: the sort has left anything here */
+    s->vx[i] = s->vy[i] = s->vz[i] = s->ax[i] = s->ay[i] = s->az[i] = 0;
     s->tick[i] = 0;
   }
 }
@@ -65,28 +67,26 @@ static int32_t lower_bound(const uint64_t *key, int32_t begin, int32_t end, int 
 {
   while (begin < end) {
     int32_t middle = begin + (end - begin) / 2;
-    if ((key[middle] >> shift & 7) < digit)
-      begin = middle + 1;
-    else
-      end = middle;
+    if ((key[middle] >> shift & 7) < digit) begin = middle + 1;
+    else end = middle;
   }
   return begin;
 }
 
 /* The bounds of the eight parts of a node's particles; returns how many parts are not empty. */
-static int divide(const struct device *d, const struct range *r, int32_t bounds[9])
+static int divide(const struct device *d, const struct range *range, int32_t bounds[9])
 {
-  int shift = 3 * (KEY_LEVELS - 1 - r->level), parts = 0;
-  bounds[0] = r->begin;
-  bounds[8] = r->end;
-  for (unsigned k = 1; k < 8; k++) bounds[k] = lower_bound(d->key, bounds[k - 1], r->end, shift, k);
+  int shift = 3 * (KEY_LEVELS - 1 - range->level), parts = 0;
+  bounds[0] = range->begin;
+  bounds[8] = range->end;
+  for (unsigned k = 1; k < 8; k++) bounds[k] = lower_bound(d->key, bounds[k - 1], range->end, shift, k);
   for (int k = 0; k < 8; k++) parts += bounds[k + 1] > bounds[k];
   return parts;
 }
 
-static int is_leaf(const struct device *d, const struct range *r)
+static int is_leaf(const struct device *d, const struct range *range)
 {
-  return r->end - r->begin <= d->config.max_leaf || r->level == KEY_LEVELS;
+  return range->end - range->begin <= d->config.max_leaf || range->level == KEY_LEVELS;
 }
 
 static void make_children(struct device *d, int32_t parent, const int32_t bounds[9])
@@ -145,13 +145,16 @@ static void mark_cut(struct device *d, const double low[3], const double high[3]
     r->cut = 0;
     for (int c = 0; c < 3; c++) {
       double corner = (double)((int64_t)x[c] >> shift << shift), side = (double)((int64_t)1 << shift);
-      r->cut |= lattice_position(&d->lattice, c, corner) < low[c] || lattice_position(&d->lattice, c, corner + side) > high[c];
+      r->cut |= lattice_position(&d->lattice, c, corner) < low[c] ||
+                lattice_position(&d->lattice, c, corner + side) > high[c];
     }
   }
 }
 
-/* Divide the particles [first, last) from node `root` on, breadth first. Returns the end of the nodes. level_begin: NULL, or of each level. */
-static int32_t divide_particles(struct device *d, int32_t root, int32_t first, int32_t last, int *level_begin, int *levels)
+/* Divide the particles [first, last) from node `root` on, breadth first. Returns the end of the nodes. level_begin:
+ * NULL, or of each level. */
+static int32_t divide_particles(struct device *d, int32_t root, int32_t first, int32_t last, int *level_begin,
+                                int *levels)
 {
   node_room(d, (int64_t)root + 1);
   d->range[root] = (struct range){first, last, 0, 0, 0};
@@ -177,10 +180,8 @@ static void note_places(struct device *d)
     int32_t low = 0, high = d->massive;
     while (low < high) {
       int32_t middle = low + (high - low) / 2;
-      if (d->key[middle] < key)
-        low = middle + 1;
-      else
-        high = middle;
+      if (d->key[middle] < key) low = middle + 1;
+      else high = middle;
     }
     d->range[i].before = low;
   }
@@ -194,7 +195,7 @@ void cpu_build(struct device *d, const double low[3], const double high[3])
   d->light_nodes = divide_particles(d, d->tree.nodes, d->massive, (int32_t)d->p.n, NULL, &light_levels);
   note_places(d);
   moment_room(d);
-  d->key = NULL;   /* the sources begin to use its memory */
+  d->key = NULL; /* the sources begin to use its memory */
   d->fresh = 1;
   fill_positions(d);
   if (d->sorted_within_step) cpu_sources(d);

@@ -55,6 +55,7 @@ const struct walk_isa *walk_isa_choose(void)
 #ifdef ESP_HAVE_X86_V3
   if (allowed >= 1 && runs_avx2()) return &walk_isa_avx2;
 #endif
-  (void)allowed, (void)runs_avx512;
+  (void)allowed;
+  (void)runs_avx512;
   return &walk_isa_generic;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* State of the CPU backend, private to src/cpu; the functions behind its table are declared below, and described with the contract
- * (backend/backend.h). */
+/* State of the CPU backend, private to src/cpu; the functions behind its table are declared below, and described with
+ * the contract (backend/backend.h). */
 #ifndef CPU_DEVICE_H
 #define CPU_DEVICE_H
 #include "backend/backend.h"
@@ -42,18 +42,18 @@ struct group {
 
 /* One LET: what was received from a peer, and what was selected to be sent to it. */
 struct let {
-  struct octree tree;              /* its arrays stand in `message` */
+  struct octree tree; /* its arrays stand in `message` */
   void *message;
   size_t message_capacity;
   int attached;
-  struct octree sent;              /* its arrays stand in `packed` */
+  struct octree sent; /* its arrays stand in `packed` */
   void *packed;
   size_t packed_capacity, packed_bytes;
   int32_t *node_from, *source_from; /* local node and source behind each packed one */
   int64_t node_capacity, source_capacity;
   /* of LET_STEP: what the peer must still learn */
-  int64_t at_level[LEVELS];        /* entries at each block level */
-  int32_t *pending;                /* entries that were corrected since the last update */
+  int64_t at_level[LEVELS]; /* entries at each block level */
+  int32_t *pending;         /* entries that were corrected since the last update */
   int64_t pendings, pending_capacity;
 };
 
@@ -62,88 +62,92 @@ struct sent_entry {
   int32_t peer, entry;
 };
 
-/* State since LETs of substeps were selected: the predicted trajectories that the selection assumed, and which peers have which
- * particle. */
+/* State since LETs of substeps were selected: the predicted trajectories that the selection assumed, and which peers
+ * have which particle. */
 struct watch {
   int on;
-  int32_t tick, end;               /* when they were selected; until when the selection is valid */
+  int32_t tick, end; /* when they were selected; until when the selection is valid */
   double tick_length;
-  int32_t collected;               /* tick of the last corrections that went to the pending lists */
+  int32_t collected; /* tick of the last corrections that went to the pending lists */
   int64_t capacity, sent_entry_capacity;
-  int32_t *x[3];                   /* positions then */
-  float *v[3], *limit;             /* velocities then; largest deviation of a particle from its predicted trajectory */
-  uint8_t *level;                  /* as the peers' `next` was counted with */
-  uint32_t *first;                 /* entries of particle i: sent_entry[first[i]] up to sent_entry[first[i + 1]] */
+  int32_t *x[3];       /* positions then */
+  float *v[3], *limit; /* velocities then; largest deviation of a particle from its predicted trajectory */
+  uint8_t *level;      /* as the peers' `next` was counted with */
+  uint32_t *first;     /* entries of particle i: sent_entry[first[i]] up to sent_entry[first[i + 1]] */
   struct sent_entry *sent_entry;
 };
 
 /* Of the energy verbs. */
 struct potentials {
-  double *fine;                    /* [n] of the last WALK_POTENTIAL, members of its groups only, */
-  int32_t stride;                  /* and which groups they are; 0: there are none */
-  int soft;                        /* they lack the hard part */
-  float *kept;                     /* [n] the hard part; NULL: not kept */
+  double *fine;   /* [n] of the last WALK_POTENTIAL, members of its groups only, */
+  int32_t stride; /* and which groups they are; 0: there are none */
+  int soft;       /* they lack the hard part */
+  float *kept;    /* [n] the hard part; NULL: not kept */
 };
 
 struct device {
   struct device_config config;
-  struct softening softening;      /* of the types */
-  double event_time[DEVICE_EVENTS];            /* the clock */
-  struct particles p;              /* the arrays are the host's: no copy on this backend */
+  struct softening softening;       /* of the types */
+  double event_time[DEVICE_EVENTS]; /* the clock */
+  struct particles p;               /* the arrays are the host's: no copy on this backend */
   struct lattice lattice;
-  int64_t *histogram;              /* of the sort */
-  void *packed;                    /* particles that leave, from pack to order */
+  int64_t *histogram; /* of the sort */
+  void *packed;       /* particles that leave, from pack to order */
 
-  int32_t massive;                 /* particles with mass: the first ones since the last sort. The tree holds these alone; */
-  int32_t light_nodes;             /* the cells of the others are behind its nodes, with links and ranges only, for groups */
-  struct octree tree;              /* nodes with their ranges, moments, and sources have each a capacity of their own */
-  void *sources;                   /* block of the sources; from order to the end of build: memory of the sort (order.c), */
-  uint64_t *key;                   /* and the sorted keys */
+  /* particles with mass: the first ones since the last sort. The tree holds these alone; */
+  int32_t massive;
+  /* the cells of the others are behind its nodes, with links and ranges only, for groups */
+  int32_t light_nodes;
+  struct octree tree; /* nodes with their ranges, moments, and sources have each a capacity of their own */
+  /* block of the sources; from order to the end of build: memory of the sort (order.c), */
+  void *sources;
+  uint64_t *key; /* and the sorted keys */
   int64_t node_capacity, moment_capacity, source_capacity;
-  struct node_softening *soften;   /* of each node, where softenings differ */
-  size_t soften_capacity;          /* bytes */
+  struct node_softening *soften; /* of each node, where softenings differ */
+  size_t soften_capacity;        /* bytes */
   struct range *range;
   int level_begin[KEY_LEVELS + 3]; /* nodes of level l are [level_begin[l], level_begin[l + 1]) */
   int levels;
-  int quadrupole;                  /* the moments are of order 2 */
-  int fresh;                       /* no moments since it was built */
-  int sorted_within_step;          /* the particles were sorted within a soft step: the build keeps their motion states */
+  int quadrupole;         /* the moments are of order 2 */
+  int fresh;              /* no moments since it was built */
+  int sorted_within_step; /* the particles were sorted within a soft step: the build keeps their motion states */
 
   struct group *group;
-  int32_t groups, massive_groups;  /* those of particles with mass come first */
+  int32_t groups, massive_groups; /* those of particles with mass come first */
   int64_t group_capacity;
-  double group_width;              /* TUNABLE_GROUP_WIDTH, */
-  int narrow;                      /* and the first level of cells that are not wider */
+  double group_width; /* TUNABLE_GROUP_WIDTH, */
+  int narrow;         /* and the first level of cells that are not wider */
 
-  int32_t *group_of;               /* of every particle */
+  int32_t *group_of; /* of every particle */
   int64_t group_of_capacity;
-  struct let_box box[BOX_MAX];    /* as last asked for, */
-  int32_t box_begin[2][BOX_MAX + 1];  /* of the particles box_begin[0][b] up to box_begin[0][b + 1] and, without mass, box_begin[1][b] ... */
+  struct let_box box[BOX_MAX]; /* as last asked for, */
+  /* of the particles box_begin[0][b] up to box_begin[0][b + 1] and, without mass, box_begin[1][b] ... */
+  int32_t box_begin[2][BOX_MAX + 1];
   int boxes;
 
   /* Steps: particles sorted by level, deepest first; those with level l or deeper are the first deeper[l]. */
   int32_t *by_level;
   int64_t deeper[LEVELS + 1];
   int by_level_valid;
-  uint8_t *active;                 /* of every particle, in a substep */
-  uint8_t *touched;                /* groups with active members */
-  int32_t *active_list, *active_group;   /* both ascending, */
-  int32_t *active_first;           /* and the place in active_list of the first particle of each active group */
+  uint8_t *active;                     /* of every particle, in a substep */
+  uint8_t *touched;                    /* groups with active members */
+  int32_t *active_list, *active_group; /* both ascending, */
+  int32_t *active_first;               /* and the place in active_list of the first particle of each active group */
   int32_t active_count, active_groups;
   int64_t active_capacity, touched_capacity;
   int32_t active_tick;
   struct watch watch;
-  double *sum;                     /* of a forest that is walked in parts (walk.c), */
-  size_t sum_capacity;             /* bytes, */
-  int64_t *group_pairs;            /* and interactions of the groups */
+  double *sum;          /* of a forest that is walked in parts (walk.c), */
+  size_t sum_capacity;  /* bytes, */
+  int64_t *group_pairs; /* and interactions of the groups */
   size_t group_pair_capacity;
 
   struct potentials potentials;
-  struct sparse let[LET_KINDS];    /* struct let of every peer that has, or has had, a LET */
-  void *update;                    /* the last update of a LET, unless it was taken */
+  struct sparse let[LET_KINDS]; /* struct let of every peer that has, or has had, a LET */
+  void *update;                 /* the last update of a LET, unless it was taken */
   size_t update_capacity;
   const struct walk_isa *isa;
-  struct workspace **workspace;    /* one a thread */
+  struct workspace **workspace; /* one a thread */
   int threads;
 };
 
@@ -156,30 +160,33 @@ void cpu_sources(struct device *d);
 void cpu_groups(struct device *d);
 void cpu_tune(struct device *d, enum tunable tunable, double value);
 int cpu_boxes(struct device *d, const struct let_request *request, int capacity, struct let_box *boxes);
-void cpu_let_summary(struct device *d, const struct let_request *r, struct let_summary *summary);
-void cpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice);
+void cpu_let_summary(struct device *d, const struct let_request *request, struct let_summary *summary);
+void cpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count,
+                    struct let_choice *choice);
 void cpu_let_sent(struct device *d, enum let_kind kind, int peer);
 void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
 void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
 void cpu_let_clear(struct device *d, enum let_kind kind);
-void cpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node, const float (*quad)[6]);
+void cpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node,
+                   const float (*quad)[6]);
 void cpu_let_free(struct device *d);
 /* Give back the memory of all LETs but of messages that are on their way, and of the watch. */
 void cpu_let_drop(struct device *d);
 void cpu_let_watch(struct device *d, const struct let_request *request);
-size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message);
+size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next,
+                      void **message);
 void cpu_let_take_update(struct device *d);
 size_t cpu_let_update_bytes_max(struct device *d, int peer);
 struct let_count cpu_let_entries(struct device *d, enum let_kind kind, int peer, int64_t *count);
-size_t cpu_let_update_bytes(const struct let_request *r, int64_t entries, int64_t cells);
+size_t cpu_let_update_bytes(const struct let_request *request, int64_t entries, int64_t cells);
 int64_t cpu_let_apply(struct device *d, int peer, const void *message, size_t bytes);
 int64_t cpu_violations(struct device *d, int64_t *late);
 void cpu_watch_free(struct device *d);
 void cpu_active_free(struct device *d);
 void cpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);
 double cpu_ceiling(struct device *d);
-void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *type, const struct split *split,
-                double (*acc)[3], double (*hard)[3], double *pot);
+void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *type,
+                const struct split *split, double (*acc)[3], double (*hard)[3], double *pot);
 void cpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
 struct potential_sums;
 struct heavy_particle;
@@ -192,8 +199,10 @@ void cpu_energy_drop(struct device *d);
 struct hard_request;
 struct hard_tally;
 struct halo_particle;
-void cpu_hard_advance(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo, struct hard_tally *t);
-void cpu_hard_potential(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo);
+void cpu_hard_advance(struct device *d, const struct hard_request *request, int64_t n, const struct halo_particle *halo,
+                      struct hard_tally *tally);
+void cpu_hard_potential(struct device *d, const struct hard_request *request, int64_t n,
+                        const struct halo_particle *halo);
 void cpu_kick(struct device *d, const struct field *field, double dt);
 void cpu_push(struct device *d, const double *change);
 double cpu_rate(struct device *d, const struct field *field);
@@ -208,10 +217,11 @@ void cpu_drift_to_end(struct device *d, double tick_length);
 void cpu_finish(struct device *d, double tick_length);
 void cpu_reduce(struct device *d, const struct field *field, struct sums *sums);
 void cpu_histogram(struct device *d, int64_t *count);
-struct halo_particle *cpu_halo(struct device *d, const struct hard_request *r, int boxes, const double (*box)[6], int skip,
-                               int64_t *counts);
+struct halo_particle *cpu_halo(struct device *d, const struct hard_request *request, int boxes, const double (*box)[6],
+                               int skip, int64_t *counts);
 
-/* Replace *block by one of at least `bytes` if it is shorter; its contents are lost then. `label`: of the memory statistics. */
+/* Replace *block by one of at least `bytes` if it is shorter; its contents are lost then. `label`: of the memory
+ * statistics. */
 void cpu_room(void **block, size_t *capacity, size_t bytes, const char *label);
 /* Seconds on a monotonic clock. */
 double cpu_seconds(void);
@@ -219,7 +229,10 @@ double cpu_seconds(void);
 static inline int64_t cpu_spare(int64_t n) { return n + n / 32 + 64; }
 
 /* The LETs of a kind from and for a peer. At its first use for one thread (base/sparse.h). */
-static inline struct let *cpu_let(struct device *d, enum let_kind kind, int peer) { return sparse_at(&d->let[kind], peer); }
+static inline struct let *cpu_let(struct device *d, enum let_kind kind, int peer)
+{
+  return sparse_at(&d->let[kind], peer);
+}
 /* The particles of box b: with mass, kind 0, and without, kind 1. */
 struct range cpu_box_range(const struct device *d, int b, int kind);
 /* Mass of source i of the local tree, without the class of its softening. */

@@ -13,8 +13,8 @@
 #include "gravity/pair.h"
 
 /* Sum over all local particles at one point. */
-static void direct_one(const struct device *d, const double at[3], uint64_t skip, int class_, const struct split *split, double *acc,
-                       double *hard, double *pot)
+static void direct_one(const struct device *d, const double at[3], uint64_t skip, int class_, const struct split *split,
+                       double *acc, double *hard, double *pot)
 {
   const struct particles *p = &d->p;
   double g = d->config.gravity;
@@ -27,13 +27,17 @@ static void direct_one(const struct device *d, const double at[3], uint64_t skip
     const double eps = e->eps[e->class_of[p->type[j]]];
     const struct pair_d pair = pair_between_unlike_d(source, eps * eps, target);
     double r2 = pair_r2_d(pair);
-    if (!(pair_rho2_of_d(pair, r2) > 0)) continue;   /* without softening, coincident particles */
+    if (!(pair_rho2_of_d(pair, r2) > 0)) continue; /* without softening, coincident particles */
     const struct pair_point_d f = pair_point_d(pair, pair_rho2_of_d(pair, r2));
     phi -= f.psi;
-    a[0] += f.w * pair.x, a[1] += f.w * pair.y, a[2] += f.w * pair.z;
+    a[0] += f.w * pair.x;
+    a[1] += f.w * pair.y;
+    a[2] += f.w * pair.z;
     if (!split) continue;
     double k = split_hard(split, (float)sqrt(r2)), w = k * f.w;
-    h[0] += w * pair.x, h[1] += w * pair.y, h[2] += w * pair.z;
+    h[0] += w * pair.x;
+    h[1] += w * pair.y;
+    h[2] += w * pair.z;
   }
   for (int c = 0; c < 3; c++) {
     acc[c] += g * a[c];
@@ -42,11 +46,13 @@ static void direct_one(const struct device *d, const double at[3], uint64_t skip
   *pot += g * phi;
 }
 
-void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *type, const struct split *split,
-                double (*acc)[3], double (*hard)[3], double *pot)
+void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *type,
+                const struct split *split, double (*acc)[3], double (*hard)[3], double *pot)
 {
 #pragma omp parallel for schedule(dynamic, 4)
-  for (int64_t i = 0; i < n; i++) direct_one(d, at[i], skip[i], type ? d->softening.class_of[type[i]] : 0, split, acc[i], split ? hard[i] : NULL, &pot[i]);
+  for (int64_t i = 0; i < n; i++)
+    direct_one(d, at[i], skip[i], type ? d->softening.class_of[type[i]] : 0, split, acc[i], split ? hard[i] : NULL,
+               &pot[i]);
 }
 
 /* --- neighbours -------------------------------------------------------------------------------------------------- */
@@ -79,7 +85,8 @@ static void search(const struct device *d, int32_t i, const double at[3], uint64
   if (n->info & NODE_LEAF) {
     for (int32_t j = n->first; j < end; j++) {
       if (p->id[j] == skip) continue;
-      double dx = p->pos[3 * (int64_t)j] - at[0], dy = p->pos[3 * (int64_t)j + 1] - at[1], dz = p->pos[3 * (int64_t)j + 2] - at[2];
+      double dx = p->pos[3 * (int64_t)j] - at[0], dy = p->pos[3 * (int64_t)j + 1] - at[1],
+             dz = p->pos[3 * (int64_t)j + 2] - at[2];
       insert(nearest, k, sqrt(dx * dx + dy * dy + dz * dz));
     }
     return;
@@ -91,7 +98,10 @@ static void search(const struct device *d, int32_t i, const double at[3], uint64
   for (int32_t c = n->first; c < end; c++) {
     double r = node_distance(d, c, at);
     int place = count++;
-    for (; place > 0 && distance[place - 1] > r; place--) distance[place] = distance[place - 1], child[place] = child[place - 1];
+    for (; place > 0 && distance[place - 1] > r; place--) {
+      distance[place] = distance[place - 1];
+      child[place] = child[place - 1];
+    }
     distance[place] = r;
     child[place] = c;
   }

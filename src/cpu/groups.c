@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Groups of targets: the largest cells of the tree that hold at most MaxGroupSize particles, so that a group is as round
- * as a cell; neighbours along the curve are joined while they fit and stay as compact. Where the density is
- * low such a cell is wide, and the list of the whole group is much longer than the list of one member; so the width of groups
- * can be limited to r_crit (Miki & Umemura 2017, section 2.4). Particles without mass have groups of their own, from their own cells. */
+/* Groups of targets: the largest cells of the tree that hold at most MaxGroupSize particles, so that a group is as
+ * round as a cell; neighbours along the curve are joined while they fit and stay as compact. Where the density is
+ * low such a cell is wide, and the list of the whole group is much longer than the list of one member; so the width of
+ * groups can be limited to r_crit (Miki & Umemura 2017, section 2.4). Particles without mass have groups of their own,
+ * from their own cells. */
 #include <config.h>
 #include <math.h>
 #include <string.h>
@@ -32,8 +33,8 @@ static int first_narrow(const struct device *d)
   return level;
 }
 
-/* Depth first, so that groups are in the order of the curve. A leaf may hold more than a group (coincident particles), or be
- * wider: it has no children to be divided into. */
+/* Depth first, so that groups are in the order of the curve. A leaf may hold more than a group (coincident particles),
+ * or be wider: it has no children to be divided into. */
 static void collect(struct device *d, int32_t i)
 {
   const struct node *n = &d->tree.node[i];
@@ -43,7 +44,8 @@ static void collect(struct device *d, int32_t i)
   if (r->end - r->begin <= capacity && !wide) {
     add_group(d, r->begin, r->end, before);
   } else if (n->info & NODE_LEAF) {
-    for (int32_t b = r->begin; b < r->end; b += capacity) add_group(d, b, b + capacity < r->end ? b + capacity : r->end, before);
+    for (int32_t b = r->begin; b < r->end; b += capacity)
+      add_group(d, b, b + capacity < r->end ? b + capacity : r->end, before);
   } else {
     int32_t first = d->groups;
     for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) collect(d, k);
@@ -51,10 +53,8 @@ static void collect(struct device *d, int32_t i)
     /* join consecutive groups of this parent while they fit into one: small siblings share a list */
     int32_t kept = first;
     for (int32_t g = first + 1; g < d->groups; g++) {
-      if (d->group[g].end - d->group[kept].begin <= capacity)
-        d->group[kept].end = d->group[g].end;
-      else
-        d->group[++kept] = d->group[g];
+      if (d->group[g].end - d->group[kept].begin <= capacity) d->group[kept].end = d->group[g].end;
+      else d->group[++kept] = d->group[g];
     }
     if (d->groups > first) d->groups = kept + 1;
   }
@@ -105,58 +105,60 @@ static void predict(const struct device *d, int32_t i, double dt, double x[3], d
 /* Particles of a box for substeps, if there are boxes enough. Smaller boxes exclude few more sources. */
 enum { BOX_PARTICLES = 2, BOX_SHARE = 16 / BOX_PARTICLES };
 
-static int is_target(const struct device *d, int32_t i, const struct let_request *r)
+static int is_target(const struct device *d, int32_t i, const struct let_request *request)
 {
-  return !r->active || timeline_end(&d->p, i) == r->tick;
+  return !request->active || timeline_end(&d->p, i) == request->tick;
 }
 
-/* Add the velocities of the targets among the particles `g` to mean[], and take the extremes of their accelerations into the box. Returns
- * their number. */
-static int32_t box_motion(const struct device *d, struct range g, const struct let_request *r, struct let_box *b, double mean[3])
+/* Add the velocities of the targets among the particles `range` to mean[], and take the extremes of their accelerations
+ * into the box. Returns their number. */
+static int32_t box_motion(const struct device *d, struct range range, const struct let_request *request,
+                          struct let_box *box, double mean[3])
 {
   const struct particles *p = &d->p;
   const int32_t *own = d->tree.source.tick;
   double x[3], v[3];
   int32_t targets = 0;
-  for (int32_t i = g.begin; i < g.end; i++) {
-    if (!is_target(d, i, r)) continue;
+  for (int32_t i = range.begin; i < range.end; i++) {
+    if (!is_target(d, i, request)) continue;
     targets++;
-    predict(d, i, (r->tick - own[i]) * r->tick_length, x, v);
-    b->a_old = fmin(b->a_old, modulus(&p->acc[3 * i]));
-    b->a_spread = fmax(b->a_spread, modulus(&p->acc_hard[3 * i]));
+    predict(d, i, (request->tick - own[i]) * request->tick_length, x, v);
+    box->a_old = fmin(box->a_old, modulus(&p->acc[3 * i]));
+    box->a_spread = fmax(box->a_spread, modulus(&p->acc_hard[3 * i]));
     for (int c = 0; c < 3; c++) mean[c] += v[c];
   }
   return targets;
 }
 
 /* Widen the box so that it holds the paths of the targets. */
-static void box_widen(const struct device *d, struct range g, const struct let_request *r, struct let_box *b)
+static void box_widen(const struct device *d, struct range range, const struct let_request *request,
+                      struct let_box *box)
 {
   const int32_t *own = d->tree.source.tick;
   double x[3], v[3], spacing = d->lattice.spacing;
-  for (int32_t i = g.begin; i < g.end; i++) {
-    if (!is_target(d, i, r)) continue;
-    predict(d, i, (r->tick - own[i]) * r->tick_length, x, v);
+  for (int32_t i = range.begin; i < range.end; i++) {
+    if (!is_target(d, i, request)) continue;
+    predict(d, i, (request->tick - own[i]) * request->tick_length, x, v);
     for (int c = 0; c < 3; c++) {
-      double there = x[c] + (v[c] - b->v[c]) * r->horizon;
-      b->low[c] = fmin(b->low[c], fmin(x[c], there) - spacing);
-      b->high[c] = fmax(b->high[c], fmax(x[c], there) + spacing);
+      double there = x[c] + (v[c] - box->v[c]) * request->horizon;
+      box->low[c] = fmin(box->low[c], fmin(x[c], there) - spacing);
+      box->high[c] = fmax(box->high[c], fmax(x[c], there) + spacing);
     }
   }
 }
 
-/* The box of targets: in the frame of the mean velocity, a particle on a straight trajectory stays within the box of its two end
- * points. Returns the number of particles in it. */
-static int32_t box_of(const struct device *d, int k, const struct let_request *r, struct let_box *b)
+/* The box of targets: in the frame of the mean velocity, a particle on a straight trajectory stays within the box of
+ * its two end points. Returns the number of particles in it. */
+static int32_t box_of(const struct device *d, int k, const struct let_request *request, struct let_box *box)
 {
   struct range massive = cpu_box_range(d, k, 0), light = cpu_box_range(d, k, 1);
   double mean[3] = {0};
-  *b = (struct let_box){{1e300, 1e300, 1e300}, {-1e300, -1e300, -1e300}, 1e300, {0}, 0};
-  int32_t targets = box_motion(d, massive, r, b, mean) + box_motion(d, light, r, b, mean);
-  if (targets == 0) b->a_spread = BOX_EMPTY;
-  for (int c = 0; c < 3 && targets > 0; c++) b->v[c] = mean[c] / targets;
-  box_widen(d, massive, r, b);
-  box_widen(d, light, r, b);
+  *box = (struct let_box){{1e300, 1e300, 1e300}, {-1e300, -1e300, -1e300}, 1e300, {0}, 0};
+  int32_t targets = box_motion(d, massive, request, box, mean) + box_motion(d, light, request, box, mean);
+  if (targets == 0) box->a_spread = BOX_EMPTY;
+  for (int c = 0; c < 3 && targets > 0; c++) box->v[c] = mean[c] / targets;
+  box_widen(d, massive, request, box);
+  box_widen(d, light, request, box);
   return targets;
 }
 
@@ -179,26 +181,27 @@ static void divide_groups(struct device *d, int count)
   }
 }
 
-/* Divide the particles, in the order of the curve, evenly into boxes, at most `capacity`; those without mass apart, where there is more than
- * one. Returns the number of boxes. */
+/* Divide the particles, in the order of the curve, evenly into boxes, at most `capacity`; those without mass apart,
+ * where there is more than one. Returns the number of boxes. */
 static int divide_particles(struct device *d, int capacity)
 {
   int64_t n = d->p.n, massive = d->massive, count = (n + BOX_PARTICLES - 1) / BOX_PARTICLES;
   if (count > capacity) count = capacity;
   if (massive > 0 && massive < n && count == 1 && capacity > 1) count = 2;
-  int64_t first = n > 0 ? massive * count / n : 0;   /* boxes of particles with mass */
+  int64_t first = n > 0 ? massive * count / n : 0; /* boxes of particles with mass */
   if (massive > 0 && first == 0) first = 1;
   if (massive < n && first == count && count > 1) first--;
   for (int64_t b = 0; b <= count; b++) {
     int64_t later = b > first ? b - first : 0;
     d->box_begin[0][b] = (int32_t)(first > 0 ? massive * (b < first ? b : first) / first : 0);
-    d->box_begin[1][b] = (int32_t)(massive + (n - massive) * (count > first ? later : b) / (count > first ? count - first : 1));
+    d->box_begin[1][b] =
+        (int32_t)(massive + (n - massive) * (count > first ? later : b) / (count > first ? count - first : 1));
   }
   return (int)count;
 }
 
-/* Give neighbours along the curve the largest hard acceleration of all of them. The motion bound of a box of two particles would hold for
- * their own accelerations alone, so more of them would exceed it when they meet others. */
+/* Give neighbours along the curve the largest hard acceleration of all of them. The motion bound of a box of two
+ * particles would hold for their own accelerations alone, so more of them would exceed it when they meet others. */
 static void share_bounds(struct device *d, const int *targets)
 {
   for (int first = 0; first < d->boxes; first += BOX_SHARE) {
@@ -216,10 +219,8 @@ int cpu_boxes(struct device *d, const struct let_request *request, int capacity,
   if (capacity > BOX_MAX) capacity = BOX_MAX;
   int count = d->groups < capacity ? d->groups : capacity, targets[BOX_MAX], held = 0;
   int by_particles = request->horizon > 0 && !request->as_device;
-  if (by_particles)
-    count = divide_particles(d, capacity);
-  else if (count > 0)
-    divide_groups(d, count);
+  if (by_particles) count = divide_particles(d, capacity);
+  else if (count > 0) divide_groups(d, count);
 #pragma omp parallel for schedule(static)
   for (int b = 0; b < count; b++) targets[b] = box_of(d, b, request, &d->box[b]);
   d->boxes = count;

@@ -7,7 +7,8 @@
 #include "base/memory.h"
 #include "cpu/device.h"
 
-/* Consecutive particles, which are near each other since they are sorted along a curve: their paths have one box, which is tested first. */
+/* Consecutive particles, which are near each other since they are sorted along a curve: their paths have one box, which
+ * is tested first. */
 enum { BLOCK = 128 };
 
 /* The particles of this rank by blocks, for one request. */
@@ -15,66 +16,74 @@ struct blocks {
   const struct particles *p;
   double horizon, width2;
   int64_t count;
-  double (*reach)[6];   /* [count] boxes around the paths, */
-  double all[6];        /* and the box around these */
-  int64_t *first;       /* [count + 1] place of the first particle that is sent */
+  double (*reach)[6]; /* [count] boxes around the paths, */
+  double all[6];      /* and the box around these */
+  int64_t *first;     /* [count + 1] place of the first particle that is sent */
 };
 
-static void open_blocks(struct blocks *b, const struct particles *p, const struct hard_request *r)
+static void open_blocks(struct blocks *blocks, const struct particles *particles, const struct hard_request *request)
 {
-  double width = halo_width(r);
-  *b = (struct blocks){.p = p, .horizon = r->soft_step, .width2 = width * width, .count = (p->n + BLOCK - 1) / BLOCK};
-  b->reach = memory_alloc("halo", sizeof *b->reach * (size_t)b->count);
-  b->first = memory_alloc("halo", sizeof *b->first * (size_t)(b->count + 1));
+  double width = halo_width(request);
+  *blocks = (struct blocks){.p = particles,
+                            .horizon = request->soft_step,
+                            .width2 = width * width,
+                            .count = (particles->n + BLOCK - 1) / BLOCK};
+  blocks->reach = memory_alloc("halo", sizeof *blocks->reach * (size_t)blocks->count);
+  blocks->first = memory_alloc("halo", sizeof *blocks->first * (size_t)(blocks->count + 1));
 #pragma omp parallel for schedule(static)
-  for (int64_t k = 0; k < b->count; k++) {
-    double *box = b->reach[k];
-    for (int c = 0; c < 3; c++) box[c] = 1e300, box[3 + c] = -1e300;
-    for (int64_t i = k * BLOCK; i < p->n && i < (k + 1) * BLOCK; i++)
+  for (int64_t k = 0; k < blocks->count; k++) {
+    double *box = blocks->reach[k];
+    for (int c = 0; c < 3; c++) {
+      box[c] = 1e300;
+      box[3 + c] = -1e300;
+    }
+    for (int64_t i = k * BLOCK; i < particles->n && i < (k + 1) * BLOCK; i++)
       for (int c = 0; c < 3; c++) {
-        double x = p->pos[3 * i + c], there = x + b->horizon * p->vel[3 * i + c];
+        double x = particles->pos[3 * i + c], there = x + blocks->horizon * particles->vel[3 * i + c];
         box[c] = fmin(box[c], fmin(x, there));
         box[3 + c] = fmax(box[3 + c], fmax(x, there));
       }
   }
   for (int c = 0; c < 3; c++) {
-    b->all[c] = 1e300, b->all[3 + c] = -1e300;
-    for (int64_t k = 0; k < b->count; k++) {
-      b->all[c] = fmin(b->all[c], b->reach[k][c]);
-      b->all[3 + c] = fmax(b->all[3 + c], b->reach[k][3 + c]);
+    blocks->all[c] = 1e300;
+    blocks->all[3 + c] = -1e300;
+    for (int64_t k = 0; k < blocks->count; k++) {
+      blocks->all[c] = fmin(blocks->all[c], blocks->reach[k][c]);
+      blocks->all[3 + c] = fmax(blocks->all[3 + c], blocks->reach[k][3 + c]);
     }
   }
 }
 
-static void close_blocks(struct blocks *b)
+static void close_blocks(struct blocks *blocks)
 {
-  memory_free(b->reach);
-  memory_free(b->first);
+  memory_free(blocks->reach);
+  memory_free(blocks->first);
 }
 
 /* Write the particles of block k that come near the box to out[]; NULL: count them only. Returns their number. */
-static int64_t take(const struct blocks *b, int64_t k, const double box[6], struct halo_particle *out)
+static int64_t take(const struct blocks *blocks, int64_t k, const double box[6], struct halo_particle *out)
 {
-  const struct particles *p = b->p;
+  const struct particles *p = blocks->p;
   int64_t n = 0;
-  if (reach_boxes2(b->reach[k], box) > b->width2) return 0;
+  if (reach_boxes2(blocks->reach[k], box) > blocks->width2) return 0;
   for (int64_t i = k * BLOCK; i < p->n && i < (k + 1) * BLOCK; i++) {
     const double *x = &p->pos[3 * i], *v = &p->vel[3 * i];
-    if (!(p->mass[i] > 0) || reach_path2(x, v, b->horizon, box) > b->width2) continue;
+    if (!(p->mass[i] > 0) || reach_path2(x, v, blocks->horizon, box) > blocks->width2) continue;
     if (out)
-      out[n] = (struct halo_particle){{x[0], x[1], x[2]}, {v[0], v[1], v[2]}, p->id[i], p->mass[i], p->level[i], p->type[i]};
+      out[n] =
+          (struct halo_particle){{x[0], x[1], x[2]}, {v[0], v[1], v[2]}, p->id[i], p->mass[i], p->level[i], p->type[i]};
     n++;
   }
   return n;
 }
 
-struct halo_particle *cpu_halo(struct device *d, const struct hard_request *r, int boxes, const double (*box)[6], int skip,
-                               int64_t *counts)
+struct halo_particle *cpu_halo(struct device *d, const struct hard_request *request, int boxes, const double (*box)[6],
+                               int skip, int64_t *counts)
 {
   struct blocks b;
   struct halo_particle *sent = NULL;
   int64_t total = 0;
-  open_blocks(&b, &d->p, r);
+  open_blocks(&b, &d->p, request);
   for (int k = 0; k < boxes; k++) {
     counts[k] = 0;
     if (k == skip || b.count == 0 || reach_empty(box[k]) || reach_boxes2(b.all, box[k]) > b.width2) continue;

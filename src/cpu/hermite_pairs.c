@@ -4,35 +4,46 @@
 #include "base/memory.h"
 #include "cpu/hermite.h"
 
-static struct bound_view view_of(struct hard_set *s)
+static struct bound_view view_of(struct hard_set *set)
 {
-  return (struct bound_view){.n = s->n, .own = s->own, .x = s->motion[0].x, .v = s->motion[0].v,
-                             .stride = sizeof *s->motion / sizeof(double), .m = s->gm, .factor = s->factor, .id = s->id, .eps2 = s->eps2};
+  return (struct bound_view){.n = set->n,
+                             .own = set->own,
+                             .x = set->motion[0].x,
+                             .v = set->motion[0].v,
+                             .stride = sizeof *set->motion / sizeof(double),
+                             .m = set->gm,
+                             .factor = set->factor,
+                             .id = set->id,
+                             .eps2 = set->eps2};
 }
 
-static void kick(struct hard_set *s, const struct hard_request *r, struct bound_pairs *p)
+static void kick(struct hard_set *set, const struct hard_request *request, struct bound_pairs *pairs)
 {
-  struct bound_view view = view_of(s);
-  bound_pairs_kick(p, &view, &(struct bound_lists){s->first, s->entry}, &r->split, 0.5 * r->soft_step);
+  struct bound_view view = view_of(set);
+  bound_pairs_kick(pairs, &view, &(struct bound_lists){set->first, set->entry}, &request->split,
+                   0.5 * request->soft_step);
 }
 
-void hard_set_begin_pairs(struct hard_set *s, const struct hard_request *r, double softening, struct bound_pairs *p, struct hard_tally *t)
+void hard_set_begin_pairs(struct hard_set *set, const struct hard_request *request, double softening,
+                          struct bound_pairs *pairs, struct hard_tally *tally)
 {
-  struct bound_view view = view_of(s);
-  bound_pairs_find(p, &view, &(struct bound_lists){s->first, s->entry}, r, softening, t);
-  if (p->n == 0) return;
-  for (int64_t k = 0; k < p->n; k++) s->level[p->pair[k].first] = LEVEL_UNKNOWN;   /* that of a member says nothing of the centre of mass */
+  struct bound_view view = view_of(set);
+  bound_pairs_find(pairs, &view, &(struct bound_lists){set->first, set->entry}, request, softening, tally);
+  if (pairs->n == 0) return;
+  /* that of a member says nothing of the centre of mass */
+  for (int64_t k = 0; k < pairs->n; k++) set->level[pairs->pair[k].first] = LEVEL_UNKNOWN;
   /* the centres of mass move on other straight lines */
-  hard_set_lists(s, r, r->soft_step);
-  kick(s, r, p);
+  hard_set_lists(set, request, request->soft_step);
+  kick(set, request, pairs);
 }
 
-void hard_set_end_pairs(struct hard_set *s, const struct hard_request *r, struct bound_pairs *p)
+void hard_set_end_pairs(struct hard_set *set, const struct hard_request *request, struct bound_pairs *pairs)
 {
-  struct bound_view view = view_of(s);
-  bound_pairs_advance(p, r->soft_step);
-  kick(s, r, p);
-  bound_pairs_restore(p, &view);
-  for (int64_t k = 0; k < p->n; k++) s->level[p->pair[k].first] = s->level[p->pair[k].second] = LEVEL_UNKNOWN;
-  bound_pairs_free(p);
+  struct bound_view view = view_of(set);
+  bound_pairs_advance(pairs, request->soft_step);
+  kick(set, request, pairs);
+  bound_pairs_restore(pairs, &view);
+  for (int64_t k = 0; k < pairs->n; k++)
+    set->level[pairs->pair[k].first] = set->level[pairs->pair[k].second] = LEVEL_UNKNOWN;
+  bound_pairs_free(pairs);
 }

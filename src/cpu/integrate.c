@@ -48,7 +48,7 @@ static void add_field_at(const struct field *field, const double *x, float *acc,
 void cpu_add_field(struct device *d, const struct field *field, enum walk_kind kind, int split, int32_t tick)
 {
   struct particles *p = &d->p;
-  (void)tick;   /* the active ones are listed */
+  (void)tick; /* the active ones are listed */
 #pragma omp parallel for schedule(static) if (kind == WALK_TOTAL)
   for (int64_t k = 0; k < (kind == WALK_TOTAL ? p->n : d->active_count); k++) {
     int64_t i = kind == WALK_TOTAL ? k : d->active_list[k];
@@ -64,9 +64,10 @@ void cpu_split_soft(struct device *d)
 }
 
 /* Position at a later tick, with the hard acceleration known so far; the velocity stays. */
-static void predict(struct particles *p, int64_t i, double dt)
+static void predict(struct particles *particles, int64_t i, double dt)
 {
-  timeline_place(&p->pos[3 * i], &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i], dt);
+  timeline_place(&particles->pos[3 * i], &particles->pos[3 * i], &particles->vel[3 * i], &particles->acc_hard[3 * i],
+                 dt);
 }
 
 void cpu_drift_to_end(struct device *d, double tick_length)
@@ -101,8 +102,7 @@ void cpu_reduce(struct device *d, const struct field *field, struct sums *sums)
   struct sums *part = memory_alloc("sums", sizeof *part * (size_t)(blocks + 1));
 #pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < blocks; b++)
-    for (int64_t i = b * BLOCK; i < p->n && i < (b + 1) * BLOCK; i++)
-      sums_add_all(&part[b], p, i, field);
+    for (int64_t i = b * BLOCK; i < p->n && i < (b + 1) * BLOCK; i++) sums_add_all(&part[b], p, i, field);
   memset(sums, 0, sizeof *sums);
   for (int64_t b = 0; b < blocks; b++)
     for (size_t k = 0; k < sizeof *sums / sizeof(double); k++) ((double *)sums)[k] += ((double *)&part[b])[k];

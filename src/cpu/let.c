@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Locally essential trees: the part of the local tree that the targets in a receiver's boxes may need, as a message that
- * is a tree already (breadth-first, links relative to the message), so that nothing is rebuilt on receipt. */
+/* Locally essential trees: the part of the local tree that the targets in a receiver's boxes may need, as a message
+ * that is a tree already (breadth-first, links relative to the message), so that nothing is rebuilt on receipt. */
 #include <config.h>
 #include <math.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct let_head {
 };
 _Static_assert(sizeof(struct let_head) == 64, "arrays of a message start on a cache line");
 
-/* --- the selection -------------------------------------------------------------------------------------------------- */
+/* --- the selection ------------------------------------------------------------------------------------------------ */
 
 /* A local node that is part of the message. */
 struct choice {
@@ -40,103 +40,103 @@ struct choosing {
   struct asking asking;
 };
 
-static enum need needs(const struct choosing *g, int32_t i)
+static enum need needs(const struct choosing *choosing, int32_t i)
 {
-  struct asked a = essential_node(&g->asking, &g->d->tree.node[i], &g->d->tree.motion[i]);
-  return (enum need)g->d->isa->needs(&g->table, &a);
+  struct asked a = essential_node(&choosing->asking, &choosing->d->tree.node[i], &choosing->d->tree.motion[i]);
+  return (enum need)choosing->d->isa->needs(&choosing->table, &a);
 }
 
 struct selection {
   struct choice *choice;
   int64_t nodes, capacity;
-  int32_t *source;          /* local particles behind the message's, leaf by leaf */
+  int32_t *source; /* local particles behind the message's, leaf by leaf */
   int64_t sources, source_capacity;
 };
 
-static void add_choice(struct selection *s, struct choice c)
+static void add_choice(struct selection *selection, struct choice choice)
 {
-  if (s->nodes == s->capacity) {
-    s->capacity = (int64_t)memory_grown((size_t)s->capacity, sizeof *s->choice);
-    s->choice = memory_resize("let", s->choice, sizeof *s->choice * (size_t)s->capacity);
+  if (selection->nodes == selection->capacity) {
+    selection->capacity = (int64_t)memory_grown((size_t)selection->capacity, sizeof *selection->choice);
+    selection->choice =
+        memory_resize("let", selection->choice, sizeof *selection->choice * (size_t)selection->capacity);
   }
-  s->choice[s->nodes++] = c;
+  selection->choice[selection->nodes++] = choice;
 }
 
-static void add_source(struct selection *s, int32_t i)
+static void add_source(struct selection *selection, int32_t i)
 {
-  if (s->sources == s->source_capacity) {
-    s->source_capacity = (int64_t)memory_grown((size_t)s->source_capacity, sizeof *s->source);
-    s->source = memory_resize("let", s->source, sizeof *s->source * (size_t)s->source_capacity);
+  if (selection->sources == selection->source_capacity) {
+    selection->source_capacity = (int64_t)memory_grown((size_t)selection->source_capacity, sizeof *selection->source);
+    selection->source =
+        memory_resize("let", selection->source, sizeof *selection->source * (size_t)selection->source_capacity);
   }
-  s->source[s->sources++] = i;
+  selection->source[selection->sources++] = i;
 }
 
 /* Whether a particle of a leaf may come within the cutoff of any box. */
-static int particle_needed(const struct choosing *g, int32_t i, double pull)
+static int particle_needed(const struct choosing *choosing, int32_t i, double pull)
 {
-  const struct sources *s = &g->d->tree.source;
+  const struct sources *s = &choosing->d->tree.source;
   const int32_t at[3] = {s->x[i], s->y[i], s->z[i]};
   const float v[3] = {s->vx[i], s->vy[i], s->vz[i]}, acc[3] = {s->ax[i], s->ay[i], s->az[i]};
-  struct asked a = essential_particle(&g->asking, at, v, acc, s->tick[i], pull);
-  return g->d->isa->needs(&g->table, &a) != NEED_NOTHING;
+  struct asked a = essential_particle(&choosing->asking, at, v, acc, s->tick[i], pull);
+  return choosing->d->isa->needs(&choosing->table, &a) != NEED_NOTHING;
 }
 
 /* Add the particles of a leaf to the message: all, or those that may come within the cutoff. */
-static void choose_leaf(const struct choosing *g, struct choice *c, struct selection *s)
+static void choose_leaf(const struct choosing *choosing, struct choice *choice, struct selection *selection)
 {
-  const struct node *n = &g->d->tree.node[c->node];
-  double pull = essential_pull(&g->d->tree.motion[c->node]);
-  c->first = (int32_t)s->sources;
+  const struct node *n = &choosing->d->tree.node[choice->node];
+  double pull = essential_pull(&choosing->d->tree.motion[choice->node]);
+  choice->first = (int32_t)selection->sources;
   for (int32_t i = n->first; i < n->first + (int32_t)(n->info & NODE_COUNT); i++)
-    if (g->r->cutoff < 0 || particle_needed(g, i, pull)) add_source(s, i);
-  c->info = NODE_LEAF | (uint32_t)(s->sources - c->first);
+    if (choosing->r->cutoff < 0 || particle_needed(choosing, i, pull)) add_source(selection, i);
+  choice->info = NODE_LEAF | (uint32_t)(selection->sources - choice->first);
 }
 
-/* A cell with fewer particles than this within the cutoff is not sent, but these particles. One is shorter than a cell, and most cells near
- * the cutoff have none. */
+/* A cell with fewer particles than this within the cutoff is not sent, but these particles. One is shorter than a cell,
+ * and most cells near the cutoff have none. */
 enum { FEWER = 3 };
 
 /* Number of particles of a node that may come within the cutoff of any box, up to `most`. */
-static int count_needed(const struct choosing *g, int32_t i, int most)
+static int count_needed(const struct choosing *choosing, int32_t i, int most)
 {
-  const struct node *n = &g->d->tree.node[i];
+  const struct node *n = &choosing->d->tree.node[i];
   int count = 0;
   for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT) && count < most; k++) {
-    if (n->info & NODE_LEAF)
-      count += particle_needed(g, k, essential_pull(&g->d->tree.motion[i]));
-    else if (needs(g, k) != NEED_NOTHING)
-      count += count_needed(g, k, most - count);
+    if (n->info & NODE_LEAF) count += particle_needed(choosing, k, essential_pull(&choosing->d->tree.motion[i]));
+    else if (needs(choosing, k) != NEED_NOTHING) count += count_needed(choosing, k, most - count);
   }
   return count;
 }
 
-/* Breadth first through the nodes that the receiver needs; links and counts are those of the message. `sparing`: particles in place of cells
- * with few of them. */
-static void choose(const struct device *d, const struct let_request *r, int sparing, struct selection *s)
+/* Breadth first through the nodes that the receiver needs; links and counts are those of the message. `sparing`:
+ * particles in place of cells with few of them. */
+static void choose(const struct device *d, const struct let_request *request, int sparing, struct selection *selection)
 {
-  struct choosing g = {.d = d, .r = r};
-  if (d->tree.nodes == 0 || r->box_count == 0) return;
-  essential_table(&g.table, r);
-  g.asking = essential_asking(&d->lattice, &g.table, r);
-  add_choice(s, (struct choice){0, (uint32_t)needs(&g, 0), 0});
-  for (int64_t at = 0; at < s->nodes; at++) {
-    struct choice c = s->choice[at];   /* its info is the need, until here */
+  struct choosing g = {.d = d, .r = request};
+  if (d->tree.nodes == 0 || request->box_count == 0) return;
+  essential_table(&g.table, request);
+  g.asking = essential_asking(&d->lattice, &g.table, request);
+  add_choice(selection, (struct choice){0, (uint32_t)needs(&g, 0), 0});
+  for (int64_t at = 0; at < selection->nodes; at++) {
+    struct choice c = selection->choice[at]; /* its info is the need, until here */
     const struct node *n = &d->tree.node[c.node];
     if (c.info != NEED_OPEN) {
       /* a root that is not needed: an empty cell */
       c.info = c.info == NEED_CELL ? NODE_TERMINAL : 0;
     } else if (n->info & NODE_LEAF) {
-      choose_leaf(&g, &c, s);
+      choose_leaf(&g, &c, selection);
     } else {
-      c.first = (int32_t)s->nodes;
+      c.first = (int32_t)selection->nodes;
       for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
         enum need need = needs(&g, k);
         if (sparing && need == NEED_CELL && count_needed(&g, k, FEWER) < FEWER) need = NEED_OPEN;
-        if (need != NEED_NOTHING) add_choice(s, (struct choice){k, (uint32_t)need, 0});
+        if (need != NEED_NOTHING) add_choice(selection, (struct choice){k, (uint32_t)need, 0});
       }
-      c.info = (uint32_t)(s->nodes - c.first);
+      c.info = (uint32_t)(selection->nodes - c.first);
     }
-    s->choice[at] = c;
+    selection->choice[at] = c;
   }
 }
 
@@ -147,25 +147,26 @@ enum { MERGED_MAX = 32 };
 
 /* What remains of a chosen node. */
 struct remains {
-  int32_t particles;   /* chosen ones below it */
-  int8_t whole;        /* all that was chosen below it are particles */
-  int8_t kept;         /* 0: nothing was chosen below it */
-  int32_t heir;        /* the node that takes its place: itself, or below it where it has a single child */
+  int32_t particles; /* chosen ones below it */
+  int8_t whole;      /* all that was chosen below it are particles */
+  int8_t kept;       /* 0: nothing was chosen below it */
+  int32_t heir;      /* the node that takes its place: itself, or below it where it has a single child */
 };
 
-static int is_leaf(const struct choice *c) { return (c->info & NODE_LEAF) != 0; }
+static int is_leaf(const struct choice *choice) { return (choice->info & NODE_LEAF) != 0; }
 
 /* From the last node to the first, so children before their parents. */
-static void find_remains(const struct selection *s, struct remains *out)
+static void find_remains(const struct selection *selection, struct remains *out)
 {
-  for (int64_t at = s->nodes - 1; at >= 0; at--) {
-    const struct choice *c = &s->choice[at];
+  for (int64_t at = selection->nodes - 1; at >= 0; at--) {
+    const struct choice *c = &selection->choice[at];
     struct remains r = {.whole = 1, .heir = (int32_t)at};
     if (is_leaf(c)) {
       r.particles = (int32_t)(c->info & NODE_COUNT);
       r.kept = r.particles > 0;
     } else if (c->info & NODE_TERMINAL) {
-      r.whole = 0, r.kept = 1;
+      r.whole = 0;
+      r.kept = 1;
     } else {
       int children = 0;
       for (int32_t k = c->first; k < c->first + (int32_t)c->info; k++) {
@@ -187,29 +188,28 @@ static void take_particles(const struct selection *from, int32_t at, struct sele
 {
   const struct choice *c = &from->choice[at];
   for (int32_t k = c->first; k < c->first + (int32_t)(c->info & NODE_COUNT); k++) {
-    if (is_leaf(c))
-      add_source(to, from->source[k]);
-    else
-      take_particles(from, k, to);
+    if (is_leaf(c)) add_source(to, from->source[k]);
+    else take_particles(from, k, to);
   }
 }
 
-/* Leave out nodes without anything chosen below them, replace nodes with one child by the child, and cells with few particles below them
- * by leaves. An entry of a LET costs a message and its updates as much as a particle does. */
-static void shorten(struct selection *s)
+/* Leave out nodes without anything chosen below them, replace nodes with one child by the child, and cells with few
+ * particles below them by leaves. An entry of a LET costs a message and its updates as much as a particle does. */
+static void shorten(struct selection *selection)
 {
-  if (s->nodes == 0) return;
+  if (selection->nodes == 0) return;
   struct selection t = {0};
-  struct remains *of = memory_alloc("let", sizeof *of * (size_t)s->nodes);
-  find_remains(s, of);
-  if (of[0].kept) add_choice(&t, (struct choice){of[0].heir, 0, 0});   /* its node is the place in *s, until its turn */
+  struct remains *of = memory_alloc("let", sizeof *of * (size_t)selection->nodes);
+  find_remains(selection, of);
+  /* its node is the place in *selection, until its turn */
+  if (of[0].kept) add_choice(&t, (struct choice){of[0].heir, 0, 0});
   for (int64_t at = 0; at < t.nodes; at++) {
     int32_t i = t.choice[at].node;
-    struct choice c = s->choice[i];
+    struct choice c = selection->choice[i];
     const struct remains *r = &of[i];
     if (is_leaf(&c) || (r->whole && r->particles <= MERGED_MAX)) {
       c.first = (int32_t)t.sources;
-      take_particles(s, i, &t);
+      take_particles(selection, i, &t);
       c.info = NODE_LEAF | (uint32_t)(t.sources - c.first);
     } else if (!(c.info & NODE_TERMINAL)) {
       int32_t first = (int32_t)t.nodes;
@@ -221,58 +221,65 @@ static void shorten(struct selection *s)
     t.choice[at] = c;
   }
   memory_free(of);
-  memory_free(s->choice);
-  memory_free(s->source);
-  *s = t;
+  memory_free(selection->choice);
+  memory_free(selection->source);
+  *selection = t;
 }
 
 /* --- the message ------------------------------------------------------------------------------------------------- */
 
-static void index_room(struct let *l, int64_t nodes)
+static void index_room(struct let *let, int64_t nodes)
 {
-  if (nodes <= l->node_capacity) return;
-  memory_free(l->node_from);
-  l->node_capacity = cpu_spare(nodes);
-  l->node_from = memory_alloc("let", sizeof *l->node_from * (size_t)l->node_capacity);
+  if (nodes <= let->node_capacity) return;
+  memory_free(let->node_from);
+  let->node_capacity = cpu_spare(nodes);
+  let->node_from = memory_alloc("let", sizeof *let->node_from * (size_t)let->node_capacity);
 }
 
 /* Copy positions, motions and moments of the selected nodes and sources, and the sources' levels; links are kept. */
-static void fill(const struct device *d, struct let *l)
+static void fill(const struct device *d, struct let *let)
 {
   const struct octree *from = &d->tree;
   const struct sources *f = &from->source;
-  struct sources *s = &l->sent.source;
-  ((struct let_head *)l->packed)->motion_tick = from->motion_tick;
+  struct sources *s = &let->sent.source;
+  ((struct let_head *)let->packed)->motion_tick = from->motion_tick;
 #pragma omp parallel for schedule(static)
-  for (int32_t k = 0; k < l->sent.nodes; k++) {
-    int32_t i = l->node_from[k], first = l->sent.node[k].first;
-    uint32_t info = l->sent.node[k].info;
-    l->sent.node[k] = from->node[i];
-    l->sent.node[k].first = first;
-    l->sent.node[k].info = info;
-    if (l->sent.motion) l->sent.motion[k] = from->motion[i];
-    if (l->sent.quad) memcpy(l->sent.quad[k], from->quad[i], sizeof *l->sent.quad);
+  for (int32_t k = 0; k < let->sent.nodes; k++) {
+    int32_t i = let->node_from[k], first = let->sent.node[k].first;
+    uint32_t info = let->sent.node[k].info;
+    let->sent.node[k] = from->node[i];
+    let->sent.node[k].first = first;
+    let->sent.node[k].info = info;
+    if (let->sent.motion) let->sent.motion[k] = from->motion[i];
+    if (let->sent.quad) memcpy(let->sent.quad[k], from->quad[i], sizeof *let->sent.quad);
   }
 #pragma omp parallel for schedule(static)
   for (int32_t k = 0; k < s->n; k++) {
-    int32_t j = l->source_from[k];
-    s->x[k] = f->x[j], s->y[k] = f->y[j], s->z[k] = f->z[j], s->m[k] = f->m[j];
+    int32_t j = let->source_from[k];
+    s->x[k] = f->x[j];
+    s->y[k] = f->y[j];
+    s->z[k] = f->z[j];
+    s->m[k] = f->m[j];
     if (!s->tick) continue;
-    s->vx[k] = f->vx[j], s->vy[k] = f->vy[j], s->vz[k] = f->vz[j];
-    s->ax[k] = f->ax[j], s->ay[k] = f->ay[j], s->az[k] = f->az[j];
+    s->vx[k] = f->vx[j];
+    s->vy[k] = f->vy[j];
+    s->vz[k] = f->vz[j];
+    s->ax[k] = f->ax[j];
+    s->ay[k] = f->ay[j];
+    s->az[k] = f->az[j];
     s->tick[k] = f->tick[j];
   }
 }
 
 /* Tick of the first correction of a particle in a LET. */
-static int32_t first_end(const struct device *d, struct let *l)
+static int32_t first_end(const struct device *d, struct let *let)
 {
   int32_t next = TICKS;
-  memset(l->at_level, 0, sizeof l->at_level);
-  l->pendings = 0;
-  for (int32_t k = 0; k < l->sent.source.n; k++) {
-    int32_t i = l->source_from[k], end = timeline_end(&d->p, i);
-    l->at_level[d->p.level[i]]++;
+  memset(let->at_level, 0, sizeof let->at_level);
+  let->pendings = 0;
+  for (int32_t k = 0; k < let->sent.source.n; k++) {
+    int32_t i = let->source_from[k], end = timeline_end(&d->p, i);
+    let->at_level[d->p.level[i]]++;
     next = end < next ? end : next;
   }
   return next;
@@ -283,7 +290,8 @@ static void select_one(struct device *d, enum let_kind kind, const struct let_re
 {
   struct let *l = cpu_let(d, kind, c->peer);
   struct selection s = {.source = l->source_from, .source_capacity = l->source_capacity};
-  int moving = kind == LET_STEP, sparing = moving && request->cutoff >= 0 && !request->as_device && debug_value("let_sparing", 1) > 0;
+  int moving = kind == LET_STEP,
+      sparing = moving && request->cutoff >= 0 && !request->as_device && debug_value("let_sparing", 1) > 0;
   choose(d, request, sparing, &s);
   if (sparing) shorten(&s);
   l->source_from = s.source;
@@ -312,10 +320,13 @@ static void select_one(struct device *d, enum let_kind kind, const struct let_re
   memory_free(s.choice);
   c->message = l->packed;
   c->bytes = l->packed_bytes;
-  c->counted = request->as_device && s.nodes > 0 ? let_device_bytes(s.nodes, s.sources, let_device_quads(request), moving) : c->bytes;
+  c->counted = request->as_device && s.nodes > 0
+                   ? let_device_bytes(s.nodes, s.sources, let_device_quads(request), moving)
+                   : c->bytes;
 }
 
-void cpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice)
+void cpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count,
+                    struct let_choice *choice)
 {
   struct let_request r = *request;
   for (int k = 0; k < count; k++) {
@@ -347,8 +358,8 @@ void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
   if (!l->attached) return;
   struct let_head *head = l->message;
   if (bytes != sizeof *head + octree_bytes(head->nodes, head->sources, head->quad, head->moving))
-    fatal("the LET of rank %d has %zu bytes, not those of %lld cells and %lld particles", peer, bytes, (long long)head->nodes,
-          (long long)head->sources);
+    fatal("the LET of rank %d has %zu bytes, not those of %lld cells and %lld particles", peer, bytes,
+          (long long)head->nodes, (long long)head->sources);
   octree_place(&l->tree, head + 1, head->nodes, head->sources, head->quad, head->moving);
   l->tree.motion_tick = head->motion_tick;
   count->cells += head->nodes;
@@ -357,15 +368,16 @@ void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
 
 /* --- summary and upper tree --------------------------------------------------------------------------------------- */
 
-void cpu_let_summary(struct device *d, const struct let_request *r, struct let_summary *summary)
+void cpu_let_summary(struct device *d, const struct let_request *request, struct let_summary *summary)
 {
   memset(summary, 0, sizeof *summary);
   summary->particles = d->massive;
-  if (r->horizon > 0) return;
+  if (request->horizon > 0) return;
   top_choose(&summary->top, d->tree.node, d->tree.nodes, 0, d->quadrupole ? (const float(*)[6])d->tree.quad : NULL);
 }
 
-void cpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node, const float (*quad)[6])
+void cpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node,
+                   const float (*quad)[6])
 {
   struct let *l = cpu_let(d, kind, self);
   l->attached = nodes > 0;
@@ -378,17 +390,20 @@ void cpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes
 }
 
 /* Give back the memory of a LET but of a message that may be on its way. */
-static void release(struct let *l)
+static void release(struct let *let)
 {
-  memory_free(l->message);
-  memory_free(l->node_from);
-  memory_free(l->source_from);
-  memory_free(l->pending);
-  *l = (struct let){.packed = l->packed, .packed_capacity = l->packed_capacity};
+  memory_free(let->message);
+  memory_free(let->node_from);
+  memory_free(let->source_from);
+  memory_free(let->pending);
+  *let = (struct let){.packed = let->packed, .packed_capacity = let->packed_capacity};
 }
 
 /* The i-th of the LETs that are or were in use. */
-static struct let *used_let(struct device *d, enum let_kind kind, int i) { return sparse_at(&d->let[kind], d->let[kind].used[i]); }
+static struct let *used_let(struct device *d, enum let_kind kind, int i)
+{
+  return sparse_at(&d->let[kind], d->let[kind].used[i]);
+}
 
 static void end_lets(struct device *d, enum let_kind kind)
 {

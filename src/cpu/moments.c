@@ -24,14 +24,14 @@ static void add_raw(struct raw *sum, double m, const double x[3], const double v
 }
 
 /* The cell's own record from the sums; massless cells take the plain mean. */
-static void set_centre(struct node *n, struct motion *w, const struct raw *sum, const struct raw *plain)
+static void set_centre(struct node *node, struct motion *motion, const struct raw *sum, const struct raw *plain)
 {
   const struct raw *use = sum->mass > 0 ? sum : plain;
-  n->mass = (float)sum->mass;
+  node->mass = (float)sum->mass;
   for (int c = 0; c < 3; c++) {
-    n->x[c] = lattice_clamp(use->x[c] / use->mass);
-    w->v[c] = (float)(use->v[c] / use->mass);
-    w->a[c] = (float)(use->a[c] / use->mass);
+    node->x[c] = lattice_clamp(use->x[c] / use->mass);
+    motion->v[c] = (float)(use->v[c] / use->mass);
+    motion->a[c] = (float)(use->a[c] / use->mass);
   }
 }
 
@@ -99,15 +99,16 @@ static void set_reach(struct device *d, int32_t i, const struct mac *mac, double
   n->reach = d->range[i].cut && mac->order == 1 ? MAC_CUT * whole : whole;
   if (d->softening.classes < 2) return;
   const struct node_softening *s = &d->soften[i];
-  n->reach = softening_pack_reach(n->reach, s->low, s->high, n->mass > 0 ? (float)(s->sum / n->mass) : d->softening.eps2[s->high]);
+  n->reach = softening_pack_reach(n->reach, s->low, s->high,
+                                  n->mass > 0 ? (float)(s->sum / n->mass) : d->softening.eps2[s->high]);
 }
 
-static void set_shape(struct device *d, int32_t i, const struct shape *s, const struct mac *mac)
+static void set_shape(struct device *d, int32_t i, const struct shape *shape, const struct mac *mac)
 {
-  d->tree.motion[i].spread_v = (float)s->spread_v;
-  d->tree.motion[i].spread_a = (float)s->spread_a;
-  set_reach(d, i, mac, s->b, s->quad[0] + s->quad[1] + s->quad[2]);
-  for (int k = 0; k < 6; k++) d->tree.quad[i][k] = (float)s->quad[k];
+  d->tree.motion[i].spread_v = (float)shape->spread_v;
+  d->tree.motion[i].spread_a = (float)shape->spread_a;
+  set_reach(d, i, mac, shape->b, shape->quad[0] + shape->quad[1] + shape->quad[2]);
+  for (int k = 0; k < 6; k++) d->tree.quad[i][k] = (float)shape->quad[k];
 }
 
 static void leaf_moments(struct device *d, int32_t i, const struct mac *mac, int32_t tick, double tick_length)
@@ -117,12 +118,12 @@ static void leaf_moments(struct device *d, int32_t i, const struct mac *mac, int
   struct sources plain = d->tree.source;
   const struct sources *s = &plain;
   struct leaf l;
-  if (d->softening.classes > 1) plain.m = d->p.mass;   /* without classes */
+  if (d->softening.classes > 1) plain.m = d->p.mass; /* without classes */
   int32_t origin[3] = {s->x[n->first], s->y[n->first], s->z[n->first]};
   d->isa->leaf(s, n->first, (int)(n->info & NODE_COUNT), tick, (float)tick_length, (float)d->lattice.spacing, &l);
   n->mass = l.mass;
   struct shape shape = {.spread_v = sqrt(l.spread_v2), .spread_a = sqrt(l.spread_a2)};
-  double rounding2 = 0;   /* the centre is rounded to the lattice: the radius about it grows by as much */
+  double rounding2 = 0; /* the centre is rounded to the lattice: the radius about it grows by as much */
   for (int c = 0; c < 3; c++) {
     double x = origin[c] + l.centre[c] * d->lattice.inverse, moved;
     n->x[c] = lattice_clamp(x);
@@ -144,7 +145,11 @@ static void cell_centre(struct device *d, int32_t i)
     const struct node *child = &d->tree.node[k];
     const struct motion *w = &d->tree.motion[k];
     double x[3], v[3], a[3], count = d->range[k].end - d->range[k].begin;
-    for (int c = 0; c < 3; c++) x[c] = child->x[c], v[c] = w->v[c], a[c] = w->a[c];
+    for (int c = 0; c < 3; c++) {
+      x[c] = child->x[c];
+      v[c] = w->v[c];
+      a[c] = w->a[c];
+    }
     add_raw(&sum, child->mass, x, v, a);
     add_raw(&plain, count, x, v, a);
   }
@@ -172,7 +177,8 @@ static void cell_shape(struct device *d, int32_t i, const struct mac *mac)
 }
 
 /* The radius that a cell's particles really have: the bound by children overestimates b by up to a factor of two, and b
- * enters every acceptance test. The largest cells keep the bound: they are few and mostly opened anyway, and a bound is safe. */
+ * enters every acceptance test. The largest cells keep the bound: they are few and mostly opened anyway, and a bound is
+ * safe. */
 enum { EXACT_RADIUS_MAX = 32768 };
 
 /* `at`: the sources where they are at the time of the moments. */
@@ -207,7 +213,9 @@ static void predicted_radii(struct device *d, const struct mac *mac, int32_t tic
       double dt = (tick - s->tick[i]) * tick_length;
       there[(int64_t)c * s->n + i] = lattice_clamp(x[c][i] + (v[c][i] + 0.5 * dt * a[c][i]) * dt * d->lattice.inverse);
     }
-  at.x = there, at.y = there + s->n, at.z = there + 2 * (int64_t)s->n;
+  at.x = there;
+  at.y = there + s->n;
+  at.z = there + 2 * (int64_t)s->n;
   exact_radii(d, mac, &at);
   memory_free(there);
 }
@@ -235,7 +243,7 @@ void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
   int fresh = d->fresh;
   d->fresh = 0;
   if (tick != 0 && fresh) predicted_radii(d, mac, tick, tick_length);
-  if (tick != 0) return;   /* particles are elsewhere than their records say; a refresh makes do with bounds */
+  if (tick != 0) return; /* particles are elsewhere than their records say; a refresh makes do with bounds */
   exact_radii(d, mac, &t->source);
   char why[256];
   if (ESP_CHECKS && !octree_valid(t, d->lattice.spacing, why, sizeof why)) fatal("the octree is not valid: %s", why);

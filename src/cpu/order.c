@@ -14,7 +14,8 @@ enum { DIGIT_BITS = 11, BUCKETS = 1 << DIGIT_BITS, KEY_BITS = 64 };
 /* Part of a key beyond those of places: particles without mass come last. */
 #define MASSLESS ((uint64_t)1 << 63)
 
-/* One pass of a stable radix sort; the threads own contiguous parts of `in`, so the result does not depend on their number. */
+/* One pass of a stable radix sort; the threads own contiguous parts of `in`, so the result does not depend on their
+ * number. */
 static void radix_pass(const struct item *in, struct item *out, int64_t n, int shift, int64_t *histogram, int threads)
 {
 #pragma omp parallel num_threads(threads)
@@ -39,7 +40,8 @@ static void radix_pass(const struct item *in, struct item *out, int64_t n, int s
   }
 }
 
-/* The sort works in the memory of the sources, which have no values between a sort and the build after it. For c particles, the capacity:
+/* The sort works in the memory of the sources, which have no values between a sort and the build after it. For c
+ * particles, the capacity:
  *   bytes   0 ... 16 c   items; later the scratch memory of the permutation, up to 28 c
  *          16 ... 32 c   items
  *          28 ... 32 c   permutation
@@ -57,27 +59,32 @@ static struct sort_memory sort_memory(struct device *d, int64_t n)
   cpu_source_room(d, n);
   char *at = d->sources;
   int64_t c = d->source_capacity;
-  if (ESP_CHECKS && particles_scratch_bytes(1) > 28) fatal("the widest field of a particle is too wide for the memory of the sort");
-  return (struct sort_memory){{(struct item *)at, (struct item *)(at + 16 * c)}, (int32_t *)(at + 28 * c), (uint64_t *)(at + 36 * c), at};
+  if (ESP_CHECKS && particles_scratch_bytes(1) > 28)
+    fatal("the widest field of a particle is too wide for the memory of the sort");
+  return (struct sort_memory){
+      {(struct item *)at, (struct item *)(at + 16 * c)}, (int32_t *)(at + 28 * c), (uint64_t *)(at + 36 * c), at};
 }
 
 /* Sort item[0] by key; ties keep their order. item[1] is scratch. */
 static void sort_items(struct device *d, struct item *item[2], int64_t n)
 {
   if (!d->histogram) d->histogram = memory_alloc("order", sizeof *d->histogram * BUCKETS * (size_t)d->threads);
-  _Static_assert(KEY_BITS > 5 * DIGIT_BITS && KEY_BITS <= 6 * DIGIT_BITS, "after an even number of passes the result is in item[0]");
+  _Static_assert(KEY_BITS > 5 * DIGIT_BITS && KEY_BITS <= 6 * DIGIT_BITS,
+                 "after an even number of passes the result is in item[0]");
   for (int shift = 0, k = 0; shift < KEY_BITS; shift += DIGIT_BITS, k = !k)
     radix_pass(item[k], item[!k], n, shift, d->histogram, d->threads);
 }
 
-/* Sort the particles, those with mass first, by their places, predicted to `tick` where it is asked for. Returns how many lie outside the lattice. */
-static int64_t sort_particles(struct device *d, const struct lattice *lattice, int predict, int32_t tick, double tick_length)
+/* Sort the particles, those with mass first, by their places, predicted to `tick` where it is asked for. Returns how
+ * many lie outside the lattice. */
+static int64_t sort_particles(struct device *d, const struct lattice *lattice, int predict, int32_t tick,
+                              double tick_length)
 {
   struct particles *p = &d->p;
   int64_t n = p->n, outside = 0, massive = 0;
   d->lattice = *lattice;
   d->by_level_valid = 0;
-  memory_free(d->packed);   /* the particles that left have been sent */
+  memory_free(d->packed); /* the particles that left have been sent */
   d->packed = NULL;
   struct sort_memory m = sort_memory(d, n);
   struct item *item = m.item[0];
@@ -86,7 +93,8 @@ static int64_t sort_particles(struct device *d, const struct lattice *lattice, i
     int32_t x[3];
     int out = 0;
     double at[3];
-    timeline_place(at, &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i], predict ? (tick - p->tick[i]) * tick_length : 0);
+    timeline_place(at, &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i],
+                   predict ? (tick - p->tick[i]) * tick_length : 0);
     for (int c = 0; c < 3; c++) x[c] = lattice_of(lattice, c, at[c], &out);
     outside += out;
     massive += p->mass[i] > 0;
@@ -114,7 +122,8 @@ int64_t cpu_order(struct device *d, const struct lattice *lattice)
 
 void cpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, int renew)
 {
-  (void)fast, (void)renew;
+  (void)fast;
+  (void)renew;
   const struct lattice lattice = d->lattice;
   sort_particles(d, &lattice, 1, tick, tick_length);
   d->sorted_within_step = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LETs of substeps after their selection: which peers have which particle, updates that send corrections to them, and detection of
- * particles that leave their predicted trajectories. */
+/* LETs of substeps after their selection: which peers have which particle, updates that send corrections to them, and
+ * detection of particles that leave their predicted trajectories. */
 #include <config.h>
 #include <math.h>
 #include <string.h>
@@ -82,7 +82,8 @@ static void record_trajectories(struct device *d)
   }
 }
 
-/* The limit of a particle is that of its leaf as a source, and that of its box as a target (essential_box_deviation). */
+/* The limit of a particle is that of its leaf as a source, and that of its box as a target
+ * (essential_box_deviation). */
 static void note_limits(struct device *d, const struct let_request *r)
 {
   struct watch *w = &d->watch;
@@ -99,7 +100,8 @@ static void note_limits(struct device *d, const struct let_request *r)
     const struct node *n = &d->tree.node[k];
     if (!(n->info & NODE_LEAF)) continue;
     float deviation = (float)essential_deviation(essential_pull(&d->tree.motion[k]), r->a_typical, r->horizon);
-    for (int32_t i = n->first; i < n->first + (int32_t)(n->info & NODE_COUNT); i++) w->limit[i] = fminf(w->limit[i], deviation);
+    for (int32_t i = n->first; i < n->first + (int32_t)(n->info & NODE_COUNT); i++)
+      w->limit[i] = fminf(w->limit[i], deviation);
   }
 }
 
@@ -113,9 +115,10 @@ static void note_entries(struct device *d)
     for (int32_t k = 0; k < l->sent.source.n; k++) w->first[l->source_from[k] + 1]++;
   }
   for (int64_t i = 0; i < d->p.n; i++) w->first[i + 1] += w->first[i];
-  for (int p = 0; p < lets->count; p++) {   /* first[i] runs to the end of its entries, and is moved back after */
+  for (int p = 0; p < lets->count; p++) { /* first[i] runs to the end of its entries, and is moved back after */
     const struct let *l = sparse_find(lets, lets->used[p]);
-    for (int32_t k = 0; k < l->sent.source.n; k++) w->sent_entry[w->first[l->source_from[k]]++] = (struct sent_entry){lets->used[p], k};
+    for (int32_t k = 0; k < l->sent.source.n; k++)
+      w->sent_entry[w->first[l->source_from[k]]++] = (struct sent_entry){lets->used[p], k};
   }
   for (int64_t i = d->p.n; i > 0; i--) w->first[i] = w->first[i - 1];
   w->first[0] = 0;
@@ -125,11 +128,12 @@ void cpu_let_watch(struct device *d, const struct let_request *request)
 {
   const struct sparse *lets = &d->let[LET_STEP];
   int64_t entries = 0;
-  for (int p = 0; p < lets->count; p++) entries += ((const struct let *)sparse_find(lets, lets->used[p]))->sent.source.n;
+  for (int p = 0; p < lets->count; p++)
+    entries += ((const struct let *)sparse_find(lets, lets->used[p]))->sent.source.n;
   room(d, entries);
   d->watch.on = 1;
   d->watch.tick = request->tick;
-  d->watch.collected = -1;   /* corrections at this very tick are still to come */
+  d->watch.collected = -1; /* corrections at this very tick are still to come */
   d->watch.tick_length = request->tick_length;
   d->watch.end = request->tick + (int32_t)lrint(request->horizon / request->tick_length);
   record_trajectories(d);
@@ -143,14 +147,16 @@ int64_t cpu_violations(struct device *d, int64_t *late)
   const struct sources *s = &d->tree.source;
   int64_t violations = 0;
   if (!w->on) return 0;
-  double gone = (d->active_tick - w->tick) * w->tick_length, left = (w->end - d->active_tick) * w->tick_length, h = d->lattice.spacing;
+  double gone = (d->active_tick - w->tick) * w->tick_length, left = (w->end - d->active_tick) * w->tick_length,
+         h = d->lattice.spacing;
   for (int32_t k = 0; k < d->active_count; k++) {
     int32_t i = d->active_list[k];
     const int32_t x[3] = {s->x[i], s->y[i], s->z[i]};
     const float v[3] = {s->vx[i], s->vy[i], s->vz[i]}, a[3] = {s->ax[i], s->ay[i], s->az[i]};
-    double now2 = 0, then2 = 0, limit = (double)w->limit[i] + 2 * h;   /* both ends were rounded to the lattice */
+    double now2 = 0, then2 = 0, limit = (double)w->limit[i] + 2 * h; /* both ends were rounded to the lattice */
     for (int c = 0; c < 3; c++) {
-      double off = ((double)x[c] - w->x[c][i]) * h - w->v[c][i] * gone, then = off + (v[c] - w->v[c][i] + 0.5 * left * a[c]) * left;
+      double off = ((double)x[c] - w->x[c][i]) * h - w->v[c][i] * gone,
+             then = off + (v[c] - w->v[c][i] + 0.5 * left * a[c]) * left;
       now2 += off * off;
       then2 += then * then;
     }
@@ -162,13 +168,13 @@ int64_t cpu_violations(struct device *d, int64_t *late)
 
 /* --- updates ----------------------------------------------------------------------------------------------------- */
 
-static void add_pending(struct let *l, int32_t entry)
+static void add_pending(struct let *let, int32_t entry)
 {
-  if (l->pendings == l->pending_capacity) {
-    l->pending_capacity = (int64_t)memory_grown((size_t)l->pending_capacity, sizeof *l->pending);
-    l->pending = memory_resize("let", l->pending, sizeof *l->pending * (size_t)l->pending_capacity);
+  if (let->pendings == let->pending_capacity) {
+    let->pending_capacity = (int64_t)memory_grown((size_t)let->pending_capacity, sizeof *let->pending);
+    let->pending = memory_resize("let", let->pending, sizeof *let->pending * (size_t)let->pending_capacity);
   }
-  l->pending[l->pendings++] = entry;
+  let->pending[let->pendings++] = entry;
 }
 
 /* Append the corrected particles to the lists of all peers that have them. */
@@ -196,7 +202,10 @@ static size_t cell_bytes(int64_t nodes, int quad)
 }
 
 /* Entries end on a cache line, so that the cells behind them are aligned. */
-static size_t aligned_entries(int64_t entries) { return (sizeof(struct update_entry) * (size_t)entries + 63) / 64 * 64; }
+static size_t aligned_entries(int64_t entries)
+{
+  return (sizeof(struct update_entry) * (size_t)entries + 63) / 64 * 64;
+}
 
 void cpu_let_take_update(struct device *d)
 {
@@ -209,10 +218,10 @@ static size_t own_update_bytes(int quad, int64_t entries, int64_t cells)
   return sizeof(struct update_head) + aligned_entries(entries) + (cells > 0 ? cell_bytes(cells, quad) : 0);
 }
 
-size_t cpu_let_update_bytes(const struct let_request *r, int64_t entries, int64_t cells)
+size_t cpu_let_update_bytes(const struct let_request *request, int64_t entries, int64_t cells)
 {
-  if (r->as_device) return let_device_update_bytes(cells, entries, let_device_quads(r));
-  return own_update_bytes(r->mac->order == 2, entries, cells);
+  if (request->as_device) return let_device_update_bytes(cells, entries, let_device_quads(request));
+  return own_update_bytes(request->mac->order == 2, entries, cells);
 }
 
 size_t cpu_let_update_bytes_max(struct device *d, int peer)
@@ -228,29 +237,30 @@ struct let_count cpu_let_entries(struct device *d, enum let_kind kind, int peer,
   return (struct let_count){l->sent.nodes, l->sent.source.n};
 }
 
-static void pack_entries(const struct device *d, const struct let *l, struct update_entry *out)
+static void pack_entries(const struct device *d, const struct let *let, struct update_entry *out)
 {
   const struct sources *s = &d->tree.source;
-  for (int64_t k = 0; k < l->pendings; k++) {
-    int32_t i = l->source_from[l->pending[k]];
+  for (int64_t k = 0; k < let->pendings; k++) {
+    int32_t i = let->source_from[let->pending[k]];
     out[k] = (struct update_entry){
-        l->pending[k], {s->x[i], s->y[i], s->z[i]}, {s->vx[i], s->vy[i], s->vz[i]}, {s->ax[i], s->ay[i], s->az[i]}};
+        let->pending[k], {s->x[i], s->y[i], s->z[i]}, {s->vx[i], s->vy[i], s->vz[i]}, {s->ax[i], s->ay[i], s->az[i]}};
   }
 }
 
-static void pack_cells(const struct device *d, const struct let *l, char *at)
+static void pack_cells(const struct device *d, const struct let *let, char *at)
 {
   struct node *node = (struct node *)at;
-  struct motion *motion = (struct motion *)(node + l->sent.nodes);
-  float(*quad)[6] = (float(*)[6])(motion + l->sent.nodes);
-  for (int32_t k = 0; k < l->sent.nodes; k++) {
-    node[k] = d->tree.node[l->node_from[k]];
-    motion[k] = d->tree.motion[l->node_from[k]];
-    if (d->quadrupole) memcpy(quad[k], d->tree.quad[l->node_from[k]], sizeof *quad);
+  struct motion *motion = (struct motion *)(node + let->sent.nodes);
+  float(*quad)[6] = (float(*)[6])(motion + let->sent.nodes);
+  for (int32_t k = 0; k < let->sent.nodes; k++) {
+    node[k] = d->tree.node[let->node_from[k]];
+    motion[k] = d->tree.motion[let->node_from[k]];
+    if (d->quadrupole) memcpy(quad[k], d->tree.quad[let->node_from[k]], sizeof *quad);
   }
 }
 
-size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message)
+size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next,
+                      void **message)
 {
   int cells = scope == SCOPE_CELLS;
   struct let *l = cpu_let(d, LET_STEP, peer);
@@ -273,21 +283,21 @@ size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
   return bytes;
 }
 
-static void apply_cells(struct octree *t, const char *at, int32_t tick)
+static void apply_cells(struct octree *octree, const char *at, int32_t tick)
 {
   const struct node *node = (const struct node *)at;
-  const struct motion *motion = (const struct motion *)(node + t->nodes);
-  const float(*quad)[6] = (const float(*)[6])(motion + t->nodes);
-  t->motion_tick = tick;
-  for (int32_t k = 0; k < t->nodes; k++) {
-    struct node *n = &t->node[k];
+  const struct motion *motion = (const struct motion *)(node + octree->nodes);
+  const float(*quad)[6] = (const float(*)[6])(motion + octree->nodes);
+  octree->motion_tick = tick;
+  for (int32_t k = 0; k < octree->nodes; k++) {
+    struct node *n = &octree->node[k];
     int32_t first = n->first;
     uint32_t info = n->info;
     *n = node[k];
     n->first = first;
     n->info = info;
-    t->motion[k] = motion[k];
-    if (t->quad) memcpy(t->quad[k], quad[k], sizeof *quad);
+    octree->motion[k] = motion[k];
+    if (octree->quad) memcpy(octree->quad[k], quad[k], sizeof *quad);
   }
 }
 
@@ -299,14 +309,21 @@ int64_t cpu_let_apply(struct device *d, int peer, const void *message, size_t by
     fatal("an update of rank %d's LET (%zu bytes) is not of what it sent before", peer, bytes);
   size_t aligned = aligned_entries(head->entries);
   if (bytes != sizeof *head + aligned + (head->cells ? cell_bytes(head->nodes, head->quad) : 0))
-    fatal("an update of rank %d's LET has %zu bytes, not those of %lld particles", peer, bytes, (long long)head->entries);
+    fatal("an update of rank %d's LET has %zu bytes, not those of %lld particles", peer, bytes,
+          (long long)head->entries);
   const struct update_entry *e = (const struct update_entry *)(head + 1);
   struct sources *s = &t->source;
   for (int64_t k = 0; k < head->entries; k++) {
     int32_t i = e[k].place;
-    s->x[i] = e[k].x[0], s->y[i] = e[k].x[1], s->z[i] = e[k].x[2];
-    s->vx[i] = e[k].v[0], s->vy[i] = e[k].v[1], s->vz[i] = e[k].v[2];
-    s->ax[i] = e[k].a[0], s->ay[i] = e[k].a[1], s->az[i] = e[k].a[2];
+    s->x[i] = e[k].x[0];
+    s->y[i] = e[k].x[1];
+    s->z[i] = e[k].x[2];
+    s->vx[i] = e[k].v[0];
+    s->vy[i] = e[k].v[1];
+    s->vz[i] = e[k].v[2];
+    s->ax[i] = e[k].a[0];
+    s->ay[i] = e[k].a[1];
+    s->az[i] = e[k].a[2];
     s->tick[i] = head->tick;
   }
   if (head->cells) apply_cells(t, (const char *)(head + 1) + aligned, head->tick);

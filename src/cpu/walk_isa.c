@@ -12,120 +12,135 @@
 
 /* --- traversal --------------------------------------------------------------------------------------------------- */
 
-INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *stack, int *depth, struct finds *f, int capacity,
-                         const int moving, const int differ)
+INLINE int traverse_with(const struct octree *octree, const struct view *view, int32_t *stack, int *depth,
+                         struct finds *finds, int capacity, const int moving, const int differ)
 {
-  int sp = *depth, far = f->cells[0].n, near = f->cells[1].n, leaves = f->leaves;
-  float h = v->spacing, dt = v->dt_nodes, half = 0.5f * dt * dt;
+  int sp = *depth, far = finds->cells[0].n, near = finds->cells[1].n, leaves = finds->leaves;
+  float h = view->spacing, dt = view->dt_nodes, half = 0.5f * dt * dt;
   int64_t tests = 0;
   while (sp > 0 && far + CELL_PAD <= capacity && near + CELL_PAD <= capacity && leaves + CELL_PAD <= capacity) {
-    const struct node *parent = &t->node[stack[--sp]];
+    const struct node *parent = &octree->node[stack[--sp]];
     int32_t first = parent->first, end = first + (int32_t)(parent->info & NODE_COUNT);
-    if (parent->info & (NODE_LEAF | NODE_TERMINAL)) {   /* a root without children */
-      first = (int32_t)(parent - t->node);
+    if (parent->info & (NODE_LEAF | NODE_TERMINAL)) { /* a root without children */
+      first = (int32_t)(parent - octree->node);
       end = first + 1;
     }
     tests += end - first;
     for (int32_t k = first; k < end; k++) {
-      const struct node *n = &t->node[k];
-      float x = (float)(n->x[0] - v->centre[0]) * h;
-      float y = (float)(n->x[1] - v->centre[1]) * h;
-      float z = (float)(n->x[2] - v->centre[2]) * h;
+      const struct node *n = &octree->node[k];
+      float x = (float)(n->x[0] - view->centre[0]) * h;
+      float y = (float)(n->x[1] - view->centre[1]) * h;
+      float z = (float)(n->x[2] - view->centre[2]) * h;
       float b = n->b, grown = 0;
       if (moving) {
-        const struct motion *w = &t->motion[k];
+        const struct motion *w = &octree->motion[k];
         float growth = w->spread_v * dt + w->spread_a * half;
         x += w->v[0] * dt + w->a[0] * half;
         y += w->v[1] * dt + w->a[1] * half;
         z += w->v[2] * dt + w->a[2] * half;
         b += growth;
-        grown = 2 * growth;   /* a length, while the unit of the reach is the criterion's own */
+        grown = 2 * growth; /* a length, while the unit of the reach is the criterion's own */
       }
       float r2 = x * x + y * y + z * z;
-      float needed = n->reach * v->sink + grown, clear = mac_clear(b, v->open_within), opening = v->radius + (needed > clear ? needed : clear);
-      float out = v->radius + v->near, away = out + b;
-      int keep = !v->prune | (r2 <= away * away);
+      float needed = n->reach * view->sink + grown, clear = mac_clear(b, view->open_within),
+            opening = view->radius + (needed > clear ? needed : clear);
+      float out = view->radius + view->near, away = out + b;
+      int keep = !view->prune | (r2 <= away * away);
       int terminal = (n->info & NODE_TERMINAL) != 0;
       int leaf = (n->info & NODE_LEAF) != 0;
-      /* a particle alone has no extent and would be a cell at any distance; but cells move as they did when their moments
-       * were taken, and particles as they do since their last correction */
+      /* a particle alone has no extent and would be a cell at any distance; but cells move as they did when their
+       * moments were taken, and particles as they do since their last correction */
       int alone = moving & leaf & ((n->info & NODE_COUNT) == 1);
       int accept = ((r2 > 0) & (r2 >= opening * opening) & !alone) | terminal;
       int is_near = r2 < out * out;
-      f->cells[0].x[far] = x, f->cells[0].y[far] = y, f->cells[0].z[far] = z, f->cells[0].m[far] = n->mass;
-      if (differ) f->cells[0].eps2[far] = f->cells[1].eps2[near] = softening_of_reach(n->reach, v->eps2);
-      f->cell_node[0][far] = k;
-      far += accept & !is_near & !v->prune;
-      f->cells[1].x[near] = x, f->cells[1].y[near] = y, f->cells[1].z[near] = z, f->cells[1].m[near] = n->mass;
-      f->cell_node[1][near] = k;
+      finds->cells[0].x[far] = x;
+      finds->cells[0].y[far] = y;
+      finds->cells[0].z[far] = z;
+      finds->cells[0].m[far] = n->mass;
+      if (differ) finds->cells[0].eps2[far] = finds->cells[1].eps2[near] = softening_of_reach(n->reach, view->eps2);
+      finds->cell_node[0][far] = k;
+      far += accept & !is_near & !view->prune;
+      finds->cells[1].x[near] = x;
+      finds->cells[1].y[near] = y;
+      finds->cells[1].z[near] = z;
+      finds->cells[1].m[near] = n->mass;
+      finds->cell_node[1][near] = k;
       near += accept & is_near;
-      f->leaf[leaves] = k;
-      f->leaf_near[leaves] = r2 <= away * away;
+      finds->leaf[leaves] = k;
+      finds->leaf_near[leaves] = r2 <= away * away;
       leaves += keep & !accept & leaf;
       stack[sp] = k;
       sp += keep & !accept & !leaf;
     }
   }
   *depth = sp;
-  f->cells[0].n = far, f->cells[1].n = near, f->leaves = leaves;
-  f->tests += tests;
+  finds->cells[0].n = far;
+  finds->cells[1].n = near;
+  finds->leaves = leaves;
+  finds->tests += tests;
   return sp == 0;
 }
 
-static int traverse(const struct octree *t, const struct view *v, int32_t *stack, int *depth, struct finds *f, int capacity)
+static int traverse(const struct octree *octree, const struct view *view, int32_t *stack, int *depth,
+                    struct finds *finds, int capacity)
 {
-  const int moving = v->dt_nodes != 0;
-  if (v->eps2) return moving ? traverse_with(t, v, stack, depth, f, capacity, 1, 1) : traverse_with(t, v, stack, depth, f, capacity, 0, 1);
-  return moving ? traverse_with(t, v, stack, depth, f, capacity, 1, 0) : traverse_with(t, v, stack, depth, f, capacity, 0, 0);
+  const int moving = view->dt_nodes != 0;
+  if (view->eps2)
+    return moving ? traverse_with(octree, view, stack, depth, finds, capacity, 1, 1)
+                  : traverse_with(octree, view, stack, depth, finds, capacity, 0, 1);
+  return moving ? traverse_with(octree, view, stack, depth, finds, capacity, 1, 0)
+                : traverse_with(octree, view, stack, depth, finds, capacity, 0, 0);
 }
 
 /* --- staging ----------------------------------------------------------------------------------------------------- */
 
-/* Whole vectors are staged, although leaves are shorter: the words after the n sources are other sources or the slack of their
- * block, and entries after the end of the list are not used. The lists do not overlap the sources. */
-INLINE void stage_with(const struct sources s, const struct view *v, int32_t first, int n, struct list *l, const int moving, const int differ)
+/* Whole vectors are staged, although leaves are shorter: the words after the n sources are other sources or the slack
+ * of their block, and entries after the end of the list are not used. The lists do not overlap the sources. */
+INLINE void stage_with(const struct sources sources, const struct view *view, int32_t first, int n, struct list *list,
+                       const int moving, const int differ)
 {
-  float *restrict x = l->x + l->n, *restrict y = l->y + l->n, *restrict z = l->z + l->n, *restrict m = l->m + l->n;
-  float *restrict eps2 = differ ? l->eps2 + l->n : NULL;
-  float h = v->spacing, length = v->tick_length;
-  int32_t cx = v->centre[0], cy = v->centre[1], cz = v->centre[2], tick = v->tick;
+  float *restrict x = list->x + list->n, *restrict y = list->y + list->n, *restrict z = list->z + list->n,
+                  *restrict m = list->m + list->n;
+  float *restrict eps2 = differ ? list->eps2 + list->n : NULL;
+  float h = view->spacing, length = view->tick_length;
+  int32_t cx = view->centre[0], cy = view->centre[1], cz = view->centre[2], tick = view->tick;
   for (int begin = 0; begin < n; begin += LANES) {
 #pragma GCC ivdep
     for (int lane = 0; lane < LANES; lane++) {
       int k = begin + lane;
       int32_t j = first + k;
       /* unsigned: the words behind the last source may be anything */
-      float dx = (float)(int32_t)((uint32_t)s.x[j] - (uint32_t)cx) * h, dy = (float)(int32_t)((uint32_t)s.y[j] - (uint32_t)cy) * h;
-      float dz = (float)(int32_t)((uint32_t)s.z[j] - (uint32_t)cz) * h;
+      float dx = (float)(int32_t)((uint32_t)sources.x[j] - (uint32_t)cx) * h,
+            dy = (float)(int32_t)((uint32_t)sources.y[j] - (uint32_t)cy) * h;
+      float dz = (float)(int32_t)((uint32_t)sources.z[j] - (uint32_t)cz) * h;
       if (moving) {
-        float dt = (float)(int32_t)((uint32_t)tick - (uint32_t)s.tick[j]) * length, half = 0.5f * dt;
-        dx += (s.vx[j] + s.ax[j] * half) * dt;
-        dy += (s.vy[j] + s.ay[j] * half) * dt;
-        dz += (s.vz[j] + s.az[j] * half) * dt;
+        float dt = (float)(int32_t)((uint32_t)tick - (uint32_t)sources.tick[j]) * length, half = 0.5f * dt;
+        dx += (sources.vx[j] + sources.ax[j] * half) * dt;
+        dy += (sources.vy[j] + sources.ay[j] * half) * dt;
+        dz += (sources.vz[j] + sources.az[j] * half) * dt;
       }
-      x[k] = dx, y[k] = dy, z[k] = dz, m[k] = differ ? softening_mass(s.m[j]) : s.m[j];
-      if (differ) eps2[k] = v->eps2[softening_class(s.m[j])];
+      x[k] = dx;
+      y[k] = dy;
+      z[k] = dz;
+      m[k] = differ ? softening_mass(sources.m[j]) : sources.m[j];
+      if (differ) eps2[k] = view->eps2[softening_class(sources.m[j])];
     }
   }
-  l->n += n;
+  list->n += n;
 }
 
-static void stage(const struct octree *t, const struct view *v, int32_t first, int n, struct list *l)
+static void stage(const struct octree *octree, const struct view *view, int32_t first, int n, struct list *list)
 {
-  if (v->eps2 && v->tick != 0)
-    stage_with(t->source, v, first, n, l, 1, 1);
-  else if (v->eps2)
-    stage_with(t->source, v, first, n, l, 0, 1);
-  else if (v->tick != 0)
-    stage_with(t->source, v, first, n, l, 1, 0);
-  else
-    stage_with(t->source, v, first, n, l, 0, 0);
+  if (view->eps2 && view->tick != 0) stage_with(octree->source, view, first, n, list, 1, 1);
+  else if (view->eps2) stage_with(octree->source, view, first, n, list, 0, 1);
+  else if (view->tick != 0) stage_with(octree->source, view, first, n, list, 1, 0);
+  else stage_with(octree->source, view, first, n, list, 0, 0);
 }
 
-static void stage_quad(const struct octree *t, const int32_t *node, int n, struct list *l)
+static void stage_quad(const struct octree *octree, const int32_t *node, int n, struct list *list)
 {
   for (int k = 0; k < n; k++)
-    for (int q = 0; q < 6; q++) l->quad[q][k] = t->quad[node[k]][q];
+    for (int q = 0; q < 6; q++) list->quad[q][k] = octree->quad[node[k]][q];
 }
 
 static void filter(const struct list *all, int quad, const float centre[3], float reach, struct list *l)
@@ -149,7 +164,10 @@ static void filter(const struct list *all, int quad, const float centre[3], floa
 #endif
   for (; j < all->n; j++) {
     float x = all->x[j] - centre[0], y = all->y[j] - centre[1], z = all->z[j] - centre[2];
-    l->x[n] = all->x[j], l->y[n] = all->y[j], l->z[n] = all->z[j], l->m[n] = all->m[j];
+    l->x[n] = all->x[j];
+    l->y[n] = all->y[j];
+    l->z[n] = all->z[j];
+    l->m[n] = all->m[j];
     if (l->eps2) l->eps2[n] = all->eps2[j];
     if (quad)
       for (int q = 0; q < 6; q++) l->quad[q][n] = all->quad[q][j];
@@ -166,33 +184,37 @@ struct piece {
 };
 
 /* Positions about source `origin` at `tick`, in lengths; velocities and accelerations. */
-static void load_piece(const struct sources *s, int32_t origin, int32_t first, int n, int32_t tick, float tick_length, float h,
-                       struct piece *p)
+static void load_piece(const struct sources *sources, int32_t origin, int32_t first, int n, int32_t tick,
+                       float tick_length, float h, struct piece *piece)
 {
 #pragma GCC ivdep
   for (int k = 0; k < n; k++) {
     int32_t j = first + k;
-    float dt = (float)(tick - s->tick[j]) * tick_length, half = 0.5f * dt;
-    p->m[k] = s->m[j];
-    p->a[0][k] = s->ax[j], p->a[1][k] = s->ay[j], p->a[2][k] = s->az[j];
-    p->x[0][k] = (float)(s->x[j] - s->x[origin]) * h + (s->vx[j] + half * s->ax[j]) * dt;
-    p->x[1][k] = (float)(s->y[j] - s->y[origin]) * h + (s->vy[j] + half * s->ay[j]) * dt;
-    p->x[2][k] = (float)(s->z[j] - s->z[origin]) * h + (s->vz[j] + half * s->az[j]) * dt;
-    p->v[0][k] = s->vx[j] + dt * s->ax[j], p->v[1][k] = s->vy[j] + dt * s->ay[j], p->v[2][k] = s->vz[j] + dt * s->az[j];
+    float dt = (float)(tick - sources->tick[j]) * tick_length, half = 0.5f * dt;
+    piece->m[k] = sources->m[j];
+    piece->a[0][k] = sources->ax[j];
+    piece->a[1][k] = sources->ay[j];
+    piece->a[2][k] = sources->az[j];
+    piece->x[0][k] = (float)(sources->x[j] - sources->x[origin]) * h + (sources->vx[j] + half * sources->ax[j]) * dt;
+    piece->x[1][k] = (float)(sources->y[j] - sources->y[origin]) * h + (sources->vy[j] + half * sources->ay[j]) * dt;
+    piece->x[2][k] = (float)(sources->z[j] - sources->z[origin]) * h + (sources->vz[j] + half * sources->az[j]) * dt;
+    piece->v[0][k] = sources->vx[j] + dt * sources->ax[j];
+    piece->v[1][k] = sources->vy[j] + dt * sources->ay[j];
+    piece->v[2][k] = sources->vz[j] + dt * sources->az[j];
   }
 }
 
-static void add_means(const struct piece *p, int n, double sum[10], double plain[9])
+static void add_means(const struct piece *piece, int n, double sum[10], double plain[9])
 {
-  const float(*field[3])[LEAF_PIECE] = {p->x, p->v, p->a};
+  const float(*field[3])[LEAF_PIECE] = {piece->x, piece->v, piece->a};
   float mass = 0;
-  for (int k = 0; k < n; k++) mass += p->m[k];
+  for (int k = 0; k < n; k++) mass += piece->m[k];
   sum[9] += mass;
   for (int f = 0; f < 3; f++)
     for (int c = 0; c < 3; c++) {
       float weighted = 0, all = 0;
       for (int k = 0; k < n; k++) {
-        weighted += p->m[k] * field[f][c][k];
+        weighted += piece->m[k] * field[f][c][k];
         all += field[f][c][k];
       }
       sum[3 * f + c] += weighted;
@@ -210,49 +232,57 @@ static float deviation2(const float x[3][LEAF_PIECE], const float mean[3], int n
   return largest;
 }
 
-static void add_quad(const struct piece *p, const float c[3], int n, float quad[6])
+static void add_quad(const struct piece *piece, const float c[3], int n, float quad[6])
 {
   float q[6] = {0};
   for (int k = 0; k < n; k++) {
-    float dx = p->x[0][k] - c[0], dy = p->x[1][k] - c[1], dz = p->x[2][k] - c[2], m = p->m[k];
-    q[0] += m * dx * dx, q[1] += m * dy * dy, q[2] += m * dz * dz;
-    q[3] += m * dx * dy, q[4] += m * dx * dz, q[5] += m * dy * dz;
+    float dx = piece->x[0][k] - c[0], dy = piece->x[1][k] - c[1], dz = piece->x[2][k] - c[2], m = piece->m[k];
+    q[0] += m * dx * dx;
+    q[1] += m * dy * dy;
+    q[2] += m * dz * dz;
+    q[3] += m * dx * dy;
+    q[4] += m * dx * dz;
+    q[5] += m * dy * dz;
   }
   for (int i = 0; i < 6; i++) quad[i] += q[i];
 }
 
-static void leaf(const struct sources *s, int32_t first, int n, int32_t tick, float tick_length, float spacing, struct leaf *l)
+static void leaf(const struct sources *sources, int32_t first, int n, int32_t tick, float tick_length, float spacing,
+                 struct leaf *leaf)
 {
   struct piece p;
   double sum[10] = {0}, plain[9] = {0};
-  memset(l, 0, sizeof *l);
+  memset(leaf, 0, sizeof *leaf);
   for (int at = 0; at < n; at += LEAF_PIECE) {
     int some = n - at < LEAF_PIECE ? n - at : LEAF_PIECE;
-    load_piece(s, first, first + at, some, tick, tick_length, spacing, &p);
+    load_piece(sources, first, first + at, some, tick, tick_length, spacing, &p);
     add_means(&p, some, sum, plain);
   }
-  l->mass = (float)sum[9];
+  leaf->mass = (float)sum[9];
   for (int c = 0; c < 3; c++) {
     const double *use = sum[9] > 0 ? sum : plain;
     double weight = 1 / (sum[9] > 0 ? sum[9] : n);
-    l->centre[c] = (float)(use[c] * weight), l->v[c] = (float)(use[3 + c] * weight), l->a[c] = (float)(use[6 + c] * weight);
+    leaf->centre[c] = (float)(use[c] * weight);
+    leaf->v[c] = (float)(use[3 + c] * weight);
+    leaf->a[c] = (float)(use[6 + c] * weight);
   }
   for (int at = 0; at < n; at += LEAF_PIECE) {
     int some = n - at < LEAF_PIECE ? n - at : LEAF_PIECE;
-    if (n > LEAF_PIECE) load_piece(s, first, first + at, some, tick, tick_length, spacing, &p);
-    float b2 = deviation2(p.x, l->centre, some), v2 = deviation2(p.v, l->v, some), a2 = deviation2(p.a, l->a, some);
-    l->b2 = b2 > l->b2 ? b2 : l->b2;
-    l->spread_v2 = v2 > l->spread_v2 ? v2 : l->spread_v2;
-    l->spread_a2 = a2 > l->spread_a2 ? a2 : l->spread_a2;
-    add_quad(&p, l->centre, some, l->quad);
+    if (n > LEAF_PIECE) load_piece(sources, first, first + at, some, tick, tick_length, spacing, &p);
+    float b2 = deviation2(p.x, leaf->centre, some), v2 = deviation2(p.v, leaf->v, some),
+          a2 = deviation2(p.a, leaf->a, some);
+    leaf->b2 = b2 > leaf->b2 ? b2 : leaf->b2;
+    leaf->spread_v2 = v2 > leaf->spread_v2 ? v2 : leaf->spread_v2;
+    leaf->spread_a2 = a2 > leaf->spread_a2 ? a2 : leaf->spread_a2;
+    add_quad(&p, leaf->centre, some, leaf->quad);
   }
 }
 
-static double farthest(const struct sources *s, int32_t begin, int32_t end, const int32_t c[3])
+static double farthest(const struct sources *sources, int32_t begin, int32_t end, const int32_t c[3])
 {
   float largest = 0;
   for (int32_t j = begin; j < end; j++) {
-    float x = (float)(s->x[j] - c[0]), y = (float)(s->y[j] - c[1]), z = (float)(s->z[j] - c[2]);
+    float x = (float)(sources->x[j] - c[0]), y = (float)(sources->y[j] - c[1]), z = (float)(sources->z[j] - c[2]);
     float r2 = x * x + y * y + z * z;
     largest = r2 > largest ? r2 : largest;
   }
@@ -268,21 +298,21 @@ static int any(vi mask)
   return all != 0;
 }
 
-static int needs(const struct box_table *t, const struct asked *a)
+static int needs(const struct box_table *table, const struct asked *asked)
 {
   vi open = {0}, cell = {0}, accepted = {0};
-  if (!a->opened) accepted = ~accepted;
-  for (int k = 0; k < t->n; k += LANES) {
+  if (!asked->opened) accepted = ~accepted;
+  for (int k = 0; k < table->n; k += LANES) {
     vf r2 = vf_set(0);
     for (int c = 0; c < 3; c++) {
-      vf x = vf_set(a->x[c]), there = x + (a->displacement[c] - vf_load(t->displacement[c] + k));
-      vf out = vf_max(vf_load(t->low[c] + k) - vf_max(x, there), vf_min(x, there) - vf_load(t->high[c] + k));
+      vf x = vf_set(asked->x[c]), there = x + (asked->displacement[c] - vf_load(table->displacement[c] + k));
+      vf out = vf_max(vf_load(table->low[c] + k) - vf_max(x, there), vf_min(x, there) - vf_load(table->high[c] + k));
       out = vf_max(out, vf_set(0));
       r2 += out * out;
     }
-    vf d = r2 * vf_rsqrt(r2 + 1e-30f) - (a->grow + vf_load(t->deviation + k));
-    vi near = d - a->b <= vf_set(t->cutoff);
-    vi far = (d > vf_set(a->away)) & (d >= a->reach * vf_load(t->sink + k)) & accepted;
+    vf d = r2 * vf_rsqrt(r2 + 1e-30f) - (asked->grow + vf_load(table->deviation + k));
+    vi near = d - asked->b <= vf_set(table->cutoff);
+    vi far = (d > vf_set(asked->away)) & (d >= asked->reach * vf_load(table->sink + k)) & accepted;
     cell |= near & far;
     open |= near & ~far;
   }
@@ -292,11 +322,20 @@ static int needs(const struct box_table *t, const struct asked *a)
 static float inverse_root(float eps2) { return eps2 > 0 ? vf_rsqrt(vf_set(eps2))[0] : 0; }
 
 #define TABLE(isa) TABLE_(isa)
-#define TABLE_(isa)                                                                                                                    \
-  const struct walk_isa walk_isa_##isa = {.name = #isa, .hard_force = hard_force_##isa, .hard_kick = hard_kick_##isa,                 \
-                                          .hard_near = hard_near_##isa, .traverse = traverse,                                          \
-                                          .stage = stage, .stage_quad = stage_quad,                                                    \
-                                          .filter = filter, .pairs = pairs, .quad_pairs = quad_pairs,                                  \
-                                          .soft_pairs = soft_pairs, .leaf = leaf,                                                      \
-                                          .farthest = farthest, .inverse_root = inverse_root, .needs = needs};
+#define TABLE_(isa)                                                       \
+  const struct walk_isa walk_isa_##isa = {.name = #isa,                   \
+                                          .hard_force = hard_force_##isa, \
+                                          .hard_kick = hard_kick_##isa,   \
+                                          .hard_near = hard_near_##isa,   \
+                                          .traverse = traverse,           \
+                                          .stage = stage,                 \
+                                          .stage_quad = stage_quad,       \
+                                          .filter = filter,               \
+                                          .pairs = pairs,                 \
+                                          .quad_pairs = quad_pairs,       \
+                                          .soft_pairs = soft_pairs,       \
+                                          .leaf = leaf,                   \
+                                          .farthest = farthest,           \
+                                          .inverse_root = inverse_root,   \
+                                          .needs = needs};
 TABLE(ESP_ISA)

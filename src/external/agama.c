@@ -11,7 +11,8 @@
 
 typedef void *create_function(const char *parameters);
 typedef void delete_function(void *potential);
-typedef double eval_function(const void *potential, const double x[3], double time, double gradient[3], double second[6]);
+typedef double eval_function(const void *potential, const double x[3], double time, double gradient[3],
+                             double second[6]);
 typedef const char *error_function(void);
 
 struct agama {
@@ -27,7 +28,7 @@ static void take(void *library, const char *name, void *function, size_t size)
   memcpy(function, &found, size);
 }
 
-static void *load(const char *library, struct fault *f)
+static void *load(const char *library, struct fault *fault)
 {
   const char *const names[] = {library[0] ? library : "libagama.so", library[0] ? NULL : "agama.so"};
   char why[300] = "";
@@ -36,28 +37,34 @@ static void *load(const char *library, struct fault *f)
     if (found) return found;
     if (k == 0) snprintf(why, sizeof why, "%.290s", dlerror());
   }
-  fault_set(f, "Agama: the library cannot be loaded (%s): give its file as [External] AgamaLibrary, or its folder in LD_LIBRARY_PATH", why);
+  fault_set(fault,
+            "Agama: the library cannot be loaded (%s): give its file as [External] AgamaLibrary, or its folder in "
+            "LD_LIBRARY_PATH",
+            why);
   return NULL;
 }
 
-struct agama *agama_open(const char *library, const char *text, struct fault *f)
+struct agama *agama_open(const char *library, const char *text, struct fault *fault)
 {
   create_function *create;
   error_function *error;
   struct agama a = {0}, *open;
   char parameters[PARAM_TEXT + 8];
-  if (!(a.library = load(library, f))) return NULL;
+  if (!(a.library = load(library, fault))) return NULL;
   take(a.library, "agama_createPotential", &create, sizeof create);
   take(a.library, "agama_deletePotential", &a.delete, sizeof a.delete);
   take(a.library, "agama_evalPotential", &a.eval, sizeof a.eval);
   take(a.library, "agama_getError", &error, sizeof error);
   if (!create || !a.delete || !a.eval) {
-    fault_set(f, "Agama: the library lacks agama_createPotential, agama_deletePotential or agama_evalPotential: expected a version of 2021 "
-              "or later");
+    fault_set(fault, "Agama: the library lacks agama_createPotential, agama_deletePotential or agama_evalPotential: "
+                     "expected a version of 2021 "
+                     "or later");
   } else {
     snprintf(parameters, sizeof parameters, "%s%s", strchr(text, '=') ? "" : "file=", text);
     a.potential = create(parameters);
-    if (!a.potential) fault_set(f, "Agama = %.200s: %.300s", text, error && error() ? error() : "the library refuses the potential");
+    if (!a.potential)
+      fault_set(fault, "Agama = %.200s: %.300s", text,
+                error && error() ? error() : "the library refuses the potential");
   }
   if (!a.potential) {
     dlclose(a.library);
@@ -68,15 +75,15 @@ struct agama *agama_open(const char *library, const char *text, struct fault *f)
   return open;
 }
 
-void agama_close(struct agama *a)
+void agama_close(struct agama *agama)
 {
-  if (!a) return;
-  a->delete(a->potential);
-  dlclose(a->library);
-  memory_free(a);
+  if (!agama) return;
+  agama->delete (agama->potential);
+  dlclose(agama->library);
+  memory_free(agama);
 }
 
-double agama_at(const struct agama *a, const double x[3], double time, double gradient[3], double second[6])
+double agama_at(const struct agama *agama, const double x[3], double time, double gradient[3], double second[6])
 {
-  return a->eval(a->potential, x, time, gradient, second);
+  return agama->eval(agama->potential, x, time, gradient, second);
 }

@@ -6,13 +6,13 @@
 
 struct orbit;
 
-/* Read a text file with lines "t x y z [vx vy vz]", times in ascending order, at least three; velocities are not used. Positions between
- * them are those of a natural cubic spline. NULL with a fault. Owner: caller (orbit_free). */
-struct orbit *orbit_read(const char *path, struct fault *f);
+/* Read a text file with lines "t x y z [vx vy vz]", times in ascending order, at least three; velocities are not used.
+ * Positions between them are those of a natural cubic spline. NULL with a fault. Owner: caller (orbit_free). */
+struct orbit *orbit_read(const char *path, struct fault *fault);
 /* NULL is allowed. */
-void orbit_free(struct orbit *o);
+void orbit_free(struct orbit *orbit);
 /* The first and the last time. */
-void orbit_span(const struct orbit *o, double span[2]);
+void orbit_span(const struct orbit *orbit, double span[2]);
 /* Position and velocity at a time; beyond the table those of its nearest end. */
-void orbit_at(const struct orbit *o, double time, double x[3], double v[3]);
+void orbit_at(const struct orbit *orbit, double time, double x[3], double v[3]);
 #endif

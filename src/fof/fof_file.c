@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The file of a catalogue. Names are GADGET-4's where it has them. GroupOffsetType is left out: it counts rows of snapshots that are sorted
- * by group, and here they are not. */
+/* The file of a catalogue. Names are GADGET-4's where it has them. GroupOffsetType is left out: it counts rows of
+ * snapshots that are sorted by group, and here they are not. */
 #include <config.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ enum { OF_OFFSET = -1 };
 
 static const struct group_column {
   const char *name;
-  int offset;              /* in struct fof_group; OF_OFFSET: rows of members */
+  int offset; /* in struct fof_group; OF_OFFSET: rows of members */
   enum column_number number;
   int components, length, mass, velocity;
 } group_columns[] = {
@@ -37,7 +37,10 @@ struct contents {
   const struct fof_facts *facts;
 };
 
-static herr_t put_count(hid_t at, const char *name, int64_t x) { return h5_put(at, name, H5T_STD_U64LE, H5T_NATIVE_INT64, 0, &x); }
+static herr_t put_count(hid_t at, const char *name, int64_t x)
+{
+  return h5_put(at, name, H5T_STD_U64LE, H5T_NATIVE_INT64, 0, &x);
+}
 
 static herr_t put_header(hid_t at, const struct contents *of)
 {
@@ -100,53 +103,60 @@ static herr_t put_attributes(hid_t file, const void *contents)
 }
 
 /* Rows of a column. Owner: caller. */
-static void *rows_of(const struct group_column *column, const struct fof_catalogue *k)
+static void *rows_of(const struct group_column *column, const struct fof_catalogue *catalogue)
 {
   size_t bytes = 8 * (size_t)column->components;
-  char *rows = memory_alloc("fof", bytes * (size_t)(k->group_count + 1));
-  for (int64_t i = 0; i < k->group_count; i++) {
-    const char *from = column->offset == OF_OFFSET ? (const char *)&k->offset[i] : (const char *)&k->group[i] + column->offset;
+  char *rows = memory_alloc("fof", bytes * (size_t)(catalogue->group_count + 1));
+  for (int64_t i = 0; i < catalogue->group_count; i++) {
+    const char *from = column->offset == OF_OFFSET ? (const char *)&catalogue->offset[i]
+                                                   : (const char *)&catalogue->group[i] + column->offset;
     memcpy(rows + bytes * (size_t)i, from, bytes);
   }
   return rows;
 }
 
-int fof_write(const struct comm *c, const char *path, const struct fof_catalogue *k, const struct fof_facts *facts, struct fault *f)
+int fof_write(const struct comm *comm, const char *path, const struct fof_catalogue *catalogue,
+              const struct fof_facts *facts, struct fault *fault)
 {
-  struct contents contents = {k, facts};
+  struct contents contents = {catalogue, facts};
   struct table_set set[SETS];
   void *rows[SETS];
   for (int i = 0; i < GROUP_COLUMNS; i++) {
     const struct group_column *g = &group_columns[i];
-    rows[i] = rows_of(g, k);
-    set[i] = (struct table_set){"Group", g->name, g->number, g->components, g->length, g->mass, g->velocity, rows[i], k->first_group,
-                                k->group_count, k->groups, 0, 0};
+    rows[i] = rows_of(g, catalogue);
+    set[i] =
+        (struct table_set){"Group",           g->name,     g->number, g->components,          g->length,
+                           g->mass,           g->velocity, rows[i],   catalogue->first_group, catalogue->group_count,
+                           catalogue->groups, 0,           0};
   }
-  uint64_t *id = rows[GROUP_COLUMNS] = memory_alloc("fof", sizeof *id * (size_t)(k->member_count + 1));
-  for (int64_t i = 0; i < k->member_count; i++) id[i] = k->member[i].id;
-  set[GROUP_COLUMNS] = (struct table_set){"IDs", "ID", COLUMN_U64, 1, 0, 0, 0, id, k->first_member, k->member_count, k->members, 0, 0};
+  uint64_t *id = rows[GROUP_COLUMNS] = memory_alloc("fof", sizeof *id * (size_t)(catalogue->member_count + 1));
+  for (int64_t i = 0; i < catalogue->member_count; i++) id[i] = catalogue->member[i].id;
+  set[GROUP_COLUMNS] = (struct table_set){
+      "IDs", "ID", COLUMN_U64, 1, 0, 0, 0, id, catalogue->first_member, catalogue->member_count, catalogue->members,
+      0,     0};
   struct table_file t = {"catalogue", path, set, SETS, facts->units, facts->a > 0, put_attributes, &contents};
-  int status = table_write(c, &t, f);
+  int status = table_write(comm, &t, fault);
   for (int i = 0; i < SETS; i++) memory_free(rows[i]);
   return status;
 }
 
-int fof_make(const struct comm *c, const struct particles *p, const char *path, const struct fof_facts *facts, struct timer *timer,
-             struct fault *f)
+int fof_make(const struct comm *comm, const struct particles *particles, const char *path,
+             const struct fof_facts *facts, struct timer *timer, struct fault *fault)
 {
   struct fof_catalogue k;
   double began = timer_clock();
-  int64_t all = p->n;
+  int64_t all = particles->n;
   if (timer) timer_phase(timer, PHASE_fof);
-  comm_sum_int64(c, &all, 1);
-  fof_find(c, p, facts->request, &k);
+  comm_sum_int64(comm, &all, 1);
+  fof_find(comm, particles, facts->request, &k);
   double seconds = timer_clock() - began;
   if (timer) timer_phase(timer, PHASE_output);
-  int status = fof_write(c, path, &k, facts, f);
-  if (c->rank == 0 && status == 0) {
-    printf("catalogue %s: %lld group%s of %lld particles and more, with %lld of %lld particles; linking length %.6g (%.2f s)\n", path,
-           (long long)k.groups, plural((double)k.groups), (long long)facts->request->min_size, (long long)k.members, (long long)all,
-           k.length, seconds);
+  int status = fof_write(comm, path, &k, facts, fault);
+  if (comm->rank == 0 && status == 0) {
+    printf("catalogue %s: %lld group%s of %lld particles and more, with %lld of %lld particles; linking length %.6g "
+           "(%.2f s)\n",
+           path, (long long)k.groups, plural((double)k.groups), (long long)facts->request->min_size,
+           (long long)k.members, (long long)all, k.length, seconds);
     fflush(stdout);
   }
   fof_close(&k);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The linking length by rule. Medians ignore escapers, and numbers of particles ignore a heavy one at the centre: masses and means would
- * not. They are found digit by digit in the order of the bits, so they are the same for any ranks. */
+/* The linking length by rule. Medians ignore escapers, and numbers of particles ignore a heavy one at the centre:
+ * masses and means would not. They are found digit by digit in the order of the bits, so they are the same for any
+ * ranks. */
 #include <config.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +11,9 @@
 #include "fof/fof.h"
 
 enum { DIGIT = 11, BUCKETS = 1 << DIGIT };
-/* Of the mean distance in a universe: groups of about 60 times the mean density and more (Davis et al. 1985). In an isolated system the mean
- * is that of the objects themselves: groups begin at half of their mean density, and 0.2 would find the densest cusps alone. */
+/* Of the mean distance in a universe: groups of about 60 times the mean density and more (Davis et al. 1985). In an
+ * isolated system the mean is that of the objects themselves: groups begin at half of their mean density, and 0.2 would
+ * find the densest cusps alone. */
 #define FRACTION_OF_UNIVERSE 0.2
 #define FRACTION_OF_SYSTEM 1
 
@@ -32,7 +34,7 @@ static double value_of(uint64_t key)
 }
 
 /* Element number `wanted`, from 0, of the sorted x[n] of all ranks. */
-static double order_statistic(const struct comm *c, const double *x, int64_t n, int64_t wanted)
+static double order_statistic(const struct comm *comm, const double *x, int64_t n, int64_t wanted)
 {
   int64_t *bucket = memory_alloc("fof", sizeof *bucket * BUCKETS);
   uint64_t found = 0;
@@ -44,7 +46,7 @@ static double order_statistic(const struct comm *c, const double *x, int64_t n, 
       if (rest < 64 && key >> rest != found >> rest) continue;
       bucket[key >> shift & (((uint64_t)1 << bits) - 1)]++;
     }
-    comm_sum_int64(c, bucket, BUCKETS);
+    comm_sum_int64(comm, bucket, BUCKETS);
     while (k < BUCKETS - 1 && wanted >= bucket[k]) wanted -= bucket[k++];
     found |= (uint64_t)k << shift;
     rest = shift;
@@ -53,54 +55,60 @@ static double order_statistic(const struct comm *c, const double *x, int64_t n, 
   return value_of(found);
 }
 
-static int links(const struct fof_request *r, const struct particles *p, int64_t i) { return r->linking >> p->type[i] & 1; }
+static int links(const struct fof_request *request, const struct particles *particles, int64_t i)
+{
+  return request->linking >> particles->type[i] & 1;
+}
 
 /* Mean distance within the sphere about the medians that holds half of the linking particles. */
-static double isolated(const struct comm *c, const struct particles *p, const struct fof_request *r, int64_t all)
+static double isolated(const struct comm *comm, const struct particles *particles, const struct fof_request *request,
+                       int64_t all)
 {
-  double *x = memory_alloc("fof", sizeof *x * (size_t)(p->n + 1)), centre[3];
+  double *x = memory_alloc("fof", sizeof *x * (size_t)(particles->n + 1)), centre[3];
   int64_t n = 0, half = (all + 1) / 2;
   for (int axis = 0; axis < 3; axis++) {
     n = 0;
-    for (int64_t i = 0; i < p->n; i++)
-      if (links(r, p, i)) x[n++] = p->pos[3 * i + axis] + r->place[axis] + 0.0;
-    centre[axis] = order_statistic(c, x, n, (all - 1) / 2);
+    for (int64_t i = 0; i < particles->n; i++)
+      if (links(request, particles, i)) x[n++] = particles->pos[3 * i + axis] + request->place[axis] + 0.0;
+    centre[axis] = order_statistic(comm, x, n, (all - 1) / 2);
   }
   n = 0;
-  for (int64_t i = 0; i < p->n; i++) {
-    if (!links(r, p, i)) continue;
+  for (int64_t i = 0; i < particles->n; i++) {
+    if (!links(request, particles, i)) continue;
     double d[3];
-    for (int axis = 0; axis < 3; axis++) d[axis] = p->pos[3 * i + axis] + r->place[axis] - centre[axis];
+    for (int axis = 0; axis < 3; axis++) d[axis] = particles->pos[3 * i + axis] + request->place[axis] - centre[axis];
     x[n++] = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
   }
-  double radius = order_statistic(c, x, n, half - 1);
+  double radius = order_statistic(comm, x, n, half - 1);
   memory_free(x);
   return radius * cbrt(4 * M_PI / 3 / (double)half);
 }
 
-/* The mass of all particles of all ranks, by sums of whole numbers: it depends neither on the ranks nor on the order of the particles. */
-static double mass_of_all(const struct comm *c, const struct particles *p)
+/* The mass of all particles of all ranks, by sums of whole numbers: it depends neither on the ranks nor on the order of
+ * the particles. */
+static double mass_of_all(const struct comm *comm, const struct particles *particles)
 {
   enum { BITS = 62 };
   double largest = 0;
-  int64_t all = p->n, sum = 0;
+  int64_t all = particles->n, sum = 0;
   int exponent, bits;
-  for (int64_t i = 0; i < p->n; i++) largest = fmax(largest, p->mass[i]);
-  comm_max_double(c, &largest, 1);
-  comm_sum_int64(c, &all, 1);
+  for (int64_t i = 0; i < particles->n; i++) largest = fmax(largest, particles->mass[i]);
+  comm_max_double(comm, &largest, 1);
+  comm_sum_int64(comm, &all, 1);
   frexp(largest, &exponent);
   frexp((double)all, &bits);
-  for (int64_t i = 0; i < p->n; i++) sum += llrint(ldexp(p->mass[i], BITS - bits - exponent));
-  comm_sum_int64(c, &sum, 1);
+  for (int64_t i = 0; i < particles->n; i++) sum += llrint(ldexp(particles->mass[i], BITS - bits - exponent));
+  comm_sum_int64(comm, &sum, 1);
   return ldexp((double)sum, bits + exponent - BITS);
 }
 
-double fof_length(const struct comm *c, const struct particles *p, const struct fof_request *r)
+double fof_length(const struct comm *comm, const struct particles *particles, const struct fof_request *request)
 {
   int64_t all = 0;
-  for (int64_t i = 0; i < p->n; i++) all += links(r, p, i);
-  comm_sum_int64(c, &all, 1);
+  for (int64_t i = 0; i < particles->n; i++) all += links(request, particles, i);
+  comm_sum_int64(comm, &all, 1);
   if (all == 0) return 0;
-  if (r->density > 0) return FRACTION_OF_UNIVERSE * cbrt(mass_of_all(c, p) / (double)all / r->density);
-  return FRACTION_OF_SYSTEM * isolated(c, p, r, all);
+  if (request->density > 0)
+    return FRACTION_OF_UNIVERSE * cbrt(mass_of_all(comm, particles) / (double)all / request->density);
+  return FRACTION_OF_SYSTEM * isolated(comm, particles, request, all);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two trees walked together, as in Feng & Modi 2017 (Astronomy and Computing 20, 44), with components that end the walk early. */
+/* Two trees walked together, as in Feng & Modi 2017 (Astronomy and Computing 20, 44), with components that end the walk
+ * early. */
 #include <config.h>
 #include "fof/fof_tree.h"
 
@@ -12,8 +13,8 @@ enum { LEAF = 16 };
 
 const struct fof_box fof_empty = {{DBL_MAX, DBL_MAX, DBL_MAX}, {-DBL_MAX, -DBL_MAX, -DBL_MAX}};
 
-/* Every operation is monotonic, also when it is rounded, and all distances are computed by this function. So a box decides what each pair
- * of its points would decide. */
+/* Every operation is monotonic, also when it is rounded, and all distances are computed by this function. So a box
+ * decides what each pair of its points would decide. */
 static double square(const double d[3]) { return d[0] * d[0] + d[1] * d[1] + d[2] * d[2]; }
 
 static double pair(const double a[3], const double b[3])
@@ -38,11 +39,11 @@ double fof_far(const struct fof_box *a, const struct fof_box *b)
   return square(d);
 }
 
-void fof_extend(struct fof_box *b, const double pos[3])
+void fof_extend(struct fof_box *box, const double pos[3])
 {
   for (int c = 0; c < 3; c++) {
-    if (pos[c] < b->low[c]) b->low[c] = pos[c];
-    if (pos[c] > b->high[c]) b->high[c] = pos[c];
+    if (pos[c] < box->low[c]) box->low[c] = pos[c];
+    if (pos[c] > box->high[c]) box->high[c] = pos[c];
   }
 }
 
@@ -55,17 +56,18 @@ static void swap(struct fof_point *a, struct fof_point *b)
   *b = keep;
 }
 
-/* Sort partly: p[middle] gets the value that it has in sorted order, smaller or equal ones are before it (Hoare's selection). */
-static void select_middle(struct fof_point *p, int64_t n, int64_t middle, int axis)
+/* Sort partly: p[middle] gets the value that it has in sorted order, smaller or equal ones are before it (Hoare's
+ * selection). */
+static void select_middle(struct fof_point *point, int64_t n, int64_t middle, int axis)
 {
   for (int64_t low = 0, high = n - 1; low < high;) {
     int64_t i = low, j = high, k = low + (high - low) / 2;
-    double a = p[low].pos[axis], b = p[k].pos[axis], c = p[high].pos[axis];
+    double a = point[low].pos[axis], b = point[k].pos[axis], c = point[high].pos[axis];
     double pivot = a < b ? (b < c ? b : larger(a, c)) : (a < c ? a : larger(b, c));
     while (i <= j) {
-      while (p[i].pos[axis] < pivot) i++;
-      while (p[j].pos[axis] > pivot) j--;
-      if (i <= j) swap(&p[i++], &p[j--]);
+      while (point[i].pos[axis] < pivot) i++;
+      while (point[j].pos[axis] > pivot) j--;
+      if (i <= j) swap(&point[i++], &point[j--]);
     }
     if (middle <= j) high = j;
     else if (middle >= i) low = i;
@@ -73,224 +75,232 @@ static void select_middle(struct fof_point *p, int64_t n, int64_t middle, int ax
   }
 }
 
-static int widest(const struct fof_box *b)
+static int widest(const struct fof_box *box)
 {
   int axis = 0;
   for (int c = 1; c < 3; c++)
-    if (b->high[c] - b->low[c] > b->high[axis] - b->low[axis]) axis = c;
+    if (box->high[c] - box->low[c] > box->high[axis] - box->low[axis]) axis = c;
   return axis;
 }
 
-static void build(struct fof_tree *t, int64_t first, int64_t count)
+static void build(struct fof_tree *tree, int64_t first, int64_t count)
 {
-  int64_t at = t->nodes++;
-  struct fof_node *node = &t->node[at];
+  int64_t at = tree->nodes++;
+  struct fof_node *node = &tree->node[at];
   *node = (struct fof_node){fof_empty, first, count, 0, 0};
-  for (int64_t i = first; i < first + count; i++) fof_extend(&node->box, t->point[i].pos);
+  for (int64_t i = first; i < first + count; i++) fof_extend(&node->box, tree->point[i].pos);
   int axis = widest(&node->box);
   if (count <= LEAF || node->box.low[axis] == node->box.high[axis]) return;
-  select_middle(t->point + first, count, count / 2, axis);
-  build(t, first, count / 2);
-  node->right = t->nodes;
-  build(t, first + count / 2, count - count / 2);
+  select_middle(tree->point + first, count, count / 2, axis);
+  build(tree, first, count / 2);
+  node->right = tree->nodes;
+  build(tree, first + count / 2, count - count / 2);
 }
 
-void fof_tree_open(struct fof_tree *t, struct fof_point *point, int64_t points, double length)
+void fof_tree_open(struct fof_tree *tree, struct fof_point *point, int64_t points, double length)
 {
-  *t = (struct fof_tree){.points = points, .point = point, .length2 = length * length};
+  *tree = (struct fof_tree){.points = points, .point = point, .length2 = length * length};
   /* halves of more than LEAF points have at least LEAF / 2 */
-  t->node = memory_alloc("fof", sizeof *t->node * (size_t)(2 * (points / (LEAF / 2)) + 1));
-  t->up = memory_alloc("fof", sizeof *t->up * (size_t)(points + 1));
-  for (int64_t i = 0; i < points; i++) t->up[i] = i;
-  if (points) build(t, 0, points);
+  tree->node = memory_alloc("fof", sizeof *tree->node * (size_t)(2 * (points / (LEAF / 2)) + 1));
+  tree->up = memory_alloc("fof", sizeof *tree->up * (size_t)(points + 1));
+  for (int64_t i = 0; i < points; i++) tree->up[i] = i;
+  if (points) build(tree, 0, points);
 }
 
-void fof_tree_close(struct fof_tree *t)
+void fof_tree_close(struct fof_tree *tree)
 {
-  memory_free(t->up);
-  memory_free(t->node);
-  memory_free(t->point);
-  *t = (struct fof_tree){0};
+  memory_free(tree->up);
+  memory_free(tree->node);
+  memory_free(tree->point);
+  *tree = (struct fof_tree){0};
 }
 
 /* --- components -------------------------------------------------------------------------------------------------- */
 
-int64_t fof_tree_root(struct fof_tree *t, int64_t i)
+int64_t fof_tree_root(struct fof_tree *tree, int64_t i)
 {
-  while (t->up[i] != i) i = t->up[i] = t->up[t->up[i]];
+  while (tree->up[i] != i) i = tree->up[i] = tree->up[tree->up[i]];
   return i;
 }
 
-static int together(struct fof_tree *t, int64_t a, int64_t b) { return fof_tree_root(t, a) == fof_tree_root(t, b); }
-
-static void unite(struct fof_tree *t, int64_t a, int64_t b)
+static int together(struct fof_tree *tree, int64_t a, int64_t b)
 {
-  a = fof_tree_root(t, a), b = fof_tree_root(t, b);
-  if (a < b) t->up[b] = a;
-  else t->up[a] = b;
+  return fof_tree_root(tree, a) == fof_tree_root(tree, b);
 }
 
-int64_t fof_tree_grow(struct fof_tree *t, int64_t elements, int64_t count)
+static void unite(struct fof_tree *tree, int64_t a, int64_t b)
 {
-  t->up = memory_resize("fof", t->up, sizeof *t->up * (size_t)(elements + count + 1));
-  for (int64_t i = elements; i < elements + count; i++) t->up[i] = i;
+  a = fof_tree_root(tree, a);
+  b = fof_tree_root(tree, b);
+  if (a < b) tree->up[b] = a;
+  else tree->up[a] = b;
+}
+
+int64_t fof_tree_grow(struct fof_tree *tree, int64_t elements, int64_t count)
+{
+  tree->up = memory_resize("fof", tree->up, sizeof *tree->up * (size_t)(elements + count + 1));
+  for (int64_t i = elements; i < elements + count; i++) tree->up[i] = i;
   return elements;
 }
 
-static void join(struct fof_tree *t, struct fof_node *n)
+static void join(struct fof_tree *tree, struct fof_node *node)
 {
-  for (int64_t i = 1; i < n->count && !n->joined; i++) unite(t, n->first, n->first + i);
-  n->joined = 1;
+  for (int64_t i = 1; i < node->count && !node->joined; i++) unite(tree, node->first, node->first + i);
+  node->joined = 1;
 }
 
 /* A child of a node: its points are in one component where those of the node are. */
-static struct fof_node *child(struct fof_tree *t, struct fof_node *n, int second)
+static struct fof_node *child(struct fof_tree *tree, struct fof_node *node, int second)
 {
-  struct fof_node *of = second ? &t->node[n->right] : n + 1;
-  of->joined |= n->joined;
+  struct fof_node *of = second ? &tree->node[node->right] : node + 1;
+  of->joined |= node->joined;
   return of;
 }
 
 /* Note that all points of a node are together, where they have become so. */
-static void refresh(struct fof_tree *t, struct fof_node *n)
+static void refresh(struct fof_tree *tree, struct fof_node *node)
 {
-  if (n->joined) return;
-  if (n->right) {
-    const struct fof_node *a = child(t, n, 0), *b = child(t, n, 1);
-    n->joined = a->joined && b->joined && together(t, a->first, b->first);
+  if (node->joined) return;
+  if (node->right) {
+    const struct fof_node *a = child(tree, node, 0), *b = child(tree, node, 1);
+    node->joined = a->joined && b->joined && together(tree, a->first, b->first);
     return;
   }
   int64_t i = 1;
-  while (i < n->count && together(t, n->first, n->first + i)) i++;
-  n->joined = i == n->count;
+  while (i < node->count && together(tree, node->first, node->first + i)) i++;
+  node->joined = i == node->count;
 }
 
 /* Number of points of a leaf to be looked at: those at one place are one. */
-static int64_t distinct(const struct fof_node *n) { return n->count > LEAF ? 1 : n->count; }
+static int64_t distinct(const struct fof_node *node) { return node->count > LEAF ? 1 : node->count; }
 
-static void link_leaves(struct fof_tree *t, struct fof_node *a, struct fof_node *b)
+static void link_leaves(struct fof_tree *tree, struct fof_node *a, struct fof_node *b)
 {
   int64_t na = distinct(a), nb = distinct(b);
   for (int64_t i = a->first; i < a->first + na; i++) {
-    struct fof_box here = fof_box_of(t->point[i].pos);
-    if (fof_near(&here, &b->box) > t->length2) continue;
+    struct fof_box here = fof_box_of(tree->point[i].pos);
+    if (fof_near(&here, &b->box) > tree->length2) continue;
     for (int64_t j = b->first; j < b->first + nb; j++) {
-      if (pair(t->point[i].pos, t->point[j].pos) > t->length2) continue;
-      unite(t, i, j);
+      if (pair(tree->point[i].pos, tree->point[j].pos) > tree->length2) continue;
+      unite(tree, i, j);
       if (a->joined && b->joined) return;
     }
   }
-  refresh(t, a);
-  refresh(t, b);
+  refresh(tree, a);
+  refresh(tree, b);
 }
 
-static void link_nodes(struct fof_tree *t, struct fof_node *a, struct fof_node *b)
+static void link_nodes(struct fof_tree *tree, struct fof_node *a, struct fof_node *b)
 {
-  if (fof_near(&a->box, &b->box) > t->length2) return;
-  if (a->joined && b->joined && together(t, a->first, b->first)) return;
-  if (fof_far(&a->box, &b->box) <= t->length2) {
-    join(t, a);
-    join(t, b);
-    unite(t, a->first, b->first);
+  if (fof_near(&a->box, &b->box) > tree->length2) return;
+  if (a->joined && b->joined && together(tree, a->first, b->first)) return;
+  if (fof_far(&a->box, &b->box) <= tree->length2) {
+    join(tree, a);
+    join(tree, b);
+    unite(tree, a->first, b->first);
   } else if (!a->right && !b->right) {
-    link_leaves(t, a, b);
+    link_leaves(tree, a, b);
   } else {
     struct fof_node *large = !b->right || (a->right && a->count >= b->count) ? a : b, *other = large == a ? b : a;
-    link_nodes(t, child(t, large, 0), other);
-    link_nodes(t, child(t, large, 1), other);
-    refresh(t, large);
+    link_nodes(tree, child(tree, large, 0), other);
+    link_nodes(tree, child(tree, large, 1), other);
+    refresh(tree, large);
   }
 }
 
-static void link_within(struct fof_tree *t, struct fof_node *n)
+static void link_within(struct fof_tree *tree, struct fof_node *node)
 {
-  if (fof_far(&n->box, &n->box) <= t->length2) {
-    join(t, n);
-  } else if (n->right) {
-    link_within(t, child(t, n, 0));
-    link_within(t, child(t, n, 1));
-    link_nodes(t, child(t, n, 0), child(t, n, 1));
-    refresh(t, n);
+  if (fof_far(&node->box, &node->box) <= tree->length2) {
+    join(tree, node);
+  } else if (node->right) {
+    link_within(tree, child(tree, node, 0));
+    link_within(tree, child(tree, node, 1));
+    link_nodes(tree, child(tree, node, 0), child(tree, node, 1));
+    refresh(tree, node);
   } else {
-    for (int64_t i = n->first; i < n->first + n->count; i++)
-      for (int64_t j = n->first; j < i; j++)
-        if (pair(t->point[i].pos, t->point[j].pos) <= t->length2) unite(t, i, j);
-    refresh(t, n);
+    for (int64_t i = node->first; i < node->first + node->count; i++)
+      for (int64_t j = node->first; j < i; j++)
+        if (pair(tree->point[i].pos, tree->point[j].pos) <= tree->length2) unite(tree, i, j);
+    refresh(tree, node);
   }
 }
 
-void fof_tree_link(struct fof_tree *t)
+void fof_tree_link(struct fof_tree *tree)
 {
-  if (t->points) link_within(t, t->node);
+  if (tree->points) link_within(tree, tree->node);
 }
 
 /* --- single positions -------------------------------------------------------------------------------------------- */
 
-static void attach(struct fof_tree *t, struct fof_node *n, const struct fof_box *here, int64_t element)
+static void attach(struct fof_tree *tree, struct fof_node *node, const struct fof_box *here, int64_t element)
 {
-  if (fof_near(here, &n->box) > t->length2) return;
-  if (n->joined && together(t, n->first, element)) return;
-  if (fof_far(here, &n->box) <= t->length2) {
-    join(t, n);
-    unite(t, n->first, element);
-  } else if (n->right) {
-    attach(t, child(t, n, 0), here, element);
-    attach(t, child(t, n, 1), here, element);
-    refresh(t, n);
+  if (fof_near(here, &node->box) > tree->length2) return;
+  if (node->joined && together(tree, node->first, element)) return;
+  if (fof_far(here, &node->box) <= tree->length2) {
+    join(tree, node);
+    unite(tree, node->first, element);
+  } else if (node->right) {
+    attach(tree, child(tree, node, 0), here, element);
+    attach(tree, child(tree, node, 1), here, element);
+    refresh(tree, node);
   } else {
-    for (int64_t i = n->first; i < n->first + n->count; i++)
-      if (pair(here->low, t->point[i].pos) <= t->length2) unite(t, i, element);
-    refresh(t, n);
+    for (int64_t i = node->first; i < node->first + node->count; i++)
+      if (pair(here->low, tree->point[i].pos) <= tree->length2) unite(tree, i, element);
+    refresh(tree, node);
   }
 }
 
-void fof_tree_attach(struct fof_tree *t, const double pos[3], int64_t element)
+void fof_tree_attach(struct fof_tree *tree, const double pos[3], int64_t element)
 {
   struct fof_box here = fof_box_of(pos);
-  if (t->points) attach(t, t->node, &here, element);
+  if (tree->points) attach(tree, tree->node, &here, element);
 }
 
-static void nearest(const struct fof_tree *t, const struct fof_node *n, const struct fof_box *here, struct fof_nearest *best)
+static void nearest(const struct fof_tree *tree, const struct fof_node *node, const struct fof_box *here,
+                    struct fof_nearest *best)
 {
-  double near = fof_near(here, &n->box);
-  if (near > t->length2 || (best->point >= 0 && near > best->distance2)) return;
-  if (n->right) {
-    const struct fof_node *a = n + 1, *b = &t->node[n->right];
+  double near = fof_near(here, &node->box);
+  if (near > tree->length2 || (best->point >= 0 && near > best->distance2)) return;
+  if (node->right) {
+    const struct fof_node *a = node + 1, *b = &tree->node[node->right];
     int second = fof_near(here, &b->box) < fof_near(here, &a->box);
-    nearest(t, second ? b : a, here, best);
-    nearest(t, second ? a : b, here, best);
+    nearest(tree, second ? b : a, here, best);
+    nearest(tree, second ? a : b, here, best);
     return;
   }
-  for (int64_t i = n->first; i < n->first + n->count; i++) {
-    double d = pair(here->low, t->point[i].pos);
-    if (d > t->length2 || (best->point >= 0 && (d > best->distance2 || (d == best->distance2 && t->point[i].id > best->id)))) continue;
-    *best = (struct fof_nearest){d, t->point[i].id, i};
+  for (int64_t i = node->first; i < node->first + node->count; i++) {
+    double d = pair(here->low, tree->point[i].pos);
+    if (d > tree->length2 ||
+        (best->point >= 0 && (d > best->distance2 || (d == best->distance2 && tree->point[i].id > best->id))))
+      continue;
+    *best = (struct fof_nearest){d, tree->point[i].id, i};
   }
 }
 
-void fof_tree_nearest(const struct fof_tree *t, const double pos[3], struct fof_nearest *best)
+void fof_tree_nearest(const struct fof_tree *tree, const double pos[3], struct fof_nearest *best)
 {
   struct fof_box here = fof_box_of(pos);
-  if (t->points) nearest(t, t->node, &here, best);
+  if (tree->points) nearest(tree, tree->node, &here, best);
 }
 
-static void export(struct fof_tree *t, struct fof_node *n, const struct fof_box *box, void (*take)(void *to, int64_t point), void *to)
+static void export(struct fof_tree *tree, struct fof_node *node, const struct fof_box *box,
+                   void (*take)(void *to, int64_t point), void *to)
 {
-  if (fof_near(&n->box, box) > t->length2) return;
-  if (n->joined && fof_far(&n->box, box) <= t->length2) {
-    take(to, n->first);   /* every point of the box is linked with every point here */
-  } else if (n->right) {
-    export(t, child(t, n, 0), box, take, to);
-    export(t, child(t, n, 1), box, take, to);
+  if (fof_near(&node->box, box) > tree->length2) return;
+  if (node->joined && fof_far(&node->box, box) <= tree->length2) {
+    take(to, node->first); /* every point of the box is linked with every point here */
+  } else if (node->right) {
+    export(tree, child(tree, node, 0), box, take, to);
+    export(tree, child(tree, node, 1), box, take, to);
   } else {
-    for (int64_t i = n->first; i < n->first + n->count; i++) {
-      struct fof_box here = fof_box_of(t->point[i].pos);
-      if (fof_near(&here, box) <= t->length2) take(to, i);
+    for (int64_t i = node->first; i < node->first + node->count; i++) {
+      struct fof_box here = fof_box_of(tree->point[i].pos);
+      if (fof_near(&here, box) <= tree->length2) take(to, i);
     }
   }
 }
 
-void fof_tree_export(struct fof_tree *t, const struct fof_box *box, void (*take)(void *to, int64_t point), void *to)
+void fof_tree_export(struct fof_tree *tree, const struct fof_box *box, void (*take)(void *to, int64_t point), void *to)
 {
-  if (t->points && box->low[0] <= box->high[0]) export(t, t->node, box, take, to);
+  if (tree->points && box->low[0] <= box->high[0]) export(tree, tree->node, box, take, to);
 }

@@ -25,246 +25,266 @@ struct model {
   const struct event_input *in;
   const struct machine *m;
   struct event_times *times;
-  double *clock, *link;          /* [ranks] the rank is busy until; its link is */
-  double (*spent)[EVENT_PHASES_COUNT];   /* [ranks] in the present section */
-  double *ready;                 /* [ranks] the last arrival of messages for the next work */
-  double *arrived;               /* [lets] arrival of the last message of a LET */
-  int *trees;                    /* [ranks] LETs that it walks at present */
+  double *clock, *link;                /* [ranks] the rank is busy until; its link is */
+  double (*spent)[EVENT_PHASES_COUNT]; /* [ranks] in the present section */
+  double *ready;                       /* [ranks] the last arrival of messages for the next work */
+  double *arrived;                     /* [lets] arrival of the last message of a LET */
+  int *trees;                          /* [ranks] LETs that it walks at present */
 };
 
-static void works(struct model *e, int rank, enum event_phase phase, double seconds)
+static void works(struct model *model, int rank, enum event_phase phase, double seconds)
 {
-  e->clock[rank] += seconds;
-  e->spent[rank][phase] += seconds;
+  model->clock[rank] += seconds;
+  model->spent[rank][phase] += seconds;
 }
 
-static void waits(struct model *e, int rank, double until)
+static void waits(struct model *model, int rank, double until)
 {
-  if (until > e->clock[rank]) works(e, rank, EVENT_wait, until - e->clock[rank]);
+  if (until > model->clock[rank]) works(model, rank, EVENT_wait, until - model->clock[rank]);
 }
 
 /* Send a message. Returns the time of its arrival. */
-static double sends(struct model *e, int from, int to, enum event_phase phase, double bytes)
+static double sends(struct model *model, int from, int to, enum event_phase phase, double bytes)
 {
-  int ranks = e->in->ranks;
-  works(e, from, phase, e->m->overhead + e->m->message_copy);
-  e->link[from] = fmax(e->link[from], e->clock[from]) + bytes / machine_bandwidth(e->m, ranks, from, to);
-  return e->link[from] + machine_latency(e->m, ranks, from, to) + e->m->message_delay;
+  int ranks = model->in->ranks;
+  works(model, from, phase, model->m->overhead + model->m->message_copy);
+  model->link[from] =
+      fmax(model->link[from], model->clock[from]) + bytes / machine_bandwidth(model->m, ranks, from, to);
+  return model->link[from] + machine_latency(model->m, ranks, from, to) + model->m->message_delay;
 }
 
 /* All ranks meet; `times`: how often what has happened since they last met happens in a soft step. */
-static void meets(struct model *e, double times)
+static void meets(struct model *model, double times)
 {
-  int ranks = e->in->ranks, last = 0;
+  int ranks = model->in->ranks, last = 0;
   for (int r = 1; r < ranks; r++)
-    if (e->clock[r] > e->clock[last]) last = r;
-  for (int p = 0; p < EVENT_PHASES_COUNT; p++) e->times->critical[p] += times * e->spent[last][p];
+    if (model->clock[r] > model->clock[last]) last = r;
+  for (int p = 0; p < EVENT_PHASES_COUNT; p++) model->times->critical[p] += times * model->spent[last][p];
   for (int r = 0; r < ranks; r++) {
-    waits(e, r, e->clock[last]);
-    for (int p = 0; p < EVENT_PHASES_COUNT; p++) e->times->mean[p] += times * e->spent[r][p] / ranks;
-    e->clock[r] = e->link[r] = 0;
-    memset(e->spent[r], 0, sizeof e->spent[r]);
+    waits(model, r, model->clock[last]);
+    for (int p = 0; p < EVENT_PHASES_COUNT; p++) model->times->mean[p] += times * model->spent[r][p] / ranks;
+    model->clock[r] = model->link[r] = 0;
+    memset(model->spent[r], 0, sizeof model->spent[r]);
   }
 }
 
 /* Seconds of the collectives of a phase. */
-static double of_phase(const struct soft_step_traffic *t, int known_ranks, double ranks, const struct machine *m, int gathers)
+static double of_phase(const struct soft_step_traffic *traffic, int known_ranks, double ranks,
+                       const struct machine *machine, int gathers)
 {
-  double count = (double)t->messages / known_ranks, bytes = count > 0 ? (double)t->bytes / (double)t->messages : 0;
-  return count * machine_collective(m, ranks, bytes, gathers);
+  double count = (double)traffic->messages / known_ranks,
+         bytes = count > 0 ? (double)traffic->bytes / (double)traffic->messages : 0;
+  return count * machine_collective(machine, ranks, bytes, gathers);
 }
 
 /* Seconds of LET summaries in stages: each exchange goes up and down through all groups, as two reductions do. */
-static double stages(const struct soft_step_together *t, int known_ranks, double ranks, const struct machine *m)
+static double stages(const struct soft_step_together *together, int known_ranks, double ranks,
+                     const struct machine *machine)
 {
-  double grown = log2(ranks) / log2(known_ranks), bytes = (double)t->staged_bytes / known_ranks * grown * grown;
-  double startup = machine_collective(m, ranks, 0, 0);
-  return 2 * (double)t->exchanges * startup + machine_collective(m, ranks, 0.5 * bytes, 0) - startup;
+  double grown = log2(ranks) / log2(known_ranks), bytes = (double)together->staged_bytes / known_ranks * grown * grown;
+  double startup = machine_collective(machine, ranks, 0, 0);
+  return 2 * (double)together->exchanges * startup + machine_collective(machine, ranks, 0.5 * bytes, 0) - startup;
 }
 
-double event_collectives(const struct soft_step_together *together, int known_ranks, double ranks, const struct machine *m)
+double event_collectives(const struct soft_step_together *together, int known_ranks, double ranks,
+                         const struct machine *machine)
 {
   double seconds = 0;
   int few = ranks < stages_ranks();
   for (int p = 0; p < PHASE_COUNT; p++) {
-    seconds += of_phase(&together->collectives[p], known_ranks, ranks, m, 0);
-    if (few || !together->staged[p]) seconds += of_phase(&together->gathers[p], known_ranks, ranks, m, 1);
+    seconds += of_phase(&together->collectives[p], known_ranks, ranks, machine, 0);
+    if (few || !together->staged[p]) seconds += of_phase(&together->gathers[p], known_ranks, ranks, machine, 1);
   }
-  return few || together->exchanges == 0 ? seconds : seconds + stages(together, known_ranks, ranks, m);
+  return few || together->exchanges == 0 ? seconds : seconds + stages(together, known_ranks, ranks, machine);
 }
 
 /* --- parts of a soft step ---------------------------------------------------------------------------------------- */
 
 /* The exchange of boxes and LETs of a class, lets[first ... last - 1]. */
-static void exchange(struct model *e, int64_t first, int64_t last, enum event_phase phase)
+static void exchange(struct model *model, int64_t first, int64_t last, enum event_phase phase)
 {
-  const struct soft_step_let *let = e->in->let;
-  int ranks = e->in->ranks;
-  memset(e->ready, 0, sizeof *e->ready * (size_t)ranks);
+  const struct soft_step_let *let = model->in->let;
+  int ranks = model->in->ranks;
+  memset(model->ready, 0, sizeof *model->ready * (size_t)ranks);
   for (int r = 0; r < ranks && ranks > 1; r++) {
-    int hard = e->in->split && phase == EVENT_hard_let;
-    works(e, r, phase, hard ? e->m->hard_let_floor + (double)e->in->local[r] / e->m->hard_let_rate : e->m->let_floor);
+    int hard = model->in->split && phase == EVENT_hard_let;
+    works(model, r, phase,
+          hard ? model->m->hard_let_floor + (double)model->in->local[r] / model->m->hard_let_rate
+               : model->m->let_floor);
   }
-  for (int64_t k = first; k < last; k++) e->ready[let[k].from] = fmax(e->ready[let[k].from], sends(e, let[k].to, let[k].from, phase, let[k].boxes));
+  for (int64_t k = first; k < last; k++)
+    model->ready[let[k].from] =
+        fmax(model->ready[let[k].from], sends(model, let[k].to, let[k].from, phase, let[k].boxes));
   for (int64_t k = first; k < last; k++) {
-    waits(e, let[k].from, e->ready[let[k].from]);
-    works(e, let[k].from, phase, machine_let(e->m, let[k].bytes));
-    e->arrived[k] = sends(e, let[k].from, let[k].to, phase, let[k].bytes);
+    waits(model, let[k].from, model->ready[let[k].from]);
+    works(model, let[k].from, phase, machine_let(model->m, let[k].bytes));
+    model->arrived[k] = sends(model, let[k].from, let[k].to, phase, let[k].bytes);
   }
 }
 
 /* Count the LETs of a class that each rank has. */
-static void count_trees(struct model *e, int64_t first, int64_t last)
+static void count_trees(struct model *model, int64_t first, int64_t last)
 {
-  memset(e->trees, 0, sizeof *e->trees * (size_t)e->in->ranks);
-  for (int64_t k = first; k < last; k++) e->trees[e->in->let[k].to] += e->in->let[k].bytes > 0;
+  memset(model->trees, 0, sizeof *model->trees * (size_t)model->in->ranks);
+  for (int64_t k = first; k < last; k++) model->trees[model->in->let[k].to] += model->in->let[k].bytes > 0;
 }
 
 /* Ranks wait for the messages of a class that have been sent. */
-static void wait_for_lets(struct model *e, int64_t first, int64_t last)
+static void wait_for_lets(struct model *model, int64_t first, int64_t last)
 {
-  for (int64_t k = first; k < last; k++) waits(e, e->in->let[k].to, e->arrived[k]);
+  for (int64_t k = first; k < last; k++) waits(model, model->in->let[k].to, model->arrived[k]);
 }
 
-/* What a rank does for its particles at a synchronisation beside forces and trees, and on several ranks for their new ranks. */
-static void step_work(struct model *e, int rank)
+/* What a rank does for its particles at a synchronisation beside forces and trees, and on several ranks for their new
+ * ranks. */
+static void step_work(struct model *model, int rank)
 {
-  const struct event_input *in = e->in;
-  const struct machine *m = e->m;
+  const struct event_input *in = model->in;
+  const struct machine *m = model->m;
   double n = (double)in->local[rank];
-  works(e, rank, EVENT_step, m->step_floor + n / m->step_rate);
-  if (in->ranks > 1) works(e, rank, EVENT_migration, m->ranks_floor + n / m->domain_rate);
+  works(model, rank, EVENT_step, m->step_floor + n / m->step_rate);
+  if (in->ranks > 1) works(model, rank, EVENT_migration, m->ranks_floor + n / m->domain_rate);
 }
 
 /* The part of a walk that comes before LETs of so many entries have arrived: a GPU walks all trees together. */
-static double walked_first(const struct machine *m, double local, double received)
+static double walked_first(const struct machine *machine, double local, double received)
 {
-  return m->device == DEVICE_gpu || local == 0 ? 0 : local / (local + received);
+  return machine->device == DEVICE_gpu || local == 0 ? 0 : local / (local + received);
 }
 
 /* From the end of the substeps to the next forces. */
-static void synchronise(struct model *e, int64_t lets)
+static void synchronise(struct model *model, int64_t lets)
 {
-  const struct event_input *in = e->in;
+  const struct event_input *in = model->in;
   double *received = memory_alloc("study", sizeof *received * (size_t)in->ranks);
   for (int r = 0; r < in->ranks; r++) {
     const struct soft_step_traffic *t = &in->step->rank[r].sent[SOFT_STEP_migration];
     double part = 1.0 / (1 + (double)in->step->migrations);
-    works(e, r, EVENT_migration, part * (double)t->messages * (e->m->overhead + e->m->message_copy + machine_latency(e->m, in->ranks, r, (r + 1) % in->ranks)) +
-                                 part * (double)t->bytes / machine_bandwidth(e->m, in->ranks, r, (r + 1) % in->ranks));
-    step_work(e, r);
-    works(e, r, EVENT_tree, machine_tree(e->m, (double)in->local[r]));
+    works(model, r, EVENT_migration,
+          part * (double)t->messages *
+                  (model->m->overhead + model->m->message_copy +
+                   machine_latency(model->m, in->ranks, r, (r + 1) % in->ranks)) +
+              part * (double)t->bytes / machine_bandwidth(model->m, in->ranks, r, (r + 1) % in->ranks));
+    step_work(model, r);
+    works(model, r, EVENT_tree, machine_tree(model->m, (double)in->local[r]));
   }
-  meets(e, 1);
-  exchange(e, 0, lets, EVENT_let_select);
-  count_trees(e, 0, lets);
+  meets(model, 1);
+  exchange(model, 0, lets, EVENT_let_select);
+  count_trees(model, 0, lets);
   for (int64_t k = 0; k < lets; k++) received[in->let[k].to] += (double)in->let[k].bytes / BYTES_PER_ENTRY;
-  const double rate = in->split ? e->m->split_rate : e->m->walk_rate;
+  const double rate = in->split ? model->m->split_rate : model->m->walk_rate;
   for (int r = 0; r < in->ranks; r++) {
-    double n = (double)in->local[r], all = machine_walk(e->m, n * in->full_pairs, rate);
-    works(e, r, EVENT_walk, e->m->walk_floor + walked_first(e->m, n, received[r]) * all);
-    works(e, r, EVENT_step, n / e->m->correct_rate);
+    double n = (double)in->local[r], all = machine_walk(model->m, n * in->full_pairs, rate);
+    works(model, r, EVENT_walk, model->m->walk_floor + walked_first(model->m, n, received[r]) * all);
+    works(model, r, EVENT_step, n / model->m->correct_rate);
   }
-  wait_for_lets(e, 0, lets);
+  wait_for_lets(model, 0, lets);
   for (int r = 0; r < in->ranks; r++) {
-    double n = (double)in->local[r], all = machine_walk(e->m, n * in->full_pairs, rate);
-    works(e, r, EVENT_walk, (1 - walked_first(e->m, n, received[r])) * all + n * e->trees[r] / e->m->let_walk_rate);
+    double n = (double)in->local[r], all = machine_walk(model->m, n * in->full_pairs, rate);
+    works(model, r, EVENT_walk,
+          (1 - walked_first(model->m, n, received[r])) * all + n * model->trees[r] / model->m->let_walk_rate);
   }
-  meets(e, 1);
+  meets(model, 1);
   memory_free(received);
 }
 
 /* The number of particles of a rank that are active where steps of level `aligned` and deeper end. */
-static double active(const struct model *e, int rank, int aligned)
+static double active(const struct model *model, int rank, int aligned)
 {
   int64_t sum = 0;
-  for (int l = aligned; l < SCHEDULE_LEVELS; l++) sum += e->in->level[rank][l];
+  for (int l = aligned; l < SCHEDULE_LEVELS; l++) sum += model->in->level[rank][l];
   return (double)sum;
 }
 
 /* The block step of n particles. */
-static void block_step(struct model *e, int rank, double n)
+static void block_step(struct model *model, int rank, double n)
 {
-  const struct event_input *in = e->in;
-  const struct machine *m = e->m;
-  double pairs = n * in->hard_pairs, seconds = in->split ? n / m->hard_target_rate + pairs / m->hard_rate : machine_walk(m, pairs, m->block_rate);
-  if (in->ranks > 1) seconds += m->ranks_substep_floor + (in->split ? 0 : n * e->trees[rank] / m->let_walk_rate);
-  works(e, rank, EVENT_hard_walk, m->substep_floor + m->walk_floor + seconds + n / m->correct_rate);
+  const struct event_input *in = model->in;
+  const struct machine *m = model->m;
+  double pairs = n * in->hard_pairs,
+         seconds = in->split ? n / m->hard_target_rate + pairs / m->hard_rate : machine_walk(m, pairs, m->block_rate);
+  if (in->ranks > 1) seconds += m->ranks_substep_floor + (in->split ? 0 : n * model->trees[rank] / m->let_walk_rate);
+  works(model, rank, EVENT_hard_walk, m->substep_floor + m->walk_floor + seconds + n / m->correct_rate);
 }
 
 /* A tick: block steps of the ranks with active particles, then their updates. `regular`: a moment update. */
-static void tick(struct model *e, int64_t first, int64_t last, int aligned, int regular, int again)
+static void tick(struct model *model, int64_t first, int64_t last, int aligned, int regular, int again)
 {
-  const struct event_input *in = e->in;
-  const struct machine *m = e->m;
-  memset(e->ready, 0, sizeof *e->ready * (size_t)in->ranks);
-  for (int64_t k = first; k < last; k++) e->ready[in->let[k].to] = fmax(e->ready[in->let[k].to], e->arrived[k]);
+  const struct event_input *in = model->in;
+  const struct machine *m = model->m;
+  memset(model->ready, 0, sizeof *model->ready * (size_t)in->ranks);
+  for (int64_t k = first; k < last; k++)
+    model->ready[in->let[k].to] = fmax(model->ready[in->let[k].to], model->arrived[k]);
   for (int r = 0; r < in->ranks; r++) {
-    double n = active(e, r, aligned);
-    if (regular) works(e, r, EVENT_tree, (double)in->local[r] / m->update_rate);
+    double n = active(model, r, aligned);
+    if (regular) works(model, r, EVENT_tree, (double)in->local[r] / m->update_rate);
     if (n == 0) continue;
-    waits(e, r, e->ready[r]);
-    block_step(e, r, n);
+    waits(model, r, model->ready[r]);
+    block_step(model, r, n);
   }
   for (int64_t k = first; k < last; k++) {
     const struct soft_step_let *l = &in->let[k];
     if (!regular && !again && l->deepest < aligned) continue;
     double bytes = l->deepest >= aligned ? l->deeper[aligned] : 0;
     if (regular) bytes += l->cells;
-    works(e, l->from, EVENT_hard_let, machine_let_update(m, bytes));
-    e->arrived[k] = sends(e, l->from, l->to, EVENT_hard_let, bytes);
+    works(model, l->from, EVENT_hard_let, machine_let_update(m, bytes));
+    model->arrived[k] = sends(model, l->from, l->to, EVENT_hard_let, bytes);
   }
 }
 
 /* The fixed costs of so many ticks after a selection of LETs. */
-static void add_floors(struct model *e, const struct soft_step_class *c, double ticks)
+static void add_floors(struct model *model, const struct soft_step_class *soft_step_class, double ticks)
 {
-  const struct machine *m = e->m;
-  double *floors = e->times->floors;
-  floors[EVENT_hard_walk] += c->times * ticks * (m->substep_floor + m->walk_floor + m->ranks_substep_floor);
-  floors[EVENT_hard_let] += c->times * (e->in->split ? m->hard_let_floor : m->let_floor);
-  if (c->tick > 0 && e->in->step->schedule.builds != BUILDS_NONE) floors[EVENT_tree] += c->times * m->tree_floor;
+  const struct machine *m = model->m;
+  double *floors = model->times->floors;
+  floors[EVENT_hard_walk] +=
+      soft_step_class->times * ticks * (m->substep_floor + m->walk_floor + m->ranks_substep_floor);
+  floors[EVENT_hard_let] += soft_step_class->times * (model->in->split ? m->hard_let_floor : m->let_floor);
+  if (soft_step_class->tick > 0 && model->in->step->schedule.builds != BUILDS_NONE)
+    floors[EVENT_tree] += soft_step_class->times * m->tree_floor;
 }
 
 /* The substeps of one rank, which selects no LETs. */
-static void substeps_alone(struct model *e)
+static void substeps_alone(struct model *model)
 {
-  const struct event_input *in = e->in;
+  const struct event_input *in = model->in;
   const struct schedule *s = &in->step->schedule;
   double n = (double)in->local[0];
   int32_t built = 0;
   for (int64_t t = 0; t < TICKS; t += substep_interval(s)) {
     struct schedule_line line = substep_line(s, (int32_t)t, in->step->schedule.walks_tree, &built);
-    double now = t > 0 ? active(e, 0, line.level) : 0;
-    if (line.rebuild != REBUILT_NONE) works(e, 0, EVENT_tree, machine_rebuild(e->m, n));
-    else if (line.moments != MOMENTS_KEPT) works(e, 0, EVENT_tree, n / e->m->update_rate);
-    if (now > 0) block_step(e, 0, now);
+    double now = t > 0 ? active(model, 0, line.level) : 0;
+    if (line.rebuild != REBUILT_NONE) works(model, 0, EVENT_tree, machine_rebuild(model->m, n));
+    else if (line.moments != MOMENTS_KEPT) works(model, 0, EVENT_tree, n / model->m->update_rate);
+    if (now > 0) block_step(model, 0, now);
   }
-  meets(e, 1);
+  meets(model, 1);
 }
 
 /* The substeps from a selection to the next one. */
-static void section(struct model *e, const struct soft_step_class *c, int64_t first, int64_t last)
+static void section(struct model *model, const struct soft_step_class *soft_step_class, int64_t first, int64_t last)
 {
-  const struct event_input *in = e->in;
+  const struct event_input *in = model->in;
   const struct schedule *s = &in->step->schedule;
-  int32_t finest = timeline_ticks(s->level_max) < s->moment_interval ? timeline_ticks(s->level_max) : s->moment_interval;
-  int64_t ticks = c->valid / finest, followed = 0, most = (int64_t)fmax(MESSAGES_MAX / (double)(last - first + in->ranks), 4);
+  int32_t finest =
+      timeline_ticks(s->level_max) < s->moment_interval ? timeline_ticks(s->level_max) : s->moment_interval;
+  int64_t ticks = soft_step_class->valid / finest, followed = 0,
+          most = (int64_t)fmax(MESSAGES_MAX / (double)(last - first + in->ranks), 4);
   for (int r = 0; r < in->ranks; r++) {
     double n = (double)in->local[r];
-    int build = c->tick > 0 && s->builds != BUILDS_NONE;
-    if (build) works(e, r, EVENT_migration, n / e->m->migrate_rate);
-    works(e, r, EVENT_tree, build ? machine_rebuild(e->m, n) : n / e->m->update_rate);
+    int build = soft_step_class->tick > 0 && s->builds != BUILDS_NONE;
+    if (build) works(model, r, EVENT_migration, n / model->m->migrate_rate);
+    works(model, r, EVENT_tree, build ? machine_rebuild(model->m, n) : n / model->m->update_rate);
   }
-  exchange(e, first, last, EVENT_hard_let);
-  count_trees(e, first, last);
-  if (c->tick > 0) tick(e, first, last, c->aligned, 0, 1);
+  exchange(model, first, last, EVENT_hard_let);
+  count_trees(model, first, last);
+  if (soft_step_class->tick > 0) tick(model, first, last, soft_step_class->aligned, 0, 1);
   for (int64_t j = 1; j < ticks && followed < most; j++, followed++) {
-    int32_t at = (int32_t)(c->tick + j * finest);
-    tick(e, first, last, timeline_aligned(at, 0), at % s->moment_interval == 0, 0);
+    int32_t at = (int32_t)(soft_step_class->tick + j * finest);
+    tick(model, first, last, timeline_aligned(at, 0), at % s->moment_interval == 0, 0);
   }
-  add_floors(e, c, (double)(ticks - 1) + (c->tick > 0));
-  meets(e, c->times * (followed > 0 ? (double)(ticks - 1) / (double)followed : 1));
+  add_floors(model, soft_step_class, (double)(ticks - 1) + (soft_step_class->tick > 0));
+  meets(model, soft_step_class->times * (followed > 0 ? (double)(ticks - 1) / (double)followed : 1));
 }
 
 double event_total(const double *phase)
@@ -274,10 +294,10 @@ double event_total(const double *phase)
   return sum;
 }
 
-void event_model(const struct event_input *in, const struct machine *m, struct event_times *times)
+void event_model(const struct event_input *in, const struct machine *machine, struct event_times *times)
 {
   size_t n = (size_t)in->ranks;
-  struct machine own = machine_shared(m, in->ranks);
+  struct machine own = machine_shared(machine, in->ranks);
   struct model e = {.in = in, .m = &own, .times = times};
   memset(times, 0, sizeof *times);
   e.clock = memory_alloc("study", sizeof *e.clock * n);
@@ -289,7 +309,10 @@ void event_model(const struct event_input *in, const struct machine *m, struct e
   times->floors[EVENT_step] = own.step_floor;
   times->floors[EVENT_tree] = own.tree_floor;
   times->floors[EVENT_walk] = own.walk_floor;
-  if (in->ranks > 1) times->floors[EVENT_migration] = own.ranks_floor, times->floors[EVENT_let_select] = own.let_floor;
+  if (in->ranks > 1) {
+    times->floors[EVENT_migration] = own.ranks_floor;
+    times->floors[EVENT_let_select] = own.let_floor;
+  }
   int64_t at = 0;
   while (at < in->lets && in->let[at].class < 0) at++;
   synchronise(&e, at);
@@ -298,7 +321,7 @@ void event_model(const struct event_input *in, const struct machine *m, struct e
     while (at < in->lets && in->let[at].class == k) at++;
     section(&e, &in->step->class[k], first, at);
   }
-  if (in->ranks == 1 && in->step->schedule.moment_interval > 0)   /* no LETs are selected */
+  if (in->ranks == 1 && in->step->schedule.moment_interval > 0) /* no LETs are selected */
     substeps_alone(&e);
   double collective = event_collectives(&in->step->together, in->ranks, in->ranks, &own);
   times->mean[EVENT_collective] += collective;

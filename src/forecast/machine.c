@@ -15,13 +15,15 @@
 
 /* --- names ------------------------------------------------------------------------------------------------------- */
 
-/* From WalkFill over this on, nearly all of WalkFill is added: a device waits for its slowest groups even where few are walked. */
+/* From WalkFill over this on, nearly all of WalkFill is added: a device waits for its slowest groups even where few are
+ * walked. */
 #define FILL_STEEPNESS 64
 
 static const char *const topology_names[TOPOLOGIES] = {"flat", "fat-tree", "dragonfly", "torus"};
 static const char *const device_names[DEVICES] = {"cpu", "gpu"};
 
-enum { NUMBERS = 0
+enum {
+  NUMBERS = 0
 #define X(section, key, member, low, high, meaning) +1
   MACHINE_NUMBERS(X)
 #undef X
@@ -31,22 +33,35 @@ static const struct number {
   double low, high;
   size_t offset;
 } numbers[NUMBERS] = {
-#define X(section, key, member, low, high, meaning) {#section, #key, meaning, low, high, offsetof(struct machine, member)},
+#define X(section, key, member, low, high, meaning) \
+  {#section, #key, meaning, low, high, offsetof(struct machine, member)},
     MACHINE_NUMBERS(X)
 #undef X
 };
-/* Keys that a file may lack: they have the value of another one, or the one that costs no time, which is the largest of a rate or factor and
- * the smallest of others. */
+/* Keys that a file may lack: they have the value of another one, or the one that costs no time, which is the largest of
+ * a rate or factor and the smallest of others. */
 enum free_value { LARGEST, SMALLEST };
 static const struct optional {
   const char *key, *as;
   enum free_value free;
-} optional[] = {{"StepFloor", NULL, SMALLEST},   {"StepRate", NULL, LARGEST},           {"TreeFloor", NULL, SMALLEST},
-                {"WalkFill", NULL, SMALLEST},    {"SplitRate", "WalkRate", LARGEST},    {"BlockRate", "WalkRate", LARGEST},
-                {"UpdateRate", "BuildRate", LARGEST}, {"CorrectRate", NULL, LARGEST},   {"NodeFactor", NULL, LARGEST},
-                {"RanksFloor", NULL, SMALLEST},  {"RanksSubstepFloor", NULL, SMALLEST}, {"DomainRate", NULL, LARGEST},
-                {"LetFloor", NULL, SMALLEST},    {"HardLetFloor", "LetFloor", SMALLEST}, {"MessageDelay", NULL, SMALLEST},     {"HardTargetRate", NULL, LARGEST},
-                {"MigrateRate", "DomainRate", LARGEST}, {"LetWalkRate", NULL, LARGEST},
+} optional[] = {{"StepFloor", NULL, SMALLEST},
+                {"StepRate", NULL, LARGEST},
+                {"TreeFloor", NULL, SMALLEST},
+                {"WalkFill", NULL, SMALLEST},
+                {"SplitRate", "WalkRate", LARGEST},
+                {"BlockRate", "WalkRate", LARGEST},
+                {"UpdateRate", "BuildRate", LARGEST},
+                {"CorrectRate", NULL, LARGEST},
+                {"NodeFactor", NULL, LARGEST},
+                {"RanksFloor", NULL, SMALLEST},
+                {"RanksSubstepFloor", NULL, SMALLEST},
+                {"DomainRate", NULL, LARGEST},
+                {"LetFloor", NULL, SMALLEST},
+                {"HardLetFloor", "LetFloor", SMALLEST},
+                {"MessageDelay", NULL, SMALLEST},
+                {"HardTargetRate", NULL, LARGEST},
+                {"MigrateRate", "DomainRate", LARGEST},
+                {"LetWalkRate", NULL, LARGEST},
                 {"RebuildRate", NULL, LARGEST},
                 {"HardLetRate", NULL, LARGEST},
                 {"LetRate", NULL, LARGEST}};
@@ -64,7 +79,7 @@ struct source {
   struct fault *fault;
   struct machine *m;
   struct lines lines;
-  int line[KEYS];   /* of the file; 0: the key has not been met */
+  int line[KEYS]; /* of the file; 0: the key has not been met */
 };
 
 /* Callback of inih: the next line of the file. */
@@ -76,53 +91,57 @@ static char *next_line(char *line, int size, void *stream)
   return line;
 }
 
-static int bad(struct source *s, const char *section, const char *key, const char *what, const char *value)
+static int bad(struct source *source, const char *section, const char *key, const char *what, const char *value)
 {
-  fault_set(s->fault, "%s:%lld: [%s] %s: %s, found '%.60s'", s->path, (long long)s->lines.number, section, key, what, value);
+  fault_set(source->fault, "%s:%lld: [%s] %s: %s, found '%.60s'", source->path, (long long)source->lines.number,
+            section, key, what, value);
   return 0;
 }
 
 /* Find a word of a list; bad choices list them. */
-static int take_word(struct source *s, const struct word *w, const char *const *names, int count, const char *value, int *found)
+static int take_word(struct source *source, const struct word *word, const char *const *names, int count,
+                     const char *value, int *found)
 {
   char what[160] = "expected";
   for (*found = 0; *found < count; ++*found) {
     if (strcmp(value, names[*found]) == 0) return 1;
     size_t used = strlen(what);
-    snprintf(what + used, sizeof what - used, "%s %s", *found ? (*found == count - 1 ? " or" : ",") : "", names[*found]);
+    snprintf(what + used, sizeof what - used, "%s %s", *found ? (*found == count - 1 ? " or" : ",") : "",
+             names[*found]);
   }
-  return bad(s, w->section, w->key, what, value);
+  return bad(source, word->section, word->key, what, value);
 }
 
-static int take_number(struct source *s, const struct number *n, const char *value)
+static int take_number(struct source *source, const struct number *number, const char *value)
 {
   char *end, what[160];
   double x = strtod(value, &end);
-  if (end == value || *end || !isfinite(x)) return bad(s, n->section, n->key, "expected a number", value);
-  if (x >= n->low && x <= n->high) {
-    *(double *)((char *)s->m + n->offset) = x;
+  if (end == value || *end || !isfinite(x))
+    return bad(source, number->section, number->key, "expected a number", value);
+  if (x >= number->low && x <= number->high) {
+    *(double *)((char *)source->m + number->offset) = x;
     return 1;
   }
-  snprintf(what, sizeof what, "expected a number from %g to %g", n->low, n->high);
-  return bad(s, n->section, n->key, what, value);
+  snprintf(what, sizeof what, "expected a number from %g to %g", number->low, number->high);
+  return bad(source, number->section, number->key, what, value);
 }
 
-static int take_key(struct source *s, int k, const char *value)
+static int take_key(struct source *source, int k, const char *value)
 {
   int found;
-  if (k < NUMBERS) return take_number(s, &numbers[k], value);
+  if (k < NUMBERS) return take_number(source, &numbers[k], value);
   const struct word *w = &words[k - NUMBERS];
   if (k == NAME) {
-    snprintf(s->m->name, sizeof s->m->name, "%.127s", value);
+    snprintf(source->m->name, sizeof source->m->name, "%.127s", value);
     return 1;
   }
   if (k == TOPOLOGY) {
-    if (!take_word(s, w, topology_names, TOPOLOGIES, value, &found)) return 0;
-    s->m->topology = (enum machine_topology)found;
+    if (!take_word(source, w, topology_names, TOPOLOGIES, value, &found)) return 0;
+    source->m->topology = (enum machine_topology)found;
     return 1;
   }
-  if (!take_word(s, w, device_names, DEVICES, value, &found)) return 0;
-  s->m->device = (enum machine_device)found;
+  if (!take_word(source, w, device_names, DEVICES, value, &found)) return 0;
+  source->m->device = (enum machine_device)found;
   return 1;
 }
 
@@ -130,7 +149,7 @@ static const char *section_of(int k) { return k < NUMBERS ? numbers[k].section :
 static const char *key_of(int k) { return k < NUMBERS ? numbers[k].key : words[k - NUMBERS].key; }
 
 /* An unknown key or section: the one that was meant, where a name is near. Returns 0. */
-static int unknown(struct source *s, const char *section, const char *key, int section_known)
+static int unknown(struct source *source, const char *section, const char *key, int section_known)
 {
   const char *here[KEYS], *all[KEYS], *sections[KEYS], *near_key = NULL, *near = NULL;
   char hint[120] = "";
@@ -143,14 +162,12 @@ static int unknown(struct source *s, const char *section, const char *key, int s
   if (section_known) near = near_key = nearest_name(key, here, count);
   if (section_known && !near) near_key = nearest_name(key, all, KEYS);
   while (near_key && all[at] != near_key) at++;
-  if (near)
-    snprintf(hint, sizeof hint, "; did you mean '%s'?", near);
-  else if (near_key)
-    snprintf(hint, sizeof hint, "; did you mean '%s' in [%s]?", near_key, section_of(at));
+  if (near) snprintf(hint, sizeof hint, "; did you mean '%s'?", near);
+  else if (near_key) snprintf(hint, sizeof hint, "; did you mean '%s' in [%s]?", near_key, section_of(at));
   else if (!section_known && (near = nearest_name(section, sections, KEYS)))
     snprintf(hint, sizeof hint, "; did you mean [%s]?", near);
-  fault_set(s->fault, "%s:%lld: [%.40s] %.40s: the %s is not one of machine files%s", s->path, (long long)s->lines.number, section, key,
-            section_known ? "key" : "section", hint);
+  fault_set(source->fault, "%s:%lld: [%.40s] %.40s: the %s is not one of machine files%s", source->path,
+            (long long)source->lines.number, section, key, section_known ? "key" : "section", hint);
   return 0;
 }
 
@@ -165,7 +182,8 @@ static int take(void *user, const char *section, const char *key, const char *va
     sections++;
     if (strcmp(key, key_of(k)) != 0) continue;
     if (s->line[k]) {
-      fault_set(s->fault, "%s:%lld: [%s] %s: given before, in line %d", s->path, (long long)s->lines.number, section, key, s->line[k]);
+      fault_set(s->fault, "%s:%lld: [%s] %s: given before, in line %d", s->path, (long long)s->lines.number, section,
+                key, s->line[k]);
       return 0;
     }
     s->line[k] = (int)s->lines.number;
@@ -174,11 +192,11 @@ static int take(void *user, const char *section, const char *key, const char *va
   return unknown(s, section, key, sections > 0);
 }
 
-static double *number_of(struct machine *m, const char *key)
+static double *number_of(struct machine *machine, const char *key)
 {
   int k = 0;
   while (strcmp(numbers[k].key, key) != 0) k++;
-  return (double *)((char *)m + numbers[k].offset);
+  return (double *)((char *)machine + numbers[k].offset);
 }
 
 static int may_lack(int k)
@@ -189,38 +207,41 @@ static int may_lack(int k)
 }
 
 /* Set the keys that the file lacks and may lack. */
-static void fill(struct source *s)
+static void fill(struct source *source)
 {
   for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
     for (int k = 0; k < NUMBERS; k++)
-      if (!s->line[k] && strcmp(numbers[k].key, optional[i].key) == 0) {
+      if (!source->line[k] && strcmp(numbers[k].key, optional[i].key) == 0) {
         double none = optional[i].free == LARGEST ? numbers[k].high : numbers[k].low;
-        *number_of(s->m, optional[i].key) = optional[i].as ? *number_of(s->m, optional[i].as) : none;
-        s->line[k] = -1;
+        *number_of(source->m, optional[i].key) = optional[i].as ? *number_of(source->m, optional[i].as) : none;
+        source->line[k] = -1;
       }
 }
 
-int machine_read(const char *path, struct machine *m, struct fault *f)
+int machine_read(const char *path, struct machine *machine, struct fault *fault)
 {
   struct stat st;
-  struct source s = {.path = path, .fault = f, .m = m};
-  memset(m, 0, sizeof *m);
-  if (stat(path, &st) != 0) return fault_set(f, "%s: expected a machine file: %s", path, strerror(errno));
-  if (lines_open(&s.lines, path, f)) return -1;
+  struct source s = {.path = path, .fault = fault, .m = machine};
+  memset(machine, 0, sizeof *machine);
+  if (stat(path, &st) != 0) return fault_set(fault, "%s: expected a machine file: %s", path, strerror(errno));
+  if (lines_open(&s.lines, path, fault)) return -1;
   int rc = ini_parse_stream(next_line, &s, take, &s);
   lines_close(&s.lines);
-  if (f->text[0]) return -1;
-  if (rc) return fault_set(f, "%s:%d: cannot be read as an ini file", path, rc);
+  if (fault->text[0]) return -1;
+  if (rc) return fault_set(fault, "%s:%d: cannot be read as an ini file", path, rc);
   fill(&s);
   for (int k = 0; k < KEYS; k++)
     if (!s.line[k]) {
-      const char *meaning = k < NUMBERS ? numbers[k].meaning : k == NAME ? "the name of the machine" : k == TOPOLOGY ? "flat, fat-tree, dragonfly or torus" : "cpu or gpu";
-      return fault_set(f, "%s: [%s] %s is missing: %s", path, section_of(k), key_of(k), meaning);
+      const char *meaning = k < NUMBERS     ? numbers[k].meaning
+                            : k == NAME     ? "the name of the machine"
+                            : k == TOPOLOGY ? "flat, fat-tree, dragonfly or torus"
+                                            : "cpu or gpu";
+      return fault_set(fault, "%s: [%s] %s is missing: %s", path, section_of(k), key_of(k), meaning);
     }
   return 0;
 }
 
-void machine_write(FILE *out, const struct machine *m, const char *source)
+void machine_write(FILE *out, const struct machine *machine, const char *source)
 {
   const char *section = "";
   while (*source) {
@@ -228,16 +249,16 @@ void machine_write(FILE *out, const struct machine *m, const char *source)
     fprintf(out, "# %.*s\n", (int)length, source);
     source += length + (source[length] == '\n');
   }
-  fprintf(out, "[Machine]\nName = %s\n", m->name);
+  fprintf(out, "[Machine]\nName = %s\n", machine->name);
   for (int k = 0; k < NUMBERS; k++) {
     const struct number *n = &numbers[k];
     if (strcmp(section, n->section) != 0) {
       fprintf(out, "\n[%s]\n", n->section);
-      if (strcmp(n->section, "Network") == 0) fprintf(out, "Topology = %s\n", topology_names[m->topology]);
-      else fprintf(out, "Kind = %s\n", device_names[m->device]);
+      if (strcmp(n->section, "Network") == 0) fprintf(out, "Topology = %s\n", topology_names[machine->topology]);
+      else fprintf(out, "Kind = %s\n", device_names[machine->device]);
     }
     section = n->section;
-    double value = *(const double *)((const char *)m + n->offset);
+    double value = *(const double *)((const char *)machine + n->offset);
     if (may_lack(k) && n->high == MACHINE_NO_RATE && value >= MACHINE_NO_RATE) continue;
     fprintf(out, "# %s\n%s = %.6g\n", n->meaning, n->key, value);
   }
@@ -248,50 +269,60 @@ void machine_write(FILE *out, const struct machine *m, const char *source)
 /* Bytes of LETs that are made in the time in which the tree of one particle is built, on machines without LetRate. */
 enum { BYTES_PER_PARTICLE = 64 };
 
-struct machine machine_shared(const struct machine *m, double ranks)
+struct machine machine_shared(const struct machine *machine, double ranks)
 {
-  struct machine own = *m;
-  double beside = fmin(ranks, m->ranks_per_node) - 1, most = m->ranks_per_node - 1;
-  double factor = ranks <= 1 ? 1 : most > 0 ? 1 + (m->node_factor - 1) * beside / most : m->node_factor;
-  double *rates[] = {&own.step_rate, &own.walk_rate, &own.split_rate, &own.block_rate, &own.hard_rate, &own.order_rate, &own.build_rate,
-                     &own.update_rate, &own.correct_rate, &own.domain_rate, &own.hard_let_rate, &own.hard_target_rate, &own.rebuild_rate, &own.let_walk_rate, &own.migrate_rate, &own.let_rate};
+  struct machine own = *machine;
+  double beside = fmin(ranks, machine->ranks_per_node) - 1, most = machine->ranks_per_node - 1;
+  double factor = ranks <= 1 ? 1 : most > 0 ? 1 + (machine->node_factor - 1) * beside / most : machine->node_factor;
+  double *rates[] = {&own.step_rate,    &own.walk_rate,     &own.split_rate,    &own.block_rate,
+                     &own.hard_rate,    &own.order_rate,    &own.build_rate,    &own.update_rate,
+                     &own.correct_rate, &own.domain_rate,   &own.hard_let_rate, &own.hard_target_rate,
+                     &own.rebuild_rate, &own.let_walk_rate, &own.migrate_rate,  &own.let_rate};
   for (size_t k = 0; k < sizeof rates / sizeof *rates; k++)
     if (*rates[k] < MACHINE_NO_RATE) *rates[k] *= factor;
   return own;
 }
 
-double machine_walk(const struct machine *m, double pairs, double rate)
+double machine_walk(const struct machine *machine, double pairs, double rate)
 {
-  double filling = m->walk_fill > 0 ? m->walk_fill * -expm1(-FILL_STEEPNESS * pairs / m->walk_fill) : 0;
+  double filling =
+      machine->walk_fill > 0 ? machine->walk_fill * -expm1(-FILL_STEEPNESS * pairs / machine->walk_fill) : 0;
   return (pairs + filling) / rate;
 }
 
-double machine_tree(const struct machine *m, double particles)
+double machine_tree(const struct machine *machine, double particles)
 {
-  return m->tree_floor + particles / m->order_rate + particles / m->build_rate;
+  return machine->tree_floor + particles / machine->order_rate + particles / machine->build_rate;
 }
 
-double machine_rebuild(const struct machine *m, double particles)
+double machine_rebuild(const struct machine *machine, double particles)
 {
-  return m->rebuild_rate < MACHINE_NO_RATE ? m->tree_floor + particles / m->rebuild_rate : machine_tree(m, particles);
+  return machine->rebuild_rate < MACHINE_NO_RATE ? machine->tree_floor + particles / machine->rebuild_rate
+                                                 : machine_tree(machine, particles);
 }
 
-double machine_let(const struct machine *m, double bytes)
+double machine_let(const struct machine *machine, double bytes)
 {
-  return bytes / (m->let_rate < MACHINE_NO_RATE ? m->let_rate : BYTES_PER_PARTICLE * m->build_rate);
+  return bytes / (machine->let_rate < MACHINE_NO_RATE ? machine->let_rate : BYTES_PER_PARTICLE * machine->build_rate);
 }
 
-double machine_let_update(const struct machine *m, double bytes) { return m->let_rate < MACHINE_NO_RATE ? bytes / m->let_rate : 0; }
+double machine_let_update(const struct machine *machine, double bytes)
+{
+  return machine->let_rate < MACHINE_NO_RATE ? bytes / machine->let_rate : 0;
+}
 
 /* --- the network ------------------------------------------------------------------------------------------------- */
 
-static double nodes_of(const struct machine *m, double ranks) { return fmax(1, ceil(ranks / m->ranks_per_node)); }
+static double nodes_of(const struct machine *machine, double ranks)
+{
+  return fmax(1, ceil(ranks / machine->ranks_per_node));
+}
 
 /* Switches or nodes of a mean path beyond the first. */
-static double hops(const struct machine *m, double nodes)
+static double hops(const struct machine *machine, double nodes)
 {
-  enum { PORTS = 32 };   /* nodes of a switch of a fat tree */
-  switch (m->topology) {
+  enum { PORTS = 32 }; /* nodes of a switch of a fat tree */
+  switch (machine->topology) {
   case TOPOLOGY_fat_tree: return nodes > PORTS ? 2 * ceil(log(nodes / PORTS) / log(PORTS)) : 0;
   case TOPOLOGY_dragonfly: return nodes > PORTS ? 2 : 0;
   case TOPOLOGY_torus: return 0.75 * cbrt(nodes);
@@ -299,32 +330,40 @@ static double hops(const struct machine *m, double nodes)
   }
 }
 
-static double between_nodes(const struct machine *m, double ranks) { return m->latency + m->hop_latency * hops(m, nodes_of(m, ranks)); }
-
-static int same_node(const struct machine *m, int a, int b)
+static double between_nodes(const struct machine *machine, double ranks)
 {
-  int per_node = (int)m->ranks_per_node;
+  return machine->latency + machine->hop_latency * hops(machine, nodes_of(machine, ranks));
+}
+
+static int same_node(const struct machine *machine, int a, int b)
+{
+  int per_node = (int)machine->ranks_per_node;
   return a / per_node == b / per_node;
 }
 
-double machine_latency(const struct machine *m, int ranks, int from, int to)
+double machine_latency(const struct machine *machine, int ranks, int from, int to)
 {
-  return same_node(m, from, to) ? m->node_latency : between_nodes(m, ranks);
+  return same_node(machine, from, to) ? machine->node_latency : between_nodes(machine, ranks);
 }
 
 /* The share of a rank in the injection bandwidth of its node. */
-static double share(const struct machine *m, double ranks) { return m->bandwidth / (m->topology_factor * fmin(m->ranks_per_node, ranks)); }
-
-double machine_bandwidth(const struct machine *m, int ranks, int from, int to)
+static double share(const struct machine *machine, double ranks)
 {
-  return same_node(m, from, to) ? m->node_bandwidth : share(m, ranks);
+  return machine->bandwidth / (machine->topology_factor * fmin(machine->ranks_per_node, ranks));
 }
 
-double machine_collective(const struct machine *m, double ranks, double bytes, int gathers)
+double machine_bandwidth(const struct machine *machine, int ranks, int from, int to)
 {
-  double nodes = nodes_of(m, ranks), inside = fmin(ranks, m->ranks_per_node);
+  return same_node(machine, from, to) ? machine->node_bandwidth : share(machine, ranks);
+}
+
+double machine_collective(const struct machine *machine, double ranks, double bytes, int gathers)
+{
+  double nodes = nodes_of(machine, ranks), inside = fmin(ranks, machine->ranks_per_node);
   if (ranks <= 1) return 0;
-  double startup = ceil(log2(nodes)) * (between_nodes(m, ranks) + m->overhead) + ceil(log2(inside)) * (m->node_latency + m->overhead);
-  double all = gathers ? bytes * (ranks - 1) : 2 * bytes, rate = nodes > 1 ? share(m, ranks) : m->node_bandwidth;
+  double startup = ceil(log2(nodes)) * (between_nodes(machine, ranks) + machine->overhead) +
+                   ceil(log2(inside)) * (machine->node_latency + machine->overhead);
+  double all = gathers ? bytes * (ranks - 1) : 2 * bytes,
+         rate = nodes > 1 ? share(machine, ranks) : machine->node_bandwidth;
   return startup + all / rate;
 }

@@ -10,9 +10,10 @@
 #include "run/logs.h"
 #include "step/plan.h"
 #include "step/step.h"
+#include "settings/settings.h"
 
-/* Soft steps before those that count, in which memory grows and domains move from equal numbers to equal work; those that count, on a host
- * and on a device, whose soft steps are short. */
+/* Soft steps before those that count, in which memory grows and domains move from equal numbers to equal work; those
+ * that count, on a host and on a device, whose soft steps are short. */
 enum { WARM_UPS = 2, REPEATS_HOST = 5, REPEATS_DEVICE = 9, REPEATS_MAX = 9 };
 
 /* --- the sphere -------------------------------------------------------------------------------------------------- */
@@ -44,135 +45,154 @@ static double part_of_escape(uint64_t *state)
   }
 }
 
-/* Plummer's sphere of the scale length `scale` in equilibrium, n particles of this rank, with G = 1 and a mass of 1: the inner 99.5 % of it. A
- * hole in its centre would leave particles there without acceleration, whose lists are the longest of all. */
-static void make_sphere(struct particles *p, const struct comm *c, int64_t n)
+/* Plummer's sphere of the scale length `scale` in equilibrium, n particles of this rank, with G = 1 and a mass of 1:
+ * the inner 99.5 % of it. A hole in its centre would leave particles there without acceleration, whose lists are the
+ * longest of all. */
+static void make_sphere(struct particles *particles, const struct comm *comm, int64_t n)
 {
-  const double scale = 3 * M_PI / 16;   /* the energy is then -1/4 */
-  uint64_t state = 17 + (uint64_t)c->rank;
-  particles_init(p);
-  particles_reserve(p, n);
+  const double scale = 3 * M_PI / 16; /* the energy is then -1/4 */
+  uint64_t state = 17 + (uint64_t)comm->rank;
+  particles_init(particles);
+  particles_reserve(particles, n);
   for (int64_t i = 0; i < n; i++) {
-    double part = cbrt(0.995 * uniform(&state)), r = part / sqrt(1 - part * part), escape = sqrt(2 / scale) / sqrt(sqrt(1 + r * r));
-    direction(&state, r * scale, &p->pos[3 * i]);
-    direction(&state, escape * part_of_escape(&state), &p->vel[3 * i]);
-    p->mass[i] = (float)(1.0 / ((double)n * c->size));
-    p->id[i] = (uint64_t)(c->rank * n + i);
-    p->type[i] = 1;
+    double part = cbrt(0.995 * uniform(&state)), r = part / sqrt(1 - part * part),
+           escape = sqrt(2 / scale) / sqrt(sqrt(1 + r * r));
+    direction(&state, r * scale, &particles->pos[3 * i]);
+    direction(&state, escape * part_of_escape(&state), &particles->vel[3 * i]);
+    particles->mass[i] = (float)(1.0 / ((double)n * comm->size));
+    particles->id[i] = (uint64_t)(comm->rank * n + i);
+    particles->type[i] = 1;
   }
-  p->n = n;
+  particles->n = n;
 }
 
 /* --- parameters -------------------------------------------------------------------------------------------------- */
 
-/* Parameters without units, which a sphere of any size may have, are those of the caller; others follow from the number of particles. */
+/* Parameters without units, which a sphere of any size may have, are those of the caller; others follow from the number
+ * of particles. */
 static void benchmark_parameters(const struct bench_task *task, struct params *par)
 {
   const struct params *own = task->par;
   double n = (double)task->particles * task->c->size;
   params_defaults(par);
-  par->Backend = own->Backend, par->Transport = own->Transport, par->WalkMethod = own->WalkMethod;
-  if (par->WalkMethod == METHOD_AUTO) par->WalkMethod = METHOD_GROUPS;   /* few particles show the fixed costs of trees */
+  par->Backend = own->Backend;
+  par->Transport = own->Transport;
+  par->WalkMethod = own->WalkMethod;
+  if (par->WalkMethod == METHOD_AUTO) par->WalkMethod = METHOD_GROUPS; /* few particles show the fixed costs of trees */
   strcpy(par->Accuracy, own->Accuracy);
-  par->TypeOfOpeningCriterion = own->TypeOfOpeningCriterion, par->ErrTolForceAcc = own->ErrTolForceAcc, par->ErrTolTheta = own->ErrTolTheta;
-  par->MultipoleOrder = own->MultipoleOrder, par->MaxLeafSize = own->MaxLeafSize, par->MaxGroupSize = own->MaxGroupSize;
-  par->Kernel = own->Kernel, par->R1OverR0 = own->R1OverR0, par->RQuantile = own->RQuantile, par->xs = own->xs, par->ys = own->ys;
-  par->Criterion = own->Criterion, par->Eta = own->Eta, par->RebuildInterval = own->RebuildInterval;
+  par->TypeOfOpeningCriterion = own->TypeOfOpeningCriterion;
+  par->ErrTolForceAcc = own->ErrTolForceAcc;
+  par->ErrTolTheta = own->ErrTolTheta;
+  par->MultipoleOrder = own->MultipoleOrder;
+  par->MaxLeafSize = own->MaxLeafSize;
+  par->MaxGroupSize = own->MaxGroupSize;
+  par->Kernel = own->Kernel;
+  par->R1OverR0 = own->R1OverR0;
+  par->RQuantile = own->RQuantile;
+  par->xs = own->xs;
+  par->ys = own->ys;
+  par->Criterion = own->Criterion;
+  par->Eta = own->Eta;
+  par->RebuildInterval = own->RebuildInterval;
   par->GravityConstantInternal = 1;
   par->Softening = 0.1 * pow(n, -0.26);
   par->Tuning = TUNING_FROZEN;
   params_use_walks(par);
   study_use_scheme(par, task->scheme);
-  if (task->scheme == STUDY_SHARED) par->Eta = 0;   /* with it the shared step would be a block step of all particles */
+  if (task->scheme == STUDY_SHARED) par->Eta = 0; /* with it the shared step would be a block step of all particles */
   if (task->radius_factor > 0) par->R1OverR0 = task->radius_factor * params_r1_over_r0(par);
 }
 
 /* --- soft steps -------------------------------------------------------------------------------------------------- */
 
-/* Seconds of each phase since the reset of timer and ledger, and of the sums of a run's tables, without waiting. Collective. */
-static void busy(struct sim *s, const struct plan *plan, double seconds[PHASE_COUNT])
+/* Seconds of each phase since the reset of timer and ledger, and of the sums of a run's tables, without waiting.
+ * Collective. */
+static void busy(struct sim *sim, const struct plan *plan, double seconds[PHASE_COUNT])
 {
   struct step_report report;
-  memcpy(seconds, s->timer.seconds, sizeof s->timer.seconds);
+  memcpy(seconds, sim->timer.seconds, sizeof sim->timer.seconds);
   double begun = timer_clock();
-  logs_collect(&report, s, plan->soft_step);
+  logs_collect(&report, sim, plan->soft_step);
   seconds[PHASE_other] += timer_clock() - begun;
   for (int p = 0; p < PHASE_COUNT; p++) {
-    struct ledger_sum messages = ledger_sum(s->comm->ledger, (enum phase)p);
+    struct ledger_sum messages = ledger_sum(sim->comm->ledger, (enum phase)p);
     seconds[p] = fmax(seconds[p] - messages.peers.waited - messages.collectives.waited, 0);
   }
 }
 
-static void note_direct(const struct sim *s, struct bench_step *b)
+static void note_direct(const struct sim *sim, struct bench_step *step)
 {
   for (int p = 0; p < PHASE_COUNT; p++) {
-    struct ledger_sum messages = ledger_sum(s->comm->ledger, (enum phase)p);
-    b->direct_bytes += (double)messages.direct_bytes;
-    b->direct_messages += (double)messages.direct_messages;
-    b->direct_seconds += messages.direct_seconds;
+    struct ledger_sum messages = ledger_sum(sim->comm->ledger, (enum phase)p);
+    step->direct_bytes += (double)messages.direct_bytes;
+    step->direct_messages += (double)messages.direct_messages;
+    step->direct_seconds += messages.direct_seconds;
   }
 }
 
 /* What the schedule of the soft step says. */
-static void note_schedule(const struct sim *s, struct bench_step *b)
+static void note_schedule(const struct sim *sim, struct bench_step *step)
 {
   struct substep_lines lines;
-  b->schedule = s->substeps.schedule;
-  substep_lines_count(&b->schedule, s->be->keeps_tree && s->be->keeps_tree(s->dev) ? 0 : 1, &lines);
-  b->builds = lines.builds;
-  b->updates = lines.updates;
-  b->exchanges = lines.selections;
-  b->migrations = 1 + lines.migrations;
+  step->schedule = sim->substeps.schedule;
+  substep_lines_count(&step->schedule, sim->be->keeps_tree && sim->be->keeps_tree(sim->dev) ? 0 : 1, &lines);
+  step->builds = lines.builds;
+  step->updates = lines.updates;
+  step->exchanges = lines.selections;
+  step->migrations = 1 + lines.migrations;
 }
 
-static double pairs(const struct tally *t) { return (double)(t->particle_pairs + t->cell_pairs); }
+static double pairs(const struct tally *tally) { return (double)(tally->particle_pairs + tally->cell_pairs); }
 
-static void note_counts(const struct sim *s, struct bench_step *b)
+static void note_counts(const struct sim *sim, struct bench_step *step)
 {
-  const struct step_counts *n = &s->counts;
-  b->full_pairs = pairs(&n->full);
-  b->hard_pairs = pairs(&n->hard);
-  b->targets = (double)n->hard.targets;
-  b->substeps = (double)n->substeps;
-  b->let_bytes = (double)n->soft_let.bytes;
-  b->update_bytes = (double)(n->step_let.bytes + n->updates.bytes);
+  const struct step_counts *n = &sim->counts;
+  step->full_pairs = pairs(&n->full);
+  step->hard_pairs = pairs(&n->hard);
+  step->targets = (double)n->hard.targets;
+  step->substeps = (double)n->substeps;
+  step->let_bytes = (double)n->soft_let.bytes;
+  step->update_bytes = (double)(n->step_let.bytes + n->updates.bytes);
 }
 
 /* Collective. */
-static void one_step(struct sim *s, struct bench_step *b)
+static void one_step(struct sim *sim, struct bench_step *step)
 {
   int64_t levels[SCHEDULE_LEVELS];
-  struct plan plan = plan_next(s->par, &s->now, &s->system, s->time, 1e30, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
-  plan.measure_radius = 0;   /* of which a run has one in eight soft steps */
-  s->be->wait(s->dev);
-  comm_barrier(s->comm);
-  ledger_reset(s->comm->ledger);
-  timer_reset(&s->timer);
-  step_open(s, &plan);
-  while (step_substeps(s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
-  note_schedule(s, b);
-  s->be->histogram(s->dev, levels);
-  for (int l = 0; l < SCHEDULE_LEVELS; l++) b->level[l] = (double)levels[l];
-  timer_phase(&s->timer, PHASE_other);
-  step_close(s, &plan, 0);
-  s->be->wait(s->dev);
-  timer_phase(&s->timer, PHASE_other);
-  note_counts(s, b);   /* of this rank; the report adds up those of all */
-  busy(s, &plan, b->seconds);
-  note_direct(s, b);
+  struct plan plan = plan_next(sim->par, &sim->now, &sim->system, sim->time, 1e30, sim->step);
+  plan.measure_radius = 0; /* of which a run has one in eight soft steps */
+  sim->be->wait(sim->dev);
+  comm_barrier(sim->comm);
+  ledger_reset(sim->comm->ledger);
+  timer_reset(&sim->timer);
+  step_open(sim, &plan);
+  while (step_substeps(sim, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
+  note_schedule(sim, step);
+  sim->be->histogram(sim->dev, levels);
+  for (int l = 0; l < SCHEDULE_LEVELS; l++) step->level[l] = (double)levels[l];
+  timer_phase(&sim->timer, PHASE_other);
+  step_close(sim, &plan, 0);
+  sim->be->wait(sim->dev);
+  timer_phase(&sim->timer, PHASE_other);
+  note_counts(sim, step); /* of this rank; the report adds up those of all */
+  busy(sim, &plan, step->seconds);
+  note_direct(sim, step);
 }
 
-static double all_phases(const struct bench_step *b)
+static double all_phases(const struct bench_step *step)
 {
   double sum = 0;
-  for (int p = 0; p < PHASE_COUNT; p++) sum += b->seconds[p];
+  for (int p = 0; p < PHASE_COUNT; p++) sum += step->seconds[p];
   return sum;
 }
 
 static double spread(const struct bench_step *step, int count)
 {
   double shortest = all_phases(&step[0]), longest = shortest;
-  for (int k = 1; k < count; k++) shortest = fmin(shortest, all_phases(&step[k])), longest = fmax(longest, all_phases(&step[k]));
+  for (int k = 1; k < count; k++) {
+    shortest = fmin(shortest, all_phases(&step[k]));
+    longest = fmax(longest, all_phases(&step[k]));
+  }
   return shortest > 0 ? longest / shortest : 1;
 }
 
@@ -180,11 +200,12 @@ static double spread(const struct bench_step *step, int count)
 static int by_seconds(const void *a, const void *b)
 {
   const struct bench_step *x = a, *y = b;
-  double sums[2] = {bench_tree_seconds(x) + bench_other_seconds(x) + x->seconds[PHASE_walk], bench_tree_seconds(y) + bench_other_seconds(y) + y->seconds[PHASE_walk]};
+  double sums[2] = {bench_tree_seconds(x) + bench_other_seconds(x) + x->seconds[PHASE_walk],
+                    bench_tree_seconds(y) + bench_other_seconds(y) + y->seconds[PHASE_walk]};
   return (sums[0] > sums[1]) - (sums[0] < sums[1]);
 }
 
-int bench_soft_steps(const struct bench_task *task, struct bench_step *b, struct fault *f)
+int bench_soft_steps(const struct bench_task *task, struct bench_step *bench_step, struct fault *fault)
 {
   struct sim s;
   struct params par;
@@ -193,8 +214,8 @@ int bench_soft_steps(const struct bench_task *task, struct bench_step *b, struct
   int count = task->be->particle_bytes > 0 ? REPEATS_DEVICE : REPEATS_HOST;
   benchmark_parameters(task, &par);
   make_sphere(&p, task->c, task->particles);
-  int failed = sim_open(&s, task->c, &par, task->be, &p, f);
-  if (!failed) sim_first_force(&s);
+  int failed = sim_open(&s, task->c, &par, task->be, &p, fault);
+  if (!failed) settings_first_force(&s);
   for (int k = -WARM_UPS; k < count && !failed; k++) {
     struct bench_step *to = k < 0 ? &warm : &step[k];
     *to = (struct bench_step){.particles = (double)task->particles, .ranks = task->c->size};
@@ -203,19 +224,20 @@ int bench_soft_steps(const struct bench_task *task, struct bench_step *b, struct
   sim_close(&s);
   if (failed) return -1;
   qsort(step, (size_t)count, sizeof *step, by_seconds);
-  *b = step[count / 2];
-  b->spread = spread(step, count);
+  *bench_step = step[count / 2];
+  bench_step->spread = spread(step, count);
   return 0;
 }
 
-double bench_tree_seconds(const struct bench_step *b)
+double bench_tree_seconds(const struct bench_step *step)
 {
-  return b->seconds[PHASE_order] + b->seconds[PHASE_build] + b->seconds[PHASE_moments] + b->seconds[PHASE_groups];
+  return step->seconds[PHASE_order] + step->seconds[PHASE_build] + step->seconds[PHASE_moments] +
+         step->seconds[PHASE_groups];
 }
 
-double bench_other_seconds(const struct bench_step *b)
+double bench_other_seconds(const struct bench_step *step)
 {
   double sum = 0;
-  for (int p = 0; p < PHASE_COUNT; p++) sum += b->seconds[p];
-  return sum - bench_tree_seconds(b) - b->seconds[PHASE_walk];
+  for (int p = 0; p < PHASE_COUNT; p++) sum += step->seconds[p];
+  return sum - bench_tree_seconds(step) - step->seconds[PHASE_walk];
 }

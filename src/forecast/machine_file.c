@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Folders of machine files, from the folder of the program: installed; in the sources; in a build folder of the sources; a level below. */
-static const char *const folders[] = {"../share/" PACKAGE "/params/machines", "params/machines", "../params/machines", "../../params/machines"};
+/* Folders of machine files, from the folder of the program: installed; in the sources; in a build folder of the
+ * sources; a level below. */
+static const char *const folders[] = {"../share/" PACKAGE "/params/machines", "params/machines", "../params/machines",
+                                      "../../params/machines"};
 enum { FOLDERS = sizeof folders / sizeof *folders };
 
 static int is_ini(const char *name)
@@ -49,29 +51,33 @@ static void list_names(const char *folder, char *text, size_t room)
   text[0] = '\0';
   for (int i = 0; i < n; i++) {
     int length = (int)strlen(entries[i]->d_name) - 4;
-    if (used < room) used += (size_t)snprintf(text + used, room - used, "%s%.*s", i ? ", " : "", length, entries[i]->d_name);
+    if (used < room)
+      used += (size_t)snprintf(text + used, room - used, "%s%.*s", i ? ", " : "", length, entries[i]->d_name);
     free(entries[i]);
   }
   if (n >= 0) free(entries);
 }
 
-int machine_file(const char *name, char *path, size_t room, struct fault *f)
+int machine_file(const char *name, char *path, size_t room, struct fault *fault)
 {
   char program[PATH_MAX], folder[2 * PATH_MAX], names[512];
   struct stat st;
   if (is_path(name)) {
-    if ((size_t)snprintf(path, room, "%s", name) >= room) return fault_set(f, "%.60s...: the path of the machine file is too long", name);
+    if ((size_t)snprintf(path, room, "%s", name) >= room)
+      return fault_set(fault, "%.60s...: the path of the machine file is too long", name);
     return 0;
   }
-  if (program_folder(program, sizeof program)) return fault_set(f, "%s: expected a machine file; its folder is not known, so give a path", name);
+  if (program_folder(program, sizeof program))
+    return fault_set(fault, "%s: expected a machine file; its folder is not known, so give a path", name);
   for (int k = 0; k < FOLDERS; k++) {
     snprintf(folder, sizeof folder, "%s/%s", program, folders[k]);
     if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) continue;
     int length = snprintf(path, room, "%s/%s.ini", folder, name);
     if (length > 0 && (size_t)length < room && stat(path, &st) == 0) return 0;
     list_names(folder, names, sizeof names);
-    return fault_set(f, "%s: expected a machine file or the name of one: %s", name, names);
+    return fault_set(fault, "%s: expected a machine file or the name of one: %s", name, names);
   }
-  return fault_set(f, "%s: expected a machine file; there is no folder of them at %s/%s nor in params/machines of the sources", name, program,
-                   folders[0]);
+  return fault_set(
+      fault, "%s: expected a machine file; there is no folder of them at %s/%s nor in params/machines of the sources",
+      name, program, folders[0]);
 }

@@ -6,15 +6,15 @@
 
 /* How often what happens in the substeps of a soft step. */
 struct substep_lines {
-  int64_t builds, updates;            /* trees; moment updates without one, with that at tick 0 */
-  int64_t selections, migrations;     /* of LETs, with that at tick 0; of particles */
+  int64_t builds, updates;        /* trees; moment updates without one, with that at tick 0 */
+  int64_t selections, migrations; /* of LETs, with that at tick 0; of particles */
 };
 
-/* The line at `tick`; *built: tick of the last build, which follows. `walked`: 1: hard walks use the tree. Where a tuner decides about builds,
- * they come at the interval that it tries first. Pure. */
-struct schedule_line substep_line(const struct schedule *s, int32_t tick, int walked, int32_t *built);
+/* The line at `tick`; *built: tick of the last build, which follows. `walked`: 1: hard walks use the tree. Where a
+ * tuner decides about builds, they come at the interval that it tries first. Pure. */
+struct schedule_line substep_line(const struct schedule *schedule, int32_t tick, int walked, int32_t *built);
 /* Ticks from one line to the next at most. Pure. */
-int32_t substep_interval(const struct schedule *s);
+int32_t substep_interval(const struct schedule *schedule);
 /* Count them. Pure. */
-void substep_lines_count(const struct schedule *s, int walked, struct substep_lines *l);
+void substep_lines_count(const struct schedule *schedule, int walked, struct substep_lines *lines);
 #endif

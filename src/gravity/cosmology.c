@@ -12,9 +12,9 @@
 #include "gravity/units.h"
 
 #define MPC_CM (1e3 * KPC_CM)
-#define BEYOND 1.05      /* predictions reach somewhat beyond the times of a run */
+#define BEYOND 1.05 /* predictions reach somewhat beyond the times of a run */
 #define PRECISION 1e-11
-enum { POINTS = 64 };    /* of Gauss-Legendre rules for the age */
+enum { POINTS = 64 }; /* of Gauss-Legendre rules for the age */
 
 struct cosmology_splines {
   gsl_spline *tau_of_log, *log_of_tau;
@@ -25,16 +25,16 @@ struct densities {
   double omega0, omega_lambda;
 };
 
-double cosmology_hubble0(const struct params *p)
+double cosmology_hubble0(const struct params *params)
 {
-  struct units u = units_of(p);
+  struct units u = units_of(params);
   return 100 * 1e5 / MPC_CM * units_time_s(&u);
 }
 
-double cosmology_mean_density(const struct params *p)
+double cosmology_mean_density(const struct params *params)
 {
-  double h = cosmology_hubble0(p);
-  return p->Omega0 * 3 * h * h / (8 * M_PI * units_gravity(p));
+  double h = cosmology_hubble0(params);
+  return params->Omega0 * 3 * h * h / (8 * M_PI * units_gravity(params));
 }
 
 double cosmology_rate(double omega0, double omega_lambda, double a)
@@ -70,63 +70,72 @@ double cosmology_age(double omega0, double omega_lambda, double a)
 }
 
 /* The nodes: equal steps of ln a, and integrals from one to the next. */
-static void fill(struct cosmology *c)
+static void fill(struct cosmology *cosmology)
 {
-  struct densities d = {c->omega0, c->omega_lambda};
+  struct densities d = {cosmology->omega0, cosmology->omega_lambda};
   gsl_function f = {per_log, &d};
-  double low = log(c->first / BEYOND), high = log(c->last * BEYOND), step = (high - low) / (COSMOLOGY_NODES - 1), error;
+  double low = log(cosmology->first / BEYOND), high = log(cosmology->last * BEYOND),
+         step = (high - low) / (COSMOLOGY_NODES - 1), error;
   size_t evaluations;
   for (int k = 0; k < COSMOLOGY_NODES; k++) {
     double part = 0;
-    c->log_a[k] = low + step * k;
-    if (k > 0) gsl_integration_qng(&f, c->log_a[k - 1], c->log_a[k], 0, PRECISION, &part, &error, &evaluations);
-    c->tau[k] = k > 0 ? c->tau[k - 1] + part / c->hubble0 : 0;
+    cosmology->log_a[k] = low + step * k;
+    if (k > 0)
+      gsl_integration_qng(&f, cosmology->log_a[k - 1], cosmology->log_a[k], 0, PRECISION, &part, &error, &evaluations);
+    cosmology->tau[k] = k > 0 ? cosmology->tau[k - 1] + part / cosmology->hubble0 : 0;
   }
 }
 
-int cosmology_open(struct cosmology *c, double omega0, double omega_lambda, double hubble0, double first, double last, struct fault *f)
+int cosmology_open(struct cosmology *cosmology, double omega0, double omega_lambda, double hubble0, double first,
+                   double last, struct fault *fault)
 {
-  *c = (struct cosmology){.omega0 = omega0, .omega_lambda = omega_lambda, .hubble0 = hubble0, .first = first, .last = last};
+  *cosmology = (struct cosmology){
+      .omega0 = omega0, .omega_lambda = omega_lambda, .hubble0 = hubble0, .first = first, .last = last};
   for (int k = 0; k <= 1000; k++) {
     double a = last * BEYOND * k / 1000;
     if (k == 0) a = first / BEYOND;
     if (!(cosmology_rate(omega0, omega_lambda, a) > 0))
-      return fault_set(f, "Omega0 = %g and OmegaLambda = %g: this universe does not expand at a = %.3g, which the run needs", omega0,
-                       omega_lambda, a);
+      return fault_set(
+          fault, "Omega0 = %g and OmegaLambda = %g: this universe does not expand at a = %.3g, which the run needs",
+          omega0, omega_lambda, a);
   }
   gsl_set_error_handler_off();
-  c->log_a = memory_alloc("cosmology", sizeof *c->log_a * COSMOLOGY_NODES);
-  c->tau = memory_alloc("cosmology", sizeof *c->tau * COSMOLOGY_NODES);
-  c->splines = memory_alloc("cosmology", sizeof *c->splines);
-  fill(c);
-  c->splines->tau_of_log = gsl_spline_alloc(gsl_interp_cspline, COSMOLOGY_NODES);
-  c->splines->log_of_tau = gsl_spline_alloc(gsl_interp_cspline, COSMOLOGY_NODES);
-  if (!c->splines->tau_of_log || !c->splines->log_of_tau) fatal("out of memory: tables of the expansion");
-  gsl_spline_init(c->splines->tau_of_log, c->log_a, c->tau, COSMOLOGY_NODES);
-  gsl_spline_init(c->splines->log_of_tau, c->tau, c->log_a, COSMOLOGY_NODES);
-  double begin = cosmology_tau(c, first);
-  for (int k = 0; k < COSMOLOGY_NODES; k++) c->tau[k] -= begin;
-  gsl_spline_init(c->splines->tau_of_log, c->log_a, c->tau, COSMOLOGY_NODES);
-  gsl_spline_init(c->splines->log_of_tau, c->tau, c->log_a, COSMOLOGY_NODES);
+  cosmology->log_a = memory_alloc("cosmology", sizeof *cosmology->log_a * COSMOLOGY_NODES);
+  cosmology->tau = memory_alloc("cosmology", sizeof *cosmology->tau * COSMOLOGY_NODES);
+  cosmology->splines = memory_alloc("cosmology", sizeof *cosmology->splines);
+  fill(cosmology);
+  cosmology->splines->tau_of_log = gsl_spline_alloc(gsl_interp_cspline, COSMOLOGY_NODES);
+  cosmology->splines->log_of_tau = gsl_spline_alloc(gsl_interp_cspline, COSMOLOGY_NODES);
+  if (!cosmology->splines->tau_of_log || !cosmology->splines->log_of_tau)
+    fatal("out of memory: tables of the expansion");
+  gsl_spline_init(cosmology->splines->tau_of_log, cosmology->log_a, cosmology->tau, COSMOLOGY_NODES);
+  gsl_spline_init(cosmology->splines->log_of_tau, cosmology->tau, cosmology->log_a, COSMOLOGY_NODES);
+  double begin = cosmology_tau(cosmology, first);
+  for (int k = 0; k < COSMOLOGY_NODES; k++) cosmology->tau[k] -= begin;
+  gsl_spline_init(cosmology->splines->tau_of_log, cosmology->log_a, cosmology->tau, COSMOLOGY_NODES);
+  gsl_spline_init(cosmology->splines->log_of_tau, cosmology->tau, cosmology->log_a, COSMOLOGY_NODES);
   return 0;
 }
 
-void cosmology_close(struct cosmology *c)
+void cosmology_close(struct cosmology *cosmology)
 {
-  if (!c->splines) return;
-  gsl_spline_free(c->splines->tau_of_log);
-  gsl_spline_free(c->splines->log_of_tau);
-  memory_free(c->splines);
-  memory_free(c->tau);
-  memory_free(c->log_a);
-  *c = (struct cosmology){0};
+  if (!cosmology->splines) return;
+  gsl_spline_free(cosmology->splines->tau_of_log);
+  gsl_spline_free(cosmology->splines->log_of_tau);
+  memory_free(cosmology->splines);
+  memory_free(cosmology->tau);
+  memory_free(cosmology->log_a);
+  *cosmology = (struct cosmology){0};
 }
 
 static double within(double x, const double *range) { return fmin(fmax(x, range[0]), range[COSMOLOGY_NODES - 1]); }
 
-double cosmology_tau(const struct cosmology *c, double a)
+double cosmology_tau(const struct cosmology *cosmology, double a)
 {
-  return gsl_spline_eval(c->splines->tau_of_log, within(log(a), c->log_a), NULL);
+  return gsl_spline_eval(cosmology->splines->tau_of_log, within(log(a), cosmology->log_a), NULL);
 }
 
-double cosmology_a(const struct cosmology *c, double tau) { return exp(gsl_spline_eval(c->splines->log_of_tau, within(tau, c->tau), NULL)); }
+double cosmology_a(const struct cosmology *cosmology, double tau)
+{
+  return exp(gsl_spline_eval(cosmology->splines->log_of_tau, within(tau, cosmology->tau), NULL));
+}

@@ -8,11 +8,13 @@
  *                  psi = m / rho + 3/2 d.S.d / rho^5 - 1/2 tr S / rho^3
  *                  a   = w d - 3 v S d, w = m / rho^3 + (15/2 d.S.d / rho^2 - 3/2 tr S) / rho^5, v = 1 / rho^5
  *   hard part:     K(r) a, with K of gravity/split.h at the unsoftened distance r; the soft part is the rest.
- *   hard part of a cell in which K varies: the expansion of f(r) d, f = K / rho^3, to second order (pair_hard_cell), or only its
+ *   hard part of a cell in which K varies: the expansion of f(r) d, f = K / rho^3, to second order (pair_hard_cell), or
+ *   only its
  *                  mean over directions (pair_hard_spread).
  * Watanabe & Nakasato 2014, eqs 7-10. With S = 0 a cell gives the bits of a point mass.
  *
- * The physics is written once, below, for a type that the includer names. Loops, data layout and sums are the includer's. It defines
+ * The physics is written once, below, for a type that the includer names. Loops, data layout and sums are the
+ * includer's. It defines
  *   PAIR_REAL                       the type: float, double or a vector of floats
  *   PAIR_SUFFIX                     ends the names of types and functions: with _d, pair_point_d on struct pair_d
  *   PAIR_INVERSE_ROOT(x)            1 / sqrt(x)
@@ -22,10 +24,12 @@
  *   PAIR_SQUARES_PLUS(x, y, z, s)   the same plus s, for pairs whose r is not needed
  *   PAIR_MAX(a, b)                  the larger one; default: for scalars
  *   PAIR_FUNCTION                   qualifiers of the functions; default HD
- * and includes this file, once for every type. The file undefines all of them. Units: those of the includer, one length unit throughout.
+ * and includes this file, once for every type. The file undefines all of them. Units: those of the includer, one length
+ * unit throughout.
  *
- * Softening enters in two functions alone: in pair_between the pair has the eps^2 of the target, in pair_between_unlike the larger one of
- * source and target, where types have different softenings (particles/softening.h; a cell has the mean of its particles). */
+ * Softening enters in two functions alone: in pair_between the pair has the eps^2 of the target, in pair_between_unlike
+ * the larger one of source and target, where types have different softenings (particles/softening.h; a cell has the
+ * mean of its particles). */
 #ifndef PAIR_H
 #define PAIR_H
 #include "base/hd.h"
@@ -104,7 +108,8 @@ PAIR_FUNCTION struct PAIR(pair) PAIR(pair_between)(struct PAIR(pair_source) s, s
   return p;
 }
 
-PAIR_FUNCTION struct PAIR(pair) PAIR(pair_between_unlike)(struct PAIR(pair_source) s, PAIR_REAL eps2, struct PAIR(pair_target) t)
+PAIR_FUNCTION struct PAIR(pair)
+    PAIR(pair_between_unlike)(struct PAIR(pair_source) s, PAIR_REAL eps2, struct PAIR(pair_target) t)
 {
   struct PAIR(pair) p = {s.x - t.x, s.y - t.y, s.z - t.z, s.m, PAIR_MAX(eps2, t.eps2)};
   return p;
@@ -123,17 +128,23 @@ PAIR_FUNCTION PAIR_REAL PAIR(pair_distance)(PAIR_REAL r2) { return r2 * PAIR_INV
 /* K, K' and K'' for Y in [0, 1]; `kernel`, of enum split_kernel, is a constant where loops are compiled for it. */
 PAIR_FUNCTION PAIR_REAL PAIR(pair_k)(PAIR_REAL y, const int kernel)
 {
-  switch (kernel) { SPLIT_KERNELS(SPLIT_RETURN_K) }
+  switch (kernel) {
+    SPLIT_KERNELS(SPLIT_RETURN_K)
+  }
   return y;
 }
 PAIR_FUNCTION PAIR_REAL PAIR(pair_k1)(PAIR_REAL y, const int kernel)
 {
-  switch (kernel) { SPLIT_KERNELS(SPLIT_RETURN_K1) }
+  switch (kernel) {
+    SPLIT_KERNELS(SPLIT_RETURN_K1)
+  }
   return y;
 }
 PAIR_FUNCTION PAIR_REAL PAIR(pair_k2)(PAIR_REAL y, const int kernel)
 {
-  switch (kernel) { SPLIT_KERNELS(SPLIT_RETURN_K2) }
+  switch (kernel) {
+    SPLIT_KERNELS(SPLIT_RETURN_K2)
+  }
   return y;
 }
 
@@ -159,7 +170,9 @@ PAIR_FUNCTION struct PAIR(pair_contraction) PAIR(pair_contract)(struct PAIR(pair
 /* Add w d to sum[3]. */
 PAIR_FUNCTION void PAIR(pair_add)(PAIR_REAL *sum, PAIR_REAL w, struct PAIR(pair) p)
 {
-  sum[0] += w * p.x, sum[1] += w * p.y, sum[2] += w * p.z;
+  sum[0] += w * p.x;
+  sum[1] += w * p.y;
+  sum[2] += w * p.z;
 }
 
 /* psi, w and v of a cell. */
@@ -177,7 +190,8 @@ PAIR_FUNCTION struct PAIR(pair_cell) PAIR(pair_cell)(struct PAIR(pair) p, PAIR_R
 /* a of a cell. */
 PAIR_FUNCTION struct PAIR(pair_vector) PAIR(pair_cell_force)(struct PAIR(pair) p, struct PAIR(pair_cell) f)
 {
-  struct PAIR(pair_vector) a = {f.w * p.x - 3.0f * f.v * f.x, f.w * p.y - 3.0f * f.v * f.y, f.w * p.z - 3.0f * f.v * f.z};
+  struct PAIR(pair_vector)
+      a = {f.w * p.x - 3.0f * f.v * f.x, f.w * p.y - 3.0f * f.v * f.y, f.w * p.z - 3.0f * f.v * f.z};
   return a;
 }
 
@@ -185,17 +199,22 @@ PAIR_FUNCTION struct PAIR(pair_vector) PAIR(pair_cell_force)(struct PAIR(pair) p
 PAIR_FUNCTION void PAIR(pair_cell_add)(PAIR_REAL *sum, PAIR_REAL k, struct PAIR(pair) p, struct PAIR(pair_cell) f)
 {
   PAIR_REAL w = k * f.w, v = 3.0f * k * f.v;
-  sum[0] += w * p.x, sum[1] += w * p.y, sum[2] += w * p.z;
-  sum[0] -= v * f.x, sum[1] -= v * f.y, sum[2] -= v * f.z;
+  sum[0] += w * p.x;
+  sum[1] += w * p.y;
+  sum[2] += w * p.z;
+  sum[0] -= v * f.x;
+  sum[1] -= v * f.y;
+  sum[2] -= v * f.z;
 }
 
 /* Derivatives of the hard part along r, with k = K, k1 = K' / r and 1 / rho: f = K / rho^3, g = f' / r, h = g' / r.
  * dY/dr = -slope where Y is not clipped; K' and K'' vanish where it is. */
 struct PAIR(pair_bend) {
-  PAIR_REAL inverse, inverse2, k, k1, second, j;   /* second = K'', j = 1 / r */
+  PAIR_REAL inverse, inverse2, k, k1, second, j; /* second = K'', j = 1 / r */
 };
 
-PAIR_FUNCTION struct PAIR(pair_bend) PAIR(pair_bend)(struct PAIR(pair) p, PAIR_REAL r2, PAIR_REAL y, PAIR_REAL slope, const int kernel)
+PAIR_FUNCTION struct PAIR(pair_bend)
+    PAIR(pair_bend)(struct PAIR(pair) p, PAIR_REAL r2, PAIR_REAL y, PAIR_REAL slope, const int kernel)
 {
   struct PAIR(pair_bend) b;
   b.j = PAIR_INVERSE_DISTANCE(r2);
@@ -208,30 +227,38 @@ PAIR_FUNCTION struct PAIR(pair_bend) PAIR(pair_bend)(struct PAIR(pair) p, PAIR_R
 }
 
 /* The hard part of a cell with second moments, from the expansion of f(r) d. Y of r clipped to [0, 1]. */
-PAIR_FUNCTION struct PAIR(pair_hard_cell) PAIR(pair_hard_cell)(struct PAIR(pair) p, PAIR_REAL r2, struct PAIR(pair_moments) s, PAIR_REAL y,
-                                                          PAIR_REAL slope, const int kernel)
+PAIR_FUNCTION struct PAIR(pair_hard_cell)
+    PAIR(pair_hard_cell)(struct PAIR(pair) p, PAIR_REAL r2, struct PAIR(pair_moments) s, PAIR_REAL y, PAIR_REAL slope,
+                         const int kernel)
 {
   struct PAIR(pair_contraction) c = PAIR(pair_contract)(p, s);
   struct PAIR(pair_bend) b = PAIR(pair_bend)(p, r2, y, slope, kernel);
-  PAIR_REAL inverse3 = b.inverse * b.inverse2, k2 = (b.second - b.k1) * b.j * b.j, u = b.k * b.inverse2;   /* k2 = (K' / r)' / r */
-  PAIR_REAL f = b.k * inverse3, g = inverse3 * (b.k1 - 3.0f * u), h = inverse3 * (k2 - b.inverse2 * (6.0f * b.k1 - 15.0f * u));
+  /* k2 = (K' / r)' / r */
+  PAIR_REAL inverse3 = b.inverse * b.inverse2, k2 = (b.second - b.k1) * b.j * b.j, u = b.k * b.inverse2;
+  PAIR_REAL f = b.k * inverse3, g = inverse3 * (b.k1 - 3.0f * u),
+            h = inverse3 * (k2 - b.inverse2 * (6.0f * b.k1 - 15.0f * u));
   struct PAIR(pair_hard_cell) a = {p.m * f + 0.5f * (g * c.trace + h * c.dsd), g, c.x, c.y, c.z};
   return a;
 }
 
 PAIR_FUNCTION void PAIR(pair_hard_cell_add)(PAIR_REAL *sum, struct PAIR(pair) p, struct PAIR(pair_hard_cell) f)
 {
-  sum[0] += f.w * p.x, sum[1] += f.w * p.y, sum[2] += f.w * p.z;
-  sum[0] += f.v * f.x, sum[1] += f.v * f.y, sum[2] += f.v * f.z;
+  sum[0] += f.w * p.x;
+  sum[1] += f.w * p.y;
+  sum[2] += f.w * p.z;
+  sum[0] += f.v * f.x;
+  sum[1] += f.v * f.y;
+  sum[2] += f.v * f.z;
 }
 
 /* w of the hard part of a cell of which only tr S is used: the mean over directions adds tr S / 6 (f'' + 4 f' / r) =
  * tr S / 6 (h r^2 + 5 g), which vanishes where K = 1 and eps = 0. */
-PAIR_FUNCTION PAIR_REAL PAIR(pair_hard_spread)(struct PAIR(pair) p, PAIR_REAL r2, PAIR_REAL trace, PAIR_REAL y, PAIR_REAL slope,
-                                               const int kernel)
+PAIR_FUNCTION PAIR_REAL PAIR(pair_hard_spread)(struct PAIR(pair) p, PAIR_REAL r2, PAIR_REAL trace, PAIR_REAL y,
+                                               PAIR_REAL slope, const int kernel)
 {
   struct PAIR(pair_bend) b = PAIR(pair_bend)(p, r2, y, slope, kernel);
-  PAIR_REAL part = r2 * b.inverse2, bend = b.second + (4.0f - 6.0f * part) * b.k1 - 15.0f * (1.0f - part) * (b.k * b.inverse2);
+  PAIR_REAL part = r2 * b.inverse2,
+            bend = b.second + (4.0f - 6.0f * part) * b.k1 - 15.0f * (1.0f - part) * (b.k * b.inverse2);
   return b.inverse * b.inverse2 * (p.m * b.k + trace * (1 / 6.0f) * bend);
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Kick-drift-kick steps for the hard part, with time steps by pairs (Pelupessy, Jaenes & Portegies Zwart 2012, eqs 12 to 16): the step of a
- * particle is the shortest that any of its neighbours gives. In double precision, on the host and on devices. Without the gravitational
- * constant: masses are G m.
+/* Kick-drift-kick steps for the hard part, with time steps by pairs (Pelupessy, Jaenes & Portegies Zwart 2012, eqs 12
+ * to 16): the step of a particle is the shortest that any of its neighbours gives. In double precision, on the host and
+ * on devices. Without the gravitational constant: masses are G m.
  *
  * With d = x_j - x_i, u = v_j - v_i, s^2 = r^2 + eps^2 and m the mass of both, a pair has the times
  *   sqrt(s^3 / m)   of a free fall, with the derivative t' = 1.5 t (d.u) / s^2, and
  *   s / |u|         of a fly-by, with t' = t (d.u) / s^2 (1 + m / (u^2 s)),
- * and eta t / (1 - eta t' / 2) is the step that is the same to second order whether it is chosen at its begin or, backwards in time, at
- * its end. Sums are of rates, 1 / t - eta t' / (2 t): they have no division by zero, and lanes join them by their maximum. */
+ * and eta t / (1 - eta t' / 2) is the step that is the same to second order whether it is chosen at its begin or,
+ * backwards in time, at its end. Sums are of rates, 1 / t - eta t' / (2 t): they have no division by zero, and lanes
+ * join them by their maximum. */
 #ifndef PAIR_STEPS_H
 #define PAIR_STEPS_H
 #include "gravity/hermite.h"
@@ -38,28 +39,31 @@ HD double pair_rates(double s2, double u2, double along, double m, double eta)
 }
 
 /* Add a source of mass m, as hermite_pair does. A source without mass does nothing. */
-HD void pair_kick_add(struct pair_kick *k, const double d[3], const double u[3], double m, double eps2, const struct hermite_split *s)
+HD void pair_kick_add(struct pair_kick *kick, const double d[3], const double u[3], double m, double eps2,
+                      const struct hermite_split *split)
 {
   if (!(m > 0)) return;
   double r2 = hermite_modulus2(d), rho2 = r2 + eps2, along = d[0] * u[0] + d[1] * u[1] + d[2] * u[2], share, slope;
-  double inverse2 = rho2 > 0 ? 1 / rho2 : 0, rate = pair_rates(rho2, hermite_modulus2(u), along, k->gm + m, k->eta);
-  hermite_kernel(s, sqrt(r2), &share, &slope);
+  double inverse2 = rho2 > 0 ? 1 / rho2 : 0,
+         rate = pair_rates(rho2, hermite_modulus2(u), along, kick->gm + m, kick->eta);
+  hermite_kernel(split, sqrt(r2), &share, &slope);
   double w = m * share * inverse2 * sqrt(inverse2);
-  for (int c = 0; c < 3; c++) k->a[c] += w * d[c];
-  k->rate = k->rate > rate ? k->rate : rate;
+  for (int c = 0; c < 3; c++) kick->a[c] += w * d[c];
+  kick->rate = kick->rate > rate ? kick->rate : rate;
 }
 
 /* The step that a sum gives. No neighbours: 1e300. */
-HD double pair_step(const struct pair_kick *k) { return k->rate > 0 ? k->eta / k->rate : 1e300; }
+HD double pair_step(const struct pair_kick *kick) { return kick->rate > 0 ? kick->eta / kick->rate : 1e300; }
 
-/* End a step: `m` at its begin becomes the motion at its end; x as predicted, with the jerk of `m` zero; k evaluated there. */
-HD void pair_kick_correct(struct hermite_motion *m, double dt, const double x[3], const struct pair_kick *k)
+/* End a step: `motion` at its begin becomes the motion at its end; x as predicted, with the jerk of `motion` zero; k
+ * evaluated there. */
+HD void pair_kick_correct(struct hermite_motion *motion, double dt, const double x[3], const struct pair_kick *kick)
 {
   for (int c = 0; c < 3; c++) {
-    m->x[c] = x[c];
-    m->v[c] += 0.5 * dt * (m->a[c] + k->a[c]);
-    m->a[c] = k->a[c];
-    m->j[c] = 0;
+    motion->x[c] = x[c];
+    motion->v[c] += 0.5 * dt * (motion->a[c] + kick->a[c]);
+    motion->a[c] = kick->a[c];
+    motion->j[c] = 0;
   }
 }
 #endif

@@ -24,7 +24,8 @@ HD double reach_gap(const double box[6], int c, double x)
   return x < box[c] ? x - box[c] : x > box[3 + c] ? x - box[3 + c] : 0;
 }
 
-/* Half the derivative, by the fraction t of the path, of the distance squared of x + t way from the box. Ascends with t. */
+/* Half the derivative, by the fraction t of the path, of the distance squared of x + t way from the box. Ascends with
+ * t. */
 HD double reach_slope(const double x[3], const double way[3], const double box[6], double t)
 {
   double sum = 0;
@@ -32,19 +33,26 @@ HD double reach_slope(const double x[3], const double way[3], const double box[6
   return sum;
 }
 
-/* Least distance squared from the box, which is not empty, of a particle that moves from x with velocity v for the time `horizon`.
- * The distance squared is a convex function of time, a parabola between the times at which the particle crosses a face's plane. */
+/* Least distance squared from the box, which is not empty, of a particle that moves from x with velocity v for the time
+ * `horizon`. The distance squared is a convex function of time, a parabola between the times at which the particle
+ * crosses a face's plane. */
 HD double reach_path2(const double x[3], const double v[3], double horizon, const double box[6])
 {
   double way[3], t0 = 0, t1 = 1, t, sum = 0;
   for (int c = 0; c < 3; c++) way[c] = horizon * v[c];
   double s0 = reach_slope(x, way, box, 0), s1 = s0 >= 0 ? s0 : reach_slope(x, way, box, 1);
-  for (int k = 0; k < 6 && s0 < 0 && s1 > 0; k++) {   /* narrow [t0, t1], in which the slope is 0 somewhere, to a single parabola */
+  /* narrow [t0, t1], in which the slope is 0 somewhere, to a single parabola */
+  for (int k = 0; k < 6 && s0 < 0 && s1 > 0; k++) {
     double crossing = way[k % 3] != 0 ? (box[k] - x[k % 3]) / way[k % 3] : 0;
     if (!(crossing > t0 && crossing < t1)) continue;
     double s = reach_slope(x, way, box, crossing);
-    if (s < 0) t0 = crossing, s0 = s;
-    else t1 = crossing, s1 = s;
+    if (s < 0) {
+      t0 = crossing;
+      s0 = s;
+    } else {
+      t1 = crossing;
+      s1 = s;
+    }
   }
   t = s0 >= 0 ? t0 : s1 <= 0 ? t1 : t0 - s0 * (t1 - t0) / (s1 - s0);
   for (int c = 0; c < 3; c++) {

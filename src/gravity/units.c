@@ -4,9 +4,10 @@
 
 #include <math.h>
 
-#define GRAVITY_TOLERANCE 0.01   /* values of G in use differ by less */
+#define GRAVITY_TOLERANCE 0.01 /* values of G in use differ by less */
 
-/* The gravitational constant that follows from the units. Divided in this order nothing overflows for any units of astronomy. */
+/* The gravitational constant that follows from the units. Divided in this order nothing overflows for any units of
+ * astronomy. */
 static double gravity_of(double length_cm, double mass_g, double velocity_cm_s)
 {
   return GRAVITY_CGS * (mass_g / length_cm) / velocity_cm_s / velocity_cm_s;
@@ -22,53 +23,63 @@ int units_of_model(double length_cm, double mass_g, double velocity_cm_s, double
   struct params defaults;
   if (!contradict(length_cm, mass_g, velocity_cm_s, gravity)) return 0;
   params_defaults(&defaults);
-  return length_cm == defaults.UnitLength_in_cm && mass_g == defaults.UnitMass_in_g && velocity_cm_s == defaults.UnitVelocity_in_cm_per_s;
+  return length_cm == defaults.UnitLength_in_cm && mass_g == defaults.UnitMass_in_g &&
+         velocity_cm_s == defaults.UnitVelocity_in_cm_per_s;
 }
 
-int units_physical(const struct params *p)
+int units_physical(const struct params *params)
 {
-  return !units_of_model(p->UnitLength_in_cm, p->UnitMass_in_g, p->UnitVelocity_in_cm_per_s, p->GravityConstantInternal);
+  return !units_of_model(params->UnitLength_in_cm, params->UnitMass_in_g, params->UnitVelocity_in_cm_per_s,
+                         params->GravityConstantInternal);
 }
 
-struct units units_of(const struct params *p)
+struct units units_of(const struct params *params)
 {
-  if (!units_physical(p))
-    return (struct units){
-        .length_cm = 1, .mass_g = 1, .velocity_cm_s = sqrt(GRAVITY_CGS / p->GravityConstantInternal), .dimensionless = 1};
+  if (!units_physical(params))
+    return (struct units){.length_cm = 1,
+                          .mass_g = 1,
+                          .velocity_cm_s = sqrt(GRAVITY_CGS / params->GravityConstantInternal),
+                          .dimensionless = 1};
   return (struct units){
-      .length_cm = p->UnitLength_in_cm,
-      .mass_g = p->UnitMass_in_g,
-      .velocity_cm_s = p->UnitVelocity_in_cm_per_s,
+      .length_cm = params->UnitLength_in_cm,
+      .mass_g = params->UnitMass_in_g,
+      .velocity_cm_s = params->UnitVelocity_in_cm_per_s,
   };
 }
 
-double units_gravity(const struct params *p)
+double units_gravity(const struct params *params)
 {
-  if (p->GravityConstantInternal > 0) return p->GravityConstantInternal;
-  return gravity_of(p->UnitLength_in_cm, p->UnitMass_in_g, p->UnitVelocity_in_cm_per_s);
+  if (params->GravityConstantInternal > 0) return params->GravityConstantInternal;
+  return gravity_of(params->UnitLength_in_cm, params->UnitMass_in_g, params->UnitVelocity_in_cm_per_s);
 }
 
-double units_time_s(const struct units *u) { return u->length_cm / u->velocity_cm_s; }
+double units_time_s(const struct units *units) { return units->length_cm / units->velocity_cm_s; }
 
-const char *units_system(const struct units *u) { return u->dimensionless ? "dimensionless" : "physical"; }
+const char *units_system(const struct units *units) { return units->dimensionless ? "dimensionless" : "physical"; }
 
-void units_describe(const struct params *p, FILE *out)
+void units_describe(const struct params *params, FILE *out)
 {
-  struct units u = units_of(p);
+  struct units u = units_of(params);
   if (u.dimensionless) {
-    fprintf(out, "# units: dimensionless, GravityConstantInternal = %.9g\n", p->GravityConstantInternal);
+    fprintf(out, "# units: dimensionless, GravityConstantInternal = %.9g\n", params->GravityConstantInternal);
     return;
   }
-  fprintf(out, "# UnitLength_in_cm = %g, UnitMass_in_g = %g, UnitVelocity_in_cm_per_s = %g, GravityConstantInternal = %.9g\n", u.length_cm,
-          u.mass_g, u.velocity_cm_s, units_gravity(p));
+  fprintf(
+      out,
+      "# UnitLength_in_cm = %g, UnitMass_in_g = %g, UnitVelocity_in_cm_per_s = %g, GravityConstantInternal = %.9g\n",
+      u.length_cm, u.mass_g, u.velocity_cm_s, units_gravity(params));
   fprintf(out, "# unit of time: %g s\n", units_time_s(&u));
 }
 
-void units_warn(const struct params *p, FILE *out, const char *before)
+void units_warn(const struct params *params, FILE *out, const char *before)
 {
-  double length = p->UnitLength_in_cm, mass = p->UnitMass_in_g, velocity = p->UnitVelocity_in_cm_per_s, given = p->GravityConstantInternal;
-  if (!units_physical(p) || !contradict(length, mass, velocity, given)) return;
+  double length = params->UnitLength_in_cm, mass = params->UnitMass_in_g, velocity = params->UnitVelocity_in_cm_per_s,
+         given = params->GravityConstantInternal;
+  if (!units_physical(params) || !contradict(length, mass, velocity, given)) return;
   double follows = gravity_of(length, mass, velocity);
-  fprintf(out, "%sGravityConstantInternal = %.7g contradicts the units given, in which the gravitational constant is %.7g; set it to 0, "
-               "or UnitVelocity_in_cm_per_s to %.7g\n", before, given, follows, velocity * sqrt(follows / given));
+  fprintf(out,
+          "%sGravityConstantInternal = %.7g contradicts the units given, in which the gravitational constant is %.7g; "
+          "set it to 0, "
+          "or UnitVelocity_in_cm_per_s to %.7g\n",
+          before, given, follows, velocity * sqrt(follows / given));
 }

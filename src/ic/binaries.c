@@ -5,7 +5,7 @@
 
 #include "ic/models.h"
 
-static const double eccentricity_max = 0.9999;   /* of thermal ones */
+static const double eccentricity_max = 0.9999; /* of thermal ones */
 
 /* Solve Kepler's equation E - e sin E = M, M from 0 to 2 pi. From E = pi Newton's method converges for every e < 1. */
 static double eccentric_anomaly(double e, double mean)
@@ -19,26 +19,28 @@ static double eccentric_anomaly(double e, double mean)
   return anomaly;
 }
 
-/* Two perpendicular unit vectors: to the pericentre, and along the velocity there. All orientations are equally likely. */
-static void orient(struct ic_random *r, double along[3], double across[3])
+/* Two perpendicular unit vectors: to the pericentre, and along the velocity there. All orientations are equally
+ * likely. */
+static void orient(struct ic_random *random, double along[3], double across[3])
 {
   double other[3], product;
-  random_direction(r, 1, along);
+  random_direction(random, 1, along);
   do {
-    random_direction(r, 1, other);
+    random_direction(random, 1, other);
     product = other[0] * along[0] + other[1] * along[1] + other[2] * along[2];
   } while (fabs(product) > 0.99);
   for (int c = 0; c < 3; c++) across[c] = (other[c] - product * along[c]) / sqrt(1 - product * product);
 }
 
-void binary_members(const struct ic_model *m, const double mass[2], const struct ic_point *system, struct ic_random *r,
-                    struct ic_point member[2])
+void binary_members(const struct ic_model *model, const double mass[2], const struct ic_point *system,
+                    struct ic_random *random, struct ic_point member[2])
 {
-  double axis = m->binary_min * pow(m->binary_max / m->binary_min, random_uniform(r));
-  double e = m->eccentricity < 0 ? eccentricity_max * sqrt(random_uniform(r)) : m->eccentricity;
-  double anomaly = eccentric_anomaly(e, 2 * M_PI * random_uniform(r)), whole = mass[0] + mass[1], root = sqrt(1 - e * e);
+  double axis = model->binary_min * pow(model->binary_max / model->binary_min, random_uniform(random));
+  double e = model->eccentricity < 0 ? eccentricity_max * sqrt(random_uniform(random)) : model->eccentricity;
+  double anomaly = eccentric_anomaly(e, 2 * M_PI * random_uniform(random)), whole = mass[0] + mass[1],
+         root = sqrt(1 - e * e);
   double speed = sqrt(whole / axis) / (1 - e * cos(anomaly)), along[3], across[3];
-  orient(r, along, across);
+  orient(random, along, across);
   for (int c = 0; c < 3; c++) {
     double d = axis * ((cos(anomaly) - e) * along[c] + root * sin(anomaly) * across[c]);
     double u = speed * (root * cos(anomaly) * across[c] - sin(anomaly) * along[c]);

@@ -9,28 +9,30 @@
 #include "ic/models.h"
 #include "ic/slices.h"
 
-/* Coordinates and velocities are below 2^12 (the spheres are cut at 200 length units, the orbits at IC_ORBIT_MAX; few stars near a central
- * mass or in binaries are faster, at most 2^20), weights at most 1, masses at most 1e6. */
+/* Coordinates and velocities are below 2^12 (the spheres are cut at 200 length units, the orbits at IC_ORBIT_MAX; few
+ * stars near a central mass or in binaries are faster, at most 2^20), weights at most 1, masses at most 1e6. */
 
-/* Set the masses of the slice, whose first particle is number `start`, with total mass 1 over all ranks. Returns the total before this,
- * in units of star_mass. Collective. */
-static double set_masses(const struct comm *c, const struct ic_plan *plan, int64_t start, struct particles *p)
+/* Set the masses of the slice, whose first particle is number `start`, with total mass 1 over all ranks. Returns the
+ * total before this, in units of star_mass. Collective. */
+static double set_masses(const struct comm *comm, const struct ic_plan *plan, int64_t start,
+                         struct particles *particles)
 {
   const struct ic_model *m = plan->m;
   int64_t stars = m->n - (m->central_mass > 0), sum[2] = {0, 0};
-  double *mass = memory_alloc("ic tables", sizeof *mass * (size_t)(p->n + 1));
+  double *mass = memory_alloc("ic tables", sizeof *mass * (size_t)(particles->n + 1));
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < p->n; i++) mass[i] = start + i < stars ? star_mass(m, start + i) : 0;
-  for (int64_t i = 0; i < p->n; i++) add_scaled(mass[i], sum);
-  comm_sum_int64(c, sum, 2);
+  for (int64_t i = 0; i < particles->n; i++) mass[i] = start + i < stars ? star_mass(m, start + i) : 0;
+  for (int64_t i = 0; i < particles->n; i++) add_scaled(mass[i], sum);
+  comm_sum_int64(comm, sum, 2);
   double total = ldexp(sum_scaled(sum), -SCALE_BITS) / plan->stars;
-  for (int64_t i = 0; i < p->n; i++) p->mass[i] = (float)(start + i < stars ? mass[i] / total : m->central_mass);
+  for (int64_t i = 0; i < particles->n; i++)
+    particles->mass[i] = (float)(start + i < stars ? mass[i] / total : m->central_mass);
   memory_free(mass);
   return total;
 }
 
-/* Set particle `index` of the model. Members of a binary are both drawn, and one of them kept, since they may be on different ranks.
- * \param total  what set_masses returned */
+/* Set particle `index` of the model. Members of a binary are both drawn, and one of them kept, since they may be on
+ * different ranks. \param total  what set_masses returned */
 static void draw_particle(const struct ic_plan *plan, int64_t index, double total, struct ic_point *point)
 {
   const struct ic_model *m = plan->m;
@@ -49,63 +51,65 @@ static void draw_particle(const struct ic_plan *plan, int64_t index, double tota
   *point = member[index - first];
 }
 
-static void draw_slice(const struct ic_plan *plan, int64_t start, double total, struct particles *p)
+static void draw_slice(const struct ic_plan *plan, int64_t start, double total, struct particles *particles)
 {
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < p->n; i++) {
+  for (int64_t i = 0; i < particles->n; i++) {
     struct ic_point point;
     draw_particle(plan, start + i, total, &point);
     for (int c = 0; c < 3; c++) {
-      p->pos[3 * i + c] = point.pos[c];
-      p->vel[3 * i + c] = point.vel[c];
+      particles->pos[3 * i + c] = point.pos[c];
+      particles->vel[3 * i + c] = point.vel[c];
     }
-    p->id[i] = (uint64_t)(start + i) + 1;
-    p->type[i] = point.type;
+    particles->id[i] = (uint64_t)(start + i) + 1;
+    particles->type[i] = point.type;
   }
 }
 
-/* Move the centre of mass to the origin and remove its velocity. Weights are masses in units of the largest star's. A central mass, at rest
- * at the origin, adds to their sum only. Collective. */
-static void centre(const struct comm *c, const struct ic_plan *plan, double total, struct particles *p)
+/* Move the centre of mass to the origin and remove its velocity. Weights are masses in units of the largest star's. A
+ * central mass, at rest at the origin, adds to their sum only. Collective. */
+static void centre(const struct comm *comm, const struct ic_plan *plan, double total, struct particles *particles)
 {
   int64_t sums[7][2] = {{0}};
   double mean[6], largest = (float)(star_mass_max(plan->m) / total);
-  for (int64_t i = 0; i < p->n; i++) {
-    if (p->type[i] == 5) continue;
-    double weight = p->mass[i] / largest;
+  for (int64_t i = 0; i < particles->n; i++) {
+    if (particles->type[i] == 5) continue;
+    double weight = particles->mass[i] / largest;
     for (int k = 0; k < 3; k++) {
-      add_scaled(weight * p->pos[3 * i + k], sums[k]);
-      add_scaled(weight * p->vel[3 * i + k], sums[3 + k]);
+      add_scaled(weight * particles->pos[3 * i + k], sums[k]);
+      add_scaled(weight * particles->vel[3 * i + k], sums[3 + k]);
     }
     add_scaled(weight, sums[6]);
   }
-  comm_sum_int64(c, sums[0], 14);
+  comm_sum_int64(comm, sums[0], 14);
   double weights = ldexp(sum_scaled(sums[6]), -SCALE_BITS) + (float)plan->m->central_mass / largest;
   for (int k = 0; k < 6; k++) mean[k] = sum_scaled(sums[k]) / weights * ldexp(1, -SCALE_BITS);
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < p->n; i++)
+  for (int64_t i = 0; i < particles->n; i++)
     for (int k = 0; k < 3; k++) {
-      p->pos[3 * i + k] -= mean[k];
-      p->vel[3 * i + k] -= mean[3 + k];
+      particles->pos[3 * i + k] -= mean[k];
+      particles->vel[3 * i + k] -= mean[3 + k];
     }
 }
 
-int ic_make(const struct comm *c, const struct ic_model *m, struct particles *p, struct ic_facts *facts, struct fault *f)
+int ic_make(const struct comm *comm, const struct ic_model *model, struct particles *particles, struct ic_facts *facts,
+            struct fault *fault)
 {
   struct ic_plan plan;
-  int failed = ic_check(m, f) || ic_plan_open(&plan, m, f);
-  if (comm_agree(c, f)) {
+  int failed = ic_check(model, fault) || ic_plan_open(&plan, model, fault);
+  if (comm_agree(comm, fault)) {
     if (!failed) ic_plan_close(&plan);
     return -1;
   }
-  int64_t start = slice_start(m->n, c->rank, c->size), end = slice_start(m->n, c->rank + 1, c->size);
-  particles_reserve(p, end - start);
-  p->n = end - start;
-  double total = set_masses(c, &plan, start, p);
-  draw_slice(&plan, start, total, p);
-  centre(c, &plan, total, p);
+  int64_t start = slice_start(model->n, comm->rank, comm->size),
+          end = slice_start(model->n, comm->rank + 1, comm->size);
+  particles_reserve(particles, end - start);
+  particles->n = end - start;
+  double total = set_masses(comm, &plan, start, particles);
+  draw_slice(&plan, start, total, particles);
+  centre(comm, &plan, total, particles);
   if (facts) {
-    facts->mass_solar = m->masses == IC_KROUPA ? total : 0;
+    facts->mass_solar = model->masses == IC_KROUPA ? total : 0;
     facts->half_mass_radius = plan.sphere ? plan.scale * plan.sphere->radius(&plan, 0.5) : 0;
   }
   ic_plan_close(&plan);

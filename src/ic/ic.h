@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Models for initial conditions in Henon units (G = 1, M = 1; E = -1/4 unless the options of the model determine the energy). The
- * random numbers of a particle depend only on the seed and its id (Random123), so the model does not depend on the number of ranks. */
+/* Models for initial conditions in Henon units (G = 1, M = 1; E = -1/4 unless the options of the model determine the
+ * energy). The random numbers of a particle depend only on the seed and its id (Random123), so the model does not
+ * depend on the number of ranks. */
 #ifndef IC_H
 #define IC_H
 #include <stddef.h>
@@ -14,45 +15,48 @@ enum ic_masses { IC_EQUAL, IC_KROUPA, IC_TWO };
 
 /* Lengths and velocities are in Henon units. "Spheres" are plummer, hernquist and king. */
 struct ic_model {
-  char name[32];             /* plummer, hernquist, king, uniform, merger */
-  int64_t n;                 /* total number of particles */
+  char name[32]; /* plummer, hernquist, king, uniform, merger */
+  int64_t n;     /* total number of particles */
   uint64_t seed;
-  double virial_ratio;       /* uniform: 2 T / |W| (0: cold) */
-  double mass_ratio;         /* merger: mass of the second sphere over that of the first */
-  double separation;         /* merger: distance of the centres along x */
-  double impact_parameter;   /* merger: offset along y */
-  double relative_velocity;  /* merger: along x; positive: approaching */
-  double w0;                 /* king: depth of the potential at the centre over sigma^2 */
-  double central_mass;       /* spheres: mass of the last particle, at rest at the centre, as a fraction of the total mass (0: none) */
+  double virial_ratio;      /* uniform: 2 T / |W| (0: cold) */
+  double mass_ratio;        /* merger: mass of the second sphere over that of the first */
+  double separation;        /* merger: distance of the centres along x */
+  double impact_parameter;  /* merger: offset along y */
+  double relative_velocity; /* merger: along x; positive: approaching */
+  double w0;                /* king: depth of the potential at the centre over sigma^2 */
+  /* spheres: mass of the last particle, at rest at the centre, as a fraction of the total mass (0: none) */
+  double central_mass;
   enum ic_masses masses;     /* spheres: the mass function of the stars */
-  double mass_min, mass_max;           /* kroupa: limits, solar masses */
-  double heavy_ratio, heavy_fraction;  /* two: mass of the heavy stars over that of the others; their fraction by number */
-  double binaries;                     /* spheres: fraction of the systems (single stars and binaries) that are binaries */
-  double binary_min, binary_max;       /* limits of the semi-major axis, whose logarithm is uniform */
-  double eccentricity;                 /* of all binaries; negative: thermal */
+  double mass_min, mass_max; /* kroupa: limits, solar masses */
+  /* two: mass of the heavy stars over that of the others; their fraction by number */
+  double heavy_ratio, heavy_fraction;
+  /* spheres: fraction of the systems (single stars and binaries) that are binaries */
+  double binaries;
+  double binary_min, binary_max; /* limits of the semi-major axis, whose logarithm is uniform */
+  double eccentricity;           /* of all binaries; negative: thermal */
 };
 
 /* What scales the model to a physical one. */
 struct ic_facts {
-  double mass_solar;         /* kroupa: total mass in solar masses; else 0 */
-  double half_mass_radius;   /* spheres: of the stars, Henon units; else 0 */
+  double mass_solar;       /* kroupa: total mass in solar masses; else 0 */
+  double half_mass_radius; /* spheres: of the stars, Henon units; else 0 */
 };
 
 /* The names of the models and of the mass functions. */
-extern const char *const ic_names[];   /* [ic_count] */
+extern const char *const ic_names[]; /* [ic_count] */
 extern const int ic_count;
-extern const char *const ic_masses_names[];   /* [ic_masses_count], in the order of enum ic_masses */
+extern const char *const ic_masses_names[]; /* [ic_masses_count], in the order of enum ic_masses */
 extern const int ic_masses_count;
-#define IC_MAX ((int64_t)1 << 36)   /* particles */
-enum { IC_ORBIT_MAX = 1000 };        /* largest separation, impact parameter and relative velocity */
+#define IC_MAX ((int64_t)1 << 36) /* particles */
+enum { IC_ORBIT_MAX = 1000 };     /* largest separation, impact parameter and relative velocity */
 
 /* What an option has no meaning without. */
 enum ic_needs { IC_ALONE, IC_NEEDS_KROUPA, IC_NEEDS_TWO, IC_NEEDS_BINARIES };
 /* The options of models: those of the command `espalier ic`, of the library and of pyespalier. */
 #define IC_SPHERES "plummer, hernquist, king"
 struct ic_option {
-  const char *name, *models;   /* models: those that have it, with commas between them */
-  size_t offset;               /* of its number in struct ic_model */
+  const char *name, *models; /* models: those that have it, with commas between them */
+  size_t offset;             /* of its number in struct ic_model */
   enum ic_needs needs;
 };
 enum { IC_OPTIONS = 16 };
@@ -60,19 +64,21 @@ extern const struct ic_option ic_options[IC_OPTIONS];
 
 /* Set all options to their defaults; name and n become empty. Local. */
 void ic_defaults(struct ic_model *model);
-/* Set option `number` of ic_options from the text of its value. Local. 0; -1 with a fault, which begins with the option's name. */
-int ic_set_option(struct ic_model *model, int number, const char *value, struct fault *f);
+/* Set option `number` of ic_options from the text of its value. Local. 0; -1 with a fault, which begins with the
+ * option's name. */
+int ic_set_option(struct ic_model *model, int number, const char *value, struct fault *fault);
 /* Set an option of the model that `name` names, by "w0=7", "mass-function=kroupa". Local. 0; -1 with a fault. */
-int ic_set(struct ic_model *model, const char *setting, struct fault *f);
+int ic_set(struct ic_model *model, const char *setting, struct fault *fault);
 /* Check name, number of particles and options. Local. 0; -1 with a fault. */
-int ic_check(const struct ic_model *model, struct fault *f);
+int ic_check(const struct ic_model *model, struct fault *fault);
 /* The number of binaries. Their members are particles 2 k and 2 k + 1, for k from 0, before the single stars. Local. */
 int64_t ic_binaries(const struct ic_model *model);
-/* Create this rank's slice of the particles: ids from 1, total mass 1, the centre of mass of all particles at rest at the origin. The
- * particles are bit-identical on any number of ranks. Energy and virial ratio are those of the centres of mass of binaries, in the mean
- * over seeds.
- * \param p      must be empty
+/* Create this rank's slice of the particles: ids from 1, total mass 1, the centre of mass of all particles at rest at
+ * the origin. The particles are bit-identical on any number of ranks. Energy and virial ratio are those of the centres
+ * of mass of binaries, in the mean over seeds.
+ * \param particles      must be empty
  * \param facts  filled on all ranks; may be NULL
  * \return 0; -1 with a fault, the same on all ranks. Collective. */
-int ic_make(const struct comm *c, const struct ic_model *model, struct particles *p, struct ic_facts *facts, struct fault *f);
+int ic_make(const struct comm *comm, const struct ic_model *model, struct particles *particles, struct ic_facts *facts,
+            struct fault *fault);
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* King's sphere (King 1966, AJ 71, 64): f is proportional to exp(E / sigma^2) - 1 for binding energies E > 0. W = psi / sigma^2 falls
- * from W0 at the centre to 0 at the tidal radius. In units of the core radius r_c = sqrt(9 sigma^2 / (4 pi G rho_0)) and with
- * m = -x^2 dW/dx, the mass inside in units of sigma^2 r_c / G, Poisson's equation is dm/dx = 9 x^2 rho(W) / rho(W0).
- * It is integrated over t = W0 - W, since the end t = W0 is known: d ln x / dt = x / m, d ln m / dt = 9 x^4 rho(W) / (rho(W0) m^2). */
+/* King's sphere (King 1966, AJ 71, 64): f is proportional to exp(E / sigma^2) - 1 for binding energies E > 0. W = psi /
+ * sigma^2 falls from W0 at the centre to 0 at the tidal radius. In units of the core radius r_c = sqrt(9 sigma^2 / (4
+ * pi G rho_0)) and with m = -x^2 dW/dx, the mass inside in units of sigma^2 r_c / G, Poisson's equation is dm/dx = 9
+ * x^2 rho(W) / rho(W0). It is integrated over t = W0 - W, since the end t = W0 is known: d ln x / dt = x / m, d ln m /
+ * dt = 9 x^4 rho(W) / (rho(W0) m^2). */
 #include <config.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_odeiv2.h>
@@ -12,12 +13,13 @@
 #include "base/memory.h"
 #include "ic/models.h"
 
-enum { NODES = 1024 };   /* linear interpolation then has relative errors of 1e-6 */
+enum { NODES = 1024 }; /* linear interpolation then has relative errors of 1e-6 */
 
-/* Node k is at s = k / NODES and t = W0 s^2 (3 - 2 s), k from 1. Near the centre x, near the edge the distance from it, follow s. */
+/* Node k is at s = k / NODES and t = W0 s^2 (3 - 2 s), k from 1. Near the centre x, near the edge the distance from it,
+ * follow s. */
 struct king_table {
   double w0, density0;
-  double x[NODES + 1], w[NODES + 1], m[NODES + 1];   /* 0: the centre */
+  double x[NODES + 1], w[NODES + 1], m[NODES + 1]; /* 0: the centre */
 };
 
 /* exp(W) times the incomplete gamma function P(a, W): the density for a = 5/2, its derivatives by W for 3/2 and 1/2. */
@@ -33,71 +35,71 @@ static int equations(double t, const double y[], double dy[], void *of)
 }
 
 /* The first node by the series W = W0 - 3/2 x^2 + c x^4. */
-static void start(struct king_table *k, double t)
+static void start(struct king_table *table, double t)
 {
-  double c = 0.675 * density_of(k->w0, 1.5) / k->density0, square = t / 1.5;
+  double c = 0.675 * density_of(table->w0, 1.5) / table->density0, square = t / 1.5;
   square = (t + c * square * square) / 1.5;
-  k->x[1] = sqrt(square);
-  k->m[1] = k->x[1] * square * (3 - 4 * c * square);
+  table->x[1] = sqrt(square);
+  table->m[1] = table->x[1] * square * (3 - 4 * c * square);
 }
 
-static int integrate(struct king_table *k)
+static int integrate(struct king_table *table)
 {
-  gsl_odeiv2_system system = {equations, NULL, 2, k};
+  gsl_odeiv2_system system = {equations, NULL, 2, table};
   gsl_odeiv2_driver *d = gsl_odeiv2_driver_alloc_y_new(&system, gsl_odeiv2_step_rk8pd, 1e-9, 0, 1e-10);
   double y[2], t = 0;
   int failed = 0;
   gsl_error_handler_t *handler = gsl_set_error_handler_off();
-  k->w[0] = k->w0;
-  k->x[0] = k->m[0] = 0;
+  table->w[0] = table->w0;
+  table->x[0] = table->m[0] = 0;
   for (int i = 1; i <= NODES && !failed; i++) {
-    double s = (double)i / NODES, next = i == NODES ? k->w0 : k->w0 * s * s * (3 - 2 * s);
+    double s = (double)i / NODES, next = i == NODES ? table->w0 : table->w0 * s * s * (3 - 2 * s);
     if (i == 1) {
-      start(k, t = next);
-      y[0] = log(k->x[1]);
-      y[1] = log(k->m[1]);
+      start(table, t = next);
+      y[0] = log(table->x[1]);
+      y[1] = log(table->m[1]);
     } else {
       failed = gsl_odeiv2_driver_apply(d, &t, next, y);
     }
-    k->w[i] = k->w0 - next;
-    k->x[i] = exp(y[0]);
-    k->m[i] = fmax(exp(y[1]), k->m[i - 1]);
+    table->w[i] = table->w0 - next;
+    table->x[i] = exp(y[0]);
+    table->m[i] = fmax(exp(y[1]), table->m[i - 1]);
   }
   gsl_odeiv2_driver_free(d);
   gsl_set_error_handler(handler);
   return failed;
 }
 
-struct king_table *king_solve(double w0, struct fault *f)
+struct king_table *king_solve(double w0, struct fault *fault)
 {
   struct king_table *k = memory_alloc("ic tables", sizeof *k);
   k->w0 = w0;
   k->density0 = density_of(w0, 2.5);
   if (integrate(k) == 0) return k;
   memory_free(k);
-  fault_set(f, "the structure of the King model with W0 = %g could not be integrated", w0);
+  fault_set(fault, "the structure of the King model with W0 = %g could not be integrated", w0);
   return NULL;
 }
 
-int king_nodes(const struct king_table *k, const double **x, const double **w, const double **m)
+int king_nodes(const struct king_table *table, const double **x, const double **w, const double **m)
 {
-  *x = k->x;
-  *w = k->w;
-  *m = k->m;
+  *x = table->x;
+  *w = table->w;
+  *m = table->m;
   return NODES + 1;
 }
 
-double king_table_density(const struct king_table *k, double w, double *slope)
+double king_table_density(const struct king_table *table, double w, double *slope)
 {
-  *slope = density_of(w, 1.5) / k->density0;
-  return density_of(w, 2.5) / k->density0;
+  *slope = density_of(w, 1.5) / table->density0;
+  return density_of(w, 2.5) / table->density0;
 }
 
-int king_plan(struct ic_plan *plan, struct fault *f)
+int king_plan(struct ic_plan *plan, struct fault *fault)
 {
-  struct king_table *k = plan->king = king_solve(plan->m->w0, f);
+  struct king_table *k = plan->king = king_solve(plan->m->w0, fault);
   if (!k) return -1;
-  double energy = 0, inverse = 0, whole = k->m[NODES];   /* of int m dm / x and int dm / x */
+  double energy = 0, inverse = 0, whole = k->m[NODES]; /* of int m dm / x and int dm / x */
   for (int i = 0; i < NODES; i++) {
     double middle = 0.5 * (k->x[i] + k->x[i + 1]), shell = k->m[i + 1] - k->m[i];
     energy += 0.5 * (k->m[i] + k->m[i + 1]) * shell / middle;
@@ -108,7 +110,7 @@ int king_plan(struct ic_plan *plan, struct fault *f)
   return 0;
 }
 
-void king_free(struct king_table *k) { memory_free(k); }
+void king_free(struct king_table *table) { memory_free(table); }
 
 /* The interval i of the ascending table[NODES + 1] that has y: table[i] <= y, i < NODES. */
 static int interval(const double *table, double y)
@@ -137,23 +139,25 @@ static double king_radius(const struct ic_plan *plan, double fraction)
   return interpolate(k->m, k->x, m);
 }
 
-static double depth(const struct king_table *k, double x)
+static double depth(const struct king_table *table, double x)
 {
-  return x < k->x[1] ? k->w0 - (k->w0 - k->w[1]) * pow(x / k->x[1], 2) : interpolate(k->x, k->w, x);
+  return x < table->x[1] ? table->w0 - (table->w0 - table->w[1]) * pow(x / table->x[1], 2)
+                         : interpolate(table->x, table->w, x);
 }
 
-static void king_shape(const struct ic_plan *plan, double x, struct ic_shape *s)
+static void king_shape(const struct ic_plan *plan, double x, struct ic_shape *shape)
 {
   const struct king_table *k = plan->king;
-  double w = depth(k, x), m = x < k->x[1] ? k->m[1] * pow(x / k->x[1], 3) : interpolate(k->x, k->m, x), whole = k->m[NODES];
+  double w = depth(k, x), m = x < k->x[1] ? k->m[1] * pow(x / k->x[1], 3) : interpolate(k->x, k->m, x),
+         whole = k->m[NODES];
   double w1 = -m / (x * x), w2 = 2 * m / (x * x * x) - 9 * density_of(w, 2.5) / k->density0;
   double centre = plan->m->central_mass / plan->mass;
-  s->density = density_of(w, 2.5);
-  s->density1 = density_of(w, 1.5) * w1;
-  s->density2 = density_of(w, 0.5) * w1 * w1 + density_of(w, 1.5) * w2;
-  s->psi = w / whole + centre * (1 / x - 1 / plan->edge);
-  s->psi1 = w1 / whole - centre / (x * x);
-  s->psi2 = w2 / whole + 2 * centre / (x * x * x);
+  shape->density = density_of(w, 2.5);
+  shape->density1 = density_of(w, 1.5) * w1;
+  shape->density2 = density_of(w, 0.5) * w1 * w1 + density_of(w, 1.5) * w2;
+  shape->psi = w / whole + centre * (1 / x - 1 / plan->edge);
+  shape->psi1 = w1 / whole - centre / (x * x);
+  shape->psi2 = w2 / whole + 2 * centre / (x * x * x);
 }
 
 const struct ic_sphere king_sphere_shape = {king_radius, king_shape};
@@ -161,7 +165,8 @@ const struct ic_sphere king_sphere_shape = {king_radius, king_shape};
 /* Density of u = v / v_escape. */
 static double speeds(double u, double w) { return u * u * expm1(w * (1 - u * u)); }
 
-/* Its maximum: y = W (1 - u^2) with y + 1 - exp(-y) = W there. From the left Newton's method converges without overshooting. */
+/* Its maximum: y = W (1 - u^2) with y + 1 - exp(-y) = W there. From the left Newton's method converges without
+ * overshooting. */
 static double largest_speeds(double w)
 {
   double y = w / 2;
@@ -169,20 +174,20 @@ static double largest_speeds(double w)
   return speeds(sqrt(fmax(1 - y / w, 0)), w);
 }
 
-void king_draw(const struct ic_plan *plan, int64_t index, struct ic_random *r, struct ic_point *point)
+void king_draw(const struct ic_plan *plan, int64_t index, struct ic_random *random, struct ic_point *point)
 {
   (void)index;
   const struct king_table *k = plan->king;
-  double x = king_radius(plan, random_uniform(r)), w = depth(k, x), u = 0, y;
+  double x = king_radius(plan, random_uniform(random)), w = depth(k, x), u = 0, y;
   double escape = sqrt(2 * w * plan->mass / (k->m[NODES] * plan->scale));
   if (w > 0) {
     double limit = 1.0001 * largest_speeds(w);
     do {
-      u = random_uniform(r);
-      y = limit * random_uniform(r);
+      u = random_uniform(random);
+      y = limit * random_uniform(random);
     } while (y > speeds(u, w));
   }
-  random_direction(r, x * plan->scale, point->pos);
-  random_direction(r, u * escape, point->vel);
+  random_direction(random, x * plan->scale, point->pos);
+  random_direction(random, u * escape, point->vel);
   point->type = 1;
 }

@@ -15,46 +15,49 @@ struct ic_point {
 
 /* A model with the tables that drawing needs. */
 struct ic_plan;
-/* Draw system `index` (from 0), a single star or the centre of mass of a binary, from its random numbers `r`. */
-typedef void ic_draw(const struct ic_plan *plan, int64_t index, struct ic_random *r, struct ic_point *point);
+/* Draw system `index` (from 0), a single star or the centre of mass of a binary, from its random numbers `random`. */
+typedef void ic_draw(const struct ic_plan *plan, int64_t index, struct ic_random *random, struct ic_point *point);
 
-/* A sphere at one radius. Unit of length: the scale radius (king: core radius); G = 1, mass of the stars 1 (hernquist: without the cut).
- * The potential psi = -Phi includes the central mass, and is 0 where the distribution function ends (king: at the tidal radius; else
- * at infinity). The unit of the density is arbitrary. Primes are derivatives by the radius. */
+/* A sphere at one radius. Unit of length: the scale radius (king: core radius); G = 1, mass of the stars 1 (hernquist:
+ * without the cut). The potential psi = -Phi includes the central mass, and is 0 where the distribution function ends
+ * (king: at the tidal radius; else at infinity). The unit of the density is arbitrary. Primes are derivatives by the
+ * radius. */
 struct ic_shape {
   double density, density1, density2;
   double psi, psi1, psi2;
 };
 struct ic_sphere {
-  double (*radius)(const struct ic_plan *plan, double fraction);   /* in scale radii, within which this fraction of the stars lies */
-  void (*shape)(const struct ic_plan *plan, double x, struct ic_shape *s);
+  /* in scale radii, within which this fraction of the stars lies */
+  double (*radius)(const struct ic_plan *plan, double fraction);
+  void (*shape)(const struct ic_plan *plan, double x, struct ic_shape *shape);
 };
 extern const struct ic_sphere plummer_sphere_shape, hernquist_sphere_shape, king_sphere_shape;
 
 struct ic_plan {
   const struct ic_model *m;
   ic_draw *draw;
-  const struct ic_sphere *sphere;   /* NULL: not a sphere */
-  double stars;      /* mass of all stars, 1 without a central mass */
-  double mass;       /* the same; hernquist: without the cut */
-  double scale;      /* of a sphere: the scale radius */
-  double edge;       /* king: tidal radius in core radii; else 0 */
-  struct king_table *king;         /* king */
-  struct central_table *central;   /* with a central mass */
+  const struct ic_sphere *sphere; /* NULL: not a sphere */
+  double stars;                   /* mass of all stars, 1 without a central mass */
+  double mass;                    /* the same; hernquist: without the cut */
+  double scale;                   /* of a sphere: the scale radius */
+  double edge;                    /* king: tidal radius in core radii; else 0 */
+  struct king_table *king;        /* king */
+  struct central_table *central;  /* with a central mass */
 };
 
 /* Make the tables. 0; -1 with a fault. Close a plan that was opened. */
-int ic_plan_open(struct ic_plan *plan, const struct ic_model *m, struct fault *f);
+int ic_plan_open(struct ic_plan *plan, const struct ic_model *model, struct fault *fault);
 void ic_plan_close(struct ic_plan *plan);
 
 ic_draw plummer_draw, hernquist_draw, king_draw, uniform_draw, merger_draw;
 /* Draw a star of any sphere with a central mass. */
 ic_draw central_draw;
 
-/* Draw position and velocity in a Plummer sphere of this mass and scale radius, at rest at the origin. The type is not set. */
-void plummer_sphere(double mass, double scale, struct ic_random *r, struct ic_point *point);
+/* Draw position and velocity in a Plummer sphere of this mass and scale radius, at rest at the origin. The type is not
+ * set. */
+void plummer_sphere(double mass, double scale, struct ic_random *random, struct ic_point *point);
 /* The number of particles of the merger's first sphere. */
-int64_t merger_first(const struct ic_model *m);
+int64_t merger_first(const struct ic_model *model);
 
 /* Set mass and scale of the plan for a central mass f, so that the potential energy
  * W = -(self mass^2 + inverse f mass) / scale is -1/2, which gives E = -1/4 in equilibrium.
@@ -64,23 +67,25 @@ void ic_scale(struct ic_plan *plan, double mass, double self, double inverse);
 void plummer_plan(struct ic_plan *plan);
 void hernquist_plan(struct ic_plan *plan);
 /* 0; -1 with a fault. Free the table. */
-int king_plan(struct ic_plan *plan, struct fault *f);
+int king_plan(struct ic_plan *plan, struct fault *fault);
 void king_free(struct king_table *king);
 /* The structure of King's sphere, without a mass. NULL with a fault. Owner: caller (king_free). */
-struct king_table *king_solve(double w0, struct fault *f);
-/* Its nodes from the centre to the tidal radius: radius in core radii, W, and the mass within, -x^2 dW/dx. Returns their number. */
-int king_nodes(const struct king_table *k, const double **x, const double **w, const double **m);
+struct king_table *king_solve(double w0, struct fault *fault);
+/* Its nodes from the centre to the tidal radius: radius in core radii, W, and the mass within, -x^2 dW/dx. Returns
+ * their number. */
+int king_nodes(const struct king_table *table, const double **x, const double **w, const double **m);
 /* The density over that at the centre, and its derivative by W. */
-double king_table_density(const struct king_table *k, double w, double *slope);
+double king_table_density(const struct king_table *table, double w, double *slope);
 /* After the plan of the sphere. */
-int central_plan(struct ic_plan *plan, struct fault *f);
+int central_plan(struct ic_plan *plan, struct fault *fault);
 void central_free(struct central_table *central);
 
 /* Mass of star `index`: solar masses for kroupa, else in units of the lighter stars. */
-double star_mass(const struct ic_model *m, int64_t index);
+double star_mass(const struct ic_model *model, int64_t index);
 /* The largest possible one. */
-double star_mass_max(const struct ic_model *m);
-/* Set the two members of a binary, of masses mass[2], about the centre of mass `system`. `r`: random numbers for this binary alone. */
-void binary_members(const struct ic_model *m, const double mass[2], const struct ic_point *system, struct ic_random *r,
-                    struct ic_point member[2]);
+double star_mass_max(const struct ic_model *model);
+/* Set the two members of a binary, of masses mass[2], about the centre of mass `system`. `random`: random numbers for
+ * this binary alone. */
+void binary_members(const struct ic_model *model, const double mass[2], const struct ic_point *system,
+                    struct ic_random *random, struct ic_point member[2]);
 #endif

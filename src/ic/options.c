@@ -12,72 +12,79 @@
 const char *const ic_masses_names[] = {"equal", "kroupa", "two"};
 const int ic_masses_count = sizeof ic_masses_names / sizeof *ic_masses_names;
 
-void ic_defaults(struct ic_model *m)
+void ic_defaults(struct ic_model *model)
 {
-  memset(m, 0, sizeof *m);
-  m->seed = 1;
-  m->mass_ratio = 1;
-  m->separation = 3;
-  m->impact_parameter = 0.5;
-  m->relative_velocity = 0.8;   /* slightly below the parabolic velocity, sqrt(2 / 3) */
-  m->w0 = 6;
-  m->mass_min = 0.08;
-  m->mass_max = 100;
-  m->heavy_ratio = 20;
-  m->heavy_fraction = 0.01;
-  m->binary_min = 1e-4;
-  m->binary_max = 1e-3;
-  m->eccentricity = -1;
+  memset(model, 0, sizeof *model);
+  model->seed = 1;
+  model->mass_ratio = 1;
+  model->separation = 3;
+  model->impact_parameter = 0.5;
+  model->relative_velocity = 0.8; /* slightly below the parabolic velocity, sqrt(2 / 3) */
+  model->w0 = 6;
+  model->mass_min = 0.08;
+  model->mass_max = 100;
+  model->heavy_ratio = 20;
+  model->heavy_fraction = 0.01;
+  model->binary_min = 1e-4;
+  model->binary_max = 1e-3;
+  model->eccentricity = -1;
 }
 
-static int model_index(const struct ic_model *m)
+static int model_index(const struct ic_model *model)
 {
   for (int i = 0; i < ic_count; i++)
-    if (strcmp(ic_names[i], m->name) == 0) return i;
+    if (strcmp(ic_names[i], model->name) == 0) return i;
   return -1;
 }
 
-static int check_range(const char *name, double x, double lowest, double largest, struct fault *f)
+static int check_range(const char *name, double x, double lowest, double largest, struct fault *fault)
 {
-  if (x >= lowest && x <= largest) return 0;   /* false for NaN */
-  return fault_set(f, "%s: expected a number from %g to %g, found %g", name, lowest, largest, x);
+  if (x >= lowest && x <= largest) return 0; /* false for NaN */
+  return fault_set(fault, "%s: expected a number from %g to %g, found %g", name, lowest, largest, x);
 }
 
-static int check_stars(const struct ic_model *m, struct fault *f)
+static int check_stars(const struct ic_model *model, struct fault *fault)
 {
-  if (check_range("W0", m->w0, 0.3, 12, f) || check_range("central mass", m->central_mass, 0, 0.9, f) ||
-      check_range("smallest mass", m->mass_min, 0.01, 1000, f) || check_range("largest mass", m->mass_max, 0.01, 1000, f) ||
-      check_range("ratio of the heavy mass", m->heavy_ratio, 1, 1e6, f) ||
-      check_range("fraction of heavy stars", m->heavy_fraction, 0, 1, f) || check_range("fraction of binaries", m->binaries, 0, 1, f) ||
-      check_range("smallest semi-major axis", m->binary_min, 1e-7, 1, f) ||
-      check_range("largest semi-major axis", m->binary_max, 1e-7, 1, f) ||
-      (m->eccentricity != -1 && check_range("eccentricity", m->eccentricity, 0, 0.9999, f)))
+  if (check_range("W0", model->w0, 0.3, 12, fault) || check_range("central mass", model->central_mass, 0, 0.9, fault) ||
+      check_range("smallest mass", model->mass_min, 0.01, 1000, fault) ||
+      check_range("largest mass", model->mass_max, 0.01, 1000, fault) ||
+      check_range("ratio of the heavy mass", model->heavy_ratio, 1, 1e6, fault) ||
+      check_range("fraction of heavy stars", model->heavy_fraction, 0, 1, fault) ||
+      check_range("fraction of binaries", model->binaries, 0, 1, fault) ||
+      check_range("smallest semi-major axis", model->binary_min, 1e-7, 1, fault) ||
+      check_range("largest semi-major axis", model->binary_max, 1e-7, 1, fault) ||
+      (model->eccentricity != -1 && check_range("eccentricity", model->eccentricity, 0, 0.9999, fault)))
     return -1;
-  if (m->mass_min >= m->mass_max)
-    return fault_set(f, "the smallest mass, %g, must be below the largest, %g", m->mass_min, m->mass_max);
-  if (m->binary_min > m->binary_max)
-    return fault_set(f, "the smallest semi-major axis, %g, must not exceed the largest, %g", m->binary_min, m->binary_max);
-  if (m->central_mass > 0 && m->n < 2)
-    return fault_set(f, "a central mass is one of the particles: expected at least 2 of them, found %lld", (long long)m->n);
+  if (model->mass_min >= model->mass_max)
+    return fault_set(fault, "the smallest mass, %g, must be below the largest, %g", model->mass_min, model->mass_max);
+  if (model->binary_min > model->binary_max)
+    return fault_set(fault, "the smallest semi-major axis, %g, must not exceed the largest, %g", model->binary_min,
+                     model->binary_max);
+  if (model->central_mass > 0 && model->n < 2)
+    return fault_set(fault, "a central mass is one of the particles: expected at least 2 of them, found %lld",
+                     (long long)model->n);
   return 0;
 }
 
-int ic_check(const struct ic_model *m, struct fault *f)
+int ic_check(const struct ic_model *model, struct fault *fault)
 {
-  if (model_index(m) < 0) {
-    const char *near = nearest_name(m->name, ic_names, ic_count);
-    return fault_set(f, "unknown model '%s'%s%s%s", m->name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  if (model_index(model) < 0) {
+    const char *near = nearest_name(model->name, ic_names, ic_count);
+    return fault_set(fault, "unknown model '%s'%s%s%s", model->name, near ? "; did you mean '" : "", near ? near : "",
+                     near ? "'?" : "");
   }
-  if (m->n < 1 || m->n > IC_MAX)
-    return fault_set(f, "number of particles: expected a number from 1 to 2^36, found %lld", (long long)m->n);
-  if (check_range("virial ratio", m->virial_ratio, 0, 1.9, f) || check_range("mass ratio", m->mass_ratio, 1e-6, 1e6, f) ||
-      check_range("separation", m->separation, 0, IC_ORBIT_MAX, f) ||
-      check_range("impact parameter", m->impact_parameter, -IC_ORBIT_MAX, IC_ORBIT_MAX, f) ||
-      check_range("relative velocity", m->relative_velocity, -IC_ORBIT_MAX, IC_ORBIT_MAX, f) || check_stars(m, f))
+  if (model->n < 1 || model->n > IC_MAX)
+    return fault_set(fault, "number of particles: expected a number from 1 to 2^36, found %lld", (long long)model->n);
+  if (check_range("virial ratio", model->virial_ratio, 0, 1.9, fault) ||
+      check_range("mass ratio", model->mass_ratio, 1e-6, 1e6, fault) ||
+      check_range("separation", model->separation, 0, IC_ORBIT_MAX, fault) ||
+      check_range("impact parameter", model->impact_parameter, -IC_ORBIT_MAX, IC_ORBIT_MAX, fault) ||
+      check_range("relative velocity", model->relative_velocity, -IC_ORBIT_MAX, IC_ORBIT_MAX, fault) ||
+      check_stars(model, fault))
     return -1;
-  if (strcmp(m->name, "merger") == 0 && (merger_first(m) < 1 || merger_first(m) >= m->n))
-    return fault_set(f, "%lld particles of equal mass cannot have the mass ratio %g: one sphere would be empty", (long long)m->n,
-                     m->mass_ratio);
+  if (strcmp(model->name, "merger") == 0 && (merger_first(model) < 1 || merger_first(model) >= model->n))
+    return fault_set(fault, "%lld particles of equal mass cannot have the mass ratio %g: one sphere would be empty",
+                     (long long)model->n, model->mass_ratio);
   return 0;
 }
 
@@ -102,46 +109,50 @@ const struct ic_option ic_options[] = {
 /* A shorter table would end with empty options. */
 _Static_assert(sizeof ic_options / sizeof *ic_options == IC_OPTIONS, "the number of options in ic.h");
 
-static int set_masses(struct ic_model *m, const char *text, struct fault *f)
+static int set_masses(struct ic_model *model, const char *text, struct fault *fault)
 {
   for (int i = 0; i < ic_masses_count; i++)
     if (strcmp(text, ic_masses_names[i]) == 0) {
-      m->masses = (enum ic_masses)i;
+      model->masses = (enum ic_masses)i;
       return 0;
     }
-  return fault_set(f, "mass-function: expected equal, kroupa or two, found '%.40s'", text);
+  return fault_set(fault, "mass-function: expected equal, kroupa or two, found '%.40s'", text);
 }
 
-int ic_set_option(struct ic_model *m, int number, const char *value, struct fault *f)
+int ic_set_option(struct ic_model *model, int number, const char *value, struct fault *fault)
 {
   const struct ic_option *o = &ic_options[number];
   char *end;
-  if (o->offset == offsetof(struct ic_model, masses)) return set_masses(m, value, f);
-  double x = strtod(value, &end);   /* one beyond the range of doubles is infinite */
-  if (end == value || *end || !isfinite(x)) return fault_set(f, "%s: expected a number, found '%.40s'", o->name, value);
-  *(double *)((char *)m + o->offset) = x;
+  if (o->offset == offsetof(struct ic_model, masses)) return set_masses(model, value, fault);
+  double x = strtod(value, &end); /* one beyond the range of doubles is infinite */
+  if (end == value || *end || !isfinite(x))
+    return fault_set(fault, "%s: expected a number, found '%.40s'", o->name, value);
+  *(double *)((char *)model + o->offset) = x;
   return 0;
 }
 
-int ic_set(struct ic_model *m, const char *setting, struct fault *f)
+int ic_set(struct ic_model *model, const char *setting, struct fault *fault)
 {
   const char *equals = strchr(setting, '='), *names[IC_OPTIONS];
   char name[40];
-  if (!equals) return fault_set(f, "%.100s: expected name=value", setting);
+  if (!equals) return fault_set(fault, "%.100s: expected name=value", setting);
   snprintf(name, sizeof name, "%.*s", (int)(equals - setting < 39 ? equals - setting : 39), setting);
   for (int i = 0; i < IC_OPTIONS; i++) {
     const char *models = ic_options[i].models;
     names[i] = ic_options[i].name;
     if (strcmp(names[i], name) != 0) continue;
-    if (strstr(models, m->name)) return ic_set_option(m, i, equals + 1, f);
-    return fault_set(f, "option %s belongs to model%s %s, not to %s", name, strchr(models, ',') ? "s" : "", models, m->name);
+    if (strstr(models, model->name)) return ic_set_option(model, i, equals + 1, fault);
+    return fault_set(fault, "option %s belongs to model%s %s, not to %s", name, strchr(models, ',') ? "s" : "", models,
+                     model->name);
   }
   const char *near = nearest_name(name, names, IC_OPTIONS);
-  return fault_set(f, "unknown option '%s' of a model%s%s%s", name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  return fault_set(fault, "unknown option '%s' of a model%s%s%s", name, near ? "; did you mean '" : "",
+                   near ? near : "", near ? "'?" : "");
 }
 
-int64_t ic_binaries(const struct ic_model *m)
+int64_t ic_binaries(const struct ic_model *model)
 {
-  int64_t stars = m->n - (m->central_mass > 0), binaries = llrint((double)stars * m->binaries / (1 + m->binaries));
+  int64_t stars = model->n - (model->central_mass > 0),
+          binaries = llrint((double)stars * model->binaries / (1 + model->binaries));
   return binaries <= stars / 2 ? binaries : stars / 2;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The random numbers of one particle: Philox with seed and id as its key, so that they do not depend on the rank or the order of
- * drawing. */
+/* The random numbers of one particle: Philox with seed and id as its key, so that they do not depend on the rank or the
+ * order of drawing. */
 #ifndef IC_RANDOM_H
 #define IC_RANDOM_H
 #include <Random123/philox.h>
@@ -11,7 +11,7 @@
 struct ic_random {
   philox4x64_key_t key;
   philox4x64_ctr_t counter, words;
-  int left;   /* number of unused words */
+  int left; /* number of unused words */
 };
 
 /* The generator of the particle with this id. */
@@ -39,20 +39,20 @@ static inline uint64_t random_word(uint64_t seed, uint64_t stream, uint64_t a, u
 }
 
 /* Uniform in the open interval (0, 1). */
-static inline double random_uniform(struct ic_random *r)
+static inline double random_uniform(struct ic_random *random)
 {
-  if (r->left == 0) {
-    r->words = philox4x64(r->counter, r->key);
-    r->counter.v[0]++;
-    r->left = 4;
+  if (random->left == 0) {
+    random->words = philox4x64(random->counter, random->key);
+    random->counter.v[0]++;
+    random->left = 4;
   }
-  return ((double)(r->words.v[--r->left] >> 12) + 0.5) * 0x1p-52;
+  return ((double)(random->words.v[--random->left] >> 12) + 0.5) * 0x1p-52;
 }
 
 /* A vector of this length in a random direction. */
-static inline void random_direction(struct ic_random *r, double length, double x[3])
+static inline void random_direction(struct ic_random *random, double length, double x[3])
 {
-  double cosine = 2 * random_uniform(r) - 1, angle = 2 * M_PI * random_uniform(r);
+  double cosine = 2 * random_uniform(random) - 1, angle = 2 * M_PI * random_uniform(random);
   double across = length * sqrt(1 - cosine * cosine);
   x[0] = across * cos(angle);
   x[1] = across * sin(angle);
@@ -60,9 +60,9 @@ static inline void random_direction(struct ic_random *r, double length, double x
 }
 
 /* Two normal deviates (Box and Muller). */
-static inline void random_normal(struct ic_random *r, double x[2])
+static inline void random_normal(struct ic_random *random, double x[2])
 {
-  double length = sqrt(-2 * log(random_uniform(r))), angle = 2 * M_PI * random_uniform(r);
+  double length = sqrt(-2 * log(random_uniform(random))), angle = 2 * M_PI * random_uniform(random);
   x[0] = length * cos(angle);
   x[1] = length * sin(angle);
 }

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <xxhash.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "checksums are of rows in memory, whose byte order must be that of the file");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "checksums are of rows in memory, whose byte order must be that of the file");
 
 #define AT(member) offsetof(struct particles, member)
 /* Velocities are double because a run that starts from a snapshot must have the same velocities. */
@@ -21,20 +22,21 @@ const struct column columns[] = {
 };
 const int column_count = sizeof columns / sizeof *columns;
 
-const void *columns_row(const struct column *k, const struct particles *p, int64_t i)
+const void *columns_row(const struct column *column, const struct particles *particles, int64_t i)
 {
-  const char *array = *(char *const *)((const char *)p + k->offset);
-  return array + k->bytes * (size_t)i;
+  const char *array = *(char *const *)((const char *)particles + column->offset);
+  return array + column->bytes * (size_t)i;
 }
 
-hid_t columns_type(const struct column *k)
+hid_t columns_type(const struct column *column)
 {
-  return k->number == COLUMN_F64 ? H5T_IEEE_F64LE : k->number == COLUMN_F32 ? H5T_IEEE_F32LE : H5T_STD_U64LE;
+  return column->number == COLUMN_F64 ? H5T_IEEE_F64LE : column->number == COLUMN_F32 ? H5T_IEEE_F32LE : H5T_STD_U64LE;
 }
 
-double columns_to_cgs(const struct column *k, const struct units *u)
+double columns_to_cgs(const struct column *column, const struct units *units)
 {
-  return pow(u->length_cm, k->length) * pow(u->mass_g, k->mass) * pow(u->velocity_cm_s, k->velocity);
+  return pow(units->length_cm, column->length) * pow(units->mass_g, column->mass) *
+         pow(units->velocity_cm_s, column->velocity);
 }
 
 uint64_t row_checksum(const void *row, size_t bytes, uint64_t number) { return XXH64(row, bytes, number); }

@@ -12,8 +12,8 @@
 
 void h5_quiet(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 
-/* Of "file write failed: time = ..., error message = 'No space left on device', ..." keep "file write failed: No space left on
- * device". */
+/* Of "file write failed: time = ..., error message = 'No space left on device', ..." keep "file write failed: No space
+ * left on device". */
 static herr_t take_first(unsigned n, const H5E_error2_t *e, void *to)
 {
   if (n != 0 || !e->desc) return 0;
@@ -40,7 +40,7 @@ hid_t h5_open_read(const char *path, char cause[256])
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
 #if H5_VERSION_GE(1, 10, 7)
-  H5Pset_file_locking(access, 1, 1);   /* continue on file systems without locks */
+  H5Pset_file_locking(access, 1, 1); /* continue on file systems without locks */
 #endif
   hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
   if (file < 0) h5_cause(cause);
@@ -48,11 +48,12 @@ hid_t h5_open_read(const char *path, char cause[256])
   return file;
 }
 
-/* HDF5 keeps a file registered where the system's close() fails, and crashes when the program ends. Here close() meets /dev/null. */
+/* HDF5 keeps a file registered where the system's close() fails, and crashes when the program ends. Here close() meets
+ * /dev/null. */
 void h5_close(hid_t file)
 {
   void *handle = NULL;
-  int last = H5Iget_ref(file) == 1 && H5Fget_obj_count(file, H5F_OBJ_FILE) == 1;   /* else the descriptor stays in use */
+  int last = H5Iget_ref(file) == 1 && H5Fget_obj_count(file, H5F_OBJ_FILE) == 1; /* else the descriptor stays in use */
   int null = last ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
   if (null >= 0 && H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0) dup2(null, *(int *)handle);
   if (null >= 0) close(null);
@@ -62,9 +63,9 @@ void h5_close(hid_t file)
 /* --- files in memory --------------------------------------------------------------------------------------------- */
 
 enum {
-  INCREMENT = 4096,        /* the image grows by multiples of this */
-  LENGTH_AT = 28,          /* superblock of versions 2 and 3: offset of the end-of-file address, */
-  SUPERBLOCK_BYTES = 48,   /* and its size */
+  INCREMENT = 4096,      /* the image grows by multiples of this */
+  LENGTH_AT = 28,        /* superblock of versions 2 and 3: offset of the end-of-file address, */
+  SUPERBLOCK_BYTES = 48, /* and its size */
 };
 
 /* The callbacks of HDF5's core driver. `of`: the image. */
@@ -80,7 +81,9 @@ static void *resize_image(void *bytes, size_t size, H5FD_file_image_op_t why, vo
 /* HDF5 has closed the file; its bytes stay. */
 static herr_t keep_image(void *bytes, H5FD_file_image_op_t why, void *of)
 {
-  (void)bytes, (void)why, (void)of;
+  (void)bytes;
+  (void)why;
+  (void)of;
   return 0;
 }
 
@@ -117,7 +120,7 @@ herr_t h5_image_close(hid_t file, struct h5_image *image)
   static const char signature[] = "\211HDF\r\n\032\n";
   if (H5Fclose(file) < 0 || image->size < SUPERBLOCK_BYTES || memcmp(image->bytes, signature, 8) != 0) return -1;
   if (image->bytes[8] != 2 && image->bytes[8] != 3) return -1;
-  memcpy(&image->length, image->bytes + LENGTH_AT, sizeof image->length);   /* stored little endian, as this machine's */
+  memcpy(&image->length, image->bytes + LENGTH_AT, sizeof image->length); /* stored little endian, as this machine's */
   return 0;
 }
 
@@ -196,13 +199,16 @@ herr_t h5_put_real(hid_t loc, const char *name, double x)
   return h5_put(loc, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 0, &x);
 }
 
-herr_t h5_put_whole(hid_t loc, const char *name, int x) { return h5_put(loc, name, H5T_STD_I32LE, H5T_NATIVE_INT, 0, &x); }
+herr_t h5_put_whole(hid_t loc, const char *name, int x)
+{
+  return h5_put(loc, name, H5T_STD_I32LE, H5T_NATIVE_INT, 0, &x);
+}
 
 herr_t h5_put_text(hid_t loc, const char *name, const char *text)
 {
   size_t n = strlen(text);
   hid_t type = H5Tcopy(H5T_C_S1);
-  H5Tset_size(type, n ? n : 1);   /* HDF5 has no strings of length 0 */
+  H5Tset_size(type, n ? n : 1); /* HDF5 has no strings of length 0 */
   H5Tset_strpad(type, H5T_STR_NULLPAD);
   herr_t status = h5_put(loc, name, type, type, 0, text);
   H5Tclose(type);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _GNU_SOURCE   /* O_PATH */
+#define _GNU_SOURCE /* O_PATH */
 #include <config.h>
 #include "job/held_folder.h"
 
@@ -18,23 +18,24 @@
 /* A folder may be away for a moment, as where it is moved and moved back. */
 enum { LOOKS = 6, LOOK_NANOSECONDS = 200000000, RESCUES_MAX = 1000 };
 
-void held_folder_open(struct held_folder *h, const char *path)
+void held_folder_open(struct held_folder *folder, const char *path)
 {
   char absolute[PATH_MAX];
-  snprintf(h->path, sizeof h->path, "%s", path);
-  snprintf(h->absolute, sizeof h->absolute, "%s", realpath(path, absolute) ? absolute : path);
-  h->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  snprintf(folder->path, sizeof folder->path, "%s", path);
+  snprintf(folder->absolute, sizeof folder->absolute, "%s", realpath(path, absolute) ? absolute : path);
+  folder->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-void held_folder_close(struct held_folder *h)
+void held_folder_close(struct held_folder *folder)
 {
-  if (h->fd >= 0) close(h->fd);
-  h->fd = -1;
+  if (folder->fd >= 0) close(folder->fd);
+  folder->fd = -1;
 }
 
 static int is_missing(int error) { return error == ENOENT || error == ENOTDIR || error == ESTALE; }
 
-/* Whether `path` leads to the open file. 1; 0 where it leads elsewhere or is missing; 1 where that cannot be found out. */
+/* Whether `path` leads to the open file. 1; 0 where it leads elsewhere or is missing; 1 where that cannot be found
+ * out. */
 static int leads_to(const char *path, int fd)
 {
   struct stat opened, named;
@@ -54,53 +55,55 @@ static int present_path(int fd, char path[FOLDER_PATH])
   return path[0] == '/' && access(path, F_OK) == 0 && leads_to(path, fd) ? 0 : -1;
 }
 
-static enum folder_fate look_at_lock(const char *folder, const struct lock *l, enum folder_fate otherwise)
+static enum folder_fate look_at_lock(const char *folder, const struct lock *lock, enum folder_fate otherwise)
 {
   char path[FOLDER_PATH + 8];
   struct stat st;
   snprintf(path, sizeof path, "%s/lock", folder);
-  if (l->file < 0 || leads_to(path, l->file)) return otherwise;
+  if (lock->file < 0 || leads_to(path, lock->file)) return otherwise;
   return lstat(path, &st) && is_missing(errno) ? LOCK_REMOVED : LOCK_REPLACED;
 }
 
-static enum folder_fate look_once(const struct held_folder *h, const struct lock *l, char now[FOLDER_PATH])
+static enum folder_fate look_once(const struct held_folder *folder, const struct lock *lock, char now[FOLDER_PATH])
 {
-  if (h->fd < 0) return FOLDER_HELD;
-  if (leads_to(h->path, h->fd)) return look_at_lock(h->path, l, FOLDER_HELD);
-  if (present_path(h->fd, now)) return FOLDER_GONE;
-  return look_at_lock(now, l, FOLDER_MOVED) == FOLDER_MOVED ? FOLDER_MOVED : FOLDER_GONE;
+  if (folder->fd < 0) return FOLDER_HELD;
+  if (leads_to(folder->path, folder->fd)) return look_at_lock(folder->path, lock, FOLDER_HELD);
+  if (present_path(folder->fd, now)) return FOLDER_GONE;
+  return look_at_lock(now, lock, FOLDER_MOVED) == FOLDER_MOVED ? FOLDER_MOVED : FOLDER_GONE;
 }
 
-enum folder_fate held_folder_look(const struct held_folder *h, const struct lock *l, char now[FOLDER_PATH])
+enum folder_fate held_folder_look(const struct held_folder *folder, const struct lock *lock, char now[FOLDER_PATH])
 {
-  enum folder_fate fate = look_once(h, l, now);
+  enum folder_fate fate = look_once(folder, lock, now);
   for (int k = 1; k < LOOKS && fate != FOLDER_HELD; k++) {
     nanosleep(&(struct timespec){.tv_nsec = LOOK_NANOSECONDS}, NULL);
-    fate = look_once(h, l, now);
+    fate = look_once(folder, lock, now);
   }
   return fate;
 }
 
 /* Make the first free one of BASE-rescue, BASE-rescue-2, ... 0 or -1. */
-static int make_free(const char *base, char path[FOLDER_PATH], struct fault *f)
+static int make_free(const char *base, char path[FOLDER_PATH], struct fault *fault)
 {
   struct stat st;
   for (int k = 1; k <= RESCUES_MAX; k++) {
-    int length = k == 1 ? snprintf(path, FOLDER_PATH, "%s-rescue", base) : snprintf(path, FOLDER_PATH, "%s-rescue-%d", base, k);
-    if (length >= FOLDER_PATH) return fault_set(f, "the name of a rescue folder is too long");
-    if (lstat(path, &st) && errno == ENOENT) return folder_make(path, "rescue folder", f);
+    int length =
+        k == 1 ? snprintf(path, FOLDER_PATH, "%s-rescue", base) : snprintf(path, FOLDER_PATH, "%s-rescue-%d", base, k);
+    if (length >= FOLDER_PATH) return fault_set(fault, "the name of a rescue folder is too long");
+    if (lstat(path, &st) && errno == ENOENT) return folder_make(path, "rescue folder", fault);
   }
-  return fault_set(f, "there are %d rescue folders %s-rescue-...", RESCUES_MAX, base);
+  return fault_set(fault, "there are %d rescue folders %s-rescue-...", RESCUES_MAX, base);
 }
 
-int held_folder_rescue(const struct held_folder *h, char path[FOLDER_PATH], struct fault *f)
+int held_folder_rescue(const struct held_folder *folder, char path[FOLDER_PATH], struct fault *fault)
 {
   char here[PATH_MAX], base[FOLDER_PATH];
   struct fault beside = {""};
-  if (make_free(h->absolute, path, &beside) == 0) return 0;
-  const char *name = strrchr(h->absolute, '/');
-  if (!getcwd(here, sizeof here) || snprintf(base, sizeof base, "%s%s", here, name ? name : "/run") >= (int)sizeof base ||
-      make_free(base, path, f))
-    return fault_set(f, "%s", beside.text);
+  if (make_free(folder->absolute, path, &beside) == 0) return 0;
+  const char *name = strrchr(folder->absolute, '/');
+  if (!getcwd(here, sizeof here) ||
+      snprintf(base, sizeof base, "%s%s", here, name ? name : "/run") >= (int)sizeof base ||
+      make_free(base, path, fault))
+    return fault_set(fault, "%s", beside.text);
   return 0;
 }

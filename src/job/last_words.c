@@ -12,8 +12,8 @@
 #include "base/files.h"
 #include "params/params.h"
 
-/* Any thread may call this while another thread holds locks of the C library. So no memory is allocated, and files are written by system
- * calls. */
+/* Any thread may call this while another thread holds locks of the C library. So no memory is allocated, and files are
+ * written by system calls. */
 enum { TEXT_MAX = 8192, PATH = PARAM_TEXT + 64 };
 static struct {
   char status[PATH], fresh[PATH], cont[PATH];
@@ -31,7 +31,8 @@ static void read_all(char text[TEXT_MAX])
   if (file >= 0) close(file);
 }
 
-/* Write the report to `after`: the new state and reason, and the lines of `before` except its estimates. Returns its length. */
+/* Write the report to `after`: the new state and reason, and the lines of `before` except its estimates. Returns its
+ * length. */
 static size_t rewrite(const char *before, const char *reason, char after[TEXT_MAX])
 {
   char date[32];
@@ -39,14 +40,15 @@ static size_t rewrite(const char *before, const char *reason, char after[TEXT_MA
   struct tm utc;
   strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
   int at = snprintf(after, TEXT_MAX, "state=failed\nreason=%.1500s", reason);
-  for (char *c = after + sizeof "state=failed"; *c; c++)   /* the reason must be one line */
+  for (char *c = after + sizeof "state=failed"; *c; c++) /* the reason must be one line */
     if (*c == '\n') *c = ' ';
   at += snprintf(after + at, (size_t)(TEXT_MAX - at), "\n");
   for (const char *line = before; *line;) {
     int length = (int)strcspn(line, "\n");
-    int stays = !begins(line, "state=") && !begins(line, "reason=") && !begins(line, "eta=") && !begins(line, "walltime_left=") &&
-                !begins(line, "updated=");
-    if (stays && at + length + 64 < TEXT_MAX) at += snprintf(after + at, (size_t)(TEXT_MAX - at), "%.*s\n", length, line);
+    int stays = !begins(line, "state=") && !begins(line, "reason=") && !begins(line, "eta=") &&
+                !begins(line, "walltime_left=") && !begins(line, "updated=");
+    if (stays && at + length + 64 < TEXT_MAX)
+      at += snprintf(after + at, (size_t)(TEXT_MAX - at), "%.*s\n", length, line);
     line += length + (line[length] != 0);
   }
   return (size_t)(at + snprintf(after + at, (size_t)(TEXT_MAX - at), "updated=%s\n", date));
@@ -56,7 +58,8 @@ static void write_status(const char *reason)
 {
   char before[TEXT_MAX], after[TEXT_MAX];
   read_all(before);
-  int ended = begins(before, "state=finished\n") || begins(before, "state=untrusted\n") || begins(before, "state=failed\n");
+  int ended =
+      begins(before, "state=finished\n") || begins(before, "state=untrusted\n") || begins(before, "state=failed\n");
   int reported = starting ? ended : *before && !begins(before, "state=running\n");
   if (reported) return;
   size_t length = rewrite(before, reason, after);

@@ -42,7 +42,8 @@ static int is_own(int file)
   char found[sizeof SIGNATURE - 1];
   struct stat st;
   if (fstat(file, &st)) return 0;
-  return st.st_size == 0 || (pread(file, found, sizeof found, 0) == sizeof found && memcmp(found, SIGNATURE, sizeof found) == 0);
+  return st.st_size == 0 ||
+         (pread(file, found, sizeof found, 0) == sizeof found && memcmp(found, SIGNATURE, sizeof found) == 0);
 }
 
 /* " (process 42 on host node7)"; "" where it is unknown. */
@@ -53,37 +54,41 @@ static void owner(int file, char text[OWNER])
   ssize_t length = pread(file, found, sizeof found - 1, 0);
   found[length > 0 ? length : 0] = 0;
   text[0] = 0;
-  if (sscanf(found, SIGNATURE "%63s pid=%ld", host, &pid) == 2) snprintf(text, OWNER, " (process %ld on host %s)", pid, host);
+  if (sscanf(found, SIGNATURE "%63s pid=%ld", host, &pid) == 2)
+    snprintf(text, OWNER, " (process %ld on host %s)", pid, host);
 }
 
-int lock_take(struct lock *l, const char *what, const char *folder, struct fault *f)
+int lock_take(struct lock *lock, const char *what, const char *folder, struct fault *fault)
 {
   char path[PARAM_TEXT + 16], who[OWNER];
   double until = timer_clock() + WAIT_SECONDS;
   int state;
   snprintf(path, sizeof path, "%s/lock", folder);
-  l->file = file_open(path, O_RDWR | O_CREAT);
-  if (l->file < 0 && errno != FILE_NOT_REGULAR) return 0;
-  if (l->file < 0 || !is_own(l->file)) {
-    lock_release(l);
-    return fault_set(f, "%s exists and is not the lock of a run, which would overwrite it; move it away, or choose another %s", path, what);
+  lock->file = file_open(path, O_RDWR | O_CREAT);
+  if (lock->file < 0 && errno != FILE_NOT_REGULAR) return 0;
+  if (lock->file < 0 || !is_own(lock->file)) {
+    lock_release(lock);
+    return fault_set(
+        fault, "%s exists and is not the lock of a run, which would overwrite it; move it away, or choose another %s",
+        path, what);
   }
-  for (int reported = 0; (state = try_lock(l->file)) == 1 && timer_clock() < until; reported = 1) {
-    owner(l->file, who);
-    if (!reported) printf("another run%s is under way in %s; waiting for its end, at most %d s\n", who, folder, (int)WAIT_SECONDS);
+  for (int reported = 0; (state = try_lock(lock->file)) == 1 && timer_clock() < until; reported = 1) {
+    owner(lock->file, who);
+    if (!reported)
+      printf("another run%s is under way in %s; waiting for its end, at most %d s\n", who, folder, (int)WAIT_SECONDS);
     fflush(stdout);
     nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
   }
-  l->held = state == 0;
-  if (l->held) sign(l->file);
+  lock->held = state == 0;
+  if (lock->held) sign(lock->file);
   if (state != 1) return 0;
-  owner(l->file, who);
-  lock_release(l);
-  return fault_set(f, "another run%s is under way in %s = %s and holds %s", who, what, folder, path);
+  owner(lock->file, who);
+  lock_release(lock);
+  return fault_set(fault, "another run%s is under way in %s = %s and holds %s", who, what, folder, path);
 }
 
-void lock_release(struct lock *l)
+void lock_release(struct lock *lock)
 {
-  if (l->file >= 0) close(l->file);
-  *l = LOCK_NONE;
+  if (lock->file >= 0) close(lock->file);
+  *lock = LOCK_NONE;
 }

@@ -16,8 +16,8 @@
 #include "base/timer.h"
 
 #define EVERY_SECONDS 5.0
-enum { ATTEMPTS_AT_END = 10, RETRY_NANOSECONDS = 200000000 };   /* two seconds: an end is reported once only */
-#define FIRST "state="   /* the file begins with it */
+enum { ATTEMPTS_AT_END = 10, RETRY_NANOSECONDS = 200000000 }; /* two seconds: an end is reported once only */
+#define FIRST "state="                                        /* the file begins with it */
 
 static void date(char text[32])
 {
@@ -26,18 +26,20 @@ static void date(char text[32])
   strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 }
 
-static void write_lines(FILE *out, const struct status *s, const char *state, const char *reason)
+static void write_lines(FILE *out, const struct status *status, const char *state, const char *reason)
 {
   char now[32];
-  double clock = timer_clock(), elapsed = clock - s->started, done = s->time - s->begin, left = s->par->TimeMax - s->time;
+  double clock = timer_clock(), elapsed = clock - status->started, done = status->time - status->begin,
+         left = status->par->TimeMax - status->time;
   date(now);
-  fprintf(out, FIRST "%s\nreason=%s\nstep=%lld\ntime=%.17g\ntime_max=%.17g\n", state, reason, s->step, s->time, s->par->TimeMax);
-  fprintf(out, "checkpoint=%s\ncheckpoint_step=%lld\n", s->checkpoint, s->checkpoint_step);
-  if (isfinite(s->energy_error)) fprintf(out, "energy_error=%.3e\n", s->energy_error);
-  if (s->missing[0]) fprintf(out, "snapshots_missing=%s\n", s->missing);
-  if (s->unwritten > 0) fprintf(out, "table_bytes_unwritten=%lld\n", s->unwritten);
-  fprintf(out, "ranks=%d\nbackend=%s\nelapsed=%.1f\n", s->ranks, s->backend, elapsed);
-  if (isfinite(s->ends)) fprintf(out, "walltime_left=%.0f\n", s->ends - clock);
+  fprintf(out, FIRST "%s\nreason=%s\nstep=%lld\ntime=%.17g\ntime_max=%.17g\n", state, reason, status->step,
+          status->time, status->par->TimeMax);
+  fprintf(out, "checkpoint=%s\ncheckpoint_step=%lld\n", status->checkpoint, status->checkpoint_step);
+  if (isfinite(status->energy_error)) fprintf(out, "energy_error=%.3e\n", status->energy_error);
+  if (status->missing[0]) fprintf(out, "snapshots_missing=%s\n", status->missing);
+  if (status->unwritten > 0) fprintf(out, "table_bytes_unwritten=%lld\n", status->unwritten);
+  fprintf(out, "ranks=%d\nbackend=%s\nelapsed=%.1f\n", status->ranks, status->backend, elapsed);
+  if (isfinite(status->ends)) fprintf(out, "walltime_left=%.0f\n", status->ends - clock);
   if (done > 0) fprintf(out, "eta=%.0f\n", elapsed * left / done);
   fprintf(out, "updated=%s\n", now);
 }
@@ -53,23 +55,26 @@ static int is_own(const char *path, const char *begin)
   return length == 0 || (*begin && strncmp(found, begin, strlen(begin)) == 0);
 }
 
-int status_check(const struct params *p, struct fault *f)
+int status_check(const struct params *params, struct fault *fault)
 {
-  static const char *const files[][2] = {{"status", FIRST}, {"status.tmp", NULL}, {"cont", ""}};   /* cont must be empty */
+  /* cont must be empty */
+  static const char *const files[][2] = {{"status", FIRST}, {"status.tmp", NULL}, {"cont", ""}};
   char path[PARAM_TEXT + 32];
   for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
-    snprintf(path, sizeof path, "%s/%s", p->OutputDir, files[k][0]);
+    snprintf(path, sizeof path, "%s/%s", params->OutputDir, files[k][0]);
     if (is_own(path, files[k][1])) continue;
-    return fault_set(f, "%s exists and is not of a run, which would replace it; move it away, or choose another OutputDir", path);
+    return fault_set(fault,
+                     "%s exists and is not of a run, which would replace it; move it away, or choose another OutputDir",
+                     path);
   }
   return 0;
 }
 
 /* Write a new file and rename it. 0, or -1 with errno. */
-static int write_renamed(const struct params *p, const char *path, const char *text)
+static int write_renamed(const struct params *params, const char *path, const char *text)
 {
   char temporary[PARAM_TEXT + 32];
-  snprintf(temporary, sizeof temporary, "%s/status.tmp", p->OutputDir);
+  snprintf(temporary, sizeof temporary, "%s/status.tmp", params->OutputDir);
   FILE *out = file_stream(temporary, "w");
   if (!out) return -1;
   int error = fputs(text, out) < 0 || fflush(out) ? errno : 0;
@@ -85,72 +90,74 @@ static int write_renamed(const struct params *p, const char *path, const char *t
 static int write_over(const char *path, const char *text)
 {
   size_t length = strlen(text);
-  int fd = file_open(path, O_WRONLY | O_NOFOLLOW), bad = fd < 0 || write_all(fd, text, (int64_t)length, 0) || ftruncate(fd, (off_t)length);
+  int fd = file_open(path, O_WRONLY | O_NOFOLLOW),
+      bad = fd < 0 || write_all(fd, text, (int64_t)length, 0) || ftruncate(fd, (off_t)length);
   if (fd >= 0 && close(fd)) bad = 1;
   return bad ? -1 : 0;
 }
 
-/* Replace the status file, in at most `attempts` attempts. Where several fail the run ends, so the file is then written over: it must say so
- * even where it cannot be replaced as a whole. 0, or -1 with a warning. */
-static int replace(struct status *s, const char *state, const char *reason, int attempts)
+/* Replace the status file, in at most `attempts` attempts. Where several fail the run ends, so the file is then written
+ * over: it must say so even where it cannot be replaced as a whole. 0, or -1 with a warning. */
+static int replace(struct status *status, const char *state, const char *reason, int attempts)
 {
   char path[PARAM_TEXT + 32], *text = NULL;
   size_t size;
   int bad = -1, error = 0;
-  snprintf(path, sizeof path, "%s/status", s->par->OutputDir);
+  snprintf(path, sizeof path, "%s/status", status->par->OutputDir);
   FILE *out = open_memstream(&text, &size);
   if (!out) fatal("no memory for a text: %s", strerror(errno));
-  write_lines(out, s, state, reason);
+  write_lines(out, status, state, reason);
   fclose(out);
   for (int k = 0; k < attempts && bad; k++) {
     if (k > 0) nanosleep(&(struct timespec){.tv_nsec = RETRY_NANOSECONDS}, NULL);
-    bad = write_renamed(s->par, path, text);
+    bad = write_renamed(status->par, path, text);
     error = errno;
   }
   if (bad && attempts > 1) bad = write_over(path, text);
-  if (bad && !s->warned) fprintf(stderr, "espalier: warning: %s cannot be written: %s\n", path, file_reason(error));
-  s->warned = bad != 0;
-  s->written = timer_clock();
+  if (bad && !status->warned)
+    fprintf(stderr, "espalier: warning: %s cannot be written: %s\n", path, file_reason(error));
+  status->warned = bad != 0;
+  status->written = timer_clock();
   free(text);
   return bad;
 }
 
 /* Create or remove cont. Returns 0, or -1 with a warning. */
-static int set_cont(const struct params *p, int there)
+static int set_cont(const struct params *params, int there)
 {
   char path[PARAM_TEXT + 32];
-  snprintf(path, sizeof path, "%s/cont", p->OutputDir);
+  snprintf(path, sizeof path, "%s/cont", params->OutputDir);
   FILE *out = there ? file_stream(path, "w") : NULL;
   int bad = there ? !out || fclose(out) : unlink(path) && errno != ENOENT;
   if (bad)
-    fprintf(stderr, "espalier: warning: %s cannot be %s: %s\n", path, there ? "written, so no job will follow" : "removed",
-            file_reason(errno));
+    fprintf(stderr, "espalier: warning: %s cannot be %s: %s\n", path,
+            there ? "written, so no job will follow" : "removed", file_reason(errno));
   return bad ? -1 : 0;
 }
 
-void status_running(struct status *s, int now)
+void status_running(struct status *status, int now)
 {
-  if (now) set_cont(s->par, 0);
-  if (now || timer_clock() - s->written > EVERY_SECONDS) replace(s, "running", "", 1);
+  if (now) set_cont(status->par, 0);
+  if (now || timer_clock() - status->written > EVERY_SECONDS) replace(status, "running", "", 1);
 }
 
-int status_end(struct status *s, const char *state, const char *reason, int again)
+int status_end(struct status *status, const char *state, const char *reason, int again)
 {
-  int bad = replace(s, state, reason, ATTEMPTS_AT_END);
-  if (set_cont(s->par, again)) return -1;
+  int bad = replace(status, state, reason, ATTEMPTS_AT_END);
+  if (set_cont(status->par, again)) return -1;
   if (!bad || again) return 0;
-  fprintf(stderr, "espalier: error: %s/status could not be replaced: the run is %s (%s), whatever that file says\n", s->par->OutputDir,
-          state, reason);
+  fprintf(stderr, "espalier: error: %s/status could not be replaced: the run is %s (%s), whatever that file says\n",
+          status->par->OutputDir, state, reason);
   return -1;
 }
 
 /* Read the value of a key from the status file; empty where there is none. */
-static void reported(const struct params *p, const char *key, char *value, size_t size)
+static void reported(const struct params *params, const char *key, char *value, size_t size)
 {
   char path[PARAM_TEXT + 32], line[1024];
   size_t length = strlen(key);
   value[0] = 0;
-  snprintf(path, sizeof path, "%s/status", p->OutputDir);
+  snprintf(path, sizeof path, "%s/status", params->OutputDir);
   FILE *in = file_stream(path, "r");
   while (in && fgets(line, sizeof line, in))
     if (strncmp(line, key, length) == 0 && line[length] == '=')
@@ -158,41 +165,44 @@ static void reported(const struct params *p, const char *key, char *value, size_
   if (in) fclose(in);
 }
 
-int status_missing(const struct params *p, char missing[256])
+int status_missing(const struct params *params, char missing[256])
 {
-  reported(p, "snapshots_missing", missing, 256);
+  reported(params, "snapshots_missing", missing, 256);
   return missing[0] != 0;
 }
 
-static int has_state(const struct params *p, const char *state)
+static int has_state(const struct params *params, const char *state)
 {
   char found[64];
-  reported(p, "state", found, sizeof found);
+  reported(params, "state", found, sizeof found);
   return strcmp(found, state) == 0;
 }
 
-int status_untrusted(const struct params *p) { return has_state(p, STATE_UNTRUSTED); }
-static int has_finished(const struct params *p) { return has_state(p, STATE_FINISHED) || status_untrusted(p); }
+int status_untrusted(const struct params *params) { return has_state(params, STATE_UNTRUSTED); }
+static int has_finished(const struct params *params)
+{
+  return has_state(params, STATE_FINISHED) || status_untrusted(params);
+}
 
-int status_finished(const struct params *p, long long *step, double *time)
+int status_finished(const struct params *params, long long *step, double *time)
 {
   char number[64];
-  reported(p, "step", number, sizeof number);
+  reported(params, "step", number, sizeof number);
   *step = atoll(number);
-  reported(p, "time", number, sizeof number);
+  reported(params, "time", number, sizeof number);
   *time = atof(number);
-  return number[0] && has_finished(p);
+  return number[0] && has_finished(params);
 }
 
-void status_refused(const struct params *p)
+void status_refused(const struct params *params)
 {
   struct fault foreign = {""};
-  if (access(p->OutputDir, W_OK) == 0 && status_check(p, &foreign) == 0) set_cont(p, 0);
+  if (access(params->OutputDir, W_OK) == 0 && status_check(params, &foreign) == 0) set_cont(params, 0);
 }
 
-void status_nothing_left(struct status *s)
+void status_nothing_left(struct status *status)
 {
-  if (access(s->par->OutputDir, W_OK)) return;
-  if (has_finished(s->par)) set_cont(s->par, 0);
-  else status_end(s, STATE_FINISHED, "TimeMax", 0);
+  if (access(status->par->OutputDir, W_OK)) return;
+  if (has_finished(status->par)) set_cont(status->par, 0);
+  else status_end(status, STATE_FINISHED, "TimeMax", 0);
 }

@@ -13,8 +13,9 @@
 #define CHOICES(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define CHOICE_NAME(value, name) name,
 #define CHOICES_OF(table) ((const char *const[]){table(CHOICE_NAME) NULL})
-#define PARAM_REAL(section, name, initial, min_value, max_value, min_excluded, unit, meaning) \
-  {#section, #name, KIND_REAL, offsetof(struct params, name), initial, min_value, max_value, min_excluded, NULL, unit, meaning},
+#define PARAM_REAL(section, name, initial, min_value, max_value, min_excluded, unit, meaning)              \
+  {#section, #name, KIND_REAL, offsetof(struct params, name), initial, min_value, max_value, min_excluded, \
+   NULL,     unit,  meaning},
 #define PARAM_WHOLE(section, name, initial, min_value, max_value, unit, meaning) \
   {#section, #name, KIND_WHOLE, offsetof(struct params, name), initial, min_value, max_value, 0, NULL, unit, meaning},
 #define PARAM_CHOICE(section, name, initial, choices, meaning) \
@@ -37,8 +38,9 @@ static int is_bound(double x) { return fabs(x) < 1e300; }
 /* GADGET-2's names. */
 static const struct {
   const char *name, *also;
-} synonyms[] = {{"SofteningGas", "SofteningType0"},   {"SofteningHalo", "SofteningType1"},  {"SofteningDisk", "SofteningType2"},
-                {"SofteningBulge", "SofteningType3"}, {"SofteningStars", "SofteningType4"}, {"SofteningBndry", "SofteningType5"}};
+} synonyms[] = {{"SofteningGas", "SofteningType0"},   {"SofteningHalo", "SofteningType1"},
+                {"SofteningDisk", "SofteningType2"},  {"SofteningBulge", "SofteningType3"},
+                {"SofteningStars", "SofteningType4"}, {"SofteningBndry", "SofteningType5"}};
 
 int param_find(const char *section, const char *name)
 {
@@ -61,134 +63,137 @@ const char *params_choice(const char *name, int value)
   return param_table[k].choices[value];
 }
 
-static void *place_of(const struct params *p, const struct param_entry *e) { return (char *)(uintptr_t)p + e->offset; }
+static void *place_of(const struct params *params, const struct param_entry *entry)
+{
+  return (char *)(uintptr_t)params + entry->offset;
+}
 
-static void join_choices(const struct param_entry *e, char *text, size_t size)
+static void join_choices(const struct param_entry *entry, char *text, size_t size)
 {
   size_t at = 0;
-  for (int i = 0; e->choices[i] && at < size; i++) {
-    const char *before = i == 0 ? "" : e->choices[i + 1] ? ", " : " or ";
-    at += (size_t)snprintf(text + at, size - at, "%s%s", before, e->choices[i]);
+  for (int i = 0; entry->choices[i] && at < size; i++) {
+    const char *before = i == 0 ? "" : entry->choices[i + 1] ? ", " : " or ";
+    at += (size_t)snprintf(text + at, size - at, "%s%s", before, entry->choices[i]);
   }
 }
 
-void param_range(const struct param_entry *e, char *text, size_t size)
+void param_range(const struct param_entry *entry, char *text, size_t size)
 {
   char lower[40];
-  snprintf(lower, sizeof lower, e->min_excluded ? "above %g" : "at least %g", e->min_value);
-  if (e->kind == KIND_CHOICE)
-    join_choices(e, text, size);
-  else if (e->kind == KIND_STRING)
-    *text = 0;
-  else if (is_bound(e->min_value) && is_bound(e->max_value) && e->min_excluded)
-    snprintf(text, size, "above %g, at most %g", e->min_value, e->max_value);
-  else if (is_bound(e->min_value) && is_bound(e->max_value))
-    snprintf(text, size, "from %g to %g", e->min_value, e->max_value);
-  else if (is_bound(e->min_value))
-    snprintf(text, size, "%s", lower);
-  else
-    snprintf(text, size, "any");
+  snprintf(lower, sizeof lower, entry->min_excluded ? "above %g" : "at least %g", entry->min_value);
+  if (entry->kind == KIND_CHOICE) join_choices(entry, text, size);
+  else if (entry->kind == KIND_STRING) *text = 0;
+  else if (is_bound(entry->min_value) && is_bound(entry->max_value) && entry->min_excluded)
+    snprintf(text, size, "above %g, at most %g", entry->min_value, entry->max_value);
+  else if (is_bound(entry->min_value) && is_bound(entry->max_value))
+    snprintf(text, size, "from %g to %g", entry->min_value, entry->max_value);
+  else if (is_bound(entry->min_value)) snprintf(text, size, "%s", lower);
+  else snprintf(text, size, "any");
 }
 
-static int set_fault(const struct param_entry *e, const char *text, struct fault *f)
+static int set_fault(const struct param_entry *entry, const char *text, struct fault *fault)
 {
   char range[200];
-  param_range(e, range, sizeof range);
-  const char *what = e->kind == KIND_WHOLE ? "a whole number " : e->kind == KIND_REAL ? "a number " : "one of ";
+  param_range(entry, range, sizeof range);
+  const char *what = entry->kind == KIND_WHOLE ? "a whole number " : entry->kind == KIND_REAL ? "a number " : "one of ";
   int any = strcmp(range, "any") == 0;
   char unit[60] = "";
-  if (e->unit[0]) snprintf(unit, sizeof unit, " (%s)", e->unit);
+  if (entry->unit[0]) snprintf(unit, sizeof unit, " (%s)", entry->unit);
   const char *near = NULL;
-  if (e->kind == KIND_CHOICE) {
+  if (entry->kind == KIND_CHOICE) {
     int count = 0;
-    while (e->choices[count]) count++;
-    near = nearest_name(text, e->choices, count);
+    while (entry->choices[count]) count++;
+    near = nearest_name(text, entry->choices, count);
   }
-  return fault_set(f, "expected %s%s%s, found '%.60s'%s%s%s", what, any ? "that is finite" : range, unit, text,
+  return fault_set(fault, "expected %s%s%s, found '%.60s'%s%s%s", what, any ? "that is finite" : range, unit, text,
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-static int set_real(void *place, const struct param_entry *e, const char *text, struct fault *f)
+static int set_real(void *place, const struct param_entry *entry, const char *text, struct fault *fault)
 {
   char *end;
   errno = 0;
   double x = strtod(text, &end);
   /* strtod also accepts nan, inf and hexadecimal numbers, which are mistakes in a parameter file */
   int bad = end == text || *end || errno || strspn(text, "0123456789+-.eE") != strlen(text);
-  if (bad || !isfinite(x) || x < e->min_value || x > e->max_value || (e->min_excluded && x <= e->min_value)) return set_fault(e, text, f);
+  if (bad || !isfinite(x) || x < entry->min_value || x > entry->max_value ||
+      (entry->min_excluded && x <= entry->min_value))
+    return set_fault(entry, text, fault);
   *(double *)place = x;
   return 0;
 }
 
-static int set_whole(void *place, const struct param_entry *e, const char *text, struct fault *f)
+static int set_whole(void *place, const struct param_entry *entry, const char *text, struct fault *fault)
 {
   char *end;
   errno = 0;
   long x = strtol(text, &end, 10);
-  if (end == text || *end || errno || (double)x < e->min_value || (double)x > e->max_value) return set_fault(e, text, f);
+  if (end == text || *end || errno || (double)x < entry->min_value || (double)x > entry->max_value)
+    return set_fault(entry, text, fault);
   *(int *)place = (int)x;
   return 0;
 }
 
-static int set_choice(void *place, const struct param_entry *e, const char *text, struct fault *f)
+static int set_choice(void *place, const struct param_entry *entry, const char *text, struct fault *fault)
 {
-  for (int i = 0; e->choices[i]; i++)
-    if (strcmp(e->choices[i], text) == 0) {
+  for (int i = 0; entry->choices[i]; i++)
+    if (strcmp(entry->choices[i], text) == 0) {
       *(int *)place = i;
       return 0;
     }
-  return set_fault(e, text, f);
+  return set_fault(entry, text, fault);
 }
 
-static int set_string(void *place, const char *text, struct fault *f)
+static int set_string(void *place, const char *text, struct fault *fault)
 {
   size_t length = strlen(text);
   if (length >= PARAM_TEXT)
-    return fault_set(f, "expected at most %d characters, found %zu ('%.40s...')", PARAM_TEXT - 1, length, text);
+    return fault_set(fault, "expected at most %d characters, found %zu ('%.40s...')", PARAM_TEXT - 1, length, text);
   for (size_t i = 0; i < length; i++) {
     int comment = (text[i] == ';' || text[i] == '#') && (i == 0 || isspace((unsigned char)text[i - 1]));
     if (iscntrl((unsigned char)text[i]) || comment)
-      return fault_set(f, "expected text that can stand in a parameter file, found %s at character %zu",
+      return fault_set(fault, "expected text that can stand in a parameter file, found %s at character %zu",
                        comment ? "the start of a comment" : "a control character", i + 1);
   }
-  memset(place, 0, PARAM_TEXT);   /* struct params is compared and sent as bytes, so none may be stale */
+  memset(place, 0, PARAM_TEXT); /* struct params is compared and sent as bytes, so none may be stale */
   memcpy(place, text, length);
   return 0;
 }
 
-int params_set(struct params *p, const struct param_entry *e, const char *text, struct fault *f)
+int params_set(struct params *params, const struct param_entry *entry, const char *text, struct fault *fault)
 {
-  void *place = place_of(p, e);
-  switch (e->kind) {
-  case KIND_REAL: return set_real(place, e, text, f);
-  case KIND_WHOLE: return set_whole(place, e, text, f);
-  case KIND_CHOICE: return set_choice(place, e, text, f);
-  case KIND_STRING: return set_string(place, text, f);
+  void *place = place_of(params, entry);
+  switch (entry->kind) {
+  case KIND_REAL: return set_real(place, entry, text, fault);
+  case KIND_WHOLE: return set_whole(place, entry, text, fault);
+  case KIND_CHOICE: return set_choice(place, entry, text, fault);
+  case KIND_STRING: return set_string(place, text, fault);
   }
-  fatal("parameter %s has no kind", e->name);
+  fatal("parameter %s has no kind", entry->name);
 }
 
-void params_defaults(struct params *p)
+void params_defaults(struct params *params)
 {
-  memset(p, 0, sizeof *p);
+  memset(params, 0, sizeof *params);
   for (int i = 0; i < param_count; i++) {
     struct fault f = {""};
-    if (params_set(p, &param_table[i], param_table[i].initial, &f)) fatal("the default of %s: %s", param_table[i].name, f.text);
+    if (params_set(params, &param_table[i], param_table[i].initial, &f))
+      fatal("the default of %s: %s", param_table[i].name, f.text);
   }
 }
 
-void params_format(const struct params *p, const struct param_entry *e, char *text, size_t size)
+void params_format(const struct params *params, const struct param_entry *entry, char *text, size_t size)
 {
-  const void *place = place_of(p, e);
-  switch (e->kind) {
+  const void *place = place_of(params, entry);
+  switch (entry->kind) {
   case KIND_REAL:
-    for (int digits = 6; digits <= 17; digits++) {   /* the shortest text that reads back as the same number */
+    for (int digits = 6; digits <= 17; digits++) { /* the shortest text that reads back as the same number */
       snprintf(text, size, "%.*g", digits, *(const double *)place);
       if (strtod(text, NULL) == *(const double *)place) break;
     }
     break;
   case KIND_WHOLE: snprintf(text, size, "%d", *(const int *)place); break;
-  case KIND_CHOICE: snprintf(text, size, "%s", e->choices[*(const int *)place]); break;
+  case KIND_CHOICE: snprintf(text, size, "%s", entry->choices[*(const int *)place]); break;
   case KIND_STRING: snprintf(text, size, "%s", (const char *)place); break;
   }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parameters that Accuracy sets: values from the table accuracy.def, and between its lines by interpolation in the logarithms of the
- * error and of the value. */
+/* The parameters that Accuracy sets: values from the table accuracy.def, and between its lines by interpolation in the
+ * logarithms of the error and of the value. */
 #include <config.h>
 #include <ctype.h>
 #include <math.h>
@@ -9,22 +9,22 @@
 
 #include "params/params.h"
 
-#define ETA_HERMITE_MAX 0.2   /* errors go as the fourth power of eta up to there (src/tuning/finder.c) */
-/* The energy error by forces goes as (512 Delta)^q / sqrt(N), with q = 0.55 for monopoles and 0.75 for quadrupoles (measured); Delta in the
- * table is that of this number of particles. */
+#define ETA_HERMITE_MAX 0.2 /* errors go as the fourth power of eta up to there (src/tuning/finder.c) */
+/* The energy error by forces goes as (512 Delta)^q / sqrt(N), with q = 0.55 for monopoles and 0.75 for quadrupoles
+ * (measured); Delta in the table is that of this number of particles. */
 #define PARTICLES 1e5
 #define BY_PARTICLES_1 (0.5 / 0.55)
 #define BY_PARTICLES_2 (0.5 / 0.75)
 #define DELTA_LEAST (1.0 / 32768)
 #define DELTA_MOST (1.0 / 64)
-#define ERROR_MAX 0.1   /* largest and smallest number that Accuracy can be */
+#define ERROR_MAX 0.1 /* largest and smallest number that Accuracy can be */
 #define ERROR_LEAST 1e-12
 
 enum column { DELTA_MONOPOLES, DELTA_QUADRUPOLES, ETA_UNSPLIT, ETA_SPLIT, COLUMN_XS, COLUMN_YS, COLUMN_R1, COLUMNS };
 static const struct line {
   const char *name;
   double error;
-  int order[2];   /* on the host, on a device */
+  int order[2]; /* on the host, on a device */
   double value[COLUMNS];
 } line[] = {
 #define ACCURACY(name, error, delta1, delta2, order, order_on_device, eta, eta_split, xs, ys, r1) \
@@ -40,15 +40,17 @@ int params_accuracy(const char *text, double *error)
     if (strcmp(line[i].name, text) == 0) return *error = line[i].error, 0;
   char *end;
   double x = strtod(text, &end);
-  if (end == text || *end || strspn(text, "0123456789+-.eE") != strlen(text) || !(x >= ERROR_LEAST && x <= ERROR_MAX)) return -1;
+  if (end == text || *end || strspn(text, "0123456789+-.eE") != strlen(text) || !(x >= ERROR_LEAST && x <= ERROR_MAX))
+    return -1;
   *error = x;
   return 0;
 }
 
-double params_error(const struct params *p)
+double params_error(const struct params *params)
 {
   double error;
-  if (params_accuracy(p->Accuracy, &error)) fatal("Accuracy = %.60s is neither a name nor a number", p->Accuracy);
+  if (params_accuracy(params->Accuracy, &error))
+    fatal("Accuracy = %.60s is neither a name nor a number", params->Accuracy);
   return error;
 }
 
@@ -68,9 +70,9 @@ static int line_of(double error)
   return i;
 }
 
-static double by_accuracy(const struct params *p, enum column k)
+static double by_accuracy(const struct params *params, enum column k)
 {
-  double error = params_error(p);
+  double error = params_error(params);
   int i = line_of(error);
   double here = line[i].value[k], next = line[i + 1 < LINES ? i + 1 : i].value[k];
   if (error >= line[i].error || here == next) return here;
@@ -78,86 +80,94 @@ static double by_accuracy(const struct params *p, enum column k)
   return rounded(here * pow(next / here, x));
 }
 
-int params_order(const struct params *p)
+int params_order(const struct params *params)
 {
-  if (p->MultipoleOrder > 0) return p->MultipoleOrder;
-  double error = params_error(p);
+  if (params->MultipoleOrder > 0) return params->MultipoleOrder;
+  double error = params_error(params);
   int i = line_of(error);
-  return line[error < line[i].error && i + 1 < LINES ? i + 1 : i].order[p->run.on_device != 0];   /* between two lines that of the smaller error */
+  /* between two lines that of the smaller error */
+  return line[error < line[i].error && i + 1 < LINES ? i + 1 : i].order[params->run.on_device != 0];
 }
 
-double params_delta(const struct params *p)
+double params_delta(const struct params *params)
 {
-  if (p->ErrTolForceAcc > 0) return p->ErrTolForceAcc;
-  int quadrupole = params_order(p) == 2;
-  double delta = by_accuracy(p, quadrupole ? DELTA_QUADRUPOLES : DELTA_MONOPOLES);
-  if (p->run.particles > 0) delta = rounded(delta * pow(p->run.particles / PARTICLES, quadrupole ? BY_PARTICLES_2 : BY_PARTICLES_1));
+  if (params->ErrTolForceAcc > 0) return params->ErrTolForceAcc;
+  int quadrupole = params_order(params) == 2;
+  double delta = by_accuracy(params, quadrupole ? DELTA_QUADRUPOLES : DELTA_MONOPOLES);
+  if (params->run.particles > 0)
+    delta = rounded(delta * pow(params->run.particles / PARTICLES, quadrupole ? BY_PARTICLES_2 : BY_PARTICLES_1));
   return fmin(fmax(delta, DELTA_LEAST), DELTA_MOST);
 }
 
-double params_xs(const struct params *p) { return p->xs > 0 ? p->xs : by_accuracy(p, COLUMN_XS); }
-double params_ys(const struct params *p) { return p->ys > 0 ? p->ys : by_accuracy(p, COLUMN_YS); }
-double params_r1_over_r0(const struct params *p) { return p->R1OverR0 > 0 ? p->R1OverR0 : by_accuracy(p, COLUMN_R1); }
-
-double params_eta(const struct params *p, int split)
+double params_xs(const struct params *params) { return params->xs > 0 ? params->xs : by_accuracy(params, COLUMN_XS); }
+double params_ys(const struct params *params) { return params->ys > 0 ? params->ys : by_accuracy(params, COLUMN_YS); }
+double params_r1_over_r0(const struct params *params)
 {
-  if (p->Eta > 0) return p->Eta;
-  if (p->Integrator == INTEGRATOR_HERMITE) return rounded(fmin(0.1 * pow(params_error(p) / 1e-5, 0.25), ETA_HERMITE_MAX));
-  if (p->Criterion == CRITERION_PAIRS) return 0.05;
-  return by_accuracy(p, split ? ETA_SPLIT : ETA_UNSPLIT);
+  return params->R1OverR0 > 0 ? params->R1OverR0 : by_accuracy(params, COLUMN_R1);
+}
+
+double params_eta(const struct params *params, int split)
+{
+  if (params->Eta > 0) return params->Eta;
+  if (params->Integrator == INTEGRATOR_HERMITE)
+    return rounded(fmin(0.1 * pow(params_error(params) / 1e-5, 0.25), ETA_HERMITE_MAX));
+  if (params->Criterion == CRITERION_PAIRS) return 0.05;
+  return by_accuracy(params, split ? ETA_SPLIT : ETA_UNSPLIT);
 }
 
 /* What the value 0 of these parameters means. */
-static int has_rule(const struct param_entry *e)
+static int has_rule(const struct param_entry *entry)
 {
   static const char *const names[] = {"ErrTolForceAcc", "MultipoleOrder", "xs", "ys", "R1OverR0", "Eta"};
   for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-    if (strcmp(e->name, names[k]) == 0) return 1;
+    if (strcmp(entry->name, names[k]) == 0) return 1;
   return 0;
 }
 
-struct params params_of_run(const struct params *p, double particles, int on_device)
+struct params params_of_run(const struct params *params, double particles, int on_device)
 {
-  struct params r = *p;
+  struct params r = *params;
   r.run.particles = particles;
   r.run.on_device = on_device;
   return r;
 }
 
 /* 1: xs, ys and Eta that are 0 follow the system too, at each soft step (step/plan.h). */
-static int follows_system(const struct params *p) { return !params_neighbour_lists(p) && p->Criterion == CRITERION_MIN_AV && !p->Comoving; }
-
-struct params params_resolved(const struct params *p)
+static int follows_system(const struct params *params)
 {
-  struct params r = *p;
-  r.MultipoleOrder = params_order(p);
-  r.ErrTolForceAcc = params_delta(p);
-  r.R1OverR0 = params_r1_over_r0(p);
-  if (follows_system(p) && p->xs == 0 && p->ys == 0) return r;   /* and Eta is that of the system, or given */
-  r.xs = params_xs(p);
-  r.ys = params_ys(p);
-  if (!follows_system(p)) r.Eta = params_eta(p, params_mode(p) != MODE_TREE);
+  return !params_neighbour_lists(params) && params->Criterion == CRITERION_MIN_AV && !params->Comoving;
+}
+
+struct params params_resolved(const struct params *params)
+{
+  struct params r = *params;
+  r.MultipoleOrder = params_order(params);
+  r.ErrTolForceAcc = params_delta(params);
+  r.R1OverR0 = params_r1_over_r0(params);
+  /* and Eta is that of the system, or given */
+  if (follows_system(params) && params->xs == 0 && params->ys == 0) return r;
+  r.xs = params_xs(params);
+  r.ys = params_ys(params);
+  if (!follows_system(params)) r.Eta = params_eta(params, params_mode(params) != MODE_TREE);
   return r;
 }
 
-int params_note(const struct params *p, const struct param_entry *e, char *text, size_t size)
+int params_note(const struct params *params, const struct param_entry *entry, char *text, size_t size)
 {
-  struct params r = params_resolved(p);
+  struct params r = params_resolved(params);
   char given[PARAM_TEXT], used[PARAM_TEXT];
   *text = 0;
-  if (!has_rule(e)) return 0;
-  params_format(p, e, given, sizeof given);
-  params_format(&r, e, used, sizeof used);
+  if (!has_rule(entry)) return 0;
+  params_format(params, entry, given, sizeof given);
+  params_format(&r, entry, used, sizeof used);
   if (strcmp(given, "0") == 0 && strcmp(used, "0") == 0)
-    return snprintf(text, size, "by Accuracy = %.60s, and by the system at each soft step", p->Accuracy) > 0;
+    return snprintf(text, size, "by Accuracy = %.60s, and by the system at each soft step", params->Accuracy) > 0;
   if (strcmp(given, used) == 0) return 0;
-  double unsplit = params_eta(p, 0);
-  int of_eta = strcmp(e->name, "Eta") == 0;
-  if (of_eta && p->Criterion == CRITERION_PAIRS)
-    snprintf(text, size, "%.40s, by Criterion = pairs", used);
-  else if (of_eta && params_mode(p) == MODE_AUTO && unsplit != r.Eta)
-    snprintf(text, size, "%.40s with the split, %g without, by Accuracy = %.60s", used, unsplit, p->Accuracy);
-  else
-    snprintf(text, size, "%.40s, by Accuracy = %.60s", used, p->Accuracy);
+  double unsplit = params_eta(params, 0);
+  int of_eta = strcmp(entry->name, "Eta") == 0;
+  if (of_eta && params->Criterion == CRITERION_PAIRS) snprintf(text, size, "%.40s, by Criterion = pairs", used);
+  else if (of_eta && params_mode(params) == MODE_AUTO && unsplit != r.Eta)
+    snprintf(text, size, "%.40s with the split, %g without, by Accuracy = %.60s", used, unsplit, params->Accuracy);
+  else snprintf(text, size, "%.40s, by Accuracy = %.60s", used, params->Accuracy);
   return 1;
 }

@@ -8,13 +8,14 @@
 
 enum { WORD = PARAM_TEXT, KEYS = 5 };
 enum range { ABOVE_ZERO, FROM_ZERO };
-#define LARGEST 1e100   /* of numbers, which may not be below its inverse, unless they are 0: so squares and products are finite */
+/* of numbers, which may not be below its inverse, unless they are 0: so squares and products are finite */
+#define LARGEST 1e100
 
 /* A number of a potential or of a tidal field. */
 struct key {
   const char *name;
   enum range range;
-  double initial;    /* negative: it must be given */
+  double initial; /* negative: it must be given */
 };
 
 static const struct kind {
@@ -31,23 +32,25 @@ static const struct kind {
 };
 _Static_assert(sizeof kinds / sizeof *kinds == EXTERNAL_KINDS, "a name for each kind");
 
-static const struct key tide_keys[] = {{"omega", ABOVE_ZERO, 0}, {"kappa", FROM_ZERO, 0}, {"nu", FROM_ZERO, 0}, {NULL, FROM_ZERO, 0}};
+static const struct key tide_keys[] = {
+    {"omega", ABOVE_ZERO, 0}, {"kappa", FROM_ZERO, 0}, {"nu", FROM_ZERO, 0}, {NULL, FROM_ZERO, 0}};
 
-const char *external_text(const struct params *p, int number)
+const char *external_text(const struct params *params, int number)
 {
-  const char *const text[EXTERNAL_POTENTIALS] = {p->Potential1, p->Potential2, p->Potential3, p->Potential4,
-                                                 p->Potential5, p->Potential6, p->Potential7, p->Potential8};
+  const char *const text[EXTERNAL_POTENTIALS] = {params->Potential1, params->Potential2, params->Potential3,
+                                                 params->Potential4, params->Potential5, params->Potential6,
+                                                 params->Potential7, params->Potential8};
   return text[number];
 }
 
-int external_given(const struct params *p)
+int external_given(const struct params *params)
 {
   for (int k = 0; k < EXTERNAL_POTENTIALS; k++)
-    if (external_text(p, k)[0]) return 1;
-  return p->TidalField[0] || p->Agama[0];
+    if (external_text(params, k)[0]) return 1;
+  return params->TidalField[0] || params->Agama[0];
 }
 
-/* --- words --------------------------------------------------------------------------------------------------------- */
+/* --- words -------------------------------------------------------------------------------------------------------- */
 
 /* The next word of *text, which is moved behind it. Returns 0 at the end. */
 static int next_word(const char **text, char word[WORD])
@@ -69,22 +72,23 @@ static int number_of(const char *text, const char **end, double *x)
   return n == 0 || strspn(text, "0123456789+-.eE") < n || !isfinite(*x) ? -1 : 0;
 }
 
-static int read_key(const struct key *k, const char *text, double *x, struct fault *f)
+static int read_key(const struct key *key, const char *text, double *x, struct fault *fault)
 {
   const char *end;
-  int bad = number_of(text, &end, x) || *end || *x < 0 || (k->range == ABOVE_ZERO && *x == 0);
+  int bad = number_of(text, &end, x) || *end || *x < 0 || (key->range == ABOVE_ZERO && *x == 0);
   if (bad || *x > LARGEST || (*x > 0 && *x < 1 / LARGEST))
-    return fault_set(f, "expected %s= with a number %s%s, found '%.60s'", k->name, k->range == ABOVE_ZERO ? "above 0" : "of at least 0",
+    return fault_set(fault, "expected %s= with a number %s%s, found '%.60s'", key->name,
+                     key->range == ABOVE_ZERO ? "above 0" : "of at least 0",
                      bad ? "" : ", not above 1e100 and not within 1e-100 of 0", text);
   return 0;
 }
 
-static int read_centre(const char *text, double x[3], struct fault *f)
+static int read_centre(const char *text, double x[3], struct fault *fault)
 {
   const char *at = text;
   for (int c = 0; c < 3; c++) {
     if (number_of(at, &at, &x[c]) || fabs(x[c]) > LARGEST || *at != (c < 2 ? ',' : 0))
-      return fault_set(f, "expected centre=x,y,z with three numbers and no blanks, found '%.60s'", text);
+      return fault_set(fault, "expected centre=x,y,z with three numbers and no blanks, found '%.60s'", text);
     at++;
   }
   return 0;
@@ -95,7 +99,8 @@ static void list_keys(const struct key *key, const char *more, char *text, size_
 {
   size_t at = 0;
   text[0] = 0;
-  for (int k = 0; key[k].name && at < size; k++) at += (size_t)snprintf(text + at, size - at, "%s%s=", k ? ", " : "", key[k].name);
+  for (int k = 0; key[k].name && at < size; k++)
+    at += (size_t)snprintf(text + at, size - at, "%s%s=", k ? ", " : "", key[k].name);
   if (at < size) snprintf(text + at, size - at, "%s", more);
 }
 
@@ -109,71 +114,75 @@ static char *split(char *word)
 }
 
 /* Index of a key; -1: it is none. A key that is given twice is a fault. */
-static int find_key(const struct key *key, const char *name, int *given, struct fault *f)
+static int find_key(const struct key *key, const char *name, int *given, struct fault *fault)
 {
   for (int k = 0; key[k].name; k++) {
     if (strcmp(key[k].name, name)) continue;
-    if (given[k]++) fault_set(f, "expected %s= once, found it twice", name);
+    if (given[k]++) fault_set(fault, "expected %s= once, found it twice", name);
     return k;
   }
   return -1;
 }
 
-/* --- potentials ------------------------------------------------------------------------------------------------------ */
+/* --- potentials --------------------------------------------------------------------------------------------------- */
 
-static int read_kind(const char *word, struct external_potential *e, struct fault *f)
+static int read_kind(const char *word, struct external_potential *potential, struct fault *fault)
 {
   const char *names[EXTERNAL_KINDS];
   for (int k = 0; k < EXTERNAL_KINDS; k++) {
     names[k] = kinds[k].name;
-    if (strcmp(word, kinds[k].name) == 0) return e->kind = (enum external_kind)k, 0;
+    if (strcmp(word, kinds[k].name) == 0) return potential->kind = (enum external_kind)k, 0;
   }
   const char *near = nearest_name(word, names, EXTERNAL_KINDS);
-  return fault_set(f, "expected a potential (point, plummer, isochrone, logarithmic, nfw, hernquist or miyamoto-nagai), found "
-                   "'%.60s'%s%s%s", word,
-                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  return fault_set(
+      fault,
+      "expected a potential (point, plummer, isochrone, logarithmic, nfw, hernquist or miyamoto-nagai), found "
+      "'%.60s'%s%s%s",
+      word, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 /* One NAME=value of a potential. */
-static int read_word(char *word, struct external_potential *e, int *given, struct fault *f)
+static int read_word(char *word, struct external_potential *potential, int *given, struct fault *fault)
 {
-  const struct kind *kind = &kinds[e->kind];
+  const struct kind *kind = &kinds[potential->kind];
   char expected[200], *value = split(word);
   int place = !value ? -1 : strcmp(word, "centre") == 0 ? 0 : strcmp(word, "orbit") == 0 ? 1 : -1;
-  if (place >= 0 && given[EXTERNAL_VALUES + place]++) return fault_set(f, "expected %s= once, found it twice", word);
-  if (place == 0) return read_centre(value, e->centre, f);
+  if (place >= 0 && given[EXTERNAL_VALUES + place]++)
+    return fault_set(fault, "expected %s= once, found it twice", word);
+  if (place == 0) return read_centre(value, potential->centre, fault);
   if (place == 1) {
-    snprintf(e->orbit, sizeof e->orbit, "%s", value);
-    return value[0] ? 0 : fault_set(f, "expected orbit= with the name of a file");
+    snprintf(potential->orbit, sizeof potential->orbit, "%s", value);
+    return value[0] ? 0 : fault_set(fault, "expected orbit= with the name of a file");
   }
-  int k = value ? find_key(kind->key, word, given, f) : -1;
-  if (f->text[0]) return -1;
-  if (k >= 0) return read_key(&kind->key[k], value, &e->value[k], f);
+  int k = value ? find_key(kind->key, word, given, fault) : -1;
+  if (fault->text[0]) return -1;
+  if (k >= 0) return read_key(&kind->key[k], value, &potential->value[k], fault);
   list_keys(kind->key, ", centre= and orbit=", expected, sizeof expected);
-  return fault_set(f, "expected for %s the numbers %s, found '%.60s'", kind->name, expected, word);
+  return fault_set(fault, "expected for %s the numbers %s, found '%.60s'", kind->name, expected, word);
 }
 
-int external_read(const char *text, struct external_potential *e, struct fault *f)
+int external_read(const char *text, struct external_potential *potential, struct fault *fault)
 {
   char word[WORD];
-  int given[EXTERNAL_VALUES + 2] = {0};   /* the numbers, centre= and orbit= */
-  memset(e, 0, sizeof *e);
+  int given[EXTERNAL_VALUES + 2] = {0}; /* the numbers, centre= and orbit= */
+  memset(potential, 0, sizeof *potential);
   next_word(&text, word);
-  if (read_kind(word, e, f)) return -1;
-  const struct key *key = kinds[e->kind].key;
-  for (int k = 0; k < EXTERNAL_VALUES && key[k].name; k++) e->value[k] = key[k].initial;
+  if (read_kind(word, potential, fault)) return -1;
+  const struct key *key = kinds[potential->kind].key;
+  for (int k = 0; k < EXTERNAL_VALUES && key[k].name; k++) potential->value[k] = key[k].initial;
   while (next_word(&text, word))
-    if (read_word(word, e, given, f)) return -1;
+    if (read_word(word, potential, given, fault)) return -1;
   for (int k = 0; k < EXTERNAL_VALUES && key[k].name; k++)
-    if (!given[k] && key[k].initial < 0) return fault_set(f, "expected %s= for %s, which has none", key[k].name, kinds[e->kind].name);
+    if (!given[k] && key[k].initial < 0)
+      return fault_set(fault, "expected %s= for %s, which has none", key[k].name, kinds[potential->kind].name);
   if (given[EXTERNAL_VALUES] && given[EXTERNAL_VALUES + 1])
-    return fault_set(f, "expected centre= or orbit=, not both: the orbit is that of the centre");
+    return fault_set(fault, "expected centre= or orbit=, not both: the orbit is that of the centre");
   return 0;
 }
 
-/* --- the tidal field --------------------------------------------------------------------------------------------------- */
+/* --- the tidal field ---------------------------------------------------------------------------------------------- */
 
-int external_read_tide(const char *text, struct external_tide *t, struct fault *f)
+int external_read_tide(const char *text, struct external_tide *tide, struct fault *fault)
 {
   char word[WORD], expected[200];
   int given[4] = {0}, oort[2] = {0};
@@ -181,27 +190,30 @@ int external_read_tide(const char *text, struct external_tide *t, struct fault *
   while (next_word(&text, word)) {
     char *number = split(word);
     const char *end;
-    int k = number ? find_key(tide_keys, word, given, f) : -1, o = number && (strcmp(word, "A") == 0 || strcmp(word, "B") == 0);
-    if (f->text[0]) return -1;
+    int k = number ? find_key(tide_keys, word, given, fault) : -1,
+        o = number && (strcmp(word, "A") == 0 || strcmp(word, "B") == 0);
+    if (fault->text[0]) return -1;
     if (o) {
       o = word[0] - 'A';
       if (oort[o]++ || number_of(number, &end, &constant[o]) || *end || fabs(constant[o]) > LARGEST)
-        return fault_set(f, "expected %s= with a number, once, found '%.60s'", word, number);
+        return fault_set(fault, "expected %s= with a number, once, found '%.60s'", word, number);
     } else if (k < 0) {
       list_keys(tide_keys, ", or the Oort constants A= and B=", expected, sizeof expected);
-      return fault_set(f, "expected %s, found '%.60s'", expected, word);
-    } else if (read_key(&tide_keys[k], number, &value[k], f)) {
+      return fault_set(fault, "expected %s, found '%.60s'", expected, word);
+    } else if (read_key(&tide_keys[k], number, &value[k], fault)) {
       return -1;
     }
   }
   if (oort[0] != oort[1] || (oort[0] ? given[0] || given[1] : !given[0]))
-    return fault_set(f, "expected omega=, with kappa= where it is not a point mass, or both Oort constants, A= and B=");
+    return fault_set(fault,
+                     "expected omega=, with kappa= where it is not a point mass, or both Oort constants, A= and B=");
   if (oort[0] && !(constant[0] - constant[1] > 0 && constant[0] >= 0 && constant[1] <= 0))
-    return fault_set(f, "expected A= above B=, A= of at least 0, and B= of at most 0");
-  t->omega = oort[0] ? constant[0] - constant[1] : value[0];
-  t->kappa = oort[0] ? sqrt(-4 * constant[1] * t->omega) : given[1] ? value[1] : value[0];
-  t->nu = given[2] ? value[2] : t->omega;
-  if (given[1] && t->kappa > 2 * t->omega * (1 + 1e-12))   /* omega falls outwards, or is the same everywhere */
-    return fault_set(f, "expected kappa= of at most 2 omega (that of a homogeneous galaxy), found %.9g", t->kappa);
+    return fault_set(fault, "expected A= above B=, A= of at least 0, and B= of at most 0");
+  tide->omega = oort[0] ? constant[0] - constant[1] : value[0];
+  tide->kappa = oort[0] ? sqrt(-4 * constant[1] * tide->omega) : given[1] ? value[1] : value[0];
+  tide->nu = given[2] ? value[2] : tide->omega;
+  if (given[1] && tide->kappa > 2 * tide->omega * (1 + 1e-12)) /* omega falls outwards, or is the same everywhere */
+    return fault_set(fault, "expected kappa= of at most 2 omega (that of a homogeneous galaxy), found %.9g",
+                     tide->kappa);
   return 0;
 }

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The texts of [External]: potentials as `nfw mass=100 scale=20 centre=0,0,0 orbit=FILE`, a tidal field as `omega=1 kappa=1.4`. Local.
- * Faults say what was expected, without file, line or parameter. */
+/* The texts of [External]: potentials as `nfw mass=100 scale=20 centre=0,0,0 orbit=FILE`, a tidal field as `omega=1
+ * kappa=1.4`. Local. Faults say what was expected, without file, line or parameter. */
 #ifndef PARAMS_EXTERNAL_H
 #define PARAMS_EXTERNAL_H
 #include "params/params.h"
 
 /* In the order of the names in params_external.c. */
 enum external_kind {
-  EXTERNAL_POINT,            /* mass, softening */
-  EXTERNAL_PLUMMER,          /* mass, scale */
-  EXTERNAL_ISOCHRONE,        /* mass, scale */
-  EXTERNAL_LOGARITHMIC,      /* velocity, core, q */
-  EXTERNAL_NFW,              /* mass, scale, concentration (0: mass is 4 pi rho_0 scale^3) */
-  EXTERNAL_HERNQUIST,        /* mass, scale */
-  EXTERNAL_MIYAMOTO_NAGAI,   /* mass, a, b */
+  EXTERNAL_POINT,          /* mass, softening */
+  EXTERNAL_PLUMMER,        /* mass, scale */
+  EXTERNAL_ISOCHRONE,      /* mass, scale */
+  EXTERNAL_LOGARITHMIC,    /* velocity, core, q */
+  EXTERNAL_NFW,            /* mass, scale, concentration (0: mass is 4 pi rho_0 scale^3) */
+  EXTERNAL_HERNQUIST,      /* mass, scale */
+  EXTERNAL_MIYAMOTO_NAGAI, /* mass, a, b */
   EXTERNAL_KINDS
 };
 enum { EXTERNAL_VALUES = 3, EXTERNAL_POTENTIALS = 8 };
 
 struct external_potential {
   enum external_kind kind;
-  double value[EXTERNAL_VALUES];   /* in the order above, units of the run */
+  double value[EXTERNAL_VALUES]; /* in the order above, units of the run */
   double centre[3];
-  char orbit[PARAM_TEXT];          /* file with the orbit of the centre; empty: it is at rest */
+  char orbit[PARAM_TEXT]; /* file with the orbit of the centre; empty: it is at rest */
 };
 
 struct external_tide {
-  double omega, kappa, nu;         /* angular velocity of the frame, epicyclic and vertical frequency */
+  double omega, kappa, nu; /* angular velocity of the frame, epicyclic and vertical frequency */
 };
 
 /* The text of Potential1 ... Potential8: number 0 ... 7. */
-const char *external_text(const struct params *p, int number);
+const char *external_text(const struct params *params, int number);
 /* 1: the parameters have an external field. */
-int external_given(const struct params *p);
+int external_given(const struct params *params);
 /* Read the text of a potential, of a tidal field. 0, or -1 with a fault. */
-int external_read(const char *text, struct external_potential *e, struct fault *f);
-int external_read_tide(const char *text, struct external_tide *t, struct fault *f);
+int external_read(const char *text, struct external_potential *potential, struct fault *fault);
+int external_read_tide(const char *text, struct external_tide *tide, struct fault *fault);
 #endif

@@ -14,7 +14,8 @@
 
 enum { FILES_LOOKED_AT = 1000 };
 
-/* List the sections (`sections` 1), or the names in one section (NULL: all names), in the order of the table. Returns their number. */
+/* List the sections (`sections` 1), or the names in one section (NULL: all names), in the order of the table. Returns
+ * their number. */
 static int list_names(const char *section, int sections, const char **names)
 {
   int count = 0;
@@ -37,7 +38,8 @@ int section_known(const char *name)
 static void list_all(const char *before, const char **names, int count, char *hint, size_t size)
 {
   size_t at = (size_t)snprintf(hint, size, "; %s", before);
-  for (int i = 0; i < count && at < size; i++) at += (size_t)snprintf(hint + at, size - at, "%s %s", i ? "," : "", names[i]);
+  for (int i = 0; i < count && at < size; i++)
+    at += (size_t)snprintf(hint + at, size - at, "%s %s", i ? "," : "", names[i]);
 }
 
 void section_hint(const char *name, char *hint, size_t size)
@@ -45,10 +47,8 @@ void section_hint(const char *name, char *hint, size_t size)
   const char *names[PARAM_LIMIT] = {NULL};
   int count = list_names(NULL, 1, names);
   const char *near = nearest_name(name, names, count);
-  if (near)
-    snprintf(hint, size, "; did you mean [%s]?", near);
-  else
-    list_all("there are", names, count, hint, size);
+  if (near) snprintf(hint, size, "; did you mean [%s]?", near);
+  else list_all("there are", names, count, hint, size);
 }
 
 /* Parameters of earlier versions, and the value that asks for nothing. */
@@ -87,7 +87,8 @@ static const struct {
     {"ComovingIntegrationOn", "is Comoving in [Cosmology], off or on"},
     {"OmegaBaryon", NO_GAS},
     {"Hubble", "is not needed, H_0 is 100 km/s/Mpc in units with factors of 1/h: leave it out"},
-    {"TimeOfFirstSnapshot", "is not needed: the first snapshot is at TimeBegin; OutputListFilename in [Output] gives other times"},
+    {"TimeOfFirstSnapshot",
+     "is not needed: the first snapshot is at TimeBegin; OutputListFilename in [Output] gives other times"},
     {"OutputListOn", "is not needed: OutputListFilename in [Output] is used where it is given"},
     {"SnapFormat", "is not needed, snapshots are HDF5: leave it out"},
     {"NumFilesWrittenInParallel", "is not needed: leave it out"},
@@ -116,11 +117,13 @@ static const struct {
     {"StarformationOn", NO_GAS},
 };
 
-/* What replaces a parameter of GADGET; NULL where the name is none. Entries of the table are beginnings: GADGET numbers its softenings. */
+/* What replaces a parameter of GADGET; NULL where the name is none. Entries of the table are beginnings: GADGET numbers
+ * its softenings. */
 static const char *gadget_advice(const char *name)
 {
   for (size_t i = 0; i < sizeof gadget / sizeof *gadget; i++)
-    if (strncmp(name, gadget[i].name, strlen(gadget[i].name)) == 0 && param_find(NULL, name) < 0) return gadget[i].advice;
+    if (strncmp(name, gadget[i].name, strlen(gadget[i].name)) == 0 && param_find(NULL, name) < 0)
+      return gadget[i].advice;
   return NULL;
 }
 
@@ -130,13 +133,18 @@ void gadget_hint(const char *line, int in_section, char *hint, size_t size)
   size_t length = strcspn(line, " \t");
   snprintf(name, sizeof name, "%.*s", (int)(length < 60 ? length : 60), line);
   const char *advice = gadget_advice(name);
-  int own = param_find(NULL, name), of_gadget = line[0] == '%' || (isalpha((unsigned char)line[0]) && line[length] && !in_section);
+  int own = param_find(NULL, name),
+      of_gadget = line[0] == '%' || (isalpha((unsigned char)line[0]) && line[length] && !in_section);
   *hint = 0;
   if (!of_gadget) return;
-  size_t at = (size_t)snprintf(hint, size, "; this looks like a parameter file of GADGET, which must be rewritten: '%s convert FILE' "
-                               "does it, and '%s params --ini > run.ini' writes a file with sections in which many names are GADGET's "
-                               "(InitCondFile, OutputDir, TimeMax, ErrTolForceAcc); comments begin with #", PACKAGE_NAME, PACKAGE_NAME);
-  if (at < size && own >= 0) snprintf(hint + at, size - at, "; %s = value belongs in [%s]", name, param_table[own].section);
+  size_t at = (size_t)snprintf(
+      hint, size,
+      "; this looks like a parameter file of GADGET, which must be rewritten: '%s convert FILE' "
+      "does it, and '%s params --ini > run.ini' writes a file with sections in which many names are GADGET's "
+      "(InitCondFile, OutputDir, TimeMax, ErrTolForceAcc); comments begin with #",
+      PACKAGE_NAME, PACKAGE_NAME);
+  if (at < size && own >= 0)
+    snprintf(hint + at, size - at, "; %s = value belongs in [%s]", name, param_table[own].section);
   else if (at < size && advice) snprintf(hint + at, size - at, "; %s %s", name, advice);
 }
 
@@ -162,12 +170,9 @@ void param_hint(const char *section, const char *name, char *hint, size_t size)
   const char *near = nearest_name(name, names, count);
   if (!near) near = nearest_name(name, names, list_names(NULL, 0, names));
   at = near ? param_find(NULL, near) : -1;
-  if (at >= 0 && strcmp(param_table[at].section, section) == 0)
-    snprintf(hint, size, "; did you mean '%s'?", near);
-  else if (at >= 0)
-    snprintf(hint, size, "; did you mean '%s' in [%s]?", near, param_table[at].section);
-  else
-    list_all("there are", names, list_names(here ? section : NULL, 0, names), hint, size);
+  if (at >= 0 && strcmp(param_table[at].section, section) == 0) snprintf(hint, size, "; did you mean '%s'?", near);
+  else if (at >= 0) snprintf(hint, size, "; did you mean '%s' in [%s]?", near, param_table[at].section);
+  else list_all("there are", names, list_names(here ? section : NULL, 0, names), hint, size);
 }
 
 /* Whether folder/name and `b` (may be NULL) are the same file. */
@@ -198,9 +203,10 @@ void file_hint(const char *path, const char *but, char *hint, size_t size)
   const char *word = slash ? slash + 1 : path, *near = NULL;
   int count = 0;
   for (struct dirent *d; names && count < FILES_LOOKED_AT && (d = readdir(dir));)
-    if (d->d_name[0] != '.' && may_be_meant(d->d_name, word) && !same_file(folder, d->d_name, but) && (names[count] = strdup(d->d_name)))
+    if (d->d_name[0] != '.' && may_be_meant(d->d_name, word) && !same_file(folder, d->d_name, but) &&
+        (names[count] = strdup(d->d_name)))
       count++;
-  for (int i = 0; i < count && !near; i++)   /* the user left out the ending */
+  for (int i = 0; i < count && !near; i++) /* the user left out the ending */
     if (strncmp(names[i], word, strlen(word)) == 0 && names[i][strlen(word)] == '.') near = names[i];
   if (!near && names) near = nearest_name(word, names, count);
   if (near) snprintf(hint, size, "; did you mean '%s%s'?", slash ? folder : "", near);

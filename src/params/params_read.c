@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parameters from a file and the command line. inih splits the lines. Each line is passed to it without comments and outer blanks, because
- * inih (as most systems build it) has no line numbers, no '#' after a value and no lines of more than 200 bytes, and takes an indented line
- * as a continuation of the value above. */
+/* Parameters from a file and the command line. inih splits the lines. Each line is passed to it without comments and
+ * outer blanks, because inih (as most systems build it) has no line numbers, no '#' after a value and no lines of more
+ * than 200 bytes, and takes an indented line as a continuation of the value above. */
 #include <config.h>
 #include <ctype.h>
 #include <errno.h>
@@ -25,56 +25,63 @@ enum { LINE_LIMIT = 4096 };
 struct source {
   FILE *file;
   const char *name;
-  int line, found;         /* number of the current line; parameters found so far */
-  int sections;            /* sections begun so far */
-  char text[LINE_LIMIT];   /* the current line */
-  const char *value;       /* its value where the line is too long for inih; else NULL */
+  int line, found;       /* number of the current line; parameters found so far */
+  int sections;          /* sections begun so far */
+  char text[LINE_LIMIT]; /* the current line */
+  const char *value;     /* its value where the line is too long for inih; else NULL */
   struct params *params;
   struct param_origin *origin;
   struct fault *fault;
 };
 
-static int source_fault(struct source *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int source_fault(struct source *s, const char *format, ...)
+static int source_fault(struct source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int source_fault(struct source *source, const char *format, ...)
 {
   char text[900];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  return fault_set(s->fault, "%s:%d: %s", s->name, s->line, text);
+  return fault_set(source->fault, "%s:%d: %s", source->name, source->line, text);
 }
 
 /* Fault for the control character `ch` after n bytes of a line. */
-static int odd_byte(struct source *s, size_t n, int ch)
+static int odd_byte(struct source *source, size_t n, int ch)
 {
-  if (s->line == 1 && ch == 0) {
-    s->text[n++] = 0;
-    for (; n < 4; n++) s->text[n] = (char)getc(s->file);
-    if (text_is_utf16(s->text, (int64_t)n)) return source_fault(s, TEXT_UTF16);
+  if (source->line == 1 && ch == 0) {
+    source->text[n++] = 0;
+    for (; n < 4; n++) source->text[n] = (char)getc(source->file);
+    if (text_is_utf16(source->text, (int64_t)n)) return source_fault(source, TEXT_UTF16);
   }
-  return source_fault(s, "byte 0x%02x%s: this is not a text file; expected a parameter file ('%s params --ini' prints one), in which "
-                      "[Input] InitCondFile names the initial conditions", (unsigned)ch, ch ? "" : " (NUL)", PACKAGE_NAME);
+  return source_fault(
+      source,
+      "byte 0x%02x%s: this is not a text file; expected a parameter file ('%s params --ini' prints one), in which "
+      "[Input] InitCondFile names the initial conditions",
+      (unsigned)ch, ch ? "" : " (NUL)", PACKAGE_NAME);
 }
 
-/* Read the next line into s->text, without its end. Returns 0, or -1 at the end of the file or with the fault set. */
-static int read_line(struct source *s)
+/* Read the next line into source->text, without its end. Returns 0, or -1 at the end of the file or with the fault
+ * set. */
+static int read_line(struct source *source)
 {
   size_t n = 0;
-  int ch = getc(s->file);
-  if (ch != EOF) s->line++;
-  for (; ch != EOF && ch != '\n'; ch = getc(s->file)) {
+  int ch = getc(source->file);
+  if (ch != EOF) source->line++;
+  for (; ch != EOF && ch != '\n'; ch = getc(source->file)) {
     if (ch == '\r') ch = ' ';
-    if (iscntrl(ch) && ch != '\t') return odd_byte(s, n, ch);
-    if (n == LINE_LIMIT - 1) return source_fault(s, "a line of more than %d characters", LINE_LIMIT - 1);
-    s->text[n++] = (char)ch;
+    if (iscntrl(ch) && ch != '\t') return odd_byte(source, n, ch);
+    if (n == LINE_LIMIT - 1) return source_fault(source, "a line of more than %d characters", LINE_LIMIT - 1);
+    source->text[n++] = (char)ch;
   }
-  s->text[n] = 0;
-  if (s->line == 1 && strncmp(s->text, "\211HDF", 4) == 0)
-    return fault_set(s->fault, "%s is an HDF5 file; expected a parameter file: '%s params --ini > run.ini' writes one; set [Input] "
-                     "InitCondFile = %s in it", s->name, PACKAGE_NAME, s->name);
-  if (s->line == 1 && text_is_utf16(s->text, (int64_t)n)) return source_fault(s, TEXT_UTF16);
-  if (ferror(s->file)) return fault_set(s->fault, "%s: %s", s->name, strerror(errno));
+  source->text[n] = 0;
+  if (source->line == 1 && strncmp(source->text, "\211HDF", 4) == 0)
+    return fault_set(
+        source->fault,
+        "%s is an HDF5 file; expected a parameter file: '%s params --ini > run.ini' writes one; set [Input] "
+        "InitCondFile = %s in it",
+        source->name, PACKAGE_NAME, source->name);
+  if (source->line == 1 && text_is_utf16(source->text, (int64_t)n)) return source_fault(source, TEXT_UTF16);
+  if (ferror(source->file)) return fault_set(source->fault, "%s: %s", source->name, strerror(errno));
   return ch == EOF && n == 0 ? -1 : 0;
 }
 
@@ -91,24 +98,25 @@ static char *strip(char *text, int first_line)
   return text;
 }
 
-static int check_section(struct source *s, const char *text)
+static int check_section(struct source *source, const char *text)
 {
   size_t n = strlen(text);
-  if (strchr(text, ']') != text + n - 1) return source_fault(s, "expected [Section] and nothing else, found '%.60s'", text);
+  if (strchr(text, ']') != text + n - 1)
+    return source_fault(source, "expected [Section] and nothing else, found '%.60s'", text);
   char name[64], hint[200];
   snprintf(name, sizeof name, "%.*s", (int)(n - 2 < 60 ? n - 2 : 60), text + 1);
-  s->sections++;
+  source->sections++;
   if (section_known(name)) return 0;
   section_hint(name, hint, sizeof hint);
-  return source_fault(s, "unknown section [%s]%s", name, hint);
+  return source_fault(source, "unknown section [%s]%s", name, hint);
 }
 
 /* A line that is neither empty nor a section nor 'Name = value'. */
-static int odd_line(struct source *s, const char *text)
+static int odd_line(struct source *source, const char *text)
 {
   char hint[600];
-  gadget_hint(text, s->sections > 0, hint, sizeof hint);
-  return source_fault(s, "expected 'Name = value', found '%.60s'%s", text, hint);
+  gadget_hint(text, source->sections > 0, hint, sizeof hint);
+  return source_fault(source, "expected 'Name = value', found '%.60s'%s", text, hint);
 }
 
 /* Reader of inih. A fault ends the reading. */
@@ -142,7 +150,7 @@ static char *next_line(char *out, int room, void *stream)
 static int take(void *user, const char *section, const char *name, const char *value)
 {
   struct source *s = user;
-  if (!name) return 1;   /* some builds of inih call the handler for sections too */
+  if (!name) return 1; /* some builds of inih call the handler for sections too */
   if (s->value) value = s->value;
   int i = param_find(section, name);
   if (i < 0 && param_without_effect(name, value)) return 1;
@@ -161,8 +169,9 @@ static int take(void *user, const char *section, const char *name, const char *v
   return source_fault(s, "[%s] %s: %s", section, name, reason.text) == 0;
 }
 
-/* What stands in place of a parameter file, so that opening or reading it may wait for ever; NULL: nothing of the kind. Pipes that a shell
- * makes (/dev/stdin, <(COMMAND)) and the terminal that is standard input are read; they have an end. */
+/* What stands in place of a parameter file, so that opening or reading it may wait for ever; NULL: nothing of the kind.
+ * Pipes that a shell makes (/dev/stdin, <(COMMAND)) and the terminal that is standard input are read; they have an
+ * end. */
 static const char *found_instead(const char *name, const struct stat *st)
 {
   struct statfs place;
@@ -175,109 +184,114 @@ static const char *found_instead(const char *name, const struct stat *st)
   return S_ISCHR(st->st_mode) && same ? NULL : "a device";
 }
 
-static FILE *open_file(const char *name, struct fault *f)
+static FILE *open_file(const char *name, struct fault *fault)
 {
   struct stat st;
   FILE *file = NULL;
   char hint[400] = "";
   const char *found = stat(name, &st) == 0 ? found_instead(name, &st) : NULL;
   if (found) {
-    fault_set(f, "%s: expected a parameter file, found %s", name, found);
+    fault_set(fault, "%s: expected a parameter file, found %s", name, found);
   } else if (!(file = fopen(name, "r"))) {
     int error = errno;
     file_hint(name, NULL, hint, sizeof hint);
-    fault_set(f, "%s: expected a parameter file: %s%s", name, strerror(error), hint);
+    fault_set(fault, "%s: expected a parameter file: %s%s", name, strerror(error), hint);
   }
   return file;
 }
 
 /* Read an open file, which is closed. `name`: for messages. */
-static int read_stream(struct params *p, FILE *file, const char *name, struct param_origin *origin, struct fault *f)
+static int read_stream(struct params *params, FILE *file, const char *name, struct param_origin *origin,
+                       struct fault *fault)
 {
-  struct source s = {.file = file, .name = name, .params = p, .origin = origin, .fault = f};
+  struct source s = {.file = file, .name = name, .params = params, .origin = origin, .fault = fault};
   int rc = ini_parse_stream(next_line, &s, take, &s);
   fclose(s.file);
-  if (f->text[0]) return -1;
-  if (rc) return fault_set(f, "%s:%d: cannot be read as an ini file", name, rc > 0 ? rc : s.line);
+  if (fault->text[0]) return -1;
+  if (rc) return fault_set(fault, "%s:%d: cannot be read as an ini file", name, rc > 0 ? rc : s.line);
   if (!s.found)
-    return fault_set(f, "%s: expected parameters, found none ('%s params --ini' prints a complete file)", name, PACKAGE_NAME);
+    return fault_set(fault, "%s: expected parameters, found none ('%s params --ini' prints a complete file)", name,
+                     PACKAGE_NAME);
   return 0;
 }
 
-static int read_file(struct params *p, const char *name, struct param_origin *origin, struct fault *f)
+static int read_file(struct params *params, const char *name, struct param_origin *origin, struct fault *fault)
 {
-  FILE *file = open_file(name, f);
-  return file ? read_stream(p, file, name, origin, f) : -1;
+  FILE *file = open_file(name, fault);
+  return file ? read_stream(params, file, name, origin, fault) : -1;
 }
 
-int params_read_text(struct params *p, const char *text, const char *name, struct fault *f)
+int params_read_text(struct params *params, const char *text, const char *name, struct fault *fault)
 {
   struct param_origin origin = {.file = name};
   size_t length = strlen(text);
-  params_defaults(p);
+  params_defaults(params);
   if (text[strspn(text, " \t\r\n")] == 0) return 0;
   FILE *file = fmemopen((void *)(uintptr_t)text, length, "r");
-  if (!file) return fault_set(f, "%s: %s", name, strerror(errno));
-  return read_stream(p, file, name, &origin, f);
+  if (!file) return fault_set(fault, "%s: %s", name, strerror(errno));
+  return read_stream(params, file, name, &origin, fault);
 }
 
-int params_set_named(struct params *p, const char *text, struct fault *f)
+int params_set_named(struct params *params, const char *text, struct fault *fault)
 {
   const char *equals = strchr(text, '='), *colon = strchr(text, ':');
   char section[64] = "", name[64], hint[200];
   struct fault reason = {""};
-  if (!equals) return fault_set(f, "%.100s: expected Name=value", text);
-  if (colon && colon < equals) snprintf(section, sizeof section, "%.*s", (int)(colon - text < 60 ? colon - text : 60), text);
+  if (!equals) return fault_set(fault, "%.100s: expected Name=value", text);
+  if (colon && colon < equals)
+    snprintf(section, sizeof section, "%.*s", (int)(colon - text < 60 ? colon - text : 60), text);
   const char *begin = colon && colon < equals ? colon + 1 : text;
   snprintf(name, sizeof name, "%.*s", (int)(equals - begin < 60 ? equals - begin : 60), begin);
   int i = param_find(section[0] ? section : NULL, name);
   if (i < 0 && param_without_effect(name, equals + 1)) return 0;
   if (i < 0) {
     param_hint(section, name, hint, sizeof hint);
-    return fault_set(f, "unknown parameter '%s'%s", name, hint);
+    return fault_set(fault, "unknown parameter '%s'%s", name, hint);
   }
-  if (params_set(p, &param_table[i], equals + 1, &reason)) return fault_set(f, "%s: %s", name, reason.text);
+  if (params_set(params, &param_table[i], equals + 1, &reason)) return fault_set(fault, "%s: %s", name, reason.text);
   return 0;
 }
 
-static int apply_override(struct params *p, const char *text, struct param_origin *origin, struct fault *f)
+static int apply_override(struct params *params, const char *text, struct param_origin *origin, struct fault *fault)
 {
   const char *colon = strchr(text, ':'), *equals = colon ? strchr(colon, '=') : NULL;
   char section[64], name[64], hint[200];
-  if (!equals) return fault_set(f, "-P %.100s: expected Section:Name=value", text);
+  if (!equals) return fault_set(fault, "-P %.100s: expected Section:Name=value", text);
   snprintf(section, sizeof section, "%.*s", (int)(colon - text < 60 ? colon - text : 60), text);
   snprintf(name, sizeof name, "%.*s", (int)(equals - colon - 1 < 60 ? equals - colon - 1 : 60), colon + 1);
   int i = param_find(section, name);
   if (i < 0 && !section_known(section)) {
     section_hint(section, hint, sizeof hint);
-    return fault_set(f, "-P %.100s: unknown section [%s]%s", text, section, hint);
+    return fault_set(fault, "-P %.100s: unknown section [%s]%s", text, section, hint);
   }
   if (i < 0 && param_without_effect(name, equals + 1)) return 0;
   if (i < 0) {
     param_hint(section, name, hint, sizeof hint);
-    return fault_set(f, "-P %.100s: unknown parameter '%s' in [%s]%s", text, name, section, hint);
+    return fault_set(fault, "-P %.100s: unknown parameter '%s' in [%s]%s", text, name, section, hint);
   }
   struct fault reason = {""};
   origin->line[i] = ORIGIN_OPTION;
-  if (params_set(p, &param_table[i], equals + 1, &reason)) return fault_set(f, "-P %.100s: %s", text, reason.text);
+  if (params_set(params, &param_table[i], equals + 1, &reason))
+    return fault_set(fault, "-P %.100s: %s", text, reason.text);
   return 0;
 }
 
-int params_read_origin(struct params *p, const char *file, const char *const *overrides, int override_count,
-                       struct param_origin *origin, struct fault *f)
+int params_read_origin(struct params *params, const char *file, const char *const *overrides, int override_count,
+                       struct param_origin *origin, struct fault *fault)
 {
   struct param_origin own;
   if (!origin) origin = &own;
   memset(origin, 0, sizeof *origin);
   origin->file = file;
-  params_defaults(p);
-  if (file && read_file(p, file, origin, f)) return -1;
+  params_defaults(params);
+  if (file && read_file(params, file, origin, fault)) return -1;
   for (int i = 0; i < override_count; i++)
-    if (apply_override(p, overrides[i], origin, f)) return -1;
-  return params_check_rules(p, origin, f);
+    if (apply_override(params, overrides[i], origin, fault)) return -1;
+  return params_check_rules(params, origin, fault);
 }
 
-int params_read(struct params *p, const char *file, const char *const *overrides, int override_count, struct fault *f)
+int params_read(struct params *params, const char *file, const char *const *overrides, int override_count,
+                struct fault *fault)
 {
-  return params_read_origin(p, file, overrides, override_count, NULL, f);
+  return params_read_origin(params, file, overrides, override_count, NULL, fault);
 }

@@ -5,27 +5,31 @@
 #include "params/params.h"
 #include "particles/particles.h"
 
-double params_softening_of(const struct params *p, int type)
+double params_softening_of(const struct params *params, int type)
 {
-  const double of[PARTICLE_TYPES] = {p->SofteningType0, p->SofteningType1, p->SofteningType2,
-                                     p->SofteningType3, p->SofteningType4, p->SofteningType5};
-  return of[type] > 0 ? of[type] : p->Softening;
+  const double of[PARTICLE_TYPES] = {params->SofteningType0, params->SofteningType1, params->SofteningType2,
+                                     params->SofteningType3, params->SofteningType4, params->SofteningType5};
+  return of[type] > 0 ? of[type] : params->Softening;
 }
 
-static int has_particles(const struct params *p, int type) { return !p->run.types || (p->run.types >> type & 1); }
+static int has_particles(const struct params *params, int type)
+{
+  return !params->run.types || (params->run.types >> type & 1);
+}
 
-double params_softening(const struct params *p, double *of)
+double params_softening(const struct params *params, double *of)
 {
   double smallest = HUGE_VAL;
   for (int t = 0; t < PARTICLE_TYPES; t++)
-    if (has_particles(p, t)) smallest = fmin(smallest, params_softening_of(p, t));
-  for (int t = 0; t < PARTICLE_TYPES && of; t++) of[t] = has_particles(p, t) ? params_softening_of(p, t) : smallest;
+    if (has_particles(params, t)) smallest = fmin(smallest, params_softening_of(params, t));
+  for (int t = 0; t < PARTICLE_TYPES && of; t++)
+    of[t] = has_particles(params, t) ? params_softening_of(params, t) : smallest;
   return smallest;
 }
 
-int params_softenings_differ(const struct params *p)
+int params_softenings_differ(const struct params *params)
 {
-  double of[PARTICLE_TYPES], smallest = params_softening(p, of);
+  double of[PARTICLE_TYPES], smallest = params_softening(params, of);
   for (int t = 0; t < PARTICLE_TYPES; t++)
     if (of[t] != smallest) return 1;
   return 0;

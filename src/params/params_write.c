@@ -7,36 +7,36 @@
 
 static int opens_section(int i) { return i == 0 || strcmp(param_table[i].section, param_table[i - 1].section) != 0; }
 
-void params_write_ini(FILE *out, const struct params *p)
+void params_write_ini(FILE *out, const struct params *params)
 {
-  fprintf(out, "# Parameters of %s: %s. Paths are relative to the folder in which the program is started.\n", PACKAGE_NAME,
-          p ? "values of this run" : "all, with their defaults");
-  fprintf(out, "# Written by '%s'; lines starting with ; or # are comments.\n", p ? PACKAGE_NAME : PACKAGE_NAME " params --ini");
+  fprintf(out, "# Parameters of %s: %s. Paths are relative to the folder in which the program is started.\n",
+          PACKAGE_NAME, params ? "values of this run" : "all, with their defaults");
+  fprintf(out, "# Written by '%s'; lines starting with ; or # are comments.\n",
+          params ? PACKAGE_NAME : PACKAGE_NAME " params --ini");
   for (int i = 0; i < param_count; i++) {
     const struct param_entry *e = &param_table[i];
     char range[200], value[PARAM_TEXT], note[200];
     param_range(e, range, sizeof range);
-    if (p)
-      params_format(p, e, value, sizeof value);
-    else
-      snprintf(value, sizeof value, "%s", e->initial);
+    if (params) params_format(params, e, value, sizeof value);
+    else snprintf(value, sizeof value, "%s", e->initial);
     if (opens_section(i)) fprintf(out, "\n[%s]\n", e->section);
     fprintf(out, "# %s", e->meaning);
     if (e->unit[0]) fprintf(out, " [%s]", e->unit);
     if (range[0]) fprintf(out, "; values: %s", range);
-    int noted = p && params_note(p, e, note, sizeof note);
+    int noted = params && params_note(params, e, note, sizeof note);
     fprintf(out, "\n%s =%s%s%s%s\n", e->name, value[0] ? " " : "", value, noted ? "   # " : "", noted ? note : "");
   }
 }
 
 void params_write_markdown(FILE *out)
 {
-  fprintf(out, "# Parameters\n\n`%s params --markdown` generates this page; a test compares.\n"
-               "A parameter file is an ini file; `%s params --ini` prints one with all parameters and their defaults.\n"
-               "A parameter that the file does not name has its default.\n"
-               "Lines that start with `;` or `#` are comments; so is the rest of a line after ` ;` or ` #`.\n"
-               "Paths are relative to the folder in which the program is started.\n"
-               "`-P Section:Name=value` on the command line overrides the file.\n",
+  fprintf(out,
+          "# Parameters\n\n`%s params --markdown` generates this page; a test compares.\n"
+          "A parameter file is an ini file; `%s params --ini` prints one with all parameters and their defaults.\n"
+          "A parameter that the file does not name has its default.\n"
+          "Lines that start with `;` or `#` are comments; so is the rest of a line after ` ;` or ` #`.\n"
+          "Paths are relative to the folder in which the program is started.\n"
+          "`-P Section:Name=value` on the command line overrides the file.\n",
           PACKAGE_NAME, PACKAGE_NAME);
   for (int i = 0; i < param_count; i++) {
     const struct param_entry *e = &param_table[i];
@@ -45,6 +45,7 @@ void params_write_markdown(FILE *out)
     if (opens_section(i))
       fprintf(out, "\n## %s\n\n| name | default | values | unit | meaning |\n|---|---|---|---|---|\n", e->section);
     const char *quote = e->initial[0] ? "`" : "";
-    fprintf(out, "| %s | %s%s%s | %s | %s | %s |\n", e->name, quote, e->initial, quote, range[0] ? range : "text", e->unit, e->meaning);
+    fprintf(out, "| %s | %s%s%s | %s | %s | %s |\n", e->name, quote, e->initial, quote, range[0] ? range : "text",
+            e->unit, e->meaning);
   }
 }

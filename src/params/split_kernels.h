@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The split kernels: one table for the parameter `Kernel`, the pair law and the loops that are compiled for a kernel. For C11 and CUDA.
- * X(KERNEL, name in parameter files). The polynomials SPLIT_K_KERNEL, SPLIT_K1_KERNEL and SPLIT_K2_KERNEL are in gravity/split.h.
- * Snapshots and checkpoints state a kernel by its place in the table, so a new kernel is the last line. */
+/* The split kernels: one table for the parameter `Kernel`, the pair law and the loops that are compiled for a kernel.
+ * For C11 and CUDA. X(KERNEL, name in parameter files). The polynomials SPLIT_K_KERNEL, SPLIT_K1_KERNEL and
+ * SPLIT_K2_KERNEL are in gravity/split.h. Snapshots and checkpoints state a kernel by its place in the table, so a new
+ * kernel is the last line. */
 #ifndef SPLIT_KERNELS_H
 #define SPLIT_KERNELS_H
 

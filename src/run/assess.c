@@ -10,11 +10,11 @@
 #include "check/measure.h"
 #include "run/run_parts.h"
 #include "run/start.h"
-#include "step/choose.h"
+#include "settings/settings.h"
 #include "step/energies.h"
 #include "step/expansion.h"
-#include "step/hard.h"
-#include "system/same_place.h"
+#include "step/effort.h"
+#include "step/scheme.h"
 #include "step/step.h"
 
 /* Predicted seconds up to which run --check carries out the first soft step. */
@@ -27,49 +27,36 @@ struct assessment {
   struct findings findings;
 };
 
-/* A fault where R1 and R2 are to follow distances between particles with mass, and there is one such particle. 0 or -1. */
-static int check_radius_rule(const struct sim *s, struct fault *f)
+/* First forces, and what they show. Collective. Returns 1 where there is nothing to judge, else 0, or -1 with a
+ * fault. */
+static int assess(struct sim *sim, const struct run_options *options, double target, struct assessment *assessment,
+                  struct fault *fault)
 {
-  if (!s->split.on || s->par->R1 > 0 || s->par->R2 > 0 || s->hard.massless == 0 || s->hard.count > 1) return 0;
-  return fault_set(f, "R1 = 0: it follows the distances between particles with mass, and there is one, with %.0f without mass: give [Split] R1, "
-                   "or set Mode = tree", s->hard.massless);
-}
-
-int assess_first(const struct sim *s, struct fault *f)
-{
-  if (check_radius_rule(s, f)) return -1;
-  double origin[3], motion[3];
-  frame_shift(&s->frame, s->time, origin, motion);
-  if (hard_used(s) && params_softening(s->par, NULL) == 0) return same_place_check(s->comm, s->be->view(s->dev), origin, f);
-  return 0;
-}
-
-/* First forces, and what they show. Collective. Returns 1 where there is nothing to judge, else 0, or -1 with a fault. */
-static int assess(struct sim *s, const struct run_options *o, double target, struct assessment *a, struct fault *f)
-{
-  double began = choose_clock(s);
-  sim_first_force(s);
-  double seconds = choose_clock(s) - began;
-  comm_max_double(s->comm, &seconds, 1);
-  if (assess_first(s, f)) return -1;
-  if (s->now.bad > 0) return 1;
-  a->plan = expansion_plan(s, target);
-  if (run_check_advance(s, &a->plan, f)) return -1;
-  struct physics *p = &a->physics;
-  measure_physics(s, &a->plan, p);
+  double began = effort_clock(sim);
+  settings_first_force(sim);
+  double seconds = effort_clock(sim) - began;
+  comm_max_double(sim->comm, &seconds, 1);
+  if (sim->scheme->check(sim, fault)) return -1;
+  if (sim->now.bad > 0) return 1;
+  assessment->plan = expansion_plan(sim, target);
+  if (run_check_advance(sim, &assessment->plan, fault)) return -1;
+  struct physics *p = &assessment->physics;
+  measure_physics(sim, &assessment->plan, p);
   /* with the acceleration criterion the first forces are two walks */
-  p->sync_seconds = s->mac.kind == MAC_ACCELERATION ? fmax(seconds - p->walk_seconds, p->walk_seconds) : seconds;
-  p->softening_is_default = param_is_default(o->origin, "Softening");   /* known on rank 0, which prints */
-  p->steps_max = o->steps >= 0 ? (double)o->steps : o->substeps >= 0 ? (double)o->substeps : -1;
+  p->sync_seconds = sim->mac.kind == MAC_ACCELERATION ? fmax(seconds - p->walk_seconds, p->walk_seconds) : seconds;
+  p->softening_is_default = param_is_default(options->origin, "Softening"); /* known on rank 0, which prints */
+  p->steps_max = options->steps >= 0 ? (double)options->steps : options->substeps >= 0 ? (double)options->substeps : -1;
   return 0;
 }
 
-/* A fault where the run would surely be worthless, without --force. Rank 0 decides, since clocks differ. Collective. 0 or -1. */
-static int refuse_worthless(const struct comm *c, const struct run_options *o, const struct findings *findings, struct fault *f)
+/* A fault where the run would surely be worthless, without --force. Rank 0 decides, since clocks differ. Collective. 0
+ * or -1. */
+static int refuse_worthless(const struct comm *comm, const struct run_options *options, const struct findings *findings,
+                            struct fault *fault)
 {
   const struct finding *worst = findings_first(findings, FINDING_WORTHLESS);
-  if (c->rank == 0 && worst && !o->force) fault_set(f, "%s; --force starts it all the same", worst->text);
-  return comm_verdict(c, f);
+  if (comm->rank == 0 && worst && !options->force) fault_set(fault, "%s; --force starts it all the same", worst->text);
+  return comm_verdict(comm, fault);
 }
 
 /* Print findings, but the one that a fault reports: warnings, after `before`, to `warnings`, and notes to stdout. */
@@ -83,99 +70,107 @@ static void print_findings(const struct findings *findings, int force, const cha
   }
 }
 
-int assess_start(struct sim *s, const struct run_options *o, double target, struct fault *f)
+int assess_start(struct sim *sim, const struct run_options *options, double target, struct fault *fault)
 {
   struct assessment a;
-  int nothing = assess(s, o, target, &a, f);
+  int nothing = assess(sim, options, target, &a, fault);
   if (nothing) return nothing < 0 ? -1 : 0;
   physics_judge(&a.physics, &a.findings);
-  if (s->comm->rank == 0) print_findings(&a.findings, o->force, "espalier: ", stderr);
-  return refuse_worthless(s->comm, o, &a.findings, f);
+  if (sim->comm->rank == 0) print_findings(&a.findings, options->force, "espalier: ", stderr);
+  return refuse_worthless(sim->comm, options, &a.findings, fault);
 }
 
 /* Carry out the first soft step, and measure its seconds. resident[3]: the largest resident sets over ranks, so far
  * and now, and pages of files in the latter. Collective. */
-static void measure_step(struct sim *s, struct assessment *a, double resident[3])
+static void measure_step(struct sim *sim, struct assessment *assessment, double resident[3])
 {
-  step_open(s, &a->plan);
-  while (step_substeps(s, &a->plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
-  step_close(s, &a->plan, 1);
-  a->physics.measured_step = s->choose.effort;
-  a->physics.per_time = choose_corrected(s);
-  if (a->physics.measured_step > 0) a->physics.sync_seconds = fmin(a->physics.sync_seconds, a->physics.measured_step);
+  step_open(sim, &assessment->plan);
+  while (step_substeps(sim, &assessment->plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
+  step_close(sim, &assessment->plan, 1);
+  assessment->physics.measured_step = sim->effort;
+  assessment->physics.per_time = settings_corrected_cost(sim);
+  if (assessment->physics.measured_step > 0)
+    assessment->physics.sync_seconds = fmin(assessment->physics.sync_seconds, assessment->physics.measured_step);
   resident[0] = resident_peak();
   resident[1] = resident_now();
   resident[2] = resident_files();
-  comm_max_double(s->comm, &a->physics.measured_step, 1);
-  comm_max_double(s->comm, resident, 3);
+  comm_max_double(sim->comm, &assessment->physics.measured_step, 1);
+  comm_max_double(sim->comm, resident, 3);
 }
 
 void assess_print_memory(const struct need_input *in, double measured, double files)
 {
   struct memory_need n = need_estimate(in);
-  if (measured > 0) printf("memory              about %.4g MB per rank, measured in the first soft step\n"
-                           "                    (%.3g MB of program and libraries)\n", measured / 1e6,
-                           files / 1e6);
+  if (measured > 0)
+    printf("memory              about %.4g MB per rank, measured in the first soft step\n"
+           "                    (%.3g MB of program and libraries)\n",
+           measured / 1e6, files / 1e6);
   else
-    printf("memory              about %.4g MB per rank, estimated:\n                    %.3g of libraries and buffers, %.4g of particles and trees, %.4g of "
-           "LETs\n", need_total(&n) / 1e6, n.fixed / 1e6, n.particles / 1e6, n.lets / 1e6);
+    printf("memory              about %.4g MB per rank, estimated:\n                    %.3g of libraries and buffers, "
+           "%.4g of particles and trees, %.4g of "
+           "LETs\n",
+           need_total(&n) / 1e6, n.fixed / 1e6, n.particles / 1e6, n.lets / 1e6);
 }
 
 /* The candidates among schemes, with the memory that they need. */
-static void report_choice(const struct sim *s, const struct need_input *need)
+static void report_choice(const struct sim *sim, const struct need_input *need)
 {
   double bytes[2];
   for (int split = 0; split < 2; split++) {
     struct need_input in = *need;
     in.hybrid = split;
     struct memory_need n = need_estimate(&in);
-    bytes[split] = need->on_device ? need->particles * (s->be->particle_bytes + split * s->be->split_bytes) : need_total(&n);
+    bytes[split] =
+        need->on_device ? need->particles * (sim->be->particle_bytes + split * sim->be->split_bytes) : need_total(&n);
   }
-  choose_report(s, bytes, stdout);
+  settings_report_choice(sim, bytes, stdout);
 }
 
 /* Measure, judge and print a system that was read. Collective. 0 or -1. */
-static int assess_open(struct sim *s, const struct run_options *o, const struct need_input *need, double target, double *host_bytes,
-                       struct fault *f)
+static int assess_open(struct sim *sim, const struct run_options *options, const struct need_input *need, double target,
+                       double *host_bytes, struct fault *fault)
 {
   struct assessment a;
   double measured = 0, error = 0, resident[3] = {0};
-  int nothing = assess(s, o, target, &a, f);
+  int nothing = assess(sim, options, target, &a, fault);
   if (nothing < 0) return -1;
-  if (nothing > 0) return fault_set(f, "%.0f particle%s forces that are not finite", s->now.bad, s->now.bad == 1 ? " has" : "s have");
+  if (nothing > 0)
+    return fault_set(fault, "%.0f particle%s forces that are not finite", sim->now.bad,
+                     sim->now.bad == 1 ? " has" : "s have");
   double before, predicted = physics_step_seconds(&a.physics);
-  comm_broadcast(s->comm, &predicted, sizeof predicted);
+  comm_broadcast(sim->comm, &predicted, sizeof predicted);
   if (predicted <= debug_value("check_seconds", STEP_SECONDS)) {
-    energies_measure(s, 1);
-    before = energies_total(s);
-    measure_step(s, &a, resident);
-    energies_measure(s, 1);
-    error = fabs((energies_total(s) - before) / before);
+    energies_measure(sim, 1);
+    before = energies_total(sim);
+    measure_step(sim, &a, resident);
+    energies_measure(sim, 1);
+    error = fabs((energies_total(sim) - before) / before);
     if (resident[0] > 0 && !need->on_device) measured = need_measured(need, resident[0], resident[1]);
   }
   struct memory_need n = need_estimate(need);
   *host_bytes = measured > 0 ? measured : need_total(&n);
   physics_judge(&a.physics, &a.findings);
-  if (s->comm->rank == 0) {
+  if (sim->comm->rank == 0) {
     assess_print_memory(need, measured, resident[2]);
-    report_choice(s, need);
-    choose_report_errors(s, &a.plan, stdout);
+    report_choice(sim, need);
+    settings_report_errors(sim, &a.plan, stdout);
     physics_print(&a.physics, stdout);
-    if (s->hard.massless > 0 && s->par->ErrTolForceAcc == 0)
-      printf("accuracy            Delta = %g by the %.0f particles with mass\n", params_delta(s->par), s->hard.count);
+    if (sim->masses.massless > 0 && sim->par->ErrTolForceAcc == 0)
+      printf("accuracy            Delta = %g by the %.0f particles with mass\n", params_delta(sim->par),
+             sim->masses.count);
     if (error > 0) printf("energy              the first soft step changes it by %.2g of its value\n", error);
-    print_findings(&a.findings, o->force, "", stdout);
+    print_findings(&a.findings, options->force, "", stdout);
   }
-  return refuse_worthless(s->comm, o, &a.findings, f);
+  return refuse_worthless(sim->comm, options, &a.findings, fault);
 }
 
-int assess_check(const struct comm *c, const struct params *par, const struct run_options *o, const struct need_input *need, double target,
-                 double *host_bytes, struct fault *f)
+int assess_check(const struct comm *comm, const struct params *par, const struct run_options *options,
+                 const struct need_input *need, double target, double *host_bytes, struct fault *fault)
 {
   struct sim s;
-  comm_broadcast(c, &target, sizeof target);
-  if (sim_start_silently(&s, c, par, f)) return -1;
-  int failed = choose_read(&s, f) || assess_open(&s, o, need, target, host_bytes, f);
+  comm_broadcast(comm, &target, sizeof target);
+  if (sim_start_silently(&s, comm, par, fault)) return -1;
+  int failed = settings_read_choices(&s, fault) || assess_open(&s, options, need, target, host_bytes, fault);
   sim_close(&s);
   return failed;
 }

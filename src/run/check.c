@@ -53,242 +53,272 @@ static const char *size(double bytes, char text[16])
 /* What the run needs, and the free disk space. */
 struct estimate {
   double particles, begin;
-  struct need_input need;          /* from which the memory of a rank on its host is estimated */
-  double device;                   /* bytes per rank on its device */
-  double snapshot, snapshots;      /* bytes of a snapshot; number of snapshots */
-  double checkpoint, checkpoints;  /* the same of checkpoints; while one is written there is one more than are kept */
-  double added;                    /* checkpoints beyond those that exist */
-  char where[PARAM_TEXT];          /* the nearest existing folder of OutputDir */
-  double room;                     /* free bytes of its disk */
+  struct need_input need;         /* from which the memory of a rank on its host is estimated */
+  double device;                  /* bytes per rank on its device */
+  double snapshot, snapshots;     /* bytes of a snapshot; number of snapshots */
+  double checkpoint, checkpoints; /* the same of checkpoints; while one is written there is one more than are kept */
+  double added;                   /* checkpoints beyond those that exist */
+  char where[PARAM_TEXT];         /* the nearest existing folder of OutputDir */
+  double room;                    /* free bytes of its disk */
 };
 
 /* What the run starts or continues from. */
 struct beginning {
   double particles, time;
-  const struct initial_facts *facts;     /* initial conditions; NULL: a checkpoint, which the rest describes */
+  const struct initial_facts *facts; /* initial conditions; NULL: a checkpoint, which the rest describes */
   const struct checkpoint *from;
   const struct state_facts *state;
   const struct run_options *options;
 };
 
 /* Number of snapshots after time `t`, including the last. */
-static double count_outputs(const struct outputs *o, double t)
+static double count_outputs(const struct outputs *outputs, double t)
 {
   enum { LIMIT = 1000000 };
   double count = 0;
-  for (; t < o->end && count < LIMIT; count++) t = outputs_next(o, t);
+  for (; t < outputs->end && count < LIMIT; count++) t = outputs_next(outputs, t);
   return count;
 }
 
 /* Number of planned snapshots: for a start including the first one, for a restart those still to be written. */
-static double count_snapshots(const struct params *p, const struct outputs *o, const struct beginning *b)
+static double count_snapshots(const struct params *params, const struct outputs *outputs,
+                              const struct beginning *beginning)
 {
-  if (!b->from) return 1 + count_outputs(o, b->time);
-  const struct plan *plan = &b->state->run.plan;
-  double t = expansion_end_of(p, b->time, plan);   /* end of the soft step under way */
-  return (plan->at_target || t >= o->end || b->state->run.pending) + count_outputs(o, t);
+  if (!beginning->from) return 1 + count_outputs(outputs, beginning->time);
+  const struct plan *plan = &beginning->state->run.plan;
+  double t = expansion_end_of(params, beginning->time, plan); /* end of the soft step under way */
+  return (plan->at_target || t >= outputs->end || beginning->state->run.pending) + count_outputs(outputs, t);
 }
 
-static struct estimate estimate(const struct comm *c, const struct params *p, const struct beginning *b, const struct backend *be,
-                                const struct outputs *o, double baseline)
+static struct estimate estimate(const struct comm *comm, const struct params *params, const struct beginning *beginning,
+                                const struct backend *be, const struct outputs *outputs, double baseline)
 {
-  struct estimate e = {.particles = b->particles, .begin = b->time};
-  double mine = e.particles / c->size, bytes = (double)particle_bytes();
-  e.need = (struct need_input){mine, c->size, params_mode(p) != MODE_TREE, be->particle_bytes > 0, bytes, baseline};
-  e.device = mine * (be->particle_bytes + (params_mode(p) != MODE_TREE ? be->split_bytes : 0));
+  struct estimate e = {.particles = beginning->particles, .begin = beginning->time};
+  double mine = e.particles / comm->size, bytes = (double)particle_bytes();
+  e.need =
+      (struct need_input){mine, comm->size, params_mode(params) != MODE_TREE, be->particle_bytes > 0, bytes, baseline};
+  e.device = mine * (be->particle_bytes + (params_mode(params) != MODE_TREE ? be->split_bytes : 0));
   e.snapshot = snapshot_bytes(e.particles, SNAPSHOT_RUN);
-  e.snapshots = count_snapshots(p, o, b);
-  e.checkpoint = e.particles * bytes + CHECKPOINT_OWN * c->size;
-  e.checkpoints = p->CheckpointsKept + 1;
-  e.added = fmax(1, e.checkpoints - (b->from && b->from->own_folder ? checkpoint_count(p) : 0));
-  e.room = free_bytes(p->OutputDir, e.where, sizeof e.where);
+  e.snapshots = count_snapshots(params, outputs, beginning);
+  e.checkpoint = e.particles * bytes + CHECKPOINT_OWN * comm->size;
+  e.checkpoints = params->CheckpointsKept + 1;
+  e.added = fmax(1, e.checkpoints - (beginning->from && beginning->from->own_folder ? checkpoint_count(params) : 0));
+  e.room = free_bytes(params->OutputDir, e.where, sizeof e.where);
   return e;
 }
 
 /* The units in which the input is read. */
-static void report_units(const struct params *p)
+static void report_units(const struct params *params)
 {
-  struct units u = units_of(p);
-  if (units_physical(p))
-    printf("units               length %.4g kpc, mass %.3g solar masses, velocity %.4g km/s, time %.4g Gyr\n", u.length_cm / KPC_CM,
-           u.mass_g / SOLAR_MASS_G, u.velocity_cm_s / 1e5, units_time_s(&u) / GYR_S);
+  struct units u = units_of(params);
+  if (units_physical(params))
+    printf("units               length %.4g kpc, mass %.3g solar masses, velocity %.4g km/s, time %.4g Gyr\n",
+           u.length_cm / KPC_CM, u.mass_g / SOLAR_MASS_G, u.velocity_cm_s / 1e5, units_time_s(&u) / GYR_S);
   else
-    printf("units               model units: G = %.7g is given, and the units in cm, g and cm/s have no meaning\n", p->GravityConstantInternal);
-  units_warn(p, stdout, "warning: ");
+    printf("units               model units: G = %.7g is given, and the units in cm, g and cm/s have no meaning\n",
+           params->GravityConstantInternal);
+  units_warn(params, stdout, "warning: ");
 }
 
-static void report_initial(const struct params *p, const struct initial_facts *facts, const struct estimate *e)
+static void report_initial(const struct params *params, const struct initial_facts *facts,
+                           const struct estimate *estimate)
 {
-  printf("initial conditions  %s (%s), %.0f particle%s", p->InitCondFile, facts->format, e->particles, plural(e->particles));
+  printf("initial conditions  %s (%s), %.0f particle%s", params->InitCondFile, facts->format, estimate->particles,
+         plural(estimate->particles));
   for (int t = 0; t < PARTICLE_TYPES; t++)
     if (facts->count[t]) printf(", type %d: %lld", t, (long long)facts->count[t]);
   putchar('\n');
-  report_units(p);
+  report_units(params);
   printf("                    %s\n", facts->units.dimensionless ? "the file is dimensionless"
-                                      : facts->has_units         ? "stated by the file, as in the parameters"
-                                                                 : "not stated by the file; those of the parameters are used");
-  if (!facts->own && facts->has_time) printf("time in the file    %g, which is not used: the run starts at TimeBegin\n", facts->time);
+                                     : facts->has_units         ? "stated by the file, as in the parameters"
+                                                        : "not stated by the file; those of the parameters are used");
+  if (!facts->own && facts->has_time)
+    printf("time in the file    %g, which is not used: the run starts at TimeBegin\n", facts->time);
 }
 
-static void report_checkpoint(const struct comm *c, const struct params *p, const struct beginning *b)
+static void report_checkpoint(const struct comm *comm, const struct params *params, const struct beginning *beginning)
 {
-  const struct checkpoint *k = b->from;
+  const struct checkpoint *k = beginning->from;
   size_t length = 0;
   const char *backend = manifest_value(k->text, NULL, "backend", &length);
-  printf("checkpoint          %s, complete: %.0f particle%s on %lld rank%s, backend %.*s\n", k->path, b->particles, plural(b->particles),
-         k->ranks, plural((double)k->ranks), (int)length, backend ? backend : "");
-  printf("continues           within soft step %lld, which began at time %g\n", b->state->step + 1, b->time);
-  if (k->ranks != c->size)
-    printf("                    on %lld rank%s results are bitwise identical; on %d as accurate, but not identical\n", k->ranks,
-           plural((double)k->ranks), c->size);
-  if (k->own_folder && k->own_output) continuation_report(p, "                    ", b->state->step + 1, b->time);
+  printf("checkpoint          %s, complete: %.0f particle%s on %lld rank%s, backend %.*s\n", k->path,
+         beginning->particles, plural(beginning->particles), k->ranks, plural((double)k->ranks), (int)length,
+         backend ? backend : "");
+  printf("continues           within soft step %lld, which began at time %g\n", beginning->state->step + 1,
+         beginning->time);
+  if (k->ranks != comm->size)
+    printf("                    on %lld rank%s results are bitwise identical; on %d as accurate, but not identical\n",
+           k->ranks, plural((double)k->ranks), comm->size);
+  if (k->own_folder && k->own_output)
+    continuation_report(params, "                    ", beginning->state->step + 1, beginning->time);
   else
-    printf("                    new tables are begun: the checkpoint is from another %s\n", k->own_folder ? "run" : "folder");
+    printf("                    new tables are begun: the checkpoint is from another %s\n",
+           k->own_folder ? "run" : "folder");
 }
 
 /* The existing snapshots that a restart would move away. */
-static void report_discards(const struct params *p, const struct beginning *b, const struct outputs *o)
+static void report_discards(const struct params *params, const struct beginning *beginning,
+                            const struct outputs *outputs)
 {
-  if (!b->from->own_folder || !b->from->own_output || b->options->no_output) return;
-  const struct continuation g = {p, b->options, o, b->from, &b->state->run, b->state->step, b->time};
+  if (!beginning->from->own_folder || !beginning->from->own_output || beginning->options->no_output) return;
+  const struct continuation g = {params,          beginning->options,     outputs,
+                                 beginning->from, &beginning->state->run, beginning->state->step,
+                                 beginning->time};
   int count = continuation_discard(&g, 1);
   if (count)
-    printf("discards            %d snapshot%s written after the checkpoint and not to be written again: %s would be moved to "
-           "%s/discarded\n", count, plural(count), count == 1 ? "it" : "they", p->OutputDir);
-  else
-    printf("discards            no snapshot\n");
+    printf("discards            %d snapshot%s written after the checkpoint and not to be written again: %s would be "
+           "moved to "
+           "%s/discarded\n",
+           count, plural(count), count == 1 ? "it" : "they", params->OutputDir);
+  else printf("discards            no snapshot\n");
 }
 
 /* Format a time as in "0.5 (0.489 Gyr)", in comoving coordinates "0.5 (z = 1)". Returns `text`. */
-static const char *physical_time(const struct params *p, double time, char text[64])
+static const char *physical_time(const struct params *params, double time, char text[64])
 {
-  struct units u = units_of(p);
+  struct units u = units_of(params);
   int at = snprintf(text, 64, "%g", time);
-  if (p->Comoving) {
+  if (params->Comoving) {
     snprintf(text + at, (size_t)(64 - at), " (z = %.4g)", 1 / time - 1);
     return text;
   }
-  if (units_physical(p)) snprintf(text + at, (size_t)(64 - at), " (%.3g Gyr)", time * units_time_s(&u) / GYR_S);
+  if (units_physical(params)) snprintf(text + at, (size_t)(64 - at), " (%.3g Gyr)", time * units_time_s(&u) / GYR_S);
   return text;
 }
 
 /* " (default)" where the parameter was not given. */
-static const char *default_mark(const struct run_options *o, const char *name)
+static const char *default_mark(const struct run_options *options, const char *name)
 {
-  return param_is_default(o->origin, name) ? " (default)" : "";
+  return param_is_default(options->origin, name) ? " (default)" : "";
 }
 
 /* The softening, or those of the types where they differ. */
-static const char *softening_text(const struct params *p, const struct run_options *o, char *text, size_t size)
+static const char *softening_text(const struct params *params, const struct run_options *options, char *text,
+                                  size_t size)
 {
   size_t at = 0;
-  if (!params_softenings_differ(p)) {
-    double one = params_softening(p, NULL);
-    snprintf(text, size, "%g%s", one, one == p->Softening ? default_mark(o, "Softening") : "");
+  if (!params_softenings_differ(params)) {
+    double one = params_softening(params, NULL);
+    snprintf(text, size, "%g%s", one, one == params->Softening ? default_mark(options, "Softening") : "");
     return text;
   }
   for (int t = 0; t < PARTICLE_TYPES && at < size; t++)
-    at += (size_t)snprintf(text + at, size - at, "%s%.3g", t ? ", " : "of types 0 to 5 ", params_softening_of(p, t));
+    at +=
+        (size_t)snprintf(text + at, size - at, "%s%.3g", t ? ", " : "of types 0 to 5 ", params_softening_of(params, t));
   return text;
 }
 
-static void report_input(const struct comm *c, const struct params *p, const struct run_options *o, const struct beginning *b,
-                         const struct estimate *e)
+static void report_input(const struct comm *comm, const struct params *params, const struct run_options *options,
+                         const struct beginning *beginning, const struct estimate *estimate)
 {
   char end[64];
-  if (b->from) report_checkpoint(c, p, b), report_units(p);
-  else report_initial(p, b->facts, e);
-  if (p->Comoving)
-    printf("expansion           Omega0 = %g, OmegaLambda = %g, HubbleParam = %g; comoving mean density %.6g; units have factors of 1/h\n", p->Omega0,
-           p->OmegaLambda, p->HubbleParam, cosmology_mean_density(p));
-  printf("gravity             G = %.9g%s\n", units_gravity(p), p->GravityConstantInternal > 0 ? "" : " (from the units)");
+  if (beginning->from) {
+    report_checkpoint(comm, params, beginning);
+    report_units(params);
+  } else report_initial(params, beginning->facts, estimate);
+  if (params->Comoving)
+    printf("expansion           Omega0 = %g, OmegaLambda = %g, HubbleParam = %g; comoving mean density %.6g; units "
+           "have factors of 1/h\n",
+           params->Omega0, params->OmegaLambda, params->HubbleParam, cosmology_mean_density(params));
+  printf("gravity             G = %.9g%s\n", units_gravity(params),
+         params->GravityConstantInternal > 0 ? "" : " (from the units)");
   char softening[96];
-  printf("force               softening %s, %s criterion, %s cells\n", softening_text(p, o, softening, sizeof softening),
-         params_choice("TypeOfOpeningCriterion", p->TypeOfOpeningCriterion),
-         params_order(p) == 2 ? "quadrupole" : "monopole");
-  physical_time(p, p->TimeMax, end);
-  printf("accuracy            %s: |dE/E| of %g per dynamical time is wanted; Delta = %g\n", p->Accuracy, params_error(p), params_delta(p));
-  if (b->from) printf("ends at             %s%s\n", end, default_mark(o, "TimeMax"));
-  else printf("begins at           %g, ends at %s%s\n", e->begin, end, default_mark(o, "TimeMax"));
+  printf("force               softening %s, %s criterion, %s cells\n",
+         softening_text(params, options, softening, sizeof softening),
+         params_choice("TypeOfOpeningCriterion", params->TypeOfOpeningCriterion),
+         params_order(params) == 2 ? "quadrupole" : "monopole");
+  physical_time(params, params->TimeMax, end);
+  printf("accuracy            %s: |dE/E| of %g per dynamical time is wanted; Delta = %g\n", params->Accuracy,
+         params_error(params), params_delta(params));
+  if (beginning->from) printf("ends at             %s%s\n", end, default_mark(options, "TimeMax"));
+  else printf("begins at           %g, ends at %s%s\n", estimate->begin, end, default_mark(options, "TimeMax"));
 }
 
-static void report_room(const struct estimate *e, int resumes)
+static void report_room(const struct estimate *estimate, int resumes)
 {
   char one[16], all[16];
-  if (e->device > 0) printf("device memory       about %s per rank\n", size(e->device, one));
-  printf("a snapshot          %s; %.0f %s: %s\n", size(e->snapshot, one), e->snapshots,
+  if (estimate->device > 0) printf("device memory       about %s per rank\n", size(estimate->device, one));
+  printf("a snapshot          %s; %.0f %s: %s\n", size(estimate->snapshot, one), estimate->snapshots,
          resumes ? "still to be written, including the last" : "are planned, including the first and the last",
-         size(e->snapshot * e->snapshots, all));
-  printf("a checkpoint        %s; %.0f %s kept, and one more while it is written: %s\n", size(e->checkpoint, one), e->checkpoints - 1,
-         e->checkpoints > 2 ? "are" : "is", size(e->checkpoint * e->checkpoints, all));
-  printf("disk                %s are free in %s\n", size(e->room, one), e->where);
+         size(estimate->snapshot * estimate->snapshots, all));
+  printf("a checkpoint        %s; %.0f %s kept, and one more while it is written: %s\n",
+         size(estimate->checkpoint, one), estimate->checkpoints - 1, estimate->checkpoints > 2 ? "are" : "is",
+         size(estimate->checkpoint * estimate->checkpoints, all));
+  printf("disk                %s are free in %s\n", size(estimate->room, one), estimate->where);
 }
 
-/* Print the report, up to what needs the particles. Where the run cannot work this is a fault, where it may fail a warning. Rank 0. */
-static void report(const struct comm *c, const struct params *p, const struct run_options *options, const struct beginning *b,
-                   const struct backend *be, const struct place *places, const struct outputs *o, const struct estimate *e,
-                   struct fault *f)
+/* Print the report, up to what needs the particles. Where the run cannot work this is a fault, where it may fail a
+ * warning. Rank 0. */
+static void report(const struct comm *comm, const struct params *params, const struct run_options *options,
+                   const struct beginning *beginning, const struct backend *be, const struct place *places,
+                   const struct outputs *outputs, const struct estimate *estimate, struct fault *fault)
 {
   char one[16], room[16];
-  struct memory_need need = need_estimate(&e->need);
-  const struct params known = params_of_run(p, e->particles, be->particle_bytes > 0);
-  report_input(c, &known, options, b, e);
-  if (b->from) report_discards(p, b, o);
-  printf("ranks x threads     %d x %d, backend %s\n", c->size, omp_get_max_threads(), be->name);
-  placement_print(places, c->size, stdout);
-  report_room(e, b->from != NULL);
-  placement_warn(places, c->size, stdout);
-  if (b->facts) initial_warn(p->InitCondFile, b->facts, stdout, "warning: ");
-  outputs_warn(o, b->from ? -INFINITY : b->time, stdout, "warning: ");
-  if (e->room < 1.1 * (e->snapshot * e->snapshots + e->checkpoint * e->added))
+  struct memory_need need = need_estimate(&estimate->need);
+  const struct params known = params_of_run(params, estimate->particles, be->particle_bytes > 0);
+  report_input(comm, &known, options, beginning, estimate);
+  if (beginning->from) report_discards(params, beginning, outputs);
+  printf("ranks x threads     %d x %d, backend %s\n", comm->size, omp_get_max_threads(), be->name);
+  placement_print(places, comm->size, stdout);
+  report_room(estimate, beginning->from != NULL);
+  placement_warn(places, comm->size, stdout);
+  if (beginning->facts) initial_warn(params->InitCondFile, beginning->facts, stdout, "warning: ");
+  outputs_warn(outputs, beginning->from ? -INFINITY : beginning->time, stdout, "warning: ");
+  if (estimate->room < 1.1 * (estimate->snapshot * estimate->snapshots + estimate->checkpoint * estimate->added))
     printf("warning: the disk has too little room for all snapshots that are %s, and for checkpoints\n",
-           b->from ? "still to be written" : "planned");
-  if (e->room < 1.1 * (e->snapshot + e->checkpoint))
-    fault_set(f, "OutputDir = %s: %s are free in %s, too little for one snapshot and one checkpoint: %s", p->OutputDir, size(e->room, room),
-              e->where, size(e->snapshot + e->checkpoint, one));
-  if (!f->text[0]) placement_check(places, c->size, need_total(&need) - e->need.baseline, e->device, f);
-  if (b->from || f->text[0]) assess_print_memory(&e->need, 0, 0);
+           beginning->from ? "still to be written" : "planned");
+  if (estimate->room < 1.1 * (estimate->snapshot + estimate->checkpoint))
+    fault_set(fault, "OutputDir = %s: %s are free in %s, too little for one snapshot and one checkpoint: %s",
+              params->OutputDir, size(estimate->room, room), estimate->where,
+              size(estimate->snapshot + estimate->checkpoint, one));
+  if (!fault->text[0])
+    placement_check(places, comm->size, need_total(&need) - estimate->need.baseline, estimate->device, fault);
+  if (beginning->from || fault->text[0]) assess_print_memory(&estimate->need, 0, 0);
   fflush(stdout);
 }
 
 /* Check the initial conditions and OutputDir. Rank 0. 0 or -1. */
-static int inspect_start(const struct params *par, const struct run_options *o, struct initial_facts *facts, struct beginning *b,
-                         struct fault *f)
+static int inspect_start(const struct params *par, const struct run_options *options, struct initial_facts *facts,
+                         struct beginning *beginning, struct fault *fault)
 {
-  if (initial_inspect(par->InitCondFile, par->ICFormat, facts, f) || initial_check_units(par->InitCondFile, facts, par, f) ||
-      logs_check(par, o->overwrite, f))
+  if (initial_inspect(par->InitCondFile, par->ICFormat, facts, fault) ||
+      initial_check_units(par->InitCondFile, facts, par, fault) || logs_check(par, options->overwrite, fault))
     return -1;
   if (par->Comoving) initial_take_cosmology(facts);
-  b->facts = facts;
-  b->time = facts->own ? facts->time : par->TimeBegin;
-  for (int t = 0; t < PARTICLE_TYPES; t++) b->particles += (double)facts->count[t];
-  return check_times(par, b->time, f);
+  beginning->facts = facts;
+  beginning->time = facts->own ? facts->time : par->TimeBegin;
+  for (int t = 0; t < PARTICLE_TYPES; t++) beginning->particles += (double)facts->count[t];
+  return check_times(par, beginning->time, fault);
 }
 
-/* Verify the checkpoint and what else a restart needs; *par gets the values that the run has found. Collective. 0, -1 on a fault, or 1 where nothing is left to do. */
-static int inspect_restart(const struct comm *c, struct params *par, const struct run_options *o, struct checkpoint *k,
-                           struct state_facts *state, struct beginning *b, struct fault *f)
+/* Verify the checkpoint and what else a restart needs; *par gets the values that the run has found. Collective. 0, -1
+ * on a fault, or 1 where nothing is left to do. */
+static int inspect_restart(const struct comm *comm, struct params *par, const struct run_options *options,
+                           struct checkpoint *checkpoint, struct state_facts *state, struct beginning *beginning,
+                           struct fault *fault)
 {
-  if (continuation_has_finished(c, par, o)) return 1;
-  if (checkpoint_find(c, par, o->from, k, f)) return -1;
+  if (continuation_has_finished(comm, par, options)) return 1;
+  if (checkpoint_find(comm, par, options->from, checkpoint, fault)) return -1;
   const struct params asked = *par;
-  params_adopt_found(k->text, par);
-  if (params_changed(k->text, par, c->rank == 0, f) == 0 && params_check_found(&asked, par, f) == 0) state_inspect(k, state, f);
-  if (comm_agree(c, f) || checkpoint_check(c, k, f)) return -1;
-  b->from = k;
-  b->options = o;
-  b->state = state;
-  b->time = state->time;
-  b->particles = (double)k->particles;
+  params_adopt_found(checkpoint->text, par);
+  if (params_changed(checkpoint->text, par, comm->rank == 0, fault) == 0 && params_check_found(&asked, par, fault) == 0)
+    state_inspect(checkpoint, state, fault);
+  if (comm_agree(comm, fault) || checkpoint_check(comm, checkpoint, fault)) return -1;
+  beginning->from = checkpoint;
+  beginning->options = options;
+  beginning->state = state;
+  beginning->time = state->time;
+  beginning->particles = (double)checkpoint->particles;
   if (!(state->time < par->TimeMax)) {
-    if (c->rank == 0) print_nothing_left(k->path, state->time, par);
+    if (comm->rank == 0) print_nothing_left(checkpoint->path, state->time, par);
     return 1;
   }
-  check_steps(o->steps, state->step + 1, k->path, f);
-  int others = k->own_folder && !k->own_output;   /* another run's checkpoint: new tables are begun */
-  if (c->rank == 0 && !f->text[0] && others) logs_check_results(par, o->overwrite, f);
-  if (c->rank == 0 && !f->text[0]) k->own_folder ? logs_check_resume(par, f) : logs_check(par, o->overwrite, f);
-  return comm_verdict(c, f);
+  check_steps(options->steps, state->step + 1, checkpoint->path, fault);
+  int others = checkpoint->own_folder && !checkpoint->own_output; /* another run's checkpoint: new tables are begun */
+  if (comm->rank == 0 && !fault->text[0] && others) logs_check_results(par, options->overwrite, fault);
+  if (comm->rank == 0 && !fault->text[0])
+    checkpoint->own_folder ? logs_check_resume(par, fault) : logs_check(par, options->overwrite, fault);
+  return comm_verdict(comm, fault);
 }
 
 /* What an open check has found out, beside struct beginning. */
@@ -298,29 +328,32 @@ struct inspection {
   const struct run_options *options;
   const struct backend *be;
   struct place *places;
-  double baseline;               /* largest resident set of a rank before it has particles */
+  double baseline; /* largest resident set of a rank before it has particles */
 };
 
 /* The report on files and machine by rank 0, then (at a start) the check of the system itself. Collective. 0 or -1. */
-static int inspect(const struct inspection *i, const struct beginning *b, struct outputs *outputs, struct fault *f)
+static int inspect(const struct inspection *inspection, const struct beginning *beginning, struct outputs *outputs,
+                   struct fault *fault)
 {
   struct estimate e = {0};
   double target = 0, host = 0;
-  if (i->c->rank == 0 && outputs_open(outputs, i->par, f) == 0) {
-    e = estimate(i->c, i->par, b, i->be, outputs, i->baseline);
-    report(i->c, i->par, i->options, b, i->be, i->places, outputs, &e, f);
-    target = outputs_next(outputs, b->time);
+  if (inspection->c->rank == 0 && outputs_open(outputs, inspection->par, fault) == 0) {
+    e = estimate(inspection->c, inspection->par, beginning, inspection->be, outputs, inspection->baseline);
+    report(inspection->c, inspection->par, inspection->options, beginning, inspection->be, inspection->places, outputs,
+           &e, fault);
+    target = outputs_next(outputs, beginning->time);
   }
-  if (comm_verdict(i->c, f) || i->options->restart) return f->text[0] ? -1 : 0;
-  comm_broadcast(i->c, &e.need, sizeof e.need);
-  if (assess_check(i->c, i->par, i->options, &e.need, target, &host, f)) return -1;
-  if (i->c->rank == 0) placement_check(i->places, i->c->size, host - i->baseline, e.device, f);
-  return comm_verdict(i->c, f);
+  if (comm_verdict(inspection->c, fault) || inspection->options->restart) return fault->text[0] ? -1 : 0;
+  comm_broadcast(inspection->c, &e.need, sizeof e.need);
+  if (assess_check(inspection->c, inspection->par, inspection->options, &e.need, target, &host, fault)) return -1;
+  if (inspection->c->rank == 0)
+    placement_check(inspection->places, inspection->c->size, host - inspection->baseline, e.device, fault);
+  return comm_verdict(inspection->c, fault);
 }
 
-int check(const struct comm *c, const struct params *given, const struct run_options *o)
+int check(const struct comm *comm, const struct params *given, const struct run_options *options)
 {
-  struct params found = *given, *par = &found;   /* with what the run has chosen, at a restart */
+  struct params found = *given, *par = &found; /* with what the run has chosen, at a restart */
   struct fault f = {""}, device = {""};
   struct initial_facts facts;
   struct checkpoint from = {.text = NULL};
@@ -328,21 +361,21 @@ int check(const struct comm *c, const struct params *given, const struct run_opt
   struct outputs outputs = {0};
   struct beginning b = {0};
   watchdog_start(par->WatchdogMinutes);
-  struct inspection i = {.c = c, .par = par, .options = o, .baseline = resident_now()};
-  comm_max_double(c, &i.baseline, 1);
-  int done = o->restart ? inspect_restart(c, par, o, &from, &state, &b, &f) : 0;
-  if (sim_choose_backend(c, par, &i.be, &device) == 0) transport_check(i.be, c->size, par->Transport, &device);
-  i.places = placement_gather(c, i.be ? i.be : &backend_cpu);
+  struct inspection i = {.c = comm, .par = par, .options = options, .baseline = resident_now()};
+  comm_max_double(comm, &i.baseline, 1);
+  int done = options->restart ? inspect_restart(comm, par, options, &from, &state, &b, &f) : 0;
+  if (sim_choose_backend(comm, par, &i.be, &device) == 0) transport_check(i.be, comm->size, par->Transport, &device);
+  i.places = placement_gather(comm, i.be ? i.be : &backend_cpu);
   /* faults of files are reported before those of the machine and the number of ranks */
-  if (c->rank == 0 && !done && !o->restart) inspect_start(par, o, &facts, &b, &f);
-  if (c->rank == 0 && !done && !f.text[0] && device.text[0]) fault_set(&f, "%s", device.text);
-  comm_verdict(c, &f);
-  comm_broadcast(c, &done, sizeof done);
+  if (comm->rank == 0 && !done && !options->restart) inspect_start(par, options, &facts, &b, &f);
+  if (comm->rank == 0 && !done && !f.text[0] && device.text[0]) fault_set(&f, "%s", device.text);
+  comm_verdict(comm, &f);
+  comm_broadcast(comm, &done, sizeof done);
   if (!done && !f.text[0]) inspect(&i, &b, &outputs, &f);
   outputs_close(&outputs);
-  comm_print_fault(c, "error", &f);
+  comm_print_fault(comm, "error", &f);
   memory_free(i.places);
   checkpoint_close(&from);
   watchdog_stop();
-  return comm_verdict(c, &f) ? 1 : 0;
+  return comm_verdict(comm, &f) ? 1 : 0;
 }

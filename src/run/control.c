@@ -15,26 +15,28 @@
 
 #include "base/timer.h"
 
-#define LOOK_SECONDS 2.0      /* between searches for request files */
-#define MARGIN_MAX 60.0       /* seconds left unused before the limit: at most this, */
-#define MARGIN_PART 0.05      /* and at most this part of the wall-clock time */
-#define STEPS_AHEAD 2.0       /* a request is read when the next soft step begins, and served within that step */
-#define WRITING_SLACK 1.5     /* a checkpoint may take this times as long as the last one */
-#define RETRY_SECONDS 60.0    /* between a checkpoint that failed and the next attempt */
-enum { REQUEST_BYTES = 64 };  /* largest size of a request file */
+#define LOOK_SECONDS 2.0     /* between searches for request files */
+#define MARGIN_MAX 60.0      /* seconds left unused before the limit: at most this, */
+#define MARGIN_PART 0.05     /* and at most this part of the wall-clock time */
+#define STEPS_AHEAD 2.0      /* a request is read when the next soft step begins, and served within that step */
+#define WRITING_SLACK 1.5    /* a checkpoint may take this times as long as the last one */
+#define RETRY_SECONDS 60.0   /* between a checkpoint that failed and the next attempt */
+enum { REQUEST_BYTES = 64 }; /* largest size of a request file */
 
-static volatile sig_atomic_t yields, stops, checkpoints;   /* signals that were received */
-static volatile sig_atomic_t yielded_by, begun;   /* begun: control_open was called */
+static volatile sig_atomic_t yields, stops, checkpoints; /* signals that were received */
+static volatile sig_atomic_t yielded_by, begun;          /* begun: control_open was called */
 
 static const int caught[] = {SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP};
 enum { CAUGHT = sizeof caught / sizeof *caught };
 static struct sigaction before[CAUGHT];
-static int saved, prints, hangup_ignored;   /* saved: `before` is set */
+static int saved, prints, hangup_ignored; /* saved: `before` is set */
 
-/* Tell a user who pressed Ctrl-C why the run does not end at once. A signal handler may call write() but not printf(). */
+/* Tell a user who pressed Ctrl-C why the run does not end at once. A signal handler may call write() but not
+ * printf(). */
 static void print_stopping(void)
 {
-  static const char text[] = "\nespalier: SIGINT: the run stops within this soft step or the next; a second SIGINT ends it at once\n";
+  static const char text[] =
+      "\nespalier: SIGINT: the run stops within this soft step or the next; a second SIGINT ends it at once\n";
   int error = errno;
   if (prints && write(STDERR_FILENO, text, sizeof text - 1) < 0) error = errno;
   errno = error;
@@ -49,16 +51,19 @@ static void end_by(int number)
 static void on_signal(int number)
 {
   if (number == SIGUSR2) checkpoints = 1;
-  else if (number == SIGTERM && yielded_by == SIGTERM && !begun) end_by(number);   /* a start that hangs */
+  else if (number == SIGTERM && yielded_by == SIGTERM && !begun) end_by(number); /* a start that hangs */
   else if (number != SIGINT) {
-    yields = 1, yielded_by = number;
-    if (number == SIGHUP) signal(SIGPIPE, SIG_IGN);   /* the reader of the output has most likely ended, too */
-  }
-  else if (!stops) stops = 1, print_stopping();
-  else end_by(number);
+    yields = 1;
+    yielded_by = number;
+    if (number == SIGHUP) signal(SIGPIPE, SIG_IGN); /* the reader of the output has most likely ended, too */
+  } else if (!stops) {
+    stops = 1;
+    print_stopping();
+  } else end_by(number);
 }
 
-/* Catch the signals, except one that is to stay as it is (0: none). Also those that were blocked when the program was started. */
+/* Catch the signals, except one that is to stay as it is (0: none). Also those that were blocked when the program was
+ * started. */
 static void catch_signals(int except)
 {
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
@@ -78,7 +83,7 @@ void control_before_mpi(int early)
 {
   struct sigaction hangup;
   hangup_ignored = sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
-  if (early) catch_signals(SIGINT);   /* Ctrl-C ends a run that has not begun */
+  if (early) catch_signals(SIGINT); /* Ctrl-C ends a run that has not begun */
 }
 
 void control_after_mpi(void)
@@ -94,15 +99,16 @@ void control_cancel(void)
   if (yields) raise(yielded_by);
 }
 
-void control_open(struct control *c, const struct params *p, int rank, double walltime, double writing)
+void control_open(struct control *control, const struct params *params, int rank, double walltime, double writing)
 {
   double now = timer_clock();
   const char *end = getenv("SLURM_JOB_END_TIME");
   if (walltime < 0 && end && atoll(end) > 0) walltime = fmax(0, (double)(atoll(end) - (long long)time(NULL)));
   if (walltime < 0) walltime = HUGE_VAL;
-  *c = (struct control){.par = p, .rank = rank, .limit = now + walltime, .writing = writing, .due = HUGE_VAL, .looked = now};
-  c->margin = fmin(MARGIN_MAX, MARGIN_PART * walltime);
-  if (p->TimeBetCheckpoints > 0) c->due = now + 60 * p->TimeBetCheckpoints;
+  *control = (struct control){
+      .par = params, .rank = rank, .limit = now + walltime, .writing = writing, .due = HUGE_VAL, .looked = now};
+  control->margin = fmin(MARGIN_MAX, MARGIN_PART * walltime);
+  if (params->TimeBetCheckpoints > 0) control->due = now + 60 * params->TimeBetCheckpoints;
   prints = rank == 0;
   begun = 1;
   catch_signals(0);
@@ -118,80 +124,87 @@ void control_close(void)
   saved = 0;
 }
 
-/* Remove the file if it is a request, as made by 'touch' or 'echo'. A larger file is not a request and is left in place.
- * Returns whether there was a request. */
-static int take_file(struct control *c, const char *name)
+/* Remove the file if it is a request, as made by 'touch' or 'echo'. A larger file is not a request and is left in
+ * place. Returns whether there was a request. */
+static int take_file(struct control *control, const char *name)
 {
   char path[PARAM_TEXT + 32];
   struct stat st;
-  snprintf(path, sizeof path, "%s/%s", c->par->OutputDir, name);
+  snprintf(path, sizeof path, "%s/%s", control->par->OutputDir, name);
   if (lstat(path, &st) || S_ISDIR(st.st_mode)) return 0;
   if (S_ISREG(st.st_mode) && st.st_size <= REQUEST_BYTES) return unlink(path) == 0;
-  if (!c->warned)
-    fprintf(stderr, "espalier: warning: %s is not a request to this run (a request is an empty file); it is left in place\n", path);
-  c->warned = 1;
+  if (!control->warned)
+    fprintf(stderr,
+            "espalier: warning: %s is not a request to this run (a request is an empty file); it is left in place\n",
+            path);
+  control->warned = 1;
   return 0;
 }
 
-void control_begin(struct control *c)
+void control_begin(struct control *control)
 {
-  if (c->rank != 0) return;
-  take_file(c, "checkpoint");
-  take_file(c, "stop");
+  if (control->rank != 0) return;
+  take_file(control, "checkpoint");
+  take_file(control, "stop");
 }
 
 /* Look for request files, at most every LOOK_SECONDS. */
-static void find_files(struct control *c, double now)
+static void find_files(struct control *control, double now)
 {
-  if (c->rank != 0 || now - c->looked < LOOK_SECONDS) return;
-  c->looked = now;
-  if (take_file(c, "checkpoint") && c->files < REQUEST_CHECKPOINT) c->files = REQUEST_CHECKPOINT;
-  if (take_file(c, "stop")) c->files = REQUEST_STOP;
+  if (control->rank != 0 || now - control->looked < LOOK_SECONDS) return;
+  control->looked = now;
+  if (take_file(control, "checkpoint") && control->files < REQUEST_CHECKPOINT) control->files = REQUEST_CHECKPOINT;
+  if (take_file(control, "stop")) control->files = REQUEST_STOP;
 }
 
 /* Record the reason of a request. Returns the request. */
-static enum stop_request request_for(struct control *c, enum stop_request stop_request, const char *reason)
+static enum stop_request request_for(struct control *control, enum stop_request stop_request, const char *reason)
 {
-  snprintf(c->reason, sizeof c->reason, "%s", reason);
+  snprintf(control->reason, sizeof control->reason, "%s", reason);
   return stop_request;
 }
 
-enum stop_request control_request(struct control *c)
+enum stop_request control_request(struct control *control)
 {
   double now = timer_clock();
-  find_files(c, now);
-  if (c->forced) return request_for(c, REQUEST_STOP, c->forced);
-  if (yields) return request_for(c, REQUEST_YIELD, yielded_by == SIGTERM ? "SIGTERM" : yielded_by == SIGHUP ? "SIGHUP" : "SIGUSR1");
-  if (c->rank == 0 && now + STEPS_AHEAD * c->longest + WRITING_SLACK * c->writing + c->margin > c->limit)
-    return request_for(c, REQUEST_YIELD, "the wall-clock limit is near");
-  if (stops) return request_for(c, REQUEST_STOP, "SIGINT");
-  if (c->files == REQUEST_STOP) return request_for(c, REQUEST_STOP, "the file 'stop'");
-  if (now < c->retry) return REQUEST_NONE;
-  if (checkpoints) return request_for(c, REQUEST_CHECKPOINT, "SIGUSR2");
-  if (c->files == REQUEST_CHECKPOINT) return request_for(c, REQUEST_CHECKPOINT, "the file 'checkpoint'");
-  if (c->rank == 0 && now >= c->due) return request_for(c, REQUEST_CHECKPOINT, "the clock");
+  find_files(control, now);
+  if (control->forced) return request_for(control, REQUEST_STOP, control->forced);
+  if (yields)
+    return request_for(control, REQUEST_YIELD,
+                       yielded_by == SIGTERM  ? "SIGTERM"
+                       : yielded_by == SIGHUP ? "SIGHUP"
+                                              : "SIGUSR1");
+  if (control->rank == 0 &&
+      now + STEPS_AHEAD * control->longest + WRITING_SLACK * control->writing + control->margin > control->limit)
+    return request_for(control, REQUEST_YIELD, "the wall-clock limit is near");
+  if (stops) return request_for(control, REQUEST_STOP, "SIGINT");
+  if (control->files == REQUEST_STOP) return request_for(control, REQUEST_STOP, "the file 'stop'");
+  if (now < control->retry) return REQUEST_NONE;
+  if (checkpoints) return request_for(control, REQUEST_CHECKPOINT, "SIGUSR2");
+  if (control->files == REQUEST_CHECKPOINT) return request_for(control, REQUEST_CHECKPOINT, "the file 'checkpoint'");
+  if (control->rank == 0 && now >= control->due) return request_for(control, REQUEST_CHECKPOINT, "the clock");
   return REQUEST_NONE;
 }
 
-void control_step(struct control *c, double seconds) { c->longest = fmax(c->longest, seconds); }
+void control_step(struct control *control, double seconds) { control->longest = fmax(control->longest, seconds); }
 
-void control_guess(struct control *c, double seconds)
+void control_guess(struct control *control, double seconds)
 {
-  if (c->writing == 0) c->writing = seconds;
+  if (control->writing == 0) control->writing = seconds;
 }
 
-void control_wrote(struct control *c, double seconds, int good, int stops)
+void control_wrote(struct control *control, double seconds, int good, int stops)
 {
   double now = timer_clock();
-  c->failures = good ? 0 : c->failures + (stops != 0);
+  control->failures = good ? 0 : control->failures + (stops != 0);
   if (!good) {
-    c->retry = now + RETRY_SECONDS;
+    control->retry = now + RETRY_SECONDS;
     return;
   }
-  c->writing = fmax(seconds, 1e-6);
-  if (c->par->TimeBetCheckpoints > 0) c->due = now + 60 * c->par->TimeBetCheckpoints;
+  control->writing = fmax(seconds, 1e-6);
+  if (control->par->TimeBetCheckpoints > 0) control->due = now + 60 * control->par->TimeBetCheckpoints;
   checkpoints = 0;
-  if (c->files == REQUEST_CHECKPOINT) c->files = REQUEST_NONE;
+  if (control->files == REQUEST_CHECKPOINT) control->files = REQUEST_NONE;
 }
 
 /* Read up to three whole numbers separated by colons, from `at` to the end. Returns their number, or -1. */

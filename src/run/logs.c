@@ -24,74 +24,85 @@
 #include "job/status.h"
 #include "particles/timeline.h"
 #include "run/step_columns.h"
-#include "step/choose.h"
+#include "settings/settings.h"
 #include "step/energies.h"
-#include "step/hard.h"
+#include "scheme/schemes.h"
 
 /* --- files ------------------------------------------------------------------------------------------------------- */
 
 #define USED_PARAMETERS "parameters-used.ini"
-static const char *const table_names[LOGS_TABLES] = {"energy.csv", "steps.csv", "timers.csv", TRAFFIC_TABLE, SUBSTEP_TABLE, TUNER_TABLE, "choice.csv",
-                                                      "analysis.csv"};
+static const char *const table_names[LOGS_TABLES] = {"energy.csv",  "steps.csv", "timers.csv", TRAFFIC_TABLE,
+                                                     SUBSTEP_TABLE, TUNER_TABLE, "choice.csv", "analysis.csv"};
 
-static void table_path(const struct params *p, const char *name, char path[PARAM_TEXT + 64])
+static void table_path(const struct params *params, const char *name, char path[PARAM_TEXT + 64])
 {
-  snprintf(path, PARAM_TEXT + 64, "%s/%s", p->OutputDir, name);
+  snprintf(path, PARAM_TEXT + 64, "%s/%s", params->OutputDir, name);
 }
 
 /* A fault where snapshots or maps of an earlier run exist, or where --overwrite would remove the input. */
-static void check_snapshots(const struct params *p, int overwrite, struct fault *f)
+static void check_snapshots(const struct params *params, int overwrite, struct fault *fault)
 {
   struct snapshot_names found;
-  snapshot_list(p->OutputDir, p->SnapshotFileBase, &found);
-  long long input = initial_holds_one(p->InitCondFile, p->ICFormat, (const char *const *)found.path, found.count);
+  snapshot_list(params->OutputDir, params->SnapshotFileBase, &found);
+  long long input =
+      initial_holds_one(params->InitCondFile, params->ICFormat, (const char *const *)found.path, found.count);
   if (input >= 0)
-    fault_set(f, "%s is the run's input and has the name of an output: choose another OutputDir or SnapshotFileBase", found.path[input]);
+    fault_set(fault,
+              "%s is the run's input and has the name of an output: choose another OutputDir or SnapshotFileBase",
+              found.path[input]);
   else if (!overwrite && found.count > 0)
-    fault_set(f, "%s exists: an earlier run's snapshots are in OutputDir; choose another folder, or give --overwrite", found.path[0]);
+    fault_set(fault,
+              "%s exists: an earlier run's snapshots are in OutputDir; choose another folder, or give --overwrite",
+              found.path[0]);
   snapshot_names_free(&found);
   char maps[PARAM_TEXT + 64];
-  table_path(p, PROJECTION_FOLDER, maps);
+  table_path(params, PROJECTION_FOLDER, maps);
   if (!overwrite && projection_exists(maps))
-    fault_set(f, "%s has maps of an earlier run; choose another OutputDir, or give --overwrite", maps);
+    fault_set(fault, "%s has maps of an earlier run; choose another OutputDir, or give --overwrite", maps);
 }
 
-int logs_check_results(const struct params *p, int overwrite, struct fault *f)
+int logs_check_results(const struct params *params, int overwrite, struct fault *fault)
 {
   char pattern[PARAM_TEXT + 64];
   for (int k = 0; !overwrite && k <= LOGS_TABLES; k++) {
-    snprintf(pattern, sizeof pattern, "%s/%s", p->OutputDir, k < LOGS_TABLES ? table_names[k] : USED_PARAMETERS);
+    snprintf(pattern, sizeof pattern, "%s/%s", params->OutputDir, k < LOGS_TABLES ? table_names[k] : USED_PARAMETERS);
     if (access(pattern, F_OK) == 0)
-      return fault_set(f, "%s exists: an earlier run's results are in OutputDir; choose another folder, or give --overwrite", pattern);
+      return fault_set(
+          fault, "%s exists: an earlier run's results are in OutputDir; choose another folder, or give --overwrite",
+          pattern);
   }
-  check_snapshots(p, overwrite, f);
-  return f->text[0] ? -1 : 0;
+  check_snapshots(params, overwrite, fault);
+  return fault->text[0] ? -1 : 0;
 }
 
-/* A fault where the folder has results or checkpoints of an earlier run, or where the initial conditions would be replaced. */
-static int check_folder(const struct params *p, int overwrite, struct fault *f)
+/* A fault where the folder has results or checkpoints of an earlier run, or where the initial conditions would be
+ * replaced. */
+static int check_folder(const struct params *params, int overwrite, struct fault *fault)
 {
   char checkpoint[CHECKPOINT_PATH];
-  if (!overwrite && checkpoint_exists(p, checkpoint))
-    return fault_set(f, "%s: an earlier run's checkpoints are there; continue from them with --restart, choose another OutputDir, "
-                     "or give --overwrite", checkpoint);
-  return logs_check_results(p, overwrite, f);
+  if (!overwrite && checkpoint_exists(params, checkpoint))
+    return fault_set(
+        fault,
+        "%s: an earlier run's checkpoints are there; continue from them with --restart, choose another OutputDir, "
+        "or give --overwrite",
+        checkpoint);
+  return logs_check_results(params, overwrite, fault);
 }
 
 /* The comment lines with which every table begins. */
-static void write_description(FILE *out, const struct sim *s)
+static void write_description(FILE *out, const struct sim *sim)
 {
-  fprintf(out, "# espalier %s (%s), %d rank%s x %d thread%s, backend %s\n", PACKAGE_VERSION, revision, s->comm->size, plural(s->comm->size),
-          omp_get_max_threads(), plural(omp_get_max_threads()), s->be->name);
-  units_describe(s->par, out);
+  fprintf(out, "# espalier %s (%s), %d rank%s x %d thread%s, backend %s\n", PACKAGE_VERSION, revision, sim->comm->size,
+          plural(sim->comm->size), omp_get_max_threads(), plural(omp_get_max_threads()), sim->be->name);
+  units_describe(sim->par, out);
 }
 
 /* Remove the table of an earlier run. */
-static void remove_table(const struct params *p, const char *name, struct fault *f)
+static void remove_table(const struct params *params, const char *name, struct fault *fault)
 {
   char path[PARAM_TEXT + 64];
-  table_path(p, name, path);
-  if (unlink(path) && errno != ENOENT) fault_set(f, "cannot remove %s: %s", path, strerror(errno));
+  table_path(params, name, path);
+  if (unlink(path) && errno != ENOENT) fault_set(fault, "cannot remove %s: %s", path, strerror(errno));
 }
 
 static void steps_header(FILE *out)
@@ -119,60 +130,62 @@ struct table {
 };
 
 /* All tables, in the order of table_names. */
-static void list_tables(struct logs *l, const struct sim *s, struct table table[LOGS_TABLES])
+static void list_tables(struct logs *logs, const struct sim *sim, struct table table[LOGS_TABLES])
 {
-  const struct table all[LOGS_TABLES] = {{1, &l->energy, diagnostics_header},
-                                         {1, &l->steps, steps_header},
-                                         {1, &l->timers, timers_header},
-                                         {l->traffic.table, &l->traffic.out, traffic_header},
-                                         {s->log.table, &l->substeps, substep_log_header},
-                                         {s->tuning.log, &l->tuner, tuning_header},
-                                         {choose_used(s), &l->choice, choose_header},
-                                         {s->par->Analysis, &l->analysis, analysis_header}};
+  const struct table all[LOGS_TABLES] = {{1, &logs->energy, diagnostics_header},
+                                         {1, &logs->steps, steps_header},
+                                         {1, &logs->timers, timers_header},
+                                         {logs->traffic.table, &logs->traffic.out, traffic_header},
+                                         {sim->log.table, &logs->substeps, substep_log_header},
+                                         {sim->tuning.log, &logs->tuner, tuning_header},
+                                         {settings_have_choice(sim), &logs->choice, settings_choice_header},
+                                         {sim->par->Analysis, &logs->analysis, analysis_header}};
   memcpy(table, all, sizeof all);
 }
 
 /* Create table k with its description and header. */
-static void begin_table(struct logs *l, const struct table *t, int k, const struct sim *s, struct fault *f)
+static void begin_table(struct logs *logs, const struct table *table, int k, const struct sim *sim, struct fault *fault)
 {
   char path[PARAM_TEXT + 64];
-  table_path(s->par, table_names[k], path);
-  l->spool[k] = NULL;
-  *t->file = spool_open(path, -1, &l->spool[k], f);
-  if (!*t->file) return;
-  write_description(*t->file, s);
-  t->header(*t->file);
+  table_path(sim->par, table_names[k], path);
+  logs->spool[k] = NULL;
+  *table->file = spool_open(path, -1, &logs->spool[k], fault);
+  if (!*table->file) return;
+  write_description(*table->file, sim);
+  table->header(*table->file);
 }
 
 /* The parameters as given; a scheme that was chosen is in a comment. */
-static void write_used(const struct sim *s, struct fault *f)
+static void write_used(const struct sim *sim, struct fault *fault)
 {
-  const struct params *p = choose_used(s) ? &s->choose.asked : s->par;
+  const struct params *p = settings_given(sim);
   char path[PARAM_TEXT + 64];
   table_path(p, USED_PARAMETERS, path);
-  FILE *used = f->text[0] ? NULL : spool_open(path, -1, NULL, f);
+  FILE *used = fault->text[0] ? NULL : spool_open(path, -1, NULL, fault);
   if (!used) return;
-  fprintf(used, "# Units: %s\n", units_physical(p) ? "physical, those of [Units]"
-                                  : "dimensionless, as GravityConstantInternal is given; lengths, masses and velocities in [Units] are not used");
-  if (choose_used(s)) {
+  fprintf(used, "# Units: %s\n",
+          units_physical(p) ? "physical, those of [Units]"
+                            : "dimensionless, as GravityConstantInternal is given; lengths, masses and velocities in "
+                              "[Units] are not used");
+  if (settings_have_choice(sim)) {
     fputs("# ", used);
-    choose_name_now(s, used);
+    settings_name_choice(sim, used);
     fputs("; later choices are in choice.csv.\n", used);
   }
   params_write_ini(used, p);
-  if (fclose(used)) fault_set(f, "cannot write %s: %s", path, strerror(errno));
+  if (fclose(used)) fault_set(fault, "cannot write %s: %s", path, strerror(errno));
 }
 
-static void open_all(struct logs *l, const struct sim *s, int overwrite, struct fault *f)
+static void open_all(struct logs *logs, const struct sim *sim, int overwrite, struct fault *fault)
 {
   struct table table[LOGS_TABLES];
-  list_tables(l, s, table);
-  if (check_folder(s->par, overwrite, f) || folder_make(s->par->OutputDir, "OutputDir", f)) return;
-  for (int k = 0; k < LOGS_TABLES && !f->text[0]; k++) {
-    if (table[k].enabled) begin_table(l, &table[k], k, s, f);
-    else remove_table(s->par, table_names[k], f);
+  list_tables(logs, sim, table);
+  if (check_folder(sim->par, overwrite, fault) || folder_make(sim->par->OutputDir, "OutputDir", fault)) return;
+  for (int k = 0; k < LOGS_TABLES && !fault->text[0]; k++) {
+    if (table[k].enabled) begin_table(logs, &table[k], k, sim, fault);
+    else remove_table(sim->par, table_names[k], fault);
   }
-  write_used(s, f);
+  write_used(sim, fault);
 }
 
 /* --- restart ----------------------------------------------------------------------------------------------------- */
@@ -185,121 +198,131 @@ static struct spool_sums sums_of(const struct logs_ends *ends, int k)
   return was;
 }
 
-/* Continue a table as it was at the checkpoint (ends->end[k] negative: it did not exist). `rows`: those that were not in the file.
- * All rows have the columns that the table has, so that it stays one table. */
-static void resume_table(struct logs *l, const struct table *t, int k, const struct sim *s, const struct logs_ends *ends, const char *rows,
-                         struct fault *f)
+/* Continue a table as it was at the checkpoint (ends->end[k] negative: it did not exist). `rows`: those that were not
+ * in the file. All rows have the columns that the table has, so that it stays one table. */
+static void resume_table(struct logs *logs, const struct table *table, int k, const struct sim *sim,
+                         const struct logs_ends *ends, const char *rows, struct fault *fault)
 {
   char path[PARAM_TEXT + 64];
   struct spool_sums was = sums_of(ends, k);
   struct spool_check found;
   size_t count = (size_t)(ends->end[k] - ends->written[k]);
-  table_path(s->par, table_names[k], path);
-  if (ends->end[k] < 0 || spool_check(path, &was, &found, f)) {
-    if (!f->text[0] && t->enabled) begin_table(l, t, k, s, f);
+  table_path(sim->par, table_names[k], path);
+  if (ends->end[k] < 0 || spool_check(path, &was, &found, fault)) {
+    if (!fault->text[0] && table->enabled) begin_table(logs, table, k, sim, fault);
     return;
   }
   int differs = was.all ? found.agree < was.bytes : found.size < was.bytes;
-  if (found.size < 0 && !t->enabled) return;
-  if (differs && found.keep == 0 && t->enabled) begin_table(l, t, k, s, f);   /* with its header */
-  else *t->file = spool_open(path, found.keep > 0 ? found.keep : -1, &l->spool[k], f);
-  if (!*t->file) return;
+  if (found.size < 0 && !table->enabled) return;
+  if (differs && found.keep == 0 && table->enabled) begin_table(logs, table, k, sim, fault); /* with its header */
+  else *table->file = spool_open(path, found.keep > 0 ? found.keep : -1, &logs->spool[k], fault);
+  if (!*table->file) return;
   const char *from = rows;
   if (differs) {
-    resumed_report_gap(*t->file, path, &found, was.bytes, s->step + 1);
-    const char *line = count ? memchr(rows, '\n', count) : NULL;   /* the file had the beginning of this row, perhaps */
+    resumed_report_gap(*table->file, path, &found, was.bytes, sim->step + 1);
+    const char *line = count ? memchr(rows, '\n', count) : NULL; /* the file had the beginning of this row, perhaps */
     from = line ? line + 1 : rows;
   }
-  if (count) fwrite(from, 1, count - (size_t)(from - rows), *t->file);
-  fflush(*t->file);
-  int columns = t->enabled ? resumed_columns(path, t->header) : 0;
+  if (count) fwrite(from, 1, count - (size_t)(from - rows), *table->file);
+  fflush(*table->file);
+  int columns = table->enabled ? resumed_columns(path, table->header) : 0;
   if (columns > 0) {
     resumed_report_columns(path, columns);
-    spool_columns(l->spool[k], columns);
+    spool_columns(logs->spool[k], columns);
   }
-  if (t->enabled && columns >= 0) return;
-  if (fclose(*t->file)) fault_set(f, "%s cannot be written: %s", path, strerror(errno));
-  *t->file = NULL;
-  l->spool[k] = NULL;
-  if (t->enabled && !f->text[0] && resumed_move(path, s->step + 1, f) == 0) begin_table(l, t, k, s, f);
+  if (table->enabled && columns >= 0) return;
+  if (fclose(*table->file)) fault_set(fault, "%s cannot be written: %s", path, strerror(errno));
+  *table->file = NULL;
+  logs->spool[k] = NULL;
+  if (table->enabled && !fault->text[0] && resumed_move(path, sim->step + 1, fault) == 0)
+    begin_table(logs, table, k, sim, fault);
 }
 
-static void resume_all(struct logs *l, const struct sim *s, const struct logs_ends *ends, const char *rows, struct fault *f)
+static void resume_all(struct logs *logs, const struct sim *sim, const struct logs_ends *ends, const char *rows,
+                       struct fault *fault)
 {
   struct table table[LOGS_TABLES];
-  list_tables(l, s, table);
-  if (folder_make(s->par->OutputDir, "OutputDir", f)) return;
-  for (int k = 0; k < LOGS_TABLES && !f->text[0]; k++) {
-    resume_table(l, &table[k], k, s, ends, rows, f);
+  list_tables(logs, sim, table);
+  if (folder_make(sim->par->OutputDir, "OutputDir", fault)) return;
+  for (int k = 0; k < LOGS_TABLES && !fault->text[0]; k++) {
+    resume_table(logs, &table[k], k, sim, ends, rows, fault);
     if (ends->end[k] >= 0 && rows) rows += ends->end[k] - ends->written[k];
   }
-  write_used(s, f);
+  write_used(sim, fault);
 }
 
 /* Whether folder_make could make `path`: its nearest existing folder must be writable. Makes nothing. */
-static int check_make_folder(const char *path, struct fault *f)
+static int check_make_folder(const char *path, struct fault *fault)
 {
   char part[PARAM_TEXT];
   struct stat st;
-  if (folder_nearest(path, part, sizeof part) || stat(part, &st)) return fault_set(f, "OutputDir: %s: %s", part, strerror(errno));
-  if (!S_ISDIR(st.st_mode)) return fault_set(f, "OutputDir: %s is not a folder", part);
-  if (access(part, W_OK | X_OK)) return fault_set(f, "OutputDir: cannot write in %s: %s", part, strerror(errno));
+  if (folder_nearest(path, part, sizeof part) || stat(part, &st))
+    return fault_set(fault, "OutputDir: %s: %s", part, strerror(errno));
+  if (!S_ISDIR(st.st_mode)) return fault_set(fault, "OutputDir: %s is not a folder", part);
+  if (access(part, W_OK | X_OK)) return fault_set(fault, "OutputDir: cannot write in %s: %s", part, strerror(errno));
   return 0;
 }
 
-int logs_check(const struct params *p, int overwrite, struct fault *f)
+int logs_check(const struct params *params, int overwrite, struct fault *fault)
 {
-  return check_folder(p, overwrite, f) || status_check(p, f) || check_make_folder(p->OutputDir, f) ? -1 : 0;
+  return check_folder(params, overwrite, fault) || status_check(params, fault) ||
+                 check_make_folder(params->OutputDir, fault)
+             ? -1
+             : 0;
 }
 
-int logs_check_resume(const struct params *p, struct fault *f) { return status_check(p, f) || check_make_folder(p->OutputDir, f) ? -1 : 0; }
-
-static void begin(struct logs *l, const struct sim *s)
+int logs_check_resume(const struct params *params, struct fault *fault)
 {
-  memset(l, 0, sizeof *l);
-  l->begin = s->time;
-  l->end = s->par->TimeMax;
-  l->started = timer_clock();
-  l->traffic.table = s->comm->size > 1 && s->par->CommLog != COMM_LOG_OFF;
-  l->traffic.pairs = l->traffic.table && s->par->CommLog == COMM_LOG_PEERS;
+  return status_check(params, fault) || check_make_folder(params->OutputDir, fault) ? -1 : 0;
+}
+
+static void begin(struct logs *logs, const struct sim *sim)
+{
+  memset(logs, 0, sizeof *logs);
+  logs->begin = sim->time;
+  logs->end = sim->par->TimeMax;
+  logs->started = timer_clock();
+  logs->traffic.table = sim->comm->size > 1 && sim->par->CommLog != COMM_LOG_OFF;
+  logs->traffic.pairs = logs->traffic.table && sim->par->CommLog == COMM_LOG_PEERS;
 }
 
 /* Make all ranks agree on rank 0's result of opening the tables, and close them on a fault. Collective. 0 or -1. */
-static int agree_or_close(struct logs *l, const struct sim *s, struct fault *f)
+static int agree_or_close(struct logs *logs, const struct sim *sim, struct fault *fault)
 {
-  if (comm_verdict(s->comm, f) == 0 && traffic_record(s->comm, s->par, s->step, f) == 0) return 0;
+  if (comm_verdict(sim->comm, fault) == 0 && traffic_record(sim->comm, sim->par, sim->step, fault) == 0) return 0;
   struct fault ignored = {""};
-  logs_close(l, s, &ignored);
+  logs_close(logs, sim, &ignored);
   return -1;
 }
 
-int logs_open(struct logs *l, const struct sim *s, int overwrite, struct fault *f)
+int logs_open(struct logs *logs, const struct sim *sim, int overwrite, struct fault *fault)
 {
-  begin(l, s);
-  if (s->comm->rank == 0) open_all(l, s, overwrite, f);
-  return agree_or_close(l, s, f);
+  begin(logs, sim);
+  if (sim->comm->rank == 0) open_all(logs, sim, overwrite, fault);
+  return agree_or_close(logs, sim, fault);
 }
 
-int logs_resume(struct logs *l, const struct sim *s, const struct logs_ends *ends, const char *rows, struct fault *f)
+int logs_resume(struct logs *logs, const struct sim *sim, const struct logs_ends *ends, const char *rows,
+                struct fault *fault)
 {
-  begin(l, s);
-  if (s->comm->rank == 0) resume_all(l, s, ends, rows, f);
-  return agree_or_close(l, s, f);
+  begin(logs, sim);
+  if (sim->comm->rank == 0) resume_all(logs, sim, ends, rows, fault);
+  return agree_or_close(logs, sim, fault);
 }
 
-void logs_begin_again(struct logs *l, const struct sim *s, struct fault *f)
+void logs_begin_again(struct logs *logs, const struct sim *sim, struct fault *fault)
 {
   struct table table[LOGS_TABLES];
-  list_tables(l, s, table);
+  list_tables(logs, sim, table);
   for (int k = 0; k < LOGS_TABLES; k++) {
     if (!*table[k].file) continue;
-    __fpurge(*table[k].file);   /* its file may be another run's by now */
+    __fpurge(*table[k].file); /* its file may be another run's by now */
     fclose(*table[k].file);
     *table[k].file = NULL;
-    begin_table(l, &table[k], k, s, f);
+    begin_table(logs, &table[k], k, sim, fault);
     if (!*table[k].file) *table[k].file = fopen("/dev/null", "w");
   }
-  write_used(s, f);
+  write_used(sim, fault);
 }
 
 /* --- errors of the disk ------------------------------------------------------------------------------------------ */
@@ -313,21 +336,21 @@ long long logs_unwritten(const struct logs_ends *ends)
 }
 
 /* Count the bytes that are in memory only, and report tables that cannot be written. */
-static void watch_tables(struct logs *l)
+static void watch_tables(struct logs *logs)
 {
-  l->unwritten = 0;
+  logs->unwritten = 0;
   for (int k = 0; k < LOGS_TABLES; k++)
-    if (l->spool[k]) l->unwritten += (long long)spool_report(l->spool[k]);
+    if (logs->spool[k]) logs->unwritten += (long long)spool_report(logs->spool[k]);
 }
 
 /* The rows of all tables that are in memory only. Free with memory_free; NULL: none. */
-static char *copy_unwritten(const struct logs *l)
+static char *copy_unwritten(const struct logs *logs)
 {
   const char *from;
   char *rows = NULL;
   size_t count = 0;
   for (int k = 0; k < LOGS_TABLES; k++) {
-    size_t bytes = l->spool[k] ? spool_pending(l->spool[k], &from) : 0;
+    size_t bytes = logs->spool[k] ? spool_pending(logs->spool[k], &from) : 0;
     if (bytes == 0) continue;
     rows = memory_resize("tables", rows, count + bytes);
     memcpy(rows + count, from, bytes);
@@ -336,57 +359,67 @@ static char *copy_unwritten(const struct logs *l)
   return rows;
 }
 
-char *logs_flush(struct logs *l, struct sim *s, struct logs_ends *ends)
+char *logs_flush(struct logs *logs, struct sim *sim, struct logs_ends *ends)
 {
   struct table table[LOGS_TABLES];
   struct spool_sums sums;
-  struct fault ignored = {""};   /* a table that is lost with its folder's entry is found by its checksum */
-  list_tables(l, s, table);
+  struct fault ignored = {""}; /* a table that is lost with its folder's entry is found by its checksum */
+  list_tables(logs, sim, table);
   memset(ends, 0, sizeof *ends);
-  substep_log_write(&s->log, l->substeps);
-  tuning_write(&s->tuning, l->tuner);
+  substep_log_write(&sim->log, logs->substeps);
+  tuning_write(&sim->tuning, logs->tuner);
   for (int k = 0; k < LOGS_TABLES; k++) {
     FILE *file = *table[k].file;
     ends->end[k] = -1;
-    if (!l->spool[k]) continue;
+    if (!logs->spool[k]) continue;
     fflush(file);
-    spool_sync(l->spool[k]);
-    spool_sums(l->spool[k], &sums);
+    spool_sync(logs->spool[k]);
+    spool_sums(logs->spool[k], &sums);
     ends->end[k] = (long long)ftello(file);
     ends->written[k] = sums.bytes;
     ends->sums[k][0] = (long long)sums.all;
     for (int m = 0; m < SPOOL_MARKS; m++) ends->sums[k][1 + m] = (long long)sums.mark[m];
   }
-  if (s->comm->rank == 0) folder_flush(s->par->OutputDir, &ignored);
-  watch_tables(l);
-  return copy_unwritten(l);
+  if (sim->comm->rank == 0) folder_flush(sim->par->OutputDir, &ignored);
+  watch_tables(logs);
+  return copy_unwritten(logs);
 }
 
-int logs_close(struct logs *l, const struct sim *s, struct fault *f)
+int logs_close(struct logs *logs, const struct sim *sim, struct fault *fault)
 {
   struct table table[LOGS_TABLES];
-  list_tables(l, s, table);
+  list_tables(logs, sim, table);
   for (int k = 0; k < LOGS_TABLES; k++) {
     FILE *file = *table[k].file;
-    if (file && l->spool[k] && fflush(file) == 0) spool_sync(l->spool[k]);
+    if (file && logs->spool[k] && fflush(file) == 0) spool_sync(logs->spool[k]);
     if (file && fclose(file))
-      fault_set(f, "%s/%s could not be written completely: %s", s->par->OutputDir, table_names[k], strerror(errno));
-    *table[k].file = NULL, l->spool[k] = NULL;
+      fault_set(fault, "%s/%s could not be written completely: %s", sim->par->OutputDir, table_names[k],
+                strerror(errno));
+    *table[k].file = NULL;
+    logs->spool[k] = NULL;
   }
-  recorder_stop(s->comm->recorder, f);
-  return comm_agree(s->comm, f);
+  recorder_stop(sim->comm->recorder, fault);
+  return comm_agree(sim->comm, fault);
 }
 
 /* --- rows -------------------------------------------------------------------------------------------------------- */
 
-void logs_traffic(struct logs *l, const struct sim *s) { traffic_step(&l->traffic, s->comm, s->step, s->time); }
-
-double logs_error(const struct logs *l, double total)
+void logs_traffic(struct logs *logs, const struct sim *sim)
 {
-  return l->first_energy != 0 ? fabs((total - l->first_energy) / (l->scale > 0 ? l->scale : l->first_energy)) : NAN;
+  traffic_step(&logs->traffic, sim->comm, sim->step, sim->time);
 }
 
-double logs_worst(const struct logs *l) { return l->first_energy != 0 && l->has_energy > 1 ? l->worst : NAN; }
+double logs_error(const struct logs *logs, double total)
+{
+  return logs->first_energy != 0
+             ? fabs((total - logs->first_energy) / (logs->scale > 0 ? logs->scale : logs->first_energy))
+             : NAN;
+}
+
+double logs_worst(const struct logs *logs)
+{
+  return logs->first_energy != 0 && logs->has_energy > 1 ? logs->worst : NAN;
+}
 
 const char *logs_error_text(double error, int digits, char *text, size_t size)
 {
@@ -395,34 +428,36 @@ const char *logs_error_text(double error, int digits, char *text, size_t size)
   return text;
 }
 
-void logs_energy(struct logs *l, const struct sim *s)
+void logs_energy(struct logs *logs, const struct sim *sim)
 {
-  struct diagnostics d = energies_corrected(s);
-  if (!l->has_energy && !s->external.moves) l->first_energy = d.total;   /* a field that moves changes the energy: no error is known */
-  l->has_energy = l->has_energy ? 2 : 1;
-  if (s->expansion.on) l->scale = d.kinetic + fabs(d.potential);
-  l->worst = fmax(l->worst, logs_error(l, d.total));
-  if (!l->energy) return;
+  struct diagnostics d = energies_corrected(sim);
+  /* a field that moves changes the energy: no error is known */
+  if (!logs->has_energy && !sim->external.moves) logs->first_energy = d.total;
+  logs->has_energy = logs->has_energy ? 2 : 1;
+  if (sim->expansion.on) logs->scale = d.kinetic + fabs(d.potential);
+  logs->worst = fmax(logs->worst, logs_error(logs, d.total));
+  if (!logs->energy) return;
   double place[3], motion[3], gained[3];
-  sim_gained(s, gained);
-  sim_shift(s, place, motion);
-  diagnostics_row(l->energy, s->time, &d, place, motion, gained, (double[2]){s->energy.total, s->energy.noise});
-  fflush(l->energy);
+  sim_gained(sim, gained);
+  sim_shift(sim, place, motion);
+  diagnostics_row(logs->energy, sim->time, &d, place, motion, gained,
+                  (double[2]){sim->energy.total, sim->energy.noise});
+  fflush(logs->energy);
 }
 
-void logs_choice(struct logs *l, const struct sim *s)
+void logs_choice(struct logs *logs, const struct sim *sim)
 {
-  if (!l->choice || !choose_used(s)) return;
-  choose_rows(s, l->choice);
-  fflush(l->choice);
+  if (!logs->choice || !settings_have_choice(sim)) return;
+  settings_choice_rows(sim, logs->choice);
+  fflush(logs->choice);
 }
 
-static double pairs(const struct tally *t) { return (double)(t->particle_pairs + t->cell_pairs); }
+static double pairs(const struct tally *tally) { return (double)(tally->particle_pairs + tally->cell_pairs); }
 
 void logs_step(struct logs *l, struct sim *s, const struct step_report *r, int energy)
 {
   if (s->comm->rank != 0) return;
-  int split = s->split.on;
+  int split = scheme_split(s) != NULL;
   char dE[32] = "";
   const char *between = "";
   if (energy && l->first_energy != 0) snprintf(dE, sizeof dE, "%.6e", logs_error(l, energies_total(s)));

@@ -12,128 +12,137 @@
 #include "base/memory.h"
 #include "particles/timeline.h"
 
-static void append(struct outputs *o, double t)
+static void append(struct outputs *outputs, double t)
 {
-  if (o->count % 256 == 0) o->time = memory_resize("outputs", o->time, sizeof *o->time * (size_t)(o->count + 256));
-  o->time[o->count++] = t;
+  if (outputs->count % 256 == 0)
+    outputs->time = memory_resize("outputs", outputs->time, sizeof *outputs->time * (size_t)(outputs->count + 256));
+  outputs->time[outputs->count++] = t;
 }
 
-static int read_line(struct outputs *o, const struct lines *l, struct fault *f)
+static int read_line(struct outputs *outputs, const struct lines *lines, struct fault *fault)
 {
-  char *line = l->text, *end;
+  char *line = lines->text, *end;
   while (isspace((unsigned char)*line)) line++;
   for (end = line + strlen(line); end > line && isspace((unsigned char)end[-1]);) *--end = 0;
   if (!*line) return 0;
   double t = strtod(line, &end);
   if (*end || !isfinite(t))
-    return fault_set(f, "%s:%lld: '%.60s' is not an output time: one number per line was expected", l->path, (long long)l->number, line);
-  if (o->count > 0 && t <= o->time[o->count - 1])
-    return fault_set(f, "%s:%lld: output time %g does not come after %g: ascending times were expected", l->path, (long long)l->number,
-                     t, o->time[o->count - 1]);
-  append(o, t);
+    return fault_set(fault, "%s:%lld: '%.60s' is not an output time: one number per line was expected", lines->path,
+                     (long long)lines->number, line);
+  if (outputs->count > 0 && t <= outputs->time[outputs->count - 1])
+    return fault_set(fault, "%s:%lld: output time %g does not come after %g: ascending times were expected",
+                     lines->path, (long long)lines->number, t, outputs->time[outputs->count - 1]);
+  append(outputs, t);
   return 0;
 }
 
-static int read_list(struct outputs *o, const char *file, struct fault *f)
+static int read_list(struct outputs *outputs, const char *file, struct fault *fault)
 {
   struct lines l;
   struct fault reason = {""};
-  if (lines_open(&l, file, &reason) != 0) return fault_set(f, "OutputListFilename: %s", reason.text);
-  while (lines_next(&l, "one output time", f) == 1)
-    if (read_line(o, &l, f) != 0) break;
+  if (lines_open(&l, file, &reason) != 0) return fault_set(fault, "OutputListFilename: %s", reason.text);
+  while (lines_next(&l, "one output time", fault) == 1)
+    if (read_line(outputs, &l, fault) != 0) break;
   lines_close(&l);
-  if (f->text[0]) return -1;
-  return o->count > 0 ? 0 : fault_set(f, "OutputListFilename: %s holds no output time", file);
+  if (fault->text[0]) return -1;
+  return outputs->count > 0 ? 0 : fault_set(fault, "OutputListFilename: %s holds no output time", file);
 }
 
-int outputs_open(struct outputs *o, const struct params *p, struct fault *f)
+int outputs_open(struct outputs *outputs, const struct params *params, struct fault *fault)
 {
-  double begin = p->TimeBegin;
-  *o = (struct outputs){.begin = begin, .end = p->TimeMax, .interval = p->TimeBetSnapshot};
-  double shortest = 64 * DBL_EPSILON * fmax(fabs(begin), fabs(o->end));   /* interval that times can resolve */
-  if ((p->TimeBetSnapshot > 0 && p->TimeBetSnapshot < shortest) || (p->TimeBetStatistics > 0 && p->TimeBetStatistics < shortest) ||
-      (p->Projections && p->TimeBetProjections < shortest))
-    return fault_set(f, "TimeBetSnapshot = %g, TimeBetStatistics = %g, TimeBetProjections = %g: times up to %g cannot resolve intervals below %g",
-                     p->TimeBetSnapshot, p->TimeBetStatistics, p->TimeBetProjections, o->end, shortest);
-  if (!p->OutputListFilename[0]) return 0;
-  if (read_list(o, p->OutputListFilename, f) == 0) return 0;
-  outputs_close(o);
+  double begin = params->TimeBegin;
+  *outputs = (struct outputs){.begin = begin, .end = params->TimeMax, .interval = params->TimeBetSnapshot};
+  double shortest = 64 * DBL_EPSILON * fmax(fabs(begin), fabs(outputs->end)); /* interval that times can resolve */
+  if ((params->TimeBetSnapshot > 0 && params->TimeBetSnapshot < shortest) ||
+      (params->TimeBetStatistics > 0 && params->TimeBetStatistics < shortest) ||
+      (params->Projections && params->TimeBetProjections < shortest))
+    return fault_set(fault,
+                     "TimeBetSnapshot = %g, TimeBetStatistics = %g, TimeBetProjections = %g: times up to %g cannot "
+                     "resolve intervals below %g",
+                     params->TimeBetSnapshot, params->TimeBetStatistics, params->TimeBetProjections, outputs->end,
+                     shortest);
+  if (!params->OutputListFilename[0]) return 0;
+  if (read_list(outputs, params->OutputListFilename, fault) == 0) return 0;
+  outputs_close(outputs);
   return -1;
 }
 
-void outputs_close(struct outputs *o)
+void outputs_close(struct outputs *outputs)
 {
-  memory_free(o->time);
-  o->time = NULL;
+  memory_free(outputs->time);
+  outputs->time = NULL;
 }
 
-double outputs_next(const struct outputs *o, double now)
+double outputs_next(const struct outputs *outputs, double now)
 {
-  if (!o->time) return timeline_next_output(o->begin, o->interval, now, o->end);
-  for (int64_t i = 0; i < o->count; i++)
-    if (o->time[i] > now && o->time[i] < o->end) return o->time[i];
-  return o->end;
+  if (!outputs->time) return timeline_next_output(outputs->begin, outputs->interval, now, outputs->end);
+  for (int64_t i = 0; i < outputs->count; i++)
+    if (outputs->time[i] > now && outputs->time[i] < outputs->end) return outputs->time[i];
+  return outputs->end;
 }
 
-void outputs_warn(const struct outputs *o, double begin, FILE *out, const char *before)
+void outputs_warn(const struct outputs *outputs, double begin, FILE *out, const char *before)
 {
   long long count = 0;
   double first = 0;
-  for (int64_t i = 0; o->time && i < o->count; i++) {
-    if (o->time[i] >= begin && o->time[i] <= o->end) continue;
-    if (count++ == 0) first = o->time[i];
+  for (int64_t i = 0; outputs->time && i < outputs->count; i++) {
+    if (outputs->time[i] >= begin && outputs->time[i] <= outputs->end) continue;
+    if (count++ == 0) first = outputs->time[i];
   }
   if (count == 0) return;
-  fprintf(out, "%s%lld of %lld output time%s in OutputListFilename %s outside the run, the first is %g: the run ", before, count,
-          (long long)o->count, plural((double)o->count), count == 1 ? "is" : "are", first);
-  if (isfinite(begin)) fprintf(out, "goes from time %g to %g\n", begin, o->end);
-  else fprintf(out, "ends at time %g\n", o->end);
+  fprintf(out, "%s%lld of %lld output time%s in OutputListFilename %s outside the run, the first is %g: the run ",
+          before, count, (long long)outputs->count, plural((double)outputs->count), count == 1 ? "is" : "are", first);
+  if (isfinite(begin)) fprintf(out, "goes from time %g to %g\n", begin, outputs->end);
+  else fprintf(out, "ends at time %g\n", outputs->end);
 }
 
 /* --- snapshots that could not be written ------------------------------------------------------------------------- */
 
-void missing_resize(struct missing *m, int count)
+void missing_resize(struct missing *missing, int count)
 {
-  m->count = count;
-  if (count <= m->capacity) return;
-  m->capacity = 2 * count;
-  m->number = memory_resize("outputs", m->number, sizeof *m->number * (size_t)m->capacity);
-  m->time = memory_resize("outputs", m->time, sizeof *m->time * (size_t)m->capacity);
+  missing->count = count;
+  if (count <= missing->capacity) return;
+  missing->capacity = 2 * count;
+  missing->number = memory_resize("outputs", missing->number, sizeof *missing->number * (size_t)missing->capacity);
+  missing->time = memory_resize("outputs", missing->time, sizeof *missing->time * (size_t)missing->capacity);
 }
 
-void missing_add(struct missing *m, int number, double time)
+void missing_add(struct missing *missing, int number, double time)
 {
-  missing_resize(m, m->count + 1);
-  m->number[m->count - 1] = number;
-  m->time[m->count - 1] = time;
+  missing_resize(missing, missing->count + 1);
+  missing->number[missing->count - 1] = number;
+  missing->time[missing->count - 1] = time;
 }
 
-void missing_remove(struct missing *m, int number) { m->count -= m->count > 0 && m->number[m->count - 1] == number; }
-
-void missing_close(struct missing *m)
+void missing_remove(struct missing *missing, int number)
 {
-  memory_free(m->number);
-  memory_free(m->time);
-  *m = (struct missing){0};
+  missing->count -= missing->count > 0 && missing->number[missing->count - 1] == number;
+}
+
+void missing_close(struct missing *missing)
+{
+  memory_free(missing->number);
+  memory_free(missing->time);
+  *missing = (struct missing){0};
 }
 
 /* The index after the consecutive numbers that begin with entry k, of the first `count`. */
-static int end_of_run(const struct missing *m, int k, int count)
+static int end_of_run(const struct missing *missing, int k, int count)
 {
   int end = k + 1;
-  while (end < count && m->number[end] == m->number[end - 1] + 1) end++;
+  while (end < count && missing->number[end] == missing->number[end - 1] + 1) end++;
   return end;
 }
 
-const char *missing_text(const struct missing *m, char *text, size_t size)
+const char *missing_text(const struct missing *missing, char *text, size_t size)
 {
   size_t at = 0;
   text[0] = 0;
-  for (int k = 0, end; k < m->count; k = end) {
+  for (int k = 0, end; k < missing->count; k = end) {
     char part[32];
-    end = end_of_run(m, k, m->count);
-    if (end - k == 1) snprintf(part, sizeof part, "%s%d", k ? "," : "", m->number[k]);
-    else snprintf(part, sizeof part, "%s%d-%d", k ? "," : "", m->number[k], m->number[end - 1]);
+    end = end_of_run(missing, k, missing->count);
+    if (end - k == 1) snprintf(part, sizeof part, "%s%d", k ? "," : "", missing->number[k]);
+    else snprintf(part, sizeof part, "%s%d-%d", k ? "," : "", missing->number[k], missing->number[end - 1]);
     if (at + strlen(part) + sizeof ",..." > size) {
       snprintf(text + at, size - at, ",...");
       break;
@@ -143,12 +152,12 @@ const char *missing_text(const struct missing *m, char *text, size_t size)
   return text;
 }
 
-void missing_print(const struct missing *m, int count, FILE *out)
+void missing_print(const struct missing *missing, int count, FILE *out)
 {
   for (int k = 0, end; k < count; k = end) {
-    end = end_of_run(m, k, count);
-    fprintf(out, "%s%d", k ? ", " : "", m->number[k]);
-    if (end - k == 1) fprintf(out, " (time %g)", m->time[k]);
-    else fprintf(out, " to %d (times %g to %g)", m->number[end - 1], m->time[k], m->time[end - 1]);
+    end = end_of_run(missing, k, count);
+    fprintf(out, "%s%d", k ? ", " : "", missing->number[k]);
+    if (end - k == 1) fprintf(out, " (time %g)", missing->time[k]);
+    else fprintf(out, " to %d (times %g to %g)", missing->number[end - 1], missing->time[k], missing->time[end - 1]);
   }
 }

@@ -15,157 +15,176 @@
 #include "step/energies.h"
 #include "step/step.h"
 
-const char *run_stop_reason(const struct run *r) { return r->control.reason[0] ? r->control.reason : "a signal to another rank"; }
-
-/* Reference values of the system after its first forces (run_start), or in the soft step that the checkpoint is in. Collective. 0 or -1. */
-static int first_state(struct run *r, struct fault *f)
+const char *run_stop_reason(const struct run *run)
 {
-  struct sim *s = &r->sim;
-  if (r->soft_step_opened) {
-    guard_remember(&r->guard, &s->now, 1);
-    r->guard.particles = r->state.particles;
-    r->guard.mass = r->state.mass;
-    guard_collapsed(&r->guard, r->state.collapsed);
-    r->logs.warned_collapse = s->counts.collapsed;
+  return run->control.reason[0] ? run->control.reason : "a signal to another rank";
+}
+
+/* Reference values of the system after its first forces (run_start), or in the soft step that the checkpoint is in.
+ * Collective. 0 or -1. */
+static int first_state(struct run *run, struct fault *fault)
+{
+  struct sim *s = &run->sim;
+  if (run->soft_step_opened) {
+    guard_remember(&run->guard, &s->now, 1);
+    run->guard.particles = run->state.particles;
+    run->guard.mass = run->state.mass;
+    guard_collapsed(&run->guard, run->state.collapsed);
+    run->logs.warned_collapse = s->counts.collapsed;
     return 0;
   }
-  guard_remember(&r->guard, &s->now, 1);
-  r->state.particles = r->guard.particles;
-  r->state.mass = r->guard.mass;
-  return run_check_system(r, 0, f);
+  guard_remember(&run->guard, &s->now, 1);
+  run->state.particles = run->guard.particles;
+  run->state.mass = run->guard.mass;
+  return run_check_system(run, 0, fault);
 }
 
 /* All soft steps, with the outputs before and after them. Collective. 0 or -1. */
-static int simulate(struct run *r, struct fault *f)
+static int simulate(struct run *run, struct fault *fault)
 {
-  struct sim *s = &r->sim;
-  if (first_state(r, f)) return -1;
-  if (!r->soft_step_opened) energies_measure(s, 1);
-  terminal_start(r);
-  run_keep_folders(r);
-  if (!r->soft_step_opened) {
-    run_statistics(r, 1);
-    logs_choice(&r->logs, s);
-    run_projection(r);
-    run_snapshot(r);
-    logs_traffic(&r->logs, s);
+  struct sim *s = &run->sim;
+  if (first_state(run, fault)) return -1;
+  if (!run->soft_step_opened) energies_measure(s, 1);
+  terminal_start(run);
+  run_keep_folders(run);
+  if (!run->soft_step_opened) {
+    run_statistics(run, 1);
+    logs_choice(&run->logs, s);
+    run_projection(run);
+    run_snapshot(run);
+    logs_traffic(&run->logs, s);
     timer_reset(&s->timer);
   }
-  if (run_loop(r, f)) return -1;
-  terminal_end(r);
+  if (run_loop(run, fault)) return -1;
+  terminal_end(run);
   return 0;
 }
 
-void run_begin_status(struct run *r)
+void run_begin_status(struct run *run)
 {
-  const struct sim *s = &r->sim;
-  r->status = (struct status){.par = s->par, .ranks = s->comm->size, .backend = s->be->name, .step = s->step, .time = s->time,
-                              .begin = s->time, .started = timer_clock(), .ends = r->control.limit,
-                              .energy_error = r->logs.has_energy ? logs_worst(&r->logs) : NAN};
-  missing_text(&r->state.missing, r->status.missing, sizeof r->status.missing);
-  r->first_again = -1;
+  const struct sim *s = &run->sim;
+  run->status = (struct status){.par = s->par,
+                                .ranks = s->comm->size,
+                                .backend = s->be->name,
+                                .step = s->step,
+                                .time = s->time,
+                                .begin = s->time,
+                                .started = timer_clock(),
+                                .ends = run->control.limit,
+                                .energy_error = run->logs.has_energy ? logs_worst(&run->logs) : NAN};
+  missing_text(&run->state.missing, run->status.missing, sizeof run->status.missing);
+  run->first_again = -1;
   /* The next job looks for the named checkpoint in this run's folder, so one of another folder or run is not named. */
-  if (r->soft_step_opened && r->from.own_folder && r->from.own_output) run_name_checkpoint(r, r->from.number);
+  if (run->soft_step_opened && run->from.own_folder && run->from.own_output) run_name_checkpoint(run, run->from.number);
 }
 
 /* Write the state of a run that has reached its end. Rank 0. Returns the exit status. */
-static int report_finished(struct run *r)
+static int report_finished(struct run *run)
 {
-  const char *why = r->unsaved                         ? "the checkpoint at the end could not be written"
-                    : r->sim.time < r->sim.par->TimeMax ? "-n or --substeps"
-                                                        : "TimeMax";
+  const char *why = run->unsaved                            ? "the checkpoint at the end could not be written"
+                    : run->sim.time < run->sim.par->TimeMax ? "-n or --substeps"
+                                                            : "TimeMax";
   char text[32], cause[200], reason[300];
-  if (!r->logs.warned_energy && !r->guard.untrusted[0]) return status_end(&r->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
-  logs_error_text(logs_worst(&r->logs), 2, text, sizeof text);
-  if (r->guard.untrusted[0]) snprintf(cause, sizeof cause, "%s", r->guard.untrusted);
+  if (!run->logs.warned_energy && !run->guard.untrusted[0])
+    return status_end(&run->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
+  logs_error_text(logs_worst(&run->logs), 2, text, sizeof text);
+  if (run->guard.untrusted[0]) snprintf(cause, sizeof cause, "%s", run->guard.untrusted);
   else snprintf(cause, sizeof cause, "the largest |dE/E| is %s", text);
-  fprintf(stderr, "espalier: error: the run has finished, but cannot be trusted: %s (exit status %d)\n", cause, RUN_UNTRUSTED);
+  fprintf(stderr, "espalier: error: the run has finished, but cannot be trusted: %s (exit status %d)\n", cause,
+          RUN_UNTRUSTED);
   snprintf(reason, sizeof reason, "%s; %s", why, cause);
-  return status_end(&r->status, STATE_UNTRUSTED, reason, 0) ? RUN_FAILED : RUN_UNTRUSTED;
+  return status_end(&run->status, STATE_UNTRUSTED, reason, 0) ? RUN_FAILED : RUN_UNTRUSTED;
 }
 
 /* The same for a run that ended before TimeMax. */
-static int report_interrupted(struct run *r)
+static int report_interrupted(struct run *run)
 {
-  if (!r->collapsed) {
-    int again = r->interrupted == REQUEST_YIELD && !r->options->no_output;
-    return status_end(&r->status, "interrupted", run_stop_reason(r), again) ? RUN_FAILED : 0;
+  if (!run->collapsed) {
+    int again = run->interrupted == REQUEST_YIELD && !run->options->no_output;
+    return status_end(&run->status, "interrupted", run_stop_reason(run), again) ? RUN_FAILED : 0;
   }
-  fprintf(stderr, "espalier: error: the run has ended before TimeMax, and what followed cannot be trusted: %s (exit status %d)\n",
-          r->guard.untrusted, RUN_UNTRUSTED);
-  return status_end(&r->status, STATE_UNTRUSTED, run_stop_reason(r), 0) ? RUN_FAILED : RUN_UNTRUSTED;
+  fprintf(
+      stderr,
+      "espalier: error: the run has ended before TimeMax, and what followed cannot be trusted: %s (exit status %d)\n",
+      run->guard.untrusted, RUN_UNTRUSTED);
+  return status_end(&run->status, STATE_UNTRUSTED, run_stop_reason(run), 0) ? RUN_FAILED : RUN_UNTRUSTED;
 }
 
-/* Write the outcome to OutputDir/status for job scripts (rank 0). `status`: not 0 where the run has failed. Collective. Returns the exit
- * status. */
-static int report_end(struct run *r, int status, const struct fault *f)
+/* Write the outcome to OutputDir/status for job scripts (rank 0). `status`: not 0 where the run has failed. Collective.
+ * Returns the exit status. */
+static int report_end(struct run *run, int status, const struct fault *fault)
 {
-  if (r->sim.comm->rank != 0) status = 0;
-  else if (status) status_end(&r->status, "failed", f->text[0] ? f->text : "files could not be written", 0);
-  else status = r->interrupted ? report_interrupted(r) : report_finished(r);
-  comm_broadcast(r->sim.comm, &status, sizeof status);
+  if (run->sim.comm->rank != 0) status = 0;
+  else if (status) status_end(&run->status, "failed", fault->text[0] ? fault->text : "files could not be written", 0);
+  else status = run->interrupted ? report_interrupted(run) : report_finished(run);
+  comm_broadcast(run->sim.comm, &status, sizeof status);
   return status;
 }
 
-/* Close the tables. Rows that cannot be written are no error where the checkpoint that was just written has them. Collective. 0 or -1. */
-static int close_tables(struct run *r, struct fault *f)
+/* Close the tables. Rows that cannot be written are no error where the checkpoint that was just written has them.
+ * Collective. 0 or -1. */
+static int close_tables(struct run *run, struct fault *fault)
 {
   struct fault closing = {""};
-  if (logs_close(&r->logs, &r->sim, &closing) == 0) return 0;
-  int kept = r->interrupted && !r->options->no_output && !f->text[0];
-  if (kept) comm_print_fault(r->sim.comm, "warning: rows are in the checkpoint, and the restart writes them", &closing);
-  else fault_set(f, "%s", closing.text);
-  r->status.unwritten = r->logs.unwritten;
+  if (logs_close(&run->logs, &run->sim, &closing) == 0) return 0;
+  int kept = run->interrupted && !run->options->no_output && !fault->text[0];
+  if (kept)
+    comm_print_fault(run->sim.comm, "warning: rows are in the checkpoint, and the restart writes them", &closing);
+  else fault_set(fault, "%s", closing.text);
+  run->status.unwritten = run->logs.unwritten;
   return kept ? 0 : -1;
 }
 
 /* The exit status of a run that could not begin, or has nothing left to do. Collective. */
-static int report_no_start(const struct run *r, const struct comm *c, const struct params *par, const struct fault *f)
+static int report_no_start(const struct run *run, const struct comm *comm, const struct params *par,
+                           const struct fault *fault)
 {
-  int untrusted = c->rank == 0 && r->nothing_left && status_untrusted(par);
-  if (untrusted) fprintf(stderr, "espalier: error: this run has finished, but cannot be trusted (exit status %d)\n", RUN_UNTRUSTED);
-  comm_broadcast(c, &untrusted, sizeof untrusted);
-  if (r->nothing_left) return untrusted ? RUN_UNTRUSTED : run_report_finished(c, par);
-  comm_print_fault(c, "error", f);
+  int untrusted = comm->rank == 0 && run->nothing_left && status_untrusted(par);
+  if (untrusted)
+    fprintf(stderr, "espalier: error: this run has finished, but cannot be trusted (exit status %d)\n", RUN_UNTRUSTED);
+  comm_broadcast(comm, &untrusted, sizeof untrusted);
+  if (run->nothing_left) return untrusted ? RUN_UNTRUSTED : run_report_finished(comm, par);
+  comm_print_fault(comm, "error", fault);
   /* Without the lock the files may belong to a run under way. */
-  if (r->lock.held && r->options->restart) status_refused(par);
+  if (run->lock.held && run->options->restart) status_refused(par);
   return RUN_FAILED;
 }
 
 /* From the parameters to the end. Collective. Returns the exit status. */
-static int carry_out(struct run *r, const struct comm *c, const struct params *par)
+static int carry_out(struct run *run, const struct comm *comm, const struct params *par)
 {
   struct fault f = {""};
-  if (run_start(r, c, par, &f)) {
+  if (run_start(run, comm, par, &f)) {
     abort_status_close();
-    return report_no_start(r, c, par, &f);
+    return report_no_start(run, comm, par, &f);
   }
-  if (c->rank == 0) run_discard_earlier_results(r);
-  if (c->rank == 0) outputs_warn(&r->outputs, r->soft_step_opened ? -INFINITY : r->sim.time, stderr, "espalier: warning: ");
-  run_begin_status(r);
-  terminal_open(r);
-  if (c->rank == 0) status_running(&r->status, 1);
-  abort_status_open(par->OutputDir, c->rank, 0);
-  if (r->soft_step_opened) r->control.writing = r->state.checkpoint_seconds;
-  if (c->rank == 0) run_hold_folders(r);
-  int status = simulate(r, &f) != 0;
-  if (c->rank == 0) terminal_clear(&r->logs);
-  run_report_lost(r, &f);
-  status |= r->lost[0] != 0;
-  if (close_tables(r, &f)) status = 1;
-  int incomplete = run_report_missing(r, &f);
+  if (comm->rank == 0) run_discard_earlier_results(run);
+  if (comm->rank == 0)
+    outputs_warn(&run->outputs, run->soft_step_opened ? -INFINITY : run->sim.time, stderr, "espalier: warning: ");
+  run_begin_status(run);
+  terminal_open(run);
+  if (comm->rank == 0) status_running(&run->status, 1);
+  abort_status_open(par->OutputDir, comm->rank, 0);
+  if (run->soft_step_opened) run->control.writing = run->state.checkpoint_seconds;
+  if (comm->rank == 0) run_hold_folders(run);
+  int status = simulate(run, &f) != 0;
+  if (comm->rank == 0) terminal_clear(&run->logs);
+  run_report_lost(run, &f);
+  status |= run->lost[0] != 0;
+  if (close_tables(run, &f)) status = 1;
+  int incomplete = run_report_missing(run, &f);
   if (f.text[0]) status = 1;
-  comm_print_fault(c, "error", &f);
+  comm_print_fault(comm, "error", &f);
   abort_status_close();
-  status = report_end(r, status, &f);
-  outputs_close(&r->outputs);
-  checkpoint_close(&r->from);
-  sim_close(&r->sim);
+  status = report_end(run, status, &f);
+  outputs_close(&run->outputs);
+  checkpoint_close(&run->from);
+  sim_close(&run->sim);
   return status | incomplete;
 }
 
 /* Tell the watchdog which processes are on this node. Collective. */
-static void name_neighbours(const struct comm *c)
+static void name_neighbours(const struct comm *comm)
 {
   struct process {
     char host[64];
@@ -175,26 +194,30 @@ static void name_neighbours(const struct comm *c)
   int count = 0;
   size_t bytes;
   gethostname(mine.host, sizeof mine.host - 1);
-  all = comm_gather(c, &mine, sizeof mine, &bytes);
+  all = comm_gather(comm, &mine, sizeof mine, &bytes);
   for (size_t k = 0; k < bytes / sizeof *all && count < WATCHDOG_NEIGHBOURS; k++)
     if (strcmp(all[k].host, mine.host) == 0 && all[k].pid != mine.pid) pid[count++] = all[k].pid;
   memory_free(all);
   watchdog_neighbours(pid, count);
 }
 
-int run(const struct comm *c, const struct params *par, const struct run_options *options)
+int run(const struct comm *comm, const struct params *par, const struct run_options *options)
 {
-  struct run r = {.options = options, .own = *par, .lock = LOCK_NONE, .checkpoint_lock = LOCK_NONE, .output = FOLDER_NONE,
+  struct run r = {.options = options,
+                  .own = *par,
+                  .lock = LOCK_NONE,
+                  .checkpoint_lock = LOCK_NONE,
+                  .output = FOLDER_NONE,
                   .checkpoints = FOLDER_NONE};
   if (options->check || options->schedule) control_cancel();
-  if (options->check) return check(c, par, options);
-  if (options->schedule) return run_schedule(c, par);
+  if (options->check) return check(comm, par, options);
+  if (options->schedule) return run_schedule(comm, par);
   if (options->no_output) r.own.TimeBetCheckpoints = r.own.CheckpointAtEnd = 0;
   par = &r.own;
-  control_open(&r.control, par, c->rank, options->walltime, 0);
-  name_neighbours(c);
+  control_open(&r.control, par, comm->rank, options->walltime, 0);
+  name_neighbours(comm);
   watchdog_start(par->WatchdogMinutes);
-  int status = carry_out(&r, c, par);
+  int status = carry_out(&r, comm, par);
   run_release_folders(&r);
   missing_close(&r.state.missing);
   lock_release(&r.checkpoint_lock);

@@ -10,72 +10,79 @@
 #include "base/fault.h"
 #include "particles/timeline.h"
 #include "run/terminal.h"
-#include "step/choose.h"
+#include "settings/settings.h"
 #include "step/energies.h"
 #include "step/expansion.h"
 #include "step/step.h"
 
-/* The multiple of TimeBetStatistics after `time`. Statistics are due at the first synchronisation at or after each multiple. */
-static double next_statistics(const struct run *r, double time)
+/* The multiple of TimeBetStatistics after `time`. Statistics are due at the first synchronisation at or after each
+ * multiple. */
+static double next_statistics(const struct run *run, double time)
 {
-  return timeline_next_output(r->outputs.begin, r->sim.par->TimeBetStatistics, time, HUGE_VAL);
+  return timeline_next_output(run->outputs.begin, run->sim.par->TimeBetStatistics, time, HUGE_VAL);
 }
 
-/* Whether a multiple of TimeBetStatistics lies in (from, to], or statistics are due by rule: 0, or the `every` of energies_measure. */
-static int statistics_due(const struct run *r, double from, double to)
+/* Whether a multiple of TimeBetStatistics lies in (from, to], or statistics are due by rule: 0, or the `every` of
+ * energies_measure. */
+static int statistics_due(const struct run *run, double from, double to)
 {
-  const struct params *par = r->sim.par;
-  const struct statistics *last = &r->state.statistics;
-  if (par->TimeBetStatistics > 0) return next_statistics(r, to) > next_statistics(r, from);
-  int on_device = r->sim.be->particle_bytes > 0;
-  double beside = par->Analysis || on_device ? analysis_cost(r->sim.now.count, on_device) : 0;   /* a row looks at the particles of a device */
-  return energies_due(last->spent, last->cost, beside, to - last->time, r->outputs.end - r->outputs.begin, energies_coarsest(&r->sim));
+  const struct params *par = run->sim.par;
+  const struct statistics *last = &run->state.statistics;
+  if (par->TimeBetStatistics > 0) return next_statistics(run, to) > next_statistics(run, from);
+  int on_device = run->sim.be->particle_bytes > 0;
+  /* a row looks at the particles of a device */
+  double beside = par->Analysis || on_device ? analysis_cost(run->sim.now.count, on_device) : 0;
+  return energies_due(last->spent, last->cost, beside, to - last->time, run->outputs.end - run->outputs.begin,
+                      energies_coarsest(&run->sim));
 }
 
-/* Whether a multiple of TimeBetProjections lies in (from, to]: maps are taken at synchronisations that there are in any case, so that no
- * orbit depends on them. */
-static int projection_due(const struct run *r, double from, double to)
+/* Whether a multiple of TimeBetProjections lies in (from, to]: maps are taken at synchronisations that there are in any
+ * case, so that no orbit depends on them. */
+static int projection_due(const struct run *run, double from, double to)
 {
-  const struct params *par = r->sim.par;
+  const struct params *par = run->sim.par;
   if (!par->Projections) return 0;
-  return timeline_next_output(r->outputs.begin, par->TimeBetProjections, to, HUGE_VAL) >
-         timeline_next_output(r->outputs.begin, par->TimeBetProjections, from, HUGE_VAL);
+  return timeline_next_output(run->outputs.begin, par->TimeBetProjections, to, HUGE_VAL) >
+         timeline_next_output(run->outputs.begin, par->TimeBetProjections, from, HUGE_VAL);
 }
 
-/* 2 T / |W| in the frame of the centre of mass. In an external field the zero of its potential says nothing, and W is the virial of all forces
- * about the centre of mass; not known where forces of near pairs are those of neighbour lists. */
-static double virial_ratio(const struct sim *s, const struct diagnostics *d)
+/* 2 T / |W| in the frame of the centre of mass. In an external field the zero of its potential says nothing, and W is
+ * the virial of all forces about the centre of mass; not known where forces of near pairs are those of neighbour
+ * lists. */
+static double virial_ratio(const struct sim *sim, const struct diagnostics *diagnostics)
 {
-  double bulk = d->v_com[0] * d->v_com[0] + d->v_com[1] * d->v_com[1] + d->v_com[2] * d->v_com[2];
-  double potential = d->potential;
-  if (s->external.given) potential = params_neighbour_lists(s->par) ? NAN : d->virial + d->virial_field;
-  return potential < 0 ? (2 * d->kinetic - d->mass * bulk) / -potential : NAN;
+  double bulk = diagnostics->v_com[0] * diagnostics->v_com[0] + diagnostics->v_com[1] * diagnostics->v_com[1] +
+                diagnostics->v_com[2] * diagnostics->v_com[2];
+  double potential = diagnostics->potential;
+  if (sim->external.given)
+    potential = params_neighbour_lists(sim->par) ? NAN : diagnostics->virial + diagnostics->virial_field;
+  return potential < 0 ? (2 * diagnostics->kinetic - diagnostics->mass * bulk) / -potential : NAN;
 }
 
 /* Measure the particles, and write rows to analysis.csv. Collective. */
-static void analyse(struct run *r)
+static void analyse(struct run *run)
 {
-  struct sim *s = &r->sim;
+  struct sim *s = &run->sim;
   struct analysis a;
   struct diagnostics d = energies_corrected(s);
   double place[3], motion[3];
   timer_phase(&s->timer, PHASE_diagnostics);
   analysis_measure(&a, s->comm, s->be->view(s->dev));
   sim_shift(s, place, motion);
-  if (r->logs.analysis) {
-    analysis_write(r->logs.analysis, s->time, &a, virial_ratio(s, &d), place, motion);
-    fflush(r->logs.analysis);
+  if (run->logs.analysis) {
+    analysis_write(run->logs.analysis, s->time, &a, virial_ratio(s, &d), place, motion);
+    fflush(run->logs.analysis);
   }
   timer_phase(&s->timer, PHASE_other);
 }
 
-void run_statistics(struct run *r, int every)
+void run_statistics(struct run *run, int every)
 {
-  struct sim *s = &r->sim;
+  struct sim *s = &run->sim;
   diagnostics_scales(&s->now, s->comm, s->be->view(s->dev));
-  logs_energy(&r->logs, s);
-  if (s->par->Analysis) analyse(r);
-  r->state.statistics = (struct statistics){.cost = s->energy.cost * every, .time = s->time};
+  logs_energy(&run->logs, s);
+  if (s->par->Analysis) analyse(run);
+  run->state.statistics = (struct statistics){.cost = s->energy.cost * every, .time = s->time};
 }
 
 /* Bytes of rows of tables that are kept in memory while the disk does not take them; with more the run stops. */
@@ -84,181 +91,198 @@ void run_statistics(struct run *r, int every)
 /* Largest number of soft steps that a run is allowed to need; a larger one is a mistake in the parameters. */
 #define STEPS_MAX 1e11
 
-int run_check_advance(const struct sim *s, const struct plan *plan, struct fault *f)
+int run_check_advance(const struct sim *sim, const struct plan *plan, struct fault *fault)
 {
-  double end = expansion_end(s, plan);
-  if (end > s->time && (plan->at_target || s->par->TimeMax - s->time < STEPS_MAX * plan->soft_step)) return 0;
-  return fault_set(f, "step %lld: soft steps of %g cannot get from time %.17g to TimeMax = %.17g: R2 (%g), velocities or accelerations "
-                      "require steps that are too short, or the times are too large for their precision",
-                   s->step + 1, plan->soft_step, s->time, s->par->TimeMax, s->split.on ? s->split.r2 : s->radius_rule);
+  double end = expansion_end(sim, plan);
+  if (end > sim->time && (plan->at_target || sim->par->TimeMax - sim->time < STEPS_MAX * plan->soft_step)) return 0;
+  return fault_set(
+      fault,
+      "step %lld: soft steps of %g cannot get from time %.17g to TimeMax = %.17g: R2 (%g), velocities or accelerations "
+      "require steps that are too short, or the times are too large for their precision",
+      sim->step + 1, plan->soft_step, sim->time, sim->par->TimeMax, sim->system.r2);
 }
 
 /* The choice of a scheme after a soft step. Collective. */
-static void choose(struct run *r)
+static void choose(struct run *run)
 {
-  struct sim *s = &r->sim;
-  if (!choose_used(s)) return;
-  int rows = choose_step(s, &r->own);
-  if (rows) logs_choice(&r->logs, s);
-  if (rows < 2 || s->comm->rank != 0 || r->logs.lines < 0) return;
-  terminal_clear(&r->logs);
+  struct sim *s = &run->sim;
+  if (!settings_have_choice(s)) return;
+  int rows = settings_step(s);
+  if (rows) logs_choice(&run->logs, s);
+  if (rows < 2 || s->comm->rank != 0 || run->logs.lines < 0) return;
+  terminal_clear(&run->logs);
   printf("at time %g: ", s->time);
-  choose_print(s, stdout);
+  settings_print_choice(s, stdout);
   fflush(stdout);
 }
 
 /* Whether `made` soft steps reach the limit of -n. */
-static int reaches_step_limit(const struct run *r, long long made) { return r->options->steps >= 0 && made >= r->options->steps; }
-
-/* Block steps since the start of the simulation. Valid on rank 0, which counts those of earlier jobs; use the maximum over ranks. */
-static int64_t block_steps(const struct run *r) { return r->state.block_steps + r->sim.log.steps[0] + r->sim.log.steps[1]; }
-
-/* Whether the limit of -n or --substeps is reached. Collective. */
-static int limit_reached(const struct run *r)
+static int reaches_step_limit(const struct run *run, long long made)
 {
-  const struct sim *s = &r->sim;
-  if (reaches_step_limit(r, s->step)) return 1;
-  if (r->options->substeps < 0) return 0;
-  return comm_max_int64(s->comm, block_steps(r)) >= r->options->substeps;
+  return run->options->steps >= 0 && made >= run->options->steps;
 }
 
-/* Whether the soft step under way will reach the limit of --substeps, where a checkpoint at the end is wanted: at least one more block
- * step follows. Collective. */
-static int last_by_substeps(const struct run *r)
+/* Block steps since the start of the simulation. Valid on rank 0, which counts those of earlier jobs; use the maximum
+ * over ranks. */
+static int64_t block_steps(const struct run *run)
 {
-  const struct sim *s = &r->sim;
-  if (r->options->substeps < 0 || !s->par->CheckpointAtEnd) return 0;
-  return comm_max_int64(s->comm, block_steps(r) + 1) >= r->options->substeps;
+  return run->state.block_steps + run->sim.log.steps[0] + run->sim.log.steps[1];
+}
+
+/* Whether the limit of -n or --substeps is reached. Collective. */
+static int limit_reached(const struct run *run)
+{
+  const struct sim *s = &run->sim;
+  if (reaches_step_limit(run, s->step)) return 1;
+  if (run->options->substeps < 0) return 0;
+  return comm_max_int64(s->comm, block_steps(run)) >= run->options->substeps;
+}
+
+/* Whether the soft step under way will reach the limit of --substeps, where a checkpoint at the end is wanted: at least
+ * one more block step follows. Collective. */
+static int last_by_substeps(const struct run *run)
+{
+  const struct sim *s = &run->sim;
+  if (run->options->substeps < 0 || !s->par->CheckpointAtEnd) return 0;
+  return comm_max_int64(s->comm, block_steps(run) + 1) >= run->options->substeps;
 }
 
 /* The request of this rank, now. It is served at the next checkpoint tick or at the end of the substeps. */
-static int ask(struct run *r)
+static int ask(struct run *run)
 {
   double now = timer_clock();
-  if (r->asked > 0) control_step(&r->control, now - r->asked);
-  r->asked = now;
-  return (int)control_request(&r->control);
+  if (run->asked > 0) control_step(&run->control, now - run->asked);
+  run->asked = now;
+  return (int)control_request(&run->control);
 }
 
-/* The step of a close pair collapsed in the soft step under way: checkpoints say so from now on, and the run ends in the next one. */
-static void note_collapse(struct run *r)
+/* The step of a close pair collapsed in the soft step under way: checkpoints say so from now on, and the run ends in
+ * the next one. */
+static void note_collapse(struct run *run)
 {
-  const struct sim *s = &r->sim;
-  const struct plan *plan = &r->state.plan;
+  const struct sim *s = &run->sim;
+  const struct plan *plan = &run->state.plan;
   if (!s->counts.collapsed) return;
-  guard_collapsed(&r->guard, (const double[3]){(double)(s->step + 1), expansion_end(s, plan), plan->soft_step});
-  r->collapsed = 1;
-  r->control.forced = "steps of a close pair collapsed";
+  guard_collapsed(&run->guard, (const double[3]){(double)(s->step + 1), expansion_end(s, plan), plan->soft_step});
+  run->collapsed = 1;
+  run->control.forced = "steps of a close pair collapsed";
 }
 
 /* Plan the next soft step and begin it. Collective. 0 or -1. */
-static int open_step(struct run *r, struct fault *f)
+static int open_step(struct run *run, struct fault *fault)
 {
-  struct sim *s = &r->sim;
-  struct plan *plan = &r->state.plan;
-  *plan = expansion_plan(s, outputs_next(&r->outputs, s->time));
-  if (run_check_advance(s, plan, f)) return -1;
-  s->stop_request = ask(r);
+  struct sim *s = &run->sim;
+  struct plan *plan = &run->state.plan;
+  *plan = expansion_plan(s, outputs_next(&run->outputs, s->time));
+  if (run_check_advance(s, plan, fault)) return -1;
+  s->stop_request = ask(run);
   step_open(s, plan);
-  note_collapse(r);
+  note_collapse(run);
   return 0;
 }
 
-/* Carry out the substeps; serve requests at checkpoint ticks. Collective. Returns 0 at their end, 1 where the run ends before, -1 on a
- * fault. */
-static int carry_out_substeps(struct run *r, struct fault *f)
+/* Carry out the substeps; serve requests at checkpoint ticks. Collective. Returns 0 at their end, 1 where the run ends
+ * before, -1 on a fault. */
+static int carry_out_substeps(struct run *run, struct fault *fault)
 {
-  struct sim *s = &r->sim;
+  struct sim *s = &run->sim;
   struct substeps_progress progress;
-  terminal_substeps_begin(r, &progress);
+  terminal_substeps_begin(run, &progress);
   for (;;) {
-    enum step_state state = step_substeps(s, &r->state.plan, progress.due);
+    enum step_state state = step_substeps(s, &run->state.plan, progress.due);
     if (state == STEP_SUBSTEPS_ENDED) return 0;
-    timer_phase(&s->timer, PHASE_other);   /* file systems may be slow */
+    timer_phase(&s->timer, PHASE_other); /* file systems may be slow */
     if (state == STEP_UNDERWAY) {
-      terminal_substeps(r, &progress);
-      if (run_folder_held(r)) status_running(&r->status, 0);
+      terminal_substeps(run, &progress);
+      if (run_folder_held(run)) status_running(&run->status, 0);
       continue;
     }
-    run_keep_folders(r);
-    double request = ask(r);
+    run_keep_folders(run);
+    double request = ask(run);
     comm_max_double(s->comm, &request, 1);
     s->stop_request = (int)request;
-    int ends = run_serve_request(r, 0, f);
+    int ends = run_serve_request(run, 0, fault);
     if (ends) return ends;
-    if (s->stop_request < REQUEST_STOP) s->stop_request = REQUEST_NONE;   /* it was served, and does not count at the end of the soft step */
+    /* it was served, and does not count at the end of the soft step */
+    if (s->stop_request < REQUEST_STOP) s->stop_request = REQUEST_NONE;
   }
 }
 
-int run_check_system(struct run *r, double dt, struct fault *f)
+int run_check_system(struct run *run, double dt, struct fault *fault)
 {
-  struct sim *s = &r->sim;
-  if (guard_check(&r->guard, &s->now, s->comm, s->be, s->dev, &s->field, s->step, s->time, dt, f) == 0) {
-    guard_remember(&r->guard, &s->now, 0);
+  struct sim *s = &run->sim;
+  if (guard_check(&run->guard, &s->now, s->comm, s->be, s->dev, &s->field, s->step, s->time, dt, fault) == 0) {
+    guard_remember(&run->guard, &s->now, 0);
     return 0;
   }
-  run_emergency(r);
+  run_emergency(run);
   return -1;
 }
 
 /* Tables, terminal and status of the soft step that has ended; `energy`: s->now has a potential. Collective. */
-static void report_step(struct run *r, int energy)
+static void report_step(struct run *run, int energy)
 {
-  struct sim *s = &r->sim;
+  struct sim *s = &run->sim;
   struct step_report report;
-  logs_traffic(&r->logs, s);
-  logs_collect(&report, s, r->state.plan.soft_step);
-  logs_step(&r->logs, s, &report, energy);
-  r->state.statistics.spent += (double)(report.full.particle_pairs + report.full.cell_pairs + report.hard.particle_pairs + report.hard.cell_pairs);
-  if (s->comm->rank == 0) terminal_step(&r->logs, s, &report, energy);
-  choose(r);
+  logs_traffic(&run->logs, s);
+  logs_collect(&report, s, run->state.plan.soft_step);
+  logs_step(&run->logs, s, &report, energy);
+  run->state.statistics.spent += (double)(report.full.particle_pairs + report.full.cell_pairs +
+                                          report.hard.particle_pairs + report.hard.cell_pairs);
+  if (s->comm->rank == 0) terminal_step(&run->logs, s, &report, energy);
+  choose(run);
 }
 
-/* Carry out one soft step with its outputs. Collective. Returns 0, 1 where the run ends within the step, -1 on a fault. */
-static int advance(struct run *r, struct fault *f)
+/* Carry out one soft step with its outputs. Collective. Returns 0, 1 where the run ends within the step, -1 on a
+ * fault. */
+static int advance(struct run *run, struct fault *fault)
 {
-  struct sim *s = &r->sim;
-  const struct plan *plan = &r->state.plan;
+  struct sim *s = &run->sim;
+  const struct plan *plan = &run->state.plan;
   fatal_context(s->comm->rank, s->step + 1);
-  int resumed = r->soft_step_opened, ends = 0;
-  r->soft_step_opened = 0;
-  int within = resumed && s->substeps.paused > 0;   /* interrupted at a checkpoint tick */
-  if (!resumed && open_step(r, f)) return -1;
+  int resumed = run->soft_step_opened, ends = 0;
+  run->soft_step_opened = 0;
+  int within = resumed && s->substeps.paused > 0; /* interrupted at a checkpoint tick */
+  if (!resumed && open_step(run, fault)) return -1;
   if (within) step_continue(s, plan);
   double end = expansion_end(s, plan);
-  int last = end >= s->par->TimeMax || reaches_step_limit(r, s->step + 1);
+  int last = end >= s->par->TimeMax || reaches_step_limit(run, s->step + 1);
   if (!resumed || within) {
-    ends = carry_out_substeps(r, f);
-    if (!ends) ends = run_serve_request(r, last || last_by_substeps(r), f);
+    ends = carry_out_substeps(run, fault);
+    if (!ends) ends = run_serve_request(run, last || last_by_substeps(run), fault);
   }
   if (ends) return ends;
   /* With --substeps every step may be the last, whose snapshot contains potentials. */
-  int energy = last || r->options->substeps >= 0 ? 1 : statistics_due(r, s->time, end);
-  int map = projection_due(r, s->time, end);
-  step_close(s, plan, energy || plan->at_target || r->state.pending);
-  run_keep_folders(r);
-  if (run_check_system(r, plan->soft_step, f)) return -1;
+  int energy = last || run->options->substeps >= 0 ? 1 : statistics_due(run, s->time, end);
+  int map = projection_due(run, s->time, end);
+  step_close(s, plan, energy || plan->at_target || run->state.pending);
+  run_keep_folders(run);
+  if (run_check_system(run, plan->soft_step, fault)) return -1;
   if (energy) energies_measure(s, energy);
-  if (energy) run_statistics(r, energy);
-  if (map) run_projection(r);
-  if (plan->at_target || last || limit_reached(r)) run_snapshot(r);
-  else if (r->state.pending) run_write_snapshot(r, r->state.snapshots - 1);
-  report_step(r, energy);
-  r->status.step = s->step;
-  r->status.time = s->time;
-  r->status.energy_error = logs_worst(&r->logs);
-  r->status.unwritten = r->logs.unwritten;
-  if ((double)r->logs.unwritten > ROWS_MAX) r->control.forced = "tables cannot be written, and their rows fill the memory for them";
-  if (s->comm->rank == 0) status_running(&r->status, 0);
-  comm_barrier(s->comm);   /* the other ranks wait for rank 0's files in this phase, which the watchdog knows for that */
+  if (energy) run_statistics(run, energy);
+  if (map) run_projection(run);
+  if (plan->at_target || last || limit_reached(run)) run_snapshot(run);
+  else if (run->state.pending) run_write_snapshot(run, run->state.snapshots - 1);
+  report_step(run, energy);
+  run->status.step = s->step;
+  run->status.time = s->time;
+  run->status.energy_error = logs_worst(&run->logs);
+  run->status.unwritten = run->logs.unwritten;
+  if ((double)run->logs.unwritten > ROWS_MAX)
+    run->control.forced = "tables cannot be written, and their rows fill the memory for them";
+  if (s->comm->rank == 0) status_running(&run->status, 0);
+  comm_barrier(s->comm); /* the other ranks wait for rank 0's files in this phase, which the watchdog knows for that */
   return 0;
 }
 
-int run_loop(struct run *r, struct fault *f)
+int run_loop(struct run *run, struct fault *fault)
 {
   int ended = 0;
-  while (!ended && r->sim.time < r->sim.par->TimeMax && (r->soft_step_opened || !limit_reached(r))) ended = advance(r, f);
-  if (ended <= 0) r->state.pending = 0;   /* otherwise the checkpoint records the pending snapshot, and the next job writes it */
-  if (ended == 0 && (r->options->steps >= 0 || r->options->substeps >= 0)) run_discard_later(r, r->state.snapshots);
+  while (!ended && run->sim.time < run->sim.par->TimeMax && (run->soft_step_opened || !limit_reached(run)))
+    ended = advance(run, fault);
+  /* otherwise the checkpoint records the pending snapshot, and the next job writes it */
+  if (ended <= 0) run->state.pending = 0;
+  if (ended == 0 && (run->options->steps >= 0 || run->options->substeps >= 0))
+    run_discard_later(run, run->state.snapshots);
   return ended < 0 ? -1 : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Start of a run: locks on its folders, the system from its file or from a checkpoint, the tables, and what happens to results of earlier
- * runs. */
+/* Start of a run: locks on its folders, the system from its file or from a checkpoint, the tables, and what happens to
+ * results of earlier runs. */
 #include <config.h>
 #include "run/run_parts.h"
 
@@ -10,106 +10,116 @@
 #include "run/check.h"
 #include "run/continuation.h"
 #include "run/start.h"
-#include "step/choose.h"
+#include "settings/settings.h"
 
-/* Lock CheckpointDir, so that no two runs write checkpoints there. Within OutputDir the lock of OutputDir suffices. Rank 0. 0 or -1. */
-static int lock_checkpoints(struct run *r, const struct params *par, struct fault *f)
+/* Lock CheckpointDir, so that no two runs write checkpoints there. Within OutputDir the lock of OutputDir suffices.
+ * Rank 0. 0 or -1. */
+static int lock_checkpoints(struct run *run, const struct params *par, struct fault *fault)
 {
-  if (!par->CheckpointDir[0] || r->checkpoint_lock.file >= 0 || folder_same(par->CheckpointDir, par->OutputDir)) return 0;
-  return lock_take(&r->checkpoint_lock, "CheckpointDir", par->CheckpointDir, f);
+  if (!par->CheckpointDir[0] || run->checkpoint_lock.file >= 0 || folder_same(par->CheckpointDir, par->OutputDir))
+    return 0;
+  return lock_take(&run->checkpoint_lock, "CheckpointDir", par->CheckpointDir, fault);
 }
 
-/* Lock folders that exist before anything in them is read: another run that is ending may still write its last checkpoint.
- * Collective. 0 or -1. */
-static int lock_existing_folders(struct run *r, const struct comm *c, const struct params *par, struct fault *f)
+/* Lock folders that exist before anything in them is read: another run that is ending may still write its last
+ * checkpoint. Collective. 0 or -1. */
+static int lock_existing_folders(struct run *run, const struct comm *comm, const struct params *par,
+                                 struct fault *fault)
 {
-  if (c->rank == 0 && lock_take(&r->lock, "OutputDir", par->OutputDir, f) == 0 && status_check(par, f) == 0) lock_checkpoints(r, par, f);
-  return comm_verdict(c, f);
+  if (comm->rank == 0 && lock_take(&run->lock, "OutputDir", par->OutputDir, fault) == 0 &&
+      status_check(par, fault) == 0)
+    lock_checkpoints(run, par, fault);
+  return comm_verdict(comm, fault);
 }
 
 /* Make and lock the folders that do not exist, after all other checks of the start have passed. Rank 0. */
-static void lock_new_folders(struct run *r, const struct params *par, struct fault *f)
+static void lock_new_folders(struct run *run, const struct params *par, struct fault *fault)
 {
-  int resumes = r->soft_step_opened && r->from.own_folder;
-  struct fault later = {""};   /* a CheckpointDir that cannot be made is reported with the first checkpoint */
-  if (f->text[0] || (r->lock.file < 0 && !resumes && logs_check(par, r->options->overwrite, f))) return;
-  if (r->lock.file < 0 && folder_make(par->OutputDir, "OutputDir", f) == 0) lock_take(&r->lock, "OutputDir", par->OutputDir, f);
-  if (f->text[0] || r->options->no_output || !par->CheckpointDir[0]) return;
-  if (folder_make(par->CheckpointDir, "CheckpointDir", &later) == 0 && lock_checkpoints(r, par, f) == 0) checkpoint_check_others(par, f);
+  int resumes = run->soft_step_opened && run->from.own_folder;
+  struct fault later = {""}; /* a CheckpointDir that cannot be made is reported with the first checkpoint */
+  if (fault->text[0] || (run->lock.file < 0 && !resumes && logs_check(par, run->options->overwrite, fault))) return;
+  if (run->lock.file < 0 && folder_make(par->OutputDir, "OutputDir", fault) == 0)
+    lock_take(&run->lock, "OutputDir", par->OutputDir, fault);
+  if (fault->text[0] || run->options->no_output || !par->CheckpointDir[0]) return;
+  if (folder_make(par->CheckpointDir, "CheckpointDir", &later) == 0 && lock_checkpoints(run, par, fault) == 0)
+    checkpoint_check_others(par, fault);
 }
 
 /* The checkpoint is not before TimeMax, so there is nothing to do; this is no fault. */
-static void report_checkpoint_at_end(struct run *r)
+static void report_checkpoint_at_end(struct run *run)
 {
-  const struct sim *s = &r->sim;
-  r->nothing_left = 1;
+  const struct sim *s = &run->sim;
+  run->nothing_left = 1;
   if (s->comm->rank != 0) return;
-  print_nothing_left(r->from.path, s->time, s->par);
-  run_begin_status(r);
-  status_nothing_left(&r->status);
+  print_nothing_left(run->from.path, s->time, s->par);
+  run_begin_status(run);
+  status_nothing_left(&run->status);
 }
 
 /* The run has finished and is not to continue; this is no fault. */
-static void report_finished(struct run *r, const struct comm *c, const struct params *par)
+static void report_finished(struct run *run, const struct comm *comm, const struct params *par)
 {
-  r->nothing_left = 1;
-  r->status.par = par;
-  if (c->rank == 0) status_nothing_left(&r->status);
+  run->nothing_left = 1;
+  run->status.par = par;
+  if (comm->rank == 0) status_nothing_left(&run->status);
 }
 
-/* The run has the only copy of the parameters, with the folders as they are now: the values that the simulation found go there. */
-static void adopt_parameters(struct run *r)
+int run_start(struct run *run, const struct comm *comm, const struct params *par, struct fault *fault)
 {
-  if (r->sim.par == &r->own) return;
-  r->own = *r->sim.par;
-  r->sim.par = &r->own;
-}
-
-int run_start(struct run *r, const struct comm *c, const struct params *par, struct fault *f)
-{
-  const struct run_options *o = r->options;
-  if (lock_existing_folders(r, c, par, f)) return -1;
-  if (continuation_has_finished(c, par, o)) {
-    report_finished(r, c, par);
+  const struct run_options *o = run->options;
+  if (lock_existing_folders(run, comm, par, fault)) return -1;
+  if (continuation_has_finished(comm, par, o)) {
+    report_finished(run, comm, par);
     return -1;
   }
-  if (o->restart) abort_status_open(par->OutputDir, c->rank, 1);   /* the status file is that of this run's previous job */
-  if (o->restart ? state_load(&r->sim, &r->state, &r->from, c, par, o->from, f) : sim_start(&r->sim, c, par, f)) return -1;
-  adopt_parameters(r);
-  r->soft_step_opened = o->restart;
-  if (o->no_output) r->state.pending = 0;   /* a pending snapshot will not be written */
-  if (o->restart && !(r->sim.time < par->TimeMax)) report_checkpoint_at_end(r);
-  else if (o->restart) check_steps(o->steps, r->sim.step + 1, r->from.path, f);
-  else check_times(par, r->sim.time, f);
-  if (!f->text[0] && !r->nothing_left) outputs_open(&r->outputs, par, f);
+  /* the status file is that of this run's previous job */
+  if (o->restart) abort_status_open(par->OutputDir, comm->rank, 1);
+  if (o->restart ? state_load(&run->sim, &run->state, &run->from, comm, par, o->from, fault)
+                 : sim_start(&run->sim, comm, par, fault))
+    return -1;
+  run->soft_step_opened = o->restart;
+  if (o->no_output) run->state.pending = 0; /* a pending snapshot will not be written */
+  if (o->restart && !(run->sim.time < par->TimeMax)) report_checkpoint_at_end(run);
+  else if (o->restart) check_steps(o->steps, run->sim.step + 1, run->from.path, fault);
+  else check_times(par, run->sim.time, fault);
+  if (!fault->text[0] && !run->nothing_left) outputs_open(&run->outputs, par, fault);
   /* before any folder is made: a refused run leaves nothing behind */
-  if (!o->restart && comm_agree(c, f) == 0 && choose_read(&r->sim, f) == 0) assess_start(&r->sim, o, outputs_next(&r->outputs, r->sim.time), f);
-  adopt_parameters(r);   /* those of the first force too */
-  if (c->rank == 0 && !r->nothing_left) lock_new_folders(r, par, f);
-  if (comm_agree(c, f) == 0 && !r->nothing_left &&
-      (o->restart ? state_load_logs(&r->logs, &r->sim, &r->from, o->overwrite, f) : logs_open(&r->logs, &r->sim, o->overwrite, f)) == 0)
+  if (!o->restart && comm_agree(comm, fault) == 0 && settings_read_choices(&run->sim, fault) == 0)
+    assess_start(&run->sim, o, outputs_next(&run->outputs, run->sim.time), fault);
+  run->own = *run->sim.par; /* with what the first force showed */
+  if (comm->rank == 0 && !run->nothing_left) lock_new_folders(run, par, fault);
+  if (comm_agree(comm, fault) == 0 && !run->nothing_left &&
+      (o->restart ? state_load_logs(&run->logs, &run->sim, &run->from, o->overwrite, fault)
+                  : logs_open(&run->logs, &run->sim, o->overwrite, fault)) == 0)
     return 0;
-  outputs_close(&r->outputs);
-  sim_close(&r->sim);
-  checkpoint_close(&r->from);
+  outputs_close(&run->outputs);
+  sim_close(&run->sim);
+  checkpoint_close(&run->from);
   return -1;
 }
 
-void run_discard_earlier_results(struct run *r)
+void run_discard_earlier_results(struct run *run)
 {
-  const struct params *par = r->sim.par;
-  int own = r->soft_step_opened && r->from.own_folder && r->from.own_output;
-  if (own && r->options->overwrite)
-    fprintf(stderr, "espalier: warning: --overwrite does nothing here: %s is this run's own checkpoint, and the run keeps its results\n",
-            r->from.path);
-  if (own) continuation_report(par, "restart: ", r->sim.step + 1, r->sim.time);
-  if (own && !r->options->no_output) checkpoint_set_aside(par, &r->from);
-  if (own && !r->options->no_output)
-    continuation_discard(&(struct continuation){par, r->options, &r->outputs, &r->from, &r->state, r->sim.step, r->sim.time}, 0);
-  if (!r->soft_step_opened || !r->from.own_folder) checkpoint_remove_all(par);   /* there are none, or --overwrite was given */
-  /* After a restart from another folder, snapshots here may be this run's own; a run with --no-output does not replace snapshots. */
-  if (r->options->overwrite && !r->soft_step_opened && !r->options->no_output)
+  const struct params *par = run->sim.par;
+  int own = run->soft_step_opened && run->from.own_folder && run->from.own_output;
+  if (own && run->options->overwrite)
+    fprintf(stderr,
+            "espalier: warning: --overwrite does nothing here: %s is this run's own checkpoint, and the run keeps its "
+            "results\n",
+            run->from.path);
+  if (own) continuation_report(par, "restart: ", run->sim.step + 1, run->sim.time);
+  if (own && !run->options->no_output) checkpoint_set_aside(par, &run->from);
+  if (own && !run->options->no_output)
+    continuation_discard(
+        &(struct continuation){par, run->options, &run->outputs, &run->from, &run->state, run->sim.step, run->sim.time},
+        0);
+  /* there are none, or --overwrite was given */
+  if (!run->soft_step_opened || !run->from.own_folder) checkpoint_remove_all(par);
+  /* After a restart from another folder, snapshots here may be this run's own; a run with --no-output does not replace
+   * snapshots. */
+  if (run->options->overwrite && !run->soft_step_opened && !run->options->no_output)
     snapshot_remove_all(par->OutputDir, par->SnapshotFileBase, par->InitCondFile);
-  if (!r->options->no_output && (own || !r->soft_step_opened)) run_remove_projections(r);   /* as later rows of tables */
-  control_begin(&r->control);
+  /* as later rows of tables */
+  if (!run->options->no_output && (own || !run->soft_step_opened)) run_remove_projections(run);
+  control_begin(&run->control);
 }

@@ -9,127 +9,184 @@
 #include "base/memory.h"
 #include "checkpoint/params_changed.h"
 #include "run/start.h"
-#include "step/choose.h"
+#include "scheme/schemes.h"
+#include "settings/settings.h"
 #include "step/expansion.h"
 
 enum { ITEMS = 48, OWN = 24 };
-#define ROWS "tables"   /* section of rank 0: rows that the disk did not take */
+#define ROWS "tables" /* section of rank 0: rows that the disk did not take */
 
 /* --- the lists --------------------------------------------------------------------------------------------------- */
 
-#define WHOLE(name, x) {name, ITEM_WHOLE, 1, &(x)}
-#define LONG(name, x) {name, ITEM_LONG, 1, &(x)}
-#define REAL(name, x) {name, ITEM_REAL, 1, &(x)}
-#define FLOAT(name, x) {name, ITEM_FLOAT, 1, &(x)}
+#define WHOLE(name, x)        \
+  {                           \
+    name, ITEM_WHOLE, 1, &(x) \
+  }
+#define LONG(name, x)        \
+  {                          \
+    name, ITEM_LONG, 1, &(x) \
+  }
+#define REAL(name, x)        \
+  {                          \
+    name, ITEM_REAL, 1, &(x) \
+  }
+#define FLOAT(name, x)        \
+  {                           \
+    name, ITEM_FLOAT, 1, &(x) \
+  }
 
-static int list_system(struct sim *s, struct run_state *r, struct item *item)
+static int list_system(struct sim *sim, struct run_state *state, struct item *item)
 {
   const struct item all[] = {
-      REAL("time", s->time), LONG("step", s->step), REAL("soft_step", s->soft_step), REAL("radius_rule", s->radius_rule),
-      REAL("a_floor", s->a_floor), WHOLE("split.on", s->split.on), WHOLE("split.kernel", s->split.kernel), FLOAT("split.r1", s->split.r1),
-      FLOAT("split.r2", s->split.r2), FLOAT("split.inverse", s->split.inverse), FLOAT("split.mass_scale", s->split.mass_scale),
-      FLOAT("split.largest_mass", s->split.largest_mass),
-      REAL("hard.proposed_for", s->hard.proposed_for),
-      {"now", ITEM_REAL, offsetof(struct diagnostics, virial) / sizeof(double), &s->now},   /* doubles only */
-      REAL("plan.soft_step", r->plan.soft_step), REAL("plan.target", r->plan.target), WHOLE("plan.at_target", r->plan.at_target),
-      WHOLE("plan.shared_level", r->plan.shared_level), WHOLE("plan.shared", r->plan.shared),
-      WHOLE("plan.measure_radius", r->plan.measure_radius), WHOLE("run.snapshots", r->snapshots),
-      WHOLE("run.pending", r->pending), LONG("run.block_steps", r->block_steps),
-      REAL("run.particles", r->particles), REAL("run.mass", r->mass),
-      REAL("run.checkpoint_seconds", r->checkpoint_seconds)};
+      REAL("time", sim->time),
+      LONG("step", sim->step),
+      REAL("soft_step", sim->soft_step),
+      REAL("radius_rule", sim->radius_rule),
+      REAL("a_floor", sim->a_floor),
+      WHOLE("split.on", sim->split.on),
+      WHOLE("split.kernel", sim->split.kernel),
+      FLOAT("split.r1", sim->split.r1),
+      FLOAT("split.r2", sim->split.r2),
+      FLOAT("split.inverse", sim->split.inverse),
+      FLOAT("split.mass_scale", sim->split.mass_scale),
+      FLOAT("split.largest_mass", sim->split.largest_mass),
+      REAL("hard.proposed_for", sim->lists.proposed_for),
+      {"now", ITEM_REAL, offsetof(struct diagnostics, virial) / sizeof(double), &sim->now}, /* doubles only */
+      REAL("plan.soft_step", state->plan.soft_step),
+      REAL("plan.target", state->plan.target),
+      WHOLE("plan.at_target", state->plan.at_target),
+      WHOLE("plan.shared_level", state->plan.shared_level),
+      WHOLE("plan.shared", state->plan.shared),
+      WHOLE("plan.measure_radius", state->plan.measure_radius),
+      WHOLE("run.snapshots", state->snapshots),
+      WHOLE("run.pending", state->pending),
+      LONG("run.block_steps", state->block_steps),
+      REAL("run.particles", state->particles),
+      REAL("run.mass", state->mass),
+      REAL("run.checkpoint_seconds", state->checkpoint_seconds)};
   _Static_assert(sizeof all / sizeof *all <= ITEMS, "raise ITEMS");
-  _Static_assert(sizeof s->now % sizeof(double) == 0, "struct diagnostics holds doubles only");
+  _Static_assert(sizeof sim->now % sizeof(double) == 0, "struct diagnostics holds doubles only");
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
 }
 
 /* A soft step that is interrupted at a checkpoint tick; substeps.paused is 0 elsewhere. */
-static int list_substeps(struct sim *s, struct item *item)
+static int list_substeps(struct sim *sim, struct item *item)
 {
-  struct substeps *u = &s->substeps;
-  const struct item all[] = {WHOLE("substeps.paused", u->paused), WHOLE("substeps.shared", u->shared),
-                             WHOLE("schedule.ranks", u->schedule.ranks), WHOLE("schedule.level_max", u->schedule.level_max),
+  struct substeps *u = &sim->substeps;
+  const struct item all[] = {WHOLE("substeps.paused", u->paused),
+                             WHOLE("substeps.shared", u->shared),
+                             WHOLE("schedule.ranks", u->schedule.ranks),
+                             WHOLE("schedule.level_max", u->schedule.level_max),
                              WHOLE("schedule.walks_tree", u->schedule.walks_tree),
-                             WHOLE("schedule.moment_interval", u->schedule.moment_interval), WHOLE("schedule.builds", u->schedule.builds),
-                             LONG("schedule.build_age", u->schedule.build_age), WHOLE("schedule.fast_level", u->schedule.fast_level),
+                             WHOLE("schedule.moment_interval", u->schedule.moment_interval),
+                             WHOLE("schedule.builds", u->schedule.builds),
+                             LONG("schedule.build_age", u->schedule.build_age),
+                             WHOLE("schedule.fast_level", u->schedule.fast_level),
                              WHOLE("schedule.checkpoint_interval", u->schedule.checkpoint_interval),
-                             {"lattice", ITEM_REAL, sizeof s->lattice / sizeof(double), &s->lattice}};   /* doubles only */
+                             /* doubles only */
+                             {"lattice", ITEM_REAL, sizeof sim->lattice / sizeof(double), &sim->lattice}};
   _Static_assert(sizeof all / sizeof *all <= ITEMS, "raise ITEMS");
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
 }
 
-static int list_frame(struct sim *s, struct item *item)
+static int list_frame(struct sim *sim, struct item *item)
 {
-  struct frame *f = &s->frame;
-  const struct item all[] = {{"frame.x0", ITEM_REAL, 3, f->x0}, {"frame.v0", ITEM_REAL, 3, f->v0}, {"frame.v_com", ITEM_REAL, 3, f->v_com},
+  struct frame *f = &sim->frame;
+  const struct item all[] = {{"frame.x0", ITEM_REAL, 3, f->x0},
+                             {"frame.v0", ITEM_REAL, 3, f->v0},
+                             {"frame.v_com", ITEM_REAL, 3, f->v_com},
                              REAL("frame.begin", f->begin)};
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
 }
 
-static int list_expansion(struct sim *s, struct item *item)
+static int list_expansion(struct sim *sim, struct item *item)
 {
-  struct expansion *e = &s->expansion;
-  const struct item all[] = {{"expansion.potential", ITEM_REAL, 3, &e->potential}, {"expansion.correction", ITEM_REAL, 3, &e->correction}};   /* doubles only */
+  struct expansion *e = &sim->expansion;
+  /* doubles only */
+  const struct item all[] = {{"expansion.potential", ITEM_REAL, 3, &e->potential},
+                             {"expansion.correction", ITEM_REAL, 3, &e->correction}};
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
 }
 
-static int list_logs(struct logs *l, struct item *item)
+static int list_logs(struct logs *logs, struct item *item)
 {
-  const struct item all[] = {REAL("logs.first_energy", l->first_energy), REAL("logs.worst", l->worst),
-                             WHOLE("logs.has_energy", l->has_energy),
-                             WHOLE("logs.warned_outside", l->warned_outside), WHOLE("logs.warned_late", l->warned_late),
-                             WHOLE("logs.warned_level", l->warned_level), WHOLE("logs.warned_lattice", l->warned_lattice),
-                             WHOLE("logs.warned_energy", l->warned_energy), WHOLE("logs.warned_soft_step", l->warned_soft_step),
-                             WHOLE("logs.h_steps", l->h_steps), REAL("logs.h_sum", l->h_sum), REAL("logs.list_sum", l->list_sum)};
+  const struct item all[] = {REAL("logs.first_energy", logs->first_energy),
+                             REAL("logs.worst", logs->worst),
+                             WHOLE("logs.has_energy", logs->has_energy),
+                             WHOLE("logs.warned_outside", logs->warned_outside),
+                             WHOLE("logs.warned_late", logs->warned_late),
+                             WHOLE("logs.warned_level", logs->warned_level),
+                             WHOLE("logs.warned_lattice", logs->warned_lattice),
+                             WHOLE("logs.warned_energy", logs->warned_energy),
+                             WHOLE("logs.warned_soft_step", logs->warned_soft_step),
+                             WHOLE("logs.h_steps", logs->h_steps),
+                             REAL("logs.h_sum", logs->h_sum),
+                             REAL("logs.list_sum", logs->list_sum)};
   _Static_assert(sizeof all / sizeof *all <= ITEMS, "raise ITEMS");
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
 }
 
 /* `tables`: the first ones of these; older checkpoints do not know the last ones. */
-static int list_tables(struct logs_ends *e, int tables, struct item *item)
+static int list_tables(struct logs_ends *ends, int tables, struct item *item)
 {
-  const struct item all[] = {{"logs.ends", ITEM_LONG, tables, e->end},
-                             {"logs.written", ITEM_LONG, tables, e->written},
-                             {"logs.sums", ITEM_LONG, tables * (int)(sizeof *e->sums / sizeof **e->sums), e->sums}};
+  const struct item all[] = {
+      {"logs.ends", ITEM_LONG, tables, ends->end},
+      {"logs.written", ITEM_LONG, tables, ends->written},
+      {"logs.sums", ITEM_LONG, tables * (int)(sizeof *ends->sums / sizeof **ends->sums), ends->sums}};
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
 }
 
-static int list_missing(struct missing *m, struct item *item)
+static int list_missing(struct missing *missing, struct item *item)
 {
-  const struct item all[] = {WHOLE("run.missing", m->count), {"run.missing_numbers", ITEM_WHOLE, m->count, m->number},
-                             {"run.missing_times", ITEM_REAL, m->count, m->time}};
+  const struct item all[] = {WHOLE("run.missing", missing->count),
+                             {"run.missing_numbers", ITEM_WHOLE, missing->count, missing->number},
+                             {"run.missing_times", ITEM_REAL, missing->count, missing->time}};
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
 }
 
 /* The choice of a scheme; Mode, Scheme and R1OverR0 in use are in the list of parameters. */
-static int list_choice(struct sim *s, struct item *item)
+static int list_choice(struct sim *sim, struct item *item)
 {
-  struct choose_part *c = &s->choose;
-  struct plan_facts *y = &s->system;
-  const struct item all[] = {REAL("system.energy", y->energy), REAL("system.dense", y->dense),
-                             REAL("system.distance", y->distance), REAL("system.profile", y->first_profile), REAL("system.change", y->change), WHOLE("choice.made", c->made),
-                             WHOLE("choice.trials", c->trials), WHOLE("choice.trial", c->trial), WHOLE("choice.trial_steps", c->trial_steps),
-                             {"choice.order", ITEM_WHOLE, CHOICES_COUNT, c->order}, {"choice.factor", ITEM_REAL, CHOICES_COUNT, c->table.factor},
-                             {"choice.measured", ITEM_REAL, CHOICES_COUNT, c->measured}, LONG("choice.looked", c->looked),
-                             REAL("choice.seconds", c->seconds), REAL("choice.time", c->time)};
+  struct scheme_choice *c = &sim->settings->choice;
+  struct plan_facts *y = &sim->system;
+  const struct item all[] = {REAL("system.energy", y->energy),
+                             REAL("system.dense", y->dense),
+                             REAL("system.distance", y->distance),
+                             REAL("system.profile", y->first_profile),
+                             REAL("system.change", y->change),
+                             WHOLE("choice.made", c->made),
+                             WHOLE("choice.trials", c->trials),
+                             WHOLE("choice.trial", c->trial),
+                             WHOLE("choice.trial_steps", c->trial_steps),
+                             {"choice.order", ITEM_WHOLE, CHOICES_COUNT, c->order},
+                             {"choice.factor", ITEM_REAL, CHOICES_COUNT, c->table.factor},
+                             {"choice.measured", ITEM_REAL, CHOICES_COUNT, c->measured},
+                             LONG("choice.looked", c->looked),
+                             REAL("choice.seconds", c->seconds),
+                             REAL("choice.time", c->time)};
   _Static_assert(sizeof all / sizeof *all <= ITEMS, "raise ITEMS");
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
 }
 
 /* What the choice has beside: when the system is looked at again, its costs, and choices of an earlier run. */
-static int list_choices(struct sim *s, struct item *item)
+static int list_choices(struct sim *sim, struct item *item)
 {
-  struct choose_part *c = &s->choose;
-  const struct item all[] = {WHOLE("choice.interval", c->interval), WHOLE("choice.why", c->why), REAL("choice.choosing", c->choosing),
-                             REAL("choice.tried_seconds", c->tried_seconds), REAL("choice.tried_time", c->tried_time),
-                             WHOLE("choice.again", c->again.count), WHOLE("choice.again_next", c->again.next),
+  struct scheme_choice *c = &sim->settings->choice;
+  const struct item all[] = {WHOLE("choice.interval", c->interval),
+                             WHOLE("choice.why", c->why),
+                             REAL("choice.choosing", c->choosing),
+                             REAL("choice.tried_seconds", c->tried_seconds),
+                             REAL("choice.tried_time", c->tried_time),
+                             WHOLE("choice.again", c->again.count),
+                             WHOLE("choice.again_next", c->again.next),
                              {"choice.again_step", ITEM_LONG, c->again.count, c->again.step},
                              {"choice.again_scheme", ITEM_WHOLE, c->again.count, c->again.scheme},
                              {"choice.again_why", ITEM_WHOLE, c->again.count, c->again.why}};
@@ -137,22 +194,29 @@ static int list_choices(struct sim *s, struct item *item)
   return sizeof all / sizeof *all;
 }
 
-#define OWN_SECTION(name, x) {name, &(x), sizeof(x)}
+#define OWN_SECTION(name, x) \
+  {                          \
+    name, &(x), sizeof(x)    \
+  }
 
 /* The quantities of a rank: clocks and counts of the soft step under way, measured rates, state of the tuning. */
-static int list_own(struct sim *s, struct section *own)
+static int list_own(struct sim *sim, struct section *own)
 {
-  struct tuning *t = &s->tuning;
-  const struct section all[] = {OWN_SECTION("own.counts", s->counts),          OWN_SECTION("own.seconds", s->timer.seconds),
-                                OWN_SECTION("own.computed", s->half.computed), OWN_SECTION("own.rest", s->log.rest),
-                                OWN_SECTION("own.per_work", s->per_work),      OWN_SECTION("own.planting", s->tree_build_seconds),
-                                OWN_SECTION("own.row", s->substeps.row),
-                                {"own.cuts", s->domain.x, sizeof *s->domain.x * (uint64_t)(s->comm->size - 1)},
-                                OWN_SECTION("own.centre", s->domain.centre)};
-  const struct section tuned[] = {OWN_SECTION("tuning.timed", t->timed),     OWN_SECTION("tuning.rebuild", t->rebuild),
-                                  OWN_SECTION("tuning.width", t->width),     OWN_SECTION("tuning.width_open", t->width_open),
-                                  OWN_SECTION("tuning.seconds", t->seconds), OWN_SECTION("tuning.targets", t->targets),
-                                  OWN_SECTION("tuning.measured", t->measured), OWN_SECTION("tuning.expected", t->expected)};
+  struct tuning *t = &sim->tuning;
+  const struct section all[] = {OWN_SECTION("own.counts", sim->counts),
+                                OWN_SECTION("own.seconds", sim->timer.seconds),
+                                OWN_SECTION("own.computed", sim->half.computed),
+                                OWN_SECTION("own.rest", sim->log.rest),
+                                OWN_SECTION("own.per_work", sim->per_work),
+                                OWN_SECTION("own.planting", sim->tree_build_seconds),
+                                OWN_SECTION("own.row", sim->substeps.row),
+                                {"own.cuts", sim->domain.x, sizeof *sim->domain.x * (uint64_t)(sim->comm->size - 1)},
+                                OWN_SECTION("own.centre", sim->domain.centre)};
+  const struct section tuned[] = {
+      OWN_SECTION("tuning.timed", t->timed),       OWN_SECTION("tuning.rebuild", t->rebuild),
+      OWN_SECTION("tuning.width", t->width),       OWN_SECTION("tuning.width_open", t->width_open),
+      OWN_SECTION("tuning.seconds", t->seconds),   OWN_SECTION("tuning.targets", t->targets),
+      OWN_SECTION("tuning.measured", t->measured), OWN_SECTION("tuning.expected", t->expected)};
   int n = sizeof all / sizeof *all;
   memcpy(own, all, sizeof all);
   if (!t->tunes_width && !t->tunes_rebuild) return n;
@@ -162,57 +226,59 @@ static int list_own(struct sim *s, struct section *own)
 
 /* --- writing ----------------------------------------------------------------------------------------------------- */
 
-int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault *f)
+int state_save(struct sim *sim, struct logs *logs, struct run_state *state, struct fault *fault)
 {
   struct item item[4 * ITEMS];
   struct section own[OWN];
   struct logs_ends ends;
-  long long before = r->block_steps;
+  long long before = state->block_steps;
   double remembered[REMEMBERED] = {0};
   int tables = LOGS_TABLES;
-  char *rows = logs_flush(l, s, &ends);
-  r->block_steps += s->log.steps[0] + s->log.steps[1];   /* only the value of rank 0 counts: it writes the manifest */
-  int items = list_system(s, r, item);
-  items += list_substeps(s, item + items);
-  items += list_choice(s, item + items);
-  items += list_choices(s, item + items);
-  items += list_logs(l, item + items);
+  char *rows = logs_flush(logs, sim, &ends);
+  /* only the value of rank 0 counts: it writes the manifest */
+  state->block_steps += sim->log.steps[0] + sim->log.steps[1];
+  int items = list_system(sim, state, item);
+  items += list_substeps(sim, item + items);
+  items += list_choice(sim, item + items);
+  items += list_choices(sim, item + items);
+  items += list_logs(logs, item + items);
   items += list_tables(&ends, LOGS_TABLES, item + items);
-  items += list_missing(&r->missing, item + items);
-  items += list_frame(s, item + items);
-  item[items++] = (struct item){"run.collapsed", ITEM_REAL, 4, r->collapsed};
-  item[items++] = (struct item){"run.statistics", ITEM_REAL, 3, &r->statistics};
-  item[items++] = (struct item){"run.projections", ITEM_REAL, 2, &r->projections};
-  item[items++] = (struct item)REAL("energy.total", s->energy.total);
-  item[items++] = (struct item)REAL("energy.scatter", s->energy.scatter);
+  items += list_missing(&state->missing, item + items);
+  items += list_frame(sim, item + items);
+  item[items++] = (struct item){"run.collapsed", ITEM_REAL, 4, state->collapsed};
+  item[items++] = (struct item){"run.statistics", ITEM_REAL, 3, &state->statistics};
+  item[items++] = (struct item){"run.projections", ITEM_REAL, 2, &state->projections};
+  item[items++] = (struct item)REAL("energy.total", sim->energy.total);
+  item[items++] = (struct item)REAL("energy.scatter", sim->energy.scatter);
   item[items++] = (struct item)WHOLE("logs.tables", tables);
-  if (s->expansion.on) items += list_expansion(s, item + items);
-  int owns = list_own(s, own);
+  if (sim->expansion.on) items += list_expansion(sim, item + items);
+  int owns = list_own(sim, own);
   own[owns++] = (struct section){ROWS, rows, (uint64_t)logs_unwritten(&ends)};
-  if (s->be->remember) s->be->remember(s->dev, remembered, 0);
+  if (sim->be->remember) sim->be->remember(sim->dev, remembered, 0);
   own[owns++] = (struct section){"device", remembered, sizeof remembered};
-  const struct checkpoint_content content = {s->step + 1, s->be->name, item, items, own, owns};
-  int status = checkpoint_write(s->comm, s->par, &content, s->be->view(s->dev), f);
-  r->block_steps = before;
+  const struct checkpoint_content content = {sim->step + 1, sim->be->name, item, items, own, owns};
+  int status = checkpoint_write(sim->comm, sim->par, &content, sim->be->view(sim->dev), fault);
+  state->block_steps = before;
   memory_free(rows);
   return status;
 }
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
 
-static int same_backend(const struct checkpoint *k, const struct sim *s)
+static int same_backend(const struct checkpoint *checkpoint, const struct sim *sim)
 {
   size_t length = 0;
-  const char *name = manifest_value(k->text, NULL, "backend", &length);
-  return name && length == strlen(s->be->name) && strncmp(name, s->be->name, length) == 0;
+  const char *name = manifest_value(checkpoint->text, NULL, "backend", &length);
+  return name && length == strlen(sim->be->name) && strncmp(name, sim->be->name, length) == 0;
 }
 
-static void load_own(struct sim *s, const struct checkpoint *k)
+static void load_own(struct sim *sim, const struct checkpoint *checkpoint)
 {
   double remembered[REMEMBERED] = {0};
   struct section own[OWN], device = {"device", remembered, sizeof remembered};
-  checkpoint_own(s->comm, k, own, list_own(s, own));
-  if (same_backend(k, s) && checkpoint_own(s->comm, k, &device, 1) && s->be->remember) s->be->remember(s->dev, remembered, 1);
+  checkpoint_own(sim->comm, checkpoint, own, list_own(sim, own));
+  if (same_backend(checkpoint, sim) && checkpoint_own(sim->comm, checkpoint, &device, 1) && sim->be->remember)
+    sim->be->remember(sim->dev, remembered, 1);
 }
 
 /* An entry that older checkpoints do not have. */
@@ -222,36 +288,37 @@ static int has(const char *text, const char *name)
   return manifest_value(text, NULL, name, &length) != NULL;
 }
 
-static int load_missing(const char *text, struct missing *m, struct fault *f)
+static int load_missing(const char *text, struct missing *missing, struct fault *fault)
 {
   struct item item[ITEMS];
   int count = 0;
   const struct item only_count = WHOLE("run.missing", count);
   if (!has(text, "run.missing")) return 0;
-  if (items_read(text, &only_count, 1, f)) return -1;
-  missing_resize(m, count);
-  return items_read(text, item, list_missing(m, item), f);
+  if (items_read(text, &only_count, 1, fault)) return -1;
+  missing_resize(missing, count);
+  return items_read(text, item, list_missing(missing, item), fault);
 }
 
 /* How many tables a checkpoint knows: older ones do not say it. */
-static int count_tables(const char *text, struct fault *f)
+static int count_tables(const char *text, struct fault *fault)
 {
   int tables = has(text, "choice.made") ? 7 : 6;
-  if (has(text, "logs.tables")) items_read(text, &(const struct item)WHOLE("logs.tables", tables), 1, f);
-  if (tables < 0 || tables > LOGS_TABLES) fault_set(f, "the checkpoint has %d tables, of a later version: at most %d were expected", tables, LOGS_TABLES);
-  return f->text[0] ? -1 : tables;
+  if (has(text, "logs.tables")) items_read(text, &(const struct item)WHOLE("logs.tables", tables), 1, fault);
+  if (tables < 0 || tables > LOGS_TABLES)
+    fault_set(fault, "the checkpoint has %d tables, of a later version: at most %d were expected", tables, LOGS_TABLES);
+  return fault->text[0] ? -1 : tables;
 }
 
-static int load_ends(const char *text, struct logs_ends *e, struct fault *f)
+static int load_ends(const char *text, struct logs_ends *ends, struct fault *fault)
 {
   struct item item[ITEMS];
-  int known = has(text, "logs.sums"), tables = count_tables(text, f);
+  int known = has(text, "logs.sums"), tables = count_tables(text, fault);
   if (tables < 0) return -1;
-  int count = list_tables(e, tables, item);
-  memset(e, 0, sizeof *e);
-  for (int k = tables; k < LOGS_TABLES; k++) e->end[k] = -1;
-  if (items_read(text, item, known ? count : 1, f)) return -1;
-  if (!known) memcpy(e->written, e->end, sizeof e->end);
+  int count = list_tables(ends, tables, item);
+  memset(ends, 0, sizeof *ends);
+  for (int k = tables; k < LOGS_TABLES; k++) ends->end[k] = -1;
+  if (items_read(text, item, known ? count : 1, fault)) return -1;
+  if (!known) memcpy(ends->written, ends->end, sizeof ends->end);
   return 0;
 }
 
@@ -267,140 +334,162 @@ static int same_value(const char *text, const struct params *par, const char *se
   return was && length == strlen(value) && strncmp(was, value, length) == 0;
 }
 
-/* Whether domains and schedule of the soft step under way are of another layout of ranks, another backend, or other parameters. */
-static int is_foreign(const struct sim *s, const struct checkpoint *k)
+/* Whether domains and schedule of the soft step under way are of another layout of ranks, another backend, or other
+ * parameters. */
+static int is_foreign(const struct sim *sim, const struct checkpoint *checkpoint)
 {
-  return k->ranks != s->comm->size || !same_backend(k, s) || !same_value(k->text, s->par, "Domain", "DomainGrid") ||
-         !same_value(k->text, s->par, "Gravity", "RebuildInterval");
+  return checkpoint->ranks != sim->comm->size || !same_backend(checkpoint, sim) ||
+         !same_value(checkpoint->text, sim->par, "Domain", "DomainGrid") ||
+         !same_value(checkpoint->text, sim->par, "Gravity", "RebuildInterval");
 }
 
-/* A checkpoint of an older version has no frame: that of its particles is the user's, and the momentum is kept as it is. */
-static void load_frame(struct sim *s, const char *text, struct fault *f)
+/* A checkpoint of an older version has no frame: that of its particles is the user's, and the momentum is kept as it
+ * is. */
+static void load_frame(struct sim *sim, const char *text, struct fault *fault)
 {
   struct item item[ITEMS];
-  memcpy(s->frame.v_com, s->now.v_com, sizeof s->frame.v_com);
-  if (has(text, "frame.begin")) items_read(text, item, list_frame(s, item), f);
+  memcpy(sim->frame.v_com, sim->now.v_com, sizeof sim->frame.v_com);
+  if (has(text, "frame.begin")) items_read(text, item, list_frame(sim, item), fault);
 }
 
-/* The choice of a scheme, and what its rules know of the system. An older checkpoint has none: then the scheme in use stays. */
-static void resume_choice(struct sim *s, const struct checkpoint *k, struct fault *f)
+/* The choice of a scheme, and what its rules know of the system. An older checkpoint has none: then the scheme in use
+ * stays. */
+static void resume_choice(struct sim *sim, const struct checkpoint *checkpoint, struct fault *fault)
 {
   struct item item[ITEMS];
-  sim_note_energy(s);
-  if (has(k->text, "choice.made")) items_read(k->text, item, list_choice(s, item), f);
-  if (has(k->text, "choice.interval") &&
-      items_read(k->text, &(const struct item)WHOLE("choice.again", s->choose.again.count), 1, f) == 0) {
-    if (s->choose.again.count < 0 || s->choose.again.count > CHOOSE_AGAIN_MAX) fault_set(f, "%s: choice.again is out of range", k->path);
-    else items_read(k->text, item, list_choices(s, item), f);
+  sim_note_energy(sim);
+  if (has(checkpoint->text, "choice.made")) items_read(checkpoint->text, item, list_choice(sim, item), fault);
+  if (has(checkpoint->text, "choice.interval") &&
+      items_read(checkpoint->text, &(const struct item)WHOLE("choice.again", sim->settings->choice.again.count), 1,
+                 fault) == 0) {
+    if (sim->settings->choice.again.count < 0 || sim->settings->choice.again.count > CHOOSE_AGAIN_MAX)
+      fault_set(fault, "%s: choice.again is out of range", checkpoint->path);
+    else items_read(checkpoint->text, item, list_choices(sim, item), fault);
   }
-  if (s->own.Mode == MODE_AUTO) s->own.Mode = s->split.on ? MODE_HYBRID : MODE_TREE;
-  if (s->own.Scheme == SCHEME_AUTO) s->own.Scheme = SCHEME_BLOCK;
-  choose_resume(s, &s->choose.asked);
-  if (!params_same_steps(k->text, &s->choose.asked)) choose_forget(s);
+  settings_resumed(sim);
+  if (!params_same_steps(checkpoint->text, &sim->settings->asked)) settings_forget_trials(sim);
 }
 
-/* A fault where the run ended with this checkpoint because the step of a close pair had collapsed, and its steps would be no shorter now. */
-static int check_collapsed(const struct checkpoint *k, struct run_state *r, const struct params *p, struct fault *f)
+/* A fault where the run ended with this checkpoint because the step of a close pair had collapsed, and its steps would
+ * be no shorter now. */
+static int check_collapsed(const struct checkpoint *checkpoint, struct run_state *state, const struct params *params,
+                           struct fault *fault)
 {
-  const double *c = r->collapsed;
-  if (!has(k->text, "run.collapsed")) return 0;
-  if (items_read(k->text, &(const struct item){"run.collapsed", ITEM_REAL, 4, r->collapsed}, 1, f)) return -1;
-  if (c[3] == 0 || !params_same_steps(k->text, p)) return 0;
-  return fault_set(f, "%s was written after the step of a close pair had collapsed (time %g, soft step %.0f), and nothing that follows can be "
-                   "trusted: restart from an earlier checkpoint (-r NUMBER) with a SoftStep below %.3g, or begin a new run with a small "
-                   "Softening; with a SoftStep below %.3g this checkpoint is accepted too, but the energy of the pair remains wrong",
-                   k->path, c[1], c[0], c[2], c[2]);
+  const double *c = state->collapsed;
+  if (!has(checkpoint->text, "run.collapsed")) return 0;
+  if (items_read(checkpoint->text, &(const struct item){"run.collapsed", ITEM_REAL, 4, state->collapsed}, 1, fault))
+    return -1;
+  if (c[3] == 0 || !params_same_steps(checkpoint->text, params)) return 0;
+  return fault_set(
+      fault,
+      "%s was written after the step of a close pair had collapsed (time %g, soft step %.0f), and nothing that follows "
+      "can be "
+      "trusted: restart from an earlier checkpoint (-r NUMBER) with a SoftStep below %.3g, or begin a new run with a "
+      "small "
+      "Softening; with a SoftStep below %.3g this checkpoint is accepted too, but the energy of the pair remains wrong",
+      checkpoint->path, c[1], c[0], c[2], c[2]);
 }
 
-int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const struct comm *c, const struct params *par, const char *which,
-               struct fault *f)
+int state_load(struct sim *sim, struct run_state *state, struct checkpoint *checkpoint, const struct comm *comm,
+               const struct params *par, const char *which, struct fault *fault)
 {
   struct item item[ITEMS];
   struct particles p;
   struct params found = *par;
   const struct backend *be;
-  if (sim_choose_backend(c, par, &be, f) || checkpoint_find(c, par, which, k, f)) return -1;
+  if (sim_choose_backend(comm, par, &be, fault) || checkpoint_find(comm, par, which, checkpoint, fault)) return -1;
   particles_init(&p);
-  params_adopt_found(k->text, &found);
-  if (params_changed(k->text, &found, c->rank == 0, f) == 0 && params_check_found(par, &found, f) == 0) check_collapsed(k, r, &found, f);
-  if (comm_agree(c, f) == 0 && checkpoint_particles(c, k, &p, f) == 0) {
-    if (sim_open(s, c, &found, be, &p, f) == 0) items_read(k->text, item, list_system(s, r, item), f);
-    choose_resume(s, par);
-    load_missing(k->text, &r->missing, f);
-    s->split.on = s->split.on && params_mode(&found) != MODE_TREE;
-    resume_choice(s, k, f);
-    load_frame(s, k->text, f);
-    external_check_times(&s->external, s->time, fmax(s->time, par->TimeMax), f);
-    if (has(k->text, "substeps.paused")) items_read(k->text, item, list_substeps(s, item), f);
-    if (has(k->text, "run.statistics"))
-      items_read(k->text, &(const struct item){"run.statistics", ITEM_REAL, 3, &r->statistics}, 1, f);
-    const struct item energy[] = {REAL("energy.total", s->energy.total), REAL("energy.scatter", s->energy.scatter)};
-    if (has(k->text, "energy.scatter")) items_read(k->text, energy, 2, f);
-    if (has(k->text, "run.projections"))
-      items_read(k->text, &(const struct item){"run.projections", ITEM_REAL, 2, &r->projections}, 1, f);
-    if (s->expansion.on) items_read(k->text, item, list_expansion(s, item), f);
-    expansion_at(s, s->time);
-    if (comm_agree(c, f) == 0) {
-      load_own(s, k);
-      s->substeps.foreign = is_foreign(s, k);
+  params_adopt_found(checkpoint->text, &found);
+  if (params_changed(checkpoint->text, &found, comm->rank == 0, fault) == 0 &&
+      params_check_found(par, &found, fault) == 0)
+    check_collapsed(checkpoint, state, &found, fault);
+  if (comm_agree(comm, fault) == 0 && checkpoint_particles(comm, checkpoint, &p, fault) == 0) {
+    if (sim_open(sim, comm, &found, be, &p, fault) == 0)
+      items_read(checkpoint->text, item, list_system(sim, state, item), fault);
+    settings_resume(sim, par);
+    load_missing(checkpoint->text, &state->missing, fault);
+    scheme_resume(sim, params_mode(&found) != MODE_TREE);
+    resume_choice(sim, checkpoint, fault);
+    load_frame(sim, checkpoint->text, fault);
+    external_check_times(&sim->external, sim->time, fmax(sim->time, par->TimeMax), fault);
+    if (has(checkpoint->text, "substeps.paused")) items_read(checkpoint->text, item, list_substeps(sim, item), fault);
+    if (has(checkpoint->text, "run.statistics"))
+      items_read(checkpoint->text, &(const struct item){"run.statistics", ITEM_REAL, 3, &state->statistics}, 1, fault);
+    const struct item energy[] = {REAL("energy.total", sim->energy.total), REAL("energy.scatter", sim->energy.scatter)};
+    if (has(checkpoint->text, "energy.scatter")) items_read(checkpoint->text, energy, 2, fault);
+    if (has(checkpoint->text, "run.projections"))
+      items_read(checkpoint->text, &(const struct item){"run.projections", ITEM_REAL, 2, &state->projections}, 1,
+                 fault);
+    if (sim->expansion.on) items_read(checkpoint->text, item, list_expansion(sim, item), fault);
+    expansion_at(sim, sim->time);
+    if (comm_agree(comm, fault) == 0) {
+      load_own(sim, checkpoint);
+      sim->substeps.foreign = is_foreign(sim, checkpoint);
       for (int part = 0; part < 2; part++)
-        for (int end = 0; end < 2; end++) s->half.part[part][end] = s->timer;
+        for (int end = 0; end < 2; end++) sim->half.part[part][end] = sim->timer;
       return 0;
     }
-    sim_close(s);
+    sim_close(sim);
   }
-  checkpoint_close(k);
+  checkpoint_close(checkpoint);
   return -1;
 }
 
-int state_inspect(const struct checkpoint *k, struct state_facts *facts, struct fault *f)
+int state_inspect(const struct checkpoint *checkpoint, struct state_facts *facts, struct fault *fault)
 {
   struct item item[ITEMS];
   struct logs_ends ends;
-  struct sim *s = memory_alloc("checkpoint", sizeof *s);   /* memory for the numbers; not an open system */
+  struct sim *s = memory_alloc("checkpoint", sizeof *s); /* memory for the numbers; not an open system */
   struct logs *l = memory_alloc("checkpoint", sizeof *l);
   memset(facts, 0, sizeof *facts);
-  if (items_read(k->text, item, list_system(s, &facts->run, item), f) == 0 && load_ends(k->text, &ends, f) == 0)
-    items_read(k->text, item, list_logs(l, item), f);
+  if (items_read(checkpoint->text, item, list_system(s, &facts->run, item), fault) == 0 &&
+      load_ends(checkpoint->text, &ends, fault) == 0)
+    items_read(checkpoint->text, item, list_logs(l, item), fault);
   facts->time = s->time;
   facts->step = s->step;
   memory_free(l);
   memory_free(s);
-  return f->text[0] ? -1 : 0;
+  return fault->text[0] ? -1 : 0;
 }
 
 /* The rows of tables that the disk did not take before the checkpoint. Rank 0. Free with memory_free; NULL: none. */
-static char *load_rows(const struct checkpoint *k, const struct logs_ends *ends, struct fault *f)
+static char *load_rows(const struct checkpoint *checkpoint, const struct logs_ends *ends, struct fault *fault)
 {
   char path[CHECKPOINT_PATH + 32], *rows;
   uint64_t bytes = (uint64_t)logs_unwritten(ends);
   struct sections in;
-  snprintf(path, sizeof path, "%s/rank_00000", k->path);
-  if (bytes == 0 || sections_open(&in, path, f)) return NULL;
+  snprintf(path, sizeof path, "%s/rank_00000", checkpoint->path);
+  if (bytes == 0 || sections_open(&in, path, fault)) return NULL;
   int s = sections_find(&in, ROWS);
   rows = memory_alloc("tables", bytes);
-  if (s < 0) fault_set(f, "%s has no rows of tables, although the manifest counts %llu bytes", path, (unsigned long long)bytes);
-  else sections_read(&in, s, 0, rows, bytes, f);
+  if (s < 0)
+    fault_set(fault, "%s has no rows of tables, although the manifest counts %llu bytes", path,
+              (unsigned long long)bytes);
+  else sections_read(&in, s, 0, rows, bytes, fault);
   sections_close(&in);
   return rows;
 }
 
-int state_load_logs(struct logs *l, const struct sim *s, const struct checkpoint *k, int overwrite, struct fault *f)
+int state_load_logs(struct logs *logs, const struct sim *sim, const struct checkpoint *checkpoint, int overwrite,
+                    struct fault *fault)
 {
   struct item item[ITEMS];
   struct logs unused = {0};
   struct logs_ends ends;
   char *rows = NULL;
   /* The manifest is the same on all ranks. A missing entry is found here, before a table is truncated. */
-  if (load_ends(k->text, &ends, f) || items_read(k->text, item, list_logs(&unused, item), f)) return -1;
-  if (k->own_folder && !k->own_output) {   /* chosen by its path: the tables of that run are not continued here */
+  if (load_ends(checkpoint->text, &ends, fault) || items_read(checkpoint->text, item, list_logs(&unused, item), fault))
+    return -1;
+  /* chosen by its path: the tables of that run are not continued here */
+  if (checkpoint->own_folder && !checkpoint->own_output) {
     for (int t = 0; t < LOGS_TABLES; t++) ends.end[t] = -1;
-    if (s->comm->rank == 0) logs_check_results(s->par, overwrite, f);
-    if (comm_verdict(s->comm, f)) return -1;
+    if (sim->comm->rank == 0) logs_check_results(sim->par, overwrite, fault);
+    if (comm_verdict(sim->comm, fault)) return -1;
   }
-  if (s->comm->rank == 0) rows = load_rows(k, &ends, f);
-  int bad = comm_verdict(s->comm, f) || (k->own_folder ? logs_resume(l, s, &ends, rows, f) : logs_open(l, s, overwrite, f));
+  if (sim->comm->rank == 0) rows = load_rows(checkpoint, &ends, fault);
+  int bad = comm_verdict(sim->comm, fault) || (checkpoint->own_folder ? logs_resume(logs, sim, &ends, rows, fault)
+                                                                      : logs_open(logs, sim, overwrite, fault));
   memory_free(rows);
   if (bad) return -1;
-  return items_read(k->text, item, list_logs(l, item), f);
+  return items_read(checkpoint->text, item, list_logs(logs, item), fault);
 }

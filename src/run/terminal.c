@@ -13,23 +13,27 @@
 #include "base/memory.h"
 #include "base/resident.h"
 #include "run/run_parts.h"
-#include "step/choose.h"
+#include "settings/settings.h"
 #include "step/energies.h"
-#include "step/hard.h"
-#include "step/find.h"
+#include "scheme/neighbour_lists.h"
+#include "scheme/schemes.h"
+#include "settings/settings.h"
 
-/* The hybrid scheme is faster than others only where a hard force takes less than this part of the time of a full force. */
+/* The hybrid scheme is faster than others only where a hard force takes less than this part of the time of a full
+ * force. */
 #define H_WARNING 0.3
-#define REPORT_TERMINAL 1.0     /* seconds between lines about a soft step under way: on a terminal, */
-#define REPORT_LOG 60.0         /* and in a log */
-#define RENEWAL 0.2             /* seconds between renewals of the line on a terminal, at least */
-#define LOG_FRACTION 0.05       /* part of the run between lines of a log, unless these are REPORT_LOG apart */
-enum { H_STEPS = 20 };          /* soft steps over which h is averaged */
-/* Spacing of the lattice, in units of the softening (with neighbour lists: of R1), above which positions are too coarse. */
+#define REPORT_TERMINAL 1.0 /* seconds between lines about a soft step under way: on a terminal, */
+#define REPORT_LOG 60.0     /* and in a log */
+#define RENEWAL 0.2         /* seconds between renewals of the line on a terminal, at least */
+#define LOG_FRACTION 0.05   /* part of the run between lines of a log, unless these are REPORT_LOG apart */
+enum { H_STEPS = 20 };      /* soft steps over which h is averaged */
+/* Spacing of the lattice, in units of the softening (with neighbour lists: of R1), above which positions are too
+ * coarse. */
 #define LATTICE_WARNING 1e-3
-#define ENERGY_WARNING 0.05     /* |dE/E| */
-#define SOFT_STEP_WARNING 2     /* given soft step, in units of the one that the rule chooses */
-enum { SUMMARY_COLUMNS = 100, HEADER_LINES = 20 };   /* width of the memory list; progress lines between two header lines */
+#define ENERGY_WARNING 0.05 /* |dE/E| */
+#define SOFT_STEP_WARNING 2 /* given soft step, in units of the one that the rule chooses */
+/* width of the memory list; progress lines between two header lines */
+enum { SUMMARY_COLUMNS = 100, HEADER_LINES = 20 };
 
 /* --- where the output goes --------------------------------------------------------------------------------------- */
 
@@ -42,77 +46,82 @@ static int parent_has_terminal(void)
   return n > 0 && (strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0);
 }
 
-void terminal_open(struct run *r)
+void terminal_open(struct run *run)
 {
-  struct logs *l = &r->logs;
-  if (r->options->quiet) l->lines = -1;
-  l->verbose = r->options->verbose;
+  struct logs *l = &run->logs;
+  if (run->options->quiet) l->lines = -1;
+  l->verbose = run->options->verbose;
   /* Open MPI gives a rank a terminal of its own for standard output, also where mpirun writes to a file */
   l->progress.renews = !l->verbose && isatty(STDOUT_FILENO) && (isatty(STDERR_FILENO) || parent_has_terminal());
   l->progress.clock = timer_clock();
-  l->progress.step = r->sim.step;
+  l->progress.step = run->sim.step;
   l->progress.fraction = -1;
   l->progress.error = -1;
 }
 
-void terminal_clear(struct logs *l)
+void terminal_clear(struct logs *logs)
 {
-  if (!l->progress.on_screen) return;
+  if (!logs->progress.on_screen) return;
   fputs("\r\033[K", stdout);
-  l->progress.on_screen = 0;
+  logs->progress.on_screen = 0;
 }
 
 /* Write the line that renews itself. The cursor stays at its beginning, so that a message on stderr replaces it. */
-static void renew(struct logs *l, const char *text)
+static void renew(struct logs *logs, const char *text)
 {
   struct winsize size = {0};
   int columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
   printf("\r%.*s\033[K\r", columns - 1, text);
   fflush(stdout);
-  l->progress.on_screen = 1;
-  l->progress.due = timer_clock() + RENEWAL;
+  logs->progress.on_screen = 1;
+  logs->progress.due = timer_clock() + RENEWAL;
 }
 
 /* --- start ------------------------------------------------------------------------------------------------------- */
 
 /* Name the parameters whose default rarely suits a system. */
-static void note_defaults(const struct run *r)
+static void note_defaults(const struct run *run)
 {
-  const struct param_origin *origin = r->options->origin;
-  if (param_is_default(origin, "Softening")) printf("note: Softening = %g (default)\n", r->sim.par->Softening);
-  if (param_is_default(origin, "TimeMax")) printf("note: TimeMax = %g (default)\n", r->sim.par->TimeMax);
+  const struct param_origin *origin = run->options->origin;
+  if (param_is_default(origin, "Softening")) printf("note: Softening = %g (default)\n", run->sim.par->Softening);
+  if (param_is_default(origin, "TimeMax")) printf("note: TimeMax = %g (default)\n", run->sim.par->TimeMax);
 }
 
-void terminal_start(const struct run *r)
+void terminal_start(const struct run *run)
 {
-  const struct sim *s = &r->sim;
+  const struct sim *s = &run->sim;
   if (s->comm->rank != 0) return;
   char massless[64] = "";
   if (s->now.massless > 0) snprintf(massless, sizeof massless, " (%.0f of them without mass)", s->now.massless);
-  printf("%.0f particle%s%s on %d rank%s x %d thread%s, backend %s; %s from time %g to %g\n", s->now.count, plural(s->now.count), massless,
-         s->comm->size, plural(s->comm->size), omp_get_max_threads(), plural(omp_get_max_threads()), s->be->name,
-         s->split.on ? "hybrid" : "tree", s->time, s->par->TimeMax);
+  printf("%.0f particle%s%s on %d rank%s x %d thread%s, backend %s; %s from time %g to %g\n", s->now.count,
+         plural(s->now.count), massless, s->comm->size, plural(s->comm->size), omp_get_max_threads(),
+         plural(omp_get_max_threads()), s->be->name, s->scheme->mode, s->time, s->par->TimeMax);
   if (s->expansion.on)
-    printf("comoving: Omega0 = %g, OmegaLambda = %g, HubbleParam = %g; times are expansion factors, from z = %.4g to %.4g\n", s->par->Omega0,
-           s->par->OmegaLambda, s->par->HubbleParam, 1 / s->time - 1, 1 / s->par->TimeMax - 1);
-  if (r->soft_step_opened)
-    printf("restart from %s (of %lld rank%s), within soft step %lld\n", r->from.path, r->from.ranks, plural((double)r->from.ranks),
-           s->step + 1);
+    printf("comoving: Omega0 = %g, OmegaLambda = %g, HubbleParam = %g; times are expansion factors, from z = %.4g to "
+           "%.4g\n",
+           s->par->Omega0, s->par->OmegaLambda, s->par->HubbleParam, 1 / s->time - 1, 1 / s->par->TimeMax - 1);
+  if (run->soft_step_opened)
+    printf("restart from %s (of %lld rank%s), within soft step %lld\n", run->from.path, run->from.ranks,
+           plural((double)run->from.ranks), s->step + 1);
   transport_describe(&s->transport, stdout);
-  find_print(s, stdout);
-  choose_print(s, stdout);
-  if (s->split.on) printf("split: R1 = %g, R2 = %g\n", s->split.r1, s->split.r2);
-  if (s->par->RebuildInterval > 0 && (s->split.on || params_shared(s->par)))
+  settings_print_found(s, stdout);
+  settings_print_choice(s, stdout);
+  const struct split *split = scheme_split(s);
+  if (split) printf("split: R1 = %g, R2 = %g\n", split->r1, split->r2);
+  if (s->par->RebuildInterval > 0 && (split || params_shared(s->par)))
     printf("note: RebuildInterval = %d has no effect %s\n", s->par->RebuildInterval,
-           s->split.on ? "while the split is on" : "with one step for all particles");
-  note_defaults(r);
+           split ? "while the split is on" : "with one step for all particles");
+  note_defaults(run);
   if (s->tuning.tunes_width || s->tuning.tunes_rebuild)
-    printf("tuning by measured times: results of two runs differ in the last bits ([Device] Tuning = frozen: they do not)\n");
+    printf("tuning by measured times: results of two runs differ in the last bits ([Device] Tuning = frozen: they do "
+           "not)\n");
   double potential = s->now.potential + s->energy.total;
   printf("energy %.9g (kinetic %.6g, potential %.6g)", energies_total(s), s->now.kinetic, potential);
-  if (!s->expansion.on && !s->external.given) printf(", virial ratio %.4g", potential != 0 ? -2 * s->now.kinetic / potential : 0);
+  if (!s->expansion.on && !s->external.given)
+    printf(", virial ratio %.4g", potential != 0 ? -2 * s->now.kinetic / potential : 0);
   putchar('\n');
-  if (s->comm->size > 1 && !r->options->quiet && !r->options->no_output)   /* a launcher may kill ranks soon after Ctrl-C */
+  /* a launcher may kill ranks soon after Ctrl-C */
+  if (s->comm->size > 1 && !run->options->quiet && !run->options->no_output)
     printf("to stop it with a checkpoint: touch %s/stop\n", s->par->OutputDir);
   fflush(stdout);
 }
@@ -123,67 +132,67 @@ static const char *duration(double seconds, char *text, size_t size)
 {
   if (!(seconds < 1e9)) seconds = 1e9;
   long long s = (long long)(seconds + 0.5);
-  if (s < 3600)
-    snprintf(text, size, "%lld:%02lld", s / 60, s % 60);
-  else if (s < 86400)
-    snprintf(text, size, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
-  else
-    snprintf(text, size, "%lldd %lldh", s / 86400, s / 3600 % 24);
+  if (s < 3600) snprintf(text, size, "%lld:%02lld", s / 60, s % 60);
+  else if (s < 86400) snprintf(text, size, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+  else snprintf(text, size, "%lldd %lldh", s / 86400, s / 3600 % 24);
   return text;
 }
 
 /* A row of numbers for developers. */
-static void row(struct logs *l, const struct sim *s, const struct step_report *r, int energy)
+static void row(struct logs *logs, const struct sim *sim, const struct step_report *report, int energy)
 {
   char eta[32], error[16] = "-";
-  if (l->lines++ % HEADER_LINES == 0)
-    printf("%7s %12s %10s %5s %8s %8s %6s %6s %9s %8s %9s\n", "step", "time", "dt_soft", "sub", "list", "hard", s->expansion.on ? "z" : "h", "imbal", "|dE/E|",
-           "s/step", "ETA");
-  double elapsed = timer_clock() - l->started, done = (s->time - l->begin) / (l->end - l->begin);
-  if (energy) logs_error_text(logs_error(l, energies_total(s)), 2, error, sizeof error);
-  printf("%7lld %12.6g %10.3e %5lld %8.1f %8.1f %6.3f %6.2f %9s %8.3f %9s\n", s->step, s->time, r->dt, (long long)s->counts.substeps,
-         r->list_full, r->list_hard, s->expansion.on ? 1 / s->time - 1 : r->h, r->imbalance, error, r->wall, duration(elapsed * (1 - done) / done, eta, sizeof eta));
+  if (logs->lines++ % HEADER_LINES == 0)
+    printf("%7s %12s %10s %5s %8s %8s %6s %6s %9s %8s %9s\n", "step", "time", "dt_soft", "sub", "list", "hard",
+           sim->expansion.on ? "z" : "h", "imbal", "|dE/E|", "s/step", "ETA");
+  double elapsed = timer_clock() - logs->started, done = (sim->time - logs->begin) / (logs->end - logs->begin);
+  if (energy) logs_error_text(logs_error(logs, energies_total(sim)), 2, error, sizeof error);
+  printf("%7lld %12.6g %10.3e %5lld %8.1f %8.1f %6.3f %6.2f %9s %8.3f %9s\n", sim->step, sim->time, report->dt,
+         (long long)sim->counts.substeps, report->list_full, report->list_hard,
+         sim->expansion.on ? 1 / sim->time - 1 : report->h, report->imbalance, error, report->wall,
+         duration(elapsed * (1 - done) / done, eta, sizeof eta));
   fflush(stdout);
 }
 
 /* "time 1.25 (31.2 %), 3.1 steps/s, |dE/E| 2.1e-05, 1:12 left" and *done, the part of the run. */
-static void describe(const struct logs *l, const struct sim *s, double now, double *done, char *text, size_t size)
+static void describe(const struct logs *logs, const struct sim *sim, double now, double *done, char *text, size_t size)
 {
   char eta[32], error[16], relative[32] = "", redshift[32] = "";
-  double elapsed = now - l->started, since = now - l->progress.clock;
-  *done = (s->time - l->begin) / (l->end - l->begin);
-  if (l->progress.error >= 0) snprintf(relative, sizeof relative, ", |dE/E| %s", logs_error_text(l->progress.error, 1, error, sizeof error));
-  if (s->expansion.on) snprintf(redshift, sizeof redshift, ", z %.3f", 1 / s->time - 1);
-  snprintf(text, size, "time %.6g of %.6g (%.1f %%)%s, step %lld, %.3g steps/s%s, %s left", s->time, l->end, 100 * *done, redshift,
-           s->step, since > 0 ? (double)(s->step - l->progress.step) / since : 0, relative,
-           *done > 0 ? duration(elapsed * (1 - *done) / *done, eta, sizeof eta) : "-");
+  double elapsed = now - logs->started, since = now - logs->progress.clock;
+  *done = (sim->time - logs->begin) / (logs->end - logs->begin);
+  if (logs->progress.error >= 0)
+    snprintf(relative, sizeof relative, ", |dE/E| %s", logs_error_text(logs->progress.error, 1, error, sizeof error));
+  if (sim->expansion.on) snprintf(redshift, sizeof redshift, ", z %.3f", 1 / sim->time - 1);
+  snprintf(text, size, "time %.6g of %.6g (%.1f %%)%s, step %lld, %.3g steps/s%s, %s left", sim->time, logs->end,
+           100 * *done, redshift, sim->step, since > 0 ? (double)(sim->step - logs->progress.step) / since : 0,
+           relative, *done > 0 ? duration(elapsed * (1 - *done) / *done, eta, sizeof eta) : "-");
 }
 
 /* After a soft step: renew the line on a terminal, or print one in a log where it is due. */
-static void progress(struct logs *l, const struct sim *s, const struct step_report *r, int energy)
+static void progress(struct logs *logs, const struct sim *sim, const struct step_report *report, int energy)
 {
   char text[200];
   double now = timer_clock(), done;
-  struct progress_line *p = &l->progress;
-  if (energy && l->first_energy != 0) p->error = logs_error(l, energies_total(s));
-  if (l->lines < 0) return;
-  if (l->verbose) {
-    row(l, s, r, energy);
+  struct progress_line *p = &logs->progress;
+  if (energy && logs->first_energy != 0) p->error = logs_error(logs, energies_total(sim));
+  if (logs->lines < 0) return;
+  if (logs->verbose) {
+    row(logs, sim, report, energy);
     return;
   }
-  describe(l, s, now, &done, text, sizeof text);
+  describe(logs, sim, now, &done, text, sizeof text);
   int same_part = p->fraction >= 0 && floor(done / LOG_FRACTION) <= floor(p->fraction / LOG_FRACTION);
   if (p->renews ? p->on_screen && now < p->due && done < 1 : same_part && now < p->clock + REPORT_LOG) return;
-  if (p->renews) renew(l, text);
+  if (p->renews) renew(logs, text);
   else printf("%s\n", text);
   fflush(stdout);
   p->fraction = done;
   p->clock = now;
-  p->step = s->step;
+  p->step = sim->step;
 }
 
 /* The part of the soft step that is done. */
-static double fraction_done(const struct sim *s) { return (double)s->substeps.tick / TICKS; }
+static double fraction_done(const struct sim *sim) { return (double)sim->substeps.tick / TICKS; }
 
 static double report_interval(int renews)
 {
@@ -191,132 +200,156 @@ static double report_interval(int renews)
   return given >= 0 ? given : renews ? REPORT_TERMINAL : REPORT_LOG;
 }
 
-void terminal_substeps_begin(const struct run *r, struct substeps_progress *p)
+void terminal_substeps_begin(const struct run *run, struct substeps_progress *progress)
 {
   double now = timer_clock();
-  int reports = r->sim.comm->rank == 0 && r->logs.lines >= 0;
-  *p = (struct substeps_progress){reports ? now + report_interval(r->logs.progress.renews) : HUGE_VAL, now, fraction_done(&r->sim)};
+  int reports = run->sim.comm->rank == 0 && run->logs.lines >= 0;
+  *progress = (struct substeps_progress){reports ? now + report_interval(run->logs.progress.renews) : HUGE_VAL, now,
+                                         fraction_done(&run->sim)};
 }
 
-void terminal_substeps(struct run *r, struct substeps_progress *p)
+void terminal_substeps(struct run *run, struct substeps_progress *progress)
 {
-  const struct sim *s = &r->sim;
+  const struct sim *s = &run->sim;
   char elapsed[32], left[32], text[200];
-  double now = timer_clock(), done = fraction_done(s), seconds = now - p->began;
-  snprintf(text, sizeof text, "  within soft step %lld: %lld block steps so far, level %d of at most %d, %.1f %% done in %s, %s left", s->step + 1,
-         (long long)s->counts.substeps, timeline_aligned(s->substeps.tick, 0), s->counts.level_max, 100 * done,
-         duration(seconds, elapsed, sizeof elapsed), duration(seconds * (1 - done) / (done - p->begin), left, sizeof left));
-  if (r->logs.progress.renews) renew(&r->logs, text + 2);
+  double now = timer_clock(), done = fraction_done(s), seconds = now - progress->began;
+  snprintf(text, sizeof text,
+           "  within soft step %lld: %lld block steps so far, level %d of at most %d, %.1f %% done in %s, %s left",
+           s->step + 1, (long long)s->counts.substeps, timeline_aligned(s->substeps.tick, 0), s->counts.level_max,
+           100 * done, duration(seconds, elapsed, sizeof elapsed),
+           duration(seconds * (1 - done) / (done - progress->begin), left, sizeof left));
+  if (run->logs.progress.renews) renew(&run->logs, text + 2);
   else printf("%s\n", text);
   fflush(stdout);
-  p->due = now + report_interval(r->logs.progress.renews);
+  progress->due = now + report_interval(run->logs.progress.renews);
 }
 
 /* h, averaged over H_STEPS soft steps because clocks are noisy. Printed once. */
-static void note_h(struct logs *l, const struct sim *s, const struct step_report *r)
+static void note_h(struct logs *logs, const struct sim *sim, const struct step_report *report)
 {
-  if (!s->split.on || hard_used(s) || choose_used(s) || r->hard.targets == 0 || l->h_steps == H_STEPS) return;
-  l->h_sum += r->h;
-  l->list_sum += r->list_hard / r->list_full;
-  if (++l->h_steps < H_STEPS || l->h_sum <= H_WARNING * H_STEPS) return;
-  terminal_clear(l);
-  printf("note: over %d steps a hard force took %.2f times as long as a full one (its interaction list is %.2f times as long);\n"
-         "      the split pays best below %.1f; a smaller R1OverR0 makes hard forces cheaper and soft steps shorter\n", H_STEPS,
-         l->h_sum / H_STEPS, l->list_sum / H_STEPS, H_WARNING);
+  if (!sim->scheme->compares_walks || settings_have_choice(sim) || report->hard.targets == 0 ||
+      logs->h_steps == H_STEPS)
+    return;
+  logs->h_sum += report->h;
+  logs->list_sum += report->list_hard / report->list_full;
+  if (++logs->h_steps < H_STEPS || logs->h_sum <= H_WARNING * H_STEPS) return;
+  terminal_clear(logs);
+  printf("note: over %d steps a hard force took %.2f times as long as a full one (its interaction list is %.2f times "
+         "as long);\n"
+         "      the split pays best below %.1f; a smaller R1OverR0 makes hard forces cheaper and soft steps shorter\n",
+         H_STEPS, logs->h_sum / H_STEPS, logs->list_sum / H_STEPS, H_WARNING);
 }
 
-/* The energy error is so large that the run cannot be right. The scale includes the kinetic and the potential energy, because their
- * sum is near 0 where they nearly cancel. */
-static void warn_energy(struct logs *l, const struct sim *s)
+/* The energy error is so large that the run cannot be right. The scale includes the kinetic and the potential energy,
+ * because their sum is near 0 where they nearly cancel. */
+static void warn_energy(struct logs *logs, const struct sim *sim)
 {
   char text[32];
-  double part = s->expansion.on ? 1 : 0.1, change = fabs(energies_total(s) - l->first_energy);
-  double scale = fmax(fabs(l->first_energy), part * (s->now.kinetic + fabs(s->now.potential)));
-  if (s->external.moves || l->warned_energy || !(change > ENERGY_WARNING * scale)) return;
-  terminal_clear(l);
+  double part = sim->expansion.on ? 1 : 0.1, change = fabs(energies_total(sim) - logs->first_energy);
+  double scale = fmax(fabs(logs->first_energy), part * (sim->now.kinetic + fabs(sim->now.potential)));
+  if (sim->external.moves || logs->warned_energy || !(change > ENERGY_WARNING * scale)) return;
+  terminal_clear(logs);
   printf("warning: at time %g the total energy is off by %s of its initial value: do not trust this run;\n"
          "         check the length of soft steps (xs, ys, SoftStep, MaxSizeTimestep), Eta, Softening and\n"
-         "         ErrTolForceAcc\n", s->time,
-         logs_error_text(logs_error(l, energies_total(s)), 1, text, sizeof text));
-  l->warned_energy = 1;
+         "         ErrTolForceAcc\n",
+         sim->time, logs_error_text(logs_error(logs, energies_total(sim)), 1, text, sizeof text));
+  logs->warned_energy = 1;
 }
 
 /* The parameter SoftStep gives soft steps that are much longer than those of the rule. */
-static void warn_soft_step(struct logs *l, const struct sim *s, double dt)
+static void warn_soft_step(struct logs *logs, const struct sim *sim, double dt)
 {
-  double rule = plan_soft_step(s->par, &s->now, &s->system, s->split.r2);
-  if (s->system.field_step > 0) rule = fmin(rule, s->system.field_step);
-  if (l->warned_soft_step || !s->split.on || s->par->SoftStep == 0 || s->par->EnergyError > 0 || !(dt > SOFT_STEP_WARNING * rule)) return;
-  terminal_clear(l);
+  double rule = plan_soft_step(sim->par, &sim->now, &sim->system, sim->split.r2);
+  if (sim->system.field_step > 0) rule = fmin(rule, sim->system.field_step);
+  if (logs->warned_soft_step || !scheme_split(sim) || sim->par->SoftStep == 0 || sim->par->EnergyError > 0 ||
+      !(dt > SOFT_STEP_WARNING * rule))
+    return;
+  terminal_clear(logs);
   printf("warning: at time %g SoftStep gives soft steps of %.3g, and the rule (SoftStep = 0) would take %.3g:\n"
-         "         soft forces may change too much within a step\n", s->time, dt, rule);
-  l->warned_soft_step = 1;
+         "         soft forces may change too much within a step\n",
+         sim->time, dt, rule);
+  logs->warned_soft_step = 1;
 }
 
 /* Close pairs that the hard part from neighbour lists cannot integrate well. */
-static void warn_close_pairs(struct logs *l, const struct sim *s, const struct step_report *r)
+static void warn_close_pairs(struct logs *logs, const struct sim *sim, const struct step_report *report)
 {
   char text[CLOSE_PAIRS_TEXT];
-  struct hard_request request = hard_request_of(s, r->dt);
-  struct hard_tally tally = r->hermite;
+  struct hard_request request = neighbour_lists_request(sim, report->dt);
+  struct hard_tally tally = report->hermite;
   double origin[3], motion[3];
-  frame_shift(&s->frame, s->time, origin, motion);
-  for (int c = 0; c < 3; c++) tally.worst.pos[c] += origin[c], tally.triple.pos[c] += origin[c];
-  if (close_pairs_triple(&l->close_pairs, &tally, s->time, &request, text)) {
-    terminal_clear(l);
+  frame_shift(&sim->frame, sim->time, origin, motion);
+  for (int c = 0; c < 3; c++) {
+    tally.worst.pos[c] += origin[c];
+    tally.triple.pos[c] += origin[c];
+  }
+  if (close_pairs_triple(&logs->close_pairs, &tally, sim->time, &request, text)) {
+    terminal_clear(logs);
     printf("warning: %s\n", text);
   }
-  if (r->hermite.collapsed == 0 || l->warned_collapse) return;
-  close_pairs_collapse(&tally, s->time, r->dt, text);
-  terminal_clear(l);
+  if (report->hermite.collapsed == 0 || logs->warned_collapse) return;
+  close_pairs_collapse(&tally, sim->time, report->dt, text);
+  terminal_clear(logs);
   printf("warning: %s;\n         the run ends with a checkpoint\n", text);
-  l->warned_collapse = 1;
+  logs->warned_collapse = 1;
 }
 
-void terminal_step(struct logs *l, const struct sim *s, const struct step_report *r, int energy)
+void terminal_step(struct logs *logs, const struct sim *sim, const struct step_report *report, int energy)
 {
-  note_h(l, s, r);
-  if (energy) warn_energy(l, s);
-  warn_close_pairs(l, s, r);
-  warn_soft_step(l, s, r->dt);
-  if (r->outside && !l->warned_outside) {
-    terminal_clear(l);
+  note_h(logs, sim, report);
+  if (energy) warn_energy(logs, sim);
+  warn_close_pairs(logs, sim, report);
+  warn_soft_step(logs, sim, report->dt);
+  if (report->outside && !logs->warned_outside) {
+    terminal_clear(logs);
     printf("warning: %lld position%s outside the lattice and clamped to its boundary: a shorter soft step\n"
-           "         (MaxSizeTimestep) avoids this\n", (long long)r->outside, r->outside == 1 ? " lay" : "s lay");
-    l->warned_outside = 1;
+           "         (MaxSizeTimestep) avoids this\n",
+           (long long)report->outside, report->outside == 1 ? " lay" : "s lay");
+    logs->warned_outside = 1;
   }
-  if (r->late && !l->warned_late) {
-    terminal_clear(l);
-    printf("warning: %lld particles exceeded the motion bound of LETs in a soft step before new LETs were selected (%lld times); a "
-           "smaller xs or ys gives shorter soft steps\n", (long long)r->late, (long long)s->counts.let_reselections);
-    l->warned_late = 1;
+  if (report->late && !logs->warned_late) {
+    terminal_clear(logs);
+    printf("warning: %lld particles exceeded the motion bound of LETs in a soft step before new LETs were selected "
+           "(%lld times); a "
+           "smaller xs or ys gives shorter soft steps\n",
+           (long long)report->late, (long long)sim->counts.let_reselections);
+    logs->warned_late = 1;
   }
-  if (s->counts.level_max >= LEVEL_MAX && !hard_used(s) && !l->warned_level) {
-    terminal_clear(l);
-    printf("warning: some particles require steps shorter than the soft step / 2^%d, which is the shortest: is Softening too small?\n",
+  if (sim->counts.level_max >= LEVEL_MAX && sim->scheme->shortest_step_is_reported && !logs->warned_level) {
+    terminal_clear(logs);
+    printf("warning: some particles require steps shorter than the soft step / 2^%d, which is the shortest: is "
+           "Softening too small?\n",
            LEVEL_MAX);
-    l->warned_level = 1;
+    logs->warned_level = 1;
   }
-  double length = hard_used(s) ? (double)s->split.r1 : params_softening(s->par, NULL);   /* that forces of the tree resolve */
-  if (length > 0 && s->now.count > 1 && s->lattice.spacing > LATTICE_WARNING * length && !l->warned_lattice) {
-    const char *name = hard_used(s) ? "R1" : "softening";
-    terminal_clear(l);
-    printf("warning: the lattice that contains all particles has a spacing of %.2g, which is %.2g %s: forces lose accuracy; the "
-           "system is too large for this %s, possibly because of a few distant particles\n", s->lattice.spacing,
-           s->lattice.spacing / length, hard_used(s) ? "R1" : "softenings", name);
-    l->warned_lattice = 1;
+  struct resolved_length fine = sim->scheme->resolves(sim);
+  if (fine.length > 0 && sim->now.count > 1 && sim->lattice.spacing > LATTICE_WARNING * fine.length &&
+      !logs->warned_lattice) {
+    terminal_clear(logs);
+    printf("warning: the lattice that contains all particles has a spacing of %.2g, which is %.2g %s: forces lose "
+           "accuracy; the "
+           "system is too large for this %s, possibly because of a few distant particles\n",
+           sim->lattice.spacing, sim->lattice.spacing / fine.length, fine.many, fine.one);
+    logs->warned_lattice = 1;
   }
-  progress(l, s, r, energy);
+  progress(logs, sim, report, energy);
 }
 
 /* --- end --------------------------------------------------------------------------------------------------------- */
 
 /* The numbers of a row of energy.csv that these errors need. */
-enum { ROW_MOMENTUM = 4, ROW_ANGULAR = 7, ROW_LEAST = 13, ROW_REMOVED = ROW_LEAST + 2 * PARTICLE_TYPES, ROW_SCALES = ROW_REMOVED + 3,
-       ROW_LENGTH = ROW_SCALES + 2 };
+enum {
+  ROW_MOMENTUM = 4,
+  ROW_ANGULAR = 7,
+  ROW_LEAST = 13,
+  ROW_REMOVED = ROW_LEAST + 2 * PARTICLE_TYPES,
+  ROW_SCALES = ROW_REMOVED + 3,
+  ROW_LENGTH = ROW_SCALES + 2
+};
 
-/* The largest changes of momentum and of angular momentum from the first row of energy.csv on, earlier jobs included, and the largest
- * sums m |v| and m |r x v| of these rows, 0 where none has them. Returns the number of rows; 0: none, or the table cannot be read. */
+/* The largest changes of momentum and of angular momentum from the first row of energy.csv on, earlier jobs included,
+ * and the largest sums m |v| and m |r x v| of these rows, 0 where none has them. Returns the number of rows; 0: none,
+ * or the table cannot be read. */
 static int changes(const struct params *par, double change[2], double scale[2])
 {
   char path[PARAM_TEXT + 64], line[4096];
@@ -328,13 +361,13 @@ static int changes(const struct params *par, double change[2], double scale[2])
   change[0] = change[1] = scale[0] = scale[1] = 0;
   while (fgets(line, sizeof line, table)) {
     char *at = line;
-    double value[ROW_LENGTH] = {0};   /* rows of older versions lack the last columns */
+    double value[ROW_LENGTH] = {0}; /* rows of older versions lack the last columns */
     int n = 0;
     for (char *end; n < ROW_LENGTH; n++, at = *end == ',' ? end + 1 : end) {
       value[n] = strtod(at, &end);
       if (end == at) break;
     }
-    if (n < ROW_LEAST) continue;   /* the header, or a comment */
+    if (n < ROW_LEAST) continue; /* the header, or a comment */
     if (rows++ == 0) memcpy(first, value, sizeof first);
     double d[2] = {0, 0};
     for (int k = 0; k < 3; k++) {
@@ -350,9 +383,9 @@ static int changes(const struct params *par, double change[2], double scale[2])
 }
 
 /* How well energy, momentum and angular momentum were kept. */
-static void print_kept(const struct run *r)
+static void print_kept(const struct run *run)
 {
-  const struct sim *s = &r->sim;
+  const struct sim *s = &run->sim;
   char error[32];
   double change[2], scale[2];
   int rows = changes(s->par, change, scale);
@@ -360,24 +393,28 @@ static void print_kept(const struct run *r)
     printf("kept: unknown, energy.csv has %d row%s (TimeBetStatistics)\n", rows, plural(rows));
     return;
   }
-  const char *energy = isnan(logs_worst(&r->logs)) ? "unknown" : logs_error_text(logs_worst(&r->logs), 1, error, sizeof error);
+  const char *energy =
+      isnan(logs_worst(&run->logs)) ? "unknown" : logs_error_text(logs_worst(&run->logs), 1, error, sizeof error);
   printf("kept: energy to %s%s", energy, s->expansion.on ? " of kinetic plus potential energy" : "");
   if (s->field.count > 0) printf("; momentum and angular momentum change in the external field");
   else if (!s->expansion.on && scale[0] > 0 && scale[1] > 0)
-    printf(", momentum to %.1e sum m|v|, angular momentum to %.1e sum m|r x v|", change[0] / scale[0], change[1] / scale[1]);
+    printf(", momentum to %.1e sum m|v|, angular momentum to %.1e sum m|r x v|", change[0] / scale[0],
+           change[1] / scale[1]);
   putchar('\n');
 }
 
 /* The command that continues a run: that of this one with --restart. */
-static void print_restart(const struct run *r)
+static void print_restart(const struct run *run)
 {
-  const struct param_origin *origin = r->options->origin;
-  const struct params *asked = &r->sim.choose.asked;
-  struct params given = *r->sim.par;   /* with the scheme as it was given, not as it was chosen */
+  const struct param_origin *origin = run->options->origin;
+  const struct params *asked = &run->sim.settings->asked;
+  struct params given = *run->sim.par; /* with the scheme as it was given, not as it was chosen */
   char text[PARAM_TEXT + 64];
-  given.Mode = asked->Mode, given.Scheme = asked->Scheme, given.R1OverR0 = asked->R1OverR0;
+  given.Mode = asked->Mode;
+  given.Scheme = asked->Scheme;
+  given.R1OverR0 = asked->R1OverR0;
   printf("next: ");
-  if (r->sim.comm->size > 1) printf("mpirun -n %d ", r->sim.comm->size);
+  if (run->sim.comm->size > 1) printf("mpirun -n %d ", run->sim.comm->size);
   printf("espalier run --restart");
   for (int k = 0; origin && k < param_count; k++) {
     const struct param_entry *e = &param_table[k];
@@ -390,54 +427,62 @@ static void print_restart(const struct run *r)
 }
 
 /* Where the files are, and what to do next. */
-static void print_files(const struct run *r, int continues)
+static void print_files(const struct run *run, int continues)
 {
-  const struct params *par = r->sim.par;
-  int count = r->state.snapshots - r->state.pending;
-  if (r->options->no_output || count < 1) printf("snapshots: none%s\n", r->options->no_output ? " (--no-output)" : "");
+  const struct params *par = run->sim.par;
+  int count = run->state.snapshots - run->state.pending;
+  if (run->options->no_output || count < 1)
+    printf("snapshots: none%s\n", run->options->no_output ? " (--no-output)" : "");
   else if (count == 1) printf("snapshots: %s/%s_000.hdf5\n", par->OutputDir, par->SnapshotFileBase);
   else printf("snapshots: %s/%s_000.hdf5 to _%03d.hdf5\n", par->OutputDir, par->SnapshotFileBase, count - 1);
-  printf("tables: %s/energy.csv, steps.csv%s and others (doc/file-formats.md)\n", par->OutputDir, r->logs.analysis ? ", analysis.csv" : "");
-  if (continues) print_restart(r);
-  else if (count > 1 && !r->options->no_output)
-    printf("next: espalier-plot density %s/%s_???.hdf5; espalier-plot energy %s\n", par->OutputDir, par->SnapshotFileBase, par->OutputDir);
+  printf("tables: %s/energy.csv, steps.csv%s and others (doc/file-formats.md)\n", par->OutputDir,
+         run->logs.analysis ? ", analysis.csv" : "");
+  if (continues) print_restart(run);
+  else if (count > 1 && !run->options->no_output)
+    printf("next: espalier-plot density %s/%s_???.hdf5; espalier-plot energy %s\n", par->OutputDir,
+           par->SnapshotFileBase, par->OutputDir);
   else printf("next: espalier-plot energy %s\n", par->OutputDir);
 }
 
 /* What was measured, for developers: memory by purpose, milliseconds by part, tuning, costs. */
-static void print_measured(const struct run *r, const double memory[3])
+static void print_measured(const struct run *run, const double memory[3])
 {
-  double local = (double)r->sim.be->count(r->sim.dev);
-  printf("memory: at most %.4g MB per rank (resident set %.4g MB with %.3g MB of program and libraries);\n  on rank 0 %.1f bytes per particle at the "
-         "peak:\n", memory[0] / 1e6, memory[1] / 1e6, memory[2] / 1e6, local > 0 ? (double)memory_peak() / local : 0);
+  double local = (double)run->sim.be->count(run->sim.dev);
+  printf("memory: at most %.4g MB per rank (resident set %.4g MB with %.3g MB of program and libraries);\n  on rank 0 "
+         "%.1f bytes per particle at the "
+         "peak:\n",
+         memory[0] / 1e6, memory[1] / 1e6, memory[2] / 1e6, local > 0 ? (double)memory_peak() / local : 0);
   if (local > 0) memory_report(stdout, local, "  ", SUMMARY_COLUMNS);
-  substep_log_sum_up(&r->sim.log, r->sim.comm->size, stdout);
-  tuning_sum_up(&r->sim.tuning, stdout);
-  find_print_measured(&r->sim, stdout);
+  substep_log_sum_up(&run->sim.log, run->sim.comm->size, stdout);
+  tuning_sum_up(&run->sim.tuning, stdout);
+  settings_print_costs(&run->sim, stdout);
 }
 
-void terminal_end(struct run *r)
+void terminal_end(struct run *run)
 {
   char text[32], error[32];
-  double seconds = timer_clock() - r->logs.started, memory[3] = {(double)memory_peak(), resident_peak(), resident_files()};
-  comm_max_double(r->sim.comm, memory, 3);
-  terminal_clear(&r->logs);
-  if (r->options->verbose) traffic_sum_up(&r->logs.traffic, r->sim.comm);
-  if (r->sim.comm->rank != 0) return;
+  double seconds = timer_clock() - run->logs.started,
+         memory[3] = {(double)memory_peak(), resident_peak(), resident_files()};
+  comm_max_double(run->sim.comm, memory, 3);
+  terminal_clear(&run->logs);
+  if (run->options->verbose) traffic_sum_up(&run->logs.traffic, run->sim.comm);
+  if (run->sim.comm->rank != 0) return;
   snprintf(text, sizeof text, "%.1f s", seconds);
-  if (r->options->verbose) print_measured(r, memory);
-  int worthless = r->lost[0] || r->collapsed;
-  const char *then = r->options->no_output ? ", without a checkpoint (--no-output)" : worthless ? "" : ": continue with --restart";
-  if (r->interrupted && r->sim.substeps.paused > 0)
-    printf("interrupted (%s) within soft step %lld, of which %.1f %% are done%s\n", run_stop_reason(r), r->sim.step + 1,
-           100.0 * r->sim.substeps.paused / TICKS, then);
-  else if (r->interrupted)
-    printf("interrupted (%s) within soft step %lld%s\n", run_stop_reason(r), r->sim.step + 1, then);
-  else if (r->sim.time < r->sim.par->TimeMax)
-    printf("stopped by -n or --substeps before TimeMax = %g\n", r->sim.par->TimeMax);
-  printf("%s: time %g after %lld soft step%s in %s; largest |dE/E| %s\n", r->interrupted ? "interrupted" : "done", r->sim.time,
-         r->sim.step, plural((double)r->sim.step), text,
-         logs_error_text(logs_worst(&r->logs), 3, error, sizeof error));
-  print_kept(r);
-  print_files(r, r->interrupted && !r->options->no_output && !worthless);
+  if (run->options->verbose) print_measured(run, memory);
+  int worthless = run->lost[0] || run->collapsed;
+  const char *then = run->options->no_output ? ", without a checkpoint (--no-output)"
+                     : worthless             ? ""
+                                             : ": continue with --restart";
+  if (run->interrupted && run->sim.substeps.paused > 0)
+    printf("interrupted (%s) within soft step %lld, of which %.1f %% are done%s\n", run_stop_reason(run),
+           run->sim.step + 1, 100.0 * run->sim.substeps.paused / TICKS, then);
+  else if (run->interrupted)
+    printf("interrupted (%s) within soft step %lld%s\n", run_stop_reason(run), run->sim.step + 1, then);
+  else if (run->sim.time < run->sim.par->TimeMax)
+    printf("stopped by -n or --substeps before TimeMax = %g\n", run->sim.par->TimeMax);
+  printf("%s: time %g after %lld soft step%s in %s; largest |dE/E| %s\n", run->interrupted ? "interrupted" : "done",
+         run->sim.time, run->sim.step, plural((double)run->sim.step), text,
+         logs_error_text(logs_worst(&run->logs), 3, error, sizeof error));
+  print_kept(run);
+  print_files(run, run->interrupted && !run->options->no_output && !worthless);
 }

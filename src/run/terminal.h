@@ -7,25 +7,27 @@
 struct run;
 
 /* Find out whether the output is a terminal, on which one line renews itself. After run_start. */
-void terminal_open(struct run *r);
+void terminal_open(struct run *run);
 /* Remove that line, before other output. For rank 0. */
-void terminal_clear(struct logs *l);
-/* Print the size of the run, its split, tuning and initial energy. `r`: after its first forces.
+void terminal_clear(struct logs *logs);
+/* Print the size of the run, its split, tuning and initial energy. `run`: after its first forces.
  * Only rank 0 prints. Not collective. */
-void terminal_start(const struct run *r);
-/* Renew the progress line, or print one where it is due (with -v: a row for each soft step), and each warning that applies and was not printed before.
- * `report`: counts of the step, summed over ranks; `energy`: s->now has the potential energy of the step's end. For rank 0 only. */
-void terminal_step(struct logs *l, const struct sim *s, const struct step_report *report, int energy);
+void terminal_start(const struct run *run);
+/* Renew the progress line, or print one where it is due (with -v: a row for each soft step), and each warning that
+ * applies and was not printed before. `report`: counts of the step, summed over ranks; `energy`: sim->now has the
+ * potential energy of the step's end. For rank 0 only. */
+void terminal_step(struct logs *logs, const struct sim *sim, const struct step_report *report, int energy);
 /* When to report the progress of the substeps of a soft step. */
 struct substeps_progress {
-  double due;              /* clock of the next report; HUGE_VAL: none */
-  double began, begin;     /* clock, and fraction of the soft step done, at the start */
+  double due;          /* clock of the next report; HUGE_VAL: none */
+  double began, begin; /* clock, and fraction of the soft step done, at the start */
 };
 /* Begin to report, on rank 0, unless the run is quiet: every second on a terminal, else every minute. */
-void terminal_substeps_begin(const struct run *r, struct substeps_progress *p);
+void terminal_substeps_begin(const struct run *run, struct substeps_progress *progress);
 /* Print a line about the soft step under way: block steps so far, fraction done, time left. For rank 0. */
-void terminal_substeps(struct run *r, struct substeps_progress *p);
-/* Print five lines: what was done, how well energy, momentum and angular momentum were kept, where snapshots and tables are, and what to do
- * next; before them with -v peak memory, messages, times and tuning. Collective; only rank 0 prints. */
-void terminal_end(struct run *r);
+void terminal_substeps(struct run *run, struct substeps_progress *progress);
+/* Print five lines: what was done, how well energy, momentum and angular momentum were kept, where snapshots and tables
+ * are, and what to do next; before them with -v peak memory, messages, times and tuning. Collective; only rank 0
+ * prints. */
+void terminal_end(struct run *run);
 #endif

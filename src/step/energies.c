@@ -8,21 +8,24 @@
 
 #include "base/memory.h"
 #include "step/expansion.h"
-#include "step/hard.h"
+#include "step/scheme.h"
 
-/* Particles of more mass than this, in mean masses of the others, are heavy. The mean is found in at most so many rounds. */
+/* Particles of more mass than this, in mean masses of the others, are heavy. The mean is found in at most so many
+ * rounds. */
 #define HEAVY_RATIO 100
 enum { HEAVY_ROUNDS = 16 };
-/* Up to so many particles all pairs are summed. A larger sample is needed for none: the error of the mean of so many is below 1e-6. */
+/* Up to so many particles all pairs are summed. A larger sample is needed for none: the error of the mean of so many is
+ * below 1e-6. */
 #define PAIRS_MAX 16384
 #define SAMPLE 524288
-/* Opening angle of PAIRS_MAX particles; it grows as the sixth root of their number, with which the noise stays alike. With wider angles the
- * error that all particles have in common, of large cells, is above 1e-6. */
+/* Opening angle of PAIRS_MAX particles; it grows as the sixth root of their number, with which the noise stays alike.
+ * With wider angles the error that all particles have in common, of large cells, is above 1e-6. */
 #define ANGLE 0.22
 #define ANGLE_MAX 0.3
 #define ANGLE_PAIRS 1e-3
-/* Potentials by an opening angle theta, averaged over CLUMP neighbours on the curve, scatter by NOISE theta^4 about the direct sums, and have
- * errors of COMMON theta^2 in common, measured on Plummer and Hernquist spheres of 2^13 to 2^17; the rounding of all of them is alike. */
+/* Potentials by an opening angle theta, averaged over CLUMP neighbours on the curve, scatter by NOISE theta^4 about the
+ * direct sums, and have errors of COMMON theta^2 in common, measured on Plummer and Hernquist spheres of 2^13 to 2^17;
+ * the rounding of all of them is alike. */
 #define NOISE 7e-4
 #define COMMON 1e-5
 #define CLUMP 64
@@ -32,8 +35,8 @@ enum { HEAVY_ROUNDS = 16 };
 /* Statistics take this part of the interactions of soft steps, and there are at most so many of them in a run. */
 #define SHARE 0.015
 #define ROWS 300
-/* In short runs there are more, of coarser samples, up to ROWS_LEAST of them. A coarse sample has at least COARSE_SAMPLE particles, and noise of
- * at most NOISE_PART of the wanted error per dynamical time. */
+/* In short runs there are more, of coarser samples, up to ROWS_LEAST of them. A coarse sample has at least
+ * COARSE_SAMPLE particles, and noise of at most NOISE_PART of the wanted error per dynamical time. */
 #define ROWS_LEAST 10
 #define COARSE_SAMPLE 1024
 #define COARSE_MOST 16
@@ -48,31 +51,34 @@ static int heavier_first(const void *a, const void *b)
 }
 
 /* HEAVY_RATIO times the mean mass of the particles with mass that are not heavier than that. Collective. */
-static double least_heavy(const struct comm *c, const struct particles *p)
+static double least_heavy(const struct comm *comm, const struct particles *particles)
 {
   double least = HUGE_VAL;
   for (int k = 0; k < HEAVY_ROUNDS; k++) {
     double sum[2] = {0}, before = least;
-    for (int64_t i = 0; i < p->n; i++)
-      if (!(p->mass[i] > least)) sum[0] += p->mass[i], sum[1] += p->mass[i] > 0;
-    comm_sum_double(c, sum, 2);
-    least = (float)(HEAVY_RATIO * sum[0] / fmax(sum[1], 1));   /* whatever the order of the sum */
+    for (int64_t i = 0; i < particles->n; i++)
+      if (!(particles->mass[i] > least)) {
+        sum[0] += particles->mass[i];
+        sum[1] += particles->mass[i] > 0;
+      }
+    comm_sum_double(comm, sum, 2);
+    least = (float)(HEAVY_RATIO * sum[0] / fmax(sum[1], 1)); /* whatever the order of the sum */
     if (least == before) break;
   }
   return least;
 }
 
 /* The mass that at most HEAVY_MAX particles of all ranks exceed, at least `least`. Collective. */
-static double heavy_limit(const struct comm *c, const struct particles *p, double least)
+static double heavy_limit(const struct comm *comm, const struct particles *particles, double least)
 {
-  double *mine = memory_alloc("heavy", sizeof *mine * (size_t)(p->n + 1));
+  double *mine = memory_alloc("heavy", sizeof *mine * (size_t)(particles->n + 1));
   int64_t count = 0;
   size_t bytes;
-  for (int64_t i = 0; i < p->n; i++)
-    if (p->mass[i] > least) mine[count++] = p->mass[i];
+  for (int64_t i = 0; i < particles->n; i++)
+    if (particles->mass[i] > least) mine[count++] = particles->mass[i];
   qsort(mine, (size_t)count, sizeof *mine, heavier_first);
   if (count > HEAVY_MAX + 1) count = HEAVY_MAX + 1;
-  double *all = comm_gather(c, mine, sizeof *mine * (size_t)count, &bytes), limit = least;
+  double *all = comm_gather(comm, mine, sizeof *mine * (size_t)count, &bytes), limit = least;
   qsort(all, bytes / sizeof *all, sizeof *all, heavier_first);
   if (bytes / sizeof *all > HEAVY_MAX) limit = all[HEAVY_MAX];
   memory_free(all);
@@ -80,30 +86,30 @@ static double heavy_limit(const struct comm *c, const struct particles *p, doubl
   return limit;
 }
 
-void energies_open(struct sim *s, const struct particles *p)
+void energies_open(struct sim *sim, const struct particles *particles)
 {
-  struct energy_part *e = &s->energy;
-  e->heavy_limit = heavy_limit(s->comm, p, least_heavy(s->comm, p));
+  struct energy_part *e = &sim->energy;
+  e->heavy_limit = heavy_limit(sim->comm, particles, least_heavy(sim->comm, particles));
   memset(e->light_mass, 0, sizeof e->light_mass);
   double heavies = 0;
-  for (int64_t i = 0; i < p->n; i++) {
-    int heavy = p->mass[i] > e->heavy_limit;
+  for (int64_t i = 0; i < particles->n; i++) {
+    int heavy = particles->mass[i] > e->heavy_limit;
     heavies += heavy;
-    if (!heavy) e->light_mass[p->type[i]] += p->mass[i];
+    if (!heavy) e->light_mass[particles->type[i]] += particles->mass[i];
   }
-  comm_sum_double(s->comm, e->light_mass, PARTICLE_TYPES);
-  comm_sum_double(s->comm, &heavies, 1);
+  comm_sum_double(sim->comm, e->light_mass, PARTICLE_TYPES);
+  comm_sum_double(sim->comm, &heavies, 1);
   e->heavies = (int)heavies;
 }
 
-void energies_heavy(struct sim *s)
+void energies_heavy(struct sim *sim)
 {
-  struct energy_part *e = &s->energy;
-  if (!s->be->energy || e->heavies == 0) return;
+  struct energy_part *e = &sim->energy;
+  if (!sim->be->energy || e->heavies == 0) return;
   struct heavy_particle mine[HEAVY_MAX], *all;
   size_t bytes;
-  int count = s->be->energy->heavy(s->dev, e->heavy_limit, mine), n, first = 0;
-  all = comm_gather(s->comm, mine, sizeof *mine * (size_t)count, &bytes);
+  int count = sim->be->energy->heavy(sim->dev, e->heavy_limit, mine), n, first = 0;
+  all = comm_gather(sim->comm, mine, sizeof *mine * (size_t)count, &bytes);
   n = (int)(bytes / sizeof *all);
   double at[HEAVY_MAX][3], acc[HEAVY_MAX][3] = {{0}}, pot[HEAVY_MAX] = {0};
   uint64_t skip[HEAVY_MAX];
@@ -113,10 +119,10 @@ void energies_heavy(struct sim *s)
     skip[k] = all[k].id;
     type[k] = (uint8_t)all[k].type;
   }
-  s->be->probe->direct(s->dev, n, (const double(*)[3])at, skip, type, NULL, acc, NULL, pot);
-  comm_sum_double(s->comm, pot, n);
+  sim->be->probe->direct(sim->dev, n, (const double(*)[3])at, skip, type, NULL, acc, NULL, pot);
+  comm_sum_double(sim->comm, pot, n);
   while (count > 0 && first < n && skip[first] != mine[0].id) first++;
-  s->be->energy->set(s->dev, count, mine, pot + first);
+  sim->be->energy->set(sim->dev, count, mine, pot + first);
   memset(e->rounding, 0, sizeof e->rounding);
   for (int k = 0; k < n; k++) e->rounding[all[k].type] += 0.5 * all[k].mass * (pot[k] - (double)(float)pot[k]);
   memory_free(all);
@@ -140,44 +146,53 @@ int energies_due(double spent, double cost, double beside, double passed, double
   return left > 0 && cost <= left * coarsest ? (int)ceil(cost / left) : 0;
 }
 
-int energies_coarsest(const struct sim *s)
+int energies_coarsest(const struct sim *sim)
 {
-  double one = s->energy.scatter, allowed = NOISE_PART * params_error(s->par) * fabs(energies_total(s));
-  double most = fmin(COARSE_MOST, s->hard.count / energies_stride(s->hard.count) / COARSE_SAMPLE);
-  if (!(one > 0)) return 1;   /* not known */
+  double one = sim->energy.scatter, allowed = NOISE_PART * params_error(sim->par) * fabs(energies_total(sim));
+  double most = fmin(COARSE_MOST, sim->masses.count / energies_stride(sim->masses.count) / COARSE_SAMPLE);
+  if (!(one > 0)) return 1; /* not known */
   return (int)fmax(1, fmin(most, allowed / one * (allowed / one)));
 }
 
 /* --- the measurement --------------------------------------------------------------------------------------------- */
 
 /* The potentials of the sample. Collective. */
-static void walk_sample(struct sim *s, const struct mac *mac, int32_t stride, struct tally *tally)
+static void walk_sample(struct sim *sim, const struct mac *mac, int32_t stride, struct tally *tally)
 {
-  int soft = hard_used(s);
-  struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1, .open_within = soft ? split_widest(&s->split) : 0,
-                                .eps2 = softening_classes2(&s->softening)};
-  struct walk_request walk = {.kind = WALK_POTENTIAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT, .potential = 1,
+  struct let_request request = {
+      .mac = mac, .a_floor = sim->a_floor, .cutoff = -1, .eps2 = softening_classes2(&sim->softening)};
+  struct walk_request walk = {.kind = WALK_POTENTIAL,
+                              .mac = *mac,
+                              .a_floor = sim->a_floor,
+                              .split = sim->split,
+                              .let = LET_SOFT,
+                              .potential = 1,
                               .stride = stride};
-  walk.split.on = soft;
-  s->energy.traffic = (struct let_traffic){.messages = 0};
-  s->be->moments(s->dev, mac, 0, 0);
-  let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->energy.traffic);
-  let_walk(s->lets, walk, tally, &s->energy.traffic);
+  sim->scheme->sample(sim, &request, &walk);
+  sim->energy.traffic = (struct let_traffic){.messages = 0};
+  sim->be->moments(sim->dev, mac, 0, 0);
+  let_exchange(sim->lets, LET_SOFT, &sim->lattice, request, TICKS, &sim->energy.traffic);
+  let_walk(sim->lets, walk, tally, &sim->energy.traffic);
 }
 
 /* Correction by types, and its standard error from the batches; returns the mass in the sample. */
-static double estimate(struct energy_part *e, const struct potential_sums *sums, double *standard_error)
+static double estimate(struct energy_part *part, const struct potential_sums *sums, double *standard_error)
 {
   double sampled = 0, batch[ENERGY_BATCHES] = {0}, mean = 0, square = 0;
   for (int t = 0; t < PARTICLE_TYPES; t++) {
     double difference = 0, mass = 0;
-    for (int b = 0; b < ENERGY_BATCHES; b++) difference += sums->difference[b][t], mass += sums->mass[b][t];
+    for (int b = 0; b < ENERGY_BATCHES; b++) {
+      difference += sums->difference[b][t];
+      mass += sums->mass[b][t];
+    }
     sampled += mass;
-    e->correction[t] = e->rounding[t];
+    part->correction[t] = part->rounding[t];
     if (!(mass > 0)) continue;
-    e->correction[t] += 0.5 * difference / mass * e->light_mass[t];
-    for (int b = 0; b < ENERGY_BATCHES; b++)   /* about the mean, so that batches of unequal mass add no scatter of their own */
-      batch[b] += 0.5 * (sums->difference[b][t] - difference / mass * sums->mass[b][t]) * ENERGY_BATCHES / mass * e->light_mass[t];
+    part->correction[t] += 0.5 * difference / mass * part->light_mass[t];
+    /* about the mean, so that batches of unequal mass add no scatter of their own */
+    for (int b = 0; b < ENERGY_BATCHES; b++)
+      batch[b] += 0.5 * (sums->difference[b][t] - difference / mass * sums->mass[b][t]) * ENERGY_BATCHES / mass *
+                  part->light_mass[t];
   }
   for (int b = 0; b < ENERGY_BATCHES; b++) mean += batch[b] / ENERGY_BATCHES;
   for (int b = 0; b < ENERGY_BATCHES; b++) square += (batch[b] - mean) * (batch[b] - mean);
@@ -185,40 +200,42 @@ static double estimate(struct energy_part *e, const struct potential_sums *sums,
   return sampled;
 }
 
-void energies_measure(struct sim *s, int every)
+void energies_measure(struct sim *sim, int every)
 {
-  struct energy_part *e = &s->energy;
-  if (!s->be->energy) return;
-  timer_phase(&s->timer, PHASE_diagnostics);
-  int32_t stride = energies_stride(s->hard.count) * every;
-  double angle = energies_angle(s->hard.count), scatter;
-  struct mac mac = {MAC_ANGLE, 2, s->gravity, angle};
+  struct energy_part *e = &sim->energy;
+  if (!sim->be->energy) return;
+  timer_phase(&sim->timer, PHASE_diagnostics);
+  int32_t stride = energies_stride(sim->masses.count) * every;
+  double angle = energies_angle(sim->masses.count), scatter;
+  struct mac mac = {MAC_ANGLE, 2, sim->gravity, angle};
   struct tally tally = {0};
   struct potential_sums sums;
-  walk_sample(s, &mac, stride, &tally);
-  s->be->energy->sums(s->dev, e->heavy_limit, &sums);
-  comm_sum_double(s->comm, (double *)&sums, sizeof sums / sizeof(double));
-  double sampled = estimate(e, &sums, &scatter), total = 0, pairs = (double)tally.particle_pairs + CELL_COST * (double)tally.cell_pairs;
+  walk_sample(sim, &mac, stride, &tally);
+  sim->be->energy->sums(sim->dev, e->heavy_limit, &sums);
+  comm_sum_double(sim->comm, (double *)&sums, sizeof sums / sizeof(double));
+  double sampled = estimate(e, &sums, &scatter), total = 0,
+         pairs = (double)tally.particle_pairs + CELL_COST * (double)tally.cell_pairs;
   for (int t = 0; t < PARTICLE_TYPES; t++) total += e->correction[t];
   e->total = total;
-  double potential = fabs(s->now.potential + total), walked = 0;
+  double potential = fabs(sim->now.potential + total), walked = 0;
   if (sampled > 0)
-    walked = potential * hypot(NOISE * pow(angle, 4) * sqrt(CLUMP * stride / fmax(s->hard.count, CLUMP)), COMMON * angle * angle);
+    walked = potential * hypot(NOISE * pow(angle, 4) * sqrt(CLUMP * stride / fmax(sim->masses.count, CLUMP)),
+                               COMMON * angle * angle);
   e->scatter = scatter / sqrt(every);
   e->noise = sqrt(scatter * scatter * (1 - 1.0 / stride) + walked * walked) + ROUNDING * potential;
-  comm_sum_double(s->comm, &pairs, 1);
+  comm_sum_double(sim->comm, &pairs, 1);
   e->cost = pairs;
-  expansion_account_correction(s);
-  timer_phase(&s->timer, PHASE_other);
+  expansion_account_correction(sim);
+  timer_phase(&sim->timer, PHASE_other);
 }
 
-struct diagnostics energies_corrected(const struct sim *s)
+struct diagnostics energies_corrected(const struct sim *sim)
 {
-  struct diagnostics d = s->now;
-  for (int t = 0; t < PARTICLE_TYPES; t++) d.potential_type[t] += s->energy.correction[t];
-  d.potential += s->energy.total;
-  d.total += s->energy.total;
+  struct diagnostics d = sim->now;
+  for (int t = 0; t < PARTICLE_TYPES; t++) d.potential_type[t] += sim->energy.correction[t];
+  d.potential += sim->energy.total;
+  d.total += sim->energy.total;
   return d;
 }
 
-double energies_total(const struct sim *s) { return s->now.total + s->energy.total; }
+double energies_total(const struct sim *sim) { return sim->now.total + sim->energy.total; }

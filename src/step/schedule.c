@@ -5,36 +5,40 @@
 #include <math.h>
 #include <string.h>
 
-/* Moments are updated when about this fraction of all particles has been corrected since the last update; between two updates
- * cells move by their mean velocity and acceleration. */
+/* Moments are updated when about this fraction of all particles has been corrected since the last update; between two
+ * updates cells move by their mean velocity and acceleration. */
 #define MOMENT_UPDATE_FRACTION 0.5
-enum { MOMENT_UPDATE_LOG2_MIN = 2 };   /* log2 of the smallest number of regular intervals in a soft step */
+enum { MOMENT_UPDATE_LOG2_MIN = 2 }; /* log2 of the smallest number of regular intervals in a soft step */
 /* Fixed cost of a build, expressed as a number of particles whose build costs as much. */
 #define BUILD_MIN 8e5
-/* The fast level is the lowest level at which builds cost at most this factor times the minimum: the slower the particles of the slow tree
- * are, the less it ages. */
+/* The fast level is the lowest level at which builds cost at most this factor times the minimum: the slower the
+ * particles of the slow tree are, the less it ages. */
 #define FAST_SLACK 1.1
-/* A walk of less than 1 / FEW of the particles, in a tree as old as one of their steps, costs less than a build. With the split on
- * walks end at R2 and cost less: 1 / FEW_HARD. */
+/* A walk of less than 1 / FEW of the particles, in a tree as old as one of their steps, costs less than a build. With
+ * the split on walks end at R2 and cost less: 1 / FEW_HARD. */
 enum { FEW = 256, FEW_HARD = 16 };
-/* There is a fast tree if on average at least this fraction of a fast particle's group is fast. Where slow particles are among the fast
- * ones, two trees fill the same volume, and interaction lists are up to twice as long. Between 0.52 (block steps up to twice as long with
- * a fast tree) and 0.98 (shorter) nothing was measured. */
+/* There is a fast tree if on average at least this fraction of a fast particle's group is fast. Where slow particles
+ * are among the fast ones, two trees fill the same volume, and interaction lists are up to twice as long. Between 0.52
+ * (block steps up to twice as long with a fast tree) and 0.98 (shorter) nothing was measured. */
 #define FAST_DENSITY_MIN 0.9
-/* Several ranks do not check prediction bounds of slow LETs, so a slow tree serves at most 2^SLOW_LOG2_MAX regular intervals. */
+/* Several ranks do not check prediction bounds of slow LETs, so a slow tree serves at most 2^SLOW_LOG2_MAX regular
+ * intervals. */
 enum { SLOW_LOG2_MAX = 4 };
-/* The tuner's first interval between builds, in shortest steps, if neither the backend nor the user gives one. It is short because the cost
- * of walks grows fastest in a new tree, and the tuner measures growth only at the end of an interval. */
+/* The tuner's first interval between builds, in shortest steps, if neither the backend nor the user gives one. It is
+ * short because the cost of walks grows fastest in a new tree, and the tuner measures growth only at the end of an
+ * interval. */
 enum { FIRST_INTERVAL = 2 };
 
-/* Estimates of seconds, on host and device: the hard force on a particle, and the fixed cost of a block step. They decide how many checkpoint
- * ticks a soft step has; measured times would make results depend on them. */
+/* Estimates of seconds, on host and device: the hard force on a particle, and the fixed cost of a block step. They
+ * decide how many checkpoint ticks a soft step has; measured times would make results depend on them. */
 static const double force_seconds[2] = {6e-7, 2e-9}, block_step_seconds[2] = {2e-4, 1e-4};
-/* The cost of the line at a checkpoint tick in forces per particle: with a build that happens there in any case, and without. */
+/* The cost of the line at a checkpoint tick in forces per particle: with a build that happens there in any case, and
+ * without. */
 #define CHECKPOINT_COST_BUILT (1.0 / 32)
 #define CHECKPOINT_COST 0.25
-#define CHECKPOINT_SECONDS 1.0       /* estimated seconds between checkpoint ticks: at least this, */
-#define CHECKPOINT_SHARE 0.05        /* and such that checkpoint ticks cost at most this part of the time of a soft step */
+#define CHECKPOINT_SECONDS 1.0 /* estimated seconds between checkpoint ticks: at least this, */
+/* and such that checkpoint ticks cost at most this part of the time of a soft step */
+#define CHECKPOINT_SHARE 0.05
 
 /* Ticks between regular moment updates; 0 where no particle has substeps. */
 static int32_t moment_update_interval(const struct schedule_input *in)
@@ -46,8 +50,8 @@ static int32_t moment_update_interval(const struct schedule_input *in)
   return timeline_ticks(log2);
 }
 
-/* Cost of the builds of a soft step, as a number of particles: builds at ticks of level `fast` and deeper are of the fast tree alone.
- * `count` holds no particles deeper than `deepest`. */
+/* Cost of the builds of a soft step, as a number of particles: builds at ticks of level `fast` and deeper are of the
+ * fast tree alone. `count` holds no particles deeper than `deepest`. */
 static double build_cost(const int64_t *count, int deepest, int fast)
 {
   double all = 0, quick = 0, whole = fast > 0 ? exp2(fast - 1) : exp2(deepest), steps = exp2(deepest);
@@ -68,8 +72,8 @@ static int populated_level(const int64_t *count, int deepest, int few)
   return level;
 }
 
-/* The fast level by the cost of builds, for the mean number of particles per rank. There are no builds at ticks of levels deeper than
- * `deepest`. */
+/* The fast level by the cost of builds, for the mean number of particles per rank. There are no builds at ticks of
+ * levels deeper than `deepest`. */
 static int cheapest_fast_level(const struct schedule_input *in, int deepest)
 {
   int64_t count[SCHEDULE_LEVELS];
@@ -83,34 +87,39 @@ static int cheapest_fast_level(const struct schedule_input *in, int deepest)
   return best;
 }
 
-/* The fast level from the given one, at most `deepest`, the deepest level of ticks with builds; given 0: no fast tree. */
-static int given_fast_level(int given, int deepest) { return given == 0 ? LEVEL_MAX + 1 : given > deepest ? deepest : given; }
+/* The fast level from the given one, at most `deepest`, the deepest level of ticks with builds; given 0: no fast
+ * tree. */
+static int given_fast_level(int given, int deepest)
+{
+  return given == 0 ? LEVEL_MAX + 1 : given > deepest ? deepest : given;
+}
 
-/* The builds of several ranks. All build at the same ticks, those of regular moment updates, because a LET belongs to the tree that it was
- * selected from. With the split on there are builds only if hard walks use the tree. Moment updates become more frequent where more builds
- * pay; with the split on this also replaces updates of LETs. Returns the deepest level of ticks with builds of a fast tree; 0: none. */
-static int plan_ranks(const struct schedule_input *in, struct schedule *s)
+/* The builds of several ranks. All build at the same ticks, those of regular moment updates, because a LET belongs to
+ * the tree that it was selected from. With the split on there are builds only if hard walks use the tree. Moment
+ * updates become more frequent where more builds pay; with the split on this also replaces updates of LETs. Returns the
+ * deepest level of ticks with builds of a fast tree; 0: none. */
+static int plan_ranks(const struct schedule_input *in, struct schedule *schedule)
 {
   int given = in->split ? 0 : in->given_interval, steps = given ? given : in->backend_interval;
   int builds = in->split ? in->walks_tree : steps > 0;
   if (!builds) return 0;
-  s->builds = BUILDS_WITH_MOMENTS;
+  schedule->builds = BUILDS_WITH_MOMENTS;
   if (in->split && in->backend_interval == 0) return 0;
   int level = populated_level(in->count, in->level_max, in->split ? FEW_HARD : FEW);
   for (int rest = steps - 1; rest > 0 && level > 1; rest /= 2) level--;
-  if (timeline_ticks(level) < s->moment_interval) s->moment_interval = timeline_ticks(level);
-  return in->split ? 0 : timeline_aligned(s->moment_interval, 0);
+  if (timeline_ticks(level) < schedule->moment_interval) schedule->moment_interval = timeline_ticks(level);
+  return in->split ? 0 : timeline_aligned(schedule->moment_interval, 0);
 }
 
-/* The builds of one rank without the split: by the age of the tree in shortest steps. If neither the user nor a tuner decides, the age is
- * in shortest well-populated steps (populated_level). Returns as plan_ranks. */
-static int plan_ages(const struct schedule_input *in, struct schedule *s)
+/* The builds of one rank without the split: by the age of the tree in shortest steps. If neither the user nor a tuner
+ * decides, the age is in shortest well-populated steps (populated_level). Returns as plan_ranks. */
+static int plan_ages(const struct schedule_input *in, struct schedule *schedule)
 {
   int steps = in->given_interval ? in->given_interval : in->backend_interval, level = in->level_max;
   if (steps == 0 && !in->tuned) return 0;
   if (!in->given_interval && !in->tuned) level = populated_level(in->count, level, FEW);
-  s->builds = in->tuned ? BUILDS_BY_TUNER : BUILDS_BY_AGE;
-  s->build_age = (int64_t)(steps ? steps : FIRST_INTERVAL) * timeline_ticks(level);
+  schedule->builds = in->tuned ? BUILDS_BY_TUNER : BUILDS_BY_AGE;
+  schedule->build_age = (int64_t)(steps ? steps : FIRST_INTERVAL) * timeline_ticks(level);
   return level;
 }
 
@@ -133,14 +142,16 @@ static struct schedule plan_builds(const struct schedule_input *in, int *fast_fr
 }
 
 /* Ticks between checkpoint ticks; 0: none. */
-static int32_t checkpoint_interval(const struct schedule_input *in, const struct schedule *s)
+static int32_t checkpoint_interval(const struct schedule_input *in, const struct schedule *schedule)
 {
   int host = !in->on_device, log2 = 0;
-  int built = s->builds == BUILDS_WITH_MOMENTS || (s->builds == BUILDS_WITH_MOMENTS_IF_WALKED && in->walks_tree);
-  double all = (double)in->hard_steps / in->ranks * force_seconds[!host] + exp2(in->level_max) * block_step_seconds[!host];
+  int built =
+      schedule->builds == BUILDS_WITH_MOMENTS || (schedule->builds == BUILDS_WITH_MOMENTS_IF_WALKED && in->walks_tree);
+  double all =
+      (double)in->hard_steps / in->ranks * force_seconds[!host] + exp2(in->level_max) * block_step_seconds[!host];
   double one = in->particles / in->ranks * force_seconds[!host] * (built ? CHECKPOINT_COST_BUILT : CHECKPOINT_COST);
   double intervals = all / fmax(CHECKPOINT_SECONDS, one / CHECKPOINT_SHARE);
-  if (s->moment_interval == 0) return 0;
+  if (schedule->moment_interval == 0) return 0;
   if (in->given_checkpoint_ticks >= 0) intervals = in->given_checkpoint_ticks;
   while (log2 < in->level_max && exp2(log2 + 1) <= intervals) log2++;
   return log2 > 0 ? timeline_ticks(log2) : 0;
@@ -165,87 +176,92 @@ struct schedule schedule_make(const struct schedule_input *in)
   return s;
 }
 
-int schedule_is_checkpoint(const struct schedule *s, int32_t tick)
+int schedule_is_checkpoint(const struct schedule *schedule, int32_t tick)
 {
-  return tick > 0 && tick < TICKS && s->checkpoint_interval > 0 && tick % s->checkpoint_interval == 0;
+  return tick > 0 && tick < TICKS && schedule->checkpoint_interval > 0 && tick % schedule->checkpoint_interval == 0;
 }
 
-static int build_due(const struct schedule *s, int32_t tick, int32_t built, int build_asked)
+static int build_due(const struct schedule *schedule, int32_t tick, int32_t built, int build_asked)
 {
-  int regular = tick % s->moment_interval == 0;
+  int regular = tick % schedule->moment_interval == 0;
   if (tick == 0) return 0;
-  if (schedule_is_checkpoint(s, tick)) return 1;
-  switch (s->builds) {
+  if (schedule_is_checkpoint(schedule, tick)) return 1;
+  switch (schedule->builds) {
   case BUILDS_NONE: break;
   case BUILDS_WITH_MOMENTS: return regular;
-  /* The soft force is the full force less the hard force at the synchronisation. Hard forces from an older tree have other errors, which
-   * then do not cancel; that is most of the energy error. So the tree is rebuilt even where walks in the old one would be cheap. */
+  /* The soft force is the full force less the hard force at the synchronisation. Hard forces from an older tree have
+   * other errors, which then do not cancel; that is most of the energy error. So the tree is rebuilt even where walks
+   * in the old one would be cheap. */
   case BUILDS_WITH_MOMENTS_IF_WALKED: return regular && build_asked;
-  case BUILDS_BY_AGE: return tick - built >= s->build_age;
+  case BUILDS_BY_AGE: return tick - built >= schedule->build_age;
   case BUILDS_BY_TUNER: return build_asked;
   }
   return 0;
 }
 
-/* Which tree a build at `tick` is of. It is the fast tree alone if the trees have been built before in this soft step and no slow particle
- * is active. A single rank builds the tree of all at regular moment updates in any case. */
-static enum rebuilt which_tree(const struct schedule *s, int32_t tick, int32_t built)
+/* Which tree a build at `tick` is of. It is the fast tree alone if the trees have been built before in this soft step
+ * and no slow particle is active. A single rank builds the tree of all at regular moment updates in any case. */
+static enum rebuilt which_tree(const struct schedule *schedule, int32_t tick, int32_t built)
 {
-  int fast = built > 0 && !schedule_is_checkpoint(s, tick) && timeline_aligned(tick, 0) >= s->fast_level;
-  return fast && (s->ranks > 1 || tick % s->moment_interval != 0) ? REBUILT_FAST : REBUILT_ALL;
+  int fast = built > 0 && !schedule_is_checkpoint(schedule, tick) && timeline_aligned(tick, 0) >= schedule->fast_level;
+  return fast && (schedule->ranks > 1 || tick % schedule->moment_interval != 0) ? REBUILT_FAST : REBUILT_ALL;
 }
 
-/* LETs of a new tree are valid until the next build; slow LETs are valid until the next slow tree; without other builds LETs are valid until
- * the next checkpoint tick or the end of the soft step. The targets of LETs of a new tree are the active particles. Steps are aligned to powers of two, so a particle that
- * is active at any tick before the next build is active at this one too. */
-static void plan_lets(const struct schedule *s, struct schedule_line *line)
+/* LETs of a new tree are valid until the next build; slow LETs are valid until the next slow tree; without other builds
+ * LETs are valid until the next checkpoint tick or the end of the soft step. The targets of LETs of a new tree are the
+ * active particles. Steps are aligned to powers of two, so a particle that is active at any tick before the next build
+ * is active at this one too. */
+static void plan_lets(const struct schedule *schedule, struct schedule_line *line)
 {
-  int32_t tick = line->tick, end = s->checkpoint_interval > 0 ? (tick / s->checkpoint_interval + 1) * s->checkpoint_interval : TICKS;
-  int until_build = s->builds == BUILDS_WITH_MOMENTS;
-  if (s->ranks == 1 || line->moments != MOMENTS_REGULAR) return;
+  int32_t tick = line->tick, end = schedule->checkpoint_interval > 0
+                                       ? (tick / schedule->checkpoint_interval + 1) * schedule->checkpoint_interval
+                                       : TICKS;
+  int until_build = schedule->builds == BUILDS_WITH_MOMENTS;
+  if (schedule->ranks == 1 || line->moments != MOMENTS_REGULAR) return;
   line->horizon = (until_build ? line->next_moments : end) - tick;
   line->active_targets = line->rebuild != REBUILT_NONE;
   if (line->rebuild == REBUILT_NONE) {
     line->lets = tick == 0 ? LETS_ALL : LETS_IF_VIOLATED;
-  } else if (s->fast_level > LEVEL_MAX) {
+  } else if (schedule->fast_level > LEVEL_MAX) {
     line->lets = LETS_ALL;
   } else if (line->rebuild == REBUILT_FAST) {
     line->lets = LETS_FAST;
   } else {
     line->lets = LETS_SLOW_AND_FAST;
-    line->slow_horizon = timeline_after(tick, s->fast_level - 1) - tick;
+    line->slow_horizon = timeline_after(tick, schedule->fast_level - 1) - tick;
   }
   if (line->lets != LETS_IF_VIOLATED) line->scope = SCOPE_ALL_CORRECTED;
 }
 
-struct schedule_line schedule_at(const struct schedule *s, int32_t tick, int32_t built, int build_asked)
+struct schedule_line schedule_at(const struct schedule *schedule, int32_t tick, int32_t built, int build_asked)
 {
-  struct schedule_line line = {.tick = tick, .level = timeline_aligned(tick, 0), .next_moments = schedule_next(s, tick, TICKS)};
-  int regular = tick % s->moment_interval == 0;
-  if (build_due(s, tick, built, build_asked)) line.rebuild = which_tree(s, tick, built);
-  line.from_particles = schedule_is_checkpoint(s, tick);
-  line.migrate = s->ranks > 1 && line.rebuild == REBUILT_ALL;
+  struct schedule_line line = {
+      .tick = tick, .level = timeline_aligned(tick, 0), .next_moments = schedule_next(schedule, tick, TICKS)};
+  int regular = tick % schedule->moment_interval == 0;
+  if (build_due(schedule, tick, built, build_asked)) line.rebuild = which_tree(schedule, tick, built);
+  line.from_particles = schedule_is_checkpoint(schedule, tick);
+  line.migrate = schedule->ranks > 1 && line.rebuild == REBUILT_ALL;
   line.moments = regular ? MOMENTS_REGULAR : line.rebuild != REBUILT_NONE ? MOMENTS_OF_BUILD : MOMENTS_KEPT;
   line.scope = regular ? SCOPE_CELLS : SCOPE_CORRECTED;
-  plan_lets(s, &line);
+  plan_lets(schedule, &line);
   return line;
 }
 
-struct schedule_line schedule_continue_at(const struct schedule *s, int32_t tick)
+struct schedule_line schedule_continue_at(const struct schedule *schedule, int32_t tick)
 {
-  struct schedule_line line = schedule_at(s, tick, 0, 1);
+  struct schedule_line line = schedule_at(schedule, tick, 0, 1);
   if (line.from_particles) return line;
   line.from_particles = 1;
   line.rebuild = REBUILT_ALL;
   line.moments = MOMENTS_REGULAR;
-  line.migrate = s->ranks > 1;
-  plan_lets(s, &line);
-  line.active_targets = 0;   /* steps that began before `tick` may end before the next build */
+  line.migrate = schedule->ranks > 1;
+  plan_lets(schedule, &line);
+  line.active_targets = 0; /* steps that began before `tick` may end before the next build */
   return line;
 }
 
-int32_t schedule_next(const struct schedule *s, int32_t tick, int32_t next_end)
+int32_t schedule_next(const struct schedule *schedule, int32_t tick, int32_t next_end)
 {
-  int32_t next_moments = (tick / s->moment_interval + 1) * s->moment_interval;
+  int32_t next_moments = (tick / schedule->moment_interval + 1) * schedule->moment_interval;
   return next_end < next_moments ? next_end : next_moments;
 }

@@ -12,7 +12,10 @@ static const char *fraction(int32_t ticks, char text[FRACTION_CHARS])
     snprintf(text, FRACTION_CHARS, "%d", ticks == TICKS);
     return text;
   }
-  while (ticks % 2 == 0) ticks /= 2, log2--;
+  while (ticks % 2 == 0) {
+    ticks /= 2;
+    log2--;
+  }
   snprintf(text, FRACTION_CHARS, "%d/%d", ticks, 1 << log2);
   return text;
 }
@@ -25,42 +28,45 @@ static void print_line(const struct schedule_line *line, FILE *out)
   if (line->lets != LETS_KEPT) snprintf(both, sizeof both, "%s", fraction(line->horizon, horizon));
   if (line->lets == LETS_SLOW_AND_FAST)
     snprintf(both, sizeof both, "%s, %s", fraction(line->slow_horizon, slow), fraction(line->horizon, horizon));
-  fprintf(out, "%-12s %5d  %-7s  %-7s  %-8s  %-11s  %s\n", fraction(line->tick, tick), line->level, line->migrate ? "yes" : "-",
-          rebuilt[line->rebuild], moments[line->moments], lets[line->lets], both);
+  fprintf(out, "%-12s %5d  %-7s  %-7s  %-8s  %-11s  %s\n", fraction(line->tick, tick), line->level,
+          line->migrate ? "yes" : "-", rebuilt[line->rebuild], moments[line->moments], lets[line->lets], both);
 }
 
-static void print_rules(const struct schedule *s, FILE *out)
+static void print_rules(const struct schedule *schedule, FILE *out)
 {
   static const char *const builds[] = {
-    [BUILDS_NONE] = "none within the soft step",
-    [BUILDS_WITH_MOMENTS] = "at regular moment updates",
-    [BUILDS_WITH_MOMENTS_IF_WALKED] = "at regular moment updates, where hard walks use the tree",
-    [BUILDS_BY_AGE] = "by the age of the tree",
-    [BUILDS_BY_TUNER] = "as the tuner decides by measured times (not in the table)",
+      [BUILDS_NONE] = "none within the soft step",
+      [BUILDS_WITH_MOMENTS] = "at regular moment updates",
+      [BUILDS_WITH_MOMENTS_IF_WALKED] = "at regular moment updates, where hard walks use the tree",
+      [BUILDS_BY_AGE] = "by the age of the tree",
+      [BUILDS_BY_TUNER] = "as the tuner decides by measured times (not in the table)",
   };
   char text[FRACTION_CHARS];
-  fprintf(out, "deepest block level: %d\n", s->level_max);
-  fprintf(out, "builds of the tree: %s", builds[s->builds]);
-  if (s->builds == BUILDS_BY_AGE && s->build_age <= TICKS)
-    fprintf(out, ", every %s of the soft step", fraction((int32_t)s->build_age, text));
-  if (s->checkpoint_interval > 0) fprintf(out, "\ncheckpoint ticks: every %s of the soft step", fraction(s->checkpoint_interval, text));
+  fprintf(out, "deepest block level: %d\n", schedule->level_max);
+  fprintf(out, "builds of the tree: %s", builds[schedule->builds]);
+  if (schedule->builds == BUILDS_BY_AGE && schedule->build_age <= TICKS)
+    fprintf(out, ", every %s of the soft step", fraction((int32_t)schedule->build_age, text));
+  if (schedule->checkpoint_interval > 0)
+    fprintf(out, "\ncheckpoint ticks: every %s of the soft step", fraction(schedule->checkpoint_interval, text));
   fprintf(out, "\nfast tree: ");
-  if (s->fast_level <= LEVEL_MAX) fprintf(out, "particles of level %d and deeper\n", s->fast_level);
+  if (schedule->fast_level <= LEVEL_MAX) fprintf(out, "particles of level %d and deeper\n", schedule->fast_level);
   else fprintf(out, "none\n");
 }
 
-void schedule_print(const struct schedule *s, FILE *out)
+void schedule_print(const struct schedule *schedule, FILE *out)
 {
   int32_t built = 0;
-  print_rules(s, out);
-  if (s->moment_interval == 0) {
+  print_rules(schedule, out);
+  if (schedule->moment_interval == 0) {
     fprintf(out, "no substeps: all particles take the soft step\n");
     return;
   }
-  int build_asked = s->builds == BUILDS_WITH_MOMENTS_IF_WALKED && s->walks_tree;
-  fprintf(out, "%-12s %5s  %-7s  %-7s  %-8s  %-11s  %s\n", "tick", "level", "migrate", "rebuild", "moments", "LETs", "horizon");
-  for (int32_t tick = 0; tick < TICKS; tick = schedule_next(s, tick, timeline_after(tick, s->level_max))) {
-    struct schedule_line line = schedule_at(s, tick, built, build_asked);
+  int build_asked = schedule->builds == BUILDS_WITH_MOMENTS_IF_WALKED && schedule->walks_tree;
+  fprintf(out, "%-12s %5s  %-7s  %-7s  %-8s  %-11s  %s\n", "tick", "level", "migrate", "rebuild", "moments", "LETs",
+          "horizon");
+  for (int32_t tick = 0; tick < TICKS;
+       tick = schedule_next(schedule, tick, timeline_after(tick, schedule->level_max))) {
+    struct schedule_line line = schedule_at(schedule, tick, built, build_asked);
     if (line.rebuild) built = tick;
     if (line.moments) print_line(&line, out);
   }

@@ -8,115 +8,143 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "gravity/units.h"
-#include "step/choose.h"
 #include "step/energies.h"
 #include "step/expansion.h"
-#include "step/find.h"
-#include "step/hard.h"
 #include "step/kicks.h"
-#include "system/radius.h"
+#include "step/scheme.h"
 
-/* Predicted trajectories may widen the lattice until its spacing is this fraction of the softening, or until it is twice as wide as the
- * particles (always so without softening). In a soft step of many orbits straight trajectories lead far beyond the particles; a lattice for all of them would degrade
- * the resolution of all forces. Particles beyond the lattice are clamped to its faces and counted. */
+/* Predicted trajectories may widen the lattice until its spacing is this fraction of the softening, or until it is
+ * twice as wide as the particles (always so without softening). In a soft step of many orbits straight trajectories
+ * lead far beyond the particles; a lattice for all of them would degrade the resolution of all forces. Particles beyond
+ * the lattice are clamped to its faces and counted. */
 #define SPACING_TO_SOFTENING_MAX (1.0 / 8192)
-/* Lower bound of |a_old| as a fraction of its rms: without it a particle with zero acceleration at a centre would open every cell. */
+/* Lower bound of |a_old| as a fraction of its rms: without it a particle with zero acceleration at a centre would open
+ * every cell. */
 #define A_FLOOR 1e-5
 /* Peculiar accelerations are differences of larger ones, and small by chance at many places. */
 #define A_FLOOR_COMOVING 0.1
-/* Smallest R2 by rule without softening, in lattice spacings. */
-#define RADIUS_SPACINGS 1024
-/* Smallest relative change of the measured R2 that is adopted. */
-#define RADIUS_CHANGE 0.2
 
-static struct mac criterion(const struct params *p, int kind, double gravity)
+struct mac sim_criterion(const struct sim *sim, int kind)
 {
-  double delta = kind == OPENING_ANGLE ? p->ErrTolTheta : kind == OPENING_MULTIPOLE ? p->ErrTolMultipole : params_delta(p);
-  return (struct mac){kind, params_order(p), gravity, delta};
+  const struct params *params = sim->par;
+  double delta = kind == OPENING_ANGLE       ? params->ErrTolTheta
+                 : kind == OPENING_MULTIPOLE ? params->ErrTolMultipole
+                                             : params_delta(params);
+  return (struct mac){kind, params_order(params), sim->gravity, delta};
+}
+
+static void note_masses(struct sim *sim, const struct particles *particles)
+{
+  struct mass_facts *masses = &sim->masses;
+  double extreme[2] = {0, -1e300}, sum[4] = {0};
+  for (int64_t i = 0; i < particles->n; i++) {
+    double mass = particles->mass[i];
+    sum[mass > 0 ? 1 : 3]++;
+    if (!(mass > 0)) continue;
+    sum[0] += mass;
+    sum[2] += mass * mass;
+    extreme[0] = fmax(extreme[0], mass);
+    extreme[1] = fmax(extreme[1], -mass);
+  }
+  comm_max_double(sim->comm, extreme, 2);
+  comm_sum_double(sim->comm, sum, 4);
+  masses->count = sum[1];
+  masses->massless = sum[3];
+  masses->total = sum[0];
+  masses->mean = sum[1] > 0 ? sum[0] / sum[1] : 0;
+  masses->mean_square = sum[1] > 0 ? sum[2] / sum[1] : 0;
+  masses->largest = extreme[0];
+  masses->smallest = sum[1] > 0 ? -extreme[1] : 0;
+  sim->now.massless = masses->massless;
 }
 
 /* Make the parameters, with what is known of the run, those of the system. Collective. */
-static void own_parameters(struct sim *s, const struct params *par, const struct particles *p)
+static void own_parameters(struct sim *sim, const struct params *par, const struct particles *particles)
 {
   int64_t of_type[PARTICLE_TYPES] = {0};
-  for (int64_t i = 0; i < p->n; i++) of_type[p->type[i]]++;
-  comm_sum_int64(s->comm, of_type, PARTICLE_TYPES);
-  s->own = params_of_run(par, s->hard.count, s->be->particle_bytes > 0);
-  s->own.run.types = 0;
-  for (int t = 0; t < PARTICLE_TYPES; t++) s->own.run.types |= (long long)(of_type[t] > 0) << t;
-  s->par = &s->own;
+  for (int64_t i = 0; i < particles->n; i++) of_type[particles->type[i]]++;
+  comm_sum_int64(sim->comm, of_type, PARTICLE_TYPES);
+  sim->given = params_of_run(par, sim->masses.count, sim->be->particle_bytes > 0);
+  sim->given.run.types = 0;
+  for (int t = 0; t < PARTICLE_TYPES; t++) sim->given.run.types |= (long long)(of_type[t] > 0) << t;
+  sim->par = &sim->given;
 }
 
-int sim_open(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p, struct fault *f)
+int sim_open(struct sim *sim, const struct comm *comm, const struct params *par, const struct backend *be,
+             struct particles *particles, struct fault *fault)
 {
-  memset(s, 0, sizeof *s);
-  s->comm = c;
-  s->be = be;
-  hard_note_masses(s, p);
-  s->now.massless = s->hard.massless;
-  own_parameters(s, par, p);
-  par = s->par;
-  s->gravity = units_gravity(par);
-  s->mac = criterion(par, par->TypeOfOpeningCriterion, s->gravity);
-  struct device_config config = {.gravity = s->gravity,
+  memset(sim, 0, sizeof *sim);
+  sim->comm = comm;
+  sim->be = be;
+  note_masses(sim, particles);
+  own_parameters(sim, par, particles);
+  par = sim->par;
+  sim->gravity = units_gravity(par);
+  sim->mac = sim_criterion(sim, par->TypeOfOpeningCriterion);
+  struct device_config config = {.gravity = sim->gravity,
                                  .max_leaf = par->MaxLeafSize,
                                  .max_group = par->MaxGroupSize,
                                  .quadrupole = params_order(par) == 2,
-                                 .ranks = c->size,
-                                 .rank = c->rank,
-                                 .node_rank = comm_node_rank(c),
+                                 .ranks = comm->size,
+                                 .rank = comm->rank,
+                                 .node_rank = comm_node_rank(comm),
                                  .method = (enum walk_method)par->WalkMethod};
   config.softening = params_softening(par, config.softening_of);
-  s->softening = softening_make(config.softening, config.softening_of);
-  energies_open(s, p);
-  s->dev = be->open(&config);
-  be->upload(s->dev, p);
-  int failed = transport_open(&s->transport, c, be, s->dev, (enum transport_choice)par->Transport, f);
-  s->timer.ledger = c->ledger;
-  s->timer.follow = be->phase;
+  sim->softening = softening_make(config.softening, config.softening_of);
+  energies_open(sim, particles);
+  sim->dev = be->open(&config);
+  be->upload(sim->dev, particles);
+  int failed = transport_open(&sim->transport, comm, be, sim->dev, (enum transport_choice)par->Transport, fault);
+  sim->timer.ledger = comm->ledger;
+  sim->timer.follow = be->phase;
   int grid[3];
   params_grid(par->DomainGrid, grid);
-  domain_open_grid(&s->domain, c->size, grid);
-  s->domain.align = c->size > 1;
-  s->lets = lets_open(c, be, s->dev, &s->transport, (const int[3]){s->domain.px, s->domain.py, s->domain.pz});
-  timer_reset(&s->timer);
-  s->log.table = par->SubstepLog && c->rank == 0;
-  tuning_open(&s->tuning, par, be->tunes, c->size, c->rank);
+  domain_open_grid(&sim->domain, comm->size, grid);
+  sim->domain.align = comm->size > 1;
+  sim->lets =
+      lets_open(comm, be, sim->dev, &sim->transport, (const int[3]){sim->domain.px, sim->domain.py, sim->domain.pz});
+  timer_reset(&sim->timer);
+  sim->log.table = par->SubstepLog && comm->rank == 0;
+  tuning_open(&sim->tuning, par, be->tunes, comm->size, comm->rank);
   if (params_softenings_differ(par) && !be->softens_by_type)
-    return fault_set(f, "the types of particles have different softenings (SofteningType0 ... SofteningType5): the backend %s has one softening "
-                     "for all; set [Device] Backend = cpu, or one softening", be->name);
-  if (kicks_open(s, par, f)) return -1;
+    return fault_set(fault,
+                     "the types of particles have different softenings (SofteningType0 ... SofteningType5): the "
+                     "backend %s has one softening "
+                     "for all; set [Device] Backend = cpu, or one softening",
+                     be->name);
+  if (kicks_open(sim, par, fault)) return -1;
   if (params_neighbour_lists(par) && !be->hard)
-    return fault_set(f, "Integrator = hermite and Criterion = pairs: the backend %s does not have them", be->name);
-  return expansion_open(s, f) || failed ? -1 : 0;
+    return fault_set(fault, "Integrator = hermite and Criterion = pairs: the backend %s does not have them", be->name);
+  return expansion_open(sim, fault) || failed ? -1 : 0;
 }
 
-void sim_close(struct sim *s)
+void sim_close(struct sim *sim)
 {
   struct particles p;
-  expansion_close(s);
-  lets_close(s->lets);
-  halo_free(&s->hard.halo);
-  transport_close(&s->transport);
-  s->be->download(s->dev, &p);
+  expansion_close(sim);
+  lets_close(sim->lets);
+  halo_free(&sim->lists.halo);
+  memory_free(sim->settings);
+  transport_close(&sim->transport);
+  sim->be->download(sim->dev, &p);
   particles_free(&p);
-  if (s->be->phase) s->be->phase(NULL);
-  s->be->close(s->dev);
-  domain_close(&s->domain);
-  substep_log_close(&s->log);
-  tuning_close(&s->tuning);
-  kicks_close(s);
+  if (sim->be->phase) sim->be->phase(NULL);
+  sim->be->close(sim->dev);
+  domain_close(&sim->domain);
+  substep_log_close(&sim->log);
+  tuning_close(&sim->tuning);
+  kicks_close(sim);
 }
 
-/* The bounding box of all particles and of the positions that they can reach within `horizon`: low, then high. Returns its longest side.
- * Collective. */
-static double reachable_box(struct sim *s, double horizon, double box[6])
+/* The bounding box of all particles and of the positions that they can reach within `horizon`: low, then high. Returns
+ * its longest side. Collective. */
+static double reachable_box(struct sim *sim, double horizon, double box[6])
 {
   double side = 0;
-  s->be->bounds(s->dev, horizon, box, box + 3);
+  sim->be->bounds(sim->dev, horizon, box, box + 3);
   for (int c = 0; c < 3; c++) box[c] = -box[c];
-  timer_phase(&s->timer, PHASE_wait);
-  comm_max_double(s->comm, box, 6);
+  timer_phase(&sim->timer, PHASE_wait);
+  comm_max_double(sim->comm, box, 6);
   for (int c = 0; c < 3; c++) {
     box[c] = -box[c];
     side = fmax(side, box[c + 3] - box[c]);
@@ -125,17 +153,18 @@ static double reachable_box(struct sim *s, double horizon, double box[6])
 }
 
 /* The widest box that the lattice covers whatever the width of the particles is. */
-static double widest_box(const struct sim *s)
+static double widest_box(const struct sim *sim)
 {
-  return SPACING_TO_SOFTENING_MAX * params_softening(s->par, NULL) * LATTICE_SIDE / (s->domain.align ? LATTICE_WIDER : 1);
+  return SPACING_TO_SOFTENING_MAX * params_softening(sim->par, NULL) * LATTICE_SIDE /
+         (sim->domain.align ? LATTICE_WIDER : 1);
 }
 
 /* The box that the lattice must cover. Collective. */
-static void global_bounds(struct sim *s, double horizon, double box[6])
+static void global_bounds(struct sim *sim, double horizon, double box[6])
 {
-  double here[6], side = reachable_box(s, horizon, box), widest = widest_box(s);
+  double here[6], side = reachable_box(sim, horizon, box), widest = widest_box(sim);
   if (side <= widest) return;
-  double extent = reachable_box(s, 0, here), margin_width = 0.5 * (fmax(widest, 2 * extent) - extent);
+  double extent = reachable_box(sim, 0, here), margin_width = 0.5 * (fmax(widest, 2 * extent) - extent);
   for (int c = 0; c < 3; c++) {
     box[c] = fmax(box[c], here[c] - margin_width);
     box[c + 3] = fmin(box[c + 3], here[c + 3] + margin_width);
@@ -143,255 +172,173 @@ static void global_bounds(struct sim *s, double horizon, double box[6])
 }
 
 /* Build the tree of the sorted particles. */
-static void build(struct sim *s)
+static void build(struct sim *sim)
 {
   double low[3], high[3];
-  timer_phase(&s->timer, PHASE_build);
-  domain_cuboid(&s->domain, s->comm->rank, low, high);
-  s->be->build(s->dev, low, high);
+  timer_phase(&sim->timer, PHASE_build);
+  domain_cuboid(&sim->domain, sim->comm->rank, low, high);
+  sim->be->build(sim->dev, low, high);
 }
 
 /* Make the lattice that covers the box, sort the particles and build the tree. Local. */
-static void build_local_tree(struct sim *s, const double box[6])
+static void build_local_tree(struct sim *sim, const double box[6])
 {
   double began = timer_clock();
-  s->lattice = domain_lattice(&s->domain, box, params_softening(s->par, NULL));
-  timer_phase(&s->timer, PHASE_order);
-  s->counts.outside += s->be->order(s->dev, &s->lattice);
-  build(s);
-  s->tree_build_seconds = timer_clock() - began;
+  sim->lattice = domain_lattice(&sim->domain, box, params_softening(sim->par, NULL));
+  timer_phase(&sim->timer, PHASE_order);
+  sim->counts.outside += sim->be->order(sim->dev, &sim->lattice);
+  build(sim);
+  sim->tree_build_seconds = timer_clock() - began;
 }
 
 /* Make the groups, with the width that tuning gives. */
-static void make_groups(struct sim *s)
+static void make_groups(struct sim *sim)
 {
-  timer_phase(&s->timer, PHASE_groups);
-  tuning_groups(&s->tuning, s->be, s->dev, s->lattice.spacing * LATTICE_SIDE);
-  s->be->groups(s->dev);
+  timer_phase(&sim->timer, PHASE_groups);
+  tuning_groups(&sim->tuning, sim->be, sim->dev, sim->lattice.spacing * LATTICE_SIDE);
+  sim->be->groups(sim->dev);
 }
 
-/* Seconds per interaction of this rank; where it has not computed yet, the mean over the ranks that have. Collective. */
-static double seconds_per_work(const struct sim *s)
+/* Seconds per interaction of this rank; where it has not computed yet, the mean over the ranks that have.
+ * Collective. */
+static double seconds_per_work(const struct sim *sim)
 {
-  double sum[2] = {s->per_work, s->per_work > 0};
-  comm_sum_double(s->comm, sum, 2);
-  return s->per_work > 0 ? s->per_work : sum[1] > 0 ? sum[0] / sum[1] : 1;
+  double sum[2] = {sim->per_work, sim->per_work > 0};
+  comm_sum_double(sim->comm, sum, 2);
+  return sim->per_work > 0 ? sim->per_work : sum[1] > 0 ? sum[0] / sum[1] : 1;
 }
 
-/* The load of this rank, from which the next domains are computed. N_hard (Watanabe & Nakasato 2014, eq 13) counts cells as well as
- * particles, because both cost the same to send, predict, update and evaluate. Collective. */
-static struct domain_load load(const struct sim *s)
+/* The load of this rank, from which the next domains are computed. N_hard (Watanabe & Nakasato 2014, eq 13) counts
+ * cells as well as particles, because both cost the same to send, predict, update and evaluate. Collective. */
+static struct domain_load load(const struct sim *sim)
 {
-  const struct let_count *hard = &s->counts.step_let.received;
-  int balance = s->par->Balance;
+  const struct let_count *hard = &sim->counts.step_let.received;
+  int balance = sim->par->Balance;
   struct domain_load l = {.by_work = balance >= BALANCE_WORK, .per_work = 1};
-  if (balance == BALANCE_TIME) l.per_work = seconds_per_work(s);
+  if (balance == BALANCE_TIME) l.per_work = seconds_per_work(sim);
   if (balance == BALANCE_HARD) l.extra = (double)(hard->cells + hard->particles);
   return l;
 }
 
-void sim_decompose(struct sim *s)
+void sim_decompose(struct sim *sim)
 {
-  struct domain_load mine = load(s);
-  timer_phase(&s->timer, PHASE_domain);
-  if (s->comm->size > 1) domain_decompose(&s->domain, s->comm, s->be, s->dev, s->par->SamplingRate, &mine);
+  struct domain_load mine = load(sim);
+  timer_phase(&sim->timer, PHASE_domain);
+  if (sim->comm->size > 1) domain_decompose(&sim->domain, sim->comm, sim->be, sim->dev, sim->par->SamplingRate, &mine);
 }
 
-void sim_arrange(struct sim *s, int decompose)
+void sim_arrange(struct sim *sim, int decompose)
 {
   double box[6];
-  s->counts.local = s->be->count(s->dev);
-  timer_phase(&s->timer, PHASE_domain);
-  if (decompose) sim_decompose(s);
-  global_bounds(s, s->soft_step, box);   /* of all ranks: before they migrate, while a device may know it */
-  timer_phase(&s->timer, PHASE_domain);
-  if (s->comm->size > 1) s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev, &s->transport, 0, 0);
-  build_local_tree(s, box);
+  sim->counts.local = sim->be->count(sim->dev);
+  timer_phase(&sim->timer, PHASE_domain);
+  if (decompose) sim_decompose(sim);
+  global_bounds(sim, sim->soft_step, box); /* of all ranks: before they migrate, while a device may know it */
+  timer_phase(&sim->timer, PHASE_domain);
+  if (sim->comm->size > 1)
+    sim->counts.migrated += domain_exchange(&sim->domain, sim->comm, sim->be, sim->dev, &sim->transport, 0, 0);
+  build_local_tree(sim, box);
 }
 
-void sim_make_room(struct sim *s, double horizon)
+void sim_make_room(struct sim *sim, double horizon)
 {
-  double box[6], side = s->lattice.spacing * (LATTICE_SIDE - 1);
+  double box[6], side = sim->lattice.spacing * (LATTICE_SIDE - 1);
   int inside = 1;
-  s->soft_step = horizon;
-  global_bounds(s, horizon, box);
-  for (int c = 0; c < 3; c++) inside &= box[c] >= s->lattice.corner[c] && box[c + 3] <= s->lattice.corner[c] + side;
+  sim->soft_step = horizon;
+  global_bounds(sim, horizon, box);
+  for (int c = 0; c < 3; c++) inside &= box[c] >= sim->lattice.corner[c] && box[c + 3] <= sim->lattice.corner[c] + side;
   if (inside) return;
-  build_local_tree(s, box);
-  s->be->groups(s->dev);
+  build_local_tree(sim, box);
+  sim->be->groups(sim->dev);
 }
 
-void sim_migrate(struct sim *s, int32_t tick, double tick_length)
+void sim_migrate(struct sim *sim, int32_t tick, double tick_length)
 {
-  timer_phase(&s->timer, PHASE_domain);
-  s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev, &s->transport, tick, tick_length);
+  timer_phase(&sim->timer, PHASE_domain);
+  sim->counts.migrated +=
+      domain_exchange(&sim->domain, sim->comm, sim->be, sim->dev, &sim->transport, tick, tick_length);
 }
 
-void sim_restore_order(struct sim *s)
+void sim_restore_order(struct sim *sim)
 {
-  timer_phase(&s->timer, PHASE_order);
-  s->be->order(s->dev, &s->lattice);
-  build(s);
-  s->be->sources(s->dev);   /* needs a tree, and reorder needs the sources */
+  timer_phase(&sim->timer, PHASE_order);
+  sim->be->order(sim->dev, &sim->lattice);
+  build(sim);
+  sim->be->sources(sim->dev); /* needs a tree, and reorder needs the sources */
 }
 
-void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int renew)
+void sim_rebuild(struct sim *sim, int32_t tick, double tick_length, int fast, int renew)
 {
-  timer_phase(&s->timer, PHASE_order);
-  s->be->reorder(s->dev, tick, tick_length, fast, renew);
-  build(s);
-  s->be->groups(s->dev);
+  timer_phase(&sim->timer, PHASE_order);
+  sim->be->reorder(sim->dev, tick, tick_length, fast, renew);
+  build(sim);
+  sim->be->groups(sim->dev);
 }
 
-void sim_force(struct sim *s, const struct mac *mac, int potential)
+void sim_force(struct sim *sim, const struct mac *mac, int potential)
 {
-  timer_phase(&s->timer, PHASE_moments);
-  s->be->sources(s->dev);
-  s->be->moments(s->dev, mac, 0, 0);
-  make_groups(s);
-  timer_phase(&s->timer, PHASE_let_select);
-  struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1,
-                                .open_within = hard_used(s) ? split_widest(&s->split) : 0, .eps2 = softening_classes2(&s->softening)};
-  let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->counts.soft_let);
-  timer_phase(&s->timer, PHASE_walk);
-  if (potential && hard_used(s) && s->be->energy) s->be->energy->keep(s->dev);
-  struct walk_request walk = {.kind = hard_used(s) ? WALK_SOFT : WALK_TOTAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT,
-                              .potential = potential, .add_potential = hard_used(s)};
-  const struct tally *full = &s->counts.full, before = *full;
-  let_walk(s->lets, walk, &s->counts.full, &s->counts.soft_let);
-  if (!hard_used(s)) expansion_add(s, WALK_TOTAL, 0);
-  if (mac == &s->mac) tuning_walked(&s->tuning, 0, KIND_ALL, (double)(full->targets - before.targets), full->seconds - before.seconds, 1);
-  if (!hard_used(s)) s->be->split_soft(s->dev);
-  timer_phase(&s->timer, PHASE_diagnostics);
-  if (potential) energies_heavy(s);
-  timer_phase(&s->timer, PHASE_other);
+  const struct tally *full = &sim->counts.full, before = *full;
+  struct let_request request = {
+      .mac = mac, .a_floor = sim->a_floor, .cutoff = -1, .eps2 = softening_classes2(&sim->softening)};
+  struct walk_request walk = {
+      .mac = *mac, .a_floor = sim->a_floor, .split = sim->split, .let = LET_SOFT, .potential = potential};
+  timer_phase(&sim->timer, PHASE_moments);
+  sim->be->sources(sim->dev);
+  sim->be->moments(sim->dev, mac, 0, 0);
+  make_groups(sim);
+  timer_phase(&sim->timer, PHASE_let_select);
+  sim->scheme->before_walk(sim, potential, &request, &walk);
+  let_exchange(sim->lets, LET_SOFT, &sim->lattice, request, TICKS, &sim->counts.soft_let);
+  timer_phase(&sim->timer, PHASE_walk);
+  let_walk(sim->lets, walk, &sim->counts.full, &sim->counts.soft_let);
+  if (mac == &sim->mac)
+    tuning_walked(&sim->tuning, 0, KIND_ALL, (double)(full->targets - before.targets), full->seconds - before.seconds,
+                  1);
+  sim->scheme->after_walk(sim);
+  timer_phase(&sim->timer, PHASE_diagnostics);
+  if (potential) energies_heavy(sim);
+  timer_phase(&sim->timer, PHASE_other);
 }
 
-void sim_measure(struct sim *s)
+void sim_measure(struct sim *sim)
 {
-  timer_phase(&s->timer, PHASE_diagnostics);
-  kicks_field_at(s, s->time);
-  diagnostics_measure(&s->now, s->comm, s->be, s->dev, expansion_field(s));
-  s->now.massless = s->hard.massless;
-  kicks_measure(s);
-  expansion_measured(s);
-  s->a_floor = (s->expansion.on ? A_FLOOR_COMOVING : A_FLOOR) * s->now.a_rms_plain;
-  memset(s->energy.correction, 0, sizeof s->energy.correction);
-  s->energy.total = s->energy.noise = 0;
-  timer_phase(&s->timer, PHASE_other);
+  timer_phase(&sim->timer, PHASE_diagnostics);
+  kicks_field_at(sim, sim->time);
+  diagnostics_measure(&sim->now, sim->comm, sim->be, sim->dev, expansion_field(sim));
+  sim->now.massless = sim->masses.massless;
+  kicks_measure(sim);
+  expansion_measured(sim);
+  sim->a_floor = (sim->expansion.on ? A_FLOOR_COMOVING : A_FLOOR) * sim->now.a_rms_plain;
+  memset(sim->energy.correction, 0, sizeof sim->energy.correction);
+  sim->energy.total = sim->energy.noise = 0;
+  timer_phase(&sim->timer, PHASE_other);
 }
 
-int sim_gained(const struct sim *s, double gained[3])
+int sim_gained(const struct sim *sim, double gained[3])
 {
-  const struct field *field = &s->field;
-  int known = field->count == 0 || s->external.given;   /* kicks_centre adds those of parameters */
+  const struct field *field = &sim->field;
+  int known = field->count == 0 || sim->external.given; /* kicks_centre adds those of parameters */
   for (int k = 0; k < 3; k++) {
-    gained[k] = s->now.v_com[k] - s->frame.v_com[k] - field->acc[k] * (s->time - s->frame.begin);
+    gained[k] = sim->now.v_com[k] - sim->frame.v_com[k] - field->acc[k] * (sim->time - sim->frame.begin);
     known = known && isfinite(gained[k]);
   }
   if (!known) memset(gained, 0, 3 * sizeof *gained);
   return known;
 }
 
-void sim_shift(const struct sim *s, double place[3], double motion[3])
+void sim_shift(const struct sim *sim, double place[3], double motion[3])
 {
   double gained[3];
-  frame_shift(&s->frame, expansion_frame_time(s, s->time), place, motion);
-  if (!sim_gained(s, gained)) return;
+  frame_shift(&sim->frame, expansion_frame_time(sim, sim->time), place, motion);
+  if (!sim_gained(sim, gained)) return;
   for (int k = 0; k < 3; k++) motion[k] -= gained[k];
 }
 
-void sim_note_energy(struct sim *s)
+void sim_note_energy(struct sim *sim)
 {
-  s->system.energy = s->system.in_field ? plan_energy_in_field(&s->now, s->gravity) : plan_energy(&s->now);
-  s->system.distance = s->par->R1 > 0 ? 0 : s->radius_rule;   /* given radii say nothing of distances */
-  s->system.mean_mass = s->hard.mean_mass;
-  s->system.largest_mass = s->hard.largest_mass;
-  s->system.mean_square_mass = s->hard.mean_square_mass;
-}
-
-static void set_split(struct sim *s, double r1, double r2)
-{
-  s->split = split_make(s->par->Kernel, r1, r2);
-  s->split.largest_mass = (float)s->hard.largest_mass;
-  if (params_neighbour_lists(s->par) && hard_radii_by_mass(s)) s->split.mass_scale = (float)s->hard.mean_mass;
-}
-
-/* Note the dynamical time of the densest places; as R2, it is kept until it has changed much. Before the first sums: the distances. */
-static void note_dense(struct sim *s, const double distance[2], int first)
-{
-  struct finder_system whole = {.count = s->hard.count, .gravity = s->gravity, .mass = s->hard.total_mass};
-  double dense = errors_dense(&whole, distance, errors_dense_part(errors_allowed(params_error(s->par))));
-  if (first || fabs(dense - s->system.dense) >= RADIUS_CHANGE * s->system.dense) s->system.dense = dense;
-}
-
-/* R2 / R1 by rule. */
-static double radii_ratio(const struct params *p) { return p->Integrator == INTEGRATOR_HERMITE ? 4 : 2; }
-
-double sim_r2(const struct sim *s, const struct params *p)
-{
-  if (p->R2 > 0) return p->R2;
-  return p->R1 > 0 ? radii_ratio(p) * p->R1 : s->radius_rule * params_r1_over_r0(p) / radii_ratio(p);   /* hermite: half of the rule */
-}
-
-int sim_radius(struct sim *s, int first)
-{
-  const struct params *p = s->par;
-  if (p->R1 > 0 || p->R2 > 0) {   /* given: R1, and R2 or R1 times the ratio */
-    double r2 = s->radius_rule = sim_r2(s, p);
-    if (first && params_mode(p) != MODE_TREE) set_split(s, p->R1, r2);
-    return first;
-  }
-  double quantile[] = {p->RQuantile, 0.01, 0.1}, distance[3], rule;
-  radius_quantiles(s->comm, s->be, s->dev, s->hard.count, 3, quantile, distance);
-  rule = distance[0];
-  note_dense(s, distance + 1, first);
-  if (!first && fabs(rule - s->radius_rule) < RADIUS_CHANGE * s->radius_rule) return 0;
-  /* coincident particles have no distances */
-  double softening = params_softening(p, NULL);
-  s->radius_rule = fmax(rule, softening > 0 ? 1e-3 * softening : RADIUS_SPACINGS * s->lattice.spacing);
-  s->system.distance = s->radius_rule;
-  double r2 = sim_r2(s, p);
-  if (params_mode(p) != MODE_TREE && (first || s->split.on)) set_split(s, r2 / radii_ratio(p), r2);
-  return s->split.on;
-}
-
-void sim_first_force(struct sim *s)
-{
-  choose_only(s);
-  expansion_at(s, s->time);
-  sim_arrange(s, 1);
-  timer_phase(&s->timer, PHASE_moments);
-  s->be->sources(s->dev);
-  s->be->moments(s->dev, &s->mac, 0, 0);
-  sim_radius(s, 1);
-  if (find_asked(s->par)) {   /* a first force gives the energy; after that the run begins as with the values found */
-    struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
-    sim_force(s, &angle, 1);
-    sim_measure(s);
-    find_parameters(s);
-    sim_radius(s, 1);
-  }
-  if (choose_asked(s->par)) {
-    struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
-    s->split.on = 0;
-    sim_force(s, &angle, 1);
-    sim_measure(s);
-    sim_note_energy(s);
-    choose_first(s);
-    sim_radius(s, 1);
-  }
-  if (s->mac.kind == MAC_ACCELERATION) {
-    struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
-    sim_force(s, &angle, 0);
-    sim_measure(s);
-  }
-  if (hard_used(s)) hard_potential(s);
-  sim_force(s, &s->mac, 1);
-  sim_measure(s);
-  expansion_account(s);
-  memcpy(s->frame.v_com, s->now.v_com, sizeof s->frame.v_com);
-  sim_note_energy(s);
-  s->system.first_profile = s->system.change = 0;
-  plan_note_profile(s->par, &s->now, &s->system);
+  sim->system.energy = sim->system.in_field ? plan_energy_in_field(&sim->now, sim->gravity) : plan_energy(&sim->now);
+  sim->system.distance = sim->par->R1 > 0 ? 0 : sim->radius_rule; /* given radii say nothing of distances */
+  sim->system.mean_mass = sim->masses.mean;
+  sim->system.largest_mass = sim->masses.largest;
+  sim->system.mean_square_mass = sim->masses.mean_square;
 }

@@ -19,8 +19,6 @@
 #include "system/frame.h"
 #include "step/plan.h"
 #include "step/substep_log.h"
-#include "tuning/choice.h"
-#include "tuning/finder.h"
 #include "tuning/tuning.h"
 
 /* Counts of one soft step; of this rank until they are added up. */
@@ -28,89 +26,70 @@ struct step_counts {
   struct tally full, hard;
   int64_t substeps, moment_updates, migrated;
   int level_max;
-  int collapsed;                    /* 1: steps of a close pair collapsed, on any rank */
-  struct hard_tally hermite;        /* the hard part from neighbour lists */
+  int collapsed;             /* 1: steps of a close pair collapsed, on any rank */
+  struct hard_tally hermite; /* the hard part from neighbour lists */
   struct let_traffic soft_let, step_let, updates, renewed_let;
-  int64_t violations, late;         /* particles that will exceed, and that have exceeded, the motion bounds of LETs */
-  int64_t violations_handled;       /* of `violations`, those before the last selection of LETs */
-  int64_t let_reselections;         /* selections of LETs for violations */
-  int64_t outside;                  /* upper bound on the number of particles outside the lattice: every build and step counts again */
-  int64_t local;             /* particles of this rank during the substeps; step_let.received is for their hard forces */
+  int64_t violations, late;   /* particles that will exceed, and that have exceeded, the motion bounds of LETs */
+  int64_t violations_handled; /* of `violations`, those before the last selection of LETs */
+  int64_t let_reselections;   /* selections of LETs for violations */
+  /* upper bound on the number of particles outside the lattice: every build and step counts again */
+  int64_t outside;
+  int64_t local; /* particles of this rank during the substeps; step_let.received is for their hard forces */
 };
 
 /* How far a soft step has come. */
 enum step_state {
-  STEP_SUBSTEPS_ENDED,     /* all substeps are done: step_close follows */
-  STEP_AT_CHECKPOINT_TICK, /* all ranks are at a checkpoint tick: a checkpoint holds the whole state, and the run may end here */
-  STEP_UNDERWAY            /* this rank alone has returned, to report its progress */
+  STEP_SUBSTEPS_ENDED, /* all substeps are done: step_close follows */
+  /* all ranks are at a checkpoint tick: a checkpoint holds the whole state, and the run may end here */
+  STEP_AT_CHECKPOINT_TICK,
+  STEP_UNDERWAY /* this rank alone has returned, to report its progress */
 };
 
 /* The substeps under way. */
 struct substeps {
   struct schedule schedule;
-  int shared;              /* as in the verb `levels` */
-  int32_t tick, next;      /* the last line; the next tick at which a particle of this rank is active */
-  int32_t built;           /* tick of the last build; 0: none yet */
-  int32_t paused;          /* the checkpoint tick that the soft step is at; 0: it is at none */
-  int foreign;             /* 1: restarted on another number of ranks, backend or parameters of domains and schedule: both are computed again */
-  int continued;           /* 1: the line at `paused` is the first one after a restart */
-  struct substep_row row;  /* of the block step under way */
-  double began, left;      /* clocks: begin of the row; return from substeps_advance */
+  int shared;         /* as in the verb `levels` */
+  int32_t tick, next; /* the last line; the next tick at which a particle of this rank is active */
+  int32_t built;      /* tick of the last build; 0: none yet */
+  int32_t paused;     /* the checkpoint tick that the soft step is at; 0: it is at none */
+  /* 1: restarted on another number of ranks, backend or parameters of domains and schedule: both are computed again */
+  int foreign;
+  int continued;          /* 1: the line at `paused` is the first one after a restart */
+  struct substep_row row; /* of the block step under way */
+  double began, left;     /* clocks: begin of the row; return from substeps_advance */
 };
 
-/* The hard part from neighbour lists (step/hard.h). */
-struct hard_part {
+/* Numbers and masses of the particles of the run. */
+struct mass_facts {
+  double count, massless;                             /* particles with mass, and without */
+  double smallest, mean, largest, total, mean_square; /* masses of those with mass; mean_square: the mean of m^2 */
+};
+
+/* What soft steps of this rank took since the start of the program, with hard forces from neighbour lists. `forces`:
+ * particles times soft steps; `entries`: hard pair forces; making neighbour lists counts as soft. */
+struct lists_cost {
+  double soft_seconds, forces, hard_seconds, entries;
+};
+
+/* The scheme of neighbour lists (scheme/neighbour_lists.h). */
+struct lists_part {
   struct halo halo;
-  double count, massless;    /* particles of the run with mass, and without */
-  double smallest_mass, mean_mass, largest_mass, total_mass;   /* of those with mass */
-  double mean_square_mass;   /* the mean of m^2 */
-  double proposed_for;       /* length of the soft step to which the levels of the particles refer; 0: they have none */
-};
-
-/* What the finder found, and what soft steps of this rank took since the start of the program (step/find.h). */
-struct find_part {
-  int done;                  /* 1: request and result are set */
-  struct finder_request request;
-  struct finder_result result;
-  double soft_seconds, forces, hard_seconds, entries;   /* forces: particles times soft steps; neighbour lists count as soft */
-};
-
-/* Why a scheme is used: the model alone chose it; it is tried; trials chose it; the system was measured again; choices of an earlier run. */
-enum chose { CHOSE_NOTHING, CHOSE_MODEL, CHOSE_TRIAL, CHOSE_MEASURED, CHOSE_LOOK, CHOSE_AGAIN };
-enum { CHOOSE_AGAIN_MAX = 256 };
-
-/* The choice of a scheme (step/choose.h). The same on all ranks. */
-struct choose_part {
-  struct params asked;       /* as given */
-  int made;                  /* 1: a choice has been made */
-  int now;                   /* enum choice_scheme in use */
-  struct choice_table table; /* of the last measurement */
-  int trials, trial, trial_steps, order[CHOICES_COUNT];   /* candidates to be tried, and the one that is; 0 trials: none */
-  double measured[CHOICES_COUNT];   /* seconds per unit of time; 0: not measured */
-  long long looked;          /* soft step of the last decision or look */
-  double seconds, time;      /* of the last soft steps, with weights that fall */
-  double choosing;           /* seconds that choosing has taken so far, and the trials more than the same time with the scheme chosen */
-  double tried_seconds, tried_time;   /* of the trials of this round */
-  int why;                   /* enum chose, of the last rows */
-  int interval;              /* soft steps from `looked` to the next look */
-  struct {                   /* choices of an earlier run that are made again; from `next` on: still to be made */
-    int count, next;
-    long long step[CHOOSE_AGAIN_MAX];
-    int scheme[CHOOSE_AGAIN_MAX], why[CHOOSE_AGAIN_MAX];
-  } again;
-  double effort;             /* seconds of this rank in the last soft step, as trials count them (choose_end); 0: not known */
+  double proposed_for; /* length of the soft step to which the levels of the particles refer; 0: they have none */
+  struct lists_cost cost;
 };
 
 /* What is known of energies beyond the potentials of forces (step/energies.h). */
 struct energy_part {
-  double heavy_limit;                    /* particles of more mass are heavy; */
-  int heavies;                           /* their number */
-  double light_mass[PARTICLE_TYPES];     /* of all others, by type */
-  double rounding[PARTICLE_TYPES];       /* what the potentials of heavy particles lose as floats, times m / 2 */
-  double correction[PARTICLE_TYPES], total;   /* to add to the potential energies of s->now by type, and to their sum; 0: not measured */
-  double noise;                          /* standard error of the corrected total energy; 0: not measured */
-  double scatter;                        /* standard error of the usual sample, if it were one of many particles; 0: not measured */
-  double cost;                           /* interactions of the last measurement, of all ranks */
+  double heavy_limit;                /* particles of more mass are heavy; */
+  int heavies;                       /* their number */
+  double light_mass[PARTICLE_TYPES]; /* of all others, by type */
+  double rounding[PARTICLE_TYPES];   /* what the potentials of heavy particles lose as floats, times m / 2 */
+  /* to add to the potential energies of s->now by type, and to their sum; 0: not measured */
+  double correction[PARTICLE_TYPES], total;
+  double noise; /* standard error of the corrected total energy; 0: not measured */
+  /* standard error of the usual sample, if it were one of many particles; 0: not measured */
+  double scatter;
+  double cost; /* interactions of the last measurement, of all ranks */
   struct let_traffic traffic;
 };
 
@@ -123,18 +102,21 @@ struct expansion_integral {
 struct expansion {
   int on;
   struct cosmology c;
-  double density;            /* the comoving mean density */
-  double offset;             /* comoving potential energy by which a uniform sphere of this density has none */
-  struct field background;   /* takes out the attraction of the mean density, at the present time */
-  struct expansion_integral potential, correction;   /* of W da: potentials of forces, and what the finer ones add */
+  double density;          /* the comoving mean density */
+  double offset;           /* comoving potential energy by which a uniform sphere of this density has none */
+  struct field background; /* takes out the attraction of the mean density, at the present time */
+  struct expansion_integral potential, correction; /* of W da: potentials of forces, and what the finer ones add */
 };
+
+struct scheme;
+struct settings;
 
 struct sim {
   const struct comm *comm;
-  const struct params *par;   /* `own`, or the caller's copy of it */
-  struct params own;
-  struct find_part find;
-  struct choose_part choose;
+  const struct params *par;    /* the parameters in use: `given`, or those of `settings` */
+  struct params given;         /* as the caller gives them, with what rules need to know of the run */
+  struct settings *settings;   /* settings/settings.h; NULL: nothing has been chosen yet */
+  const struct scheme *scheme; /* step/scheme.h; chosen with the split. NULL: before the first force */
   const struct backend *be;
   struct device *dev;
   struct transport transport;
@@ -142,81 +124,84 @@ struct sim {
   struct domain domain;
   struct lattice lattice;
   struct softening softening;
-  struct split split;        /* .on: hybrid */
-  struct field field;        /* external field, at the time of the next kick */
-  struct external external;  /* what the parameters say of it */
+  struct split split;
+  struct field field;       /* external field, at the time of the next kick */
+  struct external external; /* what the parameters say of it */
   struct expansion expansion;
-  struct frame frame;        /* the frame of the particles */
-  struct mac mac;            /* acceptance criterion of all forces but the first */
+  struct frame frame; /* the frame of the particles */
+  struct mac mac;     /* acceptance criterion of all forces but the first */
   double gravity;
-  double a_floor;            /* lower bound on |a_old| in the criterion */
+  double a_floor; /* lower bound on |a_old| in the criterion */
   double time;
-  long long step;            /* soft steps since the start */
-  double radius_rule;        /* R2 of the rule at R1OverR0 = 2, last measurement; 0: none yet */
-  double soft_step;          /* length of the last one */
-  double work;               /* interactions of this rank in the last soft step */
-  double computing;          /* seconds in which this rank computed in the last soft step (timer_computing) */
-  double per_work;           /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
-  struct diagnostics now;    /* at the last synchronisation */
-  struct plan_facts system; /* what rules for steps know of the system beside `now` */
+  long long step;     /* soft steps since the start */
+  double radius_rule; /* R2 of the rule at R1OverR0 = 2, last measurement; 0: none yet */
+  double soft_step;   /* length of the last one */
+  double work;        /* interactions of this rank in the last soft step */
+  double computing;   /* seconds in which this rank computed in the last soft step (timer_computing) */
+  /* seconds of the last soft step as schemes are compared by them (step/effort.h); 0: not known */
+  double effort;
+  double per_work;        /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
+  struct diagnostics now; /* at the last synchronisation */
+  struct mass_facts masses;
+  struct plan_facts system;  /* what rules for steps know of the system beside `now` */
   struct energy_part energy; /* of these sums */
   struct step_counts counts;
   struct substeps substeps;
-  struct hard_part hard;
-  struct substep_log log;    /* of all block steps so far */
+  struct lists_part lists;
+  struct substep_log log; /* of all block steps so far */
   struct tuning tuning;
-  int stop_request;          /* stop or checkpoint request of this rank (control.h); after step_open the maximum over ranks */
-  struct {                   /* clocks of a soft step, kept between step_open and step_close */
-    double computed;         /* seconds computed before it */
-    double clock, processor, waited, output;   /* seconds of the clock, of the processor, of waiting and of output before it (choose_begin); clock 0: not known */
-    struct timer part[2][2]; /* seconds by phase: before and after the substeps, at the begin and the end of that part */
+  /* stop or checkpoint request of this rank (control.h); after step_open the maximum over ranks */
+  int stop_request;
+  struct {           /* clocks of a soft step, kept between step_open and step_close */
+    double computed; /* seconds computed before it */
+    /* seconds of the clock, of the processor, of waiting and of output before it (effort_begin); clock 0: not known */
+    double clock, processor, waited, output;
+    struct timer part[2]
+                     [2]; /* seconds by phase: before and after the substeps, at the begin and the end of that part */
   } half;
   double tree_build_seconds; /* seconds of the last order and build at a synchronisation */
   struct timer timer;
 };
 
-/* Open a system of the particles `p`, which move to the device. Returns 0, or -1 with the fault set if the transport that the parameters
- * name does not work. Call sim_close in both cases. Collective. */
-int sim_open(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p, struct fault *f);
+/* Open a system of the particles `particles`, which move to the device. Returns 0, or -1 with the fault set if the
+ * transport that the parameters name does not work. Call sim_close in both cases. Collective. */
+int sim_open(struct sim *sim, const struct comm *comm, const struct params *par, const struct backend *be,
+             struct particles *particles, struct fault *fault);
 /* Free the system and its particles. Collective. */
-void sim_close(struct sim *s);
+void sim_close(struct sim *sim);
 
 /* Compute new domains from the present positions. Collective. */
-void sim_decompose(struct sim *s);
-/* Migrate particles to their owner ranks, then order them and build the tree. `decompose`: 1: compute new domains first; 0: keep them.
- * Collective. */
-void sim_arrange(struct sim *s, int decompose);
-/* Ensure that the lattice covers the positions that particles can reach within a soft step of length `horizon`. If it does not, order the
- * particles and build the tree on a larger lattice. Needs forces. Collective. */
-void sim_make_room(struct sim *s, double horizon);
-/* Migrate particles to their owner ranks within a soft step, by their positions at `tick` and the present domains. Call sim_rebuild of all
- * particles next. Collective. */
-void sim_migrate(struct sim *s, int32_t tick, double tick_length);
-/* Rebuild the tree within a soft step from the positions at `tick`, without its moments. No particle may be active (between select and
- * correct). `fast`, `renew`: as in the verb reorder. On several ranks LETs of the new tree must be selected afterwards. Local. */
-void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int renew);
-/* Sort the particles by the positions of their own times, so that the order at a checkpoint tick does not depend on what preceded it. Before
- * sim_rebuild. Local. */
-void sim_restore_order(struct sim *s);
-/* Compute the forces of all particles at a synchronisation by the criterion `mac`. `potential`: 1: potentials too. Needs sim_arrange.
- * Collective. */
-void sim_force(struct sim *s, const struct mac *mac, int potential);
-/* Compute the first forces: once by opening angle if the criterion needs a_old, then by the criterion. Measures R2 unless it is given.
- * Collective. */
-void sim_first_force(struct sim *s);
-/* Measure the sums at a synchronisation (s->now) and set the lower bound on |a_old|. Collective. */
-void sim_measure(struct sim *s);
-/* What the velocity of the centre of mass has gained since the start but for the external field, at a synchronisation. Returns 1; 0 with
- * zeros where it is not known: without mass, with values that are not finite, in a field that is not uniform. Local. */
-int sim_gained(const struct sim *s, double gained[3]);
-/* What is added to positions and velocities at a synchronisation for the user's frame. The velocity that the centre of mass has gained, which
- * the next opening kick takes out, is taken out here too. Local. */
-void sim_shift(const struct sim *s, double place[3], double motion[3]);
-/* Note what s->now tells the rules of steps. Local. */
-void sim_note_energy(struct sim *s);
-/* Measure R2 (radius_by_rule) and use it if it has changed by a fifth; with `first`, in any case. Returns 1 if the split has changed.
- * Collective. */
-int sim_radius(struct sim *s, int first);
-/* R2 that parameters p give, with the last measurement of distances. Local. */
-double sim_r2(const struct sim *s, const struct params *p);
+void sim_decompose(struct sim *sim);
+/* Migrate particles to their owner ranks, then order them and build the tree. `decompose`: 1: compute new domains
+ * first; 0: keep them. Collective. */
+void sim_arrange(struct sim *sim, int decompose);
+/* Ensure that the lattice covers the positions that particles can reach within a soft step of length `horizon`. If it
+ * does not, order the particles and build the tree on a larger lattice. Needs forces. Collective. */
+void sim_make_room(struct sim *sim, double horizon);
+/* Migrate particles to their owner ranks within a soft step, by their positions at `tick` and the present domains. Call
+ * sim_rebuild of all particles next. Collective. */
+void sim_migrate(struct sim *sim, int32_t tick, double tick_length);
+/* Rebuild the tree within a soft step from the positions at `tick`, without its moments. No particle may be active
+ * (between select and correct). `fast`, `renew`: as in the verb reorder. On several ranks LETs of the new tree must be
+ * selected afterwards. Local. */
+void sim_rebuild(struct sim *sim, int32_t tick, double tick_length, int fast, int renew);
+/* Sort the particles by the positions of their own times, so that the order at a checkpoint tick does not depend on
+ * what preceded it. Before sim_rebuild. Local. */
+void sim_restore_order(struct sim *sim);
+/* Compute the forces of all particles at a synchronisation by the criterion `mac`. `potential`: 1: potentials too.
+ * Needs sim_arrange. Collective. */
+void sim_force(struct sim *sim, const struct mac *mac, int potential);
+/* Measure the sums at a synchronisation (sim->now) and set the lower bound on |a_old|. Collective. */
+void sim_measure(struct sim *sim);
+/* What the velocity of the centre of mass has gained since the start but for the external field, at a synchronisation.
+ * Returns 1; 0 with zeros where it is not known: without mass, with values that are not finite, in a field that is not
+ * uniform. Local. */
+int sim_gained(const struct sim *sim, double gained[3]);
+/* What is added to positions and velocities at a synchronisation for the user's frame. The velocity that the centre of
+ * mass has gained, which the next opening kick takes out, is taken out here too. Local. */
+void sim_shift(const struct sim *sim, double place[3], double motion[3]);
+/* Note what sim->now tells the rules of steps. Local. */
+void sim_note_energy(struct sim *sim);
+/* The acceptance criterion of `kind` with the tolerance of the parameters. Local. */
+struct mac sim_criterion(const struct sim *sim, int kind);
 #endif

@@ -12,71 +12,77 @@
 #include "study/bench.h"
 #include "study/probes.h"
 #include "study/result_file.h"
+#include "scheme/schemes.h"
+#include "settings/settings.h"
 
-enum { PROBES = 4096 };   /* particles compared with the direct sum, unless --direct is given */
+enum { PROBES = 4096 }; /* particles compared with the direct sum, unless --direct is given */
 
 /* One point of a curve. */
 struct point {
   double delta;
   struct probe_errors acc, pot;
   struct bench_times times;
-  struct tally walk;   /* sums over ranks */
+  struct tally walk; /* sums over ranks */
 };
 
-static double targets(const struct point *p) { return p->walk.targets > 0 ? (double)p->walk.targets : 1; }
-static double milliseconds(const struct point *p, enum phase phase) { return 1e3 * p->times.phase[phase]; }
-static double rate(const struct point *p)
+static double targets(const struct point *point) { return point->walk.targets > 0 ? (double)point->walk.targets : 1; }
+static double milliseconds(const struct point *point, enum phase phase) { return 1e3 * point->times.phase[phase]; }
+static double rate(const struct point *point)
 {
-  double pairs = (double)(p->walk.particle_pairs + p->walk.cell_pairs);
-  return p->times.phase[PHASE_walk] > 0 ? pairs / p->times.phase[PHASE_walk] : 0;
+  double pairs = (double)(point->walk.particle_pairs + point->walk.cell_pairs);
+  return point->times.phase[PHASE_walk] > 0 ? pairs / point->times.phase[PHASE_walk] : 0;
 }
 
 /* X(name in the file, head on the terminal, its format, value, meaning). */
-#define COLUMNS(X)                                                                                                                 \
-  X(median, "median error", "%.3e", p->acc.median, "of the acceleration against the direct sum, relative")                         \
-  X(most99, "99 %", "%.3e", p->acc.most99, "the 99th percentile")                                                                  \
-  X(worst, "largest", "%.2e", p->acc.worst, "the largest")                                                                         \
-  X(potential_median, "potential", "%.2e", p->pot.median, "of the potential, the median")                                          \
-  X(potential_most99, "its 99 %", "%.2e", p->pot.most99, "the 99th percentile")                                                    \
-  X(ms_order, "ms order", "%.3f", milliseconds(p, PHASE_order), "keys, sort")                                                      \
-  X(ms_build, "build", "%.3f", milliseconds(p, PHASE_build), "links of the tree")                                                  \
-  X(ms_moments, "moments", "%.3f", milliseconds(p, PHASE_moments), "")                                                             \
-  X(ms_groups, "groups", "%.3f", milliseconds(p, PHASE_groups), "")                                                                \
-  X(ms_walk, "walk", "%.3f", milliseconds(p, PHASE_walk), "with potential")                                                        \
-  X(ms_all, "all", "%.3f", 1e3 * p->times.all, "the whole force, timed separately and without the waits between phases")           \
-  X(particles, "particles per target", "%.0f", (double)p->walk.particle_pairs / targets(p), "")                                    \
-  X(cells, "cells per target", "%.0f", (double)p->walk.cell_pairs / targets(p), "")                                                \
-  X(tests, "tests per target", "%.2f", (double)p->walk.tests / targets(p), "of the acceptance criterion")                          \
+#define COLUMNS(X)                                                                                         \
+  X(median, "median error", "%.3e", p->acc.median, "of the acceleration against the direct sum, relative") \
+  X(most99, "99 %", "%.3e", p->acc.most99, "the 99th percentile")                                          \
+  X(worst, "largest", "%.2e", p->acc.worst, "the largest")                                                 \
+  X(potential_median, "potential", "%.2e", p->pot.median, "of the potential, the median")                  \
+  X(potential_most99, "its 99 %", "%.2e", p->pot.most99, "the 99th percentile")                            \
+  X(ms_order, "ms order", "%.3f", milliseconds(p, PHASE_order), "keys, sort")                              \
+  X(ms_build, "build", "%.3f", milliseconds(p, PHASE_build), "links of the tree")                          \
+  X(ms_moments, "moments", "%.3f", milliseconds(p, PHASE_moments), "")                                     \
+  X(ms_groups, "groups", "%.3f", milliseconds(p, PHASE_groups), "")                                        \
+  X(ms_walk, "walk", "%.3f", milliseconds(p, PHASE_walk), "with potential")                                \
+  X(ms_all, "all", "%.3f", 1e3 * p->times.all,                                                             \
+    "the whole force, timed separately and without the waits between phases")                              \
+  X(particles, "particles per target", "%.0f", (double)p->walk.particle_pairs / targets(p), "")            \
+  X(cells, "cells per target", "%.0f", (double)p->walk.cell_pairs / targets(p), "")                        \
+  X(tests, "tests per target", "%.2f", (double)p->walk.tests / targets(p), "of the acceptance criterion")  \
   X(rate, "interactions/s", "%.2e", rate(p), "of both kinds, over ms_walk")
 
 /* --- tables ------------------------------------------------------------------------------------------------------ */
 
 static const char *parameter_name(const struct params *par)
 {
-  return par->TypeOfOpeningCriterion == OPENING_ANGLE ? "theta" : par->TypeOfOpeningCriterion == OPENING_MULTIPOLE ? "Delta_mul" : "Delta";
+  return par->TypeOfOpeningCriterion == OPENING_ANGLE       ? "theta"
+         : par->TypeOfOpeningCriterion == OPENING_MULTIPOLE ? "Delta_mul"
+                                                            : "Delta";
 }
 
-static void print_facts(FILE *out, const char *mark, const struct sim *s, int64_t probes)
+static void print_facts(FILE *out, const char *mark, const struct sim *sim, int64_t probes)
 {
-  const struct params *par = s->par;
-  fprintf(out, "%sparticles          %.0f, %s\n", mark, s->now.count, par->InitCondFile);
-  fprintf(out, "%sranks x threads    %d x %d\n%sbackend            %s\n", mark, s->comm->size, omp_get_max_threads(), mark, s->be->name);
+  const struct params *par = sim->par;
+  fprintf(out, "%sparticles          %.0f, %s\n", mark, sim->now.count, par->InitCondFile);
+  fprintf(out, "%sranks x threads    %d x %d\n%sbackend            %s\n", mark, sim->comm->size, omp_get_max_threads(),
+          mark, sim->be->name);
   fprintf(out, "%sopening criterion  %s; %s cells; leaf %d, group %d; walk: %s\n", mark,
           params_choice("TypeOfOpeningCriterion", par->TypeOfOpeningCriterion),
           params_order(par) == 2 ? "quadrupole" : "monopole", par->MaxLeafSize, par->MaxGroupSize,
           params_choice("WalkMethod", par->WalkMethod));
   fprintf(out, "%ssoftening          %g\n", mark, params_softening(par, NULL));
-  if (s->split.on) fprintf(out, "%ssplit              R1 = %g, R2 = %g\n", mark, s->split.r1, s->split.r2);
+  if (scheme_split(sim)) fprintf(out, "%ssplit              R1 = %g, R2 = %g\n", mark, sim->split.r1, sim->split.r2);
   fprintf(out, "%srevision           %s\n", mark, revision);
-  fprintf(out, "%serrors of %lld particles against the direct sum; milliseconds: medians of five after two warm-ups\n", mark,
-          (long long)probes);
+  fprintf(out, "%serrors of %lld particles against the direct sum; milliseconds: medians of five after two warm-ups\n",
+          mark, (long long)probes);
 }
 
-static void print_head(const struct sim *s, int64_t probes)
+static void print_head(const struct sim *sim, int64_t probes)
 {
-  print_facts(stdout, "", s, probes);
-  s->be->probe->describe(stdout);
-  printf("\n| %s |", parameter_name(s->par));
+  print_facts(stdout, "", sim, probes);
+  sim->be->probe->describe(stdout);
+  printf("\n| %s |", parameter_name(sim->par));
 #define X(name, head, format, value, meaning) printf(" %s |", head);
   COLUMNS(X)
 #undef X
@@ -87,12 +93,10 @@ static void print_head(const struct sim *s, int64_t probes)
   printf("\n");
 }
 
-static void print_row(const struct sim *s, const struct point *p)
+static void print_row(const struct sim *sim, const struct point *p)
 {
-  if (s->par->TypeOfOpeningCriterion == OPENING_ACCELERATION)
-    printf("| 2^%g |", log2(p->delta));
-  else
-    printf("| %g |", p->delta);
+  if (sim->par->TypeOfOpeningCriterion == OPENING_ACCELERATION) printf("| 2^%g |", log2(p->delta));
+  else printf("| %g |", p->delta);
 #define X(name, head, format, value, meaning) printf(" " format " |", value);
   COLUMNS(X)
 #undef X
@@ -100,10 +104,10 @@ static void print_row(const struct sim *s, const struct point *p)
   fflush(stdout);
 }
 
-static void write_head(FILE *out, const struct sim *s, int64_t probes)
+static void write_head(FILE *out, const struct sim *sim, int64_t probes)
 {
-  print_facts(out, "# ", s, probes);
-  fprintf(out, "# columns: delta: %s of the criterion; all: milliseconds\n", parameter_name(s->par));
+  print_facts(out, "# ", sim, probes);
+  fprintf(out, "# columns: delta: %s of the criterion; all: milliseconds\n", parameter_name(sim->par));
 #define X(name, head, format, value, meaning) \
   if (meaning[0]) fprintf(out, "#   " #name ": " meaning "\n");
   COLUMNS(X)
@@ -126,51 +130,51 @@ static void write_row(FILE *out, const struct point *p)
 
 /* --- the curve --------------------------------------------------------------------------------------------------- */
 
-static struct point measure(struct sim *s, struct probes *q, double delta)
+static struct point measure(struct sim *sim, struct probes *probes, double delta)
 {
   struct point p = {.delta = delta};
-  s->mac.delta = delta;
-  bench_medians(s, &p.times);
-  probes_take(q, s);
-  p.acc = probes_errors(q, PROBE_ACC);
-  p.pot = probes_errors(q, PROBE_POT);
-  const struct tally *t = &s->counts.full;
+  sim->mac.delta = delta;
+  bench_medians(sim, &p.times);
+  probes_take(probes, sim);
+  p.acc = probes_errors(probes, PROBE_ACC);
+  p.pot = probes_errors(probes, PROBE_POT);
+  const struct tally *t = &sim->counts.full;
   int64_t sums[] = {t->targets, t->particle_pairs, t->cell_pairs, t->tests};
-  comm_sum_int64(s->comm, sums, 4);
+  comm_sum_int64(sim->comm, sums, 4);
   p.walk = (struct tally){.targets = sums[0], .particle_pairs = sums[1], .cell_pairs = sums[2], .tests = sums[3]};
   return p;
 }
 
-static void all_points(struct sim *s, const struct force_options *o, FILE *file)
+static void all_points(struct sim *sim, const struct force_options *options, FILE *file)
 {
   struct probes q;
-  int prints = s->comm->rank == 0;
-  sim_first_force(s);
-  probes_open(&q, s, o->direct > 0 ? o->direct : PROBES);
-  if (prints) print_head(s, q.n);
-  if (file) write_head(file, s, q.n);
-  for (int k = 0; k < o->delta_count; k++) {
-    double delta = s->mac.kind == MAC_ACCELERATION ? exp2(-o->delta[k]) : o->delta[k];
-    struct point p = measure(s, &q, delta);
-    if (prints) print_row(s, &p);
+  int prints = sim->comm->rank == 0;
+  settings_first_force(sim);
+  probes_open(&q, sim, options->direct > 0 ? options->direct : PROBES);
+  if (prints) print_head(sim, q.n);
+  if (file) write_head(file, sim, q.n);
+  for (int k = 0; k < options->delta_count; k++) {
+    double delta = sim->mac.kind == MAC_ACCELERATION ? exp2(-options->delta[k]) : options->delta[k];
+    struct point p = measure(sim, &q, delta);
+    if (prints) print_row(sim, &p);
     if (file) write_row(file, &p);
   }
   probes_close(&q);
 }
 
-int force_curve(const struct comm *c, const struct params *par, const struct force_options *options)
+int force_curve(const struct comm *comm, const struct params *par, const struct force_options *options)
 {
   struct fault fault = {""};
   struct sim s;
   struct result_file file = {NULL};
-  if (c->rank == 0) result_open(&file, options->output, options->overwrite, par, &fault);
-  if (comm_verdict(c, &fault) == 0 && sim_start(&s, c, par, &fault) == 0) {
-    if (c->rank == 0) result_begin(&file, &fault);
-    if (comm_verdict(c, &fault) == 0) all_points(&s, options, file.file);
+  if (comm->rank == 0) result_open(&file, options->output, options->overwrite, par, &fault);
+  if (comm_verdict(comm, &fault) == 0 && sim_start(&s, comm, par, &fault) == 0) {
+    if (comm->rank == 0) result_begin(&file, &fault);
+    if (comm_verdict(comm, &fault) == 0) all_points(&s, options, file.file);
     sim_close(&s);
   }
   result_close(&file, &fault);
-  comm_verdict(c, &fault);
-  comm_print_fault(c, "error", &fault);
+  comm_verdict(comm, &fault);
+  comm_print_fault(comm, "error", &fault);
   return fault.text[0] != 0;
 }

@@ -8,6 +8,7 @@
 #include "backend/let_sizes.h"
 #include "base/memory.h"
 #include "tuning/tuning.h"
+#include "scheme/schemes.h"
 
 static const struct backend *const be = &backend_cpu;
 
@@ -25,54 +26,58 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Unpack n particles in ascending order of id. */
-static void unpack_sorted(struct particles *p, const char *packed, int64_t n)
+static void unpack_sorted(struct particles *particles, const char *packed, int64_t n)
 {
   struct labelled *order = memory_alloc("study", sizeof *order * (size_t)(n + 1));
   size_t bytes = particle_bytes();
-  particles_reserve(p, n + 1);
-  for (int64_t i = 0; i < n; i++) {   /* read the ids by unpacking each particle into the first slot */
-    particles_unpack(p, 0, packed + bytes * (size_t)i);
-    order[i] = (struct labelled){p->id[0], i};
+  particles_reserve(particles, n + 1);
+  for (int64_t i = 0; i < n; i++) { /* read the ids by unpacking each particle into the first slot */
+    particles_unpack(particles, 0, packed + bytes * (size_t)i);
+    order[i] = (struct labelled){particles->id[0], i};
   }
   qsort(order, (size_t)n, sizeof *order, by_id);
-  for (int64_t i = 0; i < n; i++) particles_unpack(p, i, packed + bytes * (size_t)order[i].at);
-  p->n = n;
+  for (int64_t i = 0; i < n; i++) particles_unpack(particles, i, packed + bytes * (size_t)order[i].at);
+  particles->n = n;
   memory_free(order);
 }
 
-void global_particles_gather(struct global_particles *w, const struct sim *s, double soft_step)
+void global_particles_gather(struct global_particles *world, const struct sim *sim, double soft_step)
 {
-  const struct particles *p = s->be->view(s->dev);
+  const struct particles *p = sim->be->view(sim->dev);
   size_t bytes = particle_bytes(), total;
   char *mine = memory_alloc("study", bytes * (size_t)(p->n + 1));
   for (int64_t i = 0; i < p->n; i++) particles_pack(p, i, mine + bytes * (size_t)i);
-  char *packed = comm_gather(s->comm, mine, bytes * (size_t)p->n, &total);
+  char *packed = comm_gather(sim->comm, mine, bytes * (size_t)p->n, &total);
   memory_free(mine);
-  *w = (struct global_particles){.par = s->par,
-                      .gravity = s->gravity,
-                      .lattice = s->lattice,
-                      .mac = s->mac,
-                      .a_floor = s->a_floor,
-                      .a_typical = s->now.a_rms_plain,
-                      .cutoff = s->split.on ? s->split.r2 : -1,
-                      .soft_step = soft_step,
-                      .softening = s->softening};
-  unpack_sorted(&w->all, packed, (int64_t)(total / bytes));
+  *world = (struct global_particles){.par = sim->par,
+                                     .gravity = sim->gravity,
+                                     .lattice = sim->lattice,
+                                     .mac = sim->mac,
+                                     .a_floor = sim->a_floor,
+                                     .a_typical = sim->now.a_rms_plain,
+                                     .cutoff = scheme_split(sim) ? sim->split.r2 : -1,
+                                     .soft_step = soft_step,
+                                     .softening = sim->softening};
+  unpack_sorted(&world->all, packed, (int64_t)(total / bytes));
   memory_free(packed);
 }
 
-void global_particles_free(struct global_particles *w) { particles_free(&w->all); }
+void global_particles_free(struct global_particles *world) { particles_free(&world->all); }
 
-struct let_request global_particles_request(const struct global_particles *w, enum let_kind kind)
+struct let_request global_particles_request(const struct global_particles *world, enum let_kind kind)
 {
-  struct let_request r = {.mac = &w->mac, .a_floor = w->a_floor, .a_typical = w->a_typical, .cutoff = -1,
-                          .eps2 = softening_classes2(&w->softening), .as_device = w->as_device};
+  struct let_request r = {.mac = &world->mac,
+                          .a_floor = world->a_floor,
+                          .a_typical = world->a_typical,
+                          .cutoff = -1,
+                          .eps2 = softening_classes2(&world->softening),
+                          .as_device = world->as_device};
   let_tops(be, &r);
-  if (w->as_device) r.quads = let_device_quads(&r);
+  if (world->as_device) r.quads = let_device_quads(&r);
   if (kind == LET_SOFT) return r;
-  r.cutoff = w->cutoff;
-  r.horizon = w->soft_step;
-  r.tick_length = w->soft_step / TICKS;
+  r.cutoff = world->cutoff;
+  r.horizon = world->soft_step;
+  r.tick_length = world->soft_step / TICKS;
   return r;
 }
 
@@ -94,86 +99,88 @@ void global_particles_sort_by_id(struct device *d)
 }
 
 /* Make the groups, of the width that they have in a run without tuning. */
-static void make_groups(const struct global_particles *w, struct device *d)
+static void make_groups(const struct global_particles *world, struct device *d)
 {
-  be->tune(d, TUNABLE_GROUP_WIDTH, tuning_width(w->par->MaxGroupWidth, w->lattice.spacing * LATTICE_SIDE));
+  be->tune(d, TUNABLE_GROUP_WIDTH, tuning_width(world->par->MaxGroupWidth, world->lattice.spacing * LATTICE_SIDE));
   be->groups(d);
 }
 
 /* --- trees and domains ------------------------------------------------------------------------------------------- */
 
 /* Particles of a group: on a GPU at most 48, with quadrupole cells 64. */
-static int max_group(const struct global_particles *w)
+static int max_group(const struct global_particles *world)
 {
-  int most = params_order(w->par) == 2 ? 64 : 48;
-  return w->as_device && w->par->MaxGroupSize > most ? most : w->par->MaxGroupSize;
+  int most = params_order(world->par) == 2 ? 64 : 48;
+  return world->as_device && world->par->MaxGroupSize > most ? most : world->par->MaxGroupSize;
 }
 
-struct device *global_particles_open_device(const struct global_particles *w, int ranks)
+struct device *global_particles_open_device(const struct global_particles *world, int ranks)
 {
-  struct device_config config = {.gravity = w->gravity,
-                                 .max_leaf = w->par->MaxLeafSize,
-                                 .max_group = max_group(w),
-                                 .quadrupole = params_order(w->par) == 2,
+  struct device_config config = {.gravity = world->gravity,
+                                 .max_leaf = world->par->MaxLeafSize,
+                                 .max_group = max_group(world),
+                                 .quadrupole = params_order(world->par) == 2,
                                  .ranks = ranks};
-  config.softening = params_softening(w->par, config.softening_of);
+  config.softening = params_softening(world->par, config.softening_of);
   return be->open(&config);
 }
 
-void global_particles_build_tree(const struct global_particles *w, struct device *d, const struct domain *domain, int rank)
+void global_particles_build_tree(const struct global_particles *world, struct device *d, const struct domain *domain,
+                                 int rank)
 {
   double low[3], high[3];
   domain_cuboid(domain, rank, low, high);
-  be->order(d, &w->lattice);
+  be->order(d, &world->lattice);
   be->build(d, low, high);
   be->sources(d);
-  be->moments(d, &w->mac, 0, w->soft_step / TICKS);
-  make_groups(w, d);
+  be->moments(d, &world->mac, 0, world->soft_step / TICKS);
+  make_groups(world, d);
 }
 
-void global_particles_rebuild_tree(const struct global_particles *w, struct device *d, const struct domain *domain, int rank, int32_t tick)
+void global_particles_rebuild_tree(const struct global_particles *world, struct device *d, const struct domain *domain,
+                                   int rank, int32_t tick)
 {
-  double low[3], high[3], tick_length = w->soft_step / TICKS;
+  double low[3], high[3], tick_length = world->soft_step / TICKS;
   int64_t outside = 0;
   domain_cuboid(domain, rank, low, high);
   be->reorder(d, tick, tick_length, 0, 0);
   be->build(d, low, high);
-  make_groups(w, d);
+  make_groups(world, d);
   be->select(d, tick, tick_length, &outside);
-  be->moments(d, &w->mac, tick, tick_length);
+  be->moments(d, &world->mac, tick, tick_length);
 }
 
-void global_particles_open_domain(const struct global_particles *w, int ranks, struct domain *domain)
+void global_particles_open_domain(const struct global_particles *world, int ranks, struct domain *domain)
 {
   int grid[3];
-  params_grid(w->par->DomainGrid, grid);
-  if ((double)grid[0] * grid[1] * grid[2] == ranks)
-    domain_open_grid(domain, ranks, grid);
-  else
-    domain_open(domain, ranks);
+  params_grid(world->par->DomainGrid, grid);
+  if ((double)grid[0] * grid[1] * grid[2] == ranks) domain_open_grid(domain, ranks, grid);
+  else domain_open(domain, ranks);
   domain->align = ranks > 1;
 }
 
-/* Set the lattice to which the domain boundaries are aligned, from the bounds of the particles in the soft step. Collective. */
-static void set_lattice(const struct comm *c, struct global_particles *w, struct device *d, const struct domain *domain)
+/* Set the lattice to which the domain boundaries are aligned, from the bounds of the particles in the soft step.
+ * Collective. */
+static void set_lattice(const struct comm *comm, struct global_particles *world, struct device *d,
+                        const struct domain *domain)
 {
   double box[6];
-  be->bounds(d, w->soft_step, box, box + 3);
+  be->bounds(d, world->soft_step, box, box + 3);
   for (int k = 0; k < 3; k++) box[k] = -box[k];
-  comm_max_double(c, box, 6);
+  comm_max_double(comm, box, 6);
   for (int k = 0; k < 3; k++) box[k] = -box[k];
-  w->lattice = domain_lattice(domain, box, params_softening(w->par, NULL));
+  world->lattice = domain_lattice(domain, box, params_softening(world->par, NULL));
 }
 
-void global_particles_cut(const struct comm *c, struct global_particles *w, struct domain *domain)
+void global_particles_cut(const struct comm *comm, struct global_particles *world, struct domain *domain)
 {
-  struct device *d = global_particles_open_device(w, 1);
-  struct particles none, *all = c->rank == 0 ? &w->all : &none;
+  struct device *d = global_particles_open_device(world, 1);
+  struct particles none, *all = comm->rank == 0 ? &world->all : &none;
   particles_init(&none);
   be->upload(d, all);
   struct domain_load even = {.by_work = 0};
-  domain_decompose(domain, c, be, d, w->par->SamplingRate, &even);
-  set_lattice(c, w, d, domain);
+  domain_decompose(domain, comm, be, d, world->par->SamplingRate, &even);
+  set_lattice(comm, world, d, domain);
   be->download(d, all);
   particles_free(&none);
   be->close(d);

@@ -14,19 +14,19 @@ struct probe {
 
 struct probes {
   int64_t ids;
-  uint64_t *id;          /* [ids] chosen ids, ascending */
-  int64_t n;             /* particles that have these ids */
-  struct probe *now;     /* [n] their forces when last taken, in the order of ids; on all ranks */
-  double (*acc)[3], (*hard)[3], *pot;   /* [n] the direct sums: acceleration, its hard part, potential */
+  uint64_t *id;                       /* [ids] chosen ids, ascending */
+  int64_t n;                          /* particles that have these ids */
+  struct probe *now;                  /* [n] their forces when last taken, in the order of ids; on all ranks */
+  double (*acc)[3], (*hard)[3], *pot; /* [n] the direct sums: acceleration, its hard part, potential */
 };
 
-/* Choose up to `count` particles, spread evenly over the ids, compute their direct sums, and take their forces. Owner: caller.
- * Collective. */
-void probes_open(struct probes *q, struct sim *s, int64_t count);
+/* Choose up to `count` particles, spread evenly over the ids, compute their direct sums, and take their forces. Owner:
+ * caller. Collective. */
+void probes_open(struct probes *probes, struct sim *sim, int64_t count);
 /* Take the present forces of the probes. Their positions must be those of probes_open. Collective. */
-void probes_take(struct probes *q, struct sim *s);
+void probes_take(struct probes *probes, struct sim *sim);
 /* Free the memory. */
-void probes_close(struct probes *q);
+void probes_close(struct probes *probes);
 
 /* Relative errors: median, 99th percentile, maximum. */
 struct probe_errors {
@@ -35,5 +35,5 @@ struct probe_errors {
 /* Which errors: of the accelerations, relative to |a|; of their hard parts, relative to |a|; of the potentials. */
 enum probe_field { PROBE_ACC, PROBE_HARD, PROBE_POT };
 /* The errors of the forces that were taken last. Not collective. */
-struct probe_errors probes_errors(const struct probes *q, enum probe_field field);
+struct probe_errors probes_errors(const struct probes *probes, enum probe_field field);
 #endif

@@ -9,33 +9,35 @@
 
 #include "run/start.h"
 
-int result_open(struct result_file *r, const char *name, int overwrite, const struct params *par, struct fault *f)
+int result_open(struct result_file *file, const char *name, int overwrite, const struct params *par,
+                struct fault *fault)
 {
-  *r = (struct result_file){.name = name};
+  *file = (struct result_file){.name = name};
   if (!name) return 0;
   int exists = access(name, F_OK) == 0;
-  if (check_result(par, name, overwrite, f)) return -1;
-  r->file = fopen(name, "a");
-  if (!r->file) return fault_set(f, "%s: cannot be written: %s", name, strerror(errno));
-  r->made = !exists;
+  if (check_result(par, name, overwrite, fault)) return -1;
+  file->file = fopen(name, "a");
+  if (!file->file) return fault_set(fault, "%s: cannot be written: %s", name, strerror(errno));
+  file->made = !exists;
   return 0;
 }
 
-int result_begin(struct result_file *r, struct fault *f)
+int result_begin(struct result_file *file, struct fault *fault)
 {
   struct stat st;
-  r->begun = 1;
+  file->begun = 1;
   /* devices and pipes cannot be truncated */
-  if (r->file && fstat(fileno(r->file), &st) == 0 && S_ISREG(st.st_mode) && ftruncate(fileno(r->file), 0))
-    return fault_set(f, "%s: cannot be replaced: %s", r->name, strerror(errno));
+  if (file->file && fstat(fileno(file->file), &st) == 0 && S_ISREG(st.st_mode) && ftruncate(fileno(file->file), 0))
+    return fault_set(fault, "%s: cannot be replaced: %s", file->name, strerror(errno));
   return 0;
 }
 
-void result_close(struct result_file *r, struct fault *f)
+void result_close(struct result_file *file, struct fault *fault)
 {
-  if (!r->file) return;
-  int bad = ferror(r->file);
-  if (fclose(r->file) || bad) fault_set(f, "%s: could not be written completely: %s", r->name, strerror(errno));
-  if (r->made && !r->begun) unlink(r->name);
-  r->file = NULL;
+  if (!file->file) return;
+  int bad = ferror(file->file);
+  if (fclose(file->file) || bad)
+    fault_set(fault, "%s: could not be written completely: %s", file->name, strerror(errno));
+  if (file->made && !file->begun) unlink(file->name);
+  file->file = NULL;
 }

@@ -8,98 +8,103 @@
 #include "run/start.h"
 #include "step/plan.h"
 #include "step/step.h"
-#include "step/substeps.h"
+#include "scheme/schemes.h"
+#include "scheme/substeps.h"
+#include "scheme/tree_steps.h"
+#include "settings/settings.h"
 #include "system/radius.h"
 
-#define NO_OUTPUT 1e30   /* a time after any step */
+#define NO_OUTPUT 1e30 /* a time after any step */
 
 const char *const study_scheme_names[STUDY_SCHEMES] = {"shared", "block", "hybrid"};
 
-void study_use_scheme(struct params *p, enum study_scheme scheme)
+void study_use_scheme(struct params *params, enum study_scheme scheme)
 {
-  p->Mode = scheme == STUDY_HYBRID ? MODE_HYBRID : MODE_TREE;
-  p->Scheme = scheme == STUDY_SHARED ? SCHEME_SHARED : SCHEME_BLOCK;
+  params->Mode = scheme == STUDY_HYBRID ? MODE_HYBRID : MODE_TREE;
+  params->Scheme = scheme == STUDY_SHARED ? SCHEME_SHARED : SCHEME_BLOCK;
 }
 
-enum study_scheme study_scheme_of(const struct params *p)
+enum study_scheme study_scheme_of(const struct params *params)
 {
-  return params_mode(p) == MODE_HYBRID ? STUDY_HYBRID : params_shared(p) ? STUDY_SHARED : STUDY_BLOCK;
+  return params_mode(params) == MODE_HYBRID ? STUDY_HYBRID : params_shared(params) ? STUDY_SHARED : STUDY_BLOCK;
 }
 
 /* Interactions of a target, over all ranks. Collective. */
-static double pairs_of_target(const struct comm *c, const struct tally *t)
+static double pairs_of_target(const struct comm *comm, const struct tally *tally)
 {
-  int64_t sum[2] = {t->particle_pairs + t->cell_pairs, t->targets};
-  comm_sum_int64(c, sum, 2);
+  int64_t sum[2] = {tally->particle_pairs + tally->cell_pairs, tally->targets};
+  comm_sum_int64(comm, sum, 2);
   return sum[1] > 0 ? (double)sum[0] / (double)sum[1] : 0;
 }
 
 /* The particles and the schedule of the soft step; with `measure` its substeps. Collective. */
-static void look(struct study_system *y, struct sim *sim, const struct plan *plan, int measure)
+static void look(struct study_system *system, struct sim *sim, const struct plan *plan, int measure)
 {
-  global_particles_gather(&y->synchronised, sim, plan->soft_step);
+  global_particles_gather(&system->synchronised, sim, plan->soft_step);
   if (!measure) {
-    y->input = step_preview(sim, plan);
-    global_particles_gather(&y->kicked, sim, plan->soft_step);
+    system->input = tree_steps_preview(sim, plan);
+    global_particles_gather(&system->kicked, sim, plan->soft_step);
     return;
   }
-  memset(&sim->counts, 0, sizeof sim->counts);   /* without the force by opening angle */
+  memset(&sim->counts, 0, sizeof sim->counts); /* without the force by opening angle */
   sim_force(sim, &sim->mac, 0);
-  y->full_pairs = pairs_of_target(sim->comm, &sim->counts.full);
+  system->full_pairs = pairs_of_target(sim->comm, &sim->counts.full);
   step_open(sim, plan);
-  y->input = substeps_input(sim);
-  global_particles_gather(&y->kicked, sim, plan->soft_step);
+  system->input = substeps_input(sim);
+  global_particles_gather(&system->kicked, sim, plan->soft_step);
   while (step_substeps(sim, plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
-  y->hard_pairs = pairs_of_target(sim->comm, &sim->counts.hard);
+  system->hard_pairs = pairs_of_target(sim->comm, &sim->counts.hard);
 }
 
-int study_system_open(struct study_system *y, const struct comm *c, const struct params *par, int measure, struct fault *f)
+int study_system_open(struct study_system *system, const struct comm *comm, const struct params *par, int measure,
+                      struct fault *fault)
 {
   struct sim sim;
   struct params start = *par;
-  memset(y, 0, sizeof *y);
-  strcpy(start.DomainGrid, "auto");   /* the given grid is for virtual ranks */
-  if (sim_start(&sim, c, &start, f)) return -1;
-  sim_first_force(&sim);
-  double r2 = sim.split.on ? sim.split.r2 : sim.radius_rule;
+  memset(system, 0, sizeof *system);
+  strcpy(start.DomainGrid, "auto"); /* the given grid is for virtual ranks */
+  if (sim_start(&sim, comm, &start, fault)) return -1;
+  settings_first_force(&sim);
   /* the length of soft steps that no output time shortens */
-  struct plan plan = plan_next(par, &sim.now, &sim.system, 0, NO_OUTPUT, r2, sim.split.on, 0);
-  double r0 = radius_by_rule(c, sim.be, sim.dev, sim.hard.count, par->RQuantile) / 4;
-  if (sim.now.bad > 0) fault_set(f, "%.0f particle%s forces that are not finite", sim.now.bad, sim.now.bad == 1 ? " has" : "s have");
-  int failed = comm_agree(c, f);
-  if (!failed) look(y, &sim, &plan, measure);
-  y->used = params_of_run(par, sim.hard.count, sim.be->particle_bytes > 0);
-  y->used.run.types = sim.par->run.types;
-  y->on_host = sim.be->particle_bytes == 0;
-  y->synchronised.par = y->kicked.par = &y->used;
-  y->facts = (struct study_facts){.scheme = study_scheme_names[study_scheme_of(sim.par)],
-                                  .particles = sim.now.count,
-                                  .r0 = r0,
-                                  .r1 = sim.split.on ? sim.split.r1 : 0,
-                                  .r2 = sim.split.on ? sim.split.r2 : 0,
-                                  .soft_step = plan.soft_step};
-  y->facts.quads = global_particles_request(&y->synchronised, LET_SOFT).quads;
+  struct plan plan = plan_next(par, &sim.now, &sim.system, 0, NO_OUTPUT, 0);
+  double r0 = radius_by_rule(comm, sim.be, sim.dev, sim.masses.count, par->RQuantile) / 4;
+  if (sim.now.bad > 0)
+    fault_set(fault, "%.0f particle%s forces that are not finite", sim.now.bad, sim.now.bad == 1 ? " has" : "s have");
+  int failed = comm_agree(comm, fault);
+  if (!failed) look(system, &sim, &plan, measure);
+  system->used = params_of_run(par, sim.masses.count, sim.be->particle_bytes > 0);
+  system->used.run.types = sim.par->run.types;
+  const struct split *split = scheme_split(&sim);
+  system->on_host = sim.be->particle_bytes == 0;
+  system->synchronised.par = system->kicked.par = &system->used;
+  system->facts = (struct study_facts){.scheme = study_scheme_names[study_scheme_of(sim.par)],
+                                       .particles = sim.now.count,
+                                       .r0 = r0,
+                                       .r1 = split ? split->r1 : 0,
+                                       .r2 = split ? split->r2 : 0,
+                                       .soft_step = plan.soft_step};
+  system->facts.quads = global_particles_request(&system->synchronised, LET_SOFT).quads;
   sim_close(&sim);
   return failed;
 }
 
-void study_use_order(struct params *p, int on_device)
+void study_use_order(struct params *params, int on_device)
 {
-  struct params there = params_of_run(p, 0, on_device);
-  p->MultipoleOrder = params_order(&there);
+  struct params there = params_of_run(params, 0, on_device);
+  params->MultipoleOrder = params_order(&there);
 }
 
-void study_system_use_device(struct study_system *y)
+void study_system_use_device(struct study_system *system)
 {
-  y->input.on_device = 1;
-  y->input.backend_interval = 1;
-  if (y->input.split) y->input.walks_tree = 0;   /* neighbour lists */
-  y->synchronised.as_device = y->kicked.as_device = 1;
-  y->facts.quads = global_particles_request(&y->synchronised, LET_SOFT).quads;
+  system->input.on_device = 1;
+  system->input.backend_interval = 1;
+  if (system->input.split) system->input.walks_tree = 0; /* neighbour lists */
+  system->synchronised.as_device = system->kicked.as_device = 1;
+  system->facts.quads = global_particles_request(&system->synchronised, LET_SOFT).quads;
 }
 
-void study_system_close(struct study_system *y)
+void study_system_close(struct study_system *system)
 {
-  global_particles_free(&y->synchronised);
-  global_particles_free(&y->kicked);
+  global_particles_free(&system->synchronised);
+  global_particles_free(&system->kicked);
 }

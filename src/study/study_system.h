@@ -8,22 +8,25 @@
 
 struct study_system {
   struct params used;
-  struct global_particles synchronised;   /* at the synchronisation */
-  struct global_particles kicked;         /* after the opening kick, with block levels */
-  struct schedule_input input;            /* what the schedule of the soft step depends on */
+  struct global_particles synchronised; /* at the synchronisation */
+  struct global_particles kicked;       /* after the opening kick, with block levels */
+  struct schedule_input input;          /* what the schedule of the soft step depends on */
   struct study_facts facts;
   /* With `measure`: interactions of a particle in a full force, and in the hard force of a substep; 0: none. */
   double full_pairs, hard_pairs;
-  int on_host;   /* 1: by a CPU */
+  int on_host; /* 1: by a CPU */
 };
 
-/* Read the particles of the parameters, which are after params_use_walks, and compute their accelerations. `measure`: 1: carry out the
- * substeps of the soft step too, for its interactions. Collective. 0, or -1 with a fault and nothing to close. */
-int study_system_open(struct study_system *y, const struct comm *c, const struct params *par, int measure, struct fault *f);
-/* The order of multipoles that a run has on a device (`on_device` 1) or on the host, where the parameters leave it to the program. */
-void study_use_order(struct params *p, int on_device);
+/* Read the particles of the parameters, which are after params_use_walks, and compute their accelerations. `measure`:
+ * 1: carry out the substeps of the soft step too, for its interactions. Collective. 0, or -1 with a fault and nothing
+ * to close. */
+int study_system_open(struct study_system *system, const struct comm *comm, const struct params *par, int measure,
+                      struct fault *fault);
+/* The order of multipoles that a run has on a device (`on_device` 1) or on the host, where the parameters leave it to
+ * the program. */
+void study_use_order(struct params *params, int on_device);
 /* Count as the CUDA backend does: its schedule, groups, LETs, bytes. Not collective. */
-void study_system_use_device(struct study_system *y);
+void study_system_use_device(struct study_system *system);
 /* Free the particles. */
-void study_system_close(struct study_system *y);
+void study_system_close(struct study_system *system);
 #endif

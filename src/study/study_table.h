@@ -13,14 +13,15 @@ struct study_table {
   struct study_text text;
 };
 
-/* Open o->output and o->pairs, if given; an earlier file keeps its content (result_file.h). 0 or -1. */
-int study_table_open(struct study_table *t, const struct study_options *o, const struct params *par, struct fault *f);
+/* Open options->output and options->pairs, if given; an earlier file keeps its content (result_file.h). 0 or -1. */
+int study_table_open(struct study_table *table, const struct study_options *options, const struct params *par,
+                     struct fault *fault);
 /* Remove the content of an earlier file and write the header. `processes`: number of MPI processes. 0 or -1. */
-int study_table_start(struct study_table *t, const struct params *par, int processes, struct fault *f);
+int study_table_start(struct study_table *table, const struct params *par, int processes, struct fault *fault);
 /* Close the file; sets a fault where something could not be written. */
-void study_table_close(struct study_table *t, struct fault *f);
-/* Print and write the row of one number of ranks, or with --domains write a row per rank; write the pairs of ranks. `rows`: [ranks];
- * `seconds`: time of the computation. */
-void study_table_row(struct study_table *t, const struct study_facts *facts, int ranks, const struct virtual_rank *rows,
-                     const struct soft_step *step, double seconds);
+void study_table_close(struct study_table *table, struct fault *fault);
+/* Print and write the row of one number of ranks, or with --domains write a row per rank; write the pairs of ranks.
+ * `rows`: [ranks]; `seconds`: time of the computation. */
+void study_table_row(struct study_table *table, const struct study_facts *facts, int ranks,
+                     const struct virtual_rank *rows, const struct soft_step *step, double seconds);
 #endif

@@ -5,20 +5,21 @@
 #include "mpi/comm.h"
 #include "particles/particles.h"
 
-/* At the time t the user's position is x + x0 + v0 (t - begin), and the user's velocity v + v0. Internal units. Zero-initialised: the frames
- * are the same. */
+/* At the time t the user's position is x + x0 + v0 (t - begin), and the user's velocity v + v0. Internal units.
+ * Zero-initialised: the frames are the same. */
 struct frame {
   double x0[3], v0[3], begin;
-  double v_com[3];   /* velocity of the centre of mass in the run's frame that the run conserves (step.c) */
+  double v_com[3]; /* velocity of the centre of mass in the run's frame that the run conserves (step.c) */
 };
 
-/* Choose the frame of the particles `p` at the time `begin`, and subtract x0 and v0 from positions and velocities. x0 and v0 are multiples of
- * a power of two that is about 2^-24 of the rms distance and the rms velocity about the centre of mass (weighted by mass), and within half
- * of that of the centre. So a centre at rest at the origin to that accuracy is not shifted; and numbers whose bits suffice are subtracted
- * without rounding, and in the user's frame they are those of the input again. Without mass, or where the sums are not finite, the frame is
- * the user's. The result depends on the number of ranks and the order of the particles only where a centre is half-way between two multiples
- * to rounding. Collective. */
-void frame_choose(struct frame *f, const struct comm *c, struct particles *p, double begin);
+/* Choose the frame of the particles `particles` at the time `begin`, and subtract x0 and v0 from positions and
+ * velocities. x0 and v0 are multiples of a power of two that is about 2^-24 of the rms distance and the rms velocity
+ * about the centre of mass (weighted by mass), and within half of that of the centre. So a centre at rest at the origin
+ * to that accuracy is not shifted; and numbers whose bits suffice are subtracted without rounding, and in the user's
+ * frame they are those of the input again. Without mass, or where the sums are not finite, the frame is the user's. The
+ * result depends on the number of ranks and the order of the particles only where a centre is half-way between two
+ * multiples to rounding. Collective. */
+void frame_choose(struct frame *frame, const struct comm *comm, struct particles *particles, double begin);
 /* x0 + v0 (time - begin), and v0. Local. */
-void frame_shift(const struct frame *f, double time, double place[3], double motion[3]);
+void frame_shift(const struct frame *frame, double time, double place[3], double motion[3]);
 #endif

@@ -10,18 +10,20 @@
 
 enum { NEIGHBOURS = 28, SAMPLES = 512, ROOM = 2 * SAMPLES };
 
-int64_t radius_samples(const struct comm *c, const struct backend *be, struct device *d, double sources, struct sample **all)
+int64_t radius_samples(const struct comm *comm, const struct backend *be, struct device *d, double sources,
+                       struct sample **all)
 {
   double fraction = (double)SAMPLES / sources;
   uint64_t threshold = fraction >= 1 ? UINT64_MAX : (uint64_t)(fraction * 18446744073709551615.0);
   struct sample *mine = memory_alloc("radius", sizeof *mine * ROOM);
   size_t bytes = sizeof *mine * (size_t)be->sample(d, threshold, 1, ROOM, mine, NULL), all_bytes;
-  *all = comm_gather(c, mine, bytes, &all_bytes);
+  *all = comm_gather(comm, mine, bytes, &all_bytes);
   memory_free(mine);
   return (int64_t)(all_bytes / sizeof **all);
 }
 
-/* Merge two ascending lists: the smallest NEIGHBOURS of both replace the first, of `count`. Returns their number. The second ends at 1e300. */
+/* Merge two ascending lists: the smallest NEIGHBOURS of both replace the first, of `count`. Returns their number. The
+ * second ends at 1e300. */
 static int merge(double *first, int count, const double *second)
 {
   double all[NEIGHBOURS];
@@ -36,36 +38,39 @@ static int merge(double *first, int count, const double *second)
 }
 
 /* The 28th smallest distance for sample i, from the distances that all ranks found; the largest if there are fewer. */
-static double merged(const struct comm *c, const double *all, int64_t samples, int64_t i)
+static double merged(const struct comm *comm, const double *all, int64_t samples, int64_t i)
 {
   double nearest[NEIGHBOURS];
   int count = 0;
-  for (int r = 0; r < c->size; r++) count = merge(nearest, count, &all[((int64_t)r * samples + i) * NEIGHBOURS]);
+  for (int r = 0; r < comm->size; r++) count = merge(nearest, count, &all[((int64_t)r * samples + i) * NEIGHBOURS]);
   return count == 0 ? 0 : nearest[count - 1];
 }
 
 /* Quantiles over the n samples. all[rank][n][NEIGHBOURS]: the distances that each rank found. */
-static void quantiles_of(const struct comm *c, const double *all, int64_t n, int quantiles, const double *quantile, double *radius)
+static void quantiles_of(const struct comm *comm, const double *all, int64_t n, int quantiles, const double *quantile,
+                         double *radius)
 {
   double *result = memory_alloc("radius", sizeof *result * (size_t)(n + 1));
-  for (int64_t i = 0; i < n; i++) result[i] = merged(c, all, n, i);
+  for (int64_t i = 0; i < n; i++) result[i] = merged(comm, all, n, i);
   gsl_sort(result, 1, (size_t)n);
-  for (int k = 0; k < quantiles; k++) radius[k] = n == 0 ? 0 : gsl_stats_quantile_from_sorted_data(result, 1, (size_t)n, quantile[k]);
+  for (int k = 0; k < quantiles; k++)
+    radius[k] = n == 0 ? 0 : gsl_stats_quantile_from_sorted_data(result, 1, (size_t)n, quantile[k]);
   memory_free(result);
 }
 
-double radius_by_rule(const struct comm *c, const struct backend *be, struct device *d, double sources, double quantile)
+double radius_by_rule(const struct comm *comm, const struct backend *be, struct device *d, double sources,
+                      double quantile)
 {
   double radius;
-  radius_quantiles(c, be, d, sources, 1, &quantile, &radius);
+  radius_quantiles(comm, be, d, sources, 1, &quantile, &radius);
   return radius;
 }
 
-void radius_quantiles(const struct comm *c, const struct backend *be, struct device *d, double sources, int quantiles, const double *quantile,
-                      double *radius)
+void radius_quantiles(const struct comm *comm, const struct backend *be, struct device *d, double sources,
+                      int quantiles, const double *quantile, double *radius)
 {
   struct sample *s;
-  int64_t n = radius_samples(c, be, d, sources, &s);
+  int64_t n = radius_samples(comm, be, d, sources, &s);
   size_t values = (size_t)n * NEIGHBOURS;
   double(*at)[3] = memory_alloc("radius", sizeof *at * (size_t)(n + 1));
   uint64_t *id = memory_alloc("radius", sizeof *id * (size_t)(n + 1));
@@ -76,9 +81,9 @@ void radius_quantiles(const struct comm *c, const struct backend *be, struct dev
   }
   be->nearest(d, n, (const double(*)[3])at, id, NEIGHBOURS, mine);
   /* gathered on rank 0 alone: with many ranks the distances would take too much memory and sorting on every rank */
-  all = comm_gather_root(c, mine, sizeof *mine * values, &values);
-  if (c->rank == 0) quantiles_of(c, all, n, quantiles, quantile, radius);
-  comm_broadcast(c, radius, sizeof *radius * (size_t)quantiles);
+  all = comm_gather_root(comm, mine, sizeof *mine * values, &values);
+  if (comm->rank == 0) quantiles_of(comm, all, n, quantiles, quantile, radius);
+  comm_broadcast(comm, radius, sizeof *radius * (size_t)quantiles);
   memory_free(all);
   memory_free(mine);
   memory_free(id);

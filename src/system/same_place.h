@@ -6,7 +6,9 @@
 #include "mpi/comm.h"
 #include "particles/particles.h"
 
-/* A fault that names two particles at the same place, at least one of them with mass, and says how many more there are. Particles at the same place must be on the same
- * rank, as domains put them. `origin`: of the coordinates of *p, in the user's. Collective. 0 or -1. */
-int same_place_check(const struct comm *c, const struct particles *p, const double origin[3], struct fault *f);
+/* A fault that names two particles at the same place, at least one of them with mass, and says how many more there are.
+ * Particles at the same place must be on the same rank, as domains put them. `origin`: of the coordinates of
+ * *particles, in the user's. Collective. 0 or -1. */
+int same_place_check(const struct comm *comm, const struct particles *particles, const double origin[3],
+                     struct fault *fault);
 #endif

@@ -6,54 +6,60 @@
 
 #include "trace/simulators.h"
 
-int trace_output(struct trace_outputs *o, const char *kind, const char *path)
+int trace_output(struct trace_outputs *outputs, const char *kind, const char *path)
 {
-  if (strcmp(kind, "ti") == 0) o->ti = path;
-  else if (strcmp(kind, "goal") == 0) o->goal = path;
-  else if (strcmp(kind, "events") == 0) o->events = path;
+  if (strcmp(kind, "ti") == 0) outputs->ti = path;
+  else if (strcmp(kind, "goal") == 0) outputs->goal = path;
+  else if (strcmp(kind, "events") == 0) outputs->events = path;
   else return -1;
   return 0;
 }
 
-int trace_write(const struct events *t, const struct trace_outputs *o, struct fault *f)
+int trace_write(const struct events *events, const struct trace_outputs *outputs, struct fault *fault)
 {
-  if (o->ti && trace_write_ti(t, o->ti, f)) return -1;
-  if (o->goal && trace_write_goal(t, o->goal, f)) return -1;
-  return o->events ? events_write(t, o->events, f) : 0;
+  if (outputs->ti && trace_write_ti(events, outputs->ti, fault)) return -1;
+  if (outputs->goal && trace_write_goal(events, outputs->goal, fault)) return -1;
+  return outputs->events ? events_write(events, outputs->events, fault) : 0;
 }
 
 /* a / b; 1 where both are 0. */
 static double share(double a, double b) { return b > 0 ? a / b : 1; }
 
-int trace_report(FILE *out, const struct events *t, const struct network *n, struct fault *f)
+int trace_report(FILE *out, const struct events *events, const struct network *network, struct fault *fault)
 {
-  struct network free_of_cost = {.speed = n->speed};
+  struct network free_of_cost = {.speed = network->speed};
   struct replay real, ideal;
-  if (replay(t, n, &real, NULL, f) || replay(t, &free_of_cost, &ideal, NULL, f)) return -1;
-  fprintf(out, "%d rank%s, %lld events: %lld messages with %.6g MB, %lld collectives\n", t->ranks, plural(t->ranks),
-          (long long)events_count(t), (long long)real.messages, (double)real.bytes / 1e6, (long long)real.collectives);
-  fprintf(out, "network: latency %.4g s, overhead %.4g s, bandwidth %.4g bytes/s\n", n->latency, n->overhead, n->bandwidth);
-  fprintf(out, "seconds: %.9g on it, %.9g where messages take no time; work of a rank %.9g (mean), %.9g (maximum); waiting %.9g, %.9g\n",
+  if (replay(events, network, &real, NULL, fault) || replay(events, &free_of_cost, &ideal, NULL, fault)) return -1;
+  fprintf(out, "%d rank%s, %lld events: %lld messages with %.6g MB, %lld collectives\n", events->ranks,
+          plural(events->ranks), (long long)events_count(events), (long long)real.messages, (double)real.bytes / 1e6,
+          (long long)real.collectives);
+  fprintf(out, "network: latency %.4g s, overhead %.4g s, bandwidth %.4g bytes/s\n", network->latency,
+          network->overhead, network->bandwidth);
+  fprintf(out,
+          "seconds: %.9g on it, %.9g where messages take no time; work of a rank %.9g (mean), %.9g (maximum); waiting "
+          "%.9g, %.9g\n",
           real.seconds, ideal.seconds, real.work_mean, real.work_max, real.wait_mean, real.wait_max);
-  fprintf(out, "parallel efficiency %.4f = load balance %.4f x serialisation %.4f x transfer %.4f\n", share(real.work_mean, real.seconds),
-          share(real.work_mean, real.work_max), share(real.work_max, ideal.seconds), share(ideal.seconds, real.seconds));
+  fprintf(out, "parallel efficiency %.4f = load balance %.4f x serialisation %.4f x transfer %.4f\n",
+          share(real.work_mean, real.seconds), share(real.work_mean, real.work_max),
+          share(real.work_max, ideal.seconds), share(ideal.seconds, real.seconds));
   fprintf(out, "%-12s %12s %12s %14s %18s\n", "phase", "work", "waiting", "critical work", "critical transfer");
   for (int p = 0; p < PHASE_COUNT; p++) {
     const struct replay_phase *q = &real.phase[p];
     if (q->work + q->wait + q->critical_work + q->critical_transfer > 0)
-      fprintf(out, "%-12s %12.6g %12.6g %14.6g %18.6g\n", phase_names[p], q->work, q->wait, q->critical_work, q->critical_transfer);
+      fprintf(out, "%-12s %12.6g %12.6g %14.6g %18.6g\n", phase_names[p], q->work, q->wait, q->critical_work,
+              q->critical_transfer);
   }
   return 0;
 }
 
-int trace_study(const char *folder, int64_t first, int64_t last, struct network n, struct topology topology, const struct trace_outputs *o,
-                struct fault *f)
+int trace_study(const char *folder, int64_t first, int64_t last, struct network network, struct topology topology,
+                const struct trace_outputs *outputs, struct fault *fault)
 {
   struct events t;
-  if (events_read(&t, folder, f)) return -1;
-  if (last >= 0) events_keep_steps(&t, first, last, f);
-  if (!f->text[0]) topology_apply(&topology, &n, t.ranks, f);
-  if (!f->text[0] && trace_report(stdout, &t, &n, f) == 0) trace_write(&t, o, f);
+  if (events_read(&t, folder, fault)) return -1;
+  if (last >= 0) events_keep_steps(&t, first, last, fault);
+  if (!fault->text[0]) topology_apply(&topology, &network, t.ranks, fault);
+  if (!fault->text[0] && trace_report(stdout, &t, &network, fault) == 0) trace_write(&t, outputs, fault);
   events_close(&t);
-  return f->text[0] ? -1 : 0;
+  return fault->text[0] ? -1 : 0;
 }

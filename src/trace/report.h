@@ -6,17 +6,18 @@
 
 /* Where a trace is written; NULL: not. */
 struct trace_outputs {
-  const char *ti, *goal, *events;   /* folder, file, folder */
+  const char *ti, *goal, *events; /* folder, file, folder */
 };
 
 /* Set the output of a kind (ti, goal or events). 0; -1: there is no such kind. */
-int trace_output(struct trace_outputs *o, const char *kind, const char *path);
+int trace_output(struct trace_outputs *outputs, const char *kind, const char *path);
 /* Write them. 0, or -1 with a fault. */
-int trace_write(const struct events *t, const struct trace_outputs *o, struct fault *f);
-/* Print the size of a trace, and its time by phase on a network and on one that costs nothing. 0, or -1 with a fault. */
-int trace_report(FILE *out, const struct events *t, const struct network *n, struct fault *f);
-/* Read a recording, keep its soft steps first to last (last negative: all), write it to the outputs, and print its report. n.latency is
- * that of a link of the topology. 0, or -1 with a fault. */
-int trace_study(const char *folder, int64_t first, int64_t last, struct network n, struct topology topology, const struct trace_outputs *o,
-                struct fault *f);
+int trace_write(const struct events *events, const struct trace_outputs *outputs, struct fault *fault);
+/* Print the size of a trace, and its time by phase on a network and on one that costs nothing. 0, or -1 with a
+ * fault. */
+int trace_report(FILE *out, const struct events *events, const struct network *network, struct fault *fault);
+/* Read a recording, keep its soft steps first to last (last negative: all), write it to the outputs, and print its
+ * report. n.latency is that of a link of the topology. 0, or -1 with a fault. */
+int trace_study(const char *folder, int64_t first, int64_t last, struct network network, struct topology topology,
+                const struct trace_outputs *outputs, struct fault *fault);
 #endif

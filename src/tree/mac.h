@@ -2,70 +2,74 @@
 /* Multipole acceptance criteria (MAC; Miki & Umemura 2017, eqs 2-7), with G. For host and device.
  * d is the distance from the surface of the group's ball to the cell's centre of mass. A cell is accepted where
  *     d >= reach * sink  and  d > MAC_MARGIN b
- * with `reach` a number of the cell and `sink` a number of the group; so walks are the same for all criteria. By the second condition a
- * cell that may contain a target is always opened, and expansions converge. Lengths in units of length. */
+ * with `reach` a number of the cell and `sink` a number of the group; so walks are the same for all criteria. By the
+ * second condition a cell that may contain a target is always opened, and expansions converge. Lengths in units of
+ * length. */
 #ifndef MAC_H
 #define MAC_H
 #include <math.h>
 
 #include "base/hd.h"
 
-enum { MAC_ACCELERATION, MAC_MULTIPOLE, MAC_ANGLE };   /* in the order of enum opening (params/params.h) */
+enum { MAC_ACCELERATION, MAC_MULTIPOLE, MAC_ANGLE }; /* in the order of enum opening (params/params.h) */
 
 struct mac {
   int kind;
-  int order;         /* 1 monopole, 2 quadrupole cells */
-  double gravity;    /* G */
-  double delta;      /* MAC_ACCELERATION: Delta; MAC_MULTIPOLE: Delta_mul (an acceleration); MAC_ANGLE: theta */
+  int order;      /* 1 monopole, 2 quadrupole cells */
+  double gravity; /* G */
+  double delta;   /* MAC_ACCELERATION: Delta; MAC_MULTIPOLE: Delta_mul (an acceleration); MAC_ANGLE: theta */
 };
 
-/* Factor on the distance at which monopole cells are accepted that a face of the domain cuts. Their second moments are large and aligned
- * with the normal of the face, so their errors add up, whereas those of whole cubes cancel. */
+/* Factor on the distance at which monopole cells are accepted that a face of the domain cuts. Their second moments are
+ * large and aligned with the normal of the face, so their errors add up, whereas those of whole cubes cancel. */
 #define MAC_CUT 1.5f
 
-/* Factor on the distance at which cells are accepted in walks and lists for hard forces. The hard part of a cell between R1 and R2 is
- * evaluated at the distance of its centre; the second derivative of the split kernel makes the error of this about twenty times the one
- * that the criterion allows. HARD_REACH_EXTENT applies where the trace of the cell's second moments is known: it corrects the mean over
- * directions, and the remaining error is random. */
+/* Factor on the distance at which cells are accepted in walks and lists for hard forces. The hard part of a cell
+ * between R1 and R2 is evaluated at the distance of its centre; the second derivative of the split kernel makes the
+ * error of this about twenty times the one that the criterion allows. HARD_REACH_EXTENT applies where the trace of the
+ * cell's second moments is known: it corrects the mean over directions, and the remaining error is random. */
 #define HARD_REACH 2.0f
 #define HARD_REACH_EXTENT 1.25f
 
-/* Least distance of an accepted cell in units of its radius. The criterion bounds G M b^(p+1) / d^(p+3), the first term of the error of an
- * expansion of order p (monopole cells: 1, since the dipole vanishes; quadrupole cells: 2). All terms together are up to
- * (p + 2 - (p + 1) u) / (1 - u)^2 times as large, u = b / d (Warren & Salmon 1993): 3 or 4 for a small u, without a bound towards u = 1, and
- * 35 or 40 at u = 1 / 1.25. Where two systems are far apart the criterion accepts any u, for accelerations within them are large. */
+/* Least distance of an accepted cell in units of its radius. The criterion bounds G M b^(p+1) / d^(p+3), the first term
+ * of the error of an expansion of order p (monopole cells: 1, since the dipole vanishes; quadrupole cells: 2). All
+ * terms together are up to (p + 2 - (p + 1) u) / (1 - u)^2 times as large, u = b / d (Warren & Salmon 1993): 3 or 4 for
+ * a small u, without a bound towards u = 1, and 35 or 40 at u = 1 / 1.25. Where two systems are far apart the criterion
+ * accepts any u, for accelerations within them are large. */
 #define MAC_MARGIN 1.25f
 
-#define MAC_FAR 1e18f   /* stands for infinity; its product with a zero reach is zero */
+#define MAC_FAR 1e18f /* stands for infinity; its product with a zero reach is zero */
 
 /* `reach` of a cell of mass `mass` and radius `b` about its centre of mass; b2: sum of m |x - x_com|^2. */
-HD float mac_reach(const struct mac *m, double mass, double b, double b2)
+HD float mac_reach(const struct mac *mac, double mass, double b, double b2)
 {
-  switch (m->kind) {
-  case MAC_ANGLE: return (float)(b / m->delta);
-  case MAC_MULTIPOLE: return (float)(0.5 * b + sqrt(0.25 * b * b + sqrt(3 * m->gravity * b2 / m->delta)));
+  switch (mac->kind) {
+  case MAC_ANGLE: return (float)(b / mac->delta);
+  case MAC_MULTIPOLE: return (float)(0.5 * b + sqrt(0.25 * b * b + sqrt(3 * mac->gravity * b2 / mac->delta)));
   default:
-    return m->order == 2 ? (float)pow(m->gravity * mass * b * b * b / m->delta, 0.2)
-                         : (float)sqrt(sqrt(m->gravity * mass * b * b / m->delta));
+    return mac->order == 2 ? (float)pow(mac->gravity * mass * b * b * b / mac->delta, 0.2)
+                           : (float)sqrt(sqrt(mac->gravity * mass * b * b / mac->delta));
   }
 }
 
-/* Upper bound on the factor by which `reach` grows when the radius of a cell grows by the factor `times` and b2 by its square. */
-HD float mac_stretch(const struct mac *m, float times)
+/* Upper bound on the factor by which `reach` grows when the radius of a cell grows by the factor `times` and b2 by its
+ * square. */
+HD float mac_stretch(const struct mac *mac, float times)
 {
-  if (m->kind != MAC_ACCELERATION) return times;
-  return m->order == 2 ? powf(times, 0.6f) : sqrtf(times);
+  if (mac->kind != MAC_ACCELERATION) return times;
+  return mac->order == 2 ? powf(times, 0.6f) : sqrtf(times);
 }
 
-/* The distance that a cell of radius b needs by the second condition, where all nodes that reach within `open_within` are opened. */
+/* The distance that a cell of radius b needs by the second condition, where all nodes that reach within `open_within`
+ * are opened. */
 HD float mac_clear(float b, float open_within) { return MAC_MARGIN * b + open_within; }
 
 /* `sink` of a group; a_old: the smallest a_old of its members. */
-HD float mac_sink(const struct mac *m, double a_old)
+HD float mac_sink(const struct mac *mac, double a_old)
 {
-  if (m->kind != MAC_ACCELERATION) return 1;
+  if (mac->kind != MAC_ACCELERATION) return 1;
   if (!(a_old > 0)) return MAC_FAR;
-  double f = m->order == 2 ? pow(a_old, -0.2) : 1 / sqrt(sqrt(a_old));
+  double f = mac->order == 2 ? pow(a_old, -0.2) : 1 / sqrt(sqrt(a_old));
   return f < MAC_FAR ? (float)f : MAC_FAR;
 }
 #endif

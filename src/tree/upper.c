@@ -12,86 +12,90 @@ enum { BRANCHES = 8 };
 
 /* --- the top of a tree ------------------------------------------------------------------------------------------- */
 
-static void add_cell(struct let_top *t, const struct node *n, const float (*quad)[6], int32_t at)
+static void add_cell(struct let_top *top, const struct node *node, const float (*quad)[6], int32_t at)
 {
-  struct node *own = &t->node[t->cells];
-  *own = n[at];
+  struct node *own = &top->node[top->cells];
+  *own = node[at];
   own->first = 0;
   own->info = NODE_TERMINAL;
-  if (quad) memcpy(t->quad[t->cells], quad[at], sizeof *quad);
-  t->cells++;
+  if (quad) memcpy(top->quad[top->cells], quad[at], sizeof *quad);
+  top->cells++;
 }
 
 int top_most(void) { return (int)debug_value("let_top", TOP_CELLS); }
 
-static void choose(struct let_top *t, int most, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6])
+static void choose(struct let_top *top, int most, const struct node *node, int32_t seen, int32_t base,
+                   const float (*quad)[6])
 {
   int32_t from[TOP_CELLS];
-  int tried[TOP_CELLS] = {0};   /* opened, or cannot be */
-  memset(t, 0, sizeof *t);
+  int tried[TOP_CELLS] = {0}; /* opened, or cannot be */
+  memset(top, 0, sizeof *top);
   if (seen > TOP_SEEN) seen = TOP_SEEN;
   if (seen <= 0) return;
   from[0] = 0;
-  add_cell(t, node, quad, 0);
+  add_cell(top, node, quad, 0);
   for (;;) {
     int best = -1;
-    for (int k = 0; k < t->cells; k++)
-      if (!tried[k] && (best < 0 || t->node[k].reach > t->node[best].reach)) best = k;
+    for (int k = 0; k < top->cells; k++)
+      if (!tried[k] && (best < 0 || top->node[k].reach > top->node[best].reach)) best = k;
     if (best < 0) return;
     const struct node *n = &node[from[best]];
     int32_t children = (int32_t)(n->info & NODE_COUNT), first = n->first - base;
     tried[best] = 1;
-    if (n->info & NODE_LEAF || children == 0 || first + children > seen || t->cells + children > most) continue;
-    t->node[best].first = t->cells;
-    t->node[best].info = (uint32_t)children;
+    if (n->info & NODE_LEAF || children == 0 || first + children > seen || top->cells + children > most) continue;
+    top->node[best].first = top->cells;
+    top->node[best].info = (uint32_t)children;
     for (int32_t k = 0; k < children; k++) {
-      from[t->cells] = first + k;
-      add_cell(t, node, quad, first + k);
+      from[top->cells] = first + k;
+      add_cell(top, node, quad, first + k);
     }
   }
 }
 
-void top_choose(struct let_top *t, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6])
+void top_choose(struct let_top *top, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6])
 {
-  choose(t, TOP_CELLS, node, seen, base, quad);
+  choose(top, TOP_CELLS, node, seen, base, quad);
 }
 
-void top_cut(struct let_top *t, int most)
+void top_cut(struct let_top *top, int most)
 {
-  if (t->cells <= most) return;
-  const struct let_top all = *t;
-  choose(t, most, all.node, all.cells, 0, all.quad);
+  if (top->cells <= most) return;
+  const struct let_top all = *top;
+  choose(top, most, all.node, all.cells, 0, all.quad);
 }
 
 /* --- what of it is needed ---------------------------------------------------------------------------------------- */
 
 /* Synchronisations have no horizon and no cutoff. */
-static enum need need_of(const struct lattice *l, const struct node *n, const struct let_box *box, const struct let_request *r, float sink)
+static enum need need_of(const struct lattice *lattice, const struct node *node, const struct let_box *box,
+                         const struct let_request *request, float sink)
 {
-  return essential_at_rest(l, n, box, r->open_within, sink);
+  return essential_at_rest(lattice, node, box, request->open_within, sink);
 }
 
-enum need top_need(const struct lattice *l, const struct let_top *t, const struct let_box *box, const struct let_request *r)
+enum need top_need(const struct lattice *lattice, const struct let_top *top, const struct let_box *box,
+                   const struct let_request *request)
 {
   char reached[TOP_CELLS] = {1};
-  float sink = essential_sink(box, r);
-  for (int k = 0; k < t->cells; k++) {
-    const struct node *n = &t->node[k];
-    if (!reached[k] || n->info == TOP_ENOUGH || need_of(l, n, box, r, sink) != NEED_OPEN) continue;
+  float sink = essential_sink(box, request);
+  for (int k = 0; k < top->cells; k++) {
+    const struct node *n = &top->node[k];
+    if (!reached[k] || n->info == TOP_ENOUGH || need_of(lattice, n, box, request, sink) != NEED_OPEN) continue;
     if (n->info & NODE_TERMINAL) return NEED_OPEN;
     memset(reached + n->first, 1, n->info);
   }
   return NEED_CELL;
 }
 
-int top_enough(struct let_top *few, const struct let_top *t, const struct lattice *l, const struct let_box *box, const struct let_request *r)
+int top_enough(struct let_top *few, const struct let_top *t, const struct lattice *lattice, const struct let_box *box,
+               const struct let_request *request)
 {
-  int place[TOP_CELLS] = {0}, cells = t->cells > 0;   /* in `few` */
-  float sink = essential_sink(box, r);
+  int place[TOP_CELLS] = {0}, cells = t->cells > 0; /* in `few` */
+  float sink = essential_sink(box, request);
   for (int k = 0; k < t->cells; k++) {
     const struct node *n = &t->node[k];
     if (k > 0 && place[k] == 0) continue;
-    int open = !(n->info & NODE_TERMINAL) && need_of(l, n, box, r, sink) == NEED_OPEN;
+    int open = !(n->info & NODE_TERMINAL) && need_of(lattice, n, box, request, sink) == NEED_OPEN;
     if (open)
       for (uint32_t i = 0; i < n->info; i++) place[n->first + (int32_t)i] = cells + (int)i;
     if (few) {
@@ -107,22 +111,25 @@ int top_enough(struct let_top *few, const struct let_top *t, const struct lattic
   return cells;
 }
 
-static enum need need_of_all(const struct lattice *l, const struct node *n, const struct let_box *all, const struct let_request *r, float sink)
+static enum need need_of_all(const struct lattice *lattice, const struct node *node, const struct let_box *all,
+                             const struct let_request *request, float sink)
 {
-  if (n->info & NODE_TERMINAL || need_of(l, n, all, r, sink) == NEED_CELL) return NEED_CELL;
-  for (int b = 0; b < r->box_count; b++)
-    if (need_of(l, n, &r->boxes[b], r, essential_sink(&r->boxes[b], r)) == NEED_OPEN) return NEED_OPEN;
+  if (node->info & NODE_TERMINAL || need_of(lattice, node, all, request, sink) == NEED_CELL) return NEED_CELL;
+  for (int b = 0; b < request->box_count; b++)
+    if (need_of(lattice, node, &request->boxes[b], request, essential_sink(&request->boxes[b], request)) == NEED_OPEN)
+      return NEED_OPEN;
   return NEED_CELL;
 }
 
-int top_cells(const struct lattice *l, const struct let_top *t, const struct let_box *all, const struct let_request *r, enum need *need)
+int top_cells(const struct lattice *lattice, const struct let_top *top, const struct let_box *all,
+              const struct let_request *request, enum need *need)
 {
-  float sink = essential_sink(all, r);
-  int count = t->cells > 0;
+  float sink = essential_sink(all, request);
+  int count = top->cells > 0;
   for (int k = 0; k < TOP_CELLS; k++) need[k] = k < count ? NEED_CELL : NEED_NOTHING;
-  for (int k = 0; k < t->cells; k++) {
-    const struct node *n = &t->node[k];
-    if (need[k] == NEED_NOTHING || need_of_all(l, n, all, r, sink) != NEED_OPEN) continue;
+  for (int k = 0; k < top->cells; k++) {
+    const struct node *n = &top->node[k];
+    if (need[k] == NEED_NOTHING || need_of_all(lattice, n, all, request, sink) != NEED_OPEN) continue;
     need[k] = NEED_OPEN;
     for (uint32_t i = 0; i < n->info; i++) need[n->first + (int32_t)i] = NEED_CELL;
     count += (int)n->info;
@@ -153,70 +160,71 @@ static struct node always_opened(const struct node *child, int32_t first, int co
   return n;
 }
 
-static void reserve(struct upper *u, int64_t nodes)
+static void reserve(struct upper *upper, int64_t nodes)
 {
-  if (nodes <= u->capacity) return;
-  u->capacity = nodes + nodes / 2;
-  u->node = memory_resize("let", u->node, sizeof *u->node * (size_t)u->capacity);
-  u->quad = memory_resize("let", u->quad, sizeof *u->quad * (size_t)u->capacity);
+  if (nodes <= upper->capacity) return;
+  upper->capacity = nodes + nodes / 2;
+  upper->node = memory_resize("let", upper->node, sizeof *upper->node * (size_t)upper->capacity);
+  upper->quad = memory_resize("let", upper->quad, sizeof *upper->quad * (size_t)upper->capacity);
 }
 
 /* Write cell k of a top, without children. */
-static void put_cell(struct upper *u, int64_t at, const struct let_top *t, int32_t k)
+static void put_cell(struct upper *upper, int64_t at, const struct let_top *top, int32_t k)
 {
-  u->node[at] = t->node[k];
-  u->node[at].first = 0;
-  u->node[at].info = NODE_TERMINAL;
-  memcpy(u->quad[at], t->quad[k], sizeof *u->quad);
+  upper->node[at] = top->node[k];
+  upper->node[at].first = 0;
+  upper->node[at].info = NODE_TERMINAL;
+  memcpy(upper->quad[at], top->quad[k], sizeof *upper->quad);
 }
 
 /* Write the needed cells of a top: the root at the place `root`, the others at the end. */
-static void add_top(struct upper *u, int64_t root, const struct let_top *t, const enum need *need)
+static void add_top(struct upper *upper, int64_t root, const struct let_top *top, const enum need *need)
 {
   int64_t at[TOP_CELLS] = {root};
-  put_cell(u, root, t, 0);
-  for (int k = 0; k < t->cells; k++) {
+  put_cell(upper, root, top, 0);
+  for (int k = 0; k < top->cells; k++) {
     if (need[k] != NEED_OPEN) continue;
-    int32_t children = (int32_t)t->node[k].info, first = t->node[k].first;
-    u->node[at[k]].first = (int32_t)u->nodes;
-    u->node[at[k]].info = (uint32_t)children;
-    for (int32_t i = first; i < first + children; i++) put_cell(u, at[i] = u->nodes++, t, i);
+    int32_t children = (int32_t)top->node[k].info, first = top->node[k].first;
+    upper->node[at[k]].first = (int32_t)upper->nodes;
+    upper->node[at[k]].info = (uint32_t)children;
+    for (int32_t i = first; i < first + children; i++) put_cell(upper, at[i] = upper->nodes++, top, i);
   }
 }
 
-void upper_open(struct upper *u, int count)
+void upper_open(struct upper *upper, int count)
 {
-  *u = (struct upper){.roots = count};
+  *upper = (struct upper){.roots = count};
   if (count == 0) return;
-  u->at = cells_above(count);
-  reserve(u, u->at + count);
-  u->nodes = u->at + count;
-  memset(u->quad, 0, sizeof *u->quad * (size_t)u->at);
+  upper->at = cells_above(count);
+  reserve(upper, upper->at + count);
+  upper->nodes = upper->at + count;
+  memset(upper->quad, 0, sizeof *upper->quad * (size_t)upper->at);
 }
 
-void upper_add(struct upper *u, const struct lattice *l, const struct let_top *top, const struct let_box *all, const struct let_request *r)
+void upper_add(struct upper *upper, const struct lattice *lattice, const struct let_top *top, const struct let_box *all,
+               const struct let_request *request)
 {
   enum need need[TOP_CELLS];
-  reserve(u, u->nodes + top_cells(l, top, all, r, need));
-  add_top(u, u->at++, top, need);
+  reserve(upper, upper->nodes + top_cells(lattice, top, all, request, need));
+  add_top(upper, upper->at++, top, need);
 }
 
-void upper_finish(struct upper *u)
+void upper_finish(struct upper *upper)
 {
-  int64_t begin = u->at - u->roots;
-  for (int width = u->roots; width > 1; width = above(width)) {
+  int64_t begin = upper->at - upper->roots;
+  for (int width = upper->roots; width > 1; width = above(width)) {
     int64_t below = begin;
     begin -= above(width);
     for (int k = 0; k < above(width); k++) {
       int first = BRANCHES * k, children = width - first < BRANCHES ? width - first : BRANCHES;
-      u->node[begin + k] = always_opened(&u->node[below + first], (int32_t)(below + first), children);
+      upper->node[begin + k] = always_opened(&upper->node[below + first], (int32_t)(below + first), children);
     }
   }
 }
 
-void upper_free(struct upper *u)
+void upper_free(struct upper *upper)
 {
-  memory_free(u->node);
-  memory_free(u->quad);
-  *u = (struct upper){.node = NULL};
+  memory_free(upper->node);
+  memory_free(upper->quad);
+  *upper = (struct upper){.node = NULL};
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The upper tree: cells at the tops of the trees of other ranks, as one tree that is walked like a LET.
  *
- * In the summary of a rank (struct let_summary) are the first cells of its tree, opened where that spares most LETs. A rank whose box
- * accepts the closed ones needs no LET of it: the cells that it needs are in the summary, and both ranks know this. Local. */
+ * In the summary of a rank (struct let_summary) are the first cells of its tree, opened where that spares most LETs. A
+ * rank whose box accepts the closed ones needs no LET of it: the cells that it needs are in the summary, and both ranks
+ * know this. Local. */
 #ifndef UPPER_H
 #define UPPER_H
 #include "tree/lattice.h"
@@ -13,34 +14,41 @@ extern "C" {
 
 /* Most cells of a top. */
 int top_most(void);
-/* The first `seen` nodes of a tree, at most TOP_SEEN are used; links count from `base`. quad: their second moments, or NULL. Chooses up to
- * TOP_CELLS of them: the closed cell with the largest reach is opened, again and again, as long as its children are seen and have room. */
-void top_choose(struct let_top *t, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6]);
+/* The first `seen` nodes of a tree, at most TOP_SEEN are used; links count from `base`. quad: their second moments, or
+ * NULL. Chooses up to TOP_CELLS of them: the closed cell with the largest reach is opened, again and again, as long as
+ * its children are seen and have room. */
+void top_choose(struct let_top *top, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6]);
 /* Choose at most `most` of the cells of a top in the same way. */
-void top_cut(struct let_top *t, int most);
+void top_cut(struct let_top *top, int most);
 
-/* What the targets of a box need of the rank whose top it is, at a synchronisation: NEED_CELL, cells of the top; NEED_OPEN, a LET. Pure. */
-enum need top_need(const struct lattice *l, const struct let_top *t, const struct let_box *box, const struct let_request *r);
-/* The cells of a top that targets in a box may need, as a top of its own: what lies below cells that the whole box accepts is left out, and these
- * have the `info` TOP_ENOUGH. For all boxes within this one `few` is worth as much. Returns their number; few NULL: that alone. Pure. */
-int top_enough(struct let_top *few, const struct let_top *t, const struct lattice *l, const struct let_box *box, const struct let_request *r);
-/* The cells of a top that the boxes of the request need, where top_need of `all`, the box around them, is NEED_CELL. need[TOP_CELLS]:
- * NEED_NOTHING, NEED_CELL, or NEED_OPEN where the children are needed. Returns their number. Pure. */
-int top_cells(const struct lattice *l, const struct let_top *t, const struct let_box *all, const struct let_request *r, enum need *need);
+/* What the targets of a box need of the rank whose top it is, at a synchronisation: NEED_CELL, cells of the top;
+ * NEED_OPEN, a LET. Pure. */
+enum need top_need(const struct lattice *lattice, const struct let_top *top, const struct let_box *box,
+                   const struct let_request *request);
+/* The cells of a top that targets in a box may need, as a top of its own: what lies below cells that the whole box
+ * accepts is left out, and these have the `info` TOP_ENOUGH. For all boxes within this one `few` is worth as much.
+ * Returns their number; few NULL: that alone. Pure. */
+int top_enough(struct let_top *few, const struct let_top *t, const struct lattice *lattice, const struct let_box *box,
+               const struct let_request *request);
+/* The cells of a top that the boxes of the request need, where top_need of `all`, the box around them, is NEED_CELL.
+ * need[TOP_CELLS]: NEED_NOTHING, NEED_CELL, or NEED_OPEN where the children are needed. Returns their number. Pure. */
+int top_cells(const struct lattice *lattice, const struct let_top *top, const struct let_box *all,
+              const struct let_request *request, enum need *need);
 
 struct upper {
-  struct node *node;       /* [nodes]: parents before children, and children together */
-  float (*quad)[6];        /* [nodes] */
-  int64_t nodes, capacity, at;   /* at: place of the next root */
+  struct node *node;           /* [nodes]: parents before children, and children together */
+  float (*quad)[6];            /* [nodes] */
+  int64_t nodes, capacity, at; /* at: place of the next root */
   int roots;
 };
-/* Make the tree over the cells that the boxes of the request need of the tops of `count` other ranks or groups, which have cells and are added
- * one after the other: a cell has at most eight children, every target opens the cells above the roots of the tops, and closed cells are
- * terminal. Owner: caller (upper_free). */
-void upper_open(struct upper *u, int count);
-void upper_add(struct upper *u, const struct lattice *l, const struct let_top *top, const struct let_box *all, const struct let_request *r);
-void upper_finish(struct upper *u);
-void upper_free(struct upper *u);
+/* Make the tree over the cells that the boxes of the request need of the tops of `count` other ranks or groups, which
+ * have cells and are added one after the other: a cell has at most eight children, every target opens the cells above
+ * the roots of the tops, and closed cells are terminal. Owner: caller (upper_free). */
+void upper_open(struct upper *upper, int count);
+void upper_add(struct upper *upper, const struct lattice *lattice, const struct let_top *top, const struct let_box *all,
+               const struct let_request *request);
+void upper_finish(struct upper *upper);
+void upper_free(struct upper *upper);
 
 #ifdef __cplusplus
 }

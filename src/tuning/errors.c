@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The models. Lengths are in units of the virial radius L = G M^2 / (4 |E|), times in units of T = G M^(5/2) / |4 E|^(3/2)
- * (the N-body units of Henon: 1 and 1 for M = G = 1, E = -1/4). v is the rms velocity in units of L / T, 1 / sqrt(2) in equilibrium.
- * A: the mean square of the acceleration in units of that in a Plummer sphere, at least 1.
+/* The models. Lengths are in units of the virial radius L = G M^2 / (4 |E|), times in units of T = G M^(5/2) / |4
+ * E|^(3/2) (the N-body units of Henon: 1 and 1 for M = G = 1, E = -1/4). v is the rms velocity in units of L / T, 1 /
+ * sqrt(2) in equilibrium. A: the mean square of the acceleration in units of that in a Plummer sphere, at least 1.
  *
- * Hard part from neighbour lists, |dE/E| within some dynamical times (constants from runs of Plummer spheres of 4096 and 16384 particles with
- * softening 1e-4 and 0; doc/numerics.md has them):
+ * Hard part from neighbour lists, |dE/E| within some dynamical times (constants from runs of Plummer spheres of 4096
+ * and 16384 particles with softening 1e-4 and 0; doc/numerics.md has them):
  *
- *   soft steps   A t^2 (OF_MEAN_FIELD + B OF_PAIRS / (N R2^1.5)) (1 + (CROSSING_SCALE t v / R2)^4), t the soft step: the error of
- *                the mean field does not depend on R2; each of the pairs within R2, N^2 R2^3 in number, has a random error of
- *                m^2 v^2 / R2^3; in long steps pairs cross the changeover. B: <m^2> / <m>^2, or its root with radii by mass
+ *   soft steps   A t^2 (OF_MEAN_FIELD + B OF_PAIRS / (N R2^1.5)) (1 + (CROSSING_SCALE t v / R2)^4), t the soft step:
+ *                the error of the mean field does not depend on R2; each of the pairs within R2, N^2 R2^3 in number,
+ *                has a random error of m^2 v^2 / R2^3; in long steps pairs cross the changeover. B: <m^2> / <m>^2, or
+ *                its root with radii by mass
  *
- * Leapfrog, |dE/E| within ten dynamical times (constants from runs of Plummer spheres and Hernquist's model of 2^14 to 2^20 particles, of a
- * merger and of a cold collapse, with true energies by direct sums; within a factor of two or three). e: the softening; t: the step:
+ * Leapfrog, |dE/E| within ten dynamical times (constants from runs of Plummer spheres and Hernquist's model of 2^14 to
+ * 2^20 particles, of a merger and of a cold collapse, with true energies by direct sums; within a factor of two or
+ * three). e: the softening; t: the step:
  *
  *   shared steps A t^2 (PAIRS / (N e^2)) / (1 + (2 e / (sqrt(2) v t))^2) + D t^2
  *   soft steps   A t^2 (PAIRS / (N R2^2)) CROSSING x / (1 + x) + D t^2, x = t v / R2
- *   block steps  STEPS (A^2 sqrt(STEPS_COUNT / N) + FEW STEPS_COUNT / N) max(1, (N e^2)^-1/4) eta^STEPS_POWER: FEW is of encounters, which
- *                count where particles are few; particles that matter have short steps, so the longest step, LONGEST, does not count; it is shorter where A has grown since the start. A: at most STEPS_PROFILE
+ *   block steps  STEPS (A^2 sqrt(STEPS_COUNT / N) + FEW STEPS_COUNT / N) max(1, (N e^2)^-1/4) eta^STEPS_POWER: FEW is
+ *                of encounters, which count where particles are few; particles that matter have short steps, so the
+ *                longest step, LONGEST, does not count; it is shorter where A has grown since the start. A: at most
+ *                STEPS_PROFILE
  *
- * D: the energy that the leapfrog conserves differs from E by t^2 M <a^2> / 24, which changes with A: D = CHANGE times the largest change of
- * A so far, less SPREAD of A, in which A varies by chance. It is 0 in equilibrium, and large in collapses and mergers. A system out of the
- * virial equilibrium will change: there A is expected to change at least by its part |2 T + W| / |W|. */
+ * D: the energy that the leapfrog conserves differs from E by t^2 M <a^2> / 24, which changes with A: D = CHANGE times
+ * the largest change of A so far, less SPREAD of A, in which A varies by chance. It is 0 in equilibrium, and large in
+ * collapses and mergers. A system out of the virial equilibrium will change: there A is expected to change at least by
+ * its part |2 T + W| / |W|. */
 #include <config.h>
 #include "tuning/errors.h"
 
@@ -28,7 +33,7 @@
 
 #define OF_MEAN_FIELD 4e-3
 #define OF_PAIRS 2.5
-#define PLUMMER_A2 0.66   /* mean square of the acceleration, G = M = L = 1 */
+#define PLUMMER_A2 0.66 /* mean square of the acceleration, G = M = L = 1 */
 #define CROSSING_SCALE 5
 
 #define PAIRS 2.1
@@ -36,44 +41,48 @@
 #define CHANGE 0.11
 #define SPREAD 0.05
 #define OUT_OF_BALANCE 5.0
-/* Errors of forces with Delta = 2^-7 and FORCES_COUNT particles: net forces on bodies that orbit each other. They go as the root of Delta, and
- * fall as that of the number. */
+/* Errors of forces with Delta = 2^-7 and FORCES_COUNT particles: net forces on bodies that orbit each other. They go as
+ * the root of Delta, and fall as that of the number. */
 #define FORCES 2.4e-4
 #define FORCES_COUNT 20000
-#define BY_CHANCE 0.014     /* the change of A over A^2 in spheres of STEPS_COUNT particles, in the first units of time, */
-#define CHANCE_POWER 0.35   /* and with fewer particles */
+/* the change of A over A^2 in spheres of STEPS_COUNT particles, in the first units of time, */
+#define BY_CHANCE 0.014
+#define CHANCE_POWER 0.35 /* and with fewer particles */
 #define STEPS 1e-5
 #define STEPS_COUNT 16384
 #define FEW 2.0
 #define STEPS_POWER 3.5
-#define STEPS_PROFILE 30    /* A of block steps at most: larger ones, of collapsed cores, were not measured */
+#define STEPS_PROFILE 30 /* A of block steps at most: larger ones, of collapsed cores, were not measured */
 #define ETA_LEAST 0.1
 #define ETA_MOST 2.0
 #define LONGEST (1.0 / 16)
-#define LONGEST_LEAST (1.0 / 8)   /* of it: at least this part where A has grown, for particles outside of a collapsed core */
-#define OUTSIDE 0.1        /* A above 1 / OUTSIDE is not of a cusp alone: longest steps are shorter as its root */
-#define X_MOST 0.8         /* of soft steps */
-/* Steps may have ALLOWED times the error that is wanted per dynamical time within ten of these (forces have the rest); soft steps, and block
- * steps within them, these parts of it. */
+/* of it: at least this part where A has grown, for particles outside of a collapsed core */
+#define LONGEST_LEAST (1.0 / 8)
+#define OUTSIDE 0.1 /* A above 1 / OUTSIDE is not of a cusp alone: longest steps are shorter as its root */
+#define X_MOST 0.8  /* of soft steps */
+/* Steps may have ALLOWED times the error that is wanted per dynamical time within ten of these (forces have the rest);
+ * soft steps, and block steps within them, these parts of it. */
 #define ALLOWED 3.0
 #define PART_SOFT 0.6
 #define PART_BLOCK 0.4
-/* Particles at the densest places, whose orbits are not resolved, have errors of the order of their energies: steps of RESOLVED of the
- * dynamical time there give |dE/E| = OF_DENSE times their part of the mass. */
+/* Particles at the densest places, whose orbits are not resolved, have errors of the order of their energies: steps of
+ * RESOLVED of the dynamical time there give |dE/E| = OF_DENSE times their part of the mass. */
 #define OF_DENSE 0.2
 #define RESOLVED 0.5
-/* A shared step is not longer than this part of the time of orbits at the softening about a particle that is HEAVY times as heavy as the
- * mean. */
+/* A shared step is not longer than this part of the time of orbits at the softening about a particle that is HEAVY
+ * times as heavy as the mean. */
 #define HEAVY_STEP 0.3
 #define HEAVY 10
-/* Soft steps are not longer than ORBIT of the time sqrt(R2^3 / G m) of orbits at R2 about the heaviest particle for the wanted error
- * ORBIT_ERROR, and than ORBIT_MOST of it for any: circular orbits between R1 and R2 are then off by about 0.013 rad after ten of them. */
+/* Soft steps are not longer than ORBIT of the time sqrt(R2^3 / G m) of orbits at R2 about the heaviest particle for the
+ * wanted error ORBIT_ERROR, and than ORBIT_MOST of it for any: circular orbits between R1 and R2 are then off by about
+ * 0.013 rad after ten of them. */
 #define ORBIT 0.025
 #define ORBIT_ERROR 1e-5
 #define ORBIT_MOST 0.1
-/* Soft steps in an external field for the wanted error FIELD_ERROR are not longer than FIELD_MEAN of the inverse of the mean rate of its
- * change, and than FIELD_LARGEST of that of the largest one (few particles on tight orbits matter little for the energy): errors on an orbit go
- * as the square. FIELD_MOST of the latter for any error: then every orbit is still resolved. */
+/* Soft steps in an external field for the wanted error FIELD_ERROR are not longer than FIELD_MEAN of the inverse of the
+ * mean rate of its change, and than FIELD_LARGEST of that of the largest one (few particles on tight orbits matter
+ * little for the energy): errors on an orbit go as the square. FIELD_MOST of the latter for any error: then every orbit
+ * is still resolved. */
 #define FIELD_MEAN 0.007
 #define FIELD_LARGEST 0.04
 #define FIELD_ERROR 1e-5
@@ -83,59 +92,64 @@
 
 static double square(double x) { return x * x; }
 
-struct scales errors_scales(const struct finder_system *s)
+struct scales errors_scales(const struct finder_system *system)
 {
-  double gm = s->gravity * s->mass, twice = 2 * fabs(s->energy);
+  double gm = system->gravity * system->mass, twice = 2 * fabs(system->energy);
   /* a system that is not bound: its extent, by neighbours; equal to the virial radius for a Plummer sphere */
-  double length = 0.74 * s->distance * cbrt(s->count / NEIGHBOURS);
-  if (!(s->energy < 0)) return (struct scales){length, s->v_rms > 0 && length > 0 ? length / (sqrt(2) * s->v_rms) : 1e300, s->v_rms};
-  double v = fmax(s->v_rms, sqrt(twice / s->mass));
-  length = gm * s->mass / (2 * twice);
-  return (struct scales){length, length / (sqrt(2) * v), v};   /* where nothing moves faster than in equilibrium T as above */
+  double length = 0.74 * system->distance * cbrt(system->count / NEIGHBOURS);
+  if (!(system->energy < 0))
+    return (struct scales){length, system->v_rms > 0 && length > 0 ? length / (sqrt(2) * system->v_rms) : 1e300,
+                           system->v_rms};
+  double v = fmax(system->v_rms, sqrt(twice / system->mass));
+  length = gm * system->mass / (2 * twice);
+  /* where nothing moves faster than in equilibrium T as above */
+  return (struct scales){length, length / (sqrt(2) * v), v};
 }
 
-/* The random errors of pairs are the larger where masses differ: in proportion to their products. The heaviest particle makes no pair with
- * itself. */
-static double unequal_pairs(const struct finder_system *s)
+/* The random errors of pairs are the larger where masses differ: in proportion to their products. The heaviest particle
+ * makes no pair with itself. */
+static double unequal_pairs(const struct finder_system *system)
 {
-  double itself = s->mass > 0 ? s->count * square(s->largest_mass / s->mass) : 0;
-  return sqrt(fmax(square(s->unequal) - square(itself), 1));
+  double itself = system->mass > 0 ? system->count * square(system->largest_mass / system->mass) : 0;
+  return sqrt(fmax(square(system->unequal) - square(itself), 1));
 }
 
 /* --- neighbour lists --------------------------------------------------------------------------------------------- */
 
 /* With radii by mass errors of pairs go as R2^-1.5. */
-static double of_pairs(const struct finder_system *s)
+static double of_pairs(const struct finder_system *system)
 {
-  return OF_PAIRS * (s->radii_by_mass ? sqrt(unequal_pairs(s)) : unequal_pairs(s));
+  return OF_PAIRS * (system->radii_by_mass ? sqrt(unequal_pairs(system)) : unequal_pairs(system));
 }
 
-double errors_profile(const struct finder_system *s)
+double errors_profile(const struct finder_system *system)
 {
-  struct scales u = errors_scales(s);
-  double plummer = s->gravity * s->mass / square(u.length);
-  return plummer > 0 && s->energy < 0 ? square(s->a_rms / plummer) / PLUMMER_A2 : 0;
+  struct scales u = errors_scales(system);
+  double plummer = system->gravity * system->mass / square(u.length);
+  return plummer > 0 && system->energy < 0 ? square(system->a_rms / plummer) / PLUMMER_A2 : 0;
 }
 
 /* Errors of kicks grow as the square of the acceleration: their ratio to a Plummer sphere of the same energy. */
-static double of_profile(const struct finder_system *s) { return fmax(1, errors_profile(s)); }
+static double of_profile(const struct finder_system *system) { return fmax(1, errors_profile(system)); }
 
-double errors_forces(const struct finder_system *s, double delta)
+double errors_forces(const struct finder_system *system, double delta)
 {
-  return s->count > 1 ? FORCES * sqrt(128 * delta * FORCES_COUNT / s->count) : 0;
+  return system->count > 1 ? FORCES * sqrt(128 * delta * FORCES_COUNT / system->count) : 0;
 }
 
-double errors_chance(const struct finder_system *s)
+double errors_chance(const struct finder_system *system)
 {
-  return s->count > 0 ? BY_CHANCE * square(errors_profile(s)) * pow(STEPS_COUNT / s->count, CHANCE_POWER) : 0;
+  return system->count > 0 ? BY_CHANCE * square(errors_profile(system)) * pow(STEPS_COUNT / system->count, CHANCE_POWER)
+                           : 0;
 }
 
-double errors_mean_field(const struct finder_system *s) { return OF_MEAN_FIELD * of_profile(s); }
+double errors_mean_field(const struct finder_system *system) { return OF_MEAN_FIELD * of_profile(system); }
 
-double errors_soft(const struct finder_system *s, const struct scales *u, double r2, double soft_step)
+double errors_soft(const struct finder_system *system, const struct scales *scales, double r2, double soft_step)
 {
-  double crossing = CROSSING_SCALE * soft_step * u->v / r2;
-  return of_profile(s) * square(soft_step / u->time) * (OF_MEAN_FIELD + of_pairs(s) / (s->count * pow(r2 / u->length, 1.5))) *
+  double crossing = CROSSING_SCALE * soft_step * scales->v / r2;
+  return of_profile(system) * square(soft_step / scales->time) *
+         (OF_MEAN_FIELD + of_pairs(system) / (system->count * pow(r2 / scales->length, 1.5))) *
          (1 + square(square(crossing)));
 }
 
@@ -144,102 +158,109 @@ double errors_soft(const struct finder_system *s, const struct scales *u, double
 double errors_allowed(double accuracy) { return ALLOWED * accuracy; }
 
 /* Whether there are lengths and times to compare with. */
-static int has_scales(const struct scales *u) { return u->length > 0 && u->time < 1e300; }
+static int has_scales(const struct scales *scales) { return scales->length > 0 && scales->time < 1e300; }
 
 /* The reversible error of the mean field over (t / time)^2. */
-static double of_change(const struct finder_system *s)
+static double of_change(const struct finder_system *system)
 {
-  double profile = of_profile(s), expected = fmin(s->imbalance, 1) * profile;
-  return CHANGE * fmax(0, fmax(s->change, expected) - SPREAD * profile);
+  double profile = of_profile(system), expected = fmin(system->imbalance, 1) * profile;
+  return CHANGE * fmax(0, fmax(system->change, expected) - SPREAD * profile);
 }
 
 /* The error of softened pairs in a step of all particles, over A (step / time)^2. */
-static double of_passages(const struct finder_system *s, const struct scales *u, double step)
+static double of_passages(const struct finder_system *system, const struct scales *scales, double step)
 {
-  double e = s->softening / u->length, moved = sqrt(2) * u->v * step / u->length;
-  return e > 0 && moved > 0 ? PAIRS * unequal_pairs(s) / (s->count * e * e) / (1 + square(2 * e / moved)) : 0;
+  double e = system->softening / scales->length, moved = sqrt(2) * scales->v * step / scales->length;
+  return e > 0 && moved > 0 ? PAIRS * unequal_pairs(system) / (system->count * e * e) / (1 + square(2 * e / moved)) : 0;
 }
 
-double errors_shared(const struct finder_system *s, double step)
+double errors_shared(const struct finder_system *system, double step)
 {
-  struct scales u = errors_scales(s);
+  struct scales u = errors_scales(system);
   if (!has_scales(&u) || !(step > 0)) return 0;
-  return square(step / u.time) * (of_profile(s) * of_passages(s, &u, step) + of_change(s));
+  return square(step / u.time) * (of_profile(system) * of_passages(system, &u, step) + of_change(system));
 }
 
-double errors_hybrid(const struct finder_system *s, double r2, double soft_step)
+double errors_hybrid(const struct finder_system *system, double r2, double soft_step)
 {
-  struct scales u = errors_scales(s);
+  struct scales u = errors_scales(system);
   double x = soft_step * u.v / r2;
   if (!has_scales(&u) || !(r2 > 0) || !(soft_step > 0)) return 0;
-  double pairs = PAIRS * unequal_pairs(s) / (s->count * square(r2 / u.length)) * CROSSING * x / (1 + x), softened = of_passages(s, &u, soft_step);
-  if (softened > 0) pairs = fmin(pairs, softened);   /* forces are smooth within the softening */
-  return square(soft_step / u.time) * (of_profile(s) * pairs + of_change(s));
+  double pairs = PAIRS * unequal_pairs(system) / (system->count * square(r2 / u.length)) * CROSSING * x / (1 + x),
+         softened = of_passages(system, &u, soft_step);
+  if (softened > 0) pairs = fmin(pairs, softened); /* forces are smooth within the softening */
+  return square(soft_step / u.time) * (of_profile(system) * pairs + of_change(system));
 }
 
 /* The error of block steps with eta = 1. */
-static double of_eta(const struct finder_system *s)
+static double of_eta(const struct finder_system *system)
 {
-  struct scales u = errors_scales(s);
-  double e = u.length > 0 ? s->softening / u.length : 0, close = e > 0 ? fmax(1, pow(s->count * e * e, -0.25)) : 1;
-  double grows = 1 + OUT_OF_BALANCE * fmax(0, fmin(s->imbalance, 1) - SPREAD);   /* A at the beginning of a collapse */
-  double smooth = square(fmin(grows * of_profile(s), STEPS_PROFILE)) * sqrt(STEPS_COUNT / s->count);
-  return STEPS * (smooth + FEW * STEPS_COUNT / s->count) * close;
+  struct scales u = errors_scales(system);
+  double e = u.length > 0 ? system->softening / u.length : 0,
+         close = e > 0 ? fmax(1, pow(system->count * e * e, -0.25)) : 1;
+  /* A at the beginning of a collapse */
+  double grows = 1 + OUT_OF_BALANCE * fmax(0, fmin(system->imbalance, 1) - SPREAD);
+  double smooth = square(fmin(grows * of_profile(system), STEPS_PROFILE)) * sqrt(STEPS_COUNT / system->count);
+  return STEPS * (smooth + FEW * STEPS_COUNT / system->count) * close;
 }
 
-double errors_block(const struct finder_system *s, double eta) { return of_eta(s) * pow(eta, STEPS_POWER); }
+double errors_block(const struct finder_system *system, double eta) { return of_eta(system) * pow(eta, STEPS_POWER); }
 
-double errors_eta(const struct finder_system *s, int split, double allowed)
+double errors_eta(const struct finder_system *system, int split, double allowed)
 {
   double part = split ? PART_BLOCK : 1;
-  if (!(errors_profile(s) > 0)) return 0;
-  return fmin(fmax(pow(part * allowed / of_eta(s), 1 / STEPS_POWER), ETA_LEAST), ETA_MOST);
+  if (!(errors_profile(system) > 0)) return 0;
+  return fmin(fmax(pow(part * allowed / of_eta(system), 1 / STEPS_POWER), ETA_LEAST), ETA_MOST);
 }
 
-double errors_longest_step(const struct finder_system *s)
+double errors_longest_step(const struct finder_system *system)
 {
-  struct scales u = errors_scales(s);
-  double profile = errors_profile(s), grown = s->first_profile > 0 ? profile / s->first_profile : 1;
+  struct scales u = errors_scales(system);
+  double profile = errors_profile(system), grown = system->first_profile > 0 ? profile / system->first_profile : 1;
   double part = fmax(1 / sqrt(fmax(1, fmax(grown, OUTSIDE * profile))), LONGEST_LEAST);
   return has_scales(&u) ? LONGEST * u.time * part : 1e300;
 }
 
 /* The longest step with at most this error, which grows with the step as `error_of` says. */
-static double longest(const struct finder_system *s, double r2, double most, double error)
+static double longest(const struct finder_system *system, double r2, double most, double error)
 {
   double low = 0, high = most;
   for (int k = 0; k < 60; k++) {
     double middle = 0.5 * (low + high);
-    if ((r2 > 0 ? errors_hybrid(s, r2, middle) : errors_shared(s, middle)) > error) high = middle;
+    if ((r2 > 0 ? errors_hybrid(system, r2, middle) : errors_shared(system, middle)) > error) high = middle;
     else low = middle;
   }
   return high;
 }
 
-double errors_shared_step(const struct finder_system *s, double dense, double allowed)
+double errors_shared_step(const struct finder_system *system, double dense, double allowed)
 {
-  struct scales u = errors_scales(s);
-  double step = has_scales(&u) ? longest(s, 0, LONGEST * u.time, allowed) : 1e300, mean = s->mass / s->count;
+  struct scales u = errors_scales(system);
+  double step = has_scales(&u) ? longest(system, 0, LONGEST * u.time, allowed) : 1e300,
+         mean = system->mass / system->count;
   if (dense > 0) step = fmin(step, RESOLVED * dense);
-  if (s->largest_mass > HEAVY * mean && s->softening > 0)
-    step = fmin(step, HEAVY_STEP * sqrt(s->softening * s->softening * s->softening / (s->gravity * s->largest_mass)));
+  if (system->largest_mass > HEAVY * mean && system->softening > 0)
+    step = fmin(step, HEAVY_STEP * sqrt(system->softening * system->softening * system->softening /
+                                        (system->gravity * system->largest_mass)));
   return step;
 }
 
-double errors_hybrid_step(const struct finder_system *s, double r2, double allowed)
+double errors_hybrid_step(const struct finder_system *system, double r2, double allowed)
 {
-  struct scales u = errors_scales(s);
+  struct scales u = errors_scales(system);
   if (!has_scales(&u) || !(r2 > 0)) return 1e300;
-  return longest(s, r2, u.v > 0 ? fmin(X_MOST * fmax(r2, s->softening) / u.v, 2 * LONGEST * u.time) : LONGEST * u.time, PART_SOFT * allowed);
+  return longest(system, r2,
+                 u.v > 0 ? fmin(X_MOST * fmax(r2, system->softening) / u.v, 2 * LONGEST * u.time) : LONGEST * u.time,
+                 PART_SOFT * allowed);
 }
 
 double errors_dense_part(double allowed) { return allowed / OF_DENSE; }
 
-double errors_dense(const struct finder_system *s, const double distance[2], double part)
+double errors_dense(const struct finder_system *system, const double distance[2], double part)
 {
-  double mass = NEIGHBOURS * s->mass / s->count, time[2];
-  if (!(distance[0] > 0) || !(distance[1] >= distance[0]) || !(mass > 0) || s->count <= NEIGHBOURS) return 0;
-  for (int k = 0; k < 2; k++) time[k] = sqrt(distance[k] * distance[k] * distance[k] / (s->gravity * mass));
+  double mass = NEIGHBOURS * system->mass / system->count, time[2];
+  if (!(distance[0] > 0) || !(distance[1] >= distance[0]) || !(mass > 0) || system->count <= NEIGHBOURS) return 0;
+  for (int k = 0; k < 2; k++) time[k] = sqrt(distance[k] * distance[k] * distance[k] / (system->gravity * mass));
   double slope = log10(time[1] / time[0]);
   return time[0] * pow(fmin(part / 0.01, 1), slope);
 }

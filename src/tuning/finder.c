@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The model. Lengths are in units of the virial radius L = G M^2 / (4 |E|), times in units of T = G M^(5/2) / |4 E|^(3/2)
- * (the N-body units of Henon: 1 and 1 for M = G = 1, E = -1/4).
+/* The model. Lengths are in units of the virial radius L = G M^2 / (4 |E|), times in units of T = G M^(5/2) / |4
+ * E|^(3/2) (the N-body units of Henon: 1 and 1 for M = G = 1, E = -1/4).
  *
  *   soft steps   |dE/E| as in errors.c
- *   hard part    |dE/E| = OF_ETA (eta / 0.2)^4: of stars alone it is 3e-7 (eta / 0.2)^4, but a bound pair that is integrated step by step
- *                loses energy the whole time
- *   forces       |dE/E| = OF_NOISE, or OF_NOISE_MANY N^-1/2 where that is smaller, times the relative noise of the soft force, which goes
- *                as the square root of Delta: the noise of many particles adds up at random
- *   hard entries, per particle and time:  NEIGHBOURS (R2 / d)^3 times the steps, sqrt((RATE (v / d) (d / R2)^0.4 (0.2 / eta))^2 + (4 / t)^2),
- *                d: median distance to the 28th neighbour; steps follow encounters, and there are at least four in a soft step
+ *   hard part    |dE/E| = OF_ETA (eta / 0.2)^4: of stars alone it is 3e-7 (eta / 0.2)^4, but a bound pair that is
+ *                integrated step by step loses energy the whole time
+ *   forces       |dE/E| = OF_NOISE, or OF_NOISE_MANY N^-1/2 where that is smaller, times the relative noise of the soft
+ *                force, which goes as the square root of Delta: the noise of many particles adds up at random
+ *   hard entries, per particle and time:  NEIGHBOURS (R2 / d)^3 times the steps, sqrt((RATE (v / d) (d / R2)^0.4 (0.2 /
+ *   eta))^2 + (4 / t)^2),
+ *                d: median distance to the 28th neighbour; steps follow encounters, and there are at least four in a
+ *                soft step
  *   soft force   per particle: INTERACTIONS (1e-3 / Delta)^0.27 interactions, at most N, and the rest of a soft step
  *
- * Constants are from runs of Plummer spheres of 4096 and 16384 particles with softening 1e-4 and 0 (doc/numerics.md has them). */
+ * Constants are from runs of Plummer spheres of 4096 and 16384 particles with softening 1e-4 and 0 (doc/numerics.md has
+ * them). */
 #include <config.h>
 #include "tuning/finder.h"
 
@@ -30,8 +33,8 @@ static const double noise[3] = {0, 3.0e-4, 1.1e-4};
 #define PART_SOFT 0.6
 #define PART_HARD 0.25
 #define PART_FORCES 0.15
-/* Soft steps are not longer than these parts of R2 / v, and of sqrt(R2^3 / G m), the time of orbits about the heaviest particle. Soft steps in
- * which the latter orbits have the error 1e-6 are OF_ORBIT of that time. */
+/* Soft steps are not longer than these parts of R2 / v, and of sqrt(R2^3 / G m), the time of orbits about the heaviest
+ * particle. Soft steps in which the latter orbits have the error 1e-6 are OF_ORBIT of that time. */
 #define CROSSING_MOST 0.25
 #define ORBIT_MOST 0.1
 #define OF_ORBIT 0.04
@@ -40,18 +43,19 @@ static const double noise[3] = {0, 3.0e-4, 1.1e-4};
 #define DELTA_LEAST 1e-8
 /* R1 / R2; a smaller ratio makes a smoother changeover. */
 #define RATIO 0.25
-/* Seconds of a core and of a device: of an interaction of the soft force with quadrupoles, of the rest of a soft step per particle (order,
- * tree, neighbour lists), and of a hard entry. */
-static const double interaction_seconds[2] = {5e-10, 5e-12}, step_seconds[2] = {1.5e-6, 1e-8}, entry_seconds[2] = {2.8e-8, 2e-10};
+/* Seconds of a core and of a device: of an interaction of the soft force with quadrupoles, of the rest of a soft step
+ * per particle (order, tree, neighbour lists), and of a hard entry. */
+static const double interaction_seconds[2] = {5e-10, 5e-12}, step_seconds[2] = {1.5e-6, 1e-8},
+                    entry_seconds[2] = {2.8e-8, 2e-10};
 
 static double square(double x) { return x * x; }
 
 static double hard_error(double eta) { return OF_ETA * square(square(eta / 0.2)); }
 
-double finder_error(const struct finder_system *s, double r2, double soft_step, double eta)
+double finder_error(const struct finder_system *system, double r2, double soft_step, double eta)
 {
-  struct scales u = errors_scales(s);
-  return errors_soft(s, &u, r2, soft_step) + hard_error(eta);
+  struct scales u = errors_scales(system);
+  return errors_soft(system, &u, r2, soft_step) + hard_error(eta);
 }
 
 /* Three digits, downwards. */
@@ -65,33 +69,37 @@ static double rounded(double x)
 }
 
 /* The longest soft step, up to `longest`, that gives the part of the error that soft steps may have: by bisection. */
-static double longest_step(const struct finder_system *s, const struct finder_request *q, const struct scales *u, double r2, double longest)
+static double longest_step(const struct finder_system *system, const struct finder_request *request,
+                           const struct scales *scales, double r2, double longest)
 {
   double low = 0, high = longest;
   for (int k = 0; k < 60; k++) {
     double middle = 0.5 * (low + high);
-    if (errors_soft(s, u, r2, middle) > PART_SOFT * q->error) high = middle;
+    if (errors_soft(system, scales, r2, middle) > PART_SOFT * request->error) high = middle;
     else low = middle;
   }
   return high;
 }
 
-static double soft_step_of(const struct finder_system *s, const struct finder_request *q, const struct scales *u, double r2)
+static double soft_step_of(const struct finder_system *system, const struct finder_request *request,
+                           const struct scales *scales, double r2)
 {
-  double step = u->time * sqrt(PART_SOFT * q->error / errors_mean_field(s));
-  if (!(u->time < 1e300)) return q->longest > 0 ? q->longest : 1e300;   /* nothing moves and nothing pulls */
-  if (u->v > 0) step = fmin(step, CROSSING_MOST * r2 / u->v);
-  if (s->largest_mass > 0)
-    step = fmin(step, fmin(OF_ORBIT * sqrt(q->error / 1e-6), ORBIT_MOST) * sqrt(r2 * r2 * r2 / (s->gravity * s->largest_mass)));
-  if (q->longest > 0) step = fmin(step, q->longest);
-  return rounded(longest_step(s, q, u, r2, step));
+  double step = scales->time * sqrt(PART_SOFT * request->error / errors_mean_field(system));
+  /* nothing moves and nothing pulls */
+  if (!(scales->time < 1e300)) return request->longest > 0 ? request->longest : 1e300;
+  if (scales->v > 0) step = fmin(step, CROSSING_MOST * r2 / scales->v);
+  if (system->largest_mass > 0)
+    step = fmin(step, fmin(OF_ORBIT * sqrt(request->error / 1e-6), ORBIT_MOST) *
+                          sqrt(r2 * r2 * r2 / (system->gravity * system->largest_mass)));
+  if (request->longest > 0) step = fmin(step, request->longest);
+  return rounded(longest_step(system, request, scales, r2, step));
 }
 
-double finder_soft_step(const struct finder_system *s, double r2, double error)
+double finder_soft_step(const struct finder_system *system, double r2, double error)
 {
   struct finder_request q = {.error = error};
-  struct scales u = errors_scales(s);
-  return soft_step_of(s, &q, &u, r2);
+  struct scales u = errors_scales(system);
+  return soft_step_of(system, &q, &u, r2);
 }
 
 static double eta_of(double error)
@@ -105,35 +113,40 @@ static double delta_of(double count, double error, int order)
   return rounded(fmax(square(PART_FORCES * error / (of_noise * noise[order])) / 512, DELTA_LEAST));
 }
 
-static double soft_cost_of(const struct finder_system *s, const struct finder_request *q, double delta)
+static double soft_cost_of(const struct finder_system *system, const struct finder_request *request, double delta)
 {
-  if (q->soft_cost > 0) return q->soft_cost;
-  double interactions = fmin(s->count, INTERACTIONS * pow(1e-3 / delta, 0.27));
-  int k = q->on_device != 0;
+  if (request->soft_cost > 0) return request->soft_cost;
+  double interactions = fmin(system->count, INTERACTIONS * pow(1e-3 / delta, 0.27));
+  int k = request->on_device != 0;
   return (interactions * interaction_seconds[k] + step_seconds[k]) / entry_seconds[k];
 }
 
-static double entries_of(const struct finder_system *s, const struct scales *u, const struct finder_choice *c)
+static double entries_of(const struct finder_system *system, const struct scales *scales,
+                         const struct finder_choice *choice)
 {
-  double x = c->r2 / s->distance;
-  double steps = RATE * u->v / s->distance * pow(x, -0.4) * (0.2 / c->eta);
-  return NEIGHBOURS * x * x * x * hypot(steps, 4 / c->soft_step);
+  double x = choice->r2 / system->distance;
+  double steps = RATE * scales->v / system->distance * pow(x, -0.4) * (0.2 / choice->eta);
+  return NEIGHBOURS * x * x * x * hypot(steps, 4 / choice->soft_step);
 }
 
-static struct finder_choice choice_of(const struct finder_system *s, const struct finder_request *q, double r2, double soft_cost)
+static struct finder_choice choice_of(const struct finder_system *system, const struct finder_request *request,
+                                      double r2, double soft_cost)
 {
-  struct scales u = errors_scales(s);
-  struct finder_choice c = {.r2 = r2, .r1 = q->r1 > 0 ? q->r1 : rounded(RATIO * r2), .eta = q->eta > 0 ? q->eta : eta_of(q->error)};
-  c.soft_step = q->soft_step > 0 ? q->soft_step : soft_step_of(s, q, &u, r2);
-  c.error = finder_error(s, r2, c.soft_step, c.eta) + PART_FORCES * q->error;
-  c.entries = entries_of(s, &u, &c);
-  double second = s->count * entry_seconds[q->on_device != 0] / fmax(q->workers, 1);
+  struct scales u = errors_scales(system);
+  struct finder_choice c = {.r2 = r2,
+                            .r1 = request->r1 > 0 ? request->r1 : rounded(RATIO * r2),
+                            .eta = request->eta > 0 ? request->eta : eta_of(request->error)};
+  c.soft_step = request->soft_step > 0 ? request->soft_step : soft_step_of(system, request, &u, r2);
+  c.error = finder_error(system, r2, c.soft_step, c.eta) + PART_FORCES * request->error;
+  c.entries = entries_of(system, &u, &c);
+  double second = system->count * entry_seconds[request->on_device != 0] / fmax(request->workers, 1);
   c.soft_seconds = second * soft_cost / c.soft_step;
   c.hard_seconds = second * c.entries;
   return c;
 }
 
-/* Whether a choice is better than another: one that reaches the error before one that does not, then the cheaper or the more exact one. */
+/* Whether a choice is better than another: one that reaches the error before one that does not, then the cheaper or the
+ * more exact one. */
 static int better(const struct finder_choice *a, const struct finder_choice *b, double error)
 {
   int reaches = a->error <= error * (1 + 1e-9), other = b->error <= error * (1 + 1e-9);
@@ -141,35 +154,42 @@ static int better(const struct finder_choice *a, const struct finder_choice *b, 
   return reaches ? a->soft_seconds + a->hard_seconds < b->soft_seconds + b->hard_seconds : a->error < b->error;
 }
 
-struct finder_result finder_find(const struct finder_system *s, const struct finder_request *q)
+struct finder_result finder_find(const struct finder_system *system, const struct finder_request *request)
 {
-  struct finder_result r = {.delta = fmin(q->delta, delta_of(s->count, q->error, q->order)), .delta_at_order_2 = delta_of(s->count, q->error, 2)};
-  r.soft_cost = soft_cost_of(s, q, r.delta);
-  if (q->r1 > 0) {
-    r.choice[r.n++] = choice_of(s, q, q->r2 > 0 ? q->r2 : q->r1 / RATIO, r.soft_cost);
+  struct finder_result r = {.delta = fmin(request->delta, delta_of(system->count, request->error, request->order)),
+                            .delta_at_order_2 = delta_of(system->count, request->error, 2)};
+  r.soft_cost = soft_cost_of(system, request, r.delta);
+  if (request->r1 > 0) {
+    r.choice[r.n++] = choice_of(system, request, request->r2 > 0 ? request->r2 : request->r1 / RATIO, r.soft_cost);
   } else {
-    for (; r.n < FINDER_CHOICES; r.n++) r.choice[r.n] = choice_of(s, q, rounded(s->distance * exp2(-0.5 * r.n)), r.soft_cost);
+    for (; r.n < FINDER_CHOICES; r.n++)
+      r.choice[r.n] = choice_of(system, request, rounded(system->distance * exp2(-0.5 * r.n)), r.soft_cost);
   }
   for (int k = 1; k < r.n; k++)
-    if (better(&r.choice[k], &r.choice[r.best], q->error)) r.best = k;
+    if (better(&r.choice[k], &r.choice[r.best], request->error)) r.best = k;
   r.error = r.choice[r.best].error;
-  r.reached = r.error <= q->error * (1 + 1e-9);
+  r.reached = r.error <= request->error * (1 + 1e-9);
   return r;
 }
 
-void finder_print(const struct finder_result *r, const struct finder_request *q, FILE *out)
+void finder_print(const struct finder_result *result, const struct finder_request *request, FILE *out)
 {
-  const struct finder_choice *best = &r->choice[r->best];
-  fprintf(out, "EnergyError = %g: R1 = %g, R2 = %g, SoftStep = %g, Eta = %g, ErrTolForceAcc = %g for the whole run;\n", q->error, best->r1,
-          best->r2, best->soft_step, best->eta, r->delta);
-  fprintf(out, "  predicted: error %.1e; the cheapest of these where the soft force on a particle costs as much as %.0f hard entries%s:\n",
-          r->error, r->soft_cost, q->soft_cost > 0 ? " (SoftForceCost)" : "");
+  const struct finder_choice *best = &result->choice[result->best];
+  fprintf(out, "EnergyError = %g: R1 = %g, R2 = %g, SoftStep = %g, Eta = %g, ErrTolForceAcc = %g for the whole run;\n",
+          request->error, best->r1, best->r2, best->soft_step, best->eta, result->delta);
+  fprintf(out,
+          "  predicted: error %.1e; the cheapest of these where the soft force on a particle costs as much as %.0f "
+          "hard entries%s:\n",
+          result->error, result->soft_cost, request->soft_cost > 0 ? " (SoftForceCost)" : "");
   fprintf(out, "          R1        R2  SoftStep     error   entries  soft s/time  hard s/time\n");
-  for (int k = 0; k < r->n; k++) {
-    const struct finder_choice *c = &r->choice[k];
-    fprintf(out, "  %c %8.3g  %8.3g  %8.3g  %8.1e  %8.0f     %8.2g     %8.2g\n", k == r->best ? '*' : ' ', c->r1, c->r2, c->soft_step, c->error,
-            c->entries, c->soft_seconds, c->hard_seconds);
+  for (int k = 0; k < result->n; k++) {
+    const struct finder_choice *c = &result->choice[k];
+    fprintf(out, "  %c %8.3g  %8.3g  %8.3g  %8.1e  %8.0f     %8.2g     %8.2g\n", k == result->best ? '*' : ' ', c->r1,
+            c->r2, c->soft_step, c->error, c->entries, c->soft_seconds, c->hard_seconds);
   }
-  if (!r->reached) fprintf(out, "  warning: no choice reaches the error that is asked for; the most exact one is taken\n");
-  if (q->order == 1) fprintf(out, "  MultipoleOrder = 2 would need an ErrTolForceAcc of %.2g only, and is cheaper\n", fmin(q->delta, r->delta_at_order_2));
+  if (!result->reached)
+    fprintf(out, "  warning: no choice reaches the error that is asked for; the most exact one is taken\n");
+  if (request->order == 1)
+    fprintf(out, "  MultipoleOrder = 2 would need an ErrTolForceAcc of %.2g only, and is cheaper\n",
+            fmin(request->delta, result->delta_at_order_2));
 }

@@ -1,8 +1,6 @@
 libespalier_a_SOURCES += \
   %D%/brent.c \
   %D%/brent.h \
-  %D%/choice.c \
-  %D%/choice.h \
   %D%/errors.c \
   %D%/errors.h \
   %D%/finder.c \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What hard forces cost: neighbour lists against walks, for a model, a number of particles and a Delta, at R1 = 1, 2, 3 R0 and
- * for all, 30 %, 10 %, 1 %, 0.1 % active particles, chosen at random. Not installed: make tests/bench/hard_bench.
+/* What hard forces cost: neighbour lists against walks, for a model, a number of particles and a Delta, at R1 = 1, 2, 3
+ * R0 and for all, 30 %, 10 %, 1 %, 0.1 % active particles, chosen at random. Not installed: make
+ * tests/bench/hard_bench.
  *
  *   tests/bench/hard_bench plummer|hernquist LOG2_N LOG2_DELTA [ORDER] */
 #include <config.h>
@@ -13,18 +14,21 @@
 #include "particles/sampling.h"
 #include "particles/timeline.h"
 
-#define SOFTENING 0.0092038847   /* 1/64 of Plummer's b in units G = M = 1, E = -1/4 */
-#define XS 0.2                   /* soft step: XS R2 / v_rms */
-#define RADIUS 1.03              /* R0 = RADIUS N^(-1/3) */
+#define SOFTENING 0.0092038847 /* 1/64 of Plummer's b in units G = M = 1, E = -1/4 */
+#define XS 0.2                 /* soft step: XS R2 / v_rms */
+#define RADIUS 1.03            /* R0 = RADIUS N^(-1/3) */
 
-enum { LEVEL = 3, SUBSTEPS = 4, MOMENT_UPDATE = 2 };   /* the active make steps of an eighth; so many are timed, the first makes lists */
+/* the active make steps of an eighth; so many are timed, the first makes lists */
+enum { LEVEL = 3, SUBSTEPS = 4, MOMENT_UPDATE = 2 };
 
 static const struct backend *const be = &backend_cuda;
 static uint64_t chance = 88172645463325252u;
 
 static double uniform(void)
 {
-  chance ^= chance << 13, chance ^= chance >> 7, chance ^= chance << 17;
+  chance ^= chance << 13;
+  chance ^= chance >> 7;
+  chance ^= chance << 17;
   return ((double)(chance >> 11) + 0.5) / 9007199254740992.0;
 }
 
@@ -47,41 +51,43 @@ static double hernquist(double *sigma2)
 }
 
 /* Returns the rms velocity. */
-static double fill(struct particles *p, int64_t n, double (*radius)(double *))
+static double fill(struct particles *particles, int64_t n, double (*radius)(double *))
 {
   double sum = 0;
-  particles_init(p);
-  particles_reserve(p, n);
-  p->n = n;
+  particles_init(particles);
+  particles_reserve(particles, n);
+  particles->n = n;
   for (int64_t i = 0; i < n; i++) {
     double sigma2, r = radius(&sigma2), c = 2 * uniform() - 1, f = 2 * M_PI * uniform(), s = sqrt(1 - c * c);
     const double x[3] = {s * cos(f), s * sin(f), c};
     for (int k = 0; k < 3; k++) {
-      p->pos[3 * i + k] = r * x[k];
-      p->vel[3 * i + k] = sqrt(sigma2) * fmax(-2.5, fmin(2.5, normal()));
-      sum += p->vel[3 * i + k] * p->vel[3 * i + k];
+      particles->pos[3 * i + k] = r * x[k];
+      particles->vel[3 * i + k] = sqrt(sigma2) * fmax(-2.5, fmin(2.5, normal()));
+      sum += particles->vel[3 * i + k] * particles->vel[3 * i + k];
     }
-    p->mass[i] = 1.0f / (float)n;
-    p->id[i] = (uint64_t)i + 1;
-    p->type[i] = 1;
+    particles->mass[i] = 1.0f / (float)n;
+    particles->id[i] = (uint64_t)i + 1;
+    particles->type[i] = 1;
   }
   return sqrt(sum / (double)n);
 }
 
-static double milliseconds(struct device *d, const struct walk_request *r, struct tally *t)
+static double milliseconds(struct device *d, const struct walk_request *request, struct tally *tally)
 {
-  memset(t, 0, sizeof *t);
-  be->walk(d, r, t);
-  return 1e3 * t->seconds;
+  memset(tally, 0, sizeof *tally);
+  be->walk(d, request, tally);
+  return 1e3 * tally->seconds;
 }
 
 /* The same walk without lists. */
-static double walked(struct device *d, const struct walk_request *r, struct tally *t)
+static double walked(struct device *d, const struct walk_request *request, struct tally *tally)
 {
   int made = d->hard.made;
-  d->hard.made = 0, d->hard.declined = 1;
-  double ms = milliseconds(d, r, t);
-  d->hard.made = made, d->hard.declined = 0;
+  d->hard.made = 0;
+  d->hard.declined = 1;
+  double ms = milliseconds(d, request, tally);
+  d->hard.made = made;
+  d->hard.declined = 0;
   return ms;
 }
 
@@ -98,46 +104,51 @@ static void activate(struct device *d, double fraction)
 }
 
 /* As in a run: a new tree where there are no lists, moments of the particles as they are now. */
-static void update_moments(struct device *d, const struct walk_request *r)
+static void update_moments(struct device *d, const struct walk_request *request)
 {
   static const double low[3] = {-1e300, -1e300, -1e300}, high[3] = {1e300, 1e300, 1e300};
   if (!be->keeps_tree(d)) {
-    be->reorder(d, r->tick, r->tick_length, LEVEL_MAX + 1, 0);
+    be->reorder(d, request->tick, request->tick_length, LEVEL_MAX + 1, 0);
     be->build(d, low, high);
     be->groups(d);
   }
-  be->moments(d, &r->mac, r->tick, r->tick_length);
+  be->moments(d, &request->mac, request->tick, request->tick_length);
 }
 
-/* A row of the table: the active fraction, the first substep (with the making of lists), the mean of the others, one walk. */
-static void row(struct device *d, struct walk_request r, double fraction, double soft_step, double full)
+/* A row of the table: the active fraction, the first substep (with the making of lists), the mean of the others, one
+ * walk. */
+static void row(struct device *d, struct walk_request request, double fraction, double soft_step, double full)
 {
   struct step_rule rule = {};
   struct tally t;
   double first = 0, lists = 0, walk = 0, entries = 0, walk_entries = 0, targets = 0;
   int64_t outside = 0;
   activate(d, fraction);
-  be->moments(d, &r.mac, 0, 0);
-  rule.eta = 1, rule.softening = SOFTENING, rule.soft_step = soft_step;
-  r.kind = WALK_HARD, r.let = LET_STEP, r.tick_length = soft_step / TICKS;
+  be->moments(d, &request.mac, 0, 0);
+  rule.eta = 1;
+  rule.softening = SOFTENING;
+  rule.soft_step = soft_step;
+  request.kind = WALK_HARD;
+  request.let = LET_STEP;
+  request.tick_length = soft_step / TICKS;
   for (int m = 1; m <= SUBSTEPS; m++) {
-    r.tick = (TICKS >> LEVEL) * m;
-    if (m % MOMENT_UPDATE == 0) update_moments(d, &r);
-    be->select(d, r.tick, r.tick_length, &outside);
-    double ms = milliseconds(d, &r, &t);
+    request.tick = (TICKS >> LEVEL) * m;
+    if (m % MOMENT_UPDATE == 0) update_moments(d, &request);
+    be->select(d, request.tick, request.tick_length, &outside);
+    double ms = milliseconds(d, &request, &t);
     targets = (double)t.targets;
     entries = (double)(t.particle_pairs + t.cell_pairs) / targets;
     if (m == 1) first = ms;
     if (m > 1) lists += ms / (SUBSTEPS - 1);
     if (m == SUBSTEPS) {
-      walk = walked(d, &r, &t);
+      walk = walked(d, &request, &t);
       walk_entries = (double)(t.particle_pairs + t.cell_pairs) / targets;
     }
-    be->correct(d, r.tick, r.tick_length, &rule, LEVEL);
+    be->correct(d, request.tick, request.tick_length, &rule, LEVEL);
     be->next_tick(d);
   }
-  printf("  %6.2f %% active: first %8.3f, lists %8.3f, walk %8.3f ms; h %.3f; entries %.1f, walk's %.1f\n", 100 * targets / (double)d->p.n,
-         first, lists, walk, lists / full, entries, walk_entries);
+  printf("  %6.2f %% active: first %8.3f, lists %8.3f, walk %8.3f ms; h %.3f; entries %.1f, walk's %.1f\n",
+         100 * targets / (double)d->p.n, first, lists, walk, lists / full, entries, walk_entries);
 }
 
 int main(int argc, char **argv)
@@ -155,7 +166,11 @@ int main(int argc, char **argv)
   int order = argc > 4 ? atoi(argv[4]) : 1;
   int64_t n = (int64_t)1 << atoi(argv[2]);
   double v_rms = fill(&p, n, strcmp(argv[1], "hernquist") ? plummer : hernquist);
-  config.gravity = 1, config.softening = SOFTENING, config.max_leaf = 16, config.max_group = 128, config.ranks = 1;
+  config.gravity = 1;
+  config.softening = SOFTENING;
+  config.max_leaf = 16;
+  config.max_group = 128;
+  config.ranks = 1;
   config.quadrupole = order == 2;
   struct device *d = be->open(&config);
   be->upload(d, &p);
@@ -164,7 +179,9 @@ int main(int argc, char **argv)
   be->order(d, &lattice);
   be->build(d, low, high);
   be->sources(d);
-  r.kind = WALK_TOTAL, r.let = LET_SOFT, r.potential = r.local = r.last = 1;
+  r.kind = WALK_TOTAL;
+  r.let = LET_SOFT;
+  r.potential = r.local = r.last = 1;
   for (int pass = 0; pass < 3; pass++) {
     const struct mac angle = {MAC_ANGLE, order, 1, 0.7}, mac = {MAC_ACCELERATION, order, 1, pow(2, atof(argv[3]))};
     r.mac = pass == 0 ? angle : mac;
@@ -182,8 +199,9 @@ int main(int argc, char **argv)
     printf(" R1 = %g R0\n", multiples[k]);
     for (int f = 0; f < 5; f++) row(d, r, fractions[f], soft_step, full);
     const struct hard_state *s = &d->hard;
-    printf("  lists: mean %.1f, longest %d, %.2f GB; %d of %d groups have none\n", (double)s->host_results.entries / (double)n, s->host_results.longest,
-           4e-9 * (double)s->pool.room, s->host_results.heavy, d->targets.groups);
+    printf("  lists: mean %.1f, longest %d, %.2f GB; %d of %d groups have none\n",
+           (double)s->host_results.entries / (double)n, s->host_results.longest, 4e-9 * (double)s->pool.room,
+           s->host_results.heavy, d->targets.groups);
   }
   be->download(d, &p);
   particles_free(&p);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* libFuzzer on the readers of files (tests/fuzz/README.md). FUZZ_READER names the reader. FUZZ_SEEDS: write files to begin with into this
- * folder, and end. A crash, a hang, a sanitizer's report, a result that contradicts the fault, or memory that is kept is a finding. */
+/* libFuzzer on the readers of files (tests/fuzz/README.md). FUZZ_READER names the reader. FUZZ_SEEDS: write files to
+ * begin with into this folder, and end. A crash, a hang, a sanitizer's report, a result that contradicts the fault, or
+ * memory that is kept is a finding. */
 #include <config.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -26,10 +27,10 @@ static void put(const char *name, const void *data, size_t size)
 }
 
 /* A result of a reader: either it succeeded or there is a sentence, and no memory is kept. */
-static void agree(int status, const struct fault *f)
+static void agree(int status, const struct fault *fault)
 {
-  if ((status == 0) != (f->text[0] == 0) || memory_current() != 0) {
-    fprintf(stderr, "status %d, fault '%s', %zu bytes kept\n", status, f->text, memory_current());
+  if ((status == 0) != (fault->text[0] == 0) || memory_current() != 0) {
+    fprintf(stderr, "status %d, fault '%s', %zu bytes kept\n", status, fault->text, memory_current());
     abort();
   }
 }
@@ -57,7 +58,8 @@ static void parameters(void)
   FILE *out = fopen(copy, "w");
   params_write_ini(out, &p);
   fclose(out);
-  if (params_read(&back, copy, NULL, 0, &f) != 0 || memcmp(&p, &back, sizeof p) != 0) abort();   /* parameters-used.ini is the same run */
+  /* parameters-used.ini is the same run */
+  if (params_read(&back, copy, NULL, 0, &f) != 0 || memcmp(&p, &back, sizeof p) != 0) abort();
 }
 
 static void list(void)
@@ -123,14 +125,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   return 0;
 }
 
-/* --- files to begin with ------------------------------------------------------------------------------------------- */
+/* --- files to begin with ------------------------------------------------------------------------------------------ */
 
-static void seed(const char *to, int k, struct bytes *b)
+static void seed(const char *to, int k, struct bytes *bytes)
 {
   char name[512];
   snprintf(name, sizeof name, "%s/%d", to, k);
-  save(b, name);
-  drop(b);
+  save(bytes, name);
+  drop(bytes);
 }
 
 static void seed_text(const char *to, int k, const char *text)
@@ -167,7 +169,10 @@ static void seed_checkpoint(const char *to)
   snprintf(p.CheckpointDir, sizeof p.CheckpointDir, "%s", folder);
   particles_make(&q, &c, 3, 1);
   const struct checkpoint_content content = {.number = 3, .backend = "cpu"};
-  if (checkpoint_write(&c, &p, &content, &q, &f) != 0) fprintf(stderr, "%s\n", f.text), abort();
+  if (checkpoint_write(&c, &p, &content, &q, &f) != 0) {
+    fprintf(stderr, "%s\n", f.text);
+    abort();
+  }
   particles_free(&q);
   for (int k = 0; k < 2; k++) {
     snprintf(from, sizeof from, "%s/checkpoint_000003/%s", folder, k ? "rank_00000" : "manifest");
@@ -188,13 +193,24 @@ static void seeds(const char *to)
   struct bytes b = {0};
   char name[512];
   for (int k = 0; k < 4; k++) {
-    struct gadget g = {.format = 1 + k % 2, .wide = k / 2, .real_width = 4, .id_width = 4, .count = {1, 3, 2}, .total = {1, 3, 2},
+    struct gadget g = {.format = 1 + k % 2,
+                       .wide = k / 2,
+                       .real_width = 4,
+                       .id_width = 4,
+                       .count = {1, 3, 2},
+                       .total = {1, 3, 2},
                        .files = 1};
     struct tipsy y = {.count = {1, 2, 1}, .header = k % 2 ? 32 : 28, .real_width = k / 2 ? 8 : 4};
     struct hdf h = {.g = g, .count_type = H5T_STD_U32LE, .swift = k % 2, .chunk = k / 2 * 2};
     b.big = k == 3;
-    if (is("gadget")) gadget_build(&b, &g), seed(to, k, &b);
-    if (is("tipsy")) tipsy_build(&b, &y), seed(to, k, &b);
+    if (is("gadget")) {
+      gadget_build(&b, &g);
+      seed(to, k, &b);
+    }
+    if (is("tipsy")) {
+      tipsy_build(&b, &y);
+      seed(to, k, &b);
+    }
     snprintf(name, sizeof name, "%s/%d", to, k);
     if (is("hdf5")) hdf_save(&h, name);
   }
@@ -223,13 +239,19 @@ static void tidy(void)
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
   reader = getenv("FUZZ_READER");
-  if (!reader) fprintf(stderr, "FUZZ_READER is not set\n"), exit(99);
+  if (!reader) {
+    fprintf(stderr, "FUZZ_READER is not set\n");
+    exit(99);
+  }
   MPI_Init(argc, argv);
   comm_open(&c, MPI_COMM_SELF);
   folder_make(&c, folder);
   snprintf(path, sizeof path, "%s/file", folder);
   atexit(tidy);
   const char *to = getenv("FUZZ_SEEDS");
-  if (to) seeds(to), exit(0);
+  if (to) {
+    seeds(to);
+    exit(0);
+  }
   return 0;
 }

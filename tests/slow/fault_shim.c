@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A disk that fails: a library for LD_PRELOAD whose calls fail, write less than asked, or report success and do nothing, for files
- * below one folder. Linux, 64 bits.
+/* A disk that fails: a library for LD_PRELOAD whose calls fail, write less than asked, or report success and do
+ * nothing, for files below one folder. Linux, 64 bits.
  *   cc -shared -fPIC -o fault_shim.so fault_shim.c
  *   export FAULT_BELOW=$PWD/out FAULT_PLAN="calls=pwrite path=*snapshot_001* at=3 run=2 modes=EIO"
  *   env LD_PRELOAD=$PWD/fault_shim.so espalier run run.ini      # on ranks: mpirun -n 2 env LD_PRELOAD=...
- * FAULT_BELOW: an absolute path without links. FAULT_LOG: a file that gets a line for each fault. FAULT_DO: a command for the mode do.
- * FAULT_PLAN: rules, separated by ';', of settings, separated by blanks; the first rule that applies decides.
- *   calls=LIST    of: write (and writev) pwrite (and pwritev) fsync (and fdatasync) rename close open (for writing, and fopen)
- *                 truncate allocate mkdir unlink (and rmdir) link; default: all
- *   path=PATTERN  as of the shell, where * matches / too, for the path below the folder; of rename, one of both paths; default: *
- *   modes=LIST    EIO ENOSPC EDQUOT EACCES ENOENT; short: half of the bytes; drop: success without effect; slow: a tenth of a second late;
- *                 KILL TERM USR1 USR2 STOP: the signal, and then the call; do: the command FAULT_DO, and then the call. One is drawn for
- *                 each run of faults; where short and drop have no meaning it is EIO
+ * FAULT_BELOW: an absolute path without links. FAULT_LOG: a file that gets a line for each fault. FAULT_DO: a command
+ * for the mode do. FAULT_PLAN: rules, separated by ';', of settings, separated by blanks; the first rule that applies
+ * decides.
+ *   calls=LIST    of: write (and writev) pwrite (and pwritev) fsync (and fdatasync) rename close open (for writing, and
+ *                 fopen) truncate allocate mkdir unlink (and rmdir) link; default: all
+ *   path=PATTERN  as of the shell, where * matches / too, for the path below the folder; of rename, one of both paths;
+ *                 default: *
+ *   modes=LIST    EIO ENOSPC EDQUOT EACCES ENOENT; short: half of the bytes; drop: success without effect; slow: a
+ *                 tenth of a second late; KILL TERM USR1 USR2 STOP: the signal, and then the call; do: the command
+ *                 FAULT_DO, and then the call. One is drawn for each run of faults; where short and drop have no
+ *                 meaning it is EIO
  *   at=N          the N-th call that matches, on each rank; or
  *   p=P           each call with this probability, from=N on, at most most=M times; seed=S
  *   run=R         and the R - 1 next calls that match in the same way
@@ -38,7 +41,16 @@
 enum call { WRITE, PWRITE, FSYNC, RENAME, CLOSE, OPEN, TRUNCATE, ALLOCATE, MKDIR, UNLINK, LINK, CALLS };
 static const char *const call_names[CALLS] = {"write",    "pwrite",   "fsync", "rename", "close", "open",
                                               "truncate", "allocate", "mkdir", "unlink", "link"};
-enum { SHORT = -1, DROP = -2, COMMAND = -3, SLOW = -4, SIGNAL = -100, RULES = 8, MODES = 16, PATH_SIZE = PATH_MAX + 64 };
+enum {
+  SHORT = -1,
+  DROP = -2,
+  COMMAND = -3,
+  SLOW = -4,
+  SIGNAL = -100,
+  RULES = 8,
+  MODES = 16,
+  PATH_SIZE = PATH_MAX + 64
+};
 /* Errors are positive, signals are SIGNAL - number. */
 static const struct {
   const char *name;
@@ -66,8 +78,8 @@ struct rule {
   long at, from, run, most;
   double p;
   uint64_t seed;
-  long matched, left, faults;   /* calls so far; faults that the run has left; faults so far */
-  int mode;                     /* of the run */
+  long matched, left, faults; /* calls so far; faults that the run has left; faults so far */
+  int mode;                   /* of the run */
 };
 static struct rule rules[RULES];
 static int rule_count, rank;
@@ -82,49 +94,50 @@ static void refuse(const char *what)
   _exit(99);
 }
 
-static void set_calls(struct rule *r, char *list)
+static void set_calls(struct rule *rule, char *list)
 {
   char *rest;
-  r->calls = 0;
+  rule->calls = 0;
   for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
     int k = 0;
     while (k < CALLS && strcmp(name, call_names[k])) k++;
     if (k == CALLS) refuse(name);
-    r->calls |= 1u << k;
+    rule->calls |= 1u << k;
   }
 }
 
-static void set_modes(struct rule *r, char *list)
+static void set_modes(struct rule *rule, char *list)
 {
   char *rest;
-  r->mode_count = 0;
+  rule->mode_count = 0;
   for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
     int k = 0;
     while (k < MODE_NAMES && strcmp(name, mode_names[k].name)) k++;
-    if (k == MODE_NAMES || r->mode_count == MODES) refuse(name);
-    r->modes[r->mode_count++] = mode_names[k].mode;
+    if (k == MODE_NAMES || rule->mode_count == MODES) refuse(name);
+    rule->modes[rule->mode_count++] = mode_names[k].mode;
   }
 }
 
 /* "at=3 run=2": a rule. Returns 0 where it is for another rank. */
-static int set_rule(struct rule *r, char *text)
+static int set_rule(struct rule *rule, char *text)
 {
   char *rest;
   int mine = 1;
-  *r = (struct rule){.calls = ~0u, .path = "*", .modes = {EIO}, .mode_count = 1, .from = 1, .run = 1, .most = LONG_MAX, .p = 1};
+  *rule = (struct rule){
+      .calls = ~0u, .path = "*", .modes = {EIO}, .mode_count = 1, .from = 1, .run = 1, .most = LONG_MAX, .p = 1};
   for (char *item = strtok_r(text, " \n", &rest); item; item = strtok_r(NULL, " \n", &rest)) {
     char *value = strchr(item, '=');
     if (!value) refuse(item);
     *value++ = 0;
-    if (!strcmp(item, "calls")) set_calls(r, value);
-    else if (!strcmp(item, "path")) snprintf(r->path, sizeof r->path, "%s", value);
-    else if (!strcmp(item, "modes")) set_modes(r, value);
-    else if (!strcmp(item, "at")) r->at = atol(value);
-    else if (!strcmp(item, "from")) r->from = atol(value);
-    else if (!strcmp(item, "run")) r->run = atol(value);
-    else if (!strcmp(item, "most")) r->most = atol(value);
-    else if (!strcmp(item, "p")) r->p = atof(value);
-    else if (!strcmp(item, "seed")) r->seed = strtoull(value, NULL, 10);
+    if (!strcmp(item, "calls")) set_calls(rule, value);
+    else if (!strcmp(item, "path")) snprintf(rule->path, sizeof rule->path, "%s", value);
+    else if (!strcmp(item, "modes")) set_modes(rule, value);
+    else if (!strcmp(item, "at")) rule->at = atol(value);
+    else if (!strcmp(item, "from")) rule->from = atol(value);
+    else if (!strcmp(item, "run")) rule->run = atol(value);
+    else if (!strcmp(item, "most")) rule->most = atol(value);
+    else if (!strcmp(item, "p")) rule->p = atof(value);
+    else if (!strcmp(item, "seed")) rule->seed = strtoull(value, NULL, 10);
     else if (!strcmp(item, "rank")) mine = atoi(value) == rank;
     else refuse(item);
   }
@@ -146,7 +159,7 @@ __attribute__((constructor)) static void begin(void)
     if (rule_count == RULES) refuse("a plan of so many rules");
     rule_count += set_rule(&rules[rule_count], text);
   }
-  unsetenv("LD_PRELOAD");   /* for programs that this one starts */
+  unsetenv("LD_PRELOAD"); /* for programs that this one starts */
 }
 
 /* --- which call fails -------------------------------------------------------------------------------------------- */
@@ -164,20 +177,20 @@ static double chance(uint64_t seed, uint64_t a, uint64_t b)
 }
 
 /* What a rule has for a call that matches it: a mode, or 0. */
-static int apply(struct rule *r, int number)
+static int apply(struct rule *rule, int number)
 {
-  long n = ++r->matched;
-  if (r->left > 0) {
-    r->left--;
+  long n = ++rule->matched;
+  if (rule->left > 0) {
+    rule->left--;
   } else {
-    double drawn = chance(r->seed, (uint64_t)rank * 16 + (uint64_t)number, (uint64_t)n);
-    int begins = r->at ? n == r->at : n >= r->from && r->faults < r->most && drawn < r->p;
+    double drawn = chance(rule->seed, (uint64_t)rank * 16 + (uint64_t)number, (uint64_t)n);
+    int begins = rule->at ? n == rule->at : n >= rule->from && rule->faults < rule->most && drawn < rule->p;
     if (!begins) return 0;
-    r->mode = r->modes[(int)(chance(r->seed + 1, (uint64_t)rank, (uint64_t)n) * r->mode_count)];
-    r->left = r->run - 1;
+    rule->mode = rule->modes[(int)(chance(rule->seed + 1, (uint64_t)rank, (uint64_t)n) * rule->mode_count)];
+    rule->left = rule->run - 1;
   }
-  r->faults++;
-  return r->mode;
+  rule->faults++;
+  return rule->mode;
 }
 
 static const char *mode_text(int mode)
@@ -191,7 +204,8 @@ static void note(const char *call, const char *path, int mode)
 {
   char line[PATH_SIZE + 128];
   int length = snprintf(line, sizeof line, "rank %d: %s %s %s\n", rank, mode_text(mode), call, path);
-  int file = log_path[0] ? (int)syscall(SYS_openat, AT_FDCWD, log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
+  int file =
+      log_path[0] ? (int)syscall(SYS_openat, AT_FDCWD, log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
   if (file < 0) return;
   syscall(SYS_write, file, line, (size_t)length);
   syscall(SYS_close, file);
@@ -205,7 +219,8 @@ static const char *inside(const char *path)
   return path[n] == '/' ? path + n + 1 : path[n] ? NULL : path + n;
 }
 
-/* The mode of a call on these absolute paths (`other`: "" or the second one): an error, SHORT, DROP, or 0: to be done as usual. */
+/* The mode of a call on these absolute paths (`other`: "" or the second one): an error, SHORT, DROP, or 0: to be done
+ * as usual. */
 static int fault(enum call call, const char *path, const char *other)
 {
   const char *a = inside(path), *b = inside(other);
@@ -324,7 +339,10 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
   if (ends(mode, fd, total(parts, count), 0, &done)) return done;
   return syscall(SYS_pwritev, fd, parts, mode == SHORT && count > 1 ? count / 2 : count, offset, 0);
 }
-ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset) { return pwritev(fd, parts, count, offset); }
+ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset)
+{
+  return pwritev(fd, parts, count, offset);
+}
 
 int fsync(int fd)
 {
@@ -352,9 +370,14 @@ int renameat2(int from_folder, const char *from, int to_folder, const char *to, 
   path_at(from_folder, from, a);
   path_at(to_folder, to, b);
   int mode = fault(RENAME, a, b);
-  return mode > 0 ? fails(mode) : mode == DROP ? 0 : (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+  return mode > 0       ? fails(mode)
+         : mode == DROP ? 0
+                        : (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
 }
-int renameat(int from_folder, const char *from, int to_folder, const char *to) { return renameat2(from_folder, from, to_folder, to, 0); }
+int renameat(int from_folder, const char *from, int to_folder, const char *to)
+{
+  return renameat2(from_folder, from, to_folder, to, 0);
+}
 int rename(const char *from, const char *to) { return renameat2(AT_FDCWD, from, AT_FDCWD, to, 0); }
 
 int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags)
@@ -370,7 +393,10 @@ static int open_file(int folder, const char *name, int flags, mode_t rights)
   return mode > 0 ? fails(mode) : (int)syscall(SYS_openat, folder, name, flags, rights);
 }
 
-static mode_t rights_of(int flags, va_list rest) { return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, mode_t) : 0; }
+static mode_t rights_of(int flags, va_list rest)
+{
+  return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, mode_t) : 0;
+}
 
 int openat(int folder, const char *name, int flags, ...)
 {
@@ -423,7 +449,8 @@ int unlinkat(int folder, const char *name, int flags)
 int unlink(const char *name) { return unlinkat(AT_FDCWD, name, 0); }
 int rmdir(const char *name) { return unlinkat(AT_FDCWD, name, AT_REMOVEDIR); }
 
-/* --- streams: the C library's own writes do not come here, so a stream below the folder writes through the calls above ------------- */
+/* --- streams: the C library's own writes do not come here, so a stream below the folder writes through the calls
+ * above */
 
 enum { STREAMS = 64 };
 static struct stream {
@@ -431,12 +458,16 @@ static struct stream {
   int fd;
 } streams[STREAMS];
 
-static ssize_t stream_read(void *of, char *to, size_t bytes) { return syscall(SYS_read, ((struct stream *)of)->fd, to, bytes); }
+static ssize_t stream_read(void *of, char *to, size_t bytes)
+{
+  return syscall(SYS_read, ((struct stream *)of)->fd, to, bytes);
+}
 static ssize_t stream_write(void *of, const char *from, size_t bytes)
 {
   size_t done = 0;
-  for (ssize_t n = 1; n > 0 && done < bytes; done += n > 0 ? (size_t)n : 0) n = write(((struct stream *)of)->fd, from + done, bytes - done);
-  return (ssize_t)done;   /* less than asked is an error, with errno of the last write */
+  for (ssize_t n = 1; n > 0 && done<bytes; done += n> 0 ? (size_t)n : 0)
+    n = write(((struct stream *)of)->fd, from + done, bytes - done);
+  return (ssize_t)done; /* less than asked is an error, with errno of the last write */
 }
 static int stream_seek(void *of, off64_t *offset, int whence)
 {
@@ -472,8 +503,8 @@ FILE *fopen(const char *name, const char *how)
   *(void **)&real = dlsym(RTLD_NEXT, "fopen");
   path_at(AT_FDCWD, name, path);
   if ((how[0] != 'w' && how[0] != 'a') || !inside(path)) return real(name, how);
-  int flags = O_CREAT | (how[0] == 'w' ? O_TRUNC : O_APPEND) | (strchr(how, '+') ? O_RDWR : O_WRONLY) | (strchr(how, 'x') ? O_EXCL : 0) |
-              (strchr(how, 'e') ? O_CLOEXEC : 0);
+  int flags = O_CREAT | (how[0] == 'w' ? O_TRUNC : O_APPEND) | (strchr(how, '+') ? O_RDWR : O_WRONLY) |
+              (strchr(how, 'x') ? O_EXCL : 0) | (strchr(how, 'e') ? O_CLOEXEC : 0);
   int fd = open(name, flags, 0666);
   return fd < 0 ? NULL : stream_open(fd, how);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Vertical structure of isothermal discs. In the potential Phi of the whole galaxy a population with the same sigma_z at all heights has
+/* Vertical structure of isothermal discs. In the potential Phi of the whole galaxy a population with the same sigma_z
+ * at all heights has
  *   rho(R, z) = rho(R, 0) exp(-(Phi(R, z) - Phi(R, 0)) / sigma_z^2)     (Spitzer 1942; Miki & Umemura 2018).
- * sigma_z(R) is chosen such that the density falls by the factor sech^2(1) from the plane to the height of disc_height(); for a
- * disc in its own field alone this is sech^2(z / height). A steep bulge or a central mass makes Phi flat at larger heights, where an
- * isothermal population has no edge: the density is therefore cut off about 6 heights, and sigma_z of the Jeans equation falls there. */
+ * sigma_z(R) is chosen such that the density falls by the factor sech^2(1) from the plane to the height of
+ * disc_height(); for a disc in its own field alone this is sech^2(z / height). A steep bulge or a central mass makes
+ * Phi flat at larger heights, where an isothermal population has no edge: the density is therefore cut off about 6
+ * heights, and sigma_z of the Jeans equation falls there. */
 #include <config.h>
 #include <math.h>
 
@@ -11,21 +13,22 @@
 #include "ic/galaxy/disc.h"
 
 static const double cut_at = 6, cut_width = 1;
-static const double quantile_step = 0.1;   /* of T */
+static const double quantile_step = 0.1; /* of T */
 
-double disc_reshape(struct discs *d)
+double disc_reshape(struct discs *discs)
 {
-  const struct disc_grid *grid = &d->grid;
+  const struct disc_grid *grid = &discs->grid;
   int n = grid->layers, m = grid->coarse;
   double largest = 0, fall = 2 * log(cosh(1));
-  double *well = memory_alloc("ic tables", sizeof(double) * (size_t)n), *shape = memory_alloc("ic tables", sizeof(double) * (size_t)n);
+  double *well = memory_alloc("ic tables", sizeof(double) * (size_t)n),
+         *shape = memory_alloc("ic tables", sizeof(double) * (size_t)n);
   gsl_spline *spline = gsl_spline_alloc(gsl_interp_cspline, (size_t)n);
-  for (int c = 0; c < d->g.count; c++) {
-    struct disc *disc = &d->disc[c];
+  for (int c = 0; c < discs->g.count; c++) {
+    struct disc *disc = &discs->disc[c];
     if (!disc->c || disc->c->vertical != VERTICAL_ISOTHERMAL) continue;
     for (int i = 0; i < m; i++) {
       double sum = 0, height = disc_height(disc->c, grid->r[i * DISC_EVERY]);
-      for (int l = 0; l < n; l++) well[l] = d->phi[l * m + i] - d->phi[i];
+      for (int l = 0; l < n; l++) well[l] = discs->phi[l * m + i] - discs->phi[i];
       gsl_spline_init(spline, grid->t, well, (size_t)n);
       double sigma2 = gsl_spline_eval(spline, disc_t(grid, height), NULL) / fall;
       for (int l = 0; l < n; l++) {
@@ -40,7 +43,8 @@ double disc_reshape(struct discs *d)
     }
   }
   gsl_spline_free(spline);
-  memory_free(well), memory_free(shape);
+  memory_free(well);
+  memory_free(shape);
   return largest;
 }
 
@@ -62,15 +66,16 @@ static void quantiles(const struct disc_grid *grid, const double *shape, double 
       z[q] = grid->z[l];
       continue;
     }
-    a = shape[l * grid->coarse], b = (shape[(l + 1) * grid->coarse] - a) / step;   /* 2 a x + b x^2 = wanted - below */
+    a = shape[l * grid->coarse];
+    b = (shape[(l + 1) * grid->coarse] - a) / step; /* 2 a x + b x^2 = wanted - below */
     double rest = wanted - below, root = sqrt(fmax(a * a + b * rest, 0));
     z[q] = fmin(grid->z[l] + (a + root > 0 ? rest / (a + root) : 0), grid->z[l + 1]);
   }
 }
 
-void disc_heights(struct discs *d, struct disc *disc)
+void disc_heights(struct discs *discs, struct disc *disc)
 {
-  const struct disc_grid *grid = &d->grid;
+  const struct disc_grid *grid = &discs->grid;
   int m = grid->coarse, n = grid->layers;
   size_t size = (size_t)m * DISC_QUANTILES;
   double *table = memory_alloc("ic tables", sizeof(double) * size), t[DISC_QUANTILES], z[DISC_QUANTILES];
@@ -88,9 +93,11 @@ void disc_heights(struct discs *d, struct disc *disc)
   for (int l = 0; l < n; l++) {
     for (int i = 0; i < m; i++) log_shape[i] = log(fmax(disc->shape[l * m + i], 1e-300));
     gsl_spline_init(spline, grid->coarse_lnr, log_shape, (size_t)m);
-    for (int i = 0; i < m; i++) slope[l * m + i] = fmax(fmin(gsl_spline_eval_deriv(spline, grid->coarse_lnr[i], NULL), 30), -30);
+    for (int i = 0; i < m; i++)
+      slope[l * m + i] = fmax(fmin(gsl_spline_eval_deriv(spline, grid->coarse_lnr[i], NULL), 30), -30);
   }
   disc->slope = disc_table(grid, slope);
   gsl_spline_free(spline);
-  memory_free(slope), memory_free(log_shape);
+  memory_free(slope);
+  memory_free(log_shape);
 }

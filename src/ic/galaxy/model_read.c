@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Model files. Lines are read by base/lines.h and split by inih. A line has no more than the 200 bytes that inih takes. */
+/* Model files. Lines are read by base/lines.h and split by inih. A line has no more than the 200 bytes that inih
+ * takes. */
 #include <config.h>
 #include <ctype.h>
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include "ic/ic.h"
 #include "params/params_nearest.h"
 
-enum { DEPTH = 4, NAMES = 64 };   /* models of models of models; names in a list */
+enum { DEPTH = 4, NAMES = 64 }; /* models of models of models; names in a list */
 
 static const char *const fixed[] = {"Units", "Model", "Orbit"};
 enum { FIXED = 3 };
@@ -29,7 +30,7 @@ static const struct {
   const char *name;
   size_t offset;
   double low, high;
-  int above;   /* low is not in the range */
+  int above; /* low is not in the range */
 } orbit_keys[] = {
     {"Eccentricity", offsetof(struct galaxy_orbit, eccentricity), 0, 1e3, 0},
     {"Pericentre", offsetof(struct galaxy_orbit, pericentre), 0, 1e30, 1},
@@ -48,51 +49,58 @@ struct source {
   struct params units;
   struct galaxy galaxy;
   struct galaxy_orbit orbit;
-  char member[2][512];           /* files of the orbit */
-  int section;                   /* index in fixed; FIXED + component; -1: before any */
-  int fixed_line[FIXED];         /* line of the section; 0: not given */
-  int line[FIXED + GALAXY_COMPONENTS][NAMES];   /* line of each key */
-  int64_t n;                     /* [Model] N */
+  char member[2][512];                        /* files of the orbit */
+  int section;                                /* index in fixed; FIXED + component; -1: before any */
+  int fixed_line[FIXED];                      /* line of the section; 0: not given */
+  int line[FIXED + GALAXY_COMPONENTS][NAMES]; /* line of each key */
+  int64_t n;                                  /* [Model] N */
   double particle_mass[GALAXY_COMPONENTS];
 };
 
-static int at_fault(struct source *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int at_fault(struct source *s, const char *format, ...)
+static int at_fault(struct source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int at_fault(struct source *source, const char *format, ...)
 {
   char text[700];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  return fault_set(s->fault, "%s:%lld: %s", s->path, (long long)s->lines.number, text);
+  return fault_set(source->fault, "%s:%lld: %s", source->path, (long long)source->lines.number, text);
 }
 
 /* Begin the section of the line "[NAME]". 0; -1 with a fault. */
-static int begin_section(struct source *s, char *text)
+static int begin_section(struct source *source, char *text)
 {
   size_t n = strlen(text);
-  if (strchr(text, ']') != text + n - 1) return at_fault(s, "expected [Section] and nothing else, found '%.60s'", text);
+  if (strchr(text, ']') != text + n - 1)
+    return at_fault(source, "expected [Section] and nothing else, found '%.60s'", text);
   char name[GALAXY_NAME];
-  if (n - 2 >= sizeof name || n == 2) return at_fault(s, "expected a name of 1 to %d characters in [ ], found '%.60s'", GALAXY_NAME - 1, text);
+  if (n - 2 >= sizeof name || n == 2)
+    return at_fault(source, "expected a name of 1 to %d characters in [ ], found '%.60s'", GALAXY_NAME - 1, text);
   snprintf(name, sizeof name, "%.*s", (int)n - 2, text + 1);
   for (int i = 0; i < FIXED; i++) {
     if (strcasecmp(name, fixed[i]) != 0) continue;
-    if (strcmp(name, fixed[i]) != 0) return at_fault(s, "unknown section [%s]; did you mean [%s]?", name, fixed[i]);
-    if (s->fixed_line[i]) return at_fault(s, "[%s] is given twice; the first is in line %d", name, s->fixed_line[i]);
-    s->fixed_line[i] = (int)s->lines.number;
-    s->section = i;
+    if (strcmp(name, fixed[i]) != 0)
+      return at_fault(source, "unknown section [%s]; did you mean [%s]?", name, fixed[i]);
+    if (source->fixed_line[i])
+      return at_fault(source, "[%s] is given twice; the first is in line %d", name, source->fixed_line[i]);
+    source->fixed_line[i] = (int)source->lines.number;
+    source->section = i;
     return 0;
   }
-  if (name[strcspn(name, ",\"%/\\")]) return at_fault(s, "[%s]: a component's name must not have any of , \" %% / \\", name);
-  if (strcasecmp(name, "total") == 0) return at_fault(s, "[%s]: this name is for the sum of all components", name);
-  for (int i = 0; i < s->galaxy.count; i++)
-    if (strcmp(name, s->galaxy.component[i].name) == 0)
-      return at_fault(s, "[%s] is given twice; the first is in line %d", name, s->galaxy.component[i].line);
-  if (s->galaxy.count == GALAXY_COMPONENTS) return at_fault(s, "[%s]: more than %d components", name, GALAXY_COMPONENTS);
-  struct galaxy_component *c = &s->galaxy.component[s->galaxy.count];
-  *c = (struct galaxy_component){.line = (int)s->lines.number, .profile = GALAXY_PROFILES_COUNT, .type = -1, .inner = -1};
+  if (name[strcspn(name, ",\"%/\\")])
+    return at_fault(source, "[%s]: a component's name must not have any of , \" %% / \\", name);
+  if (strcasecmp(name, "total") == 0) return at_fault(source, "[%s]: this name is for the sum of all components", name);
+  for (int i = 0; i < source->galaxy.count; i++)
+    if (strcmp(name, source->galaxy.component[i].name) == 0)
+      return at_fault(source, "[%s] is given twice; the first is in line %d", name, source->galaxy.component[i].line);
+  if (source->galaxy.count == GALAXY_COMPONENTS)
+    return at_fault(source, "[%s]: more than %d components", name, GALAXY_COMPONENTS);
+  struct galaxy_component *c = &source->galaxy.component[source->galaxy.count];
+  *c = (struct galaxy_component){
+      .line = (int)source->lines.number, .profile = GALAXY_PROFILES_COUNT, .type = -1, .inner = -1};
   snprintf(c->name, sizeof c->name, "%s", name);
-  s->section = FIXED + s->galaxy.count++;
+  source->section = FIXED + source->galaxy.count++;
   return 0;
 }
 
@@ -118,27 +126,31 @@ static char *next_line(char *out, int room, void *stream)
   return NULL;
 }
 
-static int read_real(struct source *s, const char *key, const char *text, double low, double high, int above, double *x)
+static int read_real(struct source *source, const char *key, const char *text, double low, double high, int above,
+                     double *x)
 {
   char *end;
   *x = strtod(text, &end);
   if (end != text && !*end && isfinite(*x) && *x <= high && (above ? *x > low : *x >= low)) return 0;
-  if (high >= 1e299) return at_fault(s, "%s: expected a number %s %g, found '%.60s'", key, above ? "above" : "from", low, text);
-  return at_fault(s, "%s: expected a number %s %g %s %g, found '%.60s'", key, above ? "above" : "from", low, above ? "and at most" : "to", high, text);
+  if (high >= 1e299)
+    return at_fault(source, "%s: expected a number %s %g, found '%.60s'", key, above ? "above" : "from", low, text);
+  return at_fault(source, "%s: expected a number %s %g %s %g, found '%.60s'", key, above ? "above" : "from", low,
+                  above ? "and at most" : "to", high, text);
 }
 
-static int read_count(struct source *s, const char *key, const char *text, int64_t *n)
+static int read_count(struct source *source, const char *key, const char *text, int64_t *n)
 {
   double x;
   char *end;
   x = strtod(text, &end);
   if (end == text || *end || !(x >= 1 && x <= (double)IC_MAX) || x != floor(x))
-    return at_fault(s, "%s: expected a whole number of particles from 1 to 2^36, found '%.60s'", key, text);
+    return at_fault(source, "%s: expected a whole number of particles from 1 to 2^36, found '%.60s'", key, text);
   *n = (int64_t)x;
   return 0;
 }
 
-static int read_name(struct source *s, const char *key, const char *text, const char *const *names, int count, int *value)
+static int read_name(struct source *source, const char *key, const char *text, const char *const *names, int count,
+                     int *value)
 {
   char list[400] = "";
   for (int i = 0; i < count; i++) {
@@ -146,25 +158,30 @@ static int read_name(struct source *s, const char *key, const char *text, const 
       *value = i;
       return 0;
     }
-    snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i == 0 ? "" : i == count - 1 ? " or " : ", ", names[i]);
+    snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
+             i == 0           ? ""
+             : i == count - 1 ? " or "
+                              : ", ",
+             names[i]);
   }
   const char *near = nearest_name(text, names, count);
-  if (near) return at_fault(s, "%s: unknown name '%.60s'; did you mean '%s'?", key, text, near);
-  return at_fault(s, "%s: expected %s, found '%.60s'", key, list, text);
+  if (near) return at_fault(source, "%s: unknown name '%.60s'; did you mean '%s'?", key, text, near);
+  return at_fault(source, "%s: expected %s, found '%.60s'", key, list, text);
 }
 
 /* The path of a file that is named relative to the model file. */
-static int read_path(struct source *s, const char *key, const char *text, char *out, size_t size)
+static int read_path(struct source *source, const char *key, const char *text, char *out, size_t size)
 {
-  const char *slash = text[0] == '/' ? NULL : strrchr(s->path, '/');
-  int folder = slash ? (int)(slash - s->path) + 1 : 0;
-  if (!text[0]) return at_fault(s, "%s: expected the name of a file", key);
-  if ((size_t)snprintf(out, size, "%.*s%s", folder, s->path, text) >= size) return at_fault(s, "%s: the path is too long", key);
+  const char *slash = text[0] == '/' ? NULL : strrchr(source->path, '/');
+  int folder = slash ? (int)(slash - source->path) + 1 : 0;
+  if (!text[0]) return at_fault(source, "%s: expected the name of a file", key);
+  if ((size_t)snprintf(out, size, "%.*s%s", folder, source->path, text) >= size)
+    return at_fault(source, "%s: the path is too long", key);
   return 0;
 }
 
 /* "; did you mean ...?" for an unknown key of a section, or the list of its keys. */
-static void key_hint(const struct source *s, const char *key, char *hint, size_t size)
+static void key_hint(const struct source *source, const char *key, char *hint, size_t size)
 {
   const char *names[NAMES] = {NULL};
   int count = 0;
@@ -173,16 +190,16 @@ static void key_hint(const struct source *s, const char *key, char *hint, size_t
     snprintf(hint, size, "; it belongs in [Units]");
     return;
   }
-  if (s->section == 0)
+  if (source->section == 0)
     for (int i = 0; i < param_count; i++)
       if (strcmp(param_table[i].section, "Units") == 0) names[count++] = param_table[i].name;
-  if (s->section == 1) names[count++] = "N";
-  if (s->section == 2) {
+  if (source->section == 1) names[count++] = "N";
+  if (source->section == 2) {
     names[count++] = "First";
     names[count++] = "Second";
     for (int i = 0; i < ORBIT_KEYS; i++) names[count++] = orbit_keys[i].name;
   }
-  if (s->section >= FIXED) {
+  if (source->section >= FIXED) {
     for (int i = 0; i < galaxy_key_count; i++) names[count++] = galaxy_keys[i].name;
     names[count++] = "ParticleMass";
   }
@@ -192,32 +209,35 @@ static void key_hint(const struct source *s, const char *key, char *hint, size_t
     return;
   }
   size_t at = (size_t)snprintf(hint, size, "; there are");
-  for (int i = 0; i < count && at < size; i++) at += (size_t)snprintf(hint + at, size - at, "%s %s", i ? "," : "", names[i]);
+  for (int i = 0; i < count && at < size; i++)
+    at += (size_t)snprintf(hint + at, size - at, "%s %s", i ? "," : "", names[i]);
 }
 
 /* One key of a component. */
-static int take_component(struct source *s, int i, const struct galaxy_key *k, const char *text)
+static int take_component(struct source *source, int i, const struct galaxy_key *key, const char *text)
 {
-  struct galaxy_component *c = &s->galaxy.component[i];
-  void *at = (char *)c + k->offset;
+  struct galaxy_component *c = &source->galaxy.component[i];
+  void *at = (char *)c + key->offset;
   double x = 0;
   int value = 0;
   static const char *const vertical[] = {"sech2", "isothermal"};
-  switch (k->value) {
-  case VALUE_REAL: return read_real(s, k->name, text, k->low, k->high, k->above, at);
-  case VALUE_COUNT: return read_count(s, k->name, text, at);
-  case VALUE_PATH: return read_path(s, k->name, text, at, sizeof c->table);
+  switch (key->value) {
+  case VALUE_REAL: return read_real(source, key->name, text, key->low, key->high, key->above, at);
+  case VALUE_COUNT: return read_count(source, key->name, text, at);
+  case VALUE_PATH: return read_path(source, key->name, text, at, sizeof c->table);
   case VALUE_PROFILE:
-    if (read_name(s, k->name, text, galaxy_profile_names, GALAXY_PROFILES_COUNT, &value)) return -1;
+    if (read_name(source, key->name, text, galaxy_profile_names, GALAXY_PROFILES_COUNT, &value)) return -1;
     c->profile = (enum galaxy_profile)value;
     return 0;
   case VALUE_VERTICAL:
-    if (read_name(s, k->name, text, vertical, 2, &value)) return -1;
+    if (read_name(source, key->name, text, vertical, 2, &value)) return -1;
     c->vertical = (enum galaxy_vertical)value;
     return 0;
   case VALUE_TYPE:
-    if (read_real(s, k->name, text, 0, 5, 0, &x)) return -1;
-    if (x != floor(x)) return at_fault(s, "%s: expected a particle type, a whole number from 0 to 5, found '%.60s'", k->name, text);
+    if (read_real(source, key->name, text, 0, 5, 0, &x)) return -1;
+    if (x != floor(x))
+      return at_fault(source, "%s: expected a particle type, a whole number from 0 to 5, found '%.60s'", key->name,
+                      text);
     c->type = (int)x;
     return 0;
   }
@@ -225,15 +245,15 @@ static int take_component(struct source *s, int i, const struct galaxy_key *k, c
 }
 
 /* The number of a key in its section, -1: unknown. */
-static int find_key(const struct source *s, const char *key)
+static int find_key(const struct source *source, const char *key)
 {
-  if (s->section == 0) {
+  if (source->section == 0) {
     int i = param_find("Units", key), first = 0;
     while (strcmp(param_table[first].section, "Units") != 0) first++;
     return i < 0 ? -1 : i - first;
   }
-  if (s->section == 1) return strcmp(key, "N") == 0 ? 0 : -1;
-  if (s->section == 2) {
+  if (source->section == 1) return strcmp(key, "N") == 0 ? 0 : -1;
+  if (source->section == 2) {
     for (int i = 0; i < ORBIT_KEYS; i++)
       if (strcmp(key, orbit_keys[i].name) == 0) return i;
     return strcmp(key, "First") == 0 ? ORBIT_KEYS : strcmp(key, "Second") == 0 ? ORBIT_KEYS + 1 : -1;
@@ -248,7 +268,7 @@ static int take(void *user, const char *section, const char *key, const char *va
 {
   struct source *s = user;
   char hint[500];
-  (void)section;   /* inih cuts long names */
+  (void)section; /* inih cuts long names */
   if (!key) return 1;
   if (s->section < 0) return at_fault(s, "'%.60s' stands before any [Section]", key) == 0;
   int i = find_key(s, key);
@@ -276,158 +296,171 @@ static int take(void *user, const char *section, const char *key, const char *va
   return take_component(s, component, &galaxy_keys[i], value) == 0;
 }
 
-static int check_units(const struct source *s, struct fault *f)
+static int check_units(const struct source *source, struct fault *fault)
 {
   int given = 0, gravity = 0;
   for (int i = 0, k = 0; i < param_count; i++) {
     if (strcmp(param_table[i].section, "Units") != 0) continue;
-    if (s->line[0][k++] == 0) continue;
-    if (strcmp(param_table[i].name, "GravityConstantInternal") == 0) gravity = s->units.GravityConstantInternal > 0;
+    if (source->line[0][k++] == 0) continue;
+    if (strcmp(param_table[i].name, "GravityConstantInternal") == 0)
+      gravity = source->units.GravityConstantInternal > 0;
     else given++;
   }
   if (given == 3 || (given == 0 && gravity)) return 0;
-  return fault_set(f, "%s: %s: expected in [Units] UnitLength_in_cm, UnitMass_in_g and UnitVelocity_in_cm_per_s, or for a model without "
-                   "units GravityConstantInternal = 1", s->path,
-                   given ? "some units are missing" : "the units are missing");
+  return fault_set(fault,
+                   "%s: %s: expected in [Units] UnitLength_in_cm, UnitMass_in_g and UnitVelocity_in_cm_per_s, or for a "
+                   "model without "
+                   "units GravityConstantInternal = 1",
+                   source->path, given ? "some units are missing" : "the units are missing");
 }
 
 /* Keys that a profile needs or does not have; numbers from masses. */
-static int check_keys(struct source *s, int i, struct fault *f)
+static int check_keys(struct source *source, int i, struct fault *fault)
 {
-  struct galaxy_component *c = &s->galaxy.component[i];
-  const int *line = s->line[FIXED + i];
+  struct galaxy_component *c = &source->galaxy.component[i];
+  const int *line = source->line[FIXED + i];
   if (c->profile == GALAXY_PROFILES_COUNT)
-    return fault_set(f, "%s:%d: [%s] Profile is missing", s->path, c->line, c->name);
+    return fault_set(fault, "%s:%d: [%s] Profile is missing", source->path, c->line, c->name);
   const char *profile = galaxy_profile_names[c->profile];
   for (int k = 0; k < galaxy_key_count; k++) {
     if (line[k] && !(galaxy_keys[k].profiles >> c->profile & 1))
-      return fault_set(f, "%s:%d: [%s] %s: the profile %s has no such key", s->path, line[k], c->name, galaxy_keys[k].name, profile);
+      return fault_set(fault, "%s:%d: [%s] %s: the profile %s has no such key", source->path, line[k], c->name,
+                       galaxy_keys[k].name, profile);
     if (!line[k] && galaxy_keys[k].needed >> c->profile & 1)
-      return fault_set(f, "%s:%d: [%s] %s is missing; the profile %s needs it%s", s->path, c->line, c->name, galaxy_keys[k].name, profile,
-                       strcmp(galaxy_keys[k].name, "Cutoff") == 0 ? ", since its mass is infinite without an outer cut-off" : "");
+      return fault_set(
+          fault, "%s:%d: [%s] %s is missing; the profile %s needs it%s", source->path, c->line, c->name,
+          galaxy_keys[k].name, profile,
+          strcmp(galaxy_keys[k].name, "Cutoff") == 0 ? ", since its mass is infinite without an outer cut-off" : "");
   }
   if (c->inner < 0) c->inner = c->profile == PROFILE_DOUBLE_POWER ? 1 : 0;
   if (c->type < 0) c->type = c->profile == PROFILE_POINT ? 5 : galaxy_is_disc(c->profile) ? 2 : 1;
-  if (!(s->particle_mass[i] > 0)) return 0;
+  if (!(source->particle_mass[i] > 0)) return 0;
   if (c->profile == PROFILE_POINT || c->n > 0)
-    return fault_set(f, "%s:%d: [%s] ParticleMass: %s", s->path, line[galaxy_key_count], c->name,
+    return fault_set(fault, "%s:%d: [%s] ParticleMass: %s", source->path, line[galaxy_key_count], c->name,
                      c->n > 0 ? "give it or N, not both" : "a black hole is one particle");
-  double n = round(c->mass / s->particle_mass[i]);
+  double n = round(c->mass / source->particle_mass[i]);
   if (!(n >= 1 && n <= (double)IC_MAX))
-    return fault_set(f, "%s:%d: [%s] ParticleMass: Mass / ParticleMass is %g; expected from 1 to 2^36 particles", s->path,
-                     line[galaxy_key_count], c->name, c->mass / s->particle_mass[i]);
+    return fault_set(fault, "%s:%d: [%s] ParticleMass: Mass / ParticleMass is %g; expected from 1 to 2^36 particles",
+                     source->path, line[galaxy_key_count], c->name, c->mass / source->particle_mass[i]);
   c->n = (int64_t)n;
   return 0;
 }
 
 /* Lines of the file, without their meaning together. */
-static int read_lines(struct source *s, const char *path, struct fault *f)
+static int read_lines(struct source *source, const char *path, struct fault *fault)
 {
   struct stat st;
   char hint[400] = "";
-  *s = (struct source){.path = path, .fault = f, .section = -1, .orbit = {.eccentricity = 1}};
-  params_defaults(&s->units);
+  *source = (struct source){.path = path, .fault = fault, .section = -1, .orbit = {.eccentricity = 1}};
+  params_defaults(&source->units);
   if (stat(path, &st) != 0) {
     int error = errno;
     file_hint(path, NULL, hint, sizeof hint);
-    return fault_set(f, "%s: expected a model file: %s%s", path, strerror(error), hint);
+    return fault_set(fault, "%s: expected a model file: %s%s", path, strerror(error), hint);
   }
-  if (lines_open(&s->lines, path, f)) return -1;
-  int rc = ini_parse_stream(next_line, s, take, s);
-  lines_close(&s->lines);
-  if (f->text[0]) return -1;
-  if (rc) return fault_set(f, "%s:%d: cannot be read as an ini file", path, rc);
-  return check_units(s, f);
+  if (lines_open(&source->lines, path, fault)) return -1;
+  int rc = ini_parse_stream(next_line, source, take, source);
+  lines_close(&source->lines);
+  if (fault->text[0]) return -1;
+  if (rc) return fault_set(fault, "%s:%d: cannot be read as an ini file", path, rc);
+  return check_units(source, fault);
 }
 
-static int read_model(const char *path, int depth, struct galaxy_model *m, int64_t *n, struct fault *f);
+static int read_model(const char *path, int depth, struct galaxy_model *model, int64_t *n, struct fault *fault);
 
-static int read_orbit(struct source *s, int depth, struct galaxy_model *m, struct fault *f)
+static int read_orbit(struct source *source, int depth, struct galaxy_model *model, struct fault *fault)
 {
-  int first = 0, line = s->fixed_line[2], begin = m->count;
+  int first = 0, line = source->fixed_line[2], begin = model->count;
   static const char *const needed[] = {"Pericentre", "Separation"};
   static const char *const members[] = {"First", "Second"};
-  s->section = 2;
-  if (s->galaxy.count > 0)
-    return fault_set(f, "%s:%d: [%s]: a file with [Orbit] has no components of its own", s->path, s->galaxy.component[0].line,
-                     s->galaxy.component[0].name);
+  source->section = 2;
+  if (source->galaxy.count > 0)
+    return fault_set(fault, "%s:%d: [%s]: a file with [Orbit] has no components of its own", source->path,
+                     source->galaxy.component[0].line, source->galaxy.component[0].name);
   for (int i = 0; i < 2; i++) {
-    if (!s->member[i][0]) return fault_set(f, "%s:%d: [Orbit] %s is missing: the model file of a galaxy", s->path, line, members[i]);
-    if (!s->line[2][find_key(s, needed[i])]) return fault_set(f, "%s:%d: [Orbit] %s is missing", s->path, line, needed[i]);
+    if (!source->member[i][0])
+      return fault_set(fault, "%s:%d: [Orbit] %s is missing: the model file of a galaxy", source->path, line,
+                       members[i]);
+    if (!source->line[2][find_key(source, needed[i])])
+      return fault_set(fault, "%s:%d: [Orbit] %s is missing", source->path, line, needed[i]);
   }
-  if (depth == DEPTH) return fault_set(f, "%s:%d: [Orbit] of [Orbit] more than %d times; does a file name itself?", s->path, line, DEPTH);
+  if (depth == DEPTH)
+    return fault_set(fault, "%s:%d: [Orbit] of [Orbit] more than %d times; does a file name itself?", source->path,
+                     line, DEPTH);
   for (int i = 0; i < 2; i++) {
     int64_t own = 0;
-    int before = m->count;
-    if (read_model(s->member[i], depth + 1, m, &own, f)) return -1;
-    if (own > 0 && s->n > 0)
-      return fault_set(f, "%s: [Model] N: %s gives the number of all particles; leave one of them out", s->member[i], s->path);
-    if (own > 0 && galaxy_share(s->member[i], before, own, m, f)) return -1;
-    if (i == 0) first = m->count - begin;
+    int before = model->count;
+    if (read_model(source->member[i], depth + 1, model, &own, fault)) return -1;
+    if (own > 0 && source->n > 0)
+      return fault_set(fault, "%s: [Model] N: %s gives the number of all particles; leave one of them out",
+                       source->member[i], source->path);
+    if (own > 0 && galaxy_share(source->member[i], before, own, model, fault)) return -1;
+    if (i == 0) first = model->count - begin;
   }
   struct galaxy_model *part = memory_alloc("ic tables", sizeof *part);
-  part->count = m->count - begin;
-  memcpy(part->galaxy, m->galaxy + begin, sizeof *m->galaxy * (size_t)part->count);
-  memcpy(part->place, m->place + begin, sizeof *m->place * (size_t)part->count);
+  part->count = model->count - begin;
+  memcpy(part->galaxy, model->galaxy + begin, sizeof *model->galaxy * (size_t)part->count);
+  memcpy(part->place, model->place + begin, sizeof *model->place * (size_t)part->count);
   struct fault reason = {""};
-  int failed = orbit_place(&s->orbit, part, first, &reason);
-  memcpy(m->place + begin, part->place, sizeof *m->place * (size_t)part->count);
+  int failed = orbit_place(&source->orbit, part, first, &reason);
+  memcpy(model->place + begin, part->place, sizeof *model->place * (size_t)part->count);
   memory_free(part);
-  return failed ? fault_set(f, "%s:%d: %s", s->path, line, reason.text) : 0;
+  return failed ? fault_set(fault, "%s:%d: %s", source->path, line, reason.text) : 0;
 }
 
 /* Whether all components have a number. */
-static int galaxy_numbered(const struct galaxy_model *m)
+static int galaxy_numbered(const struct galaxy_model *model)
 {
-  for (int i = 0; i < m->count; i++)
-    for (int k = 0; k < m->galaxy[i].count; k++)
-      if (m->galaxy[i].component[k].n == 0) return 0;
+  for (int i = 0; i < model->count; i++)
+    for (int k = 0; k < model->galaxy[i].count; k++)
+      if (model->galaxy[i].component[k].n == 0) return 0;
   return 1;
 }
 
 static int same_units(const struct params *a, const struct params *b)
 {
   return a->UnitLength_in_cm == b->UnitLength_in_cm && a->UnitMass_in_g == b->UnitMass_in_g &&
-         a->UnitVelocity_in_cm_per_s == b->UnitVelocity_in_cm_per_s && a->GravityConstantInternal == b->GravityConstantInternal;
+         a->UnitVelocity_in_cm_per_s == b->UnitVelocity_in_cm_per_s &&
+         a->GravityConstantInternal == b->GravityConstantInternal;
 }
 
 /* The galaxy of a file that has been read becomes the last one of the model. */
-static int add_galaxy(struct source *s, struct galaxy_model *m, struct fault *f)
+static int add_galaxy(struct source *source, struct galaxy_model *model, struct fault *fault)
 {
-  for (int i = 0; i < s->galaxy.count; i++)
-    if (check_keys(s, i, f)) return -1;
-  s->galaxy.gravity = units_gravity(&s->units);
-  if (galaxy_check(s->path, &s->galaxy, f)) return -1;
-  if (m->count == GALAXIES) return fault_set(f, "%s: more than %d galaxies", s->path, GALAXIES);
-  const char *slash = strrchr(s->path, '/'), *name = slash ? slash + 1 : s->path;
-  snprintf(s->galaxy.name, sizeof s->galaxy.name, "%.*s", (int)strcspn(name, "."), name);
-  m->place[m->count] = (struct galaxy_place){.rotation = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
-  m->galaxy[m->count++] = s->galaxy;
+  for (int i = 0; i < source->galaxy.count; i++)
+    if (check_keys(source, i, fault)) return -1;
+  source->galaxy.gravity = units_gravity(&source->units);
+  if (galaxy_check(source->path, &source->galaxy, fault)) return -1;
+  if (model->count == GALAXIES) return fault_set(fault, "%s: more than %d galaxies", source->path, GALAXIES);
+  const char *slash = strrchr(source->path, '/'), *name = slash ? slash + 1 : source->path;
+  snprintf(source->galaxy.name, sizeof source->galaxy.name, "%.*s", (int)strcspn(name, "."), name);
+  model->place[model->count] = (struct galaxy_place){.rotation = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  model->galaxy[model->count++] = source->galaxy;
   return 0;
 }
 
 /* Append the galaxies of a file. *n: its [Model] N, which is not shared out yet. */
-static int read_model(const char *path, int depth, struct galaxy_model *m, int64_t *n, struct fault *f)
+static int read_model(const char *path, int depth, struct galaxy_model *model, int64_t *n, struct fault *fault)
 {
   struct source *s = memory_alloc("ic tables", sizeof *s);
-  int failed = read_lines(s, path, f);
-  if (!failed && depth == 0) m->units = s->units;
-  if (!failed && depth > 0 && !same_units(&s->units, &m->units))
-    failed = fault_set(f, "%s: [Units] differ from those of the file that names it; expected the same", path);
-  if (!failed) failed = s->fixed_line[2] ? read_orbit(s, depth, m, f) : add_galaxy(s, m, f);
+  int failed = read_lines(s, path, fault);
+  if (!failed && depth == 0) model->units = s->units;
+  if (!failed && depth > 0 && !same_units(&s->units, &model->units))
+    failed = fault_set(fault, "%s: [Units] differ from those of the file that names it; expected the same", path);
+  if (!failed) failed = s->fixed_line[2] ? read_orbit(s, depth, model, fault) : add_galaxy(s, model, fault);
   *n = s->n;
   memory_free(s);
   return failed;
 }
 
-int galaxy_model_read(const char *path, int64_t n, struct galaxy_model *m, struct fault *f)
+int galaxy_model_read(const char *path, int64_t n, struct galaxy_model *model, struct fault *fault)
 {
   int64_t own = 0;
-  memset(m, 0, sizeof *m);
-  if (read_model(path, 0, m, &own, f)) return -1;
+  memset(model, 0, sizeof *model);
+  if (read_model(path, 0, model, &own, fault)) return -1;
   /* a file without any number, or in which some components have one: n is the number of all */
-  int64_t total = own > 0 || galaxy_numbered(m) ? own : n;
-  if (galaxy_share(path, 0, total, m, f)) return -1;
-  if (n > 0 && galaxy_rescale(path, n, m, f)) return -1;
-  return galaxy_check_masses(path, m, f);
+  int64_t total = own > 0 || galaxy_numbered(model) ? own : n;
+  if (galaxy_share(path, 0, total, model, fault)) return -1;
+  if (n > 0 && galaxy_rescale(path, n, model, fault)) return -1;
+  return galaxy_check_masses(path, model, fault);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two galaxies on Kepler's orbit of their total masses, in the plane z = 0 with its pericentre on the x axis: at the true anomaly -nu the
- * separation is p / (1 + e cos nu), p = (1 + e) pericentre, and the relative velocity (G M / p)^(1/2) (sin nu, e + cos nu). A galaxy is
- * first inclined about the x axis, then turned by its node about the z axis. */
+/* Two galaxies on Kepler's orbit of their total masses, in the plane z = 0 with its pericentre on the x axis: at the
+ * true anomaly -nu the separation is p / (1 + e cos nu), p = (1 + e) pericentre, and the relative velocity (G M /
+ * p)^(1/2) (sin nu, e + cos nu). A galaxy is first inclined about the x axis, then turned by its node about the z
+ * axis. */
 #include <config.h>
 #include <math.h>
 
@@ -10,7 +11,8 @@
 static void turn(double degrees_inclination, double degrees_node, double out[3][3])
 {
   double i = degrees_inclination * M_PI / 180, n = degrees_node * M_PI / 180;
-  double rows[3][3] = {{cos(n), -sin(n) * cos(i), sin(n) * sin(i)}, {sin(n), cos(n) * cos(i), -cos(n) * sin(i)}, {0, sin(i), cos(i)}};
+  double rows[3][3] = {
+      {cos(n), -sin(n) * cos(i), sin(n) * sin(i)}, {sin(n), cos(n) * cos(i), -cos(n) * sin(i)}, {0, sin(i), cos(i)}};
   for (int a = 0; a < 3; a++)
     for (int b = 0; b < 3; b++) out[a][b] = rows[a][b];
 }
@@ -31,26 +33,29 @@ static void move(struct galaxy_place *place, double rotation[3][3], const double
   }
 }
 
-int orbit_place(const struct galaxy_orbit *o, struct galaxy_model *m, int first, struct fault *f)
+int orbit_place(const struct galaxy_orbit *orbit, struct galaxy_model *model, int first, struct fault *fault)
 {
-  double e = o->eccentricity, p = o->pericentre * (1 + e), mass[2] = {0, 0};
-  if (o->separation < o->pericentre)
-    return fault_set(f, "[Orbit] Separation: expected at least Pericentre = %g, found %g", o->pericentre, o->separation);
-  if (e < 1 && o->separation > p / (1 - e) * (1 + 1e-9))
-    return fault_set(f, "[Orbit] Separation: expected at most the apocentre %g of this orbit, found %g", p / (1 - e), o->separation);
-  for (int i = 0; i < m->count; i++) mass[i >= first] += galaxy_mass(&m->galaxy[i]);
-  double cosine = e > 0 ? fmin(fmax((p / o->separation - 1) / e, -1), 1) : 1, sine = sqrt(1 - cosine * cosine);
-  double speed = sqrt(m->galaxy[0].gravity * (mass[0] + mass[1]) / p);
-  const double x[3] = {o->separation * cosine, -o->separation * sine, 0}, v[3] = {speed * sine, speed * (e + cosine), 0};
-  for (int i = 0; i < m->count; i++) {
+  double e = orbit->eccentricity, p = orbit->pericentre * (1 + e), mass[2] = {0, 0};
+  if (orbit->separation < orbit->pericentre)
+    return fault_set(fault, "[Orbit] Separation: expected at least Pericentre = %g, found %g", orbit->pericentre,
+                     orbit->separation);
+  if (e < 1 && orbit->separation > p / (1 - e) * (1 + 1e-9))
+    return fault_set(fault, "[Orbit] Separation: expected at most the apocentre %g of this orbit, found %g",
+                     p / (1 - e), orbit->separation);
+  for (int i = 0; i < model->count; i++) mass[i >= first] += galaxy_mass(&model->galaxy[i]);
+  double cosine = e > 0 ? fmin(fmax((p / orbit->separation - 1) / e, -1), 1) : 1, sine = sqrt(1 - cosine * cosine);
+  double speed = sqrt(model->galaxy[0].gravity * (mass[0] + mass[1]) / p);
+  const double x[3] = {orbit->separation * cosine, -orbit->separation * sine, 0},
+               v[3] = {speed * sine, speed * (e + cosine), 0};
+  for (int i = 0; i < model->count; i++) {
     int second = i >= first;
     double rotation[3][3], lever = (second ? mass[0] : -mass[1]) / (mass[0] + mass[1]), at[3], motion[3];
-    turn(o->inclination[second], o->node[second], rotation);
+    turn(orbit->inclination[second], orbit->node[second], rotation);
     for (int k = 0; k < 3; k++) {
       at[k] = lever * x[k];
       motion[k] = lever * v[k];
     }
-    move(&m->place[i], rotation, at, motion);
+    move(&model->place[i], rotation, at, motion);
   }
   return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The grid is uniform in s = ln r. Between its nodes mass and potential are cubic Hermite polynomials in s, from dM/ds = 4 pi r^3 rho, which
- * is the derivative of a GSL spline of ln M where the table is made, and dPhi/ds = G M / r. Potentials are kept as differences from the
- * innermost node, so that they are exact near the centre, where distribution functions depend on small differences of them. */
+/* The grid is uniform in s = ln r. Between its nodes mass and potential are cubic Hermite polynomials in s, from dM/ds
+ * = 4 pi r^3 rho, which is the derivative of a GSL spline of ln M where the table is made, and dPhi/ds = G M / r.
+ * Potentials are kept as differences from the innermost node, so that they are exact near the centre, where
+ * distribution functions depend on small differences of them. */
 #include <config.h>
 #include <gsl/gsl_spline.h>
 #include <math.h>
@@ -10,14 +11,14 @@
 #include "ic/galaxy/galaxy.h"
 
 enum { NODES_PER_DECADE = 200 };
-#define WIDEST 0.1   /* a larger step of ln r is divided */
+#define WIDEST 0.1 /* a larger step of ln r is divided */
 
 struct radial {
   int n;
-  double first, step;   /* ln r of node 0; difference of ln r */
-  double gravity, point;   /* G; a mass at the centre */
-  double slope;   /* d ln M / d ln r within node 0, without the point */
-  double *mass, *shell, *height;   /* [n] M without the point; dM/ds; potential above that of node 0, with the point */
+  double first, step;            /* ln r of node 0; difference of ln r */
+  double gravity, point;         /* G; a mass at the centre */
+  double slope;                  /* d ln M / d ln r within node 0, without the point */
+  double *mass, *shell, *height; /* [n] M without the point; dM/ds; potential above that of node 0, with the point */
 };
 
 static struct radial *alloc(int n, double first, double step, double gravity)
@@ -30,30 +31,30 @@ static struct radial *alloc(int n, double first, double step, double gravity)
   return t;
 }
 
-void radial_free(struct radial *t)
+void radial_free(struct radial *radial)
 {
-  if (!t) return;
-  memory_free(t->mass);
-  memory_free(t);
+  if (!radial) return;
+  memory_free(radial->mass);
+  memory_free(radial);
 }
 
-double radial_node(const struct radial *t, int k) { return exp(t->first + t->step * k); }
-int radial_nodes(const struct radial *t) { return t->n; }
-double radial_node_mass(const struct radial *t, int k) { return t->mass[k] + t->point; }
-double radial_node_height(const struct radial *t, int k) { return t->height[k]; }
+double radial_node(const struct radial *radial, int k) { return exp(radial->first + radial->step * k); }
+int radial_nodes(const struct radial *radial) { return radial->n; }
+double radial_node_mass(const struct radial *radial, int k) { return radial->mass[k] + radial->point; }
+double radial_node_height(const struct radial *radial, int k) { return radial->height[k]; }
 
 /* Potentials from masses, by the trapezoidal rule with its correction by end slopes (an error of order step^4). */
-static void set_heights(struct radial *t)
+static void set_heights(struct radial *radial)
 {
-  double h = t->step, r0 = radial_node(t, 0);
-  t->slope = t->mass[0] > 0 ? t->shell[0] / t->mass[0] : 3;
-  t->height[0] = 0;
+  double h = radial->step, r0 = radial_node(radial, 0);
+  radial->slope = radial->mass[0] > 0 ? radial->shell[0] / radial->mass[0] : 3;
+  radial->height[0] = 0;
   double sum = 0;
-  for (int k = 1; k < t->n; k++) {
-    double a = radial_node(t, k - 1), b = radial_node(t, k);
-    sum += 0.5 * h * (t->mass[k - 1] / a + t->mass[k] / b) +
-           h * h / 12 * ((t->shell[k - 1] - t->mass[k - 1]) / a - (t->shell[k] - t->mass[k]) / b);
-    t->height[k] = t->gravity * (sum + t->point * (b - r0) / (r0 * b));
+  for (int k = 1; k < radial->n; k++) {
+    double a = radial_node(radial, k - 1), b = radial_node(radial, k);
+    sum += 0.5 * h * (radial->mass[k - 1] / a + radial->mass[k] / b) +
+           h * h / 12 * ((radial->shell[k - 1] - radial->mass[k - 1]) / a - (radial->shell[k] - radial->mass[k]) / b);
+    radial->height[k] = radial->gravity * (sum + radial->point * (b - r0) / (r0 * b));
   }
 }
 
@@ -89,11 +90,11 @@ struct radial *radial_make(int n, const double *r, const double *mass, double gr
 }
 
 /* The interval k of r and the position u in it, from 0 to 1. -1: within node 0; n - 1: beyond the last one. */
-static int place(const struct radial *t, double r, double *u)
+static int place(const struct radial *radial, double r, double *u)
 {
-  double s = (log(r) - t->first) / t->step;
+  double s = (log(r) - radial->first) / radial->step;
   if (!(s >= 0)) return -1;
-  if (s >= t->n - 1) return t->n - 1;
+  if (s >= radial->n - 1) return radial->n - 1;
   *u = s - floor(s);
   return (int)s;
 }
@@ -104,56 +105,62 @@ static double hermite(double u, double a, double slope_a, double b, double slope
   return v * v * ((1 + 2 * u) * a + u * slope_a) + u * u * ((3 - 2 * u) * b - v * slope_b);
 }
 
-static double spread_mass(const struct radial *t, double r)
+static double spread_mass(const struct radial *radial, double r)
 {
   double u = 0;
-  int k = place(t, r, &u);
-  if (k < 0) return t->mass[0] * pow(r / radial_node(t, 0), t->slope);
-  if (k == t->n - 1) return t->mass[k];
-  return hermite(u, t->mass[k], t->step * t->shell[k], t->mass[k + 1], t->step * t->shell[k + 1]);
+  int k = place(radial, r, &u);
+  if (k < 0) return radial->mass[0] * pow(r / radial_node(radial, 0), radial->slope);
+  if (k == radial->n - 1) return radial->mass[k];
+  return hermite(u, radial->mass[k], radial->step * radial->shell[k], radial->mass[k + 1],
+                 radial->step * radial->shell[k + 1]);
 }
 
-double radial_mass(const struct radial *t, double r) { return spread_mass(t, r) + t->point; }
+double radial_mass(const struct radial *radial, double r) { return spread_mass(radial, r) + radial->point; }
 
-double radial_inward(const struct radial *t, double r) { return t->gravity * radial_mass(t, r) / (r * r); }
+double radial_inward(const struct radial *radial, double r)
+{
+  return radial->gravity * radial_mass(radial, r) / (r * r);
+}
 
-double radial_density(const struct radial *t, double r)
+double radial_density(const struct radial *radial, double r)
 {
   double u = 0, shell;
-  int k = place(t, r, &u);
-  if (k == t->n - 1) return 0;
-  if (k < 0) shell = t->slope * spread_mass(t, r);
-  else shell = (1 - u) * t->shell[k] + u * t->shell[k + 1];
+  int k = place(radial, r, &u);
+  if (k == radial->n - 1) return 0;
+  if (k < 0) shell = radial->slope * spread_mass(radial, r);
+  else shell = (1 - u) * radial->shell[k] + u * radial->shell[k + 1];
   return shell / (4 * M_PI * r * r * r);
 }
 
-double radial_height(const struct radial *t, double r)
+double radial_height(const struct radial *radial, double r)
 {
-  double u = 0, r0 = radial_node(t, 0);
-  int k = place(t, r, &u);
-  if (k == t->n - 1) {
-    double last = radial_node(t, k);
-    return t->height[k] + t->gravity * radial_node_mass(t, k) * (1 / last - 1 / r);
+  double u = 0, r0 = radial_node(radial, 0);
+  int k = place(radial, r, &u);
+  if (k == radial->n - 1) {
+    double last = radial_node(radial, k);
+    return radial->height[k] + radial->gravity * radial_node_mass(radial, k) * (1 / last - 1 / r);
   }
   if (k < 0) {
-    double p = t->slope - 1, x = r / r0, power = fabs(p) < 1e-9 ? log(x) : (pow(x, p) - 1) / p;
-    return t->gravity * (t->mass[0] / r0 * power + t->point * (1 / r0 - 1 / r));
+    double p = radial->slope - 1, x = r / r0, power = fabs(p) < 1e-9 ? log(x) : (pow(x, p) - 1) / p;
+    return radial->gravity * (radial->mass[0] / r0 * power + radial->point * (1 / r0 - 1 / r));
   }
-  double h = t->gravity * t->step, a = radial_node(t, k), b = radial_node(t, k + 1);
-  return hermite(u, t->height[k], h * radial_node_mass(t, k) / a, t->height[k + 1], h * radial_node_mass(t, k + 1) / b);
+  double h = radial->gravity * radial->step, a = radial_node(radial, k), b = radial_node(radial, k + 1);
+  return hermite(u, radial->height[k], h * radial_node_mass(radial, k) / a, radial->height[k + 1],
+                 h * radial_node_mass(radial, k + 1) / b);
 }
 
 /* The potential at infinity above that of node 0. */
-static double escape(const struct radial *t)
+static double escape(const struct radial *radial)
 {
-  return t->height[t->n - 1] + t->gravity * radial_node_mass(t, t->n - 1) / radial_node(t, t->n - 1);
+  return radial->height[radial->n - 1] +
+         radial->gravity * radial_node_mass(radial, radial->n - 1) / radial_node(radial, radial->n - 1);
 }
 
-double radial_potential(const struct radial *t, double r)
+double radial_potential(const struct radial *radial, double r)
 {
   double u = 0;
-  if (place(t, r, &u) == t->n - 1) return -t->gravity * radial_node_mass(t, t->n - 1) / r;
-  return radial_height(t, r) - escape(t);
+  if (place(radial, r, &u) == radial->n - 1) return -radial->gravity * radial_node_mass(radial, radial->n - 1) / r;
+  return radial_height(radial, r) - escape(radial);
 }
 
 /* The part with the smallest step, whose nodes those of the sum continue; NULL: there are no parts. */
@@ -196,8 +203,8 @@ struct radial *radial_sum(int count, struct radial *const *parts)
   return t;
 }
 
-void radial_add_point(struct radial *t, double mass)
+void radial_add_point(struct radial *radial, double mass)
 {
-  t->point += mass;
-  set_heights(t);
+  radial->point += mass;
+  set_heights(radial);
 }

@@ -43,7 +43,7 @@ static int is_tipsy(const char *raw)
 /* Text, or what begins as text and has NULs further on: the reader names the line with the NUL. */
 static int is_text(const char *raw, int64_t n)
 {
-  enum { SHORTEST_LINE = 13 };   /* seven digits and what separates them */
+  enum { SHORTEST_LINE = 13 }; /* seven digits and what separates them */
   for (int64_t i = 0; i < n; i++) {
     unsigned char c = (unsigned char)raw[i];
     if (c == 0) return i >= SHORTEST_LINE;
@@ -52,28 +52,21 @@ static int is_text(const char *raw, int64_t n)
   return 1;
 }
 
-enum ic_format detect_format(const char *path, char text[128], struct fault *f)
+enum ic_format detect_format(const char *path, char text[128], struct fault *fault)
 {
   char raw[BYTES_READ] = {0};
   struct input in;
   enum ic_format format = FORMAT_AUTO;
-  if (input_open(&in, path, f) != 0) return FORMAT_AUTO;
+  if (input_open(&in, path, fault) != 0) return FORMAT_AUTO;
   int64_t n = in.size < BYTES_READ ? in.size : BYTES_READ;
   snprintf(text, 128, "the format is none of HDF5, GADGET 1 and 2, TIPSY, ASCII");
-  if (n == 0)
-    snprintf(text, 128, "the file is empty");
-  else if (input_bytes(&in, 0, raw, n, f) != 0)
-    format = FORMAT_AUTO;
-  else if (is_hdf5(&in))
-    format = FORMAT_HDF5;
-  else if (n >= 4 && gadget_kind(raw) != FORMAT_AUTO)
-    format = gadget_kind(raw);
-  else if (n >= 28 && is_tipsy(raw))
-    format = FORMAT_TIPSY;
-  else if (text_is_utf16(raw, n))
-    snprintf(text, 128, TEXT_UTF16);
-  else if (is_text(raw, n))
-    format = FORMAT_ASCII;
+  if (n == 0) snprintf(text, 128, "the file is empty");
+  else if (input_bytes(&in, 0, raw, n, fault) != 0) format = FORMAT_AUTO;
+  else if (is_hdf5(&in)) format = FORMAT_HDF5;
+  else if (n >= 4 && gadget_kind(raw) != FORMAT_AUTO) format = gadget_kind(raw);
+  else if (n >= 28 && is_tipsy(raw)) format = FORMAT_TIPSY;
+  else if (text_is_utf16(raw, n)) snprintf(text, 128, TEXT_UTF16);
+  else if (is_text(raw, n)) format = FORMAT_ASCII;
   input_close(&in);
   return format;
 }

@@ -19,14 +19,15 @@ static int is_hdf5(const char *path)
   struct stat st;
   if (stat(path, &st) != 0 || S_ISDIR(st.st_mode)) return 0;
   if (!S_ISREG(st.st_mode)) return -1;
-  hid_t file = h5_open_read(path, cause);   /* H5Fis_hdf5 would answer no where close() fails */
+  hid_t file = h5_open_read(path, cause); /* H5Fis_hdf5 would answer no where close() fails */
   if (file >= 0) h5_close(file);
   return file >= 0;
 }
 
 static int try_in(const char *folder, int length, const char *name, char found[HDF5_PATH])
 {
-  int n = snprintf(found, HDF5_PATH, "%.*s%s%s", length, folder, length > 0 && folder[length - 1] != '/' ? "/" : "", name);
+  int n =
+      snprintf(found, HDF5_PATH, "%.*s%s%s", length, folder, length > 0 && folder[length - 1] != '/' ? "/" : "", name);
   return n < HDF5_PATH ? is_hdf5(found) : 0;
 }
 
@@ -65,7 +66,9 @@ int hdf5_find(const char *primary, const char *name, enum hdf5_reference kind, c
     name = strrchr(name, '/') + 1;
   }
   if (!*name) return 0;
-  if ((is = try_prefixes(getenv(kind == REFERENCE_SOURCE ? "HDF5_VDS_PREFIX" : "HDF5_EXT_PREFIX"), primary, name, found))) return is;
+  if ((is = try_prefixes(getenv(kind == REFERENCE_SOURCE ? "HDF5_VDS_PREFIX" : "HDF5_EXT_PREFIX"), primary, name,
+                         found)))
+    return is;
   if ((is = try_beside(primary, name, found))) return is;
   if ((is = try_in("", 0, name, found))) return is;
   return realpath(primary, real) ? try_beside(real, name, found) : 0;

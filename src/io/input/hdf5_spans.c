@@ -13,7 +13,7 @@ enum { SPANS_MAX = 1 << 20, COLUMNS_MAX = 64 };
 /* Rows [begin, end) of some columns. */
 struct span {
   hsize_t begin, end;
-  uint64_t columns;   /* bit c: column c */
+  uint64_t columns; /* bit c: column c */
 };
 
 struct spans {
@@ -22,11 +22,12 @@ struct spans {
 };
 
 /* 0; -1 where there are too many. */
-static int append(struct spans *s, hsize_t begin, hsize_t end, uint64_t columns)
+static int append(struct spans *spans, hsize_t begin, hsize_t end, uint64_t columns)
 {
-  if (s->n == SPANS_MAX) return -1;
-  if (s->n == s->room) s->at = memory_resize("file set", s->at, sizeof *s->at * (size_t)(s->room = 2 * s->room + 64));
-  s->at[s->n++] = (struct span){begin, end, columns};
+  if (spans->n == SPANS_MAX) return -1;
+  if (spans->n == spans->room)
+    spans->at = memory_resize("file set", spans->at, sizeof *spans->at * (size_t)(spans->room = 2 * spans->room + 64));
+  spans->at[spans->n++] = (struct span){begin, end, columns};
   return 0;
 }
 
@@ -39,40 +40,45 @@ static uint64_t columns_of(hsize_t first, hsize_t end)
 
 enum { FINE = 0, TOO_MANY = -1, UNLIMITED = -2, UNKNOWN = -3 };
 
-static int append_regular(struct spans *s, hid_t space, int rank)
+static int append_regular(struct spans *spans, hid_t space, int rank)
 {
   hsize_t start[2] = {0}, stride[2] = {1, 1}, count[2] = {1, 1}, block[2] = {1, 1};
   if (H5Sget_regular_hyperslab(space, start, stride, count, block) < 0) return UNKNOWN;
   uint64_t columns = 0;
   for (int r = 0; r < rank; r++)
     if (count[r] == H5S_UNLIMITED || block[r] == H5S_UNLIMITED) return UNLIMITED;
-  for (hsize_t k = 0, at = start[1]; k < count[1] && k < COLUMNS_MAX; k++, at += stride[1]) columns |= columns_of(at, at + block[1]);
-  if (stride[0] == block[0]) block[0] *= count[0], count[0] = 1;
+  for (hsize_t k = 0, at = start[1]; k < count[1] && k < COLUMNS_MAX; k++, at += stride[1])
+    columns |= columns_of(at, at + block[1]);
+  if (stride[0] == block[0]) {
+    block[0] *= count[0];
+    count[0] = 1;
+  }
   for (hsize_t k = 0; k < count[0]; k++)
-    if (append(s, start[0] + k * stride[0], start[0] + k * stride[0] + block[0], columns) != 0) return TOO_MANY;
+    if (append(spans, start[0] + k * stride[0], start[0] + k * stride[0] + block[0], columns) != 0) return TOO_MANY;
   return FINE;
 }
 
-static int append_blocks(struct spans *s, hid_t space, int rank)
+static int append_blocks(struct spans *spans, hid_t space, int rank)
 {
   hssize_t n = H5Sget_select_hyper_nblocks(space);
   if (n < 0) return UNKNOWN;
   for (hssize_t k = 0; k < n; k++) {
-    hsize_t corner[4] = {0};   /* the first and the last element */
+    hsize_t corner[4] = {0}; /* the first and the last element */
     if (H5Sget_select_hyper_blocklist(space, (hsize_t)k, 1, corner) < 0) return UNKNOWN;
     uint64_t columns = rank == 2 ? columns_of(corner[1], corner[3] + 1) : 1;
-    if (append(s, corner[0], corner[rank] + 1, columns) != 0) return TOO_MANY;
+    if (append(spans, corner[0], corner[rank] + 1, columns) != 0) return TOO_MANY;
   }
   return FINE;
 }
 
-static int append_selection(struct spans *s, hid_t space, int rank, const hsize_t extent[2])
+static int append_selection(struct spans *spans, hid_t space, int rank, const hsize_t extent[2])
 {
   if (H5Sget_simple_extent_ndims(space) != rank) return UNKNOWN;
   switch (H5Sget_select_type(space)) {
   case H5S_SEL_NONE: return FINE;
-  case H5S_SEL_ALL: return append(s, 0, extent[0], columns_of(0, extent[1]));
-  case H5S_SEL_HYPERSLABS: return H5Sis_regular_hyperslab(space) > 0 ? append_regular(s, space, rank) : append_blocks(s, space, rank);
+  case H5S_SEL_ALL: return append(spans, 0, extent[0], columns_of(0, extent[1]));
+  case H5S_SEL_HYPERSLABS:
+    return H5Sis_regular_hyperslab(space) > 0 ? append_regular(spans, space, rank) : append_blocks(spans, space, rank);
   default: return UNKNOWN;
   }
 }
@@ -84,13 +90,14 @@ static int by_begin(const void *a, const void *b)
 }
 
 /* The first row without a source, or extent[0]. */
-static hsize_t first_gap(struct spans *s, const hsize_t extent[2])
+static hsize_t first_gap(struct spans *spans, const hsize_t extent[2])
 {
   hsize_t reached[COLUMNS_MAX] = {0}, gap = extent[0];
-  if (s->n > 0) qsort(s->at, (size_t)s->n, sizeof *s->at, by_begin);
-  for (int64_t i = 0; i < s->n; i++)
+  if (spans->n > 0) qsort(spans->at, (size_t)spans->n, sizeof *spans->at, by_begin);
+  for (int64_t i = 0; i < spans->n; i++)
     for (hsize_t c = 0; c < extent[1]; c++)
-      if (s->at[i].columns >> c & 1 && s->at[i].begin <= reached[c] && s->at[i].end > reached[c]) reached[c] = s->at[i].end;
+      if (spans->at[i].columns >> c & 1 && spans->at[i].begin <= reached[c] && spans->at[i].end > reached[c])
+        reached[c] = spans->at[i].end;
   for (hsize_t c = 0; c < extent[1]; c++)
     if (reached[c] < gap) gap = reached[c];
   return gap;
@@ -113,7 +120,8 @@ int spans_cover(hid_t set, hid_t plist, size_t count, char reason[256])
   hsize_t extent[2] = {0, 1};
   int rank = extent_of(plist, count, extent), status = FINE;
   if (count == 0 || (rank != 1 && rank != 2) || extent[1] > COLUMNS_MAX) {
-    snprintf(reason, 256, "%s", count == 0 ? "without sources" : "of a shape that is not read: expected rows of at most 64 numbers");
+    snprintf(reason, 256, "%s",
+             count == 0 ? "without sources" : "of a shape that is not read: expected rows of at most 64 numbers");
     return -1;
   }
   for (size_t k = 0; k < count && status == FINE; k++) {
@@ -128,13 +136,11 @@ int spans_cover(hid_t set, hid_t plist, size_t count, char reason[256])
   memory_free(s.at);
   if (status == UNLIMITED)
     snprintf(reason, 256, "with a mapping of unlimited size, which is not read: copy its values into the file");
-  else if (status == TOO_MANY)
-    snprintf(reason, 256, "whose mappings have more than %d pieces", SPANS_MAX);
-  else if (status != FINE)
-    snprintf(reason, 256, "whose mappings cannot be read: the file is damaged");
+  else if (status == TOO_MANY) snprintf(reason, 256, "whose mappings have more than %d pieces", SPANS_MAX);
+  else if (status != FINE) snprintf(reason, 256, "whose mappings cannot be read: the file is damaged");
   else if (gap < extent[0] || own[0] != extent[0] || (rank == 2 && own[1] != extent[1]))
-    snprintf(reason, 256, "of %llu rows; row %llu has no source", (unsigned long long)own[0], (unsigned long long)gap + 1);
-  else
-    return 0;
+    snprintf(reason, 256, "of %llu rows; row %llu has no source", (unsigned long long)own[0],
+             (unsigned long long)gap + 1);
+  else return 0;
   return -1;
 }

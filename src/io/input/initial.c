@@ -12,11 +12,11 @@
 #include "io/columns.h"
 #include "io/input/set.h"
 
-int initial_inspect(const char *path, enum ic_format format, struct initial_facts *facts, struct fault *f)
+int initial_inspect(const char *path, enum ic_format format, struct initial_facts *facts, struct fault *fault)
 {
   struct set s;
   memset(facts, 0, sizeof *facts);
-  if (set_open(&s, path, format, f) != 0) return -1;
+  if (set_open(&s, path, format, fault) != 0) return -1;
   *facts = s.facts;
   set_close(&s);
   return 0;
@@ -59,15 +59,16 @@ int initial_holds(const char *path, enum ic_format format, const char *file)
 }
 
 /* Rank 0 opens the set and broadcasts it. */
-static int open_and_broadcast(const struct comm *c, struct set *s, const char *path, enum ic_format format, struct fault *f)
+static int open_and_broadcast(const struct comm *comm, struct set *set, const char *path, enum ic_format format,
+                              struct fault *fault)
 {
-  memset(s, 0, sizeof *s);
-  if (c->rank == 0) set_open(s, path, format, f);
-  if (comm_verdict(c, f) != 0) return -1;
-  struct set_file *file = s->file;
-  comm_broadcast(c, s, sizeof *s);
-  s->file = c->rank == 0 ? file : memory_alloc("file set", sizeof *s->file * (size_t)s->files);
-  for (int k = 0; k < s->files; k++) comm_broadcast(c, &s->file[k], sizeof *s->file);
+  memset(set, 0, sizeof *set);
+  if (comm->rank == 0) set_open(set, path, format, fault);
+  if (comm_verdict(comm, fault) != 0) return -1;
+  struct set_file *file = set->file;
+  comm_broadcast(comm, set, sizeof *set);
+  set->file = comm->rank == 0 ? file : memory_alloc("file set", sizeof *set->file * (size_t)set->files);
+  for (int k = 0; k < set->files; k++) comm_broadcast(comm, &set->file[k], sizeof *set->file);
   return 0;
 }
 
@@ -81,42 +82,39 @@ static void set_types(const struct set_file *file, int64_t first, int64_t count,
   }
 }
 
-/* Read p->n rows of the set from row `first` on, from all files that contain some of them. */
-static int read_slice(const struct set *s, int64_t first, struct particles *p, struct fault *f)
+/* Read particles->n rows of the set from row `first` on, from all files that contain some of them. */
+static int read_slice(const struct set *set, int64_t first, struct particles *particles, struct fault *fault)
 {
-  for (int k = 0; k < s->files; k++) {
-    const struct set_file *file = &s->file[k];
+  for (int k = 0; k < set->files; k++) {
+    const struct set_file *file = &set->file[k];
     int64_t from = first > file->first ? first : file->first, end = file->first + set_file_total(file);
-    int64_t to = first + p->n < end ? first + p->n : end;
+    int64_t to = first + particles->n < end ? first + particles->n : end;
     if (from >= to) continue;
-    set_types(file, from - file->first, to - from, p->type + (from - first));
-    if (set_format_of(s)->read(s, k, from - file->first, to - from, p, from - first, f) != 0) return -1;
+    set_types(file, from - file->first, to - from, particles->type + (from - first));
+    if (set_format_of(set)->read(set, k, from - file->first, to - from, particles, from - first, fault) != 0) return -1;
     if (!file->has_ids)
-      for (int64_t row = from; row < to; row++) p->id[row - first] = (uint64_t)row + 1;
+      for (int64_t row = from; row < to; row++) particles->id[row - first] = (uint64_t)row + 1;
   }
   return 0;
 }
 
-static int all_finite(const double *x)
-{
-  return isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]);
-}
+static int all_finite(const double *x) { return isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]); }
 
-static int check_values(const char *path, const struct particles *p, int64_t first, struct fault *f)
+static int check_values(const char *path, const struct particles *particles, int64_t first, struct fault *fault)
 {
-  for (int64_t i = 0; i < p->n; i++) {
-    const double *x = p->pos + 3 * i, *v = p->vel + 3 * i;
+  for (int64_t i = 0; i < particles->n; i++) {
+    const double *x = particles->pos + 3 * i, *v = particles->vel + 3 * i;
     long long row = first + i + 1;
-    unsigned long long id = p->id[i];
+    unsigned long long id = particles->id[i];
     if (!all_finite(x))
-      return fault_set(f, "%s: particle %lld (id %llu) has the position (%g, %g, %g); expected finite numbers", path, row, id,
-                       x[0], x[1], x[2]);
+      return fault_set(fault, "%s: particle %lld (id %llu) has the position (%g, %g, %g); expected finite numbers",
+                       path, row, id, x[0], x[1], x[2]);
     if (!all_finite(v))
-      return fault_set(f, "%s: particle %lld (id %llu) has the velocity (%g, %g, %g); expected finite numbers", path, row, id,
-                       v[0], v[1], v[2]);
-    if (!(p->mass[i] >= 0) || isinf(p->mass[i]))
-      return fault_set(f, "%s: particle %lld (id %llu) has the mass %g; expected a finite number >= 0", path, row, id,
-                       (double)p->mass[i]);
+      return fault_set(fault, "%s: particle %lld (id %llu) has the velocity (%g, %g, %g); expected finite numbers",
+                       path, row, id, v[0], v[1], v[2]);
+    if (!(particles->mass[i] >= 0) || isinf(particles->mass[i]))
+      return fault_set(fault, "%s: particle %lld (id %llu) has the mass %g; expected a finite number >= 0", path, row,
+                       id, (double)particles->mass[i]);
   }
   return 0;
 }
@@ -124,164 +122,188 @@ static int check_values(const char *path, const struct particles *p, int64_t fir
 typedef uint64_t sums_of_file[PARTICLE_TYPES][SET_SUMS];
 
 /* Add the rows that this rank read of a file to the checksums of that file. Rows are numbered by type in each file. */
-static void add_sums(const struct set_file *file, const struct particles *p, int64_t first, sums_of_file sums)
+static void add_sums(const struct set_file *file, const struct particles *particles, int64_t first, sums_of_file sums)
 {
   int64_t begins = file->first;
   for (int t = 0; t < PARTICLE_TYPES; begins += file->count[t++]) {
-    int64_t from = first > begins ? first : begins, end = begins + file->count[t], to = first + p->n < end ? first + p->n : end;
+    int64_t from = first > begins ? first : begins, end = begins + file->count[t],
+            to = first + particles->n < end ? first + particles->n : end;
     for (int64_t row = from; row < to; row++)
       for (int k = 0; k < SET_SUMS; k++)
-        sums[t][k] += row_checksum(columns_row(&columns[k], p, row - first), columns[k].bytes, (uint64_t)(row - begins));
+        sums[t][k] +=
+            row_checksum(columns_row(&columns[k], particles, row - first), columns[k].bytes, (uint64_t)(row - begins));
   }
 }
 
 /* Snapshots of this program: compare the checksums of the values read with those in the files. */
-static void check_sums(const struct comm *c, const struct set *s, const struct particles *p, int64_t first, struct fault *f)
+static void check_sums(const struct comm *comm, const struct set *set, const struct particles *particles, int64_t first,
+                       struct fault *fault)
 {
   char path[SET_PATH];
-  sums_of_file *sums = memory_alloc("file set", sizeof *sums * (size_t)s->files);
-  for (int k = 0; k < s->files; k++) {
-    add_sums(&s->file[k], p, first, sums[k]);
-    comm_sum_int64(c, (int64_t *)sums[k], PARTICLE_TYPES * SET_SUMS);
+  sums_of_file *sums = memory_alloc("file set", sizeof *sums * (size_t)set->files);
+  for (int k = 0; k < set->files; k++) {
+    add_sums(&set->file[k], particles, first, sums[k]);
+    comm_sum_int64(comm, (int64_t *)sums[k], PARTICLE_TYPES * SET_SUMS);
   }
-  for (int k = 0; k < s->files; k++)
+  for (int k = 0; k < set->files; k++)
     for (int t = 0; t < PARTICLE_TYPES; t++)
-      for (int column = 0; column < (s->potential ? SET_SUMS : SET_COLUMNS); column++) {
-        if (!(s->file[k].has_sums >> (t * SET_SUMS + column) & 1) || sums[k][t][column] == s->file[k].sums[t][column]) continue;
-        set_path(s, k, path);
-        fault_set(f, "%s: the values of /PartType%d/%s differ from those that were written (checksum): the file is damaged or "
-                     "was changed, or files that it refers to are missing (after an intended change remove the attribute "
-                     CHECKSUM_ATTRIBUTE ")",
-                  path, t, columns[column].name);
+      for (int column = 0; column < (set->potential ? SET_SUMS : SET_COLUMNS); column++) {
+        if (!(set->file[k].has_sums >> (t * SET_SUMS + column) & 1) ||
+            sums[k][t][column] == set->file[k].sums[t][column])
+          continue;
+        set_path(set, k, path);
+        fault_set(
+            fault,
+            "%s: the values of /PartType%d/%s differ from those that were written (checksum): the file is damaged or "
+            "was changed, or files that it refers to are missing (after an intended change remove the "
+            "attribute " CHECKSUM_ATTRIBUTE ")",
+            path, t, columns[column].name);
       }
   memory_free(sums);
 }
 
-int initial_check(const struct comm *c, const char *source, const struct particles *p, struct fault *f)
+int initial_check(const struct comm *comm, const char *source, const struct particles *particles, struct fault *fault)
 {
-  int64_t first = comm_exscan_int64(c, p->n), total = p->n;
+  int64_t first = comm_exscan_int64(comm, particles->n), total = particles->n;
   double sum = 0;
-  check_values(source, p, first, f);
-  for (int64_t i = 0; i < p->n; i++) sum += p->mass[i];
-  if (comm_agree(c, f) != 0) return -1;
-  comm_sum_double(c, &sum, 1);
-  comm_sum_int64(c, &total, 1);
-  if (!(sum > 0)) fault_set(f, "%s: all %lld particles have the mass 0; expected a positive total mass", source, (long long)total);
-  ids_check(c, p, first, source, f);
-  return comm_agree(c, f);
+  check_values(source, particles, first, fault);
+  for (int64_t i = 0; i < particles->n; i++) sum += particles->mass[i];
+  if (comm_agree(comm, fault) != 0) return -1;
+  comm_sum_double(comm, &sum, 1);
+  comm_sum_int64(comm, &total, 1);
+  if (!(sum > 0))
+    fault_set(fault, "%s: all %lld particles have the mass 0; expected a positive total mass", source,
+              (long long)total);
+  ids_check(comm, particles, first, source, fault);
+  return comm_agree(comm, fault);
 }
 
-static int check_all(const struct comm *c, const struct set *s, const char *path, const struct particles *p, int64_t first,
-                     struct fault *f)
+static int check_all(const struct comm *comm, const struct set *set, const char *path,
+                     const struct particles *particles, int64_t first, struct fault *fault)
 {
-  if (s->has_sums) check_sums(c, s, p, first, f);
-  if (comm_agree(c, f) != 0) return -1;
-  return initial_check(c, path, p, f);
+  if (set->has_sums) check_sums(comm, set, particles, first, fault);
+  if (comm_agree(comm, fault) != 0) return -1;
+  return initial_check(comm, path, particles, fault);
 }
 
 /* A set that cannot be held: a fault instead of exhausted memory. */
-static int check_room(const struct comm *c, const struct set *s, const char *path, struct fault *f)
+static int check_room(const struct comm *comm, const struct set *set, const char *path, struct fault *fault)
 {
   double bytes = 0, memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-  int node = comm_node_size(c);
+  int node = comm_node_size(comm);
   for (int k = 0; k < particle_field_count; k++) bytes += (double)particle_fields[k].bytes;
-  bytes *= (double)s->total / c->size * node;
+  bytes *= (double)set->total / comm->size * node;
   if (bytes > memory)
-    fault_set(f, "%s: its %lld particles need %.3g GB on a node with %d rank%s, which has %.3g GB of memory: use more nodes", path,
-              (long long)s->total, bytes / 1e9, node, plural(node), memory / 1e9);
-  return comm_agree(c, f);
+    fault_set(
+        fault,
+        "%s: its %lld particles need %.3g GB on a node with %d rank%s, which has %.3g GB of memory: use more nodes",
+        path, (long long)set->total, bytes / 1e9, node, plural(node), memory / 1e9);
+  return comm_agree(comm, fault);
 }
 
 /* Whether all files with particles have potentials. */
-static int has_potential(const struct set *s)
+static int has_potential(const struct set *set)
 {
-  for (int k = 0; k < s->files; k++)
-    if (set_file_total(&s->file[k]) > 0 && !s->file[k].has_potential) return 0;
+  for (int k = 0; k < set->files; k++)
+    if (set_file_total(&set->file[k]) > 0 && !set->file[k].has_potential) return 0;
   return 1;
 }
 
-static int check_potential(const char *path, const struct particles *p, struct fault *f)
+static int check_potential(const char *path, const struct particles *particles, struct fault *fault)
 {
-  for (int64_t i = 0; i < p->n; i++)
-    if (!isfinite(p->pot[i]))
-      return fault_set(f, "%s: the particle with id %llu has the potential %g; expected a finite number", path,
-                       (unsigned long long)p->id[i], (double)p->pot[i]);
+  for (int64_t i = 0; i < particles->n; i++)
+    if (!isfinite(particles->pot[i]))
+      return fault_set(fault, "%s: the particle with id %llu has the potential %g; expected a finite number", path,
+                       (unsigned long long)particles->id[i], (double)particles->pot[i]);
   return 0;
 }
 
-static int read_all_of(const struct comm *c, const char *path, enum ic_format format, int potential, struct particles *p,
-                       struct initial_facts *facts, struct fault *f)
+static int read_all_of(const struct comm *comm, const char *path, enum ic_format format, int potential,
+                       struct particles *particles, struct initial_facts *facts, struct fault *fault)
 {
   struct set s;
   memset(facts, 0, sizeof *facts);
-  if (open_and_broadcast(c, &s, path, format, f) != 0) return -1;
+  if (open_and_broadcast(comm, &s, path, format, fault) != 0) return -1;
   s.potential = potential && has_potential(&s);
   *facts = s.facts;
   facts->has_potential = s.potential;
-  if (check_room(c, &s, path, f) != 0) {
+  if (check_room(comm, &s, path, fault) != 0) {
     set_close(&s);
     return -1;
   }
-  int64_t share = s.total / c->size, rest = s.total % c->size;
-  int64_t first = share * c->rank + (c->rank < rest ? c->rank : rest), n = share + (c->rank < rest);
-  particles_reserve(p, n);
-  p->n = n;
-  read_slice(&s, first, p, f);
-  if (s.potential) check_potential(path, p, f);
-  int bad = comm_agree(c, f) != 0 || check_all(c, &s, path, p, first, f) != 0;
+  int64_t share = s.total / comm->size, rest = s.total % comm->size;
+  int64_t first = share * comm->rank + (comm->rank < rest ? comm->rank : rest), n = share + (comm->rank < rest);
+  particles_reserve(particles, n);
+  particles->n = n;
+  read_slice(&s, first, particles, fault);
+  if (s.potential) check_potential(path, particles, fault);
+  int bad = comm_agree(comm, fault) != 0 || check_all(comm, &s, path, particles, first, fault) != 0;
   set_close(&s);
-  if (bad) particles_free(p);
+  if (bad) particles_free(particles);
   return bad ? -1 : 0;
 }
 
-int initial_read(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
-                 struct fault *f)
+int initial_read(const struct comm *comm, const char *path, enum ic_format format, struct particles *particles,
+                 struct initial_facts *facts, struct fault *fault)
 {
-  return read_all_of(c, path, format, 0, p, facts, f);
+  return read_all_of(comm, path, format, 0, particles, facts, fault);
 }
 
-int initial_read_potential(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
-                           struct fault *f)
+int initial_read_potential(const struct comm *comm, const char *path, enum ic_format format,
+                           struct particles *particles, struct initial_facts *facts, struct fault *fault)
 {
-  return read_all_of(c, path, format, 1, p, facts, f);
+  return read_all_of(comm, path, format, 1, particles, facts, fault);
 }
 
 static int differs(double a, double b) { return fabs(a - b) > 1e-3 * fabs(b); }
 
-#define TIME_TOLERANCE 1e-4   /* of 1 / (1 + redshift), which files may give with few digits */
+#define TIME_TOLERANCE 1e-4 /* of 1 / (1 + redshift), which files may give with few digits */
 
 /* The cosmology of the file against that of the run. */
-static int check_cosmology(const char *path, const struct initial_facts *facts, const struct params *par, struct fault *f)
+static int check_cosmology(const char *path, const struct initial_facts *facts, const struct params *par,
+                           struct fault *fault)
 {
   if (facts->own && facts->comoving != (par->Comoving != 0))
-    return fault_set(f, "%s is of a run with Comoving = %s, but the parameters have Comoving = %s, for which its velocities have another "
-                     "meaning", path, facts->comoving ? "on" : "off", par->Comoving ? "on" : "off");
+    return fault_set(fault,
+                     "%s is of a run with Comoving = %s, but the parameters have Comoving = %s, for which its "
+                     "velocities have another "
+                     "meaning",
+                     path, facts->comoving ? "on" : "off", par->Comoving ? "on" : "off");
   if (!par->Comoving) return 0;
   double a = facts->own ? facts->time : facts->redshift > 0 ? 1 / (1 + facts->redshift) : par->TimeBegin;
   if (facts->own && a < par->TimeBegin * (1 - TIME_TOLERANCE))
-    return fault_set(f, "%s is at the expansion factor %.7g, before TimeBegin = %.7g; set TimeBegin = %.7g", path, a, par->TimeBegin, a);
+    return fault_set(fault, "%s is at the expansion factor %.7g, before TimeBegin = %.7g; set TimeBegin = %.7g", path,
+                     a, par->TimeBegin, a);
   if (!facts->own && fabs(a / par->TimeBegin - 1) > TIME_TOLERANCE)
-    return fault_set(f, "%s states Redshift = %g, but the parameters have TimeBegin = %.7g; set TimeBegin = %.7g, 1 / (1 + Redshift)", path,
-                     facts->redshift, par->TimeBegin, a);
+    return fault_set(
+        fault,
+        "%s states Redshift = %g, but the parameters have TimeBegin = %.7g; set TimeBegin = %.7g, 1 / (1 + Redshift)",
+        path, facts->redshift, par->TimeBegin, a);
   const struct {
     const char *name;
     double file, here;
-  } all[] = {{"Omega0", facts->omega0, par->Omega0}, {"OmegaLambda", facts->omega_lambda, par->OmegaLambda}, {"HubbleParam", facts->hubble, par->HubbleParam}};
+  } all[] = {{"Omega0", facts->omega0, par->Omega0},
+             {"OmegaLambda", facts->omega_lambda, par->OmegaLambda},
+             {"HubbleParam", facts->hubble, par->HubbleParam}};
   for (int i = 0; i < 3; i++)
     if (isfinite(all[i].file) && all[i].file != 0 && fabs(all[i].file - all[i].here) > 1e-3 * fabs(all[i].file))
-      return fault_set(f, "%s states %s = %.7g, but the parameter file has [Cosmology] %s = %.7g; set %s = %.7g there", path, all[i].name, all[i].file,
-                       all[i].name, all[i].here, all[i].name, all[i].file);
+      return fault_set(fault,
+                       "%s states %s = %.7g, but the parameter file has [Cosmology] %s = %.7g; set %s = %.7g there",
+                       path, all[i].name, all[i].file, all[i].name, all[i].here, all[i].name, all[i].file);
   return 0;
 }
 
-int initial_check_units(const char *path, const struct initial_facts *facts, const struct params *par, struct fault *f)
+int initial_check_units(const char *path, const struct initial_facts *facts, const struct params *par,
+                        struct fault *fault)
 {
   double gravity = units_gravity(par);
   if (facts->gravity > 0 && differs(facts->gravity, gravity))
-    return fault_set(f, "%s was written with the gravitational constant %.7g, but the parameters give %.7g%s; set [Units] "
-                     "GravityConstantInternal = %.7g", path, facts->gravity, gravity,
-                     par->GravityConstantInternal > 0 ? "" : " (from the units)", facts->gravity);
-  if (check_cosmology(path, facts, par, f)) return -1;
+    return fault_set(fault,
+                     "%s was written with the gravitational constant %.7g, but the parameters give %.7g%s; set [Units] "
+                     "GravityConstantInternal = %.7g",
+                     path, facts->gravity, gravity, par->GravityConstantInternal > 0 ? "" : " (from the units)",
+                     facts->gravity);
+  if (check_cosmology(path, facts, par, fault)) return -1;
   struct units theirs = facts->units;
   if (!facts->has_units || theirs.dimensionless) return 0;
   const struct {
@@ -292,9 +314,12 @@ int initial_check_units(const char *path, const struct initial_facts *facts, con
              {"UnitVelocity_in_cm_per_s", theirs.velocity_cm_s, par->UnitVelocity_in_cm_per_s}};
   for (int i = 0; i < 3; i++)
     if (differs(all[i].file, all[i].here))
-      return fault_set(f, "%s states %s = %.7g, but the parameter file has [Units] %s = %.7g; set the units of the file there "
-                       "(UnitLength_in_cm = %.7g, UnitMass_in_g = %.7g, UnitVelocity_in_cm_per_s = %.7g)", path, all[i].name,
-                       all[i].file, all[i].name, all[i].here, theirs.length_cm, theirs.mass_g, theirs.velocity_cm_s);
+      return fault_set(
+          fault,
+          "%s states %s = %.7g, but the parameter file has [Units] %s = %.7g; set the units of the file there "
+          "(UnitLength_in_cm = %.7g, UnitMass_in_g = %.7g, UnitVelocity_in_cm_per_s = %.7g)",
+          path, all[i].name, all[i].file, all[i].name, all[i].here, theirs.length_cm, theirs.mass_g,
+          theirs.velocity_cm_s);
   return 0;
 }
 
@@ -307,15 +332,23 @@ void initial_warn(const char *path, const struct initial_facts *facts, FILE *out
 {
   if (facts->own) return;
   if (stated(facts->box, 0) && facts->box > 0)
-    fprintf(out, "%s%s states BoxSize = %g: this program has open boundaries, no periodic ones\n", before, path, facts->box);
+    fprintf(out, "%s%s states BoxSize = %g: this program has open boundaries, no periodic ones\n", before, path,
+            facts->box);
   if (stated(facts->redshift, 0))
-    fprintf(out, "%s%s states Redshift = %g: without [Cosmology] Comoving = on there is no expansion; positions and velocities are used as "
-            "physical values, not as comoving ones\n", before, path, facts->redshift);
+    fprintf(out,
+            "%s%s states Redshift = %g: without [Cosmology] Comoving = on there is no expansion; positions and "
+            "velocities are used as "
+            "physical values, not as comoving ones\n",
+            before, path, facts->redshift);
   else if (facts->comoving)
-    fprintf(out, "%s%s states that its coordinates are comoving: without [Cosmology] Comoving = on there is no expansion; positions and "
-            "velocities are used as physical values\n", before, path);
+    fprintf(out,
+            "%s%s states that its coordinates are comoving: without [Cosmology] Comoving = on there is no expansion; "
+            "positions and "
+            "velocities are used as physical values\n",
+            before, path);
   if (stated(facts->hubble, 1))
-    fprintf(out, "%s%s states HubbleParam = %g: lengths and masses are used without factors of h\n", before, path, facts->hubble);
+    fprintf(out, "%s%s states HubbleParam = %g: lengths and masses are used without factors of h\n", before, path,
+            facts->hubble);
   if (facts->count[0] > 0)
     fprintf(out, "%s%s has %lld gas particle%s (type 0): only gravity acts on them, no pressure\n", before, path,
             (long long)facts->count[0], plural((double)facts->count[0]));

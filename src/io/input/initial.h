@@ -11,47 +11,52 @@
 #include "particles/particles.h"
 
 struct initial_facts {
-  char format[32];                 /* for messages: "GADGET 1, little endian" */
-  int64_t count[PARTICLE_TYPES];   /* particles in all files */
-  double time;                     /* units of the file */
-  int has_time;                    /* the file states its time */
-  int own;                         /* this program wrote the file; then the run starts at its time */
-  int has_units;                   /* the file states its units; also where it states that it is dimensionless */
+  char format[32];               /* for messages: "GADGET 1, little endian" */
+  int64_t count[PARTICLE_TYPES]; /* particles in all files */
+  double time;                   /* units of the file */
+  int has_time;                  /* the file states its time */
+  int own;                       /* this program wrote the file; then the run starts at its time */
+  int has_units;                 /* the file states its units; also where it states that it is dimensionless */
   struct units units;
-  double gravity;                  /* gravitational constant of the run that wrote an own file (0: not stated) */
-  int has_potential;               /* potentials were read (initial_read_potential) */
+  double gravity;    /* gravitational constant of the run that wrote an own file (0: not stated) */
+  int has_potential; /* potentials were read (initial_read_potential) */
   /* Physics that files of other programs state and that this program does not have (0: not stated). */
   double box, redshift, hubble;
-  int comoving;                    /* also of own files */
-  double omega0, omega_lambda;     /* 0: not stated */
+  int comoving;                /* also of own files */
+  double omega0, omega_lambda; /* 0: not stated */
 };
 
 /* Read and check the headers of all files of the set. Local. 0; -1 with a fault. */
-int initial_inspect(const char *path, enum ic_format format, struct initial_facts *facts, struct fault *f);
-/* For a run in comoving coordinates: forget redshift, comoving coordinates and factors of h, of which initial_warn would warn. Local. */
+int initial_inspect(const char *path, enum ic_format format, struct initial_facts *facts, struct fault *fault);
+/* For a run in comoving coordinates: forget redshift, comoving coordinates and factors of h, of which initial_warn
+ * would warn. Local. */
 void initial_take_cosmology(struct initial_facts *facts);
-/* Print one line, which starts with `before`, for each property of the file that this program ignores: periodic boundaries,
- * comoving coordinates, factors of h, gas. Prints nothing for snapshots of this program. Local. */
+/* Print one line, which starts with `before`, for each property of the file that this program ignores: periodic
+ * boundaries, comoving coordinates, factors of h, gas. Prints nothing for snapshots of this program. Local. */
 void initial_warn(const char *path, const struct initial_facts *facts, FILE *out, const char *before);
-/* Whether `file` is one of the files that the initial conditions are read from, also under another name (a link). Local. */
+/* Whether `file` is one of the files that the initial conditions are read from, also under another name (a link).
+ * Local. */
 int initial_holds(const char *path, enum ic_format format, const char *file);
 /* The same for files[count]: the index of one of them that is; negative if none is. Local. */
 long long initial_holds_one(const char *path, enum ic_format format, const char *const *files, size_t count);
 /* Read the particles: rank r gets the r-th of nearly equal slices in the order of the files.
- * \param p      must be empty; pos, vel, mass, id and type are filled, everything else is zero; units of the file
+ * \param particles      must be empty; pos, vel, mass, id and type are filled, everything else is zero; units of the
+ *                       file
  * \param facts  filled on all ranks
  * Values must be finite, masses >= 0 with a positive sum, ids unique.
  * \return 0; -1 with a fault, the same on all ranks. Collective. */
-int initial_read(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
-                 struct fault *f);
-/* The same, with the potentials of the particles to p->pot where all types of all files have them: HDF5 only. */
-int initial_read_potential(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
-                           struct fault *f);
-/* The checks of values, masses and ids of initial_read, for particles from elsewhere; the rows of a message are numbered in rank order.
- * `source`: for messages. Collective. 0 or -1. */
-int initial_check(const struct comm *c, const char *source, const struct particles *p, struct fault *f);
-/* Compare the units of the file, unless it is dimensionless, the gravitational constant of an own file, and with Comoving = on the time and
- * the cosmology that the file states with the parameters; an own file is comoving where the run is. Local.
- * 0; -1 with a fault if they differ by more than 1e-3. */
-int initial_check_units(const char *path, const struct initial_facts *facts, const struct params *par, struct fault *f);
+int initial_read(const struct comm *comm, const char *path, enum ic_format format, struct particles *particles,
+                 struct initial_facts *facts, struct fault *fault);
+/* The same, with the potentials of the particles to particles->pot where all types of all files have them: HDF5
+ * only. */
+int initial_read_potential(const struct comm *comm, const char *path, enum ic_format format,
+                           struct particles *particles, struct initial_facts *facts, struct fault *fault);
+/* The checks of values, masses and ids of initial_read, for particles from elsewhere; the rows of a message are
+ * numbered in rank order. `source`: for messages. Collective. 0 or -1. */
+int initial_check(const struct comm *comm, const char *source, const struct particles *particles, struct fault *fault);
+/* Compare the units of the file, unless it is dimensionless, the gravitational constant of an own file, and with
+ * Comoving = on the time and the cosmology that the file states with the parameters; an own file is comoving where the
+ * run is. Local. 0; -1 with a fault if they differ by more than 1e-3. */
+int initial_check_units(const char *path, const struct initial_facts *facts, const struct params *par,
+                        struct fault *fault);
 #endif

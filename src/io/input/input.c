@@ -11,16 +11,16 @@
 
 #include "base/bytes.h"
 
-int input_open(struct input *in, const char *path, struct fault *f)
+int input_open(struct input *in, const char *path, struct fault *fault)
 {
   struct stat st;
   in->path = path;
   in->fd = -1;
-  if (stat(path, &st) != 0) return fault_set(f, "%s: %s", path, strerror(errno));
-  if (S_ISDIR(st.st_mode)) return fault_set(f, "%s is a directory, not a file with initial conditions", path);
-  if (!S_ISREG(st.st_mode)) return fault_set(f, "%s is not a regular file", path);
+  if (stat(path, &st) != 0) return fault_set(fault, "%s: %s", path, strerror(errno));
+  if (S_ISDIR(st.st_mode)) return fault_set(fault, "%s is a directory, not a file with initial conditions", path);
+  if (!S_ISREG(st.st_mode)) return fault_set(fault, "%s is not a regular file", path);
   in->fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (in->fd < 0) return fault_set(f, "%s cannot be opened: %s", path, strerror(errno));
+  if (in->fd < 0) return fault_set(fault, "%s cannot be opened: %s", path, strerror(errno));
   in->size = st.st_size;
   return 0;
 }
@@ -31,13 +31,14 @@ void input_close(struct input *in)
   in->fd = -1;
 }
 
-int input_bytes(const struct input *in, int64_t offset, void *to, int64_t bytes, struct fault *f)
+int input_bytes(const struct input *in, int64_t offset, void *to, int64_t bytes, struct fault *fault)
 {
   int64_t got = read_all(in->fd, to, bytes, offset);
-  if (got < 0) return fault_set(f, "%s: reading from byte %lld on failed: %s", in->path, (long long)offset, strerror(errno));
+  if (got < 0)
+    return fault_set(fault, "%s: reading from byte %lld on failed: %s", in->path, (long long)offset, strerror(errno));
   if (got < bytes)
-    return fault_set(f, "%s ends at byte %lld, but bytes %lld to %lld are needed: it is truncated", in->path, (long long)(offset + got),
-                     (long long)offset, (long long)(offset + bytes - 1));
+    return fault_set(fault, "%s ends at byte %lld, but bytes %lld to %lld are needed: it is truncated", in->path,
+                     (long long)(offset + got), (long long)offset, (long long)(offset + bytes - 1));
   return 0;
 }
 
@@ -71,17 +72,20 @@ double bytes_f64(const void *at, int swap)
   return y;
 }
 
-/* The raw numbers are read to the end of the target, so that conversion in place from front to back does not overwrite them. */
-static const char *read_raw(const struct input *in, int64_t offset, int width, int64_t count, void *to, struct fault *f)
+/* The raw numbers are read to the end of the target, so that conversion in place from front to back does not overwrite
+ * them. */
+static const char *read_raw(const struct input *in, int64_t offset, int width, int64_t count, void *to,
+                            struct fault *fault)
 {
   char *raw = (char *)to + (8 - width) * count;
-  return input_bytes(in, offset, raw, width * count, f) == 0 ? raw : NULL;
+  return input_bytes(in, offset, raw, width * count, fault) == 0 ? raw : NULL;
 }
 
-int input_reals(const struct input *in, int64_t offset, int width, int swap, int64_t count, double *to, struct fault *f)
+int input_reals(const struct input *in, int64_t offset, int width, int swap, int64_t count, double *to,
+                struct fault *fault)
 {
   if (count == 0) return 0;
-  const char *raw = read_raw(in, offset, width, count, to, f);
+  const char *raw = read_raw(in, offset, width, count, to, fault);
   if (!raw) return -1;
   if (width == 8 && !swap) return 0;
   for (int64_t i = 0; i < count; i++) {
@@ -91,10 +95,11 @@ int input_reals(const struct input *in, int64_t offset, int width, int swap, int
   return 0;
 }
 
-int input_wholes(const struct input *in, int64_t offset, int width, int swap, int64_t count, uint64_t *to, struct fault *f)
+int input_wholes(const struct input *in, int64_t offset, int width, int swap, int64_t count, uint64_t *to,
+                 struct fault *fault)
 {
   if (count == 0) return 0;
-  const char *raw = read_raw(in, offset, width, count, to, f);
+  const char *raw = read_raw(in, offset, width, count, to, fault);
   if (!raw) return -1;
   if (width == 8 && !swap) return 0;
   for (int64_t i = 0; i < count; i++) {

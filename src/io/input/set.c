@@ -14,19 +14,19 @@
 
 enum { FILES_MAX = 1 << 20 };
 
-static const struct set_format *const formats[] = {
-    [FORMAT_GADGET1] = &format_gadget, [FORMAT_GADGET2] = &format_gadget, [FORMAT_HDF5] = &format_hdf5,
-    [FORMAT_TIPSY] = &format_tipsy,    [FORMAT_ASCII] = &format_ascii};
+static const struct set_format *const formats[] = {[FORMAT_GADGET1] = &format_gadget,
+                                                   [FORMAT_GADGET2] = &format_gadget,
+                                                   [FORMAT_HDF5] = &format_hdf5,
+                                                   [FORMAT_TIPSY] = &format_tipsy,
+                                                   [FORMAT_ASCII] = &format_ascii};
 static const char *const format_titles[] = {"unknown", "GADGET format 1", "GADGET format 2", "HDF5", "TIPSY", "ASCII"};
 
-const struct set_format *set_format_of(const struct set *s) { return formats[s->format]; }
+const struct set_format *set_format_of(const struct set *set) { return formats[set->format]; }
 
-void set_path(const struct set *s, int k, char path[SET_PATH])
+void set_path(const struct set *set, int k, char path[SET_PATH])
 {
-  if (s->numbered)
-    snprintf(path, SET_PATH, "%.4000s.%d%s", s->base, k, s->suffix);
-  else
-    snprintf(path, SET_PATH, "%s", s->base);
+  if (set->numbered) snprintf(path, SET_PATH, "%.4000s.%d%s", set->base, k, set->suffix);
+  else snprintf(path, SET_PATH, "%s", set->base);
 }
 
 int64_t set_file_total(const struct set_file *file)
@@ -36,13 +36,16 @@ int64_t set_file_total(const struct set_file *file)
   return n;
 }
 
-int set_mass(struct particles *p, int64_t at, double mass, const char *path, int64_t row, struct fault *f)
+int set_mass(struct particles *particles, int64_t at, double mass, const char *path, int64_t row, struct fault *fault)
 {
   float kept = (float)mass;
-  p->mass[at] = kept;
+  particles->mass[at] = kept;
   if ((kept == 0 && mass != 0) || (isinf(kept) && !isinf(mass)))
-    return fault_set(f, "%s: particle %lld has the mass %g, which is outside the range of single precision (1e-38 to 3e38); choose a "
-                     "unit of mass nearer to the masses of the particles", path, (long long)row, mass);
+    return fault_set(
+        fault,
+        "%s: particle %lld has the mass %g, which is outside the range of single precision (1e-38 to 3e38); choose a "
+        "unit of mass nearer to the masses of the particles",
+        path, (long long)row, mass);
   return 0;
 }
 
@@ -59,105 +62,109 @@ static void first_file(const char *path, char found[SET_PATH])
 }
 
 /* Split NAME.K or NAME.K.hdf5 into base and suffix. */
-static int split_name(struct set *s, const char *path, int64_t files, struct fault *f)
+static int split_name(struct set *set, const char *path, int64_t files, struct fault *fault)
 {
   size_t n = strlen(path);
-  snprintf(s->base, sizeof s->base, "%s", path);
+  snprintf(set->base, sizeof set->base, "%s", path);
   if (n > 5 && strcmp(path + n - 5, ".hdf5") == 0) {
-    strcpy(s->suffix, ".hdf5");
-    s->base[n -= 5] = 0;
+    strcpy(set->suffix, ".hdf5");
+    set->base[n -= 5] = 0;
   }
   size_t digits = n;
-  while (digits > 0 && isdigit((unsigned char)s->base[digits - 1])) digits--;
-  if (digits == n || digits < 2 || s->base[digits - 1] != '.')
-    return fault_set(f, "%s states that it is one of %lld files; then its name must be NAME.K%s with K from 0 to %lld", path,
-                     (long long)files, s->suffix, (long long)files - 1);
-  s->base[digits - 1] = 0;
-  s->numbered = 1;
+  while (digits > 0 && isdigit((unsigned char)set->base[digits - 1])) digits--;
+  if (digits == n || digits < 2 || set->base[digits - 1] != '.')
+    return fault_set(fault,
+                     "%s states that it is one of %lld files; then its name must be NAME.K%s with K from 0 to %lld",
+                     path, (long long)files, set->suffix, (long long)files - 1);
+  set->base[digits - 1] = 0;
+  set->numbered = 1;
   return 0;
 }
 
 /* Read the header of file `k` and add it to the set. */
-static int add_file(struct set *s, int k, const struct set_header *leader, struct fault *f)
+static int add_file(struct set *set, int k, const struct set_header *leader, struct fault *fault)
 {
   char path[SET_PATH];
   struct set_header h = {0};
   struct set_file file = {0};
-  set_path(s, k, path);
-  if (formats[s->format]->inspect(path, &h, &file, f) != 0) return -1;
-  if (h.files != leader->files || memcmp(h.total, leader->total, sizeof h.total) != 0 || h.facts.time != leader->facts.time)
-    return fault_set(f, "%s does not belong to the same set as file 0: the headers state different numbers of files "
-                     "(%lld and %lld), particles or times", path, (long long)h.files, (long long)leader->files);
-  s->file = memory_resize("file set", s->file, sizeof *s->file * (size_t)(k + 1));
-  file.first = s->total;
-  s->has_sums |= file.has_sums != 0;
-  s->file[k] = file;
-  s->files = k + 1;
-  s->total += set_file_total(&file);
-  for (int t = 0; t < PARTICLE_TYPES; t++) s->facts.count[t] += file.count[t];
+  set_path(set, k, path);
+  if (formats[set->format]->inspect(path, &h, &file, fault) != 0) return -1;
+  if (h.files != leader->files || memcmp(h.total, leader->total, sizeof h.total) != 0 ||
+      h.facts.time != leader->facts.time)
+    return fault_set(fault,
+                     "%s does not belong to the same set as file 0: the headers state different numbers of files "
+                     "(%lld and %lld), particles or times",
+                     path, (long long)h.files, (long long)leader->files);
+  set->file = memory_resize("file set", set->file, sizeof *set->file * (size_t)(k + 1));
+  file.first = set->total;
+  set->has_sums |= file.has_sums != 0;
+  set->file[k] = file;
+  set->files = k + 1;
+  set->total += set_file_total(&file);
+  for (int t = 0; t < PARTICLE_TYPES; t++) set->facts.count[t] += file.count[t];
   return 0;
 }
 
 /* Check the files of the set against each other. */
-static int check_set(const struct set *s, const struct set_header *h, const char *path, struct fault *f)
+static int check_set(const struct set *set, const struct set_header *header, const char *path, struct fault *fault)
 {
   for (int t = 0; t < PARTICLE_TYPES; t++)
-    if (h->has_total && s->facts.count[t] != h->total[t])
-      return fault_set(f, "%s: %lld particle%s of type %d in %d file%s, but the header states %lld in all", path,
-                       (long long)s->facts.count[t], plural((double)s->facts.count[t]), t, s->files, plural(s->files),
-                       (long long)h->total[t]);
-  if (s->total == 0) return fault_set(f, "%s has no particles", path);
+    if (header->has_total && set->facts.count[t] != header->total[t])
+      return fault_set(fault, "%s: %lld particle%s of type %d in %d file%s, but the header states %lld in all", path,
+                       (long long)set->facts.count[t], plural((double)set->facts.count[t]), t, set->files,
+                       plural(set->files), (long long)header->total[t]);
+  if (set->total == 0) return fault_set(fault, "%s has no particles", path);
   int with = 0, without = 0;
-  for (int k = 0; k < s->files; k++)
-    if (set_file_total(&s->file[k]) > 0) s->file[k].has_ids ? with++ : without++;
-  if (with && without) return fault_set(f, "%s: some files of the set have ids and others have none", path);
-  if (!isfinite(h->facts.time)) return fault_set(f, "%s: the time in the header is not a finite number", path);
+  for (int k = 0; k < set->files; k++)
+    if (set_file_total(&set->file[k]) > 0) set->file[k].has_ids ? with++ : without++;
+  if (with && without) return fault_set(fault, "%s: some files of the set have ids and others have none", path);
+  if (!isfinite(header->facts.time)) return fault_set(fault, "%s: the time in the header is not a finite number", path);
   return 0;
 }
 
-static int choose_format(struct set *s, const char *path, enum ic_format requested, struct fault *f)
+static int choose_format(struct set *set, const char *path, enum ic_format requested, struct fault *fault)
 {
   char text[128];
-  s->format = detect_format(path, text, f);
-  if (f->text[0]) return -1;
-  if (s->format == FORMAT_AUTO && (requested == FORMAT_TIPSY || requested == FORMAT_ASCII))
-    s->format = requested;   /* these two have no signature; their readers report what is wrong */
-  if (s->format == FORMAT_AUTO) return fault_set(f, "%s: %s", path, text);
-  if (requested != FORMAT_AUTO && requested != s->format)
-    return fault_set(f, "%s is not a %s file, as ICFormat states, but looks like %s", path, format_titles[requested],
-                     format_titles[s->format]);
+  set->format = detect_format(path, text, fault);
+  if (fault->text[0]) return -1;
+  if (set->format == FORMAT_AUTO && (requested == FORMAT_TIPSY || requested == FORMAT_ASCII))
+    set->format = requested; /* these two have no signature; their readers report what is wrong */
+  if (set->format == FORMAT_AUTO) return fault_set(fault, "%s: %s", path, text);
+  if (requested != FORMAT_AUTO && requested != set->format)
+    return fault_set(fault, "%s is not a %s file, as ICFormat states, but looks like %s", path,
+                     format_titles[requested], format_titles[set->format]);
   return 0;
 }
 
-int set_open(struct set *s, const char *path, enum ic_format format, struct fault *f)
+int set_open(struct set *set, const char *path, enum ic_format format, struct fault *fault)
 {
   char name[SET_PATH];
-  memset(s, 0, sizeof *s);
-  if (!path[0]) return fault_set(f, "no file with initial conditions is named ([Input] InitCondFile)");
-  if (strlen(path) > 4000) return fault_set(f, "the name of the file with initial conditions is longer than 4000 characters");
+  memset(set, 0, sizeof *set);
+  if (!path[0]) return fault_set(fault, "no file with initial conditions is named ([Input] InitCondFile)");
+  if (strlen(path) > 4000)
+    return fault_set(fault, "the name of the file with initial conditions is longer than 4000 characters");
   first_file(path, name);
   struct set_header h = {0};
   struct set_file file = {0};
-  if (choose_format(s, name, format, f) != 0 || formats[s->format]->inspect(name, &h, &file, f) != 0) return -1;
-  if (h.files > FILES_MAX || h.files < 0)
-    return fault_set(f, "%s: its header states %lld files; expected 1 to %d", name, (long long)h.files, FILES_MAX);
-  s->facts = h.facts;
-  memset(s->facts.count, 0, sizeof s->facts.count);
-  if (h.files <= 1)
-    snprintf(s->base, sizeof s->base, "%s", name);
-  else if (split_name(s, name, h.files, f) != 0)
+  if (choose_format(set, name, format, fault) != 0 || formats[set->format]->inspect(name, &h, &file, fault) != 0)
     return -1;
+  if (h.files > FILES_MAX || h.files < 0)
+    return fault_set(fault, "%s: its header states %lld files; expected 1 to %d", name, (long long)h.files, FILES_MAX);
+  set->facts = h.facts;
+  memset(set->facts.count, 0, sizeof set->facts.count);
+  if (h.files <= 1) snprintf(set->base, sizeof set->base, "%s", name);
+  else if (split_name(set, name, h.files, fault) != 0) return -1;
   int bad = 0;
-  for (int k = 0; k < (h.files > 1 ? h.files : 1) && !bad; k++) bad = add_file(s, k, &h, f) != 0;
-  if (bad || check_set(s, &h, path, f) != 0) {
-    set_close(s);
+  for (int k = 0; k < (h.files > 1 ? h.files : 1) && !bad; k++) bad = add_file(set, k, &h, fault) != 0;
+  if (bad || check_set(set, &h, path, fault) != 0) {
+    set_close(set);
     return -1;
   }
   return 0;
 }
 
-void set_close(struct set *s)
+void set_close(struct set *set)
 {
-  memory_free(s->file);
-  s->file = NULL;
+  memory_free(set->file);
+  set->file = NULL;
 }

@@ -11,11 +11,11 @@
 enum { HEADER_BYTES = 28, KINDS = 3 };
 
 static const int kind_type[KINDS] = {0, 1, 4};
-static const int kind_bytes[KINDS] = {48, 36, 44};   /* with single-precision positions */
+static const int kind_bytes[KINDS] = {48, 36, 44}; /* with single-precision positions */
 enum { DOUBLE_EXTRA = 12 };
 
 /* The size of the file determines the size of the header and the precision of positions. */
-static int sizes_fit(const struct input *in, struct set_file *file, struct fault *f)
+static int sizes_fit(const struct input *in, struct set_file *file, struct fault *fault)
 {
   int64_t expected[2] = {0, 0};
   for (int wide = 0; wide < 2; wide++) {
@@ -27,91 +27,98 @@ static int sizes_fit(const struct input *in, struct set_file *file, struct fault
         return 0;
       }
   }
-  return fault_set(f, "%s: a TIPSY file of %lld gas, %lld dark and %lld star particles has %lld bytes after a header of 28 or 32 "
-                   "(%lld with double positions), but the file has %lld in all: it is truncated or damaged", in->path,
-                   (long long)file->count[0], (long long)file->count[1], (long long)file->count[4], (long long)expected[0],
-                   (long long)expected[1], (long long)in->size);
+  return fault_set(
+      fault,
+      "%s: a TIPSY file of %lld gas, %lld dark and %lld star particles has %lld bytes after a header of 28 or 32 "
+      "(%lld with double positions), but the file has %lld in all: it is truncated or damaged",
+      in->path, (long long)file->count[0], (long long)file->count[1], (long long)file->count[4], (long long)expected[0],
+      (long long)expected[1], (long long)in->size);
 }
 
-static int header(const struct input *in, struct set_header *h, struct set_file *file, struct fault *f)
+static int header(const struct input *in, struct set_header *header, struct set_file *file, struct fault *fault)
 {
   char raw[HEADER_BYTES];
-  if (input_bytes(in, 0, raw, HEADER_BYTES, f) != 0) return -1;
+  if (input_bytes(in, 0, raw, HEADER_BYTES, fault) != 0) return -1;
   uint32_t dimensions = bytes_u32(raw + 12, 0);
   file->swap = dimensions < 1 || dimensions > 3;
   dimensions = bytes_u32(raw + 12, file->swap);
   if (dimensions < 1 || dimensions > 3)
-    return fault_set(f, "%s is not a TIPSY file: its header does not state 1, 2 or 3 dimensions in either byte order", in->path);
+    return fault_set(
+        fault, "%s is not a TIPSY file: its header does not state 1, 2 or 3 dimensions in either byte order", in->path);
   int64_t n = (int32_t)bytes_u32(raw + 8, file->swap), sum = 0;
   for (int k = 0; k < KINDS; k++) {
     int64_t count = (int32_t)bytes_u32(raw + 16 + 4 * k, file->swap);
-    if (count < 0) return fault_set(f, "%s: the TIPSY header states %lld particles of a kind", in->path, (long long)count);
+    if (count < 0)
+      return fault_set(fault, "%s: the TIPSY header states %lld particles of a kind", in->path, (long long)count);
     file->count[kind_type[k]] = count;
     sum += count;
   }
   if (sum != n)
-    return fault_set(f, "%s: the TIPSY header states %lld particles in total, but %lld of the three kinds together", in->path, (long long)n,
-                     (long long)sum);
-  h->files = 1;
-  h->facts.time = bytes_f64(raw, file->swap);
-  h->facts.has_time = 1;
-  snprintf(h->facts.format, sizeof h->facts.format, "TIPSY, %s endian", file->swap ? "big" : "little");
-  return sizes_fit(in, file, f);
+    return fault_set(fault, "%s: the TIPSY header states %lld particles in total, but %lld of the three kinds together",
+                     in->path, (long long)n, (long long)sum);
+  header->files = 1;
+  header->facts.time = bytes_f64(raw, file->swap);
+  header->facts.has_time = 1;
+  snprintf(header->facts.format, sizeof header->facts.format, "TIPSY, %s endian", file->swap ? "big" : "little");
+  return sizes_fit(in, file, fault);
 }
 
-static int inspect(const char *path, struct set_header *h, struct set_file *file, struct fault *f)
+static int inspect(const char *path, struct set_header *set_header, struct set_file *file, struct fault *fault)
 {
   struct input in;
-  if (input_open(&in, path, f) != 0) return -1;
-  int bad = header(&in, h, file, f) != 0;
+  if (input_open(&in, path, fault) != 0) return -1;
+  int bad = header(&in, set_header, file, fault) != 0;
   input_close(&in);
   return bad ? -1 : 0;
 }
 
 /* One record: mass, position (single or double precision), velocity; the rest is not used. */
-static int take(const char *raw, const struct set_file *file, struct particles *p, int64_t at, const char *path, int64_t row,
-                struct fault *f)
+static int take(const char *raw, const struct set_file *file, struct particles *particles, int64_t at, const char *path,
+                int64_t row, struct fault *fault)
 {
   int width = file->block[0].width;
   const char *x = raw + 4, *v = x + 3 * width;
   for (int c = 0; c < 3; c++) {
-    p->pos[3 * at + c] = width == 8 ? bytes_f64(x + 8 * c, file->swap) : bytes_f32(x + 4 * c, file->swap);
-    p->vel[3 * at + c] = bytes_f32(v + 4 * c, file->swap);
+    particles->pos[3 * at + c] = width == 8 ? bytes_f64(x + 8 * c, file->swap) : bytes_f32(x + 4 * c, file->swap);
+    particles->vel[3 * at + c] = bytes_f32(v + 4 * c, file->swap);
   }
-  return set_mass(p, at, bytes_f32(raw, file->swap), path, row, f);
+  return set_mass(particles, at, bytes_f32(raw, file->swap), path, row, fault);
 }
 
-/* Read `count` records from record `first` on of the kind whose records start at byte `offset`; `row` is the row of the first one
- * in the file, from 1. */
+/* Read `count` records from record `first` on of the kind whose records start at byte `offset`; `row` is the row of the
+ * first one in the file, from 1. */
 static int read_kind(const struct input *in, const struct set_file *file, int64_t offset, int64_t bytes, int64_t first,
-                     int64_t count, struct particles *p, int64_t at, int64_t row, struct fault *f)
+                     int64_t count, struct particles *particles, int64_t at, int64_t row, struct fault *fault)
 {
   enum { PIECE = 16384 };
   char *buffer = memory_alloc("file buffer", (size_t)bytes * PIECE);
   int bad = 0;
   for (int64_t done = 0; done < count && !bad; done += PIECE) {
     int64_t piece = count - done < PIECE ? count - done : PIECE;
-    bad = input_bytes(in, offset + (first + done) * bytes, buffer, piece * bytes, f) != 0;
+    bad = input_bytes(in, offset + (first + done) * bytes, buffer, piece * bytes, fault) != 0;
     for (int64_t i = 0; i < piece && !bad; i++)
-      bad = take(buffer + i * bytes, file, p, at + done + i, in->path, row + done + i, f) != 0;
+      bad = take(buffer + i * bytes, file, particles, at + done + i, in->path, row + done + i, fault) != 0;
   }
   memory_free(buffer);
   return bad ? -1 : 0;
 }
 
-static int read_rows(const struct set *s, int k, int64_t first, int64_t count, struct particles *p, int64_t at, struct fault *f)
+static int read_rows(const struct set *set, int k, int64_t first, int64_t count, struct particles *particles,
+                     int64_t at, struct fault *fault)
 {
   char path[SET_PATH];
   struct input in;
-  const struct set_file *file = &s->file[k];
-  set_path(s, k, path);
-  if (input_open(&in, path, f) != 0) return -1;
+  const struct set_file *file = &set->file[k];
+  set_path(set, k, path);
+  if (input_open(&in, path, fault) != 0) return -1;
   int bad = 0;
   int64_t begins = 0, offset = file->header_bytes;
   for (int kind = 0; kind < KINDS && !bad; kind++) {
     int64_t n = file->count[kind_type[kind]], bytes = kind_bytes[kind] + (file->block[0].width == 8 ? DOUBLE_EXTRA : 0);
     int64_t from = first > begins ? first : begins, to = first + count < begins + n ? first + count : begins + n;
-    if (from < to) bad = read_kind(&in, file, offset, bytes, from - begins, to - from, p, at + from - first, from + 1, f) != 0;
+    if (from < to)
+      bad = read_kind(&in, file, offset, bytes, from - begins, to - from, particles, at + from - first, from + 1,
+                      fault) != 0;
     begins += n;
     offset += n * bytes;
   }

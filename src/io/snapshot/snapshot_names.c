@@ -17,8 +17,8 @@
 
 enum {
   NUMBER_SIZE = 32,
-  FOLDERS_MAX = 100000,   /* discarded/NNN */
-  LISTED_MAX = 8,         /* snapshots in the message of a move */
+  FOLDERS_MAX = 100000, /* discarded/NNN */
+  LISTED_MAX = 8,       /* snapshots in the message of a move */
 };
 
 /* --- names ------------------------------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static int is_snapshot(const char *name, const char *base)
 /* The files of one snapshot in snapdir_NNN. */
 struct part_names {
   const char *base;
-  char number[NUMBER_SIZE];   /* NNN */
+  char number[NUMBER_SIZE]; /* NNN */
 };
 
 /* BASE_NNN.K.hdf5 in snapdir_NNN; `of`: struct part_names. */
@@ -68,26 +68,27 @@ static int is_part(const char *name, const void *of)
   const struct part_names *n = of;
   size_t length;
   const char *number = number_in(name, n->base, &length);
-  if (!number || length != strlen(n->number) || strncmp(number, n->number, length) != 0 || number[length] != '.') return 0;
+  if (!number || length != strlen(n->number) || strncmp(number, n->number, length) != 0 || number[length] != '.')
+    return 0;
   const char *k = number + length + 1;
   size_t digits = strspn(k, "0123456789");
   return digits > 0 && strcmp(k + digits, ".hdf5") == 0;
 }
 
 /* snapdir_NNN; stores NNN. */
-static int is_folder(const char *name, struct part_names *n)
+static int is_folder(const char *name, struct part_names *names)
 {
   if (strncmp(name, "snapdir_", 8) != 0) return 0;
   size_t length = number_length(name + 8);
   if (!length || name[8 + length]) return 0;
-  snprintf(n->number, sizeof n->number, "%s", name + 8);
+  snprintf(names->number, sizeof names->number, "%s", name + 8);
   return 1;
 }
 
-/* Call `visit` for each BASE_NNN.hdf5 and BASE_NNN.xmf (`parts` NULL), and for each snapdir_NNN (`parts`: the names of the files
- * in it). Listing and removal use it alike, so only listed files are removed. */
-static void for_each(const char *folder, const char *base, void (*visit)(void *to, const char *path, const struct part_names *parts),
-                     void *to)
+/* Call `visit` for each BASE_NNN.hdf5 and BASE_NNN.xmf (`parts` NULL), and for each snapdir_NNN (`parts`: the names of
+ * the files in it). Listing and removal use it alike, so only listed files are removed. */
+static void for_each(const char *folder, const char *base,
+                     void (*visit)(void *to, const char *path, const struct part_names *parts), void *to)
 {
   char path[SNAPSHOT_PATH];
   struct part_names parts = {.base = base};
@@ -108,11 +109,12 @@ struct listing {
   size_t capacity;
 };
 
-static void add_name(struct listing *l, const char *path)
+static void add_name(struct listing *listing, const char *path)
 {
-  struct snapshot_names *n = l->names;
+  struct snapshot_names *n = listing->names;
   size_t length = strlen(path) + 1;
-  if (n->count == l->capacity) n->path = memory_resize("snapshot", n->path, sizeof *n->path * (l->capacity = 2 * l->capacity + 16));
+  if (n->count == listing->capacity)
+    n->path = memory_resize("snapshot", n->path, sizeof *n->path * (listing->capacity = 2 * listing->capacity + 16));
   n->path[n->count] = memcpy(memory_alloc("snapshot", length), path, length);
   n->count++;
 }
@@ -155,7 +157,8 @@ static int is_in_folder(const char *file, const char *folder)
   struct stat one, other;
   char *path = realpath(file, NULL), *slash = path ? strrchr(path, '/') : NULL;
   if (slash) slash[slash == path] = 0;
-  int same = slash && stat(path, &one) == 0 && stat(folder, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+  int same = slash && stat(path, &one) == 0 && stat(folder, &other) == 0 && one.st_dev == other.st_dev &&
+             one.st_ino == other.st_ino;
   free(path);
   return same;
 }
@@ -224,7 +227,8 @@ static double header_time(const char *folder, const char *base, long long number
 }
 
 /* The numbers of the snapshots that do not stay, ascending. Free with memory_free. */
-static long long *list_discarded(const char *folder, const char *base, long long first, snapshot_stays *stays, const void *of, int *count)
+static long long *list_discarded(const char *folder, const char *base, long long first, snapshot_stays *stays,
+                                 const void *of, int *count)
 {
   int all;
   long long *numbers = list_numbers(folder, base, first, &all);
@@ -235,48 +239,50 @@ static long long *list_discarded(const char *folder, const char *base, long long
 }
 
 /* Create folder/discarded/NNN with the first free number. */
-static int create_folder(const char *folder, char path[SNAPSHOT_PATH], struct fault *f)
+static int create_folder(const char *folder, char path[SNAPSHOT_PATH], struct fault *fault)
 {
   char parent[SNAPSHOT_PATH];
   snprintf(parent, sizeof parent, "%.*s/discarded", SNAPSHOT_PATH - 64, folder);
-  if (folder_make(parent, "OutputDir", f)) return -1;
+  if (folder_make(parent, "OutputDir", fault)) return -1;
   for (int k = 1; k < FOLDERS_MAX; k++) {
     snprintf(path, SNAPSHOT_PATH, "%.*s/%03d", SNAPSHOT_PATH - 32, parent, k);
     if (mkdir(path, 0777) == 0) return 0;
     if (errno != EEXIST) break;
   }
-  return fault_set(f, "the folder %s cannot be created: %s", path, strerror(errno));
+  return fault_set(fault, "the folder %s cannot be created: %s", path, strerror(errno));
 }
 
 /* A file that does not exist is no fault. */
-static int move(const char *folder, const char *name, const char *to, struct fault *f)
+static int move(const char *folder, const char *name, const char *to, struct fault *fault)
 {
   char here[SNAPSHOT_PATH], there[SNAPSHOT_PATH];
   snprintf(here, sizeof here, "%.*s/%.500s", SNAPSHOT_PATH - 512, folder, name);
   snprintf(there, sizeof there, "%.*s/%.500s", SNAPSHOT_PATH - 512, to, name);
   if (rename(here, there) == 0) return 0;
-  return errno == ENOENT ? 0 : fault_set(f, "%s cannot be moved to %s: %s", here, there, strerror(errno));
+  return errno == ENOENT ? 0 : fault_set(fault, "%s cannot be moved to %s: %s", here, there, strerror(errno));
 }
 
-/* BASE_NNN.hdf5, BASE_NNN.xmf, fof_NNN.hdf5 and snapdir_NNN. The first refers to the last by a relative name, so they stay together. */
-static int move_snapshot(const char *folder, const char *base, long long number, const char *to, struct fault *f)
+/* BASE_NNN.hdf5, BASE_NNN.xmf, fof_NNN.hdf5 and snapdir_NNN. The first refers to the last by a relative name, so they
+ * stay together. */
+static int move_snapshot(const char *folder, const char *base, long long number, const char *to, struct fault *fault)
 {
   char name[512], part[SNAPSHOT_PATH];
-  snprintf(part, sizeof part, "%.*s/snapdir_%03lld/%.400s_%03lld.0.hdf5", SNAPSHOT_PATH - 600, folder, number, base, number);
+  snprintf(part, sizeof part, "%.*s/snapdir_%03lld/%.400s_%03lld.0.hdf5", SNAPSHOT_PATH - 600, folder, number, base,
+           number);
   snprintf(name, sizeof name, "snapdir_%03lld", number);
-  if (access(part, F_OK) == 0 && move(folder, name, to, f)) return -1;
+  if (access(part, F_OK) == 0 && move(folder, name, to, fault)) return -1;
   snprintf(name, sizeof name, "%.450s_%03lld.xmf", base, number);
-  if (move(folder, name, to, f)) return -1;
+  if (move(folder, name, to, fault)) return -1;
   snprintf(name, sizeof name, "fof_%03lld.hdf5", number);
-  if (move(folder, name, to, f)) return -1;
+  if (move(folder, name, to, fault)) return -1;
   snprintf(name, sizeof name, "%.450s_%03lld.hdf5", base, number);
-  return move(folder, name, to, f);
+  return move(folder, name, to, fault);
 }
 
 static void report_moved(const char *base, const long long *number, int count, const char *to)
 {
-  printf("restart: %d snapshot%s later than the checkpoint, which this run will not write again, %s now in %s:", count, plural(count),
-         count == 1 ? "is" : "are", to);
+  printf("restart: %d snapshot%s later than the checkpoint, which this run will not write again, %s now in %s:", count,
+         plural(count), count == 1 ? "is" : "are", to);
   for (int k = 0; k < count; k++) {
     if (count > LISTED_MAX && k == LISTED_MAX - 1) printf(" ...,");
     if (count > LISTED_MAX && k >= LISTED_MAX - 1 && k < count - 1) continue;
@@ -302,8 +308,11 @@ int snapshot_discard(const char *folder, const char *base, long long first, snap
     if (moved) report_moved(base, numbers, moved, to);
   }
   if (f.text[0])
-    fprintf(stderr, "espalier: warning: snapshots later than the checkpoint cannot be moved, and new ones with the same numbers will "
-                    "replace them: %s\n", f.text);
+    fprintf(stderr,
+            "espalier: warning: snapshots later than the checkpoint cannot be moved, and new ones with the same "
+            "numbers will "
+            "replace them: %s\n",
+            f.text);
   memory_free(numbers);
   return moved;
 }

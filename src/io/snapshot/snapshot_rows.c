@@ -15,175 +15,192 @@
 
 enum { BUFFER_BYTES = 16 << 20 };
 
-/* Rank 0 has created contiguous datasets, and tells all ranks their offsets in the file. Each rank writes its rows there by pwrite, as
- * MPI-IO does internally for independent transfers, and reads others back by pread. MPI-IO is not used because its failures are unsafe: with Open MPI 4.1
- * collective writes report success on a full disk with values lost, a collective open hangs or ends with SIGBUS if the folder of
- * its session files is full, and HDF5 crashes at exit after a failed write or close. With pwrite every failure is an error on the rank
- * where it occurs. */
+/* Rank 0 has created contiguous datasets, and tells all ranks their offsets in the file. Each rank writes its rows
+ * there by pwrite, as MPI-IO does internally for independent transfers, and reads others back by pread. MPI-IO is not
+ * used because its failures are unsafe: with Open MPI 4.1 collective writes report success on a full disk with values
+ * lost, a collective open hangs or ends with SIGBUS if the folder of its session files is full, and HDF5 crashes at
+ * exit after a failed write or close. With pwrite every failure is an error on the rank where it occurs. */
 
-int layout_has(const struct layout *l, const struct column *k) { return !k->extra || (l->facts->extras & k->extra); }
-
-/* The factor from the run's velocities, potentials and accelerations to those of the file in comoving coordinates: u = v / a^1.5, and
- * potentials and accelerations of comoving positions. */
-static double file_factor(const struct layout *l, const struct column *k)
+int layout_has(const struct layout *layout, const struct column *column)
 {
-  double a = l->facts->comoving;
+  return !column->extra || (layout->facts->extras & column->extra);
+}
+
+/* The factor from the run's velocities, potentials and accelerations to those of the file in comoving coordinates: u =
+ * v / a^1.5, and potentials and accelerations of comoving positions. */
+static double file_factor(const struct layout *layout, const struct column *column)
+{
+  double a = layout->facts->comoving;
   if (!(a > 0)) return 1;
-  return k == &columns[1] ? 1 / (a * sqrt(a)) : k->velocity != 0 ? 1 / a : 1;
+  return column == &columns[1] ? 1 / (a * sqrt(a)) : column->velocity != 0 ? 1 / a : 1;
 }
 
 /* Row `i` as it is in the file; `room`: for one that differs from the array in memory. */
-static const void *file_row(const struct layout *l, const struct column *k, const struct particles *p, int64_t i, double room[3])
+static const void *file_row(const struct layout *layout, const struct column *column, const struct particles *particles,
+                            int64_t i, double room[3])
 {
   static const double nothing[3] = {0, 0, 0};
-  const void *row = columns_row(k, p, i);
-  const double *add = k == &columns[0] ? l->facts->place : k == &columns[1] ? l->facts->motion : nothing;
-  double factor = file_factor(l, k);
+  const void *row = columns_row(column, particles, i);
+  const double *add = column == &columns[0]   ? layout->facts->place
+                      : column == &columns[1] ? layout->facts->motion
+                                              : nothing;
+  double factor = file_factor(layout, column);
   if (factor == 1 && add[0] == 0 && add[1] == 0 && add[2] == 0) return row;
-  for (int c = 0; c < k->components; c++) {
-    if (k->number == COLUMN_F64) room[c] = factor * (((const double *)row)[c] + add[c]);
+  for (int c = 0; c < column->components; c++) {
+    if (column->number == COLUMN_F64) room[c] = factor * (((const double *)row)[c] + add[c]);
     else ((float *)room)[c] = (float)(factor * ((const float *)row)[c]);
   }
   return room;
 }
 
-static void add_sums(struct layout *l, const struct particles *p)
+static void add_sums(struct layout *layout, const struct particles *particles)
 {
   int64_t begin = 0;
-  for (int t = 0; t < PARTICLE_TYPES; begin += l->mine.count[t++])
+  for (int t = 0; t < PARTICLE_TYPES; begin += layout->mine.count[t++])
     for (int k = 0; k < column_count; k++) {
       uint64_t sum = 0;
       double room[3];
-      if (!layout_has(l, &columns[k])) continue;
-      for (int64_t i = 0; i < l->mine.count[t]; i++)
-        sum += row_checksum(file_row(l, &columns[k], p, l->order[begin + i], room), columns[k].bytes, (uint64_t)(l->mine.first[t] + i));
-      l->sums[t][k] = sum;
+      if (!layout_has(layout, &columns[k])) continue;
+      for (int64_t i = 0; i < layout->mine.count[t]; i++)
+        sum += row_checksum(file_row(layout, &columns[k], particles, layout->order[begin + i], room), columns[k].bytes,
+                            (uint64_t)(layout->mine.first[t] + i));
+      layout->sums[t][k] = sum;
     }
 }
 
-void layout_open(struct layout *l, const struct comm *c, const struct particles *p, const struct snapshot_facts *facts)
+void layout_open(struct layout *layout, const struct comm *comm, const struct particles *particles,
+                 const struct snapshot_facts *facts)
 {
-  memset(l, 0, sizeof *l);
-  l->facts = facts;
-  for (int64_t i = 0; i < p->n; i++) l->mine.count[p->type[i]]++;
+  memset(layout, 0, sizeof *layout);
+  layout->facts = facts;
+  for (int64_t i = 0; i < particles->n; i++) layout->mine.count[particles->type[i]]++;
   int64_t next[PARTICLE_TYPES], begin = 0;
-  for (int t = 0; t < PARTICLE_TYPES; begin += l->mine.count[t++]) {
+  for (int t = 0; t < PARTICLE_TYPES; begin += layout->mine.count[t++]) {
     next[t] = begin;
-    l->total[t] = l->mine.count[t];
-    l->mine.first[t] = comm_exscan_int64(c, l->mine.count[t]);
+    layout->total[t] = layout->mine.count[t];
+    layout->mine.first[t] = comm_exscan_int64(comm, layout->mine.count[t]);
   }
-  comm_sum_int64(c, l->total, PARTICLE_TYPES);
-  memcpy(l->all, l->total, sizeof l->all);
-  l->files = 1;
-  l->order = memory_alloc("snapshot", sizeof *l->order * (size_t)p->n);
-  for (int64_t i = 0; i < p->n; i++) l->order[next[p->type[i]]++] = i;
-  add_sums(l, p);
-  comm_sum_int64(c, (int64_t *)l->sums, PARTICLE_TYPES * COLUMNS_MAX);   /* modulo 2^64 in signed and unsigned arithmetic alike */
+  comm_sum_int64(comm, layout->total, PARTICLE_TYPES);
+  memcpy(layout->all, layout->total, sizeof layout->all);
+  layout->files = 1;
+  layout->order = memory_alloc("snapshot", sizeof *layout->order * (size_t)particles->n);
+  for (int64_t i = 0; i < particles->n; i++) layout->order[next[particles->type[i]]++] = i;
+  add_sums(layout, particles);
+  /* modulo 2^64 in signed and unsigned arithmetic alike */
+  comm_sum_int64(comm, (int64_t *)layout->sums, PARTICLE_TYPES * COLUMNS_MAX);
 }
 
-void layout_close(struct layout *l)
+void layout_close(struct layout *layout)
 {
-  memory_free(l->order);
-  h5_image_free(&l->image);
+  memory_free(layout->order);
+  h5_image_free(&layout->image);
 }
 
 /* Rows of a column that one transfer moves. */
-static int64_t rows_per_transfer(const struct comm *c, const struct column *k)
+static int64_t rows_per_transfer(const struct comm *comm, const struct column *column)
 {
-  size_t bytes = c->largest_message < BUFFER_BYTES ? c->largest_message : BUFFER_BYTES;
-  return bytes > k->bytes ? (int64_t)(bytes / k->bytes) : 1;
+  size_t bytes = comm->largest_message < BUFFER_BYTES ? comm->largest_message : BUFFER_BYTES;
+  return bytes > column->bytes ? (int64_t)(bytes / column->bytes) : 1;
 }
 
-static void write_column(int fd, uint64_t offset, int t, const struct column *k, const struct comm *c, const struct layout *l, int64_t begin,
-                         const struct particles *p, char *buffer, const char *path, struct fault *f)
+static void write_column(int fd, uint64_t offset, int t, const struct column *column, const struct comm *comm,
+                         const struct layout *layout, int64_t begin, const struct particles *particles, char *buffer,
+                         const char *path, struct fault *fault)
 {
-  int64_t n = l->mine.count[t], limit = rows_per_transfer(c, k);
+  int64_t n = layout->mine.count[t], limit = rows_per_transfer(comm, column);
   for (int64_t done = 0; done < n; done += limit) {
     int64_t rows = n - done < limit ? n - done : limit;
     double room[3];
-    for (int64_t i = 0; i < rows; i++) memcpy(buffer + k->bytes * (size_t)i, file_row(l, k, p, l->order[begin + done + i], room), k->bytes);
-    int64_t at = (int64_t)(offset + k->bytes * (uint64_t)(l->mine.first[t] + done));
-    if (write_all(fd, buffer, (int64_t)k->bytes * rows, at)) {
-      fault_set(f, "snapshot %s: writing /PartType%d/%s failed on rank %d: %s", path, t, k->name, c->rank, strerror(errno));
+    for (int64_t i = 0; i < rows; i++)
+      memcpy(buffer + column->bytes * (size_t)i,
+             file_row(layout, column, particles, layout->order[begin + done + i], room), column->bytes);
+    int64_t at = (int64_t)(offset + column->bytes * (uint64_t)(layout->mine.first[t] + done));
+    if (write_all(fd, buffer, (int64_t)column->bytes * rows, at)) {
+      fault_set(fault, "snapshot %s: writing /PartType%d/%s failed on rank %d: %s", path, t, column->name, comm->rank,
+                strerror(errno));
       return;
     }
   }
 }
 
-void snapshot_rows(const struct comm *c, const char *path, struct layout *l, const struct particles *p, struct fault *f)
+void snapshot_rows(const struct comm *comm, const char *path, struct layout *layout, const struct particles *particles,
+                   struct fault *fault)
 {
-  comm_broadcast(c, l->offset, sizeof l->offset);
-  int fd = p->n ? h5_file_open("snapshot", path, O_WRONLY, c->rank, f) : -1;
+  comm_broadcast(comm, layout->offset, sizeof layout->offset);
+  int fd = particles->n ? h5_file_open("snapshot", path, O_WRONLY, comm->rank, fault) : -1;
   if (fd < 0) return;
   char *buffer = memory_alloc("snapshot", BUFFER_BYTES + sizeof(double) * 3);
   int64_t begin = 0;
-  for (int t = 0; t < PARTICLE_TYPES; begin += l->mine.count[t++])
-    for (int k = 0; k < column_count && l->mine.count[t] && !f->text[0]; k++)
-      if (layout_has(l, &columns[k])) write_column(fd, l->offset[t][k], t, &columns[k], c, l, begin, p, buffer, path, f);
+  for (int t = 0; t < PARTICLE_TYPES; begin += layout->mine.count[t++])
+    for (int k = 0; k < column_count && layout->mine.count[t] && !fault->text[0]; k++)
+      if (layout_has(layout, &columns[k]))
+        write_column(fd, layout->offset[t][k], t, &columns[k], comm, layout, begin, particles, buffer, path, fault);
   memory_free(buffer);
-  if (flush_all(fd)) fault_set(f, "snapshot %s: flushing failed on rank %d: %s", path, c->rank, strerror(errno));
-  if (close(fd)) fault_set(f, "snapshot %s: closing failed on rank %d: %s", path, c->rank, strerror(errno));
+  if (flush_all(fd)) fault_set(fault, "snapshot %s: flushing failed on rank %d: %s", path, comm->rank, strerror(errno));
+  if (close(fd)) fault_set(fault, "snapshot %s: closing failed on rank %d: %s", path, comm->rank, strerror(errno));
 }
 
-/* The rows that the next rank wrote. Reading these instead of this rank's own detects rows that are only in the cache of the node that
- * wrote them. */
-static struct slab neighbour_slab(const struct comm *c, const struct slab *mine)
+/* The rows that the next rank wrote. Reading these instead of this rank's own detects rows that are only in the cache
+ * of the node that wrote them. */
+static struct slab neighbour_slab(const struct comm *comm, const struct slab *mine)
 {
   struct slab next;
-  int up = (c->rank + 1) % c->size, down = (c->rank + c->size - 1) % c->size;
-  comm_shift(c, mine, down, &next, up, sizeof next);
+  int up = (comm->rank + 1) % comm->size, down = (comm->rank + comm->size - 1) % comm->size;
+  comm_shift(comm, mine, down, &next, up, sizeof next);
   return next;
 }
 
-static uint64_t read_column(int fd, int t, int column, const struct comm *c, const struct layout *l, const struct slab *slab,
-                            char *buffer, const char *path, struct fault *f)
+static uint64_t read_column(int fd, int t, int column, const struct comm *comm, const struct layout *layout,
+                            const struct slab *slab, char *buffer, const char *path, struct fault *fault)
 {
   const struct column *k = &columns[column];
   uint64_t sum = 0;
-  int64_t n = slab->count[t], limit = rows_per_transfer(c, k);
+  int64_t n = slab->count[t], limit = rows_per_transfer(comm, k);
   for (int64_t done = 0; done < n; done += limit) {
     int64_t rows = n - done < limit ? n - done : limit, first = slab->first[t] + done, bytes = (int64_t)k->bytes * rows;
-    int64_t got = read_all(fd, buffer, bytes, (int64_t)(l->offset[t][column] + k->bytes * (uint64_t)first));
+    int64_t got = read_all(fd, buffer, bytes, (int64_t)(layout->offset[t][column] + k->bytes * (uint64_t)first));
     if (got != bytes) {
-      fault_set(f, "snapshot %s: reading back /PartType%d/%s failed on rank %d: %s", path, t, k->name, c->rank,
+      fault_set(fault, "snapshot %s: reading back /PartType%d/%s failed on rank %d: %s", path, t, k->name, comm->rank,
                 got < 0 ? strerror(errno) : "the file ends too early");
       break;
     }
-    for (int64_t i = 0; i < rows; i++) sum += row_checksum(buffer + k->bytes * (size_t)i, k->bytes, (uint64_t)(first + i));
+    for (int64_t i = 0; i < rows; i++)
+      sum += row_checksum(buffer + k->bytes * (size_t)i, k->bytes, (uint64_t)(first + i));
   }
   return sum;
 }
 
-int snapshot_verify_metadata(const char *path, const struct layout *l, struct fault *f)
+int snapshot_verify_metadata(const char *path, const struct layout *layout, struct fault *fault)
 {
-  int fd = h5_file_open("snapshot", path, O_RDWR, 0, f);
-  if (fd >= 0) h5_file_flush("snapshot", fd, path, f);
-  if (fd >= 0) h5_file_compare("snapshot", fd, &l->image, path, f);
-  h5_file_close("snapshot", fd, path, f);
-  return f->text[0] ? -1 : 0;
+  int fd = h5_file_open("snapshot", path, O_RDWR, 0, fault);
+  if (fd >= 0) h5_file_flush("snapshot", fd, path, fault);
+  if (fd >= 0) h5_file_compare("snapshot", fd, &layout->image, path, fault);
+  h5_file_close("snapshot", fd, path, fault);
+  return fault->text[0] ? -1 : 0;
 }
 
-void snapshot_verify(const struct comm *c, const char *path, const struct layout *l, struct fault *f)
+void snapshot_verify(const struct comm *comm, const char *path, const struct layout *layout, struct fault *fault)
 {
   uint64_t sums[PARTICLE_TYPES][COLUMNS_MAX] = {{0}};
-  struct slab slab = neighbour_slab(c, &l->mine);
-  int fd = h5_file_open("snapshot", path, O_RDWR, c->rank, f);
-  if (fd >= 0) h5_file_flush("snapshot", fd, path, f);
-  if (comm_agree(c, f) != 0) {
-    h5_file_close("snapshot", fd, path, f);
+  struct slab slab = neighbour_slab(comm, &layout->mine);
+  int fd = h5_file_open("snapshot", path, O_RDWR, comm->rank, fault);
+  if (fd >= 0) h5_file_flush("snapshot", fd, path, fault);
+  if (comm_agree(comm, fault) != 0) {
+    h5_file_close("snapshot", fd, path, fault);
     return;
   }
   char *buffer = memory_alloc("snapshot", BUFFER_BYTES + sizeof(double) * 3);
   for (int t = 0; t < PARTICLE_TYPES; t++)
-    for (int k = 0; k < column_count && slab.count[t] && !f->text[0]; k++)
-      if (layout_has(l, &columns[k])) sums[t][k] = read_column(fd, t, k, c, l, &slab, buffer, path, f);
+    for (int k = 0; k < column_count && slab.count[t] && !fault->text[0]; k++)
+      if (layout_has(layout, &columns[k])) sums[t][k] = read_column(fd, t, k, comm, layout, &slab, buffer, path, fault);
   memory_free(buffer);
-  if (c->rank == 0) h5_file_compare("snapshot", fd, &l->image, path, f);
-  h5_file_close("snapshot", fd, path, f);
-  comm_sum_int64(c, (int64_t *)sums, PARTICLE_TYPES * COLUMNS_MAX);
+  if (comm->rank == 0) h5_file_compare("snapshot", fd, &layout->image, path, fault);
+  h5_file_close("snapshot", fd, path, fault);
+  comm_sum_int64(comm, (int64_t *)sums, PARTICLE_TYPES * COLUMNS_MAX);
   for (int t = 0; t < PARTICLE_TYPES; t++)
     for (int k = 0; k < column_count; k++)
-      if (sums[t][k] != l->sums[t][k])
-        fault_set(f, "snapshot %s: /PartType%d/%s read back is not what was written: the disk may be full or failing", path, t,
-                  columns[k].name);
+      if (sums[t][k] != layout->sums[t][k])
+        fault_set(fault,
+                  "snapshot %s: /PartType%d/%s read back is not what was written: the disk may be full or failing",
+                  path, t, columns[k].name);
 }

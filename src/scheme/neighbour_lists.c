@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "scheme/neighbour_lists.h"
+
+#include <math.h>
+
+#include "scheme/close_pairs.h"
+#include "scheme/schemes.h"
+#include "system/same_place.h"
+
+/* Masses differ if their ratio is larger than this; radii by mass are of no use where one particle has more than this
+ * part of the mass. */
+#define EQUAL_MASSES 1.01
+#define DOMINANT_PART 1e-3
+/* Bound pairs with 2 a below this part of R1 may go by Kepler's equation. */
+#define PAIR_LIMIT (1.0 / 32)
+
+int neighbour_lists_radii_by_mass(const struct sim *sim)
+{
+  const struct mass_facts *masses = &sim->masses;
+  if (sim->par->RadiiByMass != RADII_AUTO) return sim->par->RadiiByMass == RADII_ON;
+  return masses->largest > EQUAL_MASSES * masses->smallest && masses->largest < DOMINANT_PART * masses->total;
+}
+
+struct hard_request neighbour_lists_request(const struct sim *sim, double soft_step)
+{
+  const double proposed_for = sim->lists.proposed_for;
+  enum hard_scheme integrator = sim->par->Integrator == INTEGRATOR_HERMITE ? HARD_HERMITE : HARD_LEAPFROG;
+  struct hard_request request = {.scheme = integrator,
+                                 .split = sim->split,
+                                 .soft_step = soft_step,
+                                 .eta = params_eta(sim->par, 1),
+                                 .mean_mass = (double)(float)sim->masses.mean, /* whatever the order of the sum */
+                                 .largest_mass = sim->masses.largest,
+                                 .first = proposed_for == 0 || integrator == HARD_LEAPFROG};
+  if (soft_step > 0) request.pair_limit = PAIR_LIMIT * (double)sim->split.r1;
+  if (proposed_for > 0 && soft_step > proposed_for)
+    request.level_shift = (int)ceil(log2(soft_step / proposed_for) - 1e-6);
+  return request;
+}
+
+/* Particles of other ranks near this one, for a request. Collective. */
+static void exchange_halo(struct sim *sim, const struct hard_request *request)
+{
+  timer_phase(&sim->timer, PHASE_hard_let);
+  halo_exchange(&sim->lists.halo, sim->comm, sim->be, sim->dev, request);
+  timer_phase(&sim->timer, PHASE_hard_walk);
+}
+
+/* All substeps. Collective. */
+static void integrate(struct sim *sim, double soft_step)
+{
+  struct hard_request request = neighbour_lists_request(sim, soft_step);
+  struct hard_tally *tally = &sim->counts.hermite;
+  exchange_halo(sim, &request);
+  *tally = (struct hard_tally){.shortest_period = 1e300};
+  sim->be->hard->advance(sim->dev, &request, sim->lists.halo.n, sim->lists.halo.particle, tally);
+  sim->lists.proposed_for = soft_step;
+  sim->counts.substeps = tally->ticks;
+  sim->counts.level_max = tally->deepest;
+  sim->counts.hard.targets = tally->steps;
+  sim->counts.hard.particle_pairs = tally->pairs;
+  sim->counts.hard.split_pairs = tally->pairs;
+  sim->counts.hard.groups = tally->steps;
+  sim->counts.hard.seconds = tally->seconds;
+}
+
+static void open_step(struct sim *sim, const struct plan *plan)
+{
+  sim->half.part[0][1] = sim->timer;
+  sim->soft_step = plan->soft_step;
+  integrate(sim, plan->soft_step);
+  double largest[3] = {sim->counts.level_max, sim->stop_request, sim->counts.hermite.collapsed > 0};
+  timer_phase(&sim->timer, PHASE_wait);
+  comm_max_double(sim->comm, largest, 3);
+  timer_phase(&sim->timer, PHASE_correct);
+  sim->counts.level_max = (int)largest[0];
+  sim->stop_request = (int)largest[1];
+  sim->counts.collapsed = (int)largest[2];
+}
+
+/* There are no checkpoint ticks within a soft step. */
+static void resume(struct sim *sim) { (void)sim; }
+
+static enum step_state advance(struct sim *sim, const struct plan *plan, double until)
+{
+  (void)sim;
+  (void)plan;
+  (void)until;
+  return STEP_SUBSTEPS_ENDED;
+}
+
+/* `advance` leaves positions and velocities at the end of the soft step. */
+static void at_end(struct sim *sim, double tick_length)
+{
+  (void)sim;
+  (void)tick_length;
+}
+
+static void note_cost(struct sim *sim, double seconds)
+{
+  const struct hard_tally *tally = &sim->counts.hermite;
+  struct lists_cost *cost = &sim->lists.cost;
+  double hard = tally->seconds - tally->list_seconds;
+  cost->hard_seconds += hard;
+  cost->entries += (double)tally->pairs;
+  cost->soft_seconds += seconds - hard;
+  cost->forces += (double)sim->be->count(sim->dev);
+}
+
+/* The potential that `advance` left had the old split, and the soft part was added to it. */
+static int measure_radius(struct sim *sim)
+{
+  if (!scheme_radius(sim, 0)) return 0;
+  sim->scheme->hard_part(sim);
+  return 1;
+}
+
+static void hard_part(struct sim *sim)
+{
+  struct hard_request request = neighbour_lists_request(sim, 0);
+  exchange_halo(sim, &request);
+  sim->be->hard->potential(sim->dev, &request, sim->lists.halo.n, sim->lists.halo.particle);
+}
+
+/* Cells whose particles may be neighbours are opened: their soft force is that of the particles. */
+static void sample(const struct sim *sim, struct let_request *let, struct walk_request *walk)
+{
+  (void)walk;
+  let->open_within = split_widest(&sim->split);
+}
+
+static void before_walk(struct sim *sim, int potential, struct let_request *let, struct walk_request *walk)
+{
+  sample(sim, let, walk);
+  walk->kind = WALK_SOFT;
+  walk->add_potential = 1;
+  if (potential && sim->be->energy) sim->be->energy->keep(sim->dev);
+}
+
+static void after_walk(struct sim *sim) { (void)sim; }
+
+static void acceleration(const struct particles *particles, int64_t i, double acc[3])
+{
+  for (int c = 0; c < 3; c++) acc[c] = (double)particles->acc[3 * i + c] + (double)particles->acc_hard[3 * i + c];
+}
+
+static int check(const struct sim *sim, struct fault *fault)
+{
+  double origin[3], motion[3];
+  if (scheme_hybrid.check(sim, fault)) return -1;
+  if (params_softening(sim->par, NULL) > 0) return 0;
+  frame_shift(&sim->frame, sim->time, origin, motion);
+  return same_place_check(sim->comm, sim->be->view(sim->dev), origin, fault);
+}
+
+static struct hard_tally total(const struct sim *sim)
+{
+  struct hard_tally all = sim->counts.hermite;
+  int64_t *sums[] = {&all.entries,   &all.with_neighbours, &all.steps,          &all.pairs,
+                     &all.collapsed, &all.pairs_bound,     &all.pairs_perturbed};
+  enum { SUMS = sizeof sums / sizeof *sums };
+  int64_t sum[SUMS];
+  double largest[] = {(double)all.ticks,        all.deepest, -all.shortest_period,
+                      all.largest_eccentricity, all.seconds, all.list_seconds};
+  for (int k = 0; k < SUMS; k++) sum[k] = *sums[k];
+  comm_sum_int64(sim->comm, sum, SUMS);
+  comm_max_double(sim->comm, largest, sizeof largest / sizeof *largest);
+  for (int k = 0; k < SUMS; k++) *sums[k] = sum[k];
+  all.ticks = (int64_t)largest[0];
+  all.deepest = (int)largest[1];
+  all.shortest_period = -largest[2];
+  all.largest_eccentricity = largest[3];
+  all.seconds = largest[4];
+  all.list_seconds = largest[5];
+  close_pairs_gather(sim->comm, &sim->counts.hermite, &all);
+  return all;
+}
+
+static struct resolved_length resolves(const struct sim *sim)
+{
+  return (struct resolved_length){(double)sim->split.r1, "R1", "R1"};
+}
+
+const struct scheme scheme_neighbour_lists = {
+    .mode = "hybrid",
+    .unpredicted = "neighbour lists",
+    .steps_follow_jerks = 1,
+    .open = open_step,
+    .resume = resume,
+    .advance = advance,
+    .drift = at_end,
+    .finish = at_end,
+    .note_cost = note_cost,
+    .measure_radius = measure_radius,
+    .hard_part = hard_part,
+    .before_walk = before_walk,
+    .after_walk = after_walk,
+    .sample = sample,
+    .acceleration = acceleration,
+    .check = check,
+    .tally = total,
+    .resolves = resolves,
+};

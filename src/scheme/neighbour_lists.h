@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The scheme of neighbour lists (Integrator = hermite, or Criterion = pairs): a backend integrates the hard part of a
+ * whole soft step in one call of the table `hard`. */
+#ifndef NEIGHBOUR_LISTS_H
+#define NEIGHBOUR_LISTS_H
+#include "step/sim.h"
+
+/* 1: radii are in proportion to the cube root of masses (RadiiByMass). Local. */
+int neighbour_lists_radii_by_mass(const struct sim *sim);
+/* What a soft step of length `soft_step` asks of the table `hard`. Local. */
+struct hard_request neighbour_lists_request(const struct sim *sim, double soft_step);
+#endif

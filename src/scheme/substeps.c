@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The substeps of a soft step, without a common clock: see doc/communication.md. */
+#include <config.h>
+#include "scheme/substeps.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "backend/let_verbs.h"
+#include "base/debug.h"
+#include "particles/timeline.h"
+#include "step/expansion.h"
+
+/* 1: the hard walks of this rank use the tree, so a new tree makes them faster. */
+static int walks_tree(const struct sim *sim)
+{
+  return sim->be->count(sim->dev) > 0 && !(sim->be->keeps_tree && sim->be->keeps_tree(sim->dev));
+}
+
+struct schedule_input substeps_input(struct sim *sim)
+{
+  struct schedule_input in = {.ranks = sim->comm->size,
+                              .split = sim->split.on,
+                              .backend_interval = sim->be->rebuild_interval,
+                              .builds_fast_tree = sim->be->builds_fast_tree,
+                              .given_interval = sim->par->RebuildInterval,
+                              .tuned = sim->tuning.tunes_rebuild,
+                              .on_device = sim->be->particle_bytes > 0,
+                              .given_checkpoint_ticks = (int)debug_value("checkpoint_ticks", -1),
+                              .given_fast_level = -1,
+                              .level_max = sim->counts.level_max,
+                              .particles = sim->now.count};
+  int64_t sum[SCHEDULE_LEVELS + 2];
+  sim->be->histogram(sim->dev, sum);
+  sum[SCHEDULE_LEVELS] = 0;
+  for (int l = 0; l < SCHEDULE_LEVELS; l++) sum[SCHEDULE_LEVELS] += sum[l] << l;
+  sum[SCHEDULE_LEVELS + 1] = walks_tree(sim);
+  comm_sum_int64(sim->comm, sum, SCHEDULE_LEVELS + 2);
+  memcpy(in.count, sum, sizeof in.count);
+  in.hard_steps = sum[SCHEDULE_LEVELS];
+  in.walks_tree = sum[SCHEDULE_LEVELS + 1] > 0;
+  if (sim->be->builds_fast_tree)
+    in.given_fast_level = (int)comm_max_int64(sim->comm, (int64_t)debug_value("fast_level", -1));
+  return in;
+}
+
+struct schedule substeps_schedule(struct sim *sim)
+{
+  struct schedule_input in = substeps_input(sim);
+  int fast = schedule_fast_candidate(&in);
+  if (fast > 0) {
+    double sums[2];
+    sim->be->shares(sim->dev, fast, sums);
+    comm_sum_double(sim->comm, sums, 2);
+    in.fast_density = sums[0] > 0 ? sums[1] / sums[0] : 1;
+  }
+  return schedule_make(&in);
+}
+
+/* The argument build_asked of schedule_at: the part of the decision to build that is known only at the tick. */
+static int build_asked(struct sim *sim, const struct schedule *schedule, int32_t tick, int32_t built,
+                       double tick_length)
+{
+  if (schedule->builds == BUILDS_WITH_MOMENTS_IF_WALKED) return walks_tree(sim);
+  if (schedule->builds != BUILDS_BY_TUNER) return 0;
+  return tuning_due(&sim->tuning, (tick - built) * tick_length, (TICKS - tick) * tick_length,
+                    timeline_aligned(tick, 0));
+}
+
+/* Select the LETs of a line. Collective. */
+static void select_lets(struct sim *sim, const struct schedule_line *line, double tick_length)
+{
+  struct let_request request = {.mac = &sim->mac,
+                                .a_floor = sim->a_floor,
+                                .a_typical = sim->now.a_rms_plain,
+                                .cutoff = sim->split.on ? sim->split.r2 : -1,
+                                .tick = line->tick,
+                                .tick_length = tick_length};
+  /* LETs of the first selection, which are for all targets, count as N_hard */
+  struct let_traffic *traffic = line->rebuild == REBUILT_NONE ? &sim->counts.step_let : &sim->counts.renewed_let;
+  if (line->lets == LETS_SLOW_AND_FAST) {
+    request.part = LET_OF_SLOW;
+    request.horizon = line->slow_horizon * tick_length;
+    let_exchange(sim->lets, LET_SLOW, &sim->lattice, request, line->tick, traffic);
+  }
+  request.part = line->lets == LETS_FAST || line->lets == LETS_SLOW_AND_FAST ? LET_OF_FAST : LET_OF_ALL;
+  request.horizon = line->horizon * tick_length;
+  request.active = line->active_targets;
+  let_exchange(sim->lets, LET_STEP, &sim->lattice, request, line->tick > 0 ? line->tick : line->next_moments, traffic);
+  let_any_violation(sim->lets, 0, 1);
+  sim->counts.violations_handled = sim->counts.violations;
+}
+
+/* Migration and build of a line. LET updates in transit refer to entries of the old tree, so they are received
+ * first. */
+static void rebuild(struct sim *sim, const struct schedule *schedule, const struct schedule_line *line,
+                    double tick_length)
+{
+  timer_phase(&sim->timer, PHASE_hard_let);
+  if (line->lets != LETS_KEPT) let_take_updates(sim->lets, line->tick, &sim->counts.updates);
+  if (line->migrate) sim_migrate(sim, line->tick, tick_length);
+  if (line->from_particles) sim_restore_order(sim);
+  sim_rebuild(sim, line->tick, tick_length, schedule->fast_level, line->rebuild == REBUILT_FAST);
+}
+
+/* The moment update of a line and its selection of LETs. Returns the scope of the LET update after the block step. On
+ * several ranks all call this at the same ticks. A rank waits only if LETs are selected, or if it is a whole interval
+ * ahead of another rank. */
+static enum let_update_scope update_moments_and_lets(struct sim *sim, const struct schedule_line *line,
+                                                     double tick_length)
+{
+  timer_phase(&sim->timer, PHASE_moments);
+  sim->be->moments(sim->dev, &sim->mac, line->tick, tick_length);
+  sim->counts.moment_updates += line->tick > 0;
+  timer_phase(&sim->timer, PHASE_hard_let);
+  if (line->lets == LETS_KEPT) return line->scope;
+  if (line->lets == LETS_IF_VIOLATED) {
+    if (!let_any_violation(sim->lets, sim->counts.violations - sim->counts.violations_handled, 0)) return line->scope;
+    let_take_updates(sim->lets, line->tick, &sim->counts.updates);
+    sim->counts.let_reselections++;
+  }
+  select_lets(sim, line, tick_length);
+  return SCOPE_ALL_CORRECTED;
+}
+
+/* Return the seconds since *since, and set *since to the present time. */
+static double lap(double *since)
+{
+  double before = *since;
+  *since = timer_clock();
+  return *since - before;
+}
+
+/* Times of the parts of a substep. For a table or a tuner they are timed by device events, without waiting. Otherwise
+ * they are timed by the host clock, which does not include queued work; the walk is timed by the backend. */
+struct parts {
+  int events_recorded, count, part[DEVICE_EVENTS];
+  double clock;
+};
+
+static void part_ends(struct sim *sim, struct parts *parts, struct substep_row *row, int part)
+{
+  if (parts->events_recorded) {
+    parts->part[++parts->count] = part;
+    sim->be->record_event(sim->dev, parts->count);
+  } else {
+    row->seconds[part] += lap(&parts->clock);
+  }
+}
+
+/* Add the seconds between events to their parts and to `sum`; the remaining time counts as correction. */
+static void parts_end(struct sim *sim, struct parts *parts, struct substep_row *row, double sum[SUBSTEP_PARTS_COUNT])
+{
+  double rest = lap(&parts->clock);
+  for (int k = 1; k <= parts->count; k++) {
+    double seconds = sim->be->between(sim->dev, k - 1, k);
+    sum[parts->part[k]] += seconds;
+    row->seconds[parts->part[k]] += seconds;
+    rest -= seconds;
+  }
+  row->seconds[SUBSTEP_correct] += rest;
+}
+
+/* Counts and seconds of a walk, which are complete after next_tick. */
+static void note_walk(struct sim *sim, const struct tally *before, int32_t tick, double age, int events_recorded,
+                      struct substep_row *row)
+{
+  const struct tally *hard = &sim->counts.hard;
+  double seconds = fmin(hard->seconds - before->seconds, row->seconds[SUBSTEP_correct]);
+  if (!events_recorded) { /* the host waited for the walk during the correction, so its time is moved to the walk */
+    row->seconds[SUBSTEP_walk] += seconds;
+    row->seconds[SUBSTEP_correct] -= seconds;
+  }
+  row->groups = hard->groups - before->groups;
+  row->pairs = hard->particle_pairs + hard->cell_pairs - before->particle_pairs - before->cell_pairs;
+  tuning_walked(&sim->tuning, age, timeline_aligned(tick, 0), (double)row->active, hard->seconds - before->seconds,
+                !sim->split.on);
+}
+
+/* Hard forces of the active particles of a line, and their next steps. */
+static void block_step(struct sim *sim, const struct step_rule *rule, int32_t tick, int shared, struct parts *parts,
+                       struct substep_row *row)
+{
+  double tick_length = rule->soft_step / TICKS;
+  struct walk_request walk = {.kind = WALK_HARD,
+                              .mac = sim->mac,
+                              .a_floor = sim->a_floor,
+                              .split = sim->split,
+                              .let = LET_STEP,
+                              .tick = tick,
+                              .tick_length = tick_length,
+                              .pending_tally = 1};
+  timer_phase(&sim->timer, PHASE_hard_walk);
+  expansion_at_tick(sim, tick, tick_length);
+  let_walk(sim->lets, walk, &sim->counts.hard, &sim->counts.updates);
+  if (!sim->split.on) expansion_add(sim, WALK_HARD, 0, tick);
+  part_ends(sim, parts, row, SUBSTEP_walk);
+  timer_phase(&sim->timer, PHASE_correct);
+  sim->be->correct(sim->dev, tick, tick_length, rule, shared);
+  if (sim->be->let) sim->counts.violations += sim->be->let->violations(sim->dev, &sim->counts.late);
+  sim->counts.substeps++;
+}
+
+/* Execute a line of the schedule: migration, build, moments and LETs if it has them, then the block step of the active
+ * particles and the update of LETs. A build sets *built to its tick. Times and counts are added to `row`. Returns the
+ * next tick at which a particle of this rank is active. */
+static int32_t execute(struct sim *sim, const struct step_rule *rule, const struct schedule *schedule,
+                       const struct schedule_line *line, int32_t *built, int shared, struct substep_row *row)
+{
+  double tick_length = rule->soft_step / TICKS, sum[SUBSTEP_PARTS_COUNT] = {0};
+  int32_t tick = line->tick;
+  enum let_update_scope scope = line->scope;
+  int timed = line->rebuild && tuning_times(&sim->tuning);
+  struct parts parts = {.events_recorded = sim->log.table || timed, .clock = timer_clock()};
+  const struct tally before = sim->counts.hard;
+  if (parts.events_recorded) sim->be->record_event(sim->dev, 0);
+  if (line->rebuild) {
+    tuning_now(&sim->tuning, sim->step + 1, sim->time + tick * tick_length);
+    rebuild(sim, schedule, line, tick_length);
+    *built = tick;
+    row->rebuilt = line->rebuild;
+    part_ends(sim, &parts, row, SUBSTEP_rebuild);
+  }
+  timer_phase(&sim->timer, PHASE_correct);
+  row->active = sim->be->select(sim->dev, tick, tick_length, &sim->counts.outside);
+  part_ends(sim, &parts, row, SUBSTEP_select);
+  if (line->moments) {
+    scope = update_moments_and_lets(sim, line, tick_length);
+    row->moment_updates_of_step++;
+    part_ends(sim, &parts, row, SUBSTEP_moments);
+  }
+  if (row->active > 0) block_step(sim, rule, tick, shared, &parts, row);
+  timer_phase(&sim->timer, PHASE_hard_let);
+  let_send_updates(sim->lets, tick, scope, line->next_moments, &sim->counts.updates);
+  timer_phase(&sim->timer, row->active > 0 ? PHASE_hard_walk : PHASE_correct); /* next_tick waits for the walk */
+  int32_t next = sim->be->next_tick(sim->dev);
+  timer_phase(&sim->timer, PHASE_correct);
+  parts_end(sim, &parts, row, sum);
+  /* moments count as cost of the build only at ticks without a regular moment update */
+  double seconds = sum[SUBSTEP_rebuild] + (line->moments == MOMENTS_OF_BUILD ? sum[SUBSTEP_moments] : 0);
+  if (line->rebuild) tuning_built(&sim->tuning, timed ? seconds : 0, 0, 0);
+  if (row->active > 0) note_walk(sim, &before, tick, (tick - *built) * tick_length, parts.events_recorded, row);
+  return next;
+}
+
+/* Complete the row of the block step that began at *began and ended at `clock`, and begin the next row. */
+static void finish_row(struct sim *sim, struct substep_row *row, int32_t tick, double *began, double clock)
+{
+  row->step = sim->step + 1;
+  row->local = sim->be->count(sim->dev);
+  row->tick = tick;
+  row->level = timeline_aligned(tick, 0);
+  row->all = clock - *began;
+  substep_log_add(&sim->log, row);
+  *row = (struct substep_row){0};
+  *began = clock;
+}
+
+/* The first line after a restart within the soft step. */
+static struct schedule_line continued_line(struct sim *sim)
+{
+  sim->substeps.continued = 0;
+  tuning_groups(&sim->tuning, sim->be, sim->dev, sim->lattice.spacing * LATTICE_SIDE);
+  return schedule_continue_at(&sim->substeps.schedule, sim->substeps.tick);
+}
+
+void substeps_begin(struct sim *sim, const struct step_rule *rule, int shared)
+{
+  struct substeps *u = &sim->substeps;
+  double tick_length = rule->soft_step / TICKS, clock = timer_clock();
+  *u = (struct substeps){.schedule = substeps_schedule(sim), .shared = shared, .began = clock};
+  if (u->schedule.moment_interval == 0) return;
+  if (u->schedule.builds == BUILDS_BY_TUNER)
+    tuning_built(&sim->tuning, sim->tree_build_seconds, 1, (double)u->schedule.build_age * tick_length);
+  timer_phase(&sim->timer, PHASE_moments);
+  sim->be->sources(sim->dev);
+  struct schedule_line line = schedule_at(&u->schedule, 0, 0, 0);
+  update_moments_and_lets(sim, &line, tick_length);
+  u->next = sim->be->next_tick(sim->dev);
+  u->row.seconds[SUBSTEP_moments] = lap(&clock);
+}
+
+/* The schedule of the rest of a soft step, from the levels that particles have now. There are no groups yet, so there
+ * is no fast tree. */
+static struct schedule schedule_of_rest(struct sim *sim)
+{
+  struct schedule_input in = substeps_input(sim);
+  for (int l = 0; l < SCHEDULE_LEVELS; l++)
+    if (in.count[l] > 0) in.level_max = sim->counts.level_max = l;
+  in.given_fast_level = 0;
+  return schedule_make(&in);
+}
+
+void substeps_continue(struct sim *sim)
+{
+  struct substeps *u = &sim->substeps;
+  if (u->foreign) u->schedule = schedule_of_rest(sim);
+  u->tick = u->next = u->paused;
+  u->continued = 1;
+  u->left = u->began = timer_clock();
+}
+
+/* Leave the substeps for a while; the time until they go on is not part of a block step. */
+static enum step_state leave(struct sim *sim, enum step_state state)
+{
+  timer_phase(&sim->timer, PHASE_correct);
+  sim->substeps.left = timer_clock();
+  return state;
+}
+
+/* All ranks come to a checkpoint tick. LET updates in transit are received. */
+static enum step_state pause_at(struct sim *sim, int32_t tick)
+{
+  timer_phase(&sim->timer, PHASE_hard_let);
+  let_take_updates(sim->lets, tick, &sim->counts.updates);
+  sim->substeps.paused = tick;
+  return leave(sim, STEP_AT_CHECKPOINT_TICK);
+}
+
+static enum step_state end_substeps(struct sim *sim)
+{
+  struct substeps *u = &sim->substeps;
+  timer_phase(&sim->timer, PHASE_hard_let);
+  let_take_updates(sim->lets, TICKS, &sim->counts.updates);
+  sim->counts.step_let.messages += sim->counts.renewed_let.messages;
+  sim->counts.step_let.bytes += sim->counts.renewed_let.bytes;
+  u->row.all = timer_clock() - u->began;
+  sim->log.rest = u->row;
+  return leave(sim, STEP_SUBSTEPS_ENDED);
+}
+
+enum step_state substeps_advance(struct sim *sim, const struct step_rule *rule, double until)
+{
+  struct substeps *u = &sim->substeps;
+  double tick_length = rule->soft_step / TICKS, clock;
+  if (u->left > 0) u->began += timer_clock() - u->left;
+  u->left = 0;
+  sim->log.rest = (struct substep_row){0};
+  if (u->schedule.moment_interval == 0) return STEP_SUBSTEPS_ENDED;
+  do {
+    int32_t tick = u->continued ? u->paused : schedule_next(&u->schedule, u->tick, u->next);
+    if (tick >= TICKS) return end_substeps(sim);
+    if (schedule_is_checkpoint(&u->schedule, tick) && u->paused != tick) return pause_at(sim, tick);
+    struct schedule_line line = u->continued ? continued_line(sim)
+                                             : schedule_at(&u->schedule, tick, u->built,
+                                                           build_asked(sim, &u->schedule, tick, u->built, tick_length));
+    u->tick = tick;
+    u->paused = 0;
+    recorder_at(sim->comm->recorder, sim->step + 1, tick);
+    u->next = execute(sim, rule, &u->schedule, &line, &u->built, u->shared, &u->row);
+    clock = timer_clock();
+    /* a moment update without a block step counts with the next */
+    if (u->row.active > 0) finish_row(sim, &u->row, tick, &u->began, clock);
+  } while (clock <= until);
+  return leave(sim, STEP_UNDERWAY);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "settings/parts.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "scheme/schemes.h"
+#include "step/effort.h"
+#include "step/step.h"
+#include "system/radius.h"
+
+enum { TRIAL_STEPS = 2 }; /* soft steps of a trial; the faster one counts */
+#define TRIAL_SHARE 0.02  /* of the predicted run, which trials may take at its begin, */
+#define AGAIN_SHARE 0.005 /* and later */
+#define KEEP 0.9          /* what earlier soft steps weigh in the mean of the last ones */
+/* Quantiles of the distance to the 28th neighbour, from which the mean number of neighbours within R2 is estimated. */
+static const double quantiles[] = {0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95};
+enum { QUANTILES = sizeof quantiles / sizeof *quantiles, NEIGHBOURS = 28 };
+
+static int several(unsigned bits) { return (bits & (bits - 1)) != 0; }
+
+int choice_open(const struct sim *sim) { return several(choice_allowed(sim->par)); }
+
+int settings_have_choice(const struct sim *sim)
+{
+  const struct settings *settings = sim->settings;
+  return settings && settings->choice.made && several(settings->choice.table.allowed);
+}
+
+const struct params *settings_given(const struct sim *sim)
+{
+  return settings_have_choice(sim) ? &sim->settings->asked : sim->par;
+}
+
+/* --- the parameters ---------------------------------------------------------------------------------------------- */
+
+/* Give p the Mode, Scheme and R1OverR0 of a candidate. */
+static void adopt(const struct sim *sim, struct params *params, enum choice_scheme scheme)
+{
+  const struct params *asked = &sim->settings->asked;
+  params->Mode = asked->Mode;
+  params->Scheme = asked->Scheme;
+  params->R1OverR0 = asked->R1OverR0;
+  choice_set(params, scheme);
+}
+
+/* Use a candidate from now on. */
+static void use(struct sim *sim, enum choice_scheme scheme)
+{
+  adopt(sim, &sim->settings->in_use, scheme);
+  sim->settings->choice.now = scheme;
+}
+
+void choice_take_only(struct sim *sim)
+{
+  unsigned allowed = choice_allowed(sim->par);
+  sim->settings->choice.table.allowed = allowed;
+  for (int k = 0; k < CHOICES_COUNT; k++)
+    if (allowed == 1u << k) use(sim, k);
+}
+
+void choice_resume(struct sim *sim)
+{
+  struct settings *settings = sim->settings;
+  settings->choice.table.allowed = choice_allowed(&settings->asked);
+  settings->choice.now = choice_of(&settings->in_use, &settings->asked);
+}
+
+void settings_forget_trials(struct sim *sim)
+{
+  struct scheme_choice *c = &sim->settings->choice;
+  memset(c->measured, 0, sizeof c->measured);
+  memset(c->table.factor, 0, sizeof c->table.factor);
+  c->trials = c->trial = c->trial_steps = c->interval = c->again.count = c->again.next = 0;
+  c->seconds = c->time = 0;
+  c->looked = sim->step;
+}
+
+/* --- the candidates ---------------------------------------------------------------------------------------------- */
+
+/* Particles at each block level with a candidate's steps, over all ranks. Collective. */
+static void count_levels(struct sim *sim, struct choice_candidate *candidate)
+{
+  struct step_rule rule = step_rule_of(sim, candidate->step);
+  _Static_assert(sizeof candidate->count == 32 * sizeof *candidate->count, "histogram");
+  rule.eta = candidate->eta;
+  sim->be->levels(sim->dev, &rule, -1);
+  sim->be->histogram(sim->dev, candidate->count);
+  comm_sum_int64(sim->comm, candidate->count, CHOICE_LEVELS);
+}
+
+/* Number of neighbours within r2, the square of the mean root, from quantiles of the distance to the 28th. */
+static double mean_neighbours(const double distance[QUANTILES], double r2, double count)
+{
+  double sum = 0;
+  for (int k = 0; k < QUANTILES; k++) {
+    double x = distance[k] > 0 ? r2 / distance[k] : 1;
+    sum += sqrt(fmin(NEIGHBOURS * x * x * x, count));
+  }
+  return sum / QUANTILES * sum / QUANTILES;
+}
+
+/* Fill in a candidate. `distance`: of the quantiles. Collective. */
+static void measure_candidate(struct sim *sim, enum choice_scheme scheme, const double *distance,
+                              struct choice_candidate *candidate)
+{
+  struct params p = sim->settings->asked;
+  struct plan_facts now = sim->system, later = sim->system;
+  struct finder_system system = plan_errors(&p, &sim->now, &sim->system);
+  double left = p.TimeMax - sim->time;
+  later.change = fmax(later.change, errors_chance(&system));
+  memset(candidate, 0, sizeof *candidate);
+  adopt(sim, &p, scheme);
+  int split = p.Mode != MODE_TREE;
+  if (split) candidate->r2 = scheme_r2(sim, &p);
+  now.hybrid = later.hybrid = split;
+  now.r2 = later.r2 = split ? candidate->r2 : sim->radius_rule;
+  candidate->step = fmin(plan_wanted(&p, &sim->now, &now), left);
+  candidate->expected = fmin(plan_wanted(&p, &sim->now, &later), left);
+  if (scheme == CHOICE_SHARED) {
+    candidate->error = errors_shared(&system, candidate->step);
+    return;
+  }
+  candidate->eta = plan_eta(&p, &sim->now, &now);
+  candidate->error =
+      errors_block(&system, candidate->eta) + (split ? errors_hybrid(&system, candidate->r2, candidate->step) : 0);
+  if (split) candidate->neighbours = mean_neighbours(distance, candidate->r2, sim->masses.count);
+  count_levels(sim, candidate);
+}
+
+static struct choice_machine machine_of(const struct sim *sim)
+{
+  return (struct choice_machine){.on_device = effort_on_device(sim),
+                                 .ranks = sim->comm->size,
+                                 .threads = effort_threads(sim),
+                                 .delta = params_delta(sim->par),
+                                 .order = params_order(sim->par)};
+}
+
+/* Measure the system, and predict the costs of all candidates. Block levels must be chosen again afterwards.
+ * Collective. */
+static void measure(struct sim *sim)
+{
+  struct choice_table *t = &sim->settings->choice.table;
+  double distance[QUANTILES];
+  struct choice_machine m = machine_of(sim);
+  t->wanted = errors_allowed(params_error(sim->par));
+  radius_quantiles(sim->comm, sim->be, sim->dev, sim->masses.count, QUANTILES, quantiles, distance);
+  for (int k = 0; k < CHOICES_COUNT; k++) {
+    if (!(t->allowed & 1u << k)) continue;
+    measure_candidate(sim, k, distance, &t->candidate[k]);
+    choice_cost(&m, sim->now.count, &t->candidate[k]);
+  }
+}
+
+/* Note the seconds per unit of time of a candidate as measured, by their ratio to those that the model alone
+ * predicts. */
+static void note_factor(struct choice_table *table, int k, double measured)
+{
+  double model = table->candidate[k].step > 0 ? table->candidate[k].step_seconds / table->candidate[k].step : 0;
+  if (model > 0 && measured > 0) table->factor[k] = measured / model;
+}
+
+/* --- decisions --------------------------------------------------------------------------------------------------- */
+
+/* Rank 0's candidate: machines may differ in the last bit. Collective. */
+static int agreed(const struct sim *sim, int scheme)
+{
+  comm_broadcast(sim->comm, &scheme, sizeof scheme);
+  return scheme;
+}
+
+struct choice_errors choice_errors(const struct sim *sim, const struct plan *plan)
+{
+  const struct params *p = sim->par;
+  struct choice_errors e = {0, 0, 10 * params_error(p)};
+  struct finder_system system = plan_errors(p, &sim->now, &sim->system);
+  if (p->Comoving || sim->scheme->unpredicted || p->Criterion != CRITERION_MIN_AV || !(errors_profile(&system) > 0))
+    return e;
+  e.forces = errors_forces(&system, params_delta(p));
+  if (plan->shared && plan->shared_level < 0) return e;
+  const struct split *split = scheme_split(sim);
+  if (plan->shared && !split) e.steps = errors_shared(&system, ldexp(plan->soft_step, -plan->shared_level));
+  else e.steps = errors_block(&system, plan_eta(p, &sim->now, &sim->system));
+  if (split) e.steps += errors_hybrid(&system, split->r2, plan->soft_step);
+  return e;
+}
+
+double settings_corrected_cost(struct sim *sim)
+{
+  struct scheme_choice *c = &sim->settings->choice;
+  const struct choice_candidate *one = &c->table.candidate[c->now];
+  double seconds = sim->effort;
+  comm_max_double(sim->comm, &seconds, 1);
+  if (!settings_have_choice(sim) || !(one->step_seconds > 0) || !(seconds > 0)) return 0;
+  note_factor(&c->table, c->now, seconds / sim->soft_step);
+  return choice_predicted(&c->table, c->now, -1);
+}
+
+/* Note rows of choice.csv, and when to look again. Collective. */
+static void note(struct sim *sim, int why)
+{
+  struct scheme_choice *c = &sim->settings->choice;
+  struct choice_machine m = machine_of(sim);
+  c->why = why;
+  c->looked = sim->step;
+  c->interval = agreed(sim, choice_interval(&m, &c->table.candidate[c->now], plan_one_step(sim->par, &sim->system)));
+}
+
+/* Which candidates are tried from now on. Collective. */
+static void plan_trials(struct sim *sim, int like, int first, double share)
+{
+  struct scheme_choice *c = &sim->settings->choice;
+  c->trials = sim->par->Repeatable == REPEATABLE_ON
+                  ? 1
+                  : choice_trials(&c->table, like, first, sim->par->TimeMax - sim->time, share, c->order);
+  c->trials = agreed(sim, c->trials);
+  comm_broadcast(sim->comm, c->order, sizeof c->order);
+  if (c->trials == 1) c->trials = 0;
+  c->trial = c->trial_steps = 0;
+  c->tried_seconds = c->tried_time = 0;
+}
+
+int choice_repeat(struct sim *sim, long long step, int scheme, int why)
+{
+  int k = sim->settings->choice.again.count;
+  if (k == CHOOSE_AGAIN_MAX) return -1;
+  sim->settings->choice.again.step[k] = step;
+  sim->settings->choice.again.scheme[k] = scheme;
+  sim->settings->choice.again.why[k] = why;
+  sim->settings->choice.again.count++;
+  return 0;
+}
+
+void choice_first(struct sim *sim)
+{
+  struct scheme_choice *c = &sim->settings->choice;
+  double began = effort_clock(sim);
+  measure(sim);
+  int known = c->again.count > 0 && c->again.step[0] == sim->step,
+      first = known ? c->again.scheme[0] : agreed(sim, choice_cheapest(&c->table, -1));
+  if (known) c->again.next = 1;
+  else plan_trials(sim, -1, first, TRIAL_SHARE);
+  c->made = 1;
+  use(sim, first);
+  note(sim, known ? CHOSE_AGAIN : CHOSE_MODEL);
+  c->choosing += effort_clock(sim) - began;
+}
+
+/* Use another candidate from now on. A change of the split needs forces. Collective. */
+static void change(struct sim *sim, int scheme)
+{
+  if (scheme == sim->settings->choice.now) return;
+  use(sim, scheme);
+  if (!scheme_follow(sim)) return;
+  sim_force(sim, &sim->mac, 0);
+  sim_measure(sim);
+}
+
+/* The next trial, or after the last one the decision. Returns as settings_step. Collective. */
+static int try_next(struct sim *sim)
+{
+  struct scheme_choice *c = &sim->settings->choice;
+  if (c->trial < c->trials) {
+    if (!(c->table.candidate[c->order[c->trial]].step > 0)) measure(sim); /* after a restart, for the rows */
+    change(sim, c->order[c->trial]);
+    c->why = CHOSE_TRIAL;
+    return 1;
+  }
+  measure(sim);
+  for (int k = 0; k < c->trials; k++) note_factor(&c->table, c->order[k], c->measured[c->order[k]]);
+  int fastest = agreed(sim, choice_fastest(&c->table, c->order, c->trials, c->measured));
+  c->choosing += fmax(0, c->tried_seconds - c->tried_time * c->measured[fastest]);
+  c->trials = c->trial = 0;
+  c->seconds = c->time = 0;
+  change(sim, fastest);
+  note(sim, CHOSE_MEASURED);
+  return 2;
+}
+
+/* Look at the system again. Returns as settings_step. Collective. */
+static int look(struct sim *sim)
+{
+  struct scheme_choice *c = &sim->settings->choice;
+  measure(sim);
+  memset(c->measured, 0, sizeof c->measured);
+  if (sim->par->Repeatable == REPEATABLE_OFF && c->time > 0) {
+    c->measured[c->now] = c->seconds / c->time;
+    note_factor(&c->table, c->now, c->measured[c->now]);
+  }
+  int cheapest = choice_cheapest(&c->table, c->now), pays = agreed(sim, choice_pays(&c->table, c->now, cheapest));
+  if (pays) {
+    plan_trials(sim, c->now, c->now, AGAIN_SHARE);
+    c->trial = c->measured[c->now] > 0; /* the present one is measured, but after a restart */
+    if (c->trials > 1) return try_next(sim);
+    c->trial = 0;
+    change(sim, agreed(sim, cheapest)); /* by the model alone */
+  }
+  note(sim, CHOSE_LOOK);
+  return pays ? 2 : 1;
+}
+
+/* Make the next choice of an earlier run, where it is due. Returns as settings_step. Collective. */
+static int repeat(struct sim *sim)
+{
+  struct scheme_choice *c = &sim->settings->choice;
+  int k = c->again.next, was = c->now;
+  if (c->again.step[k] > sim->step) return 0;
+  if (c->again.why[k] == CHOSE_TRIAL) c->why = CHOSE_TRIAL;
+  if (c->why != CHOSE_TRIAL || !(c->table.candidate[c->again.scheme[k]].step > 0)) measure(sim);
+  c->again.next++;
+  change(sim, c->again.scheme[k]);
+  if (c->again.why[k] != CHOSE_TRIAL) note(sim, CHOSE_AGAIN);
+  return c->now != was && c->why == CHOSE_AGAIN ? 2 : 1;
+}
+
+/* A soft step of a trial that took so many seconds per unit of time. Returns 1 where the trial is over. */
+static int tried(const struct sim *sim, struct scheme_choice *choice, double each)
+{
+  double *measured = &choice->measured[choice->order[choice->trial]];
+  *measured = choice->trial_steps == 0 ? each : fmin(*measured, each);
+  choice->tried_seconds += each * sim->soft_step;
+  choice->tried_time += sim->soft_step;
+  if (++choice->trial_steps < TRIAL_STEPS && !choice_lost(choice->order, choice->trial, choice->measured)) return 0;
+  choice->trial_steps = 0;
+  choice->trial++;
+  return 1;
+}
+
+int settings_step(struct sim *sim)
+{
+  struct scheme_choice *c = &sim->settings->choice;
+  double seconds = sim->effort, began = effort_clock(sim);
+  int rows = 0;
+  if (!settings_have_choice(sim) || !(sim->time < sim->par->TimeMax)) return 0;
+  comm_max_double(sim->comm, &seconds, 1);
+  if (c->again.next < c->again.count) rows = repeat(sim);
+  else if (c->trial < c->trials) {
+    /* 0: it continues one of before a restart */
+    if (seconds > 0 && tried(sim, c, seconds / sim->soft_step)) rows = try_next(sim);
+  } else {
+    c->seconds = KEEP * c->seconds + seconds;
+    c->time = KEEP * c->time + (seconds > 0 ? sim->soft_step : 0);
+    if (sim->step - c->looked >= c->interval) rows = look(sim);
+  }
+  c->choosing += effort_clock(sim) - began;
+  return rows;
+}
