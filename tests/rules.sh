@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Rules of the project, checked on the sources: which room may include which, the form of files, and links.
+# Rules of the project, checked on the sources: which folder may include which, the form of files, and links.
 cd "${srcdir:-.}" || exit 99
 number=0 failed=0
 # rule TEXT OFFENDERS: holds when there are none.
@@ -20,7 +20,7 @@ include='^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]'
 
 rule "src/ and mpi/ include nothing of CUDA" "$(sources src mpi | xargs grep -Hn -E "$include(.*/)?(cuda|nvtx|cub/|thrust/)")"
 rule "src/ and mpi/ call nothing of CUDA" "$(sources src mpi | xargs grep -Hn -E '\<cuda[A-Z][A-Za-z]+ *\(|<<<|__global__')"
-# A room includes its own headers and those of the rooms named here; so there are no circles.
+# A folder includes its own headers and those of the folders named here; so there are no circles.
 floors='
 base
 particles    base
@@ -65,16 +65,16 @@ gpu/step     base particles tree gravity backend gpu/device gpu/tree gpu/walk gp
 # Lines "FILE includes HEADER" that the table does not allow.
 climbs() {
   sources src mpi gpu | xargs grep -H -o -E '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]+/[^"]+"' | awk -F: -v floors="$floors" '
-    function room(path,  p, n) { n = split(path, p, "/"); return p[1] == "gpu" ? p[1] "/" p[2] : p[1] == "mpi" ? p[1] : n == 3 ? p[1] "/" p[2] : p[1] }
+    function folder(path,  p, n) { n = split(path, p, "/"); return p[1] == "gpu" ? p[1] "/" p[2] : p[1] == "mpi" ? p[1] : n == 3 ? p[1] "/" p[2] : p[1] }
     BEGIN { n = split(floors, line, "\n"); for (i = 1; i <= n; i++) { m = split(line[i], w, " "); known[w[1]]; for (k = 2; k <= m; k++) may[w[1], w[k]] } }
     { file = $1; sub(/^src\//, "", file); header = $2; gsub(/.*include[[:space:]]*"|"/, "", header); sub(/^src\//, "", header)
-      a = room(file); b = room(header); if (a != b && !((a, b) in may) && !($1 == "gpu/device/device.cuh" && header ~ /state\.cuh$/)) print $1 " includes " header; if (!(a in known)) print $1 ": no such room in tests/rules.sh" }' | sort -u
+      a = folder(file); b = folder(header); if (a != b && !((a, b) in may) && !($1 == "gpu/device/device.cuh" && header ~ /state\.cuh$/)) print $1 " includes " header; if (!(a in known)) print $1 ": no such folder in tests/rules.sh" }' | sort -u
 }
-rule "rooms include only what stands below them" "$(climbs)"
-rule "every room is once in the table, above those that it includes" "$(echo "$floors" | awk 'NF { if ($1 in at) print $1 " twice"; at[$1]
+rule "folders include only what stands below them" "$(climbs)"
+rule "every folder is once in the table, above those that it includes" "$(echo "$floors" | awk 'NF { if ($1 in at) print $1 " twice"; at[$1]
   for (i = 2; i <= NF; i++) if (!($i in at)) print $i " is not above " $1 }')"
-rule "include paths name the room" "$(sources src mpi gpu | xargs grep -Hn -E '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^/"]+"')"
-rule "a room has at most 30 files" "$(sources src mpi gpu | sed 's,/[^/]*$,,' | sort | uniq -c | awk '$1 > 30 { print $2 ": " $1 " files" }')"
+rule "include paths name the folder" "$(sources src mpi gpu | xargs grep -Hn -E '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^/"]+"')"
+rule "a folder has at most 30 files" "$(sources src mpi gpu | sed 's,/[^/]*$,,' | sort | uniq -c | awk '$1 > 30 { print $2 ": " $1 " files" }')"
 rule "src/io/ uses ranks through comm.h only" "$(sources src/io | xargs grep -Hn -E '"mpi/' | grep -v '"mpi/comm\.h"')"
 rule "src/ uses MPI through mpi/ only (main.c starts it, fault.c ends it, info.c reads its version, src/io writes with it)" \
   "$(sources src gpu | grep -v -E '^src/((cli/main|base/fault|cli/info)\.c|io/.*)$' | xargs grep -Hn -E "$include(mpi|mpi-ext)\\.h|\\<MPI_[A-Z][A-Za-z_]+ *\\(")"
