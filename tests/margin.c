@@ -52,7 +52,7 @@ static void check_full(const struct backend *be, int order, enum walk_method met
   set_make(&clumps, 0, &p);
   rig_open_by(&g, be, &clumps, &p, order, 2 * CLUMP, 32, method);
   rig_first_force(&g, 1.0 / 512);
-  for (int kind = MAC_ACCELERATION; kind <= MAC_ANGLE; kind++) {
+  for (int kind = 0; kind < MAC_KINDS; kind++) {
     struct mac mac = rig_mac(&g, kind, kind == MAC_ANGLE ? 1 : 1e20);
     const struct particles *v = rig_force(&g, &mac);
     char walk[100];

@@ -25,7 +25,7 @@ floors='
 base
 particles    base
 params       base particles
-tree         base
+tree         base params
 gravity      base params
 external     base params gravity
 backend      base particles params tree gravity

@@ -61,7 +61,7 @@ static void parameters(const struct set *set, int order, int angle, struct param
   par->Mode = MODE_HYBRID;
   par->MaxLeafSize = 8;
   par->MaxGroupSize = 32;
-  if (angle) par->TypeOfOpeningCriterion = OPENING_ANGLE;
+  if (angle) par->TypeOfOpeningCriterion = MAC_ANGLE;
 }
 
 /* --- agreement with real ranks ----------------------------------------------------------------------------------- */

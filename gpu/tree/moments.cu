@@ -462,7 +462,7 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
     device_resolve_counts(d);
   }
   device_wait_for_copy(d);
-  int second = mac->order == 2 || mac->kind != MAC_ANGLE; /* local expansions use them with monopole cells too */
+  int second = mac_needs_second_moments(mac);
   struct body *present =
       tick == 0 || d->tree.view.nodes == 0 ? NULL : array_room(&d->sources.present, "device sources", d->p.n);
   for (int k = parts_begin(d); k < d->tree.parts; k++) {

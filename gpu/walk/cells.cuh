@@ -14,7 +14,7 @@ static inline int cells_of(const struct device *d, const struct mac *mac)
 {
   (void)d;
   if (mac->order == 2) return CELLS_QUADRUPOLE;
-  return mac->kind == MAC_ACCELERATION ? CELLS_MIXED : CELLS_MONOPOLE;
+  return mac_mixes_cells(mac) ? CELLS_MIXED : CELLS_MONOPOLE;
 }
 
 /* Factor on the criterion's distance from which on cells are accepted for hard forces. */

@@ -79,10 +79,11 @@ template <int HOW> static __device__ __forceinline__ bool needs_force(const stru
   return HOW != WALK_MOVING || timeline_end(&job.p, i) == job.tick;
 }
 
-/* |a_old| of a particle, or 1 if the criterion does not depend on it. */
+/* The acceleration to which errors of forces on a particle are compared (mac_scale); 1 if the criterion does not depend
+ * on |a_old|. */
 static __device__ __forceinline__ float a_old_of(const struct walk_job &job, int32_t i)
 {
-  return job.by_acceleration ? fmaxf(__ldg(&job.a_old[i]), job.a_floor) : 1;
+  return job.by_acceleration ? mac_scale(job.criterion, fmaxf(__ldg(&job.a_old[i]), job.a_floor)) : 1;
 }
 
 /* mac_sink for lengths in the walk's unit. */

@@ -24,7 +24,7 @@ enum {
  * Delta, which requires small tails of the error distribution, and for quadrupoles, whose tails are small. */
 static void set_budgets(const struct mac *mac, int cells, double budget[2])
 {
-  int fine = cells == CELLS_QUADRUPOLE || (mac->kind == MAC_ACCELERATION && mac->delta < exp2(-9.5));
+  int fine = cells == CELLS_QUADRUPOLE || (mac_uses_a_old(mac) && mac->delta < exp2(-9.5));
   budget[OF_SUPERGROUP] = fine ? 0.03 : 0.05;
   budget[OF_GROUP] = fine ? 0.1 : 0.25;
 }
@@ -38,7 +38,7 @@ static void set_far_test(struct walk_job *job, const struct mac *mac, int cells,
   double budget[2];
   set_budgets(mac, cells, budget);
   for (int k = 0; k < 2; k++) {
-    int angle = mac->kind == MAC_ANGLE;
+    int angle = mac_is_fraction(mac);
     job->far_scale[k] =
         angle ? 0 : (float)fmin(fmax(mac->gravity / (budget[k] * mac->delta * unit * unit), FLT_MIN), FLT_MAX);
     job->far_min[k] = angle ? (float)fmax(1, pow(budget[k] * pow(mac->delta, mac->order + 1), -1.5)) : 1;
@@ -58,13 +58,13 @@ static void set_softenings(const struct device *d, struct walk_job *job, const s
   job->eps2_spread = job->class_eps2[SOFTENING_CLASSES - 1] - job->class_eps2[0];
   for (int k = 0; k < 2; k++)
     job->far_spread[k] =
-        mac->kind == MAC_ANGLE ? (float)(1.5 * job->eps2_spread / (budget[k] * pow(mac->delta, mac->order + 1))) : 0;
+        mac_is_fraction(mac) ? (float)(1.5 * job->eps2_spread / (budget[k] * pow(mac->delta, mac->order + 1))) : 0;
 }
 
 /* Limits of the lengths of lists, which grow as Delta^-1/2. With the other criteria there is no typical length. */
 static void set_list_limits(struct walk_job *job, const struct mac *mac)
 {
-  double longer = mac->kind == MAC_ACCELERATION ? exp2(fmax(0, (-log2(mac->delta) - 9) / 2)) : 2;
+  double longer = mac_uses_a_old(mac) ? exp2(fmax(0, (-log2(mac->delta) - 9) / 2)) : 2;
   job->handed_max = (int32_t)fmin(HANDED * longer, HANDED_MAX);
   job->heavy_near = (int32_t)fmin(HEAVY_NEAR * longer, INT32_MAX / 2);
   job->heavy_leaves = (int32_t)fmin(HEAVY_LEAVES * longer, INT32_MAX / 2);
@@ -93,7 +93,8 @@ struct walk_job walk_job_of(struct device *d, const struct walk_request *request
   job.per_a = job.per_psi / unit;
   job.a_floor = (float)request->a_floor;
   job.work_kept = request->kind != WALK_HARD && !walk_decays_work_first(request) ? WORK_KEPT : 1;
-  job.by_acceleration = request->mac.kind == MAC_ACCELERATION;
+  job.by_acceleration = mac_uses_a_old(&request->mac);
+  job.criterion = request->mac.kind;
   set_far_test(&job, &request->mac, cells, unit);
   if (d->softening.classes > 1) set_softenings(d, &job, &request->mac, cells, unit);
   set_list_limits(&job, &request->mac);

@@ -65,6 +65,7 @@ struct walk_job {
   float tick_length;
   int32_t tick;
   int by_acceleration; /* the criterion depends on |a_old| */
+  int criterion;       /* kind of the criterion, for mac_scale */
   float far_scale[2];  /* by OF_SUPERGROUP, OF_GROUP: a cell is far if (d/b)^6 >= m far_scale / (b^2 |a_old|) */
   float far_min[2];    /* and (d/b)^6 >= far_min */
   int hard_only;       /* only acc_hard is stored */

@@ -44,6 +44,6 @@ static inline size_t let_device_update_bytes(int64_t nodes, int64_t entries, int
  * use them too. */
 static inline int let_device_quads(const struct let_request *request)
 {
-  return request->mac->order == 2 || request->mac->kind == MAC_ACCELERATION;
+  return request->mac->order == 2 || mac_mixes_cells(request->mac);
 }
 #endif

@@ -79,10 +79,10 @@ static int read_deltas(const char *text, int power, double *list, int limit)
 
 /* Whether the criterion's parameter can have this value. A power between 0 and 1 would give a Delta near 1; the user
  * meant Delta itself. */
-static int good_delta(int kind, double x)
+static int good_delta(const struct criterion *criterion, double x)
 {
-  if (kind == OPENING_ACCELERATION) return x == 0 || (x >= 1 && x <= 60);
-  return x > 0 && (kind != OPENING_ANGLE || x <= 1);
+  if (criterion->by_power) return x == 0 || (x >= 1 && x <= criterion->most);
+  return x > 0 && x <= criterion->most;
 }
 
 static int bad_deltas(const struct command *self, const struct comm *comm, const char *text)
@@ -98,21 +98,20 @@ static int bad_deltas(const struct command *self, const struct comm *comm, const
 static int take_deltas(const struct command *self, const struct comm *comm, const struct params *par, const char *text,
                        struct force_options *options)
 {
-  static const char *const expected[] = {"powers from 0 to 60 (Delta = 2^-POWER)", "accelerations above 0",
-                                         "angles above 0, at most 1"};
-  int kind = par->TypeOfOpeningCriterion, k = 0;
-  options->delta_count = read_deltas(text, kind == OPENING_ACCELERATION, options->delta, FORCE_DELTAS);
+  const struct criterion *criterion = criterion_of(par);
+  int k = 0;
+  options->delta_count = read_deltas(text, criterion->by_power, options->delta, FORCE_DELTAS);
   if (options->delta_count < 1) return bad_deltas(self, comm, text);
-  while (k < options->delta_count && good_delta(kind, options->delta[k])) k++;
+  while (k < options->delta_count && good_delta(criterion, options->delta[k])) k++;
   if (k == options->delta_count) return STATUS_OK;
   double x = options->delta[k];
-  if (kind == OPENING_ACCELERATION && x > 0 && x < 1)
+  if (criterion->by_power && x > 0 && x < 1)
     return command_misused(
         self, comm,
         "option --delta: numbers are powers, Delta = 2^-POWER, and %g stands for Delta = %.4g; for Delta = "
         "%g give %.4g",
         x, exp2(-x), x, -log2(x));
-  return command_misused(self, comm, "option --delta: expected %s, found %g", expected[kind], x);
+  return command_misused(self, comm, "option --delta: expected %s, found %g", criterion->expected, x);
 }
 
 static int act_force(const struct command *self, const struct comm *comm, int argc, char **argv)

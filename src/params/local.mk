@@ -1,5 +1,6 @@
 libespalier_a_SOURCES += \
   %D%/accuracy.def \
+  %D%/criteria.h \
   %D%/integrators.h \
   %D%/params.c \
   %D%/params_accuracy.c \

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define CHOICES(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define CHOICE_NAME(value, name) name,
+#define CHOICE_NAME(value, name, ...) name,
 #define CHOICES_OF(table) ((const char *const[]){table(CHOICE_NAME) NULL})
 #define PARAM_REAL(section, name, initial, min_value, max_value, min_excluded, unit, meaning)              \
   {#section, #name, KIND_REAL, offsetof(struct params, name), initial, min_value, max_value, min_excluded, \

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/fault.h"
+#include "params/criteria.h"
 #include "params/integrators.h"
 #include "params/split_kernels.h"
 
@@ -15,7 +16,7 @@ enum { PARAM_TEXT = 512 }; /* bytes of a string value, with the final zero */
 /* Values of choices, in the order of the names in params.def. */
 enum ic_format { FORMAT_AUTO, FORMAT_GADGET1, FORMAT_GADGET2, FORMAT_HDF5, FORMAT_TIPSY, FORMAT_ASCII };
 enum comoving { COMOVING_OFF, COMOVING_ON };
-enum opening { OPENING_ACCELERATION, OPENING_MULTIPOLE, OPENING_ANGLE };
+/* TypeOfOpeningCriterion: MAC_ACCELERATION and others (params/criteria.h) */
 /* WalkMethod: enum walk_method (backend/backend.h) */
 enum repeatable { REPEATABLE_OFF, REPEATABLE_ON };
 enum split_mode { MODE_HYBRID, MODE_TREE, MODE_AUTO };
@@ -128,6 +129,16 @@ double params_error(const struct params *params);
  * number. */
 double params_delta(const struct params *params);
 int params_order(const struct params *params);
+/* What texts say of the acceptance criterion of the parameters, and its range (params/criteria.h). */
+struct criterion {
+  const char *name, *symbol, *title;
+  int by_power;
+  double most;
+  const char *expected;
+};
+const struct criterion *criterion_of(const struct params *params);
+/* The tolerance of the acceptance criterion `kind` (params/criteria.h). */
+double params_tolerance(const struct params *params, int kind);
 double params_xs(const struct params *params);
 double params_ys(const struct params *params);
 double params_r1_over_r0(const struct params *params);

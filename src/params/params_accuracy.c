@@ -99,6 +99,28 @@ double params_delta(const struct params *params)
   return fmin(fmax(delta, DELTA_LEAST), DELTA_MOST);
 }
 
+const struct criterion *criterion_of(const struct params *params)
+{
+  static const struct criterion criteria[] = {
+#define CRITERION(kind, name, tolerance, symbol, title, by_power, most, expected) \
+  {name, symbol, title, by_power, most, expected},
+      MAC_CRITERIA(CRITERION)
+#undef CRITERION
+  };
+  return &criteria[params->TypeOfOpeningCriterion];
+}
+
+double params_tolerance(const struct params *params, int kind)
+{
+  switch (kind) {
+#define TOLERANCE(kind, name, tolerance, ...) \
+  case MAC_##kind: return tolerance;
+    MAC_CRITERIA(TOLERANCE)
+#undef TOLERANCE
+  }
+  return 0;
+}
+
 double params_xs(const struct params *params) { return params->xs > 0 ? params->xs : by_accuracy(params, COLUMN_XS); }
 double params_ys(const struct params *params) { return params->ys > 0 ? params->ys : by_accuracy(params, COLUMN_YS); }
 double params_r1_over_r0(const struct params *params)

@@ -43,7 +43,7 @@ static int assess(struct sim *sim, const struct run_options *options, double tar
   struct physics *p = &assessment->physics;
   measure_physics(sim, &assessment->plan, p);
   /* with the acceleration criterion the first forces are two walks */
-  p->sync_seconds = sim->mac.kind == MAC_ACCELERATION ? fmax(seconds - p->walk_seconds, p->walk_seconds) : seconds;
+  p->sync_seconds = mac_uses_a_old(&sim->mac) ? fmax(seconds - p->walk_seconds, p->walk_seconds) : seconds;
   p->softening_is_default = param_is_default(options->origin, "Softening"); /* known on rank 0, which prints */
   p->steps_max = options->steps >= 0 ? (double)options->steps : options->substeps >= 0 ? (double)options->substeps : -1;
   return 0;

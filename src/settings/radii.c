@@ -60,7 +60,7 @@ void radii_find(struct sim *sim)
   in_use->SoftStep = best->soft_step;
   in_use->Eta = best->eta;
   in_use->ErrTolForceAcc = sim->settings->found.result.delta;
-  if (sim->mac.kind == MAC_ACCELERATION) sim->mac.delta = in_use->ErrTolForceAcc;
+  sim->mac.delta = params_tolerance(in_use, sim->mac.kind);
 }
 
 void settings_print_costs(const struct sim *sim, FILE *out)

@@ -21,7 +21,7 @@ void settings_make(struct sim *sim, const struct params *asked)
 /* Forces by opening angle, which need no a_old, and their sums. Collective. */
 static void force_by_angle(struct sim *sim, int potential)
 {
-  struct mac angle = sim_criterion(sim, OPENING_ANGLE);
+  struct mac angle = sim_criterion(sim, MAC_ANGLE);
   sim_force(sim, &angle, potential);
   sim_measure(sim);
 }
@@ -48,7 +48,7 @@ void settings_first_force(struct sim *sim)
     choice_first(sim);
     scheme_radius(sim, 1);
   }
-  if (sim->mac.kind == MAC_ACCELERATION) force_by_angle(sim, 0);
+  if (mac_uses_a_old(&sim->mac)) force_by_angle(sim, 0);
   sim->scheme->hard_part(sim);
   sim_force(sim, &sim->mac, 1);
   sim_measure(sim);

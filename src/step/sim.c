@@ -27,10 +27,7 @@
 struct mac sim_criterion(const struct sim *sim, int kind)
 {
   const struct params *params = sim->par;
-  double delta = kind == OPENING_ANGLE       ? params->ErrTolTheta
-                 : kind == OPENING_MULTIPOLE ? params->ErrTolMultipole
-                                             : params_delta(params);
-  return (struct mac){kind, params_order(params), sim->gravity, delta};
+  return (struct mac){kind, params_order(params), sim->gravity, params_tolerance(params, kind)};
 }
 
 static void note_masses(struct sim *sim, const struct particles *particles)

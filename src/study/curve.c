@@ -54,13 +54,6 @@ static double rate(const struct point *point)
 
 /* --- tables ------------------------------------------------------------------------------------------------------ */
 
-static const char *parameter_name(const struct params *par)
-{
-  return par->TypeOfOpeningCriterion == OPENING_ANGLE       ? "theta"
-         : par->TypeOfOpeningCriterion == OPENING_MULTIPOLE ? "Delta_mul"
-                                                            : "Delta";
-}
-
 static void print_facts(FILE *out, const char *mark, const struct sim *sim, int64_t probes)
 {
   const struct params *par = sim->par;
@@ -82,7 +75,7 @@ static void print_head(const struct sim *sim, int64_t probes)
 {
   print_facts(stdout, "", sim, probes);
   sim->be->probe->describe(stdout);
-  printf("\n| %s |", parameter_name(sim->par));
+  printf("\n| %s |", criterion_of(sim->par)->symbol);
 #define X(name, head, format, value, meaning) printf(" %s |", head);
   COLUMNS(X)
 #undef X
@@ -95,7 +88,7 @@ static void print_head(const struct sim *sim, int64_t probes)
 
 static void print_row(const struct sim *sim, const struct point *p)
 {
-  if (sim->par->TypeOfOpeningCriterion == OPENING_ACCELERATION) printf("| 2^%g |", log2(p->delta));
+  if (criterion_of(sim->par)->by_power) printf("| 2^%g |", log2(p->delta));
   else printf("| %g |", p->delta);
 #define X(name, head, format, value, meaning) printf(" " format " |", value);
   COLUMNS(X)
@@ -107,7 +100,7 @@ static void print_row(const struct sim *sim, const struct point *p)
 static void write_head(FILE *out, const struct sim *sim, int64_t probes)
 {
   print_facts(out, "# ", sim, probes);
-  fprintf(out, "# columns: delta: %s of the criterion; all: milliseconds\n", parameter_name(sim->par));
+  fprintf(out, "# columns: delta: %s of the criterion; all: milliseconds\n", criterion_of(sim->par)->symbol);
 #define X(name, head, format, value, meaning) \
   if (meaning[0]) fprintf(out, "#   " #name ": " meaning "\n");
   COLUMNS(X)
@@ -154,7 +147,7 @@ static void all_points(struct sim *sim, const struct force_options *options, FIL
   if (prints) print_head(sim, q.n);
   if (file) write_head(file, sim, q.n);
   for (int k = 0; k < options->delta_count; k++) {
-    double delta = sim->mac.kind == MAC_ACCELERATION ? exp2(-options->delta[k]) : options->delta[k];
+    double delta = criterion_of(sim->par)->by_power ? exp2(-options->delta[k]) : options->delta[k];
     struct point p = measure(sim, &q, delta);
     if (prints) print_row(sim, &p);
     if (file) write_row(file, &p);

@@ -36,11 +36,10 @@ static void compare(struct sim *sim, int64_t m)
 
 static const char *opening_name(const struct params *params, char *text, size_t size)
 {
-  switch (params->TypeOfOpeningCriterion) {
-  case OPENING_ANGLE: snprintf(text, size, "opening angle, theta = %g", params->ErrTolTheta); break;
-  case OPENING_MULTIPOLE: snprintf(text, size, "multipole, Delta = %g", params->ErrTolMultipole); break;
-  default: snprintf(text, size, "acceleration, Delta = %g (2^%.1f)", params_delta(params), log2(params_delta(params)));
-  }
+  const struct criterion *criterion = criterion_of(params);
+  double tolerance = params_tolerance(params, params->TypeOfOpeningCriterion);
+  int n = snprintf(text, size, "%s = %g", criterion->title, tolerance);
+  if (criterion->by_power) snprintf(text + n, size - (size_t)n, " (2^%.1f)", log2(tolerance));
   return text;
 }
 

@@ -10,14 +10,14 @@
 #include <math.h>
 
 #include "base/hd.h"
-
-enum { MAC_ACCELERATION, MAC_MULTIPOLE, MAC_ANGLE }; /* in the order of enum opening (params/params.h) */
+#include "params/criteria.h"
 
 struct mac {
-  int kind;
+  int kind;       /* MAC_ACCELERATION and others: only this header asks which one it is */
   int order;      /* 1 monopole, 2 quadrupole cells */
   double gravity; /* G */
-  double delta;   /* MAC_ACCELERATION: Delta; MAC_MULTIPOLE: Delta_mul (an acceleration); MAC_ANGLE: theta */
+  double
+      delta; /* the tolerance. MAC_ACCELERATION: Delta; MAC_MULTIPOLE: Delta_mul (an acceleration); MAC_ANGLE: theta */
 };
 
 /* Factor on the distance at which monopole cells are accepted that a face of the domain cuts. Their second moments are
@@ -64,12 +64,36 @@ HD float mac_stretch(const struct mac *mac, float times)
  * are opened. */
 HD float mac_clear(float b, float open_within) { return MAC_MARGIN * b + open_within; }
 
+/* The acceleration to which the error of a cell is compared: with a target of |a_old| the criterion allows the error
+ * delta times this; 1: the criterion does not depend on the target. Grows with a_old. */
+HD float mac_scale(int kind, float a_old)
+{
+  switch (kind) {
+  case MAC_ACCELERATION: return a_old;
+  default: return 1;
+  }
+}
+
+/* 1: mac_scale depends on |a_old|, so the first forces of a run need another criterion. */
+HD int mac_uses_a_old(const struct mac *mac) { return mac->kind == MAC_ACCELERATION; }
+
+/* 1: the tolerance to the power order + 1 is the fraction of a cell's force that its error may be; 0: the error may be
+ * delta times mac_scale. */
+HD int mac_is_fraction(const struct mac *mac) { return mac->kind == MAC_ANGLE; }
+
+/* 1: monopole cells have second moments too, in local expansions and in hard forces: lists are long enough for it. */
+HD int mac_mixes_cells(const struct mac *mac) { return mac->order == 1 && mac_uses_a_old(mac); }
+
+/* 1: the moments of a tree include second ones: those of cells or of expansions, or `reach` depends on them. */
+HD int mac_needs_second_moments(const struct mac *mac) { return mac->order == 2 || mac->kind != MAC_ANGLE; }
+
 /* `sink` of a group; a_old: the smallest a_old of its members. */
 HD float mac_sink(const struct mac *mac, double a_old)
 {
-  if (mac->kind != MAC_ACCELERATION) return 1;
-  if (!(a_old > 0)) return MAC_FAR;
-  double f = mac->order == 2 ? pow(a_old, -0.2) : 1 / sqrt(sqrt(a_old));
+  if (!mac_uses_a_old(mac)) return 1;
+  double scale = (double)mac_scale(mac->kind, (float)a_old);
+  if (!(scale > 0)) return MAC_FAR;
+  double f = mac->order == 2 ? pow(scale, -0.2) : 1 / sqrt(sqrt(scale));
   return f < MAC_FAR ? (float)f : MAC_FAR;
 }
 #endif
