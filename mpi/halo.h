@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The halo: particles of other ranks that the hard part of this rank needs for a soft step (backend/neighbour_list_verbs.h).
+/* The halo: particles of other ranks that the hard part of this rank needs for a soft step
+ * (backend/neighbour_list_verbs.h).
  *
  * One allgather gives all ranks the box that each rank's particles can reach on straight lines within the soft step.
  * Two ranks whose boxes are farther apart than halo_width exchange nothing; both know it without a message. All others

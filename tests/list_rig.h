@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sets of particles for tests of the table `hard` of backends (backend/neighbour_list_verbs.h), and soft steps of them. */
+/* Sets of particles for tests of the table `hard` of backends (backend/neighbour_list_verbs.h), and soft steps of
+ * them. */
 #ifndef LIST_RIG_H
 #define LIST_RIG_H
 #include "backend/neighbour_list_verbs.h"

@@ -293,6 +293,7 @@ EXTRA_DIST += \
   %D%/python.py \
   %D%/plots_layout.py \
   %D%/comoving.py \
+  %D%/rules_code.py \
   %D%/schemes.py \
   %D%/lane.sh \
   %D%/seconds.sh \

@@ -105,6 +105,22 @@ rule "old terms do not occur: doc/glossary.md has the standard ones" \
       if (match(line, "(^|[^a-z])(" terms ")([^a-z]|$)")) print FILENAME ":" FNR ": " substr(line, RSTART, RLENGTH) }')"
 rule "scripts may be executed" "$(find quickstart tools/espalier-plot tools/espalier-xdmf tools/compare-schemes tools/calibrate-accuracy tests/slurm jobscripts -type f ! -name "*.md" ! -name "*.py" ! -name "*.mk" ! -perm -u+x)"
 
+# Statements, functions, structs and includes, by a script of their own.
+code_rule() { rule "$1" "$("${python:-python3}" tests/rules_code.py "$2" 2>&1)"; }
+if python3 -c 'import pathlib' 2> /dev/null; then
+  code_rule "a line has at most 120 columns" columns
+  code_rule "no comma joins two statements" commas
+  code_rule "a function has at most 60 lines" functions
+  code_rule "a struct has at most 25 members" members
+  code_rule "no header includes itself by way of others" circles
+  code_rule "which scheme is in use is asked in src/scheme only" schemes
+fi
+# Other versions of the formatter differ in details.
+if clang-format-14 --version > /dev/null 2>&1; then
+  rule "the code is formatted as .clang-format says (clang-format-14 -i FILE)" \
+    "$({ sources src mpi gpu; find tests -name '*.[ch]'; } | grep -v '\.def$' | xargs clang-format-14 --dry-run 2>&1 | grep -o '^[^:]*:[0-9]*' | sort -u | head -n 20)"
+fi
+
 # Automake names a test's log without .sh and .mpi: of two with the same name only one would run.
 rule "tests have names of their own, without .sh and .mpi" \
   "$(awk '/^(unit|mpi|script)_tests =/ { on = 1 }

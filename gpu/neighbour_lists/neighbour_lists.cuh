@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The hard part from neighbour lists (backend/neighbour_list_verbs.h): the parts of a soft step, and sums over a list. The sums
- * of the Hermite scheme are struct hermite_force, those of kick-drift-kick struct pair_kick.
+/* The hard part from neighbour lists (backend/neighbour_list_verbs.h): the parts of a soft step, and sums over a list.
+ * The sums of the Hermite scheme are struct hermite_force, those of kick-drift-kick struct pair_kick.
  *
  * Particles that have neighbours are the members. They are numbered in the order of the particles, first those of this
  * rank, then those of the halo. A pair is in both lists or in none, so the neighbours of members are members. The

@@ -40,6 +40,9 @@ struct mac {
 
 #define MAC_FAR 1e18f /* stands for infinity; its product with a zero reach is zero */
 
+/* 1: mac_scale depends on |a_old|, so the first forces of a run need another criterion. */
+HD int mac_uses_a_old(const struct mac *mac) { return mac->kind == MAC_ACCELERATION; }
+
 /* `reach` of a cell of mass `mass` and radius `b` about its centre of mass; b2: sum of m |x - x_com|^2. */
 HD float mac_reach(const struct mac *mac, double mass, double b, double b2)
 {
@@ -56,7 +59,7 @@ HD float mac_reach(const struct mac *mac, double mass, double b, double b2)
  * square. */
 HD float mac_stretch(const struct mac *mac, float times)
 {
-  if (mac->kind != MAC_ACCELERATION) return times;
+  if (!mac_uses_a_old(mac)) return times;
   return mac->order == 2 ? powf(times, 0.6f) : sqrtf(times);
 }
 
@@ -73,9 +76,6 @@ HD float mac_scale(int kind, float a_old)
   default: return 1;
   }
 }
-
-/* 1: mac_scale depends on |a_old|, so the first forces of a run need another criterion. */
-HD int mac_uses_a_old(const struct mac *mac) { return mac->kind == MAC_ACCELERATION; }
 
 /* 1: the tolerance to the power order + 1 is the fraction of a cell's force that its error may be; 0: the error may be
  * delta times mac_scale. */

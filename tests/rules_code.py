@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""rules_code.py RULE: lines "FILE:LINE: what" of places in src, mpi, gpu and tests that break a rule of CONTRIBUTING.md.
+RULE: columns, commas, functions, members, circles, schemes."""
+import collections
+import pathlib
+import re
+import sys
+
+COLUMNS, FUNCTION, MEMBERS = 120, 60, 25
+TOKEN = re.compile(
+    r"(?P<line>(?:(?<=\n)|\A)[ \t]*\#(?:\\\n|[^\n])*)|(?P<comment>/\*.*?\*/|//[^\n]*)"
+    r"|(?P<text>\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')|(?P<name>[A-Za-z_]\w*)|(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)"
+    r"|(?P<space>\s+)|(?P<sign>->|::|<<|>>|&&|\|\||.)", re.S)
+DECLARES = set("""struct enum union const static extern typedef int double float char long short unsigned signed void
+    register volatile using template typename constexpr return goto case default""".split())
+# Tables of verbs, and structs that are still to be divided (their number may only fall).
+WIDE = {"backend", "backend_let", "walk_job", "device", "sim", "physics", "list_state", "logs", "device_results", "lets",
+        "virtual_exchange", "let_state"}
+# Functions that are still to be divided (their number may only fall).
+LONG = set("""check_choices check_choice handle check_exchange act_let check_moments taylor_add
+    check_tree_moving check_few compare_substeps act_run check_decisions elsewhere check_substeps exchange_lets main
+    check_terms check_maps supergroup_view cell_moments pair_block traverse_with few_active""".split())
+
+
+def files(*folders, kinds=(".c", ".h", ".cu", ".cuh")):
+    for folder in folders:
+        for path in sorted(pathlib.Path(folder).rglob("*")):
+            if path.suffix in kinds and path.name != "revision_string.h":
+                yield path
+
+
+def columns():
+    for path in files("src", "mpi", "gpu", "tests"):
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            if len(line) > COLUMNS:
+                yield f"{path}:{number}: {len(line)} columns"
+
+
+class Tokens:
+    """The tokens of a file without comments and preprocessor lines."""
+
+    def __init__(self, text):
+        found = [(m.lastgroup, m.group(), m.start()) for m in TOKEN.finditer(text)]
+        self.all = [t for t in found if t[0] not in ("line", "comment", "space")]
+        self.text = text
+
+    def sign(self, k):
+        return self.all[k][1] if 0 <= k < len(self.all) else ""
+
+    def kind(self, k):
+        return self.all[k][0] if 0 <= k < len(self.all) else ""
+
+    def line(self, k):
+        return self.text.count("\n", 0, self.all[k][2]) + 1
+
+
+def opens_block(tokens, k, inside):
+    """Whether the brace at k opens statements, and not an initialiser or the members of a struct."""
+    before = tokens.sign(k - 1)
+    if before in ("else", "do", ";", "{", "}", ":"):
+        return before not in (";", "{", "}") or not inside or inside[-1]
+    if before != ")":
+        return False
+    depth, j = 0, k - 1
+    while j >= 0:
+        depth += {")": 1, "(": -1}.get(tokens.sign(j), 0)
+        if depth == 0:
+            break
+        j -= 1
+    return tokens.sign(j - 1) not in ("=", "(", ",", "return", "?", ":", "&", "{", "+", "-", "[", "*")
+
+
+def joined(tokens, k):
+    """The end of the statement at k, and whether a comma joins two in it."""
+    depth, comma = 0, False
+    while k < len(tokens.all):
+        sign = tokens.sign(k)
+        if sign == "<" and tokens.kind(k - 1) == "name":   # of a template
+            j = k + 1
+            while tokens.kind(j) in ("name", "number") or tokens.sign(j) in (",", "::", "&&", "||", "*", "+", "-", "!", "="):
+                j += 1
+            if tokens.sign(j) == ">" and tokens.sign(j + 1) in ("(", "::", "{"):
+                k = j
+        elif sign in "([{":
+            depth += 1
+        elif sign in ")]}":
+            depth -= 1
+            if depth < 0:
+                return k, False
+        elif sign == ";" and depth == 0:
+            return k, comma
+        elif sign == "," and depth == 0:
+            comma = True
+        k += 1
+    return k, False
+
+
+def declares(tokens, k):
+    name = tokens.kind(k) == "name"
+    return tokens.sign(k) in DECLARES or (name and tokens.kind(k + 1) == "name") or (
+        name and tokens.sign(k + 1) in ("*", "<") and tokens.kind(k + 2) == "name" and
+        tokens.sign(k + 3) in (",", "=", ";", ">"))
+
+
+def commas():
+    for path in files("src", "mpi", "gpu", "tests"):
+        tokens, inside, closed, brackets, controls = Tokens(path.read_text()), [], {}, [], set()
+        skip = -1
+        for k in range(len(tokens.all)):
+            sign, before = tokens.sign(k), tokens.sign(k - 1)
+            if sign == "(":
+                brackets.append(k)
+            elif sign == ")" and brackets:
+                if tokens.sign(brackets.pop() - 1) in ("if", "for", "while"):
+                    controls.add(k)
+            elif sign == "{":
+                inside.append(opens_block(tokens, k, inside))
+            elif sign == "}":
+                closed[k] = inside.pop() if inside else True
+            begins = before in ("{", ";", "else", "do") or (before == "}" and closed.get(k - 1, True)) or k - 1 in controls
+            if k <= skip or not begins or not inside or not inside[-1] or sign in ("{", "}", ";", ",", ")", "]"):
+                continue
+            if sign in ("if", "for", "while", "switch", "else", "do") or declares(tokens, k):
+                continue
+            skip, comma = joined(tokens, k)
+            if comma:
+                yield f"{path}:{tokens.line(k)}: statements joined by a comma"
+
+
+def functions():
+    for path in files("src", "mpi", "gpu", "tests"):
+        lines, begin = path.read_text().split("\n"), None
+        for number, line in enumerate(lines):
+            if line == "{":
+                head = number - 1
+                while head > 0 and lines[head] and not lines[head].endswith((";", "*/", "}")):
+                    head -= 1
+                begin = head + 1
+                name = re.search(r"(\w+)\(", " ".join(lines[begin:number]))
+            elif line.startswith("}") and begin is not None:
+                if number - begin + 1 > FUNCTION and (not name or name.group(1) not in LONG):
+                    yield f"{path}:{begin + 1}: {number - begin + 1} lines, {name.group(1) if name else ''}"
+                begin = None
+
+
+def count_members(body):
+    body, depth, count, member = re.sub(r"/\*.*?\*/", "", body, flags=re.S), 0, 0, ""
+    for letter in body:
+        depth += {"{": 1, "(": 1, "[": 1, "}": -1, ")": -1, "]": -1}.get(letter, 0)
+        if depth or letter != ";":
+            member += letter
+            continue
+        plain = re.sub(r"\{.*\}|\([^()]*\)|\[[^\]]*\]", "", member, flags=re.S)
+        count += plain.count(",") + 1
+        member = ""
+    return count
+
+
+def members():
+    for path in files("src", "mpi", "gpu"):
+        text = path.read_text()
+        for match in re.finditer(r"(?m)^struct (\w+) \{\n(.*?)^\}", text, re.S):
+            count = count_members(match.group(2))
+            if count > MEMBERS and match.group(1) not in WIDE:
+                yield f"{path}: struct {match.group(1)} has {count} members"
+
+
+def circles():
+    """Headers that include each other, directly or not."""
+    includes = collections.defaultdict(set)
+    for path in files("src", "mpi", "gpu", kinds=(".h", ".cuh")):
+        for name in re.findall(r'(?m)^\s*#\s*include\s*"([^"]+)"', path.read_text()):
+            for root in ("src", "."):
+                if (pathlib.Path(root) / name).exists():
+                    includes[str(path)].add(str(pathlib.Path(root) / name))
+    for start in sorted(includes):
+        seen, waiting = set(), [start]
+        while waiting:
+            for name in includes[waiting.pop()] - seen:
+                seen.add(name)
+                waiting.append(name)
+        if start in seen:
+            yield f"{start} includes itself by way of others"
+
+
+def schemes():
+    """Tests of the scheme in use outside scheme/. The split of a request is the backend's; a checkpoint stores it."""
+    for path in files("src", "mpi"):
+        if path.parts[1] in ("scheme", "cpu", "gravity", "backend"):
+            continue
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            if re.search(r"split\.on|[!=]= ?&scheme_|hard_used", line) and "WHOLE(\"split.on\"" not in line:
+                yield f"{path}:{number}: {line.strip()}"
+
+
+if __name__ == "__main__":
+    for offence in globals()[sys.argv[1]]():
+        print(offence)
