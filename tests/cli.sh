@@ -1,48 +1,32 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The command line: exit statuses and sentences. The cases run a few at a time, because starting MPI is mostly waiting.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-here=$(pwd)
-mpirun="${MPIRUN:-mpirun} $MPIRUN_FLAGS"
+. "${srcdir:-.}/tests/harness.sh"
 cases=0
 
 # expect STATUS FRAGMENT ARGUMENT...: checked later, by 'check_all'. FRAGMENT is a basic regular expression. RANKS=n: with mpirun.
 expect() {
   cases=$((cases + 1))
-  printf '%s\n%s\n%s\n' "$1" "$2" "${RANKS:-1}" > "$dir/$cases.expected"
+  printf '%s\n' "$1" "$2" "${RANKS:-1}" > "$cases.expected"
   shift 2
-  echo "espalier $*" > "$dir/$cases.command"
-  start=; test -z "$RANKS" || start="$mpirun -n $RANKS"
-  (cd "$dir" && $start "$here/espalier" "$@" > "$cases.out" 2> "$cases.err"; echo $? > "$cases.status") &
+  echo "espalier $*" > "$cases.command"
+  mkdir "$cases.tmp"
+  (TMPDIR=$dir/$cases.tmp launch "${RANKS:-0}" "$@" > "$cases.out" 2> "$cases.err"; echo $? > "$cases.status") &
   test $((cases % 6)) -ne 0 || wait
 }
 
 # file NAME LINE...: a parameter file
-file() {
-  name=$1; shift
-  printf '%s\n' "$@" > "$dir/$name"
-}
+file() { name=$1 && shift && printf '%s\n' "$@" > "$name"; }
 
-# Each case once: the status, the fragment in what was printed, and messages from one rank only.
+# Each case once: the status, the fragment in what was printed, and messages from one rank only. A failure has a message on stderr.
 check_all() {
   wait
-  echo "1..$cases"
   for i in $(seq $cases); do
-    { read -r status; read -r fragment; read -r ranks; } < "$dir/$i.expected"
-    cat "$dir/$i.out" "$dir/$i.err" > "$dir/both"
-    found=$(grep -c -e "$fragment" "$dir/both")
-    said=$(cat "$dir/both" | grep -c '^espalier:')
-    good=no
-    test "$(cat "$dir/$i.status")" = "$status" && test "$found" -ge 1 && test "$said" -le 1 && good=yes
-    # a failure has a message on stderr
-    test "$status" = 0 || grep -q '^espalier: ' "$dir/$i.err" || good=no
-    test "$status" != 2 || grep -q '^usage: espalier' "$dir/$i.err" || good=no
-    if test $good = yes; then echo "ok $i - $(cat "$dir/$i.command") ($ranks): $status, $fragment"
-    else
-      echo "not ok $i - $(cat "$dir/$i.command") ($ranks): $status, $fragment"
-      echo "# status $(cat "$dir/$i.status")"; sed 's/^/# /' "$dir/both"
-    fi
+    { read -r status; read -r fragment; read -r ranks; } < "$i.expected"
+    shown="$i.out $i.err"
+    [ "$(cat "$i.status")" = "$status" ] && cat $shown | grep -q -e "$fragment" && [ "$(cat $shown | grep -c '^espalier:')" -le 1 ] &&
+      { [ "$status" = 0 ] || has "$i.err" '^espalier: '; } && { [ "$status" != 2 ] || has "$i.err" '^usage: espalier'; }
+    ok $? "$(cat "$i.command") ($ranks): $status, $fragment"
   done
 }
 
@@ -65,7 +49,7 @@ expect 0 '^| Softening |' params --markdown
 expect 0 '^  cpu ' info
 expect 0 '^.TH ESPALIER 1' info --manual
 # a machine without a driver, if the build asks for one
-if test ! -e /proc/driver/nvidia/version && test ! -e /dev/dxg && "$here/espalier" info | grep -q '^  cuda .*driver'; then
+if test ! -e /proc/driver/nvidia/version && test ! -e /dev/dxg && espalier info | grep -q '^  cuda .*driver'; then
   expect 0 '^  cuda .*there is no NVIDIA driver' info
 fi
 
@@ -134,8 +118,8 @@ expect 2 '--mass-ratio belongs to model merger, not to plummer' ic plummer -n 10
 expect 2 "option --separation: expected a number, found 'nan'" ic merger -n 10 --separation nan -o x.hdf5
 expect 2 'virial ratio: expected a number from 0 to 1.9, found 2' ic uniform -n 10 --virial-ratio 2 -o x.hdf5
 
-echo precious > "$dir/there.hdf5"
-mkdir "$dir/folder"
+echo precious > there.hdf5
+mkdir folder
 expect 1 'there.hdf5: already exists' ic plummer -n 10 -o there.hdf5
 expect 1 'expected a file name, found a folder' ic plummer -n 10 -o folder
 expect 1 'folder absent: No such file or directory' ic plummer -n 10 -o absent/x.hdf5
@@ -165,8 +149,8 @@ file nogrid.ini '[Domain]' 'DomainGrid = 2x2'
 file noinput.ini '[Time]' 'TimeMax = 1'
 file input.ini '[Input]' 'InitCondFile = ther.hdf5'
 file list.ini '[Input]' 'InitCondFile = there.hdf5' '[Output]' 'OutputListFilename = times'
-: > "$dir/empty.ini"
-head -c 3000 "$here/espalier" > "$dir/binary.ini"
+: > empty.ini
+head -c 3000 "$here/espalier" > binary.ini
 expect 1 'error: section.ini:1: unknown section .Gravty.; did you mean .Gravity.' run section.ini
 expect 1 "error: key.ini:2: unknown parameter 'Sofening' in .Gravity.; did you mean 'Softening'" run key.ini
 expect 1 'place.ini:2: .*it belongs in .Output.' run place.ini
@@ -216,7 +200,7 @@ expect 1 'empty.ini: expected parameters, found none' run empty.ini
 expect 1 'binary.ini:1: byte 0x.*not a text file' run binary.ini
 RANKS=3 expect 1 'error: made.hdf5 is an HDF5 file; expected a parameter file: .*InitCondFile = made.hdf5 in it' run made.hdf5
 expect 1 "error: key: .*did you mean 'key.ini'" run key
-: > "$dir/andromeda_picture.png"
+: > andromeda_picture.png
 expect 1 'error: andromeda_pictures.ini: .*No such file or directory$' run andromeda_pictures.ini
 expect 1 "error: key.in: .*did you mean 'key.ini'" run key.in
 expect 1 'emty.ini: .*No such file or directory.*empty.ini' run emty.ini
@@ -234,15 +218,15 @@ expect 0 '^| 2^-7.5 | [0-9.]*e-' force --delta 5:7,7.5 force.ini
 expect 0 '^| 0.5 | [0-9.]*e-' force --delta 0.3:0.6:0.1 -P Gravity:TypeOfOpeningCriterion=angle -o curve.csv force.ini
 RANKS=3 expect 0 '^| 2^-9 | [0-9.]*e-' force --delta 9 --direct 5 force.ini
 expect 1 'there.hdf5: already exists' force --delta 5 -o there.hdf5 force.ini
-echo precious > "$dir/table.csv"
-echo precious > "$dir/rows.csv"
+echo precious > table.csv
+echo precious > rows.csv
 expect 1 'made.hdf5: is the input' force --delta 5 --overwrite -o made.hdf5 force.ini
-ln "$dir/made.hdf5" "$dir/linked.hdf5"
+ln made.hdf5 linked.hdf5
 expect 1 'linked.hdf5: is the input, InitCondFile = made.hdf5' force --delta 5 --overwrite -o linked.hdf5 force.ini
 expect 1 'made.hdf5: is the input' force --overwrite -o made.hdf5 force.ini
 RANKS=3 expect 1 './made.hdf5: is the input' force --overwrite -o ./made.hdf5 force.ini
 RANKS=3 expect 1 'there.hdf5: already exists; give another name, or --overwrite' force -o there.hdf5 force.ini
-echo old > "$dir/forces.hdf5"
+echo old > forces.hdf5
 expect 0 '^particles  *10' force --overwrite -o forces.hdf5 force.ini
 expect 1 'made.hdf5: is the input' study let --overwrite -o made.hdf5 force.ini
 expect 1 'WalkMethod = direct' study let --ranks 2 --overwrite -o rows.csv -P Gravity:WalkMethod=direct force.ini
@@ -277,7 +261,6 @@ RANKS=3 expect 1 'input.ini:2: InitCondFile' run input.ini
 RANKS=3 expect 2 'parameter file is missing' run
 RANKS=3 expect 0 '^commands:' -h
 check_all
-test "$(cat "$dir/table.csv" "$dir/rows.csv")" = "precious
-precious" || echo 'Bail out! a table was cut before the start had succeeded'
-test ! -e "$dir/never.csv" || echo 'Bail out! a table was left where the start failed'
-test "$(cat "$dir/there.hdf5")" = precious || echo 'Bail out! an existing file was replaced'
+[ "$(cat table.csv rows.csv there.hdf5 | sort -u)" = precious ] && [ "$(cat table.csv rows.csv there.hdf5 | wc -l)" = 3 ] && [ ! -e never.csv ] ||
+  echo 'Bail out! a start that failed cut or left a table, or replaced an existing file'
+finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Catalogues of friends-of-friends groups: of a run, of a restart, of the command, on several ranks; their fields; bad input.
-. "${srcdir:-.}/tests/restart_common.sh"
+. "${srcdir:-.}/tests/harness.sh"
 model 1500
 with_python "h5py, numpy"
 set -- -P Output:Groups=on -P Output:GroupMinSize=8
@@ -9,56 +9,52 @@ set -- -P Output:Groups=on -P Output:GroupMinSize=8
 groups() {
   on=$1
   shift
-  # shellcheck disable=SC2086
-  (cd "$dir" && timeout 60 $mpirun -n "$on" "$here/espalier" groups "$@") > "$dir/said" 2> "$dir/err" < /dev/null
+  (cd "$dir" && timeout 60 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$on" espalier groups "$@") > "$dir/said" 2> "$dir/err" < /dev/null
 }
 catalogues() { (cd "$dir/$1/out" && ls fof_*.hdf5 2> /dev/null | tr '\n' ' '); }
 
 # --- runs ---
 go straight 2 "$@"
-shown="$dir/straight/err $dir/straight/log"
-[ $status = 0 ] && [ "$(catalogues straight)" = "fof_000.hdf5 fof_001.hdf5 fof_002.hdf5 fof_003.hdf5 fof_004.hdf5 " ]
+ends 0 && [ "$(catalogues straight)" = "fof_000.hdf5 fof_001.hdf5 fof_002.hdf5 fof_003.hdf5 fof_004.hdf5 " ]
 ok $? "a run with Groups = on: a catalogue for each snapshot"
-[ "$(grep -c '^catalogue out/fof_00.\.hdf5: [1-9][0-9]* groups* of 8 particles and more, with [1-9][0-9]* of 1500 particles; linking length 0\.[0-9]* (.* s)$' "$dir/straight/log")" = 5 ]
+[ "$(grep -c '^catalogue out/fof_00.\.hdf5: [1-9][0-9]* groups* of 8 particles and more, with [1-9][0-9]* of 1500 particles; linking length 0\.[0-9]* (.* s)$' straight/log)" = 5 ]
 ok $? "... the log names them, what is in them and their seconds"
-awk -F, '/^#/ { next } !c { for (i = 1; i <= NF; i++) if ($i == "fof") c = i; next } { s += $c } END { exit !(c && s > 0) }' "$dir/straight/out/timers.csv"
+awk -F, '/^#/ { next } !c { for (i = 1; i <= NF; i++) if ($i == "fof") c = i; next } { s += $c } END { exit !(c && s > 0) }' straight/out/timers.csv
 ok $? "... and timers.csv has their phase"
 go parts 2 -n 3 "$@"
 go parts 2 -r "$@"
-shown="$dir/parts/err $dir/parts/log"
 bad=$status
-for k in 0 1 2 3 4; do cmp "$dir/straight/out/fof_00$k.hdf5" "$dir/parts/out/fof_00$k.hdf5" || bad=1; done
+for k in 0 1 2 3 4; do cmp "straight/out/fof_00$k.hdf5" "parts/out/fof_00$k.hdf5" || bad=1; done
 same straight parts || bad=1
 ok $bad "interrupted, and gone on with: the same catalogues, snapshots and tables"
 go without 2
-shown="$dir/without/err"
-grep -v '^#' "$dir/without/out/energy.csv" > "$dir/one"
-grep -v '^#' "$dir/straight/out/energy.csv" > "$dir/two"
-[ "$(catalogues without)" = "" ] && [ -s "$dir/one" ] && cmp "$dir/one" "$dir/two"
+rows without/out/energy.csv > one
+rows straight/out/energy.csv > two
+[ "$(catalogues without)" = "" ] && [ -s one ] && cmp one two
 ok $? "without Groups: no catalogue, the same energies"
 
 # --- the command ---
-shown="$dir/said $dir/err"
+shown="said err"
 for ranks in 1 3 5; do
   bad=0
   for k in 0 4; do
-    groups $ranks --min-size 8 -o again.hdf5 --overwrite "straight/out/snapshot_00$k.hdf5" && cmp "$dir/again.hdf5" "$dir/straight/out/fof_00$k.hdf5" || bad=1
+    groups $ranks --min-size 8 -o again.hdf5 --overwrite "straight/out/snapshot_00$k.hdf5" && cmp again.hdf5 "straight/out/fof_00$k.hdf5" || bad=1
   done
   ok $bad "espalier groups on $ranks ranks: the same catalogue as the run's, byte by byte"
 done
-cp "$dir/straight/out/snapshot_003.hdf5" "$dir/straight/out/snapshot_004.hdf5" "$dir"
-groups 2 --min-size 8 snapshot_003.hdf5 snapshot_004.hdf5 && cmp "$dir/fof_003.hdf5" "$dir/straight/out/fof_003.hdf5" && cmp "$dir/fof_004.hdf5" "$dir/straight/out/fof_004.hdf5"
+cp straight/out/snapshot_003.hdf5 straight/out/snapshot_004.hdf5 "$dir"
+groups 2 --min-size 8 snapshot_003.hdf5 snapshot_004.hdf5 && cmp fof_003.hdf5 straight/out/fof_003.hdf5 && cmp fof_004.hdf5 straight/out/fof_004.hdf5
 ok $? "two snapshots: catalogues beside them, by number"
-awk 'BEGIN { for (i = 0; i < 60; i++) print i % 30 * 0.9 + (i < 30 ? 0 : 500), 0, 0, 0, 0, 0, 1 }' > "$dir/chains.txt"
-groups 5 --linking-length 1 chains.txt && grep -q '^catalogue fof_chains.txt.hdf5: 0 groups of 32 particles and more, with 0 of 60 particles; linking length 1 ' "$dir/said"
+awk 'BEGIN { for (i = 0; i < 60; i++) print i % 30 * 0.9 + (i < 30 ? 0 : 500), 0, 0, 0, 0, 0, 1 }' > chains.txt
+groups 5 --linking-length 1 chains.txt && has said '^catalogue fof_chains.txt.hdf5: 0 groups of 32 particles and more, with 0 of 60 particles; linking length 1 '
 ok $? "an ASCII file: groups that are too small"
-groups 5 --linking-length 1 --min-size 30 --overwrite chains.txt && grep -q ': 2 groups of 30 particles and more, with 60 of 60 particles' "$dir/said"
+groups 5 --linking-length 1 --min-size 30 --overwrite chains.txt && has said ': 2 groups of 30 particles and more, with 60 of 60 particles'
 ok $? "... and across all ranks"
-groups 5 --linking-length 1e3 --overwrite chains.txt && grep -q ': 1 group of 32 particles and more, with 60 of 60 particles' "$dir/said"
+groups 5 --linking-length 1e3 --overwrite chains.txt && has said ': 1 group of 32 particles and more, with 60 of 60 particles'
 ok $? "... one group"
 
 # --- fields ---
-cat > "$dir/fields.py" << 'END_OF_PYTHON'
+cat > fields.py << 'END_OF_PYTHON'
 import sys
 import h5py
 import numpy
@@ -126,7 +122,7 @@ if cat["Parameters"].attrs["LinkingLength"] == 0:
     assert abs(head["LinkingLength"] / (r * (4 * numpy.pi / 3 / half) ** (1 / 3)) - 1) < 1e-12, "rule"
 print("#", n, "groups of", len(ids), "particles")
 END_OF_PYTHON
-cat > "$dir/make.py" << 'END_OF_PYTHON'
+cat > make.py << 'END_OF_PYTHON'
 import h5py
 import numpy
 r = numpy.random.default_rng(1)
@@ -149,7 +145,7 @@ fields() {
   shift
   if [ -n "$python" ]; then
     (cd "$dir" && "$python" fields.py "$@") > "$dir/said" 2> "$dir/err"
-    ok $? "$text $(cat "$dir/said")"
+    ok $? "$text $(cat said)"
   else
     echo "# SKIP $text: no python3 with h5py and numpy"
   fi
@@ -164,35 +160,32 @@ if [ -n "$python" ]; then
   fields "... two types link, the length by rule:" types_007.hdf5 fof_007.hdf5 4,5
   (cd "$dir" && "$python" -c 'import h5py; h5py.File("snapshot_003.hdf5", "r+")["PartType1/Potential"][7] *= 2')
   groups 2 --overwrite snapshot_003.hdf5
-  [ $? = 1 ] && grep -q 'snapshot_003.hdf5: the values of /PartType1/Potential differ from those that were written (checksum)' "$dir/err"
+  [ $? = 1 ] && has err 'snapshot_003.hdf5: the values of /PartType1/Potential differ from those that were written (checksum)'
   ok $? "a snapshot with a damaged potential is refused"
 fi
 
 # --- a catalogue that cannot be written; removal ---
 go blocked 2 -n 3 "$@"
-mkdir "$dir/blocked/out/fof_003.hdf5"
+mkdir blocked/out/fof_003.hdf5
 go blocked 2 -r "$@"
-shown="$dir/blocked/err"
-[ $status = 0 ] && [ "$(grep -c 'warning: the run continues without this catalogue, .*: catalogue out/fof_003.hdf5: something of this name exists' "$dir/blocked/err")" = 1 ] &&
-  [ -f "$dir/blocked/out/fof_004.hdf5" ] && [ ! -e "$dir/blocked/out/fof_003.hdf5.tmp" ]
+ends 0 && [ "$(grep -c 'warning: the run continues without this catalogue, .*: catalogue out/fof_003.hdf5: something of this name exists' blocked/err)" = 1 ] &&
+  [ -f blocked/out/fof_004.hdf5 ] && [ ! -e blocked/out/fof_003.hdf5.tmp ]
 ok $? "a catalogue that cannot be written: a warning, and the run goes on"
 go later 1 -n 3 "$@"
 go later 1 -n 7 -r "$@"
-cp "$dir/later/out/fof_002.hdf5" "$dir/kept.hdf5"
+cp later/out/fof_002.hdf5 kept.hdf5
 go later 1 -n 4 -r 3 "$@"
-shown="$dir/later/err $dir/later/log"
-[ $status = 0 ] && find "$dir/later/out/discarded" -name 'fof_003.hdf5' | grep -q . && [ ! -e "$dir/later/out/fof_003.hdf5" ] && cmp "$dir/kept.hdf5" "$dir/later/out/fof_002.hdf5"
+ends 0 && find later/out/discarded -name 'fof_003.hdf5' | grep -q . && [ ! -e later/out/fof_003.hdf5 ] && cmp kept.hdf5 later/out/fof_002.hdf5
 ok $? "snapshots that a restart moves away: their catalogues go with them"
 go later 1 --overwrite -n 1
-[ $status = 0 ] && [ "$(catalogues later)" = "" ]
+ends 0 && [ "$(catalogues later)" = "" ]
 ok $? "--overwrite removes catalogues with their snapshots"
 
 # --- bad input ---
-shown="$dir/bad/err"
 # refuses TEXT PARAMETER: status 1, this text, nothing written
 refuses() {
   go bad 1 -P Output:Groups=on -P "$2"
-  [ $status = 1 ] && grep -q -e "$1" "$dir/bad/err" && [ ! -e "$dir/bad/out" ]
+  ends 1 "$1" && [ ! -e bad/out ]
   ok $? "$2 is refused"
 }
 refuses "GroupLinkTypes = 1;2 (-P): expected all, or types from 0 to 5 with commas between them" 'Output:GroupLinkTypes=1;2'
@@ -205,11 +198,11 @@ refuses "SnapshotFileBase = fof (-P) and Groups = on (-P): expected another name
 misuse() {
   wanted=$1 text=$2
   shift 2
-  (cd "$dir" && timeout 60 "$here/espalier" groups "$@") > "$dir/said" 2> "$dir/err" < /dev/null
-  [ $? = "$wanted" ] && grep -q -e "$text" "$dir/err"
+  (cd "$dir" && timeout 60 espalier groups "$@") > "$dir/said" 2> "$dir/err" < /dev/null
+  [ $? = "$wanted" ] && has err "$text"
   ok $? "groups $*: $text"
 }
-shown="$dir/said $dir/err"
+shown="said err"
 misuse 2 'a snapshot is missing'
 misuse 2 "option --min-size: expected a whole number of particles from 1 to 1e9, found '0'" --min-size 0 chains.txt
 misuse 2 "option --linking-length: expected a length from 0 (by rule) to 1e+150, found '-1'" --linking-length -1 chains.txt
@@ -221,7 +214,6 @@ misuse 1 'chains.txt: is the input; give another name' -o chains.txt --overwrite
 misuse 1 'parts: expected a file name, found a folder' -o parts --overwrite chains.txt
 misuse 1 'catalogue nowhere/x.hdf5: nowhere: No such file or directory' -o nowhere/x.hdf5 chains.txt
 misuse 1 'fof_004.hdf5: /Header has no attribute NumPart_ThisFile' -o x.hdf5 fof_004.hdf5
-printf '1e200 0 0 0 0 0 1\n0 0 0 0 0 0 1\n' > "$dir/far.txt"
+printf '1e200 0 0 0 0 0 1\n0 0 0 0 0 0 1\n' > far.txt
 misuse 1 'far.txt: the particle with id 1 has a coordinate or velocity above 1e+150' far.txt
-echo "1..$number"
-exit $failed
+finish

@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # espalier force --at: acceleration and potential at points, of a point mass by its formula, of a sphere by direct sums; on 1 to 3 ranks; text,
 # HDF5 and CSV; bad input.
-. "${srcdir:-.}/tests/tap.sh"
-new_folder
-shown="$dir/err"
-export OMP_NUM_THREADS=1
+. "${srcdir:-.}/tests/harness.sh"
+shown="err"
 # parameters FILE SOFTENING G: a parameter file
 parameters() {
   printf '%s\n' '[Input]' "InitCondFile = $1" '[Units]' "GravityConstantInternal = $3" '[Gravity]' "Softening = $2" '[Device]' 'Backend = cpu' \
@@ -23,7 +21,7 @@ awk 'BEGIN { s = 5; for (i = 0; i < 40; i++) { for (k = 0; k < 3; k++) { s = (s 
   printf "%.15g, %.15g %.15g # point %d\n", 100 + x[0], x[1] - 50, 20 + x[2], i } }' > points.txt
 # formula FILE TOLERANCE: rows of a CSV file have a = -G m d / (d^2 + eps^2)^(3/2), potential = -G m / rho
 formula() {
-  grep -v '^#' "$1" | awk -F, -v most="$2" 'NR == 1 { bad += $0 != "x,y,z,acc_x,acc_y,acc_z,potential"; next }
+  rows "$1" | awk -F, -v most="$2" 'NR == 1 { bad += $0 != "x,y,z,acc_x,acc_y,acc_z,potential"; next }
     { d[0] = $1 - 100; d[1] = $2 + 50; d[2] = $3 - 20; rho = sqrt(d[0] ^ 2 + d[1] ^ 2 + d[2] ^ 2 + 0.01)
       for (k = 0; k < 3; k++) { e = $(4 + k) + 6 * d[k] / rho ^ 3; e = (e < 0 ? -e : e) * rho * rho / 6; if (e > worst) worst = e }
       e = $7 * rho / 6 + 1; e = e < 0 ? -e : e; if (e > worst) worst = e }
@@ -44,8 +42,7 @@ launch 1 ic plummer -n 2048 -o ic.hdf5 > out 2> err || exit 99
 awk 'BEGIN { s = 7; for (i = 0; i < 3000; i++) { for (k = 0; k < 3; k++) { s = (s * 16807) % 2147483647; x[k] = 2 * s / 2147483647 - 1 }
   print x[0], x[1], x[2] } }' > many.txt
 parameters ic.hdf5 0.02 1
-at 2 --at many.txt --exact -o direct.csv
-ok $? "direct sums at 3000 points"
+check "direct sums at 3000 points" at 2 --at many.txt --exact -o direct.csv
 # compare FILE LIMIT: against direct.csv: median and largest relative error of accelerations
 compare() {
   grep -v -e '^#' -e '^x' direct.csv > one
@@ -91,7 +88,7 @@ END
   ok $? "points and results as HDF5 datasets"
   while read -r set words; do
     at 1 --at "points.hdf5:$set" -o bad.csv
-    [ $? = 1 ] && grep -q "^espalier: error: .*$words" err && [ ! -e bad.csv ]
+    [ $? = 1 ] && has err "^espalier: error: .*$words" && [ ! -e bad.csv ]
     ok $? "bad dataset: $set"
   done << END
 flat has not the shape N x 3
@@ -108,7 +105,7 @@ fi
 # bad NAME TEXT: refused in one sentence with the exit status 1, and no file is written
 bad() {
   at 2 --at "$1" -o bad.csv
-  [ $? = 1 ] && grep -q -e "^espalier: error: $2" err && [ "$(grep -c '^espalier:' err)" = 1 ] && [ ! -e bad.csv ]
+  [ $? = 1 ] && has err "^espalier: error: $2" && [ "$(grep -c '^espalier:' err)" = 1 ] && [ ! -e bad.csv ]
   ok $? "$3"
 }
 echo '1 2' > two.txt
@@ -124,19 +121,17 @@ bad two.txt:x "two.txt is no HDF5 file, and has no dataset 'x'" "a dataset of a 
 bad run.ini "run.ini:1: '\[Input\]' in column 1 is not a finite number" "another file"
 echo old > kept.csv
 at 1 --at many.txt -o kept.csv
-[ $? = 1 ] && grep -q 'kept.csv: already exists' err && [ "$(cat kept.csv)" = old ]
+[ $? = 1 ] && has err 'kept.csv: already exists' && [ "$(cat kept.csv)" = old ]
 ok $? "an existing file is kept"
 for options in '--exact' '--at many.txt --bench' '--at many.txt --direct 10' '--at many.txt --delta 5:6'; do
-  # shellcheck disable=SC2086
   at 1 $options
-  [ $? = 2 ] && grep -q 'option --' err
+  [ $? = 2 ] && has err 'option --'
   ok $? "$options: refused"
 done
 # without softening, at the place of a particle
 parameters point.txt 0 2
 echo '100 -50 20' >> points.txt
 at 2 --at points.txt -o bad.csv -P Split:Mode=hybrid -P Steps:Integrator=hermite
-[ $? = 1 ] && grep -q 'particles 1 and 42 are at the same place, (100, -50, 20).*(particle 2 stands for the first point' err && [ ! -e bad.csv ]
+[ $? = 1 ] && has err 'particles 1 and 42 are at the same place, (100, -50, 20).*(particle 2 stands for the first point' && [ ! -e bad.csv ]
 ok $? "without softening no point may be at the place of a particle"
-echo "1..$number"
-exit $failed
+finish

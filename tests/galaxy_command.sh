@@ -1,12 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # `espalier ic galaxy`: models that are refused, with one sentence and nothing written; what is printed and written; the files in params/models.
-. "${srcdir:-.}/tests/tap.sh"
-src=$(cd "${srcdir:-.}" && pwd)
-new_folder
-shown="$dir/out $dir/err"
+. "${srcdir:-.}/tests/harness.sh"
 export OMP_NUM_THREADS=2
-espalier() { timeout 100 "$here/espalier" "$@" > out 2> err < /dev/null; }
+espalier() { timeout 100 espalier "$@" > out 2> err < /dev/null; }
 
 # A model file from lines: model LINE...; sections that every model has come first
 units='[Units]|GravityConstantInternal = 1'
@@ -21,18 +18,17 @@ refused() {
   echo "$1" > "case$cases/text"
   shift
   for file in m.ini one.ini t.txt there.csv; do [ ! -e "$file" ] || cp -r "$file" "case$cases"; done
-  (cd "case$cases" && timeout 100 "$here/espalier" ic galaxy m.ini -o x.hdf5 --profile x.csv "$@" > out 2> err < /dev/null; echo $? > status) &
+  (cd "case$cases" && timeout 100 espalier ic galaxy m.ini -o x.hdf5 --profile x.csv "$@" > out 2> err < /dev/null; echo $? > status) &
   [ $((cases % 6)) -ne 0 ] || wait
 }
 check_all() {
   wait
   for i in $(seq $cases); do
-    at=case$i text=$(cat "case$i/text") shown="$dir/case$i/out $dir/case$i/err"
-    [ "$(cat "$at/status")" = 1 ] && grep -q -e "$text" "$at/err" && [ "$(grep -c '^espalier:' "$at/err")" = 1 ] && [ ! -e "$at/x.hdf5" ] &&
+    at=case$i text=$(cat "case$i/text") shown="case$i/out case$i/err"
+    [ "$(cat "$at/status")" = 1 ] && has "$at/err" "$text" && [ "$(grep -c '^espalier:' "$at/err")" = 1 ] && [ ! -e "$at/x.hdf5" ] &&
       [ ! -e "$at/x.csv" ] && [ ! -e "$at/x_df.csv" ]
     ok $? "$text"
   done
-  shown="$dir/out $dir/err"
 }
 # bad TEXT LINE...: a component that is refused
 bad() {
@@ -154,43 +150,41 @@ refused 'there.csv: already exists' --profile there.csv
 check_all
 kept=0
 for i in $(seq $cases); do   # in the cases above that name it
-  if grep -q 'this is the model file' "case$i/err"; then cmp -s m.ini "case$i/m.ini" || kept=1; fi
+  if has "case$i/err" 'this is the model file'; then cmp -s m.ini "case$i/m.ini" || kept=1; fi
 done
 ok $kept "the model file is kept"
 printf '%s\n' "$units" '[Model]|N = 300' '[s]|Profile = plummer|Mass = 1|Scale = 0.5|Cutoff = 5' | tr '|' '\n' > two.ini
 printf '%s\n' "$units" '[Model]|N = 200' '[s]|Profile = plummer|Mass = 1|Scale = 0.5|Cutoff = 5' | tr '|' '\n' > three.ini
 model "$units" '[Orbit]|First = two.ini|Second = three.ini' 'Pericentre = 1|Separation = 12'
-espalier ic galaxy --check m.ini && grep -q '1\.s .* 300 ' out && grep -q '2\.s .* 200 ' out
+espalier ic galaxy --check m.ini && has out '1\.s .* 300 ' && has out '2\.s .* 200 '
 ok $? "two files with numbers of their own"
 [ "$(cat "case$cases/there.csv")" = precious ]; ok $? "an existing file is kept"
 
 # the command line
-espalier ic galaxy m.ini; [ $? = 2 ] && grep -q 'option -o is missing' err; ok $? "no -o"
-espalier ic galaxy --check -o x.hdf5 m.ini; [ $? = 2 ] && grep -q -e '--check writes no particles' err; ok $? "--check with -o"
-espalier ic galaxy -o x.hdf5; [ $? = 2 ] && grep -q 'model file is missing' err; ok $? "no model file"
-espalier ic galaxy --help; [ $? = 0 ] && grep -q '^usage: espalier ic galaxy MODEL.ini' out; ok $? "--help"
+espalier ic galaxy m.ini; [ $? = 2 ] && has err 'option -o is missing'; ok $? "no -o"
+espalier ic galaxy --check -o x.hdf5 m.ini; [ $? = 2 ] && has err '--check writes no particles'; ok $? "--check with -o"
+espalier ic galaxy -o x.hdf5; [ $? = 2 ] && has err 'model file is missing'; ok $? "no model file"
+espalier ic galaxy --help; [ $? = 0 ] && has out '^usage: espalier ic galaxy MODEL.ini'; ok $? "--help"
 model "$units" "$plummer"
 espalier ic galaxy --check --profile p.csv m.ini
-[ $? = 0 ] && grep -q '^a  *plummer  *1  *100 ' out && [ ! -e x.hdf5 ] && grep -q '^component,r,density,mass,circular_velocity,sigma_r$' p.csv &&
-  grep -q '^component,energy,f$' p_df.csv && [ "$(grep -c '^a,' p.csv)" -gt 50 ] && [ "$(grep -c '^total,' p.csv)" -gt 50 ] && [ "$(grep -c '^a,' p_df.csv)" -gt 50 ]
+[ $? = 0 ] && has out '^a  *plummer  *1  *100 ' && [ ! -e x.hdf5 ] && has p.csv '^component,r,density,mass,circular_velocity,sigma_r$' &&
+  has p_df.csv '^component,energy,f$' && [ "$(grep -c '^a,' p.csv)" -gt 50 ] && [ "$(grep -c '^total,' p.csv)" -gt 50 ] && [ "$(grep -c '^a,' p_df.csv)" -gt 50 ]
 ok $? "--check --profile: a table, profiles, no particles"
 rm p.csv
-espalier ic galaxy --check --profile p.csv m.ini; [ $? = 1 ] && grep -q 'p_df.csv: already exists' err && [ ! -e p.csv ]; ok $? "an existing table of f"
+espalier ic galaxy --check --profile p.csv m.ini; [ $? = 1 ] && has err 'p_df.csv: already exists' && [ ! -e p.csv ]; ok $? "an existing table of f"
 espalier ic galaxy -n 1e3 -o x.hdf5 m.ini
-[ $? = 0 ] && grep -q 'x.hdf5: 1000 particles of m.ini, seed 1; .*GravityConstantInternal = 1' out
+[ $? = 0 ] && has out 'x.hdf5: 1000 particles of m.ini, seed 1; .*GravityConstantInternal = 1'
 ok $? "option -n"
 model "$units" "$orbit" 'Pericentre = 1|Separation = 9|Inclination2 = 60'
 espalier ic galaxy -o pair.hdf5 m.ini
-[ $? = 0 ] && grep -q '^2.a  *plummer  *1  *100 .* 101$' out && printf '%s\n' '[Input]' 'InitCondFile = pair.hdf5' '[Units]' 'GravityConstantInternal = 1' \
+[ $? = 0 ] && has out '^2.a  *plummer  *1  *100 .* 101$' && printf '%s\n' '[Input]' 'InitCondFile = pair.hdf5' '[Units]' 'GravityConstantInternal = 1' \
   '[Time]' 'TimeMax = 1' '[Gravity]' 'Softening = 0.1' > run.ini && espalier run --check run.ini
 ok $? "two galaxies on an orbit, a run takes them"
 
 # the files in params/models, by the command in their heads, with few particles
 for file in "$src"/params/models/*.ini; do
   command=$(sed -n 's/^; *espalier ic galaxy /ic galaxy /p' "$file" | sed "s|params/models|$src/params/models|g")
-  # shellcheck disable=SC2086
-  espalier $command -n 2000 && grep -q ': 2000 particles of' out
+  espalier $command -n 2000 && has out ': 2000 particles of'
   ok $? "params/models/${file##*/}"
 done
-echo "1..$number"
-exit $failed
+finish

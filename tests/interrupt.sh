@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Soft steps that are interrupted: requests are served at checkpoint ticks, and the run goes on from there to the same bits; on another
 # number of ranks within the error of the forces. A long soft step reports its progress.
-. "${srcdir:-.}/tests/tap.sh"
-new_folder
-shown="$dir/log"
+. "${srcdir:-.}/tests/harness.sh"
+shown="log"
 export OMP_NUM_THREADS=1 SOURCE_DATE_EPOCH=1700000000 ESPALIER_DEBUG=checkpoint_ticks=4
 with_python "h5py"
 [ -n "$python" ] || echo "# no python3 with h5py: energies alone are compared"
-"$here/espalier" ic hernquist -n 600 -s 7 -o ic.hdf5 > log 2>&1
+espalier ic hernquist -n 600 -s 7 -o ic.hdf5 > log 2>&1
 for mode in hybrid tree; do
   for_model 0.0625 0.0625 > $mode.ini
   cat >> $mode.ini << END_OF_INI
@@ -44,7 +43,7 @@ chain() {
 }
 # the same values in both folders
 same() {
-  grep -v '^#' "$1/energy.csv" > a && grep -v '^#' "$2/energy.csv" > b && cmp a b || return 1
+  rows "$1/energy.csv" > a && rows "$2/energy.csv" > b && cmp a b || return 1
   [ -z "$python" ] || "$python" "$same" "$1/snapshot_001.hdf5" "$2/snapshot_001.hdf5"
 }
 
@@ -59,7 +58,7 @@ for mode in hybrid tree; do
 done
 : > log
 go 2 hybrid stopped --walltime 0:0
-grep -q '^next: mpirun -n 2 espalier run --restart -P Output:OutputDir=stopped hybrid.ini$' log && ! grep -q 'dE/E| 0.000e' log
+has log '^next: mpirun -n 2 espalier run --restart -P Output:OutputDir=stopped hybrid.ini$' && lacks log 'dE/E| 0.000e'
 ok $? "the last line is the command that continues the run; no error of one row"
 chain 2 3 hybrid other && awk -F, '/^[#t]/ { next } !n++ { first = $4 } { off = $4 / first - 1; if (off * off > 1e-6) bad = 1 } END { exit bad || n < 2 }' other/energy.csv
 ok $? "a run on 2 ranks goes on on 3: the energy is as good"
@@ -70,13 +69,12 @@ ok $? "a restart within a soft step with another RebuildInterval"
 : > log
 go 3 tree changed --overwrite --walltime 0:0 && go 3 tree changed -r -P Domain:DomainGrid=1x3x1 && [ "$(state changed)" = finished ]
 ok $? "and with another DomainGrid"
-ESPALIER_DEBUG=checkpoint_ticks=4,report_seconds=0 go 1 hybrid told && grep -q '^  within soft step 1: [0-9]* block steps so far, level [0-9]* of at most [0-9]*, [0-9.]* % done in 0:0[0-9], ' log
+ESPALIER_DEBUG=checkpoint_ticks=4,report_seconds=0 go 1 hybrid told && has log '^  within soft step 1: [0-9]* block steps so far, level [0-9]* of at most [0-9]*, [0-9.]* % done in 0:0[0-9], '
 ok $? "the progress within a soft step is shown"
 : > log
-ESPALIER_DEBUG=checkpoint_ticks=4,report_seconds=0 go 1 hybrid quiet --quiet && ! grep -q 'within soft step' log
+ESPALIER_DEBUG=checkpoint_ticks=4,report_seconds=0 go 1 hybrid quiet --quiet && lacks log 'within soft step'
 ok $? "and not with --quiet"
 mkdir asked && : > log
 ESPALIER_DEBUG=checkpoint_ticks=4 go 1 hybrid asked --overwrite -P Checkpoints:TimeBetCheckpoints=1e-9 && [ "$(grep -c '^checkpoint checkpoint_000001 in soft step 1' log)" -ge 3 ] && same straight1hybrid asked > /dev/null
 ok $? "checkpoints within a soft step, after which the run goes on, change no bit"
-echo "1..$number"
-exit $failed
+finish

@@ -2,14 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # espalier-job with a program that only pretends to run: what it starts, that signals reach it, when the next job is submitted,
 # and that a chain without progress ends. The batch scripts: that they parse.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-src=$(cd "${srcdir:-.}" && pwd)
+. "${srcdir:-.}/tests/harness.sh"
 job=$src/jobscripts/espalier-job
 real=$PWD/espalier
-. "$src/tests/tap.sh"
-shown="$dir/out $dir/err"
-cd "$dir" || exit 99
 
 # The pretended program: 'plan' says what becomes of the run; it notes how it was called. Parameter files are read by the real one.
 cat > espalier << 'END'
@@ -60,7 +55,7 @@ chmod +x launcher
 printf '[Output]\nOutputDir   =  out ; where it goes\n' > run.ini
 # what the pretended program goes by, whatever the environment holds
 unset OUT CHECKPOINTS NO_CHECKPOINT TIME_MAX LAUNCHED
-export ESPALIER="$dir/espalier" REAL="$real"
+export ESPALIER=espalier REAL="$real"
 
 # try STATUS FRAGMENT TITLE ARGUMENT...: one call
 try() {
@@ -68,12 +63,12 @@ try() {
   shift 3
   timeout 60 "$job" "$@" > out.log 2> err.log < /dev/null
   result=$?
-  cat out.log > "$dir/out.txt"; cat err.log >> "$dir/out.txt"
-  shown=$dir/out.txt
-  [ $result = "$expected" ] && grep -q -e "$fragment" out.txt
+  cat out.log > out.txt; cat err.log >> out.txt
+  shown=out.txt
+  [ $result = "$expected" ] && has out.txt "$fragment"
   ok $? "$title: status $result"
 }
-called() { tail -n 1 calls | grep -q -x -e "$1"; ok $? "called as: $1"; }
+called() { tail -n 1 calls | grep -qx -e "$1"; ok $? "called as: $1"; }
 
 try 0 '^usage: espalier-job' "help" --help
 try 2 'launcher is missing' "no launcher" run.ini
@@ -105,12 +100,11 @@ signalled() {
   kill -s "$1" $pid
   wait $pid
   result=$?
-  [ $result = 0 ] && grep -q 'told to stop' out.txt && [ -e submitted ]
+  [ $result = 0 ] && has out.txt 'told to stop' && [ -e submitted ]
 }
 signalled USR1 && grep -q -x checkpoint=checkpoint_15 out/status
 ok $? "SIGUSR1: the run stops and the next job is submitted: status $result"
-signalled TERM
-ok $? "SIGTERM: the same: status $result"
+check "SIGTERM: the same: status $result" signalled TERM
 
 # a signal before the run has begun
 cp out/chain chain.kept
@@ -121,7 +115,7 @@ pid=$!
 i=0; while [ ! -e asked ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done
 kill -s USR1 $pid
 wait $pid
-[ $? = 0 ] && grep -q 'told to stop before the run began' out.txt && [ -e submitted ] && [ ! -e calls ]
+[ $? = 0 ] && has out.txt 'told to stop before the run began' && [ -e submitted ] && [ ! -e calls ]
 ok $? "SIGUSR1 before the run has begun: it does not begin, and the next job is submitted"
 rm slow
 mv chain.kept out/chain
@@ -266,8 +260,7 @@ found() {
   shift 2
   printf '[Output]\n%s\n' "$line" > dirs.ini
   OUT=./$place try 0 'state finished' "'$line' $*" "$@" dirs.ini ./launcher 1
-  [ -e "$place/chain" ]
-  ok $? "... is the folder $place"
+  check "... is the folder $place" test -e "$place/chain"
 }
 found 'run#3' 'OutputDir = run#3'
 found 'run;4' '  OutputDir=run;4 ;5'
@@ -325,7 +318,7 @@ starts() {
 bare=$(echo "$PATH" | tr : '\n' | while read -r folder; do [ -e "$folder/espalier" ] || printf '%s:' "$folder"; done)
 bare=${bare%:}
 programs path tree/jobscripts tree/build
-starts path "the program in PATH comes first" "$dir/path:$bare"
+starts path "the program in PATH comes first" "path:$bare"
 starts tree/jobscripts "... then the one beside espalier-job" "$bare"
 programs tree/build
 starts tree/build "... then build/espalier of the sources" "$bare"
@@ -337,7 +330,7 @@ echo finish 1 > plan
 ok $? "ESPALIER comes before all of them"
 programs
 (unset ESPALIER; PATH=$bare timeout 60 tree/jobscripts/espalier-job run.ini ./launcher 1) > out.txt 2>&1 < /dev/null
-[ $? = 1 ] && grep -q 'not found: ESPALIER is not set, PATH has no espalier, and neither tree/jobscripts/espalier nor tree/jobscripts/../build/espalier' out.txt
+[ $? = 1 ] && has out.txt 'not found: ESPALIER is not set, PATH has no espalier, and neither tree/jobscripts/espalier nor tree/jobscripts/../build/espalier'
 ok $? "no program: the error names all places"
 rm -rf out
 ESPALIER=$dir/nodes try 1 'no such program can be started' "a program that is not there" run.ini ./launcher 1
@@ -373,8 +366,7 @@ missing=$("$job" --help | grep -o -E -e '--[a-z]+' | sort -u | while read -r opt
   grep -q -e "$(echo "$option" | sed 's/-/\\\\-/g')" "$src/doc/espalier-job.1" || echo "$option"
 done)
 # 'run --restart' is espalier's
-[ -z "$missing" ]
-ok $? "the manual page has all options${missing:+ but $missing}"
+check "the manual page has all options${missing:+ but $missing}" test -z "$missing"
 
 # the batch scripts, where commands of the batch system only pretend: the parameter file's name reaches espalier-job as it is
 mkdir batch
@@ -386,13 +378,12 @@ chmod +x batch/*
 printf 'node\nnode\n' > nodes
 name='a "b" $(touch X); c.ini'
 for script in "$src"/jobscripts/*.sh; do
-  env PATH="$dir/batch:$PATH" SLURM_CPUS_PER_TASK=2 SLURM_NTASKS_PER_NODE=2 SLURM_JOB_ID=7 PBS_O_WORKDIR="$dir" PBS_NODEFILE=nodes PBS_JOBID=7 \
+  env PATH="batch:$PATH" SLURM_CPUS_PER_TASK=2 SLURM_NTASKS_PER_NODE=2 SLURM_JOB_ID=7 PBS_O_WORKDIR="$dir" PBS_NODEFILE=nodes PBS_JOBID=7 \
     NQSV_MPI_VER=4 PJM_O_WORKDIR="$dir" PJM_O_NODEINF=nodes PJM_MPI_PROC=2 parameters="$name" bash "$script" "$name" > out.txt 2> err.log < /dev/null &&
-    grep -q -x -F -e "$name" out.txt && grep -q -x -e 'mpi[a-z]*' out.txt && [ ! -e X ]
+    grep -q -x -F -e "$name" out.txt && grep -qx -e 'mpi[a-z]*' out.txt && [ ! -e X ]
   ok $? "$(basename "$script"): a parameter file of any name"
   name=$(basename "$script")
-  bash -n "$script" 2> err.log && grep -q 'exec espalier-job' "$script" && grep -q CHANGE "$script"
+  bash -n "$script" 2> err.log && has "$script" 'exec espalier-job' && grep -q CHANGE "$script"
   ok $? "$name parses, and uses espalier-job"
 done
-echo "1..$number"
-exit $failed
+finish

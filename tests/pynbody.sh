@@ -2,25 +2,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # pynbody opens every kind of snapshot and finds its particles, mass, units and time, and draws by the recipe of doc/readers.md.
 # ESPALIER_PYNBODY names a python3 that has pynbody (from PyPI). h5py: the recipe, with any python3 that has it.
-set -u
-mpirun="${MPIRUN:-mpirun --oversubscribe} ${MPIRUN_FLAGS-}"
-src=$(cd "${srcdir:-.}" && pwd)
-here=$PWD
-. "$src/tests/tap.sh"
+. "${srcdir:-.}/tests/harness.sh"
 . "$src/tests/recipe.sh"
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-shown="$dir/out $dir/err"
-# shellcheck disable=SC2086  # words
-mass=$(timeout 60 $mpirun -n 2 ./tests/make_snapshot "$dir/pb_000.hdf5" 2> "$dir/err") &&
-  timeout 60 $mpirun -n 2 ./tests/make_snapshot "$dir/pb_001.hdf5" 2 > "$dir/out" 2>&1 && recipe_snapshots
+mass=$(timeout 60 $mpirun -n 2 "$here"/tests/make_snapshot pb_000.hdf5 2> err) &&
+  timeout 60 $mpirun -n 2 "$here"/tests/make_snapshot pb_001.hdf5 2 > out 2>&1 && recipe_snapshots
 ok $? "snapshots"
 with_python h5py
 if [ -n "$python" ]; then
-  : > "$dir/look.py"
+  : > look.py
   recipe h5py '' "$python"
-  [ "$(cat "$dir/out")" = "time 0.0, 2000 particles, mass 1, physical" ]
-  ok $? "... and what it prints"
+  check "... and what it prints" test "$(cat out)" = "time 0.0, 2000 particles, mass 1, physical"
 fi
 python=
 for p in ${ESPALIER_PYNBODY:+"$ESPALIER_PYNBODY"} python3 /usr/bin/python3; do
@@ -31,7 +22,7 @@ if [ -z "$python" ]; then
   echo "1..$((number + 1))"
   exit $failed
 fi
-cat > "$dir/read.py" << 'END'
+cat > read.py << 'END'
 import sys
 import warnings
 import pynbody
@@ -58,7 +49,7 @@ for name in pb_000.hdf5 pb_001.hdf5 snapdir_001/pb_001; do
   ok $? "pynbody finds particles, mass, units and time in $name"
 done
 # after the recipe: the mass in the units of the snapshot, and a velocity for which G is needed
-cat > "$dir/look.py" << 'END'
+cat > look.py << 'END'
 total = float(snapshot["mass"].sum())
 circular = float(pynbody.analysis.profile.Profile(snapshot.dm, rmin=0.5, rmax=1.5, nbins=3, ndim=3)["v_circ"][1])
 print(f"# {total:g} {snapshot['mass'].units}, {circular:.4g} {snapshot['vel'].units}, {plt.gca().get_xlabel()}")
@@ -68,5 +59,4 @@ else:
     assert abs(total / 1.00029e10 - 1) < 1e-4 and 0.7 < circular / 207.417 < 1 and str(snapshot["pos"].units) == "kpc"
 END
 recipe pynbody pynbody.png "$python"
-echo "1..$number"
-exit $failed
+finish

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # pyespalier over the library of this build: errors, steps, particles, files, and the bits of a run of the program. The package is
 # used from the source tree; its wheel is for doc/python.md.
-. "${srcdir:-.}/tests/tap.sh"
-src=$(cd "${srcdir:-.}" && pwd)
+. "${srcdir:-.}/tests/harness.sh"
 if ! with_python numpy; then
   echo "1..0 # SKIP no Python with numpy"
   exit 0
@@ -12,7 +11,6 @@ if ldd lib/libespalier.so 2> /dev/null | grep -q libasan; then
   echo "1..0 # SKIP the library has a sanitizer, and Python has none"
   exit 0
 fi
-new_folder
 {
   for_model 0.25 0.25
   printf '%s\n' '[Gravity]' 'Softening = 0.01' '[Accuracy]' 'Repeatable = on' '[Device]' 'Tuning = frozen'
@@ -30,6 +28,5 @@ with espalier.Simulation(espalier.ic.plummer(1000), softening=0.05) as sim:
     sim.integrate(0.05)
     print("two", len(sim) < sim.total == 1000 and abs(sim.sums.mass - 1) < 1e-6 and sim.time == 0.05, flush=True)
 EOF
-# shellcheck disable=SC2086
 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 2 "$python" two.py < /dev/null > two.log 2>&1
 "$python" "$src/tests/python.py" . < /dev/null

@@ -1,18 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Domains and forces on other numbers of ranks than that of make check, also more than there are particles.
-number=0 failed=0
+. "${srcdir:-.}/tests/harness.sh"
 # on RANKS CHECKS TEST ARGUMENT...: so many checks at least, and all pass. MOST_RANKS: no more ranks than that (64).
 on() {
   n=$1 least=$2
   [ "$n" -le "${MOST_RANKS:-64}" ] || return 0
   shift 2
-  # shellcheck disable=SC2086
   OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$n" "$@" > "ranks-$n.out" 2> "ranks-$n.err"
   status=$?
   number=$((number + 1))
   count=$(grep -c '^ok ' "ranks-$n.out")
-  if [ $status = 0 ] && grep -q "^1\.\.$count\$" "ranks-$n.out" && [ "$count" -gt "$least" ]; then
+  if [ $status = 0 ] && has "ranks-$n.out" "^1\.\.$count\$" && [ "$count" -gt "$least" ]; then
     echo "ok $number - $1, $n ranks: $count checks"
   else
     echo "not ok $number - $1, $n ranks: status $status, $count checks passed"
@@ -37,10 +36,10 @@ for n in 2 3 7; do on $n 20 tests/force_ranks.mpi short cpu; done
 unset ESPALIER_CUDA_MPI
 # Domains do not cut the cells of a sphere in eight: no more interactions than on one rank, where cut ones had made them 1.6 times as many.
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
-printf '[Input]\nInitCondFile = %s\n[Output]\nOutputDir = %s\n[Units]\nGravityConstantInternal = 1\n[Gravity]\nSoftening = 0.004\n' "$dir/p.hdf5" "$dir" > "$dir/p.ini"
-./espalier ic hernquist -n 60000 -o "$dir/p.hdf5" > /dev/null
+printf '[Input]\nInitCondFile = %s\n[Output]\nOutputDir = %s\n[Units]\nGravityConstantInternal = 1\n[Gravity]\nSoftening = 0.004\n' p.hdf5 "$dir" > p.ini
+espalier ic hernquist -n 60000 -o p.hdf5 > /dev/null
 interactions() {
-  OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$1" ./espalier force -P Split:Mode=tree "$dir/p.ini" | awk '/^per particle/ { print $3 + $5 }'
+  OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$1" espalier force -P Split:Mode=tree p.ini | awk '/^per particle/ { print $3 + $5 }'
 }
 one=$(interactions 1) eight=$(interactions 8)
 number=$((number + 1))
@@ -48,5 +47,4 @@ if awk "BEGIN { exit !($one > 0 && $eight < 1.25 * $one) }"; then echo "ok $numb
   echo "not ok $number - interactions of a particle on 8 ranks: $eight, on one $one"
   failed=1
 fi
-echo "1..$number"
-exit $failed
+finish

@@ -1,13 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What a run prints: a line that renews itself on a terminal, lines of progress in a log, rows and tables with -v, and five lines at the end.
-. "${srcdir:-.}/tests/restart_common.sh"
+. "${srcdir:-.}/tests/harness.sh"
 model 1000
-number=0 failed=0
-cd "$dir" || exit 99
 sed 's/^InitCondFile.*/InitCondFile = plummer.hdf5/' run.ini > here.ini
-shown="$dir/log $dir/err"
-"$here/espalier" run -P Time:TimeMax=0.5 -P Output:OutputDir=plain here.ini > log 2> err < /dev/null && [ ! -s err ]
+shown="log err"
+espalier run -P Time:TimeMax=0.5 -P Output:OutputDir=plain here.ini > log 2> err < /dev/null && [ ! -s err ]
 ok $? "a run into a file"
 # a line when another 5 % of the run are done, and one for the first soft step; slow machines add one each minute
 awk '/^time / { n++; if ($0 !~ /^time [0-9.e-]+ of 0\.5 \([0-9.]+ %\), step [0-9]+, [0-9.e+]+ steps\/s, \|dE\/E\| [0-9.e-]+, [0-9:]+ left$/) bad = 1 }
@@ -43,15 +41,14 @@ print("#", words, expected)
 energy = max(abs(table[:, 3] / table[0, 3] - 1))
 sys.exit(not (np.allclose(table[-1, 28:30], last, rtol=1e-5) and np.allclose(found, expected, rtol=0.06) and abs(float(words[3]) / energy - 1) < 0.06))
 END
-  "$python" kept.py
-  ok $? "... the errors of energy, momentum and angular momentum are those of the table"
+  check "... the errors of energy, momentum and angular momentum are those of the table" "$python" kept.py
 fi
-"$here/espalier" run -v -n 3 -P Output:OutputDir=verbose here.ini > log 2> err < /dev/null
-[ "$(grep -c -E '^ +[0-9]+ ' log)" -ge 3 ] && grep -q '^ *step  *time  *dt_soft' log && grep -q 'bytes per particle' log && ! grep -q '^time ' log &&
+espalier run -v -n 3 -P Output:OutputDir=verbose here.ini > log 2> err < /dev/null
+[ "$(grep -c -E '^ +[0-9]+ ' log)" -ge 3 ] && has log '^ *step  *time  *dt_soft' && has log 'bytes per particle' && lacks log '^time ' &&
   tail -n 5 log | grep -q '^done: '
 ok $? "-v: a row for each soft step, tables of memory at the end"
-"$here/espalier" run -v -q here.ini > log 2> err < /dev/null
-[ $? = 2 ] && grep -q 'options -q and -v: give one of the two' err
+espalier run -v -q here.ini > log 2> err < /dev/null
+[ $? = 2 ] && has err 'options -q and -v: give one of the two'
 ok $? "-q and -v together are refused"
 # pty OUT COMMAND...: standard output and error are a terminal
 cat > terminal.py << 'END'
@@ -65,11 +62,11 @@ with open(sys.argv[1], "wb") as out:
 sys.exit(os.waitstatus_to_exitcode(status))
 END
 if [ -n "$python" ]; then
-  "$python" terminal.py screen "$here/espalier" run -P Time:TimeMax=0.5 -P Output:OutputDir=shown here.ini > /dev/null < /dev/null
+  "$python" terminal.py screen espalier run -P Time:TimeMax=0.5 -P Output:OutputDir=shown here.ini > /dev/null < /dev/null
   status=$?
-  shown="$dir/screen"
+  shown="screen"
   tr '\r' '\n' < screen > lines
-  [ $status = 0 ] && [ "$(grep -c '^time .* left' lines)" -ge 2 ] && ! tr -d '\r' < screen | grep -q 'left.\[K$'
+  ends 0 && [ "$(grep -c '^time .* left' lines)" -ge 2 ] && ! tr -d '\r' < screen | grep -q 'left.\[K$'
   ok $? "on a terminal one line renews itself"
   awk '/^time / { if (length > 79 + 3) bad = 1 } END { exit bad }' lines
   ok $? "... which is not wider than the terminal"
@@ -77,11 +74,10 @@ if [ -n "$python" ]; then
   tr -d '\r' < screen | awk 'index($0, "snapshot shown/") { n++; at = index($0, "snapshot shown/"); before = substr($0, 1, at - 1); if (before != "" && before !~ /\033\[K$/) bad = 1 }
     END { exit bad || n != 17 }'
   ok $? "... and is removed before other lines"
-  shown="$dir/log"
+  shown="log"
   # Open MPI connects ranks with a terminal of its own
-  "$python" terminal.py screen sh -c "$mpirun -n 2 '$here/espalier' run -P Time:TimeMax=0.125 -P Output:OutputDir=two here.ini > log 2>&1" > /dev/null < /dev/null
-  ! grep -q "$(printf '\033')" log && grep -q '^time ' log && tail -n 5 log | grep -q '^done: '
+  "$python" terminal.py screen sh -c "${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 2 '$here/espalier' run -P Time:TimeMax=0.125 -P Output:OutputDir=two here.ini > log 2>&1" > /dev/null < /dev/null
+  ! grep -q "$(printf '\033')" log && has log '^time ' && tail -n 5 log | grep -q '^done: '
   ok $? "mpirun into a file: whole lines"
 fi
-echo "1..$number"
-exit $failed
+finish

@@ -2,14 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Recordings of runs on 1, 2, 3, 4 and 7 ranks (CommTrace = on) against comm.csv; traces of them and of virtual ranks for SimGrid and
 # LogGOPSim, whose messages must all have two ends; a restart; bad command lines and files.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-. "${srcdir:-.}/tests/tap.sh"
-here=$PWD
-shown="$dir/out $dir/err"
-export OMP_NUM_THREADS=1
-cd "$dir" || exit 99
-"$here/espalier" ic plummer -n 600 -o plummer.hdf5 > /dev/null || exit 99
+. "${srcdir:-.}/tests/harness.sh"
+espalier ic plummer -n 600 -o plummer.hdf5 > /dev/null || exit 99
 cat > run.ini << END
 [Input]
 InitCondFile = plummer.hdf5
@@ -32,8 +26,7 @@ END
 start() {
   n=$1
   shift
-  # shellcheck disable=SC2086
-  timeout 300 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$n" "$here/espalier" "$@" > out 2> err < /dev/null
+  timeout 300 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$n" espalier "$@" > out 2> err < /dev/null
 }
 
 # Messages and collectives by soft step and phase. A sum that does not wait (hard_let) is in comm.csv when it begins, in a recording when it
@@ -77,10 +70,8 @@ for ranks in 1 2 3 4 7; do
   ok $? "study trace reads them"
   diff -r run/trace_000000 "again-$ranks" > err
   ok $? "and writes them again without a difference"
-  ti_agrees ti-$ranks
-  ok $? "time-independent traces: every message has two ends"
-  goal_agrees $ranks $ranks.goal
-  ok $? "GOAL: every message has two ends"
+  check "time-independent traces: every message has two ends" ti_agrees ti-$ranks
+  check "GOAL: every message has two ends" goal_agrees $ranks $ranks.goal
   start 1 study trace --steps 2:3 run/trace_000000 && cp out some && start 1 study trace run/trace_000000 &&
     awk '/^seconds/ { x[FILENAME] = $2 } END { exit !(x["some"] > 0 && x["some"] < 0.9 * x["out"]) }' some out
   ok $? "two of the soft steps take less than all"
@@ -101,7 +92,7 @@ if command -v h5diff > /dev/null; then
 fi
 mkdir blocked && : > blocked/trace_000000
 start 2 run -P Output:OutputDir=blocked run.ini
-[ $? = 1 ] && grep -q '^espalier: error: .*trace_000000' err
+[ $? = 1 ] && has err '^espalier: error: .*trace_000000'
 ok $? "a recording that cannot be written is an error at the start"
 
 for ranks in 1 2; do
@@ -136,7 +127,7 @@ bad() {
   want=$1 fragment=$2
   shift 2
   start 1 "$@"
-  [ $? = "$want" ] && grep -q "$fragment" err
+  [ $? = "$want" ] && has err "$fragment"
   ok $? "says: $fragment"
 }
 bad 1 'nowhere/rank_000000.csv' study trace nowhere
@@ -154,5 +145,4 @@ bad 2 'expected soft steps FIRST:LAST' study trace --steps 4:3 again-3
 bad 2 'expected a number from 0 on' study trace --latency -1 again-3
 bad 2 'one number of ranks' study let --ranks 2,4 --trace ti x run.ini
 bad 1 'absent/x.goal cannot be written' study trace --trace goal absent/x.goal again-3
-echo "1..$number"
-exit $failed
+finish

@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What files say of their units: dimensionless models and physical runs, in snapshots, tables and parameters-used.ini; models that are
 # given units; snapshots without the statement.
-. "${srcdir:-.}/tests/tap.sh"
-new_folder
+. "${srcdir:-.}/tests/harness.sh"
 with_python "h5py"
 if [ -z "$python" ]; then
   echo "1..0 # SKIP no python3 with h5py"
   exit 0
 fi
-shown="$dir/said $dir/err"
-export OMP_NUM_THREADS=1
-espalier() { timeout 60 "$here/espalier" "$@" > said 2> err < /dev/null; }
+shown="said err"
+espalier() { timeout 60 espalier "$@" > said 2> err < /dev/null; }
 # ini FILE LINE...: a parameter file with these lines under [Units]
 ini() {
   file=$1
@@ -42,18 +40,17 @@ ok $? "... as the datasets say"
 ini model.ini 'GravityConstantInternal = 1'
 espalier run model.ini && states out/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless" and same('"$gravity"', 1) and p["GravityConstantUsed"] == 1'
 ok $? "so is a run of it"
-grep -q '^# units: dimensionless, GravityConstantInternal = 1$' out/energy.csv && ! grep -q 'UnitLength\|unit of time' out/energy.csv &&
-  grep -q '^# units: dimensionless' out/steps.csv
+has out/energy.csv '^# units: dimensionless, GravityConstantInternal = 1$' && lacks out/energy.csv 'UnitLength\|unit of time' &&
+  has out/steps.csv '^# units: dimensionless'
 ok $? "... its tables"
-grep -q '^# Units: dimensionless' out/parameters-used.ini
-ok $? "... its parameters-used.ini"
+check "... its parameters-used.ini" has out/parameters-used.ini '^# Units: dimensionless'
 espalier run --overwrite -P Output:OutputDir=again out/parameters-used.ini && states again/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless"'
 ok $? "... and a run with that file, which names the default units"
 espalier run -P Input:InitCondFile=out/snapshot_000.hdf5 -P Output:OutputDir=next -P Time:TimeMax=0.0625 model.ini &&
   states next/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless"'
 ok $? "... and a run that begins at its snapshot"
 espalier run -P Output:OutputDir=physical -P Units:GravityConstantInternal=0 model.ini
-[ $? = 1 ] && grep -q 'was written with the gravitational constant 1, but the parameters give 43021.*set \[Units\] GravityConstantInternal = 1' err
+[ $? = 1 ] && has err 'was written with the gravitational constant 1, but the parameters give 43021.*set \[Units\] GravityConstantInternal = 1'
 ok $? "a dimensionless model in kpc, km/s and G from these: refused, with a sentence"
 
 # units in which G is 1: 1 kpc, 1e10 solar masses, 207.4 km/s
@@ -61,20 +58,20 @@ ini scaled.ini 'UnitVelocity_in_cm_per_s = 2.07417e7'
 espalier run -P Output:OutputDir=scaled scaled.ini &&
   states scaled/snapshot_000.hdf5 'u["UnitSystem"] == b"physical" and u["UnitVelocity_in_cm_per_s"] == 2.07417e7 and u["UnitLength_in_cm"] == 3.085678e21'
 ok $? "a model may be given units in which G is 1; then the run is physical"
-grep -q '^# UnitLength_in_cm = 3.08568e+21, .*GravityConstantInternal = 1.0000' scaled/energy.csv && grep -q '^# unit of time: ' scaled/energy.csv &&
-  grep -q '^# Units: physical' scaled/parameters-used.ini
+has scaled/energy.csv '^# UnitLength_in_cm = 3.08568e+21, .*GravityConstantInternal = 1.0000' && has scaled/energy.csv '^# unit of time: ' &&
+  has scaled/parameters-used.ini '^# Units: physical'
 ok $? "... as its table says and its parameters-used.ini"
 espalier run -P Input:InitCondFile=scaled/snapshot_000.hdf5 -P Output:OutputDir=onwards -P Time:TimeMax=0.0625 scaled.ini &&
   states onwards/snapshot_000.hdf5 'u["UnitVelocity_in_cm_per_s"] == 2.07417e7'
 ok $? "... and its snapshots are read in these"
 espalier run -P Input:InitCondFile=scaled/snapshot_000.hdf5 -P Output:OutputDir=other -P Time:TimeMax=0.0625 model.ini
-[ $? = 1 ] && grep -q 'states UnitVelocity_in_cm_per_s = 2.07417e+07, but the parameter file has' err
+[ $? = 1 ] && has err 'states UnitVelocity_in_cm_per_s = 2.07417e+07, but the parameter file has'
 ok $? "... in no others"
 
 ini wrong.ini 'GravityConstantInternal = 1' 'UnitLength_in_cm = 3.085678e18' 'UnitMass_in_g = 1.989e33'
-espalier run --check -P Output:OutputDir=wrong wrong.ini && grep -q '^warning: GravityConstantInternal = 1 contradicts the units given.*set it to 0, or UnitVelocity_in_cm_per_s to 6559' said
+espalier run --check -P Output:OutputDir=wrong wrong.ini && has said '^warning: GravityConstantInternal = 1 contradicts the units given.*set it to 0, or UnitVelocity_in_cm_per_s to 6559'
 ok $? "units that contradict the gravitational constant: a warning of --check"
-espalier run -n 0 -P Output:OutputDir=wrong wrong.ini && grep -q '^espalier: warning: GravityConstantInternal = 1 contradicts' err
+espalier run -n 0 -P Output:OutputDir=wrong wrong.ini && has err '^espalier: warning: GravityConstantInternal = 1 contradicts'
 ok $? "... and of a run"
 
 # a snapshot as earlier versions wrote it
@@ -93,5 +90,4 @@ espalier run -P Input:InitCondFile=old.hdf5 -P Output:OutputDir=old -P Time:Time
 ok $? "an older snapshot of a model is read as before"
 espalier run -P Input:InitCondFile=old.hdf5 -P Output:OutputDir=oldscaled -P Time:TimeMax=0.0625 scaled.ini
 ok $? "... and is dimensionless too"
-echo "1..$number"
-exit $failed
+finish
