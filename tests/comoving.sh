@@ -38,7 +38,7 @@ for mode in tree hybrid; do
   ok $? "$mode: the sphere has contracted as theory says"
   shown="said"
   for number_of in 000 003; do
-    (cd "$dir/$mode" && rm -f again.hdf5 && timeout 60 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 2 espalier groups --min-size 1 -o again.hdf5 out/snapshot_$number_of.hdf5 < /dev/null && cmp again.hdf5 out/fof_$number_of.hdf5)
+    (cd "$mode" && rm -f again.hdf5 && timeout 60 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 2 espalier groups --min-size 1 -o again.hdf5 out/snapshot_$number_of.hdf5 < /dev/null && cmp again.hdf5 out/fof_$number_of.hdf5)
     echo "status $?"
   done > said 2>&1
   [ "$(grep -c 'status 0' said)" = 2 ] && [ "$(grep -c 'catalogue .* groups of 1 particle' said)" = 2 ] && [ "$(sed -n 's/.*linking length \([0-9.]*\) .*/\1/p' said | sort -u | wc -l)" = 1 ]
@@ -88,14 +88,14 @@ ok $? "run --check"
 # the field at points: that of all mass at the distance 2 R less that of the mean density, Omega0 H_0^2 / 2 x, in comoving lengths
 printf '40000 0 0\n10000 2000 0\n' > points
 for how in '' --exact; do
-  (cd "$dir/tree" && timeout 60 espalier force --at ../points $how ../run.ini 2>&1 < /dev/null | grep -v '^[#x]')
+  (cd tree && timeout 60 espalier force --at ../points $how ../run.ini 2>&1 < /dev/null | grep -v '^[#x]')
 done > said
 shown="said"
 awk -F, '{ x[NR] = $4; p[NR] = $7 } END { m = 285245.972; G = 43007.1; w = 0.3 * 0.01 / 2 * 40000 - G * m / 40000 ^ 2
   printf "# %s %s, theory %s; %s %s, theory %s\n", x[1], x[3], w, p[1], p[3], -G * m / 40000
   exit !(NR == 4 && (x[1] / w - 1) ^ 2 < 1e-5 && (x[3] / w - 1) ^ 2 < 1e-5 && (x[2] / x[4] - 1) ^ 2 < 1e-6 && (p[1] * 40000 / (G * m) + 1) ^ 2 < 1e-6 && (p[1] / p[3] - 1) ^ 2 < 1e-8) }' said
 ok $? "force --at, by the tree and directly: forces and potentials of comoving lengths, with the background"
-(cd "$dir/tree" && timeout 60 espalier force --direct 100 ../run.ini > "$dir/said" 2>&1 < /dev/null)
+(cd tree && timeout 60 espalier force --direct 100 ../run.ini > said 2>&1 < /dev/null)
 awk '/total, of .a./ { error = $5 } END { print "# median error " error; exit !(error != "" && error < 1e-3) }' said
 ok $? "force --direct: the direct sums have the background, too"
 go density 1 --check -P Input:InitCondFile=../silent.dat -P Cosmology:Omega0=0.25 -P Cosmology:OmegaLambda=0.75

@@ -17,7 +17,7 @@ if [ "$1" != inside ]; then
   exit 0
 fi
 disk=$2
-model 4000
+parts_model 4000
 rows() { cat "$disk/out/steps.csv" 2> /dev/null | wc -l; }
 more_than() { [ "$(rows)" -gt "$1" ]; }
 snapshots() { grep -c '^snapshot ' log; }

@@ -11,7 +11,7 @@ command -v pgrep > /dev/null || { echo "1..0 # SKIP no pgrep"; exit 0; }
 # what killed ranks leave of shared memory goes with the folder
 mkdir shm
 export OMPI_MCA_btl_vader_backing_directory=shm
-model 3000
+parts_model 3000
 
 # until COMMAND...: wait for it, a minute at most, as long as the run goes on
 alive() { kill -0 "$job" 2> /dev/null; }
@@ -68,7 +68,7 @@ while [ $k -lt "$kills" ]; do
   how=--overwrite
   # a run that ended before it was killed is started again from the beginning
   any_checkpoint && ! says state finished killed 2> /dev/null && how="-r last" || rm -rf killed/out
-  (cd "$dir/killed" && exec ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 3 espalier run "$@" $how ../run.ini) > "$dir/killed/log" 2> "$dir/killed/err" < /dev/null &
+  (cd killed && exec ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 3 espalier run "$@" $how ../run.ini) > killed/log 2> killed/err < /dev/null &
   job=$!
   # it has come some steps farther
   [ "$how" = --overwrite ] || until_ has killed/log '^restart from'

@@ -265,7 +265,7 @@ says 'phase is for the plot of one run' tree hybrid --phase all
 says 'cannot be written' hybrid -o absent/plot.png
 
 # Names and kinds of pictures; what calls the script; a disk that is full.
-ln -s "$(cd "$src" && pwd)/tools/espalier-plot" "$dir/plots" && "$dir/plots" energy "$dir/one" -o "$dir/two.png" -o "$dir/two.pdf" > "$dir/out" 2> "$dir/err" &&
+ln -s "$(cd "$src" && pwd)/tools/espalier-plot" "$dir/plots" && "$dir/plots" energy "$dir/one" -o "$dir/two.png" -o "$dir/two.pdf" > out 2> err &&
   head -c 4 two.png | grep -q PNG && head -c 5 two.pdf | grep -q '%PDF-' && [ "$(wc -l < out)" = 2 ]
 ok $? "PNG and PDF of one call, by a link"
 ln -s /dev/full full.png

@@ -45,7 +45,7 @@ assert len(set(snap["iord"])) == 600
 END
 # the single file, the virtual one, and several by their common name
 for name in pb_000.hdf5 pb_001.hdf5 snapdir_001/pb_001; do
-  (cd "$dir" && timeout 120 "$python" read.py $name "$mass") > "$dir/out" 2> "$dir/err"
+  (cd "$dir" && timeout 120 "$python" read.py $name "$mass") > out 2> err
   ok $? "pynbody finds particles, mass, units and time in $name"
 done
 # after the recipe: the mass in the units of the snapshot, and a velocity for which G is needed

@@ -26,10 +26,10 @@ printf '#!/bin/sh\necho "$1" >> "%s/slept"\n' "$dir" > "$bin/sleep"
 # Files locks and "lock of install" hold the calls that are still refused.
 cat > "$bin/apt-get" << END
 #!/bin/sh
-echo "\$*" >> "$dir/apt"
+echo "\$*" >> apt
 left=\$(cat "$dir/locks-\$1" 2> /dev/null || echo 0)
 if [ "\$left" -gt 0 ]; then
-  echo \$((left - 1)) > "$dir/locks-\$1"
+  echo \$((left - 1)) > "locks-\$1"
   echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 1 (unattended-upgr)" >&2
   exit 100
 fi
@@ -43,7 +43,7 @@ fresh() {
   touch "$tree/Makefile.in"
 }
 # quick [NAME=VALUE]...: check-quick
-quick() { (cd "$dir" && env PATH="$bin:$PATH" "$@" tree/quickstart check-quick) > "$dir/out" 2> "$dir/err" < /dev/null; }
+quick() { (cd "$dir" && env PATH="$bin:$PATH" "$@" tree/quickstart check-quick) > out 2> err < /dev/null; }
 passed() { grep -q '^3 passed, 0 failed, 0 skipped$' "$dir/out"; }
 
 fresh
@@ -51,16 +51,16 @@ quick && passed && [ "$(cat "$dir/apt")" = "update
 install -y -q --no-install-recommends pretended" ] && [ ! -e "$dir/slept" ]
 ok $? "missing packages are installed"
 fresh
-echo 3 > "$dir/locks-update"
-echo 2 > "$dir/locks-install"
+echo 3 > locks-update
+echo 2 > locks-install
 quick && passed && [ "$(wc -l < "$dir/slept")" = 5 ] && [ "$(grep -c 'waiting, at most 600 s, as another program installs packages' "$dir/out")" = 2 ]
 ok $? "locks of another program are waited for, and the user is informed"
 fresh
-echo 1000 > "$dir/locks-update"
+echo 1000 > locks-update
 ! quick ESPALIER_APT_WAIT=20 && [ "$(wc -l < "$dir/slept")" = 4 ] && grep -q 'another program installs packages, and has not ended in 20 s. Try again' "$dir/out"
 ok $? "not for ever"
 fresh
-: > "$dir/broken"
+: > broken
 ! quick && [ ! -e "$dir/slept" ] && grep -q 'Unable to fetch some archives' "$dir/out"
 ok $? "other errors end at once"
 if command -v apt-get > /dev/null 2>&1 && command -v python3 > /dev/null 2>&1; then
@@ -68,7 +68,7 @@ if command -v apt-get > /dev/null 2>&1 && command -v python3 > /dev/null 2>&1; t
   fresh
   real=$(command -v apt-get)
   mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
-  printf 'Dir::State::lists "%s";\nDir::Cache "%s";\nDir::Etc::SourceList "/dev/null";\nDir::Etc::SourceParts "/dev/null";\n' "$dir/lists" "$dir/cache" > "$dir/apt.conf"
+  printf 'Dir::State::lists "%s";\nDir::Cache "%s";\nDir::Etc::SourceList "/dev/null";\nDir::Etc::SourceParts "/dev/null";\n' "$dir/lists" "$dir/cache" > apt.conf
   cp "$bin/apt-get" "$dir/pretended"
   printf '#!/bin/sh\ncase $1 in update) APT_CONFIG=%s exec %s "$@" ;; esac\nexec %s "$@"\n' "$dir/apt.conf" "$real" "$dir/pretended" > "$bin/apt-get"
   printf '#!/bin/sh\n: > "%s/release"\nwhile [ ! -e "%s/released" ]; do /bin/sleep 0.05; done\n' "$dir" "$dir" > "$bin/sleep"
@@ -111,7 +111,7 @@ ok $? "build/ cannot be made"
 rm "$tree/build"
 for name in 'two words' 'a$(touch X)' "it's" 'a;b'; do
   mv "$tree" "$dir/$name"
-  (cd "$dir" && PATH="$bin:$PATH" "./$name/quickstart" check-quick) > "$dir/out" 2> "$dir/err" < /dev/null
+  (cd "$dir" && PATH="$bin:$PATH" "./$name/quickstart" check-quick) > out 2> err < /dev/null
   [ $? = 1 ] && grep -q '^quickstart: Autotools cannot build below a path with spaces or special characters' "$dir/err" && [ -z "$(find "$dir" -name X)" ]
   ok $? "a source tree in $name"
   mv "$dir/$name" "$tree"

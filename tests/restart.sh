@@ -3,7 +3,7 @@
 # A run that is interrupted and gone on with gives the same bits as one that is not: on 1, 2 and 4 ranks and on a device, with one step for all,
 # with block steps, with the split. On other numbers of ranks it gives nearly the same.
 . "${srcdir:-.}/tests/harness.sh"
-model 2000
+parts_model 2000
 places="cpu-1 cpu-2 cpu-4"
 if espalier info | grep -q 'cuda *device'; then places="$places cuda-1 cuda-2"; else echo "# no device: tried on CPUs alone"; fi
 for place in $places; do

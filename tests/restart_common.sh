@@ -15,13 +15,13 @@ export SOURCE_DATE_EPOCH=0 OMP_NUM_THREADS=1
 # model PARTICLES: initial conditions and parameters
 model() {
   # shellcheck disable=SC2086  # with a launcher: without one, LeakSanitizer was seen to crash
-  $mpirun -n 1 "$here/espalier" ic plummer -n "$1" -s 3 -o "$dir/plummer.hdf5" > "$dir/ic.log" 2>&1 || { cat "$dir/ic.log"; exit 99; }
+  $mpirun -n 1 "$here/espalier" ic plummer -n "$1" -s 3 -o "$dir/plummer.hdf5" > ic.log 2>&1 || { cat "$dir/ic.log"; exit 99; }
   settings plummer.hdf5
 }
 
 # settings FILE: parameters of a run that begins from this file
 settings() {
-  cat > "$dir/run.ini" << END_OF_INI
+  cat > run.ini << END_OF_INI
 [Input]
 InitCondFile = ../$1
 [Output]
@@ -54,7 +54,7 @@ go() {
   shift 2
   mkdir -p "$dir/$name"
   # shellcheck disable=SC2086
-  (cd "$dir/$name" && timeout "${seconds:-120}" $mpirun -n "$ranks" "$here/espalier" run "$@" ../run.ini) > "$dir/$name/log" 2> "$dir/$name/err" < /dev/null
+  (cd "$name" && timeout "${seconds:-120}" $mpirun -n "$ranks" "$here/espalier" run "$@" ../run.ini) > "$name/log" 2> "$name/err" < /dev/null
   # shellcheck disable=SC2034  # for the caller
   status=$?
 }
@@ -69,15 +69,15 @@ without() {
 # same ONE TWO: the same snapshots and tables, byte by byte where no clock is in them
 same() {
   ls "$dir/$1/out"/snapshot_*.hdf5 > /dev/null || return 1
-  (cd "$dir/$1/out" && ls snapshot_*.hdf5) > "$dir/one.list"
-  (cd "$dir/$2/out" && ls snapshot_*.hdf5) > "$dir/two.list"
+  (cd "$1/out" && ls snapshot_*.hdf5) > one.list
+  (cd "$2/out" && ls snapshot_*.hdf5) > two.list
   cmp "$dir/one.list" "$dir/two.list" || return 1
   while read -r f; do cmp "$dir/$1/out/$f" "$dir/$2/out/$f" || return 1; done < "$dir/one.list"
   cmp "$dir/$1/out/energy.csv" "$dir/$2/out/energy.csv" || return 1
   cmp "$dir/$1/out/analysis.csv" "$dir/$2/out/analysis.csv" || return 1
   for run in "$1" "$2"; do
-    without h imbalance_seconds seconds < "$dir/$run/out/steps.csv" > "$dir/$run.steps"
-    without select rebuild moments walk correct all < "$dir/$run/out/substeps.csv" > "$dir/$run.substeps"
+    without h imbalance_seconds seconds < "$dir/$run/out/steps.csv" > "$run.steps"
+    without select rebuild moments walk correct all < "$dir/$run/out/substeps.csv" > "$run.substeps"
   done
   cmp "$dir/$1.steps" "$dir/$2.steps" && cmp "$dir/$1.substeps" "$dir/$2.substeps" && [ "$(wc -l < "$dir/$1.steps")" -gt 2 ]
 }

@@ -3,7 +3,7 @@
 # Mode = auto and Scheme = auto: what is chosen and said, the same choice again, on several ranks and after a restart, and small systems.
 . "${srcdir:-.}/tests/harness.sh"
 shown="said"
-model 2000
+parts_model 2000
 sed -i -e 's/^Mode = .*/Mode = auto/' -e 's/^Scheme = .*/Scheme = auto/' -e '/^SoftStep/d' -e '/^TimeBetSnapshot/d' run.ini
 printf '[Accuracy]\nRepeatable = on\n' >> run.ini
 table() { sed '/^#/d' "$1/out/choice.csv"; }
@@ -46,7 +46,7 @@ go refused 1 -n 1
 case $(chosen one) in hybrid*) other=tree ;; *) other=hybrid ;; esac
 go refused 1 --restart -P Split:Mode=$other
 check "another Mode at a restart is refused" ends 1 "Mode = $other, but the checkpoint was made with"
-(cd "$dir/refused" && ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 1 espalier run --check --restart ../run.ini > ../said 2>&1 < /dev/null) && has "$dir/said" '^checkpoint .* complete'
+(cd refused && ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 1 espalier run --check --restart ../run.ini > ../said 2>&1 < /dev/null) && has "$dir/said" '^checkpoint .* complete'
 ok $? "run --check --restart accepts the scheme that was chosen"
 
 # trials: which one is the fastest depends on the machine; choices are made again from choice.csv
@@ -81,7 +81,7 @@ go trials 1 --overwrite -n 2
 ends 1 "choice.csv, line 3: expected a soft step that is not before the last one, found '1'"
 ok $? "a damaged choice.csv: a sentence"
 { echo 'step,candidate,R1OverR0,chosen,reason'; k=0; while [ $k -lt 300 ]; do echo "$k,shared,,1,look"; k=$((k + 1)); done; } > trials/out/choice.csv
-(cd "$dir/trials" && ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 1 espalier run --check --overwrite ../run.ini > ../said 2>&1 < /dev/null) && has "$dir/said" '^  shared steps *(chosen)'
+(cd trials && ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 1 espalier run --check --overwrite ../run.ini > ../said 2>&1 < /dev/null) && has "$dir/said" '^  shared steps *(chosen)'
 ok $? "run --check repeats the choice too"
 go trials 1 --overwrite -n 2
 cp trials/err said
@@ -92,7 +92,7 @@ go broken 2 --restart -n 14 -P Time:TimeMax=20000 -P Accuracy:Repeatable=off
 ends 0 && table broken | awk -F, 'NR > 1 && $11 == "measured" { measured += $9 > 0; chosen += $10 } END { exit measured < 2 || chosen != 1 }'
 ok $? "which go on after a restart, on two ranks"
 
-(cd "$dir/one" && ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 1 espalier run --check --overwrite ../run.ini > ../said 2>&1 < /dev/null) &&
+(cd one && ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 1 espalier run --check --overwrite ../run.ini > ../said 2>&1 < /dev/null) &&
   awk '/^  (shared|block|hybrid)/ { n++; chosen += /\(chosen\)/; bad += !($NF > 0 && $(NF - 1) > 0 && $(NF - 2) > 0 && $(NF - 3) > 0) }
     END { exit n < 3 || bad || chosen != 1 }' said && has said '^schemes, predicted' && lacks said '.\{101\}'
 ok $? "run --check lists the candidates"

@@ -16,16 +16,16 @@ scripts() {
     case $file in *.sh) echo "$file" ;; *) head -n 1 "$file" | tr -d '\0' | grep -q -E '^#! */(usr/)?bin/(env )?(ba|da)?sh' && echo "$file" ;; esac
   done
 }
-scripts quickstart jobscripts tools build-aux/revision.sh .ci packaging > "$dir/users"
-xargs shellcheck --norc -f gcc < "$dir/users" > "$dir/out" 2>&1
+scripts quickstart jobscripts tools build-aux/revision.sh .ci packaging > users
+xargs shellcheck --norc -f gcc < "$dir/users" > out 2>&1
 ok $? "$(wc -l < "$dir/users") scripts"
-scripts tests > "$dir/tests"
-xargs shellcheck -f gcc < "$dir/tests" > "$dir/out" 2>&1
+scripts tests > tests
+xargs shellcheck -f gcc < "$dir/tests" > out 2>&1
 ok $? "$(wc -l < "$dir/tests") scripts of tests"
 [ "$(wc -l < "$dir/users")" -ge 14 ] && [ "$(wc -l < "$dir/tests")" -ge 40 ]
 ok $? "these were all"
 # none makes files of fixed names where other users write
-xargs grep -n -E '(>|-o|mkdir|touch|cp|mv)[^|;&]* "?/(var/)?tmp/' < "$dir/users" > "$dir/out"
+xargs grep -n -E '(>|-o|mkdir|touch|cp|mv)[^|;&]* "?/(var/)?tmp/' < "$dir/users" > out
 [ ! -s "$dir/out" ]
 ok $? "no fixed names in /tmp"
 echo "1..$number"

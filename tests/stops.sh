@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Runs that are stopped by signals, files or the clock, and gone on with; what is refused at a start, and at a restart.
 . "${srcdir:-.}/tests/harness.sh"
-model 1000
+parts_model 1000
 
 has_rows() { [ "$(cat "$1/out/steps.csv" 2> /dev/null | wc -l)" -gt "$2" ]; }
 # begin NAME OPTION...: a long run on one rank, under way; $job
@@ -10,7 +10,7 @@ begin() {
   name=$1
   shift
   mkdir -p "$name"
-  (cd "$dir/$name" && exec espalier run -P Time:TimeMax=100 -P Output:TimeBetSnapshot=0 "$@" ../run.ini) > "$dir/$name/log" 2> "$dir/$name/err" < /dev/null &
+  (cd "$name" && exec espalier run -P Time:TimeMax=100 -P Output:TimeBetSnapshot=0 "$@" ../run.ini) > "$name/log" 2> "$name/err" < /dev/null &
   job=$!
   within 30 has_rows "$name" "${rows:-8}"
 }
@@ -44,7 +44,7 @@ mkdir -p closed
 mkfifo closed/words
 cat closed/words > closed/log &
 reader=$!
-(cd "$dir/closed" && exec espalier run -P Time:TimeMax=100 -P Output:TimeBetSnapshot=0 ../run.ini) > "$dir/closed/words" 2> "$dir/closed/err" < /dev/null &
+(cd closed && exec espalier run -P Time:TimeMax=100 -P Output:TimeBetSnapshot=0 ../run.ini) > closed/words 2> closed/err < /dev/null &
 job=$!
 within 30 has_rows closed 8
 kill -HUP $job
@@ -132,13 +132,13 @@ begin alone -P Time:TimeMax=2000
 kill -USR2 $job
 within 10 some_checkpoint alone
 for option in -r --overwrite; do
-  (cd "$dir/alone" && espalier run $option ../run.ini) > "$dir/second" 2>&1
+  (cd alone && espalier run $option ../run.ini) > second 2>&1
   [ $? = 1 ] && has second "error: another run (process $job on host .*) is under way in OutputDir = out" && says state running alone && some_checkpoint alone
   ok $? "a second run in the same folder is refused: $option"
 done
 before=$(wc -l < alone/out/steps.csv)
 check "... and the first goes on" within 10 has_rows alone $((before + 2))
-(cd "$dir/alone" && exec espalier run -r -P Time:TimeMax=2000 -P Output:TimeBetSnapshot=0 ../run.ini) > "$dir/second" 2>&1 &
+(cd alone && exec espalier run -r -P Time:TimeMax=2000 -P Output:TimeBetSnapshot=0 ../run.ini) > second 2>&1 &
 second=$!
 waits() { has second 'waiting for its end'; }
 check "a second run that goes on says that it waits for the first" within 15 waits
@@ -166,7 +166,7 @@ finish
 
 # signals to one rank of three
 mkdir -p three
-(cd "$dir/three" && exec ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 3 espalier run -P Time:TimeMax=100 ../run.ini) > "$dir/three/log" 2> "$dir/three/err" < /dev/null &
+(cd three && exec ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 3 espalier run -P Time:TimeMax=100 ../run.ini) > three/log 2> three/err < /dev/null &
 job=$!
 within 30 has_rows three 4
 last=$(pgrep -P $job -x espalier | tail -n 1)
@@ -195,7 +195,7 @@ go limit 1 -r
 ends 1 'there is no checkpoint in out/checkpoints; start a run from the last snapshot, InitCondFile = out/snapshot_001.hdf5, with another OutputDir; set CheckpointAtEnd = on' &&
   says state finished limit && says step 2 limit
 ok $? "no checkpoint to go on from: a sentence, what is left to do, and the status of the run that had finished stays"
-(cd "$dir/limit" && exec espalier run -P Input:InitCondFile=out/snapshot_001.hdf5 -P Output:OutputDir=beyond -n 1 ../run.ini) > "$dir/limit/log" 2> "$dir/limit/err"
+(cd limit && exec espalier run -P Input:InitCondFile=out/snapshot_001.hdf5 -P Output:OutputDir=beyond -n 1 ../run.ini) > limit/log 2> limit/err
 ok $? "... which can be done"
 sed -i 's/^state=.*/state=running/' limit/out/status
 go limit 1 -r
@@ -233,10 +233,10 @@ ok $? "another Eta is taken and named; the initial conditions are not needed"
 go part 1 -r 6 -n 6 -P Accuracy:Accuracy=fine
 ends 0 && has part/log 'restart: Accuracy = fine now (it was standard)'
 ok $? "so is another Accuracy"
-(cd "$dir/part" && espalier run -n 6 -P Output:OutputDir=branch -r out/checkpoints/checkpoint_000004 ../run.ini) > "$dir/part/log" 2> "$dir/part/err"
+(cd part && espalier run -n 6 -P Output:OutputDir=branch -r out/checkpoints/checkpoint_000004 ../run.ini) > part/log 2> part/err
 [ $? = 0 ] && [ -s part/branch/steps.csv ] && [ -e part/out/checkpoints/checkpoint_000006 ]
 ok $? "-r PATH into another OutputDir leaves the first alone"
-(cd "$dir/part" && espalier run -n 6 -P Output:OutputDir=other -P Checkpoints:CheckpointAtEnd=off -r out/checkpoints/checkpoint_000004 ../run.ini) > "$dir/part/log" 2> "$dir/part/err"
+(cd part && espalier run -n 6 -P Output:OutputDir=other -P Checkpoints:CheckpointAtEnd=off -r out/checkpoints/checkpoint_000004 ../run.ini) > part/log 2> part/err
 [ $? = 0 ] && grep -q -x 'checkpoint=' part/other/status && grep -q -x state=finished part/other/status
 ok $? "... whose status names no checkpoint until it has one of its own"
 
@@ -258,43 +258,43 @@ go_on() {
   go branch 2 "$@"
   [ $status != 0 ] || describe branch/out
 }
-here_now() { (cd "$dir/branch/out${1-}" && ls -d snapshot_* snapdir_* | tr '\n' ' '); }
+here_now() { (cd "branch/out${1-}" && ls -d snapshot_* snapdir_* | tr '\n' ' '); }
 files() { for k in "$@"; do printf 'snapdir_%s ' "$k"; done; for k in "$@"; do printf 'snapshot_%s.hdf5 snapshot_%s.xmf ' "$k" "$k"; done; }
 go_on "$@" -n 4
 go_on "$@" -r
 ends 0 && [ "$(here_now)" = "$(files 000 001 002 003 004)" ] && [ ! -e branch/out/discarded ]
 ok $? "a restart that makes the same snapshots discards none"
-before=$(cd "$dir/branch/out" && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)
+before=$(cd branch/out && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)
 go branch 2 --check "$@" -r 4
 ends 0 && has branch/log '^discards  *no snapshot$'
 ok $? "... which --check foretells"
 go branch 2 --check "$@" -r 4 -P Output:TimeBetSnapshot=0
 ends 0 && has branch/log '^discards  *3 snapshots written after the checkpoint.* would be moved to out/discarded$' &&
-  [ "$before" = "$(cd "$dir/branch/out" && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" ] && [ ! -e "$dir/branch/out/discarded" ]
+  [ "$before" = "$(cd branch/out && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" ] && [ ! -e "$dir/branch/out/discarded" ]
 ok $? "... and that with other output times some would be moved, without moving any"
 go_on "$@" -r 4 -P Output:TimeBetSnapshot=0
 ends 0 && [ "$(here_now)" = "$(files 000 001 002 003)" ]
 ok $? "other output times: snapshots of the way that is not gone do not stand among the new ones: $(here_now)"
-[ "$(here_now /discarded/001)" = "$(files 002 003 004)" ] && [ "$(cd "$dir/branch/out/discarded/001" && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" = "$before" ] &&
+[ "$(here_now /discarded/001)" = "$(files 002 003 004)" ] && [ "$(cd branch/out/discarded/001 && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" = "$before" ] &&
   has branch/log 'restart: 3 snapshots later than the checkpoint.* are now in out/discarded/001: snapshot_002, snapshot_003, snapshot_004$'
 ok $? "... they are in discarded/001, whole, and named"
-(cd "$dir/branch" && espalier run --check -P Output:OutputDir=new -P Time:TimeMax=1 -P Input:InitCondFile=out/discarded/001/snapshot_004.hdf5 ../run.ini) > "$dir/branch/log" 2> "$dir/branch/err"
+(cd branch && espalier run --check -P Output:OutputDir=new -P Time:TimeMax=1 -P Input:InitCondFile=out/discarded/001/snapshot_004.hdf5 ../run.ini) > branch/log 2> branch/err
 ok $? "... and can be read there"
 go_on "$@" -r 4
 ends 0 && [ "$(here_now)" = "$(files 000 001 002 003 004)" ] && [ "$(here_now /discarded/002)" = "$(files 003)" ] && [ "$(here_now /discarded/001)" = "$(files 002 003 004)" ]
 ok $? "back to the first times: those that come again at their time are replaced, one that does not is in discarded/002"
-[ "$(cd "$dir/branch/out" && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" = "$before" ]
+[ "$(cd branch/out && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" = "$before" ]
 ok $? "... and the new ones are those of the first run, to the last bit"
 go_on "$@" -r 4 -P Steps:Eta=0.45 -n 6
 ends 0 && [ "$(here_now)" = "$(files 000 001 002 003)" ] && [ "$(here_now /discarded/003)" = "$(files 002 003 004)" ]
 ok $? "another Eta: no snapshot of the earlier run follows the new ones"
 go branch 2 "$@" -r -P Output:SnapshotFileBase=shot
-ends 0 && [ "$(cd "$dir/branch/out" && ls -d shot_*.hdf5 | tr '\n' ' ')" = 'shot_003.hdf5 shot_004.hdf5 ' ] && [ -e "$dir/branch/out/discarded/004/snapshot_003.hdf5" ]
+ends 0 && [ "$(cd branch/out && ls -d shot_*.hdf5 | tr '\n' ' ')" = 'shot_003.hdf5 shot_004.hdf5 ' ] && [ -e "$dir/branch/out/discarded/004/snapshot_003.hdf5" ]
 ok $? "another name: the same"
 
 # a step before the checkpoint's
 go early 1 -P Output:TimeBetStatistics=0.5 -n 4
-sums() { (cd "$dir/$1/out" && cksum snapshot_* steps.csv); }
+sums() { (cd "$1/out" && cksum snapshot_* steps.csv); }
 before=$(sums early)
 go early 1 -P Output:TimeBetStatistics=0.5 -r 4 -n 2
 ends 1 '-n 2: the checkpoint .*checkpoint_000004 is in soft step 4' && [ "$(sums early)" = "$before" ]
@@ -305,7 +305,7 @@ ok $? "-n of the checkpoint's soft step: the same snapshots again"
 
 # a run that has finished, whose newest checkpoint is earlier than its end
 go ended 1 -n 2 -P Checkpoints:CheckpointAtEnd=on && go ended 1 -r -P Checkpoints:CheckpointAtEnd=off
-all() { (cd "$dir/ended/out" && find . -type f ! -name lock -exec cksum {} + | sort); }
+all() { (cd ended/out && find . -type f ! -name lock -exec cksum {} + | sort); }
 before=$(all)
 for option in -r '-r last' '-r -n 8'; do
   : > ended/out/cont
@@ -388,7 +388,7 @@ ok $status "... also when its folder has been moved"
 
 # links to another run's folders
 go mine 2 -n 2 -P Output:NumFilesPerSnapshot=2
-theirs() { (cd "$dir/mine/out" && find checkpoints snapdir_000 -type f | sort | xargs cksum); }
+theirs() { (cd mine/out && find checkpoints snapdir_000 -type f | sort | xargs cksum); }
 before=$(theirs)
 mkdir -p linked/out/checkpoints
 go linked 2 --walltime 0 -P Output:NumFilesPerSnapshot=2
@@ -442,7 +442,7 @@ done
 go glob 1 -n 1 -P "Output:OutputDir=r[1]*"
 check "... where snapshots are seen, too" ends 1 'an earlier run.s snapshots are in OutputDir'
 go over 1 --overwrite -n 1 -P Input:InitCondFile=out/snapdir_004/ic.hdf5
-left=$(cd "$dir/over/out" && find . -name '*.hdf5*' -o -name '*.xmf' -o -name 'snapdir*' | LC_ALL=C sort | tr '\n' ' ')
+left=$(cd over/out && find . -name '*.hdf5*' -o -name '*.xmf' -o -name 'snapdir*' | LC_ALL=C sort | tr '\n' ' ')
 ends 0 && [ "$left" = "./other_003.hdf5 ./snapdir_003 ./snapdir_003/other_003.0.hdf5 ./snapdir_004 ./snapdir_004/ic.hdf5 ./snapshot_000.hdf5 ./snapshot_0003.hdf5 ./snapshot_001.hdf5 ./snapshot_003.hdf5.mine ./snapshot_x.hdf5 " ]
 ok $? "--overwrite removes the earlier run's snapshots and nothing else: $left"
 

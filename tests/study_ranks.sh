@@ -95,7 +95,7 @@ ok $? "but with --overwrite"
 for threads in 1 3; do
   mkdir "threads$threads"
   for more in '-o t.csv --pairs pairs.csv --scheme shared,hybrid' '--trace goal t.goal'; do
-    (cd "$dir/threads$threads" && ESPALIER_DEBUG=let_stages=40 OMP_NUM_THREADS=$threads timeout 120 espalier study let --ranks 61 $more \
+    (cd "threads$threads" && ESPALIER_DEBUG=let_stages=40 OMP_NUM_THREADS=$threads timeout 120 espalier study let --ranks 61 $more \
       -P Input:InitCondFile=../hernquist.hdf5 ../hernquist.ini > log 2>&1) || echo "$threads failed" > "threads$threads/failed"
   done
   awk -F, -v OFS=, '/^[^#]/ { if (!at) for (at = 1; $at != "seconds"; at++); $at = "" } { print }' "threads$threads/t.csv" > rows && mv rows "threads$threads/t.csv"

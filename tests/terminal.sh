@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What a run prints: a line that renews itself on a terminal, lines of progress in a log, rows and tables with -v, and five lines at the end.
 . "${srcdir:-.}/tests/harness.sh"
-model 1000
+parts_model 1000
 sed 's/^InitCondFile.*/InitCondFile = plummer.hdf5/' run.ini > here.ini
 shown="log err"
 espalier run -P Time:TimeMax=0.5 -P Output:OutputDir=plain here.ini > log 2> err < /dev/null && [ ! -s err ]

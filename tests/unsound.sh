@@ -3,7 +3,7 @@
 # A value that is not finite comes into a run: it ends with step, phase and ids, and an emergency snapshot; no checkpoint is made
 # of it.
 . "${srcdir:-.}/tests/harness.sh"
-model 1000
+parts_model 1000
 for ranks in 1 3; do
   go good-$ranks $ranks -n 2
   go good-$ranks $ranks -n 4 -r

@@ -17,7 +17,7 @@ if [ "${1-}" != inside ]; then
   exit
 fi
 disk=$2
-model 1000
+parts_model 1000
 value() { sed -n "s/^$1=//p" "$2/out/status"; }
 # as `same`, without snapshots
 same_tables() {

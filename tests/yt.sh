@@ -49,7 +49,7 @@ END
 while read -r version python <&3; do
   # the single file, the virtual one, and the first of several
   for name in yt_000.hdf5 yt_001.hdf5 snapdir_001/yt_001.0.hdf5; do
-    (cd "$dir" && timeout 120 "$python" read.py $name "$mass") > "$dir/out" 2> "$dir/err"
+    (cd "$dir" && timeout 120 "$python" read.py $name "$mass") > out 2> err
     ok $? "yt $version finds particles, mass, units and time in $name"
   done
   recipe yt yt.png "$python"
