@@ -148,6 +148,18 @@ refused() {
 }
 reports() { grep -q -x -e "$2" "$1/out/status"; }      # NAME KEY=VALUE: the status file of a run
 
+# small_disk SIZE SCRIPT: the script begins again as "SCRIPT inside FOLDER", with a file system of this size at FOLDER; goes on
+# where none may be mounted
+small_disk() {
+  mkdir disk
+  mount="mount -t tmpfs -o size=$1 espalier-test $dir/disk"
+  for namespace in "unshare -m" "unshare -rm"; do
+    $namespace sh -c "$mount" 2> /dev/null || continue
+    cd "$here" && $namespace sh -c "$mount && srcdir=$src sh $src/tests/$2 inside $dir/disk"
+    exit
+  done
+}
+
 # --- tables and snapshots ---
 rows() { grep -v '^#' "$1"; }                          # FILE: without comments
 # table PROGRAM FILE...: an awk program for the rows of tables, in which $at["NAME"] is a column; FNR counts lines

@@ -2,24 +2,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Everything public in espalier.h and in pyespalier is explained where it is defined, and named by doc/library.md or doc/python.md.
 . "${srcdir:-.}/tests/harness.sh"
-shown="out"
-if ! with_python ast; then
-  echo "1..0 # SKIP no Python"
-  exit 0
-fi
-"$python" "$src/tests/interfaces.py" "$src" > out 2>&1
-ok $? "functions of espalier.h and names of pyespalier have a comment, and a place in the pages"
+with_python ast || skip_all "no Python"
+check "functions of espalier.h and names of pyespalier have a comment, and a place in the pages" \
+  try "$python" "$src/tests/interfaces.py" "$src"
 
 # this test finds what it looks for
 mkdir -p tree/src/api tree/doc tree/python
-cp -r "$src/python/espalier" tree/python && cp "$src/src/api/espalier.h" tree/src/api && cp "$src/doc/library.md" "$src/doc/python.md" tree/doc &&
-  chmod -R u+w tree
+cp -r "$src/python/espalier" tree/python && cp "$src/src/api/espalier.h" tree/src/api &&
+  cp "$src/doc/library.md" "$src/doc/python.md" tree/doc && chmod -R u+w tree
 # finds TEXT FILE EXPRESSION: after sed has changed the file, this line is the only one
 finds() {
   cp "tree/$2" kept
   sed -i -e "$3" "tree/$2"
-  "$python" "$src/tests/interfaces.py" tree > out 2>&1
-  [ $? = 1 ] && ! cmp -s kept "tree/$2" && [ "$(rows out)" = "$1" ]
+  try "$python" "$src/tests/interfaces.py" tree
+  [ $status = 1 ] && ! cmp -s kept "tree/$2" && [ "$(rows said)" = "$1" ]
   ok $? "$1"
   cp kept "tree/$2"
 }

@@ -5,16 +5,14 @@
 # alone. ESPALIER_KILLS: how often (3).
 . "${srcdir:-.}/tests/harness.sh"
 kills=${ESPALIER_KILLS:-3} steps=$((10 + 10 * ${ESPALIER_KILLS:-3}))
-job='' ranks=''
-trap '[ -z "$job$ranks" ] || kill -KILL $job $ranks 2> /dev/null; rm -rf "$dir"' EXIT
-command -v pgrep > /dev/null || { echo "1..0 # SKIP no pgrep"; exit 0; }
+command -v pgrep > /dev/null || skip_all "no pgrep"
 # what killed ranks leave of shared memory goes with the folder
 mkdir shm
-export OMPI_MCA_btl_vader_backing_directory=shm
+export OMPI_MCA_btl_vader_backing_directory="$dir/shm"
 parts_model 3000
 
 # until COMMAND...: wait for it, a minute at most, as long as the run goes on
-alive() { kill -0 "$job" 2> /dev/null; }
+alive() { ! gone; }
 until_() {
   tries=6000
   while alive && ! "$@"; do
@@ -24,16 +22,16 @@ until_() {
   done
 }
 # the launcher's ranks: its children, which some launchers' are not
-ranks_of() { ranks=$(pgrep -P "$job" -x "$1" | tr '\n' ' ') && [ "$(echo "$ranks" | wc -w)" = "$2" ]; }
-${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 2 sleep 60 > /dev/null 2>&1 < /dev/null &
+ranks_of() { processes=$(pgrep -P "$job" -x "$1" | tr '\n' ' ') && [ "$(echo "$processes" | wc -w)" = "$2" ]; }
+$(starter 2) sleep 60 > /dev/null 2>&1 < /dev/null &
 job=$!
 until_ ranks_of sleep 2
 found=$?
 kill $job 2> /dev/null
 wait $job 2> /dev/null
 job=
-[ $found = 0 ] && [ -n "$ranks" ] || { echo "1..0 # SKIP the launcher's ranks are not its children"; exit 0; }
-ranks=
+[ $found = 0 ] && [ -n "$processes" ] || { processes='' && skip_all "the launcher's ranks are not its children"; }
+processes=
 
 # checkpoints nearly all the time
 set -- -P Time:TimeMax=100 -P Output:TimeBetSnapshot=0.0625 -P Checkpoints:TimeBetCheckpoints=0.0005 -n $steps
@@ -47,10 +45,10 @@ chance() {
   seed=$(((seed * 1103515245 + 12345) % 2147483648))
   chance=$((seed / 65536 % $1))
 }
-rows() { cat killed/out/steps.csv 2> /dev/null | wc -l; }
+steps_done() { cat killed/out/steps.csv 2> /dev/null | wc -l; }
 any_checkpoint() { ls killed/out/checkpoints/checkpoint_*[0-9]/manifest > /dev/null 2>&1; }
 being_written() { ls -d killed/out/checkpoints/*.tmp > /dev/null 2>&1; }
-further() { [ "$(rows)" -ge "$1" ]; }
+further() { [ "$(steps_done)" -ge "$1" ]; }
 
 # All that has a good name is what it should be: snapshots are those of the whole run, the tables' lines too.
 unharmed() {
@@ -67,16 +65,15 @@ while [ $k -lt "$kills" ]; do
   k=$((k + 1))
   how=--overwrite
   # a run that ended before it was killed is started again from the beginning
-  any_checkpoint && ! says state finished killed 2> /dev/null && how="-r last" || rm -rf killed/out
-  (cd killed && exec ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 3 espalier run "$@" $how ../run.ini) > killed/log 2> killed/err < /dev/null &
-  job=$!
+  any_checkpoint && ! reports killed state=finished 2> /dev/null && how="-r last" || rm -rf killed/out
+  begin killed 3 "$@" $how
   # it has come some steps farther
   [ "$how" = --overwrite ] || until_ has killed/log '^restart from'
   chance 8
-  before=$(rows)
+  before=$(steps_done)
   until_ ranks_of espalier 3 && until_ further $((before + 3 + chance)) || { alive && stuck=$((stuck + 1)); }
   chance 3
-  victim=$(echo $ranks | cut -d ' ' -f $((chance + 1)))
+  victim=$(echo $processes | cut -d ' ' -f $((chance + 1)))
   chance 40
   sleep 0.0$((chance / 10))$((chance % 10))
   tries=200000
@@ -86,7 +83,7 @@ while [ $k -lt "$kills" ]; do
   done
   kill -KILL "$victim" 2> /dev/null || early=$((early + 1))
   wait $job
-  job='' ranks=''
+  job='' processes=''
   being_written && writing=$((writing + 1))
   [ "$how" = --overwrite ] || { has killed/log '^restart from' && found=$((found + 1)) || { lost=$((lost + 1)); sed 's/^/# /' killed/err; }; }
   has killed/err 'a damaged checkpoint is skipped' && { harmed=$((harmed + 1)); sed 's/^/# /' killed/err; }

@@ -11,8 +11,7 @@ printf '[Input]\nInitCondFile = x\n[Output]\nOutputDir = o\n' > near/run.ini
 in_two_folders() {
   fragment=$1
   shift
-  timeout 60 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 1 -wdir near espalier "$@" : -n 1 -wdir far espalier "$@" > out 2> err < /dev/null
-  status=$?
+  try timeout 60 $(starter 1) -wdir "$dir/near" espalier "$@" : -n 1 -wdir "$dir/far" espalier "$@"
   { [ $status = 1 ] || [ $status = 2 ]; } && has err "$fragment" && [ "$(grep -c '^espalier: ' err)" = 1 ]
   ok $? "ranks in two folders, $*: status $status"
 }
@@ -29,12 +28,12 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 }
 END
 # without effect where the library is linked statically, or a sanitizer wants to be first
-if ! ${CC:-mpicc} -shared -fPIC -o plain.so plain.c > out 2>&1 || ! LD_PRELOAD=$dir/plain.so sh -c : > out 2>&1 ||
-  ! ldd espalier | grep -q libmpi || ldd espalier | grep -q 'lib[a-z]*san'; then
-  ok 0 "an MPI library that grants no threads # SKIP it cannot be pretended here"
+if ! try ${CC:-mpicc} -shared -fPIC -o plain.so plain.c || ! LD_PRELOAD=$dir/plain.so try sh -c : ||
+  ! ldd "$here/espalier" | grep -q libmpi || ldd "$here/espalier" | grep -q 'lib[a-z]*san'; then
+  skip "an MPI library that grants no threads" "it cannot be pretended here"
 else
-  LD_PRELOAD=$dir/plain.so timeout 60 espalier params > out 2> err < /dev/null
-  [ $? != 0 ] && has err 'espalier: fatal: .*MPI_THREAD_FUNNELED' && [ ! -s out ]
+  try env LD_PRELOAD="$dir/plain.so" timeout 60 espalier params
+  [ $status != 0 ] && has err 'espalier: fatal: .*MPI_THREAD_FUNNELED' && [ ! -s said ]
   ok $? "an MPI library that grants no threads"
 fi
 finish

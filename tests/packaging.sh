@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The recipes in packaging/ fit the source: versions, arguments of configure, packages that are needed.
 . "${srcdir:-.}/tests/harness.sh"
-shown=out
 recipe=$src/packaging/spack/packages/espalier/package.py image=$src/packaging/apptainer/espalier.def
 version=$(sed -n 's/^AC_INIT(\[espalier\],\[\([^]]*\)\].*/\1/p' "$src/configure.ac")
 # Stand-ins for what a recipe takes from Spack: they record their arguments.
@@ -40,12 +39,12 @@ for on in ((), ("+hwloc", "+cuda")):
 print("version", *source["versions"])
 END
 if command -v python3 > /dev/null 2>&1; then
-  python3 try.py "$dir" "$recipe" > out 2>&1
+  python3 try.py "$dir" "$recipe" > said 2>\&1
   ok $? "the Spack recipe is Python"
-  grep -q -x 'configure CC=/mpi/bin/mpicc --with-hdf5=/hdf5 --without-hwloc --without-cuda' out &&
-    grep -q -x 'configure CC=/mpi/bin/mpicc --with-hdf5=/hdf5 --with-hwloc --with-cuda=/cuda --with-cuda-arch=80,90' out
+  grep -q -x 'configure CC=/mpi/bin/mpicc --with-hdf5=/hdf5 --without-hwloc --without-cuda' said &&
+    grep -q -x 'configure CC=/mpi/bin/mpicc --with-hdf5=/hdf5 --with-hwloc --with-cuda=/cuda --with-cuda-arch=80,90' said
   ok $? "its arguments of configure"
-  grep -q -x "version $version" out && has "$recipe" "espalier-$version.tar.gz"
+  grep -q -x "version $version" said && has "$recipe" "espalier-$version.tar.gz"
   ok $? "its version is $version"
 fi
 has "$image" "espalier-$version.tar.gz" && has "$image" "^ *Version $version\$"
@@ -53,11 +52,11 @@ ok $? "the image's version is $version"
 "$src/configure" --help > help 2>&1
 for option in $(grep -h -o -E -e '--with(out)?-[a-z0-9-]+' "$recipe" "$image" | sed 's/--without/--with/' | sort -u); do
   grep -q -E -e " $option(\[|=| |\$)" help || echo "$option"
-done > out
-[ -s help ] && [ ! -s out ]
+done > said
+[ -s help ] && [ ! -s said ]
 ok $? "configure has all arguments that they give"
 # What quickstart needs, without what the tarball has done already, must be in the image.
 sed -n "/^needs='/,/'\$/p" "$src/quickstart" | sed -n 's/^\([a-z][a-z0-9-]*\)  *[a-z0-9]* .*/\1/p' | grep -v -x -E 'autoconf|automake' |
-  while read -r package; do grep -q -E "(^| )$package( |\$)" "$image" || echo "$package"; done > out
-check "the image has all packages that quickstart needs" test ! -s out
+  while read -r package; do grep -q -E "(^| )$package( |\$)" "$image" || echo "$package"; done > said
+check "the image has all packages that quickstart needs" test ! -s said
 finish

@@ -5,64 +5,37 @@
 . "${srcdir:-.}/tests/harness.sh"
 with_plots
 # no display is needed, whatever the environment says
-export OMP_NUM_THREADS=1 MPLBACKEND=TkAgg DISPLAY=:99
+export MPLBACKEND=TkAgg DISPLAY=:99
 
-cat > run.ini << END
-[Input]
-InitCondFile = $dir/plummer.hdf5
-[Units]
-GravityConstantInternal = 1
-[Time]
-TimeMax = 0.09375
-[Gravity]
-Softening = 0.03
-[Split]
-Mode = hybrid
-SoftStep = 0.03125
-[Steps]
-Scheme = block
-END
+parameters run.ini Input:InitCondFile=plummer.hdf5 Time:TimeMax=0.09375 Gravity:Softening=0.03 Split:SoftStep=0.03125 $hybrid
 # run RANKS FOLDER -P ...
 run() {
   n=$1 folder=$2
   shift 2
-  timeout 300 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$n" espalier run -P "Output:OutputDir=$dir/$folder" "$@" run.ini \
-    > out 2> err < /dev/null
+  try launch "$n" run -P "Output:OutputDir=$folder" "$@" run.ini
 }
-espalier ic plummer -n 600 -o plummer.hdf5 > out 2> err &&
+model plummer -n 600 -o plummer.hdf5
   run 3 hybrid -P Output:CommLog=peers && run 3 tree -P Split:Mode=tree -P Output:SubstepLog=on && run 3 off -P Output:CommLog=off && run 1 one
 ok $? "runs on three ranks and one"
-cp out one.log
+cp said one.log
 
 # through links, as after an installation
 mkdir links
-ln -s "$(cd "${srcdir:-.}" && pwd)/tools/espalier-plot" "$dir/links/first" && ln -s first "$dir/links/second"
-links/second energy --help > out 2> err
-ok $? "espalier-plot called through links"
-if [ -r Makefile ]; then
-  "${MAKE:-make}" -s DESTDIR=root prefix=/usr bindir=/usr/bin datarootdir=/usr/share install-exec-local install-nobase_dist_pkgdataSCRIPTS install-nobase_dist_pkgdataDATA > out 2> err &&
-    mv root moved && moved/usr/bin/espalier-plot energy --help > out 2> err
+ln -s "$plot" links/first && ln -s first links/second
+check "espalier-plot called through links" try links/second energy --help
+if [ -r "$here/Makefile" ]; then
+  # installed WORDS: by make, with these words
+  installed() { try "${MAKE:-make}" -C "$here" -s prefix=/usr datarootdir=/usr/share install-exec-local "$@"; }
+  installed DESTDIR="$dir/root" bindir=/usr/bin install-nobase_dist_pkgdataSCRIPTS install-nobase_dist_pkgdataDATA &&
+    mv root moved && try moved/usr/bin/espalier-plot energy --help
   ok $? "an installation has it in PATH, wherever it is moved to"
-  moved/usr/bin/compare-schemes > out 2> err
-  [ $? = 1 ] && has err 'compare-schemes ESPALIER FILE.hdf5 SOFTENING'
-  ok $? "compare-schemes too"
-  moved/usr/bin/espalier-xdmf --help 2>&1 | grep -q '^usage: espalier-xdmf '
-  ok $? "espalier-xdmf too"
-  "${MAKE:-make}" -s DESTDIR=apart prefix=/usr bindir=/opt/bin datarootdir=/usr/share install-exec-local > out 2> err &&
+  check "compare-schemes too" says 1 'compare-schemes ESPALIER FILE.hdf5 SOFTENING' -- moved/usr/bin/compare-schemes
+  check "espalier-xdmf too" says 0 '^usage: espalier-xdmf ' -- moved/usr/bin/espalier-xdmf --help
+  installed DESTDIR="$dir/apart" bindir=/opt/bin &&
     [ "$(readlink apart/opt/bin/espalier-plot)" = /usr/share/espalier/tools/espalier-plot ]
   ok $? "with nothing in common the link names the whole path"
 fi
 
-# draws TITLE KIND ARGUMENT...: a picture, and what is drawn where (plots_layout.py)
-draws() {
-  title=$1
-  shift
-  rm -f plot.png
-  "$python" "$src/tests/plots_layout.py" "$src/tools" "$@" -o plot.png > out 2> err
-  status=$?
-  [ $status = 0 ] && [ ! -s err ] && head -c 4 plot.png | grep -q PNG && [ "$(wc -c < plot.png)" -gt 10000 ]
-  ok $? "$title: status $status"
-}
 draws "messages of a run with pairs" comm hybrid
 draws "pairs of two phases" comm hybrid/comm.csv --phase let_select,hard_let
 draws "messages of a run without pairs" comm tree
@@ -82,18 +55,18 @@ awk '
   /^bytes between ranks, all/ { near($6, bytes[$5] / span[$5], $0) }
   /^interactions, all .*hybrid.* x[0-9]/ { sub(".* x", ""); ratio = $1; n++; r = (pairs["hybrid"] / span["hybrid"]) / (pairs["tree"] / span["tree"])
     if (ratio > r + 0.006 || ratio < r - 0.006) { print "# ratio", ratio, r; bad = 1 } }
-  END { exit bad || n != 5 }' tree/steps.csv tree/comm.csv hybrid/steps.csv hybrid/comm.csv out
+  END { exit bad || n != 5 }' tree/steps.csv tree/comm.csv hybrid/steps.csv hybrid/comm.csv said
 ok $? "the comparison's numbers are those of the tables"
 draws "steps" steps hybrid
-has out '^text split radii$' && has out '^text hard_walk [0-9<]' && has out '^text hard$' && has out '^axes 5$'
+has said '^text split radii$' && has said '^text hard_walk [0-9<]' && has said '^text hard$' && has said '^axes 5$'
 ok $? "... with the radii of the split"
-# names that matplotlib would take for a formula, or leave out
+# names that matplotlib would take for a formula, or leave said
 ln -s hybrid "a\$_\$b" && ln -s one _one
 draws "energies of runs with unusual names" energy "a\$_\$b" _one
-grep -q -F 'text  _one: largest' out && grep -q -F 'text a\$_\$b: largest' out
+grep -q -F 'text  _one: largest' said && grep -q -F 'text a\$_\$b: largest' said
 ok $? "the names of both"
 draws "energy" energy hybrid one
-"$python" - "$src/tools" one one.log > out 2> err << 'END'
+"$python" - "$src/tools" one one.log > said 2> err << 'END'
 import sys
 sys.path.insert(0, sys.argv[1])
 import plot_energy as energy
@@ -107,7 +80,7 @@ print(words, drawn, axes["angular momentum"].get_ylabel())
 assert np.allclose(drawn, [float(words[6]), float(words[12])], rtol=0.06) and "r\\times v" in axes["angular momentum"].get_ylabel()
 END
 ok $? "the errors of momentum and angular momentum are those that the run printed"
-espalier force --delta 5:9:2 --direct 100 -o curve.csv run.ini > out 2> err
+try espalier force --delta 5:9:2 --direct 100 -o curve.csv run.ini
 draws "curves of error against time" force curve.csv curve.csv --targets 1e-3,5e-3
 # a row for every substep of rank 0, which may have fewer than the rank with most, and one for the synchronisation
 draws "block steps" substeps tree &&
@@ -127,14 +100,14 @@ draws "density" density hybrid/snapshot_000.hdf5
 draws "profile" profile hybrid/snapshot_000.hdf5 --model plummer
 draws "energies of one run, on a logarithmic scale" energy hybrid --log
 draws "steps without a split" steps tree
-has out '^text walk of substeps [0-9<]' && lacks out 'split radii\|hard' && has out '^axes 4$'
+has said '^text walk of substeps [0-9<]' && lacks said 'split radii\|hard' && has said '^axes 4$'
 ok $? "... without radii, and walks of substeps by that name"
 mkdir trial && cp tree/timers.csv trial &&
   awk -F, -v OFS=, '/^step/ { for (i = 1; i <= NF; i++) if ($i == "R2") at = i; print; next } !/^#/ { none = $0; if (!done++) $at = 0.1 }
     { print } END { print none; print none; print none }' \
     tree/steps.csv > trial/steps.csv
 draws "steps with a split only at the start" steps trial
-has out '^text walk of substeps [0-9<]' && lacks out 'split radii\|hard'
+has said '^text walk of substeps [0-9<]' && lacks said 'split radii\|hard'
 ok $? "... have no radii either"
 draws "profiles of a run" profile hybrid
 draws "profiles by type" profile hybrid --by-type
@@ -156,13 +129,13 @@ for table in energy steps; do
     fi > "stars/$table.csv"
 done
 draws "a cluster of stars" cluster stars --true-energies on
-has out '^axes 8$' && has out '^text time \[Myr\]' && has out '^text period \[d\]' && has out '^text isolated' &&
-  has out '^text .*: 600 particles, lengths in pc, times in Myr'
+has said '^axes 8$' && has said '^text time \[Myr\]' && has said '^text period \[d\]' && has said '^text isolated' &&
+  has said '^text .*: 600 particles, lengths in pc, times in Myr'
 ok $? "all panels and their units"
 # Plummer's sphere: Lagrangian radii from M(r), core radius 0.679 of the scale radius; energies as by tests/true_energy
-espalier ic plummer -n 8192 -o sphere.hdf5 > out 2> err &&
+try espalier ic plummer -n 8192 -o sphere.hdf5 &&
   "$here"/tests/true_energy hybrid/snapshot_00?.hdf5 > true 2> err &&
-  "$python" - "$src/tools" sphere.hdf5 true hybrid/snapshot_00?.hdf5 > out 2> err << 'END'
+  "$python" - "$src/tools" sphere.hdf5 true hybrid/snapshot_00?.hdf5 > said 2> err << 'END'
 import sys, types
 sys.path.insert(0, sys.argv[1])
 import plot_cluster as cluster
@@ -197,13 +170,13 @@ copies() { while [ "$copied" -lt "$1" ]; do ln -s ../hybrid/snapshot_000.hdf5 "r
 copied=0
 copies 7
 draws "density in a row" density rows --pixels 64
-check "seven from above, seven from the side, and a scale" has out '^axes 15$'
+check "seven from above, seven from the side, and a scale" has said '^axes 15$'
 copies 9
 draws "density in rows" density rows --pixels 64
-check "nine of each" has out '^axes 19$'
+check "nine of each" has said '^axes 19$'
 copies 40
 draws "density of many" density rows --pixels 64
-has out '^axes 43$' && has out '^drawn: 21 of 40 snapshots'
+has said '^axes 43$' && has said '^drawn: 21 of 40 snapshots'
 ok $? "twenty-one of each, and it is said"
 draws "profiles of many" profile rows
 # spheres that swell and shrink, so that their radii pass everywhere
@@ -224,7 +197,7 @@ awk 'BEGIN { print "study,ranks,particles,seconds,bytes_per_rank,messages_per_ra
       "," lost / 9 "," n / 5e4 "," n / 2e4 "," n / 2e4 "," lost / 3 "," n / 2e3 "," lost / 3 "," n / 4e3 "," n / 5e4 "," lost / 5 "," n / 1e5 ",cpu" } }' > scaling.csv
 draws "a scaling study" scaling "$dir"
 
-"$plot" comm hybrid one -o plot.png > out 2> err && has err 'different numbers of ranks: 3, 1'
+try "$plot" comm hybrid one -o plot.png && has err 'different numbers of ranks: 3, 1'
 ok $? "three ranks and one can be compared, and it is said"
 
 # says FRAGMENT ARGUMENT...: status 1, one line that begins with the script's name, no picture
@@ -232,7 +205,7 @@ says() {
   fragment=$1
   shift
   rm -f plot.png
-  "$plot" comm -o plot.png "$@" > out 2> err
+  try "$plot" comm -o plot.png "$@"
   status=$?
   [ $status = 1 ] && [ "$(wc -l < err)" = 1 ] && has err "^espalier-plot comm: .*$fragment" && [ ! -e plot.png ]
   ok $? "status $status: $fragment"
@@ -265,14 +238,14 @@ says 'phase is for the plot of one run' tree hybrid --phase all
 says 'cannot be written' hybrid -o absent/plot.png
 
 # Names and kinds of pictures; what calls the script; a disk that is full.
-ln -s "$(cd "$src" && pwd)/tools/espalier-plot" "$dir/plots" && "$dir/plots" energy "$dir/one" -o "$dir/two.png" -o "$dir/two.pdf" > out 2> err &&
-  head -c 4 two.png | grep -q PNG && head -c 5 two.pdf | grep -q '%PDF-' && [ "$(wc -l < out)" = 2 ]
+ln -s "$(cd "$src" && pwd)/tools/espalier-plot" "$dir/plots" && "$dir/plots" energy "$dir/one" -o "$dir/two.png" -o "$dir/two.pdf" > said 2> err &&
+  head -c 4 two.png | grep -q PNG && head -c 5 two.pdf | grep -q '%PDF-' && [ "$(wc -l < said)" = 2 ]
 ok $? "PNG and PDF of one call, by a link"
 ln -s /dev/full full.png
-"$plot" comm hybrid -o full.png > out 2> err
+try "$plot" comm hybrid -o full.png
 [ $? = 1 ] && [ "$(wc -l < err)" = 1 ] && has err '^espalier-plot comm: .*full.png cannot be written: No space left on device'
 ok $? "a sentence for a full disk"
-"$plot" nothing > out 2> err
+try "$plot" nothing
 [ $? = 2 ] && has err "^espalier-plot: there is no plot 'nothing': expected one of map density"
 ok $? "a kind that is not there"
 
@@ -292,17 +265,17 @@ else
 fi
 says 'and .*hybrid is not: draw them' study.csv hybrid
 for steps in nan,inf 3 5,2 a,b; do
-  "$plot" substeps tree --steps $steps -o plot.png > out 2> err
+  try "$plot" substeps tree --steps $steps -o plot.png
   [ $? = 1 ] && [ "$(wc -l < err)" = 1 ] && has err '^espalier-plot substeps: --steps: two numbers'
   ok $? "a sentence for --steps $steps"
 done
 for steps in 1e6,2e6 -5,-1 0.2,0.4; do
-  "$plot" substeps tree --steps=$steps -o plot.png > out 2> err
+  try "$plot" substeps tree --steps=$steps -o plot.png
   [ $? = 1 ] && [ "$(wc -l < err)" = 1 ] && has err '^espalier-plot substeps: --steps: the table has the block steps 0 to [0-9]*, none from'
   ok $? "a sentence for --steps $steps"
 done
 
-"$plot" substeps hybrid -o plot.png > out 2> err
+try "$plot" substeps hybrid -o plot.png
 [ $? = 1 ] && has err '^espalier-plot substeps: .*substeps.csv is not there: a run writes it with SubstepLog = on'
 ok $? "block steps that were not logged: how to log them"
 "$plot" substeps --help | grep -q '^usage: espalier-plot substeps ' && "$plot" substeps --absent 2>&1 | grep -q '^espalier-plot substeps: error: '
@@ -310,31 +283,31 @@ ok $? "a plot has the name that it is called by"
 awk 'BEGIN { print "step,tick,level,active,groups,rebuilt,select,rebuild,moments,walk,correct,all"
   for (i = 0; i < 40; i++) print i ",0," (i < 20 ? 3 : 5) ",100,9," (i == 7) ",0.1,0,0.2,0.5,0.1,1" }' > substeps.csv
 draws "some of the block steps" substeps substeps.csv --steps 19.5,40
-lacks -e '^text tree rebuilt' '^text rebuild' -e '^text 3 (' out && has out '^text 5 (100 active)'
+lacks -e '^text tree rebuilt' '^text rebuild' -e '^text 3 (' said && has said '^text 5 (100 active)'
 ok $? "the legends name only what is drawn"
 draws "all of them" substeps substeps.csv
-has out '^text tree rebuilt' && has out '^text 3 ('
+has said '^text tree rebuilt' && has said '^text 3 ('
 ok $? "... and all of that"
 awk 'BEGIN { print "# espalier, study time\nmachine,scheme,particles,ranks,per_rank,by,dt_soft,soft_step_seconds,unit_seconds,migration_critical,step_critical,tree_critical,let_select_critical,walk_critical,hard_let_critical,hard_walk_critical,collective_critical,wait_critical"
   for (s = 0; s < 2; s++) for (p = 1; p <= 4096; p *= 4) print "a machine," (s ? "hybrid" : "shared") ",8000," p "," 8000 / p "," (p > 256 ? "law*" : "count") ",0.01," 9 / p "," 900 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p }' > time.csv
 draws "predicted times" time time.csv
-has out '^text shared$' && has out '^text parts of the soft step, hybrid$' && has out '^text collective$'
+has said '^text shared$' && has said '^text parts of the soft step, hybrid$' && has said '^text collective$'
 ok $? "schemes and parts have names"
 sed 's/^a machine/another/' time.csv > other.csv
 draws "predicted times on two machines" time time.csv other.csv
-check "machines have names where there are several" has out '^text hybrid, another$'
-"$plot" time study.csv -o plot.png > out 2> err
+check "machines have names where there are several" has said '^text hybrid, another$'
+try "$plot" time study.csv -o plot.png
 [ $? = 1 ] && [ "$(wc -l < err)" = 1 ] && has err "^espalier-plot time: .*study.csv has no column 'per_rank'"
 ok $? "a table of another study: a sentence"
 draws "trees between ranks" study study.csv
-check "the paper has a name" has out '^text Watanabe & Nakasato 2014: 0.4'
+check "the paper has a name" has said '^text Watanabe & Nakasato 2014: 0.4'
 
 # refuses FRAGMENT ARGUMENT...: compare-schemes, before its first run
 refuses() {
   fragment=$1
   shift
-  "$src/tools/compare-schemes" "$@" > out 2> err
-  [ $? = 1 ] && [ ! -s out ] && [ "$(wc -l < err)" = 1 ] && has err "^compare-schemes: .*$fragment"
+  try "$src/tools/compare-schemes" "$@"
+  [ $? = 1 ] && [ ! -s said ] && [ "$(wc -l < err)" = 1 ] && has err "^compare-schemes: .*$fragment"
   ok $? "compare-schemes: $fragment"
 }
 refuses 'absent: there is no such program' absent plummer.hdf5 0.1
@@ -364,9 +337,9 @@ mkdir "$out" && awk "BEGIN { step = 0 + \"$shared\"; eta = 0 + \"$eta\"; k = 0 +
   print \"dE,seconds,evaluations_full,evaluations_hard,h\\n-\" e \",\" t \",100,\" 1000 * t \",0.5\" }" > "$out/steps.csv"
 END
 chmod +x schemes
-"$src/tools/compare-schemes" schemes plummer.hdf5 0.65 --few --picture schemes.png > out 2> err
+try "$src/tools/compare-schemes" schemes plummer.hdf5 0.65 --few --picture schemes.png
 status=$?
-row() { [ "$(sed -n "/^Seconds/,\$s/^| $1 | //p" out)" = "$2" ]; }
+row() { [ "$(sed -n "/^Seconds/,\$s/^| $1 | //p" said)" = "$2" ]; }
 [ $status = 0 ] && row 3.00e-06 '- | - | 1.5 | - | - | - |' && row 8.00e-06 '- | 2 | 0.919 | 0.46 | - | block |' &&
   row 1.60e-05 '- | 1 | 0.65 | 0.65 | - | - |' && row 3.20e-05 '7.07 | 1 | 0.5 | 0.50 | 0.07 | - |' &&
   row 8.29e-05 '4.39 | 1 | 0.417 | 0.42 | 0.09 | - |'
@@ -374,9 +347,9 @@ ok $? "compare-schemes: the least seconds for an error or a smaller one"
 [ ! -e launched ]; ok $? "compare-schemes: no launcher unless asked"
 printf '#!/bin/sh\necho "$1" >> "%s/launched"\nshift\nexec "$@"\n' "$dir" > launch && chmod +x launch
 "$src/tools/compare-schemes" schemes plummer.hdf5 0.65 --few --picture schemes.png --launcher "launch 'by this'" > launched.out 2>&1
-[ $? = 0 ] && [ "$(sort -u launched)" = 'by this' ] && cmp -s out launched.out
+[ $? = 0 ] && [ "$(sort -u launched)" = 'by this' ] && cmp -s said launched.out
 ok $? "compare-schemes: a launcher for every run"
-has out '^noise: the error of shared still falls with the step; block does not get below 8.0e-06 by shorter steps; the error of hybrid still falls'
+has said '^noise: the error of shared still falls with the step; block does not get below 8.0e-06 by shorter steps; the error of hybrid still falls'
 ok $? "compare-schemes: where forces' errors dominate"
 head -c 4 schemes.png | grep -q PNG
 ok $? "compare-schemes: a picture"

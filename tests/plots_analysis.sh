@@ -4,61 +4,32 @@
 # and a sentence for bad input.
 . "${srcdir:-.}/tests/harness.sh"
 with_plots
-cat > run.ini << END
-[Input]
-InitCondFile = $dir/merger.hdf5
-[Output]
-OutputDir = $dir/run
-TimeBetStatistics = 1e-9
-Projections = on
-TimeBetProjections = 0.0625
-ProjectionPixels = 64
-[Units]
-GravityConstantInternal = 1
-[Time]
-TimeMax = 0.25
-[Gravity]
-Softening = 0.03
-[Split]
-Mode = hybrid
-SoftStep = 0.03125
-[Steps]
-Scheme = block
-END
-espalier ic merger -n 1000 -o merger.hdf5 > out 2> err && espalier run run.ini > out 2> err
-ok $? "a run of a merger"
-espalier ic plummer -n 500 -o plummer.hdf5 > out 2> err &&
-  espalier run -P "Input:InitCondFile=$dir/plummer.hdf5" -P "Output:OutputDir=$dir/one" -P Output:ProjectionAxes=xz -P Output:ProjectionCentre=origin \
-    run.ini > out 2> err
-ok $? "a run of one type"
+parameters run.ini Input:InitCondFile=merger.hdf5 Output:OutputDir=run Output:TimeBetStatistics=1e-9 Output:Projections=on \
+  Output:TimeBetProjections=0.0625 Output:ProjectionPixels=64 Time:TimeMax=0.25 Gravity:Softening=0.03 Split:SoftStep=0.03125 \
+  $hybrid
+model merger -n 1000 -o merger.hdf5
+check "a run of a merger" try espalier run run.ini
+model plummer -n 500 -o plummer.hdf5
+check "a run of one type" try espalier run -P Input:InitCondFile=plummer.hdf5 -P Output:OutputDir=one \
+  -P Output:ProjectionAxes=xz -P Output:ProjectionCentre=origin run.ini
 
-# draws TITLE KIND ARGUMENT...: a picture, and what is drawn where (plots_layout.py)
-draws() {
-  title=$1
-  shift
-  rm -f plot.png
-  "$python" "$src/tests/plots_layout.py" "$src/tools" "$@" -o plot.png > out 2> err
-  status=$?
-  [ $status = 0 ] && [ ! -s err ] && head -c 4 plot.png | grep -q PNG && [ "$(wc -c < plot.png)" -gt 10000 ]
-  ok $? "$title: status $status"
-}
 draws "analysis of two types" analysis run
-has out '^text type 1 (halo), \$N\$ = 500$' && has out '^text Lagrangian radii, all' && has out '^axes 6$'
+has said '^text type 1 (halo), \$N\$ = 500$' && has said '^text Lagrangian radii, all' && has said '^axes 6$'
 ok $? "all panels, with the types' names"
 draws "Lagrangian radii of a type" analysis run/analysis.csv --type 2
 draws "analysis of one type" analysis one
 sed 's/^# units: .*/# UnitLength_in_cm = 3.085678e21, UnitMass_in_g = 1.989e43, UnitVelocity_in_cm_per_s = 1e5, GravityConstantInternal = 43009.2/' \
   run/analysis.csv > units.csv
 draws "analysis with units" analysis units.csv
-has out '^text radius \[kpc\]' && has out '^text dispersion \[km/s\]'
+has said '^text radius \[kpc\]' && has said '^text dispersion \[km/s\]'
 ok $? "units at the axes"
 draws "the last map" movie run
-check "its time" has out '^text all particles, time 0.250$'
+check "its time" has said '^text all particles, time 0.250$'
 draws "a map of a type" movie run/projections --type 2 --axis xz
 draws "maps about the origin" movie one --axis xz
 
 if "$python" -c 'import PIL' 2> /dev/null; then
-  "$plot" movie run --fps 10 -o movie.gif > out 2> err && "$python" - movie.gif >> out 2>> err << 'END'
+  try "$plot" movie run --fps 10 -o movie.gif && "$python" - movie.gif >> said 2>> err << 'END'
 import sys
 import numpy as np
 from PIL import Image
@@ -81,10 +52,10 @@ else
   echo "# no Pillow: no GIF"
 fi
 if command -v ffmpeg > /dev/null; then
-  "$plot" movie run -o movie.mp4 > out 2> err && [ "$(wc -c < movie.mp4)" -gt 5000 ]
+  try "$plot" movie run -o movie.mp4 && [ "$(wc -c < movie.mp4)" -gt 5000 ]
   ok $? "an MP4"
 else
-  "$plot" movie run -o movie.mp4 > out 2> err
+  try "$plot" movie run -o movie.mp4
   [ $? = 1 ] && [ ! -e movie.mp4 ] && [ "$(wc -l < err)" = 1 ] && has err 'MP4 needs the program ffmpeg'
   ok $? "without ffmpeg a sentence"
 fi
@@ -93,7 +64,7 @@ fi
 mkdir empty cut wide && cp run/projections/projection_000[01].hdf5 cut &&
   head -c 2000 run/projections/projection_0002.hdf5 > cut/projection_0002.hdf5 &&
   cp run/projections/projection_0000.hdf5 wide && cp one/projections/projection_0003.hdf5 wide
-"$python" - "$src/tools" "$dir" > out 2> err << 'END'
+"$python" - "$src/tools" "$dir" > said 2> err << 'END'
 import os
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -130,6 +101,6 @@ for script, text, words in cases:
 print(len(cases), "cases")
 END
 status=$?
-[ $status = 0 ] && has out '^10 cases$'
+[ $status = 0 ] && has said '^10 cases$'
 ok $? "maps of types add up, hold the mass, and smoothing keeps it; sentences for bad input"
 finish

@@ -1,32 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# espalier-plot map, movie and profile with velocities, phase space and frames that follow: numbers of known models, pictures in which nothing
-# lies over anything else, vector files, and a sentence for bad input. The particles are made by tests/plots_maps.py.
+# espalier-plot map, movie and profile with velocities, phase space and frames that follow: numbers of known models, pictures in
+# which nothing lies over anything else, vector files, and a sentence for bad input. The particles are made by tests/plots_maps.py.
 . "${srcdir:-.}/tests/harness.sh"
 with_plots
-"$python" "$src/tests/plots_maps.py" "$src" "$dir" > out 2> err
-status=$?
-number=$(grep -c '^\(not \)\{0,1\}ok' out)
-cat out
-if [ "$status" != 0 ]; then
-  sed 's/^/# /' err
-  failed=1
-fi
-[ "$number" -ge 8 ] || failed=1
+try "$python" "$src/tests/plots_maps.py" "$src" "$dir"
+number=$(grep -c '^\(not \)\{0,1\}ok' said)
+cat said
+[ "$status" = 0 ] && [ "$number" -ge 8 ] || { sed 's/^/# /' err; failed=1; }
 
-# draws TITLE KIND ARGUMENT...: a picture, and what is drawn where (plots_layout.py)
-draws() {
-  title=$1
-  shift
-  rm -f plot.png
-  "$python" "$src/tests/plots_layout.py" "$src/tools" "$@" -o plot.png > out 2> err
-  status=$?
-  [ $status = 0 ] && [ ! -s err ] && head -c 4 plot.png | grep -q PNG
-  ok $? "$title: status $status"
-}
 draws "density, velocity and dispersion" map run --velocity --pixels 64
-has out '^text mean \$v_z\$ \[km/s\]' && has out '^text dispersion of \$v_z\$ \[km/s\]' && has out '^text \$N\$ = 3,000$' &&
-  has out '^axes 12$'
+has said '^text mean \$v_z\$ \[km/s\]' && has said '^text dispersion of \$v_z\$ \[km/s\]' && has said '^text \$N\$ = 3,000$' &&
+  has said '^axes 12$'
 ok $? "three rows of three times, three scales, units and the number of particles"
 mkdir nine
 for copy in 0 1 2; do
@@ -35,37 +20,37 @@ for copy in 0 1 2; do
   done
 done
 draws "more than seven snapshots in two bands" map nine --velocity --follow type:2 --pixels 32
-has out '^text dispersion of \$v_z\$ \[km/s\]' && has out '^axes 30$'
+has said '^text dispersion of \$v_z\$ \[km/s\]' && has said '^axes 30$'
 ok $? "... with one colour bar of each quantity, side by side"
 draws "phase space" map run --phase r,x --pixels 64 --follow type:2
-has out '^text \$v_r\$ \[km/s\]' && has out '^text radius \[kpc\]' && has out '^axes 7$'
+has said '^text \$v_r\$ \[km/s\]' && has said '^text radius \[kpc\]' && has said '^axes 7$'
 ok $? "... and its labels"
 draws "velocities from the side, by type" map run/snapshot_002.hdf5 --velocity --planes xz --by-type --pixels 64
-check "... with the numbers of each type" has out '^text time 1.956 Gyr, 1 (halo), \$N\$ = 2,000$'
+check "... with the numbers of each type" has said '^text time 1.956 Gyr, 1 (halo), \$N\$ = 2,000$'
 draws "profiles about two cores" profile run --follow type:1 --follow type:2
-has out '^text type 2, \$N\$ = 1,000$' && has out '^text Lagrangian radii about each core$'
+has said '^text type 2, \$N\$ = 1,000$' && has said '^text Lagrangian radii about each core$'
 ok $? "... named"
 draws "a group of a catalogue" map run --follow group:1 --pixels 64
 draws "a movie's last frame" movie run --follow type:2 --axis xz
-check "... with the number of particles" has out '^text all particles, \$N\$ = 3,000, time '
+check "... with the number of particles" has said '^text all particles, \$N\$ = 3,000, time '
 for ending in pdf svg; do
-  "$plot" map run --velocity --pixels 32 -o "vector.$ending" > out 2> err && [ -s "vector.$ending" ]
+  try "$plot" map run --velocity --pixels 32 -o "vector.$ending" && [ -s "vector.$ending" ]
   ok $? "$ending by the file's ending"
 done
 head -c 5 vector.pdf | grep -q '%PDF-' && has vector.svg '<svg' && has vector.svg 'surface density'
 ok $? "... whose text stays text"
 if "$python" -c 'import PIL' 2> /dev/null; then
-  "$plot" movie run --follow type:2 --width 8 -o movie.gif > out 2> err && has out '^.*movie.gif: 3 maps$' &&
+  try "$plot" movie run --follow type:2 --width 8 -o movie.gif && has said '^.*movie.gif: 3 maps$' &&
     head -c 3 movie.gif | grep -q GIF
   ok $? "a movie of snapshots, in a frame that follows"
-  "$plot" movie nine --width 8 -o nine.gif > out 2> err &&
-    "$plot" movie run --fps 50 --width 8 -o given.gif >> out 2>> err &&
+  try "$plot" movie nine --width 8 -o nine.gif &&
+    "$plot" movie run --fps 50 --width 8 -o given.gif >> said 2>> err &&
     "$python" -c 'import sys
 from PIL import Image
 for path in sys.argv[1:]:
     with Image.open(path) as film:
-        print(path, sum(film.seek(k) or film.info["duration"] for k in range(film.n_frames)))' movie.gif nine.gif given.gif >> out 2>> err
-  has out 'movie.gif 3000$' && has out 'nine.gif 39[0-9]0$' && has out 'given.gif 60$'
+        print(path, sum(film.seek(k) or film.info["duration"] for k in range(film.n_frames)))' movie.gif nine.gif given.gif >> said 2>> err
+  has said 'movie.gif 3000$' && has said 'nine.gif 39[0-9]0$' && has said 'given.gif 60$'
   ok $? "few maps last four seconds, or a second each, unless --fps is given"
 fi
 
@@ -75,7 +60,7 @@ says() {
   kind=$2
   shift 2
   rm -f plot.png
-  "$plot" "$kind" -o plot.png "$@" > out 2> err
+  try "$plot" "$kind" -o plot.png "$@"
   status=$?
   { [ $status = 1 ] || [ $status = 2 ]; } && tail -n 1 err | grep -q -F -e "$fragment" && ! grep -q Traceback err && [ ! -e plot.png ]
   ok $? "status $status: $fragment"

@@ -5,13 +5,13 @@
 . "${srcdir:-.}/tests/harness.sh"
 . "$src/tests/recipe.sh"
 mass=$(timeout 60 $mpirun -n 2 "$here"/tests/make_snapshot pb_000.hdf5 2> err) &&
-  timeout 60 $mpirun -n 2 "$here"/tests/make_snapshot pb_001.hdf5 2 > out 2>&1 && recipe_snapshots
+  timeout 60 $mpirun -n 2 "$here"/tests/make_snapshot pb_001.hdf5 2 > said 2>\&1 && recipe_snapshots
 ok $? "snapshots"
 with_python h5py
 if [ -n "$python" ]; then
   : > look.py
   recipe h5py '' "$python"
-  check "... and what it prints" test "$(cat out)" = "time 0.0, 2000 particles, mass 1, physical"
+  check "... and what it prints" test "$(cat said)" = "time 0.0, 2000 particles, mass 1, physical"
 fi
 python=
 for p in ${ESPALIER_PYNBODY:+"$ESPALIER_PYNBODY"} python3 /usr/bin/python3; do
@@ -45,7 +45,7 @@ assert len(set(snap["iord"])) == 600
 END
 # the single file, the virtual one, and several by their common name
 for name in pb_000.hdf5 pb_001.hdf5 snapdir_001/pb_001; do
-  (cd "$dir" && timeout 120 "$python" read.py $name "$mass") > out 2> err
+  (cd "$dir" && timeout 120 "$python" read.py $name "$mass") > said 2> err
   ok $? "pynbody finds particles, mass, units and time in $name"
 done
 # after the recipe: the mass in the units of the snapshot, and a velocity for which G is needed

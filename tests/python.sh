@@ -3,10 +3,7 @@
 # pyespalier over the library of this build: errors, steps, particles, files, and the bits of a run of the program. The package is
 # used from the source tree; its wheel is for doc/python.md.
 . "${srcdir:-.}/tests/harness.sh"
-if ! with_python numpy; then
-  echo "1..0 # SKIP no Python with numpy"
-  exit 0
-fi
+with_python numpy || skip_all "no Python with numpy"
 if ldd lib/libespalier.so 2> /dev/null | grep -q libasan; then
   echo "1..0 # SKIP the library has a sanitizer, and Python has none"
   exit 0

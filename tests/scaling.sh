@@ -4,7 +4,7 @@
 # input meets a sentence. The jobs of the batch systems: every word of their templates is filled in.
 . "${srcdir:-.}/tests/harness.sh"
 scaling=$src/jobscripts/scaling
-if ! command -v python3 > /dev/null 2>&1; then echo "1..0 # SKIP no python3"; exit 0; fi
+command -v python3 > /dev/null 2>&1 || skip_all "no python3"
 cat > run.ini << END
 [Units]
 GravityConstantInternal = 1
@@ -21,7 +21,7 @@ Mode = tree
 [Steps]
 Scheme = block
 END
-make() { "$scaling" make --program espalier "$@" > out 2> err; }
+make() { "$scaling" make --program espalier "$@" > said 2> err; }
 
 make study --system local --ranks 1,2,4 --strong 400 --weak 150 --steps 4 --warmup 1 --repeats 2 run.ini && [ -x study/jobs/2.sh ] &&
   [ "$(cat study/jobs/2.tasks)" = "strong-00002/1 400
@@ -30,13 +30,13 @@ weak-00002/1 300
 check "six points, three jobs" weak-00002/2 300" ]
 # the launcher of this build instead of mpirun
 sed -i "s|mpirun -n \([0-9]*\).*|${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n \1|" study/jobs/*.sh
-timeout 200 "$scaling" submit study > out 2> err && [ "$(grep -c 'exit status 0' out)" = 12 ]
+try timeout 200 "$scaling" submit study && [ "$(grep -c 'exit status 0' said)" = 12 ]
 ok $? "twelve runs"
 [ ! -e study/strong-00002/1/out/snapshot_000.hdf5 ] && [ ! -e elsewhere ] && [ "$(ls study/ic)" = "150.hdf5
 300.hdf5
 400.hdf5
 check "no snapshots, initial conditions made once" 600.hdf5" ]
-"$scaling" collect study -o table.csv > out 2> err &&
+try "$scaling" collect study -o table.csv &&
   awk -F, '/^#/ { next } $1 == "study" { for (i = 1; i <= NF; i++) at[$i] = i; next }
     { n++; particles = $1 == "strong" ? 400 : 150 * $2
       if ($at["particles"] != particles || $at["steps"] != 2 || !($at["seconds"] > 0) || $at["imbalance"] < 1) bad = 1
@@ -50,14 +50,14 @@ awk -F, 'FNR == 1 { file++ } /^#/ { next } $1 == "step" || $1 == "study" { for (
   END { exit !(bytes > 0 && x > 0.999 * bytes / 4 && x < 1.001 * bytes / 4) }' study/weak-00002/1/out/comm.csv table.csv
 ok $? "bytes a rank sends are those of comm.csv"
 if "$src/tools/espalier-plot" --find > /dev/null 2>&1; then
-  [ "$(head -c 4 table.png | tail -c 3)" = PNG ] && has out '^ *2 *300 '
+  [ "$(head -c 4 table.png | tail -c 3)" = PNG ] && has said '^ *2 *300 '
   ok $? "the plot, and its numbers on the terminal"
   sed 's/transfer/transport/' table-report.csv > bad.csv
-  "$src/tools/espalier-plot" scaling --report bad.csv table.csv > out 2> err
+  try "$src/tools/espalier-plot" scaling --report bad.csv table.csv
   [ $? = 1 ] && has err "^espalier-plot scaling: bad.csv has no column 'transfer'"
   ok $? "a report without a column"
   sed 's/imbalance/imbal/' table.csv > bad.csv
-  "$src/tools/espalier-plot" scaling bad.csv > out 2> err
+  try "$src/tools/espalier-plot" scaling bad.csv
   [ $? = 1 ] && has err "^espalier-plot scaling: bad.csv has no column 'imbalance'"
   ok $? "a table without a column"
 fi
@@ -81,17 +81,17 @@ strong,4,1000,9,2,1.6,2,3.2,0.5,0.25,150
 weak,1,1000,8,1,,,,0.5,0,0
 weak,2,2000,10,1,,,,0.5,0,0
 END
-python3 "$src/jobscripts/scaling_report.py" known.csv known-report.csv > out 2> err && sed 1,2d known-report.csv > got && cat > want << END
+try python3 "$src/jobscripts/scaling_report.py" known.csv known-report.csv && sed 1,2d known-report.csv > got && cat > want << END
 strong,1,1,1000,8,1,1,1,1,1,1,1,1,1,0.00444444444,0.0177777778,100,800,1
 strong,4,2,1000,4,2,0.5,0.4,0.8,0.5,0.625,0.8,1.25,0.5,0.00444444444,0.0177777778,150,1200,3
 weak,1,1,1000,8,1,1,,,,,,,,0.00444444444,,,,1
 weak,2,1,2000,10,1.6,0.8,,,,,,,,0.00555555556,,,,1
 END
-diff want got > err && has out '^strong: speed-up and efficiency' && has out '^ *4  *0.400  *0.800  *0.500  *0.625  *0.800  *1.250  *0.500$' && lacks out '^weak: POP'
+diff want got > err && has said '^strong: speed-up and efficiency' && has said '^ *4  *0.400  *0.800  *0.500  *0.625  *0.800  *1.250  *0.500$' && lacks said '^weak: POP'
 ok $? "the report of numbers known by hand"
 for line in 'strong,0,1000,8' 'strong,1,1000,-8' 'strong,1,many,8'; do
   printf 'study,ranks,particles,seconds\n%s\n' "$line" > bad.csv
-  python3 "$src/jobscripts/scaling_report.py" bad.csv > out 2> err
+  try python3 "$src/jobscripts/scaling_report.py" bad.csv
   [ $? = 1 ] && has err '^scaling_report.py: bad.csv, row 1: .*: expected a number above 0'
   ok $? "a bad row: $line"
 done
@@ -100,20 +100,20 @@ mkdir -p cap/intel-rapl:0 cap/intel-rapl:0:0 bin && echo 5000000 > cap/intel-rap
 printf '#!/bin/sh\ncase $* in *--list-gpus*) echo "GPU 0: a"; echo "GPU 1: b" ;; *power*) echo 200; echo 300; sleep 5 ;; *) echo "a, 5 MHz" ;; esac\n' > bin/nvidia-smi
 chmod +x bin/nvidia-smi
 rm study/weak-00001/1/done
-POWERCAP=$dir/cap PATH=$dir/bin:$PATH timeout 100 "$scaling" submit study > out 2> err
+POWERCAP=$dir/cap PATH=$dir/bin:$PATH timeout 100 "$scaling" submit study > said 2> err
 has study/weak-00001/1/energy '^before=5000000$' && has study/weak-00001/1/energy '^gpus=2$' && [ "$(cat study/weak-00001/1/power)" = "200
 check "counters and samples of power are kept" 300" ]
 sed -i 's/^seconds=.*/seconds=10/; s/^before=.*/before=15000000/' study/weak-00001/1/energy
-"$scaling" collect study -o power.csv > out 2> err && awk -F, '/^#/ { next } $1 == "study" { for (i = 1; i <= NF; i++) at[$i] = i; next } $1 == "weak" && $2 == 1 && $at["repeat"] == 1 { x = $at["watts"] } END { exit x != 501 }' power.csv
+try "$scaling" collect study -o power.csv && awk -F, '/^#/ { next } $1 == "study" { for (i = 1; i <= NF; i++) at[$i] = i; next } $1 == "weak" && $2 == 1 && $at["repeat"] == 1 { x = $at["watts"] } END { exit x != 501 }' power.csv
 ok $? "and give the mean power of the node"
 rm study/weak-00001/2/done
-"$scaling" collect study > out 2> err && has out '1 repeats are missing' && has err 'weak-00001/2: not done (see its run.log)'
+try "$scaling" collect study && has said '1 repeats are missing' && has err 'weak-00001/2: not done (see its run.log)'
 ok $? "a repeat that is missing is named"
-timeout 100 "$scaling" submit study > out 2> err && [ "$(grep -c 'exit status 0' out)" = 1 ] && has out '^2 ranks: done' && [ -e study/weak-00001/2/done ]
+try timeout 100 "$scaling" submit study && [ "$(grep -c 'exit status 0' said)" = 1 ] && has said '^2 ranks: done' && [ -e study/weak-00001/2/done ]
 ok $? "and made up for, alone"
 
 sed -i '1s/, 2 ranks x/, 3 ranks x/' study/weak-00002/1/out/steps.csv
-"$scaling" collect study > out 2> err && has out '1 repeats are missing' && has err 'weak-00002/1: the run had 3 ranks instead of 2'
+try "$scaling" collect study && has said '1 repeats are missing' && has err 'weak-00002/1: the run had 3 ranks instead of 2'
 ok $? "a run on another number of ranks does not count"
 
 for system in slurm pbs pjm; do
@@ -132,8 +132,8 @@ done
 for name in 'st$(touch${IFS}X)' 'a "b" `touch X` $HOME \ c; touch X' '-n'; do
   make --system local --ranks 1 --strong 100 --steps 3 --warmup 1 --repeats 1 -- "$name" run.ini &&
     sed -i "s|mpirun -n \([0-9]*\).*|${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n \1|" "./$name/jobs/1.sh" &&
-    timeout 100 "$scaling" submit -- "$name" > out 2> err && has out 'strong-00001/1: exit status 0' &&
-    "$scaling" collect -- "$name" > out 2> err && has "./$name/scaling.csv" '^strong,1,' && [ -z "$(find . -name X)" ]
+    try timeout 100 "$scaling" submit -- "$name" && has said 'strong-00001/1: exit status 0' &&
+    try "$scaling" collect -- "$name" && has "./$name/scaling.csv" '^strong,1,' && [ -z "$(find . -name X)" ]
   ok $? "a study in the folder $name"
 done
 make --system slurm --ranks 2 --weak 150 'two words' run.ini && grep -q -x '#SBATCH --output=jobs/%x-%A-%a.log' 'two words/jobs/2.sh' &&
@@ -142,14 +142,14 @@ ok $? "slurm: a folder of two words"
 # a batch system that keeps what it gets
 printf '#!/bin/sh\n{ pwd; printf "%%s\\n" "$@"; } > "%s/got"\n' "$dir" > sbatch
 chmod +x sbatch
-PATH=$dir:$PATH "$scaling" submit 'two words' > out 2> err && [ "$(cat got)" = "$dir/two words
+PATH=$dir:$PATH "$scaling" submit 'two words' > said 2> err && [ "$(cat got)" = "$dir/two words
 check "... is submitted in this folder" $dir/two words/jobs/2.sh" ]
 printf '#SBATCH --output=@DIRECTORY@/log\n' > template
 # says FRAGMENT ARGUMENT...
 says() {
   fragment=$1
   shift
-  "$scaling" "$@" > out 2> err
+  try "$scaling" "$@"
   [ $? != 0 ] && has err "^scaling.*: .*$fragment"
   ok $? "says: $fragment"
 }

@@ -3,14 +3,11 @@
 # compare-schemes --all and calibrate-accuracy: runs of tiny models with true errors, tables by a program of known errors, continued tables,
 # runs that fail, and a sentence for bad input. tests/plots.sh has compare-schemes with one model.
 . "${srcdir:-.}/tests/harness.sh"
-if ! with_python "csv, tempfile"; then
-  echo "1..0 # SKIP no python3"
-  exit 0
-fi
+with_python "csv, tempfile" || skip_all "no python3"
 
 for group in interpolation comparison choice names progress limit tables cheapest definitions; do
   mkdir "$group"
-  "$python" "$src/tests/schemes.py" "$src/tools" "$group" "$group" > out 2> err
+  try "$python" "$src/tests/schemes.py" "$src/tools" "$group" "$group"
   ok $? "functions: $group"
 done
 
@@ -18,7 +15,7 @@ done
 tool() {
   name=$1
   shift
-  timeout 600 "$python" "$src/tools/$name" "$@" > out 2> err < /dev/null
+  timeout 600 "$python" "$src/tools/$name" "$@" > said 2> err
   status=$?
 }
 # refuses NAME FRAGMENT ARGUMENT...: one sentence before the first run
@@ -26,7 +23,7 @@ refuses() {
   refusing=$1 fragment=$2
   shift 2
   tool "$refusing" "$@"
-  [ $status = 1 ] && [ ! -s out ] && [ "$(wc -l < err)" = 1 ] && has err "^$refusing: .*$fragment"
+  [ $status = 1 ] && [ ! -s said ] && [ "$(wc -l < err)" = 1 ] && has err "^$refusing: .*$fragment"
   ok $? "$refusing: $fragment"
 }
 # column FILE NAME SCHEME: the values of a column in rows of a scheme or scan; labels with commas are quoted
@@ -85,8 +82,8 @@ printf 'step,candidate,chosen\n1,shared,0\n1,block,1\n' > "$out/choice.csv"
 END_OF_PROGRAM
 chmod +x schemes
 tool compare-schemes schemes --all --models plummer6 --few --accuracy fine --table all.csv
-[ $status = 0 ] && grep -qxF '| standard | block | 4.00e-06 | 4.00e-06 | 1.5 | - | 1 | - | 1.50 |' out &&
-  grep -qxF '| fine | block | 1.00e-06 | 1.00e-06 | 6 | - | 2 | - | 3.00 |' out && grep -qxF '| plummer6 | 1.50 | 3.00 |' out
+[ $status = 0 ] && grep -qxF '| standard | block | 4.00e-06 | 4.00e-06 | 1.5 | - | 1 | - | 1.50 |' said &&
+  grep -qxF '| fine | block | 1.00e-06 | 1.00e-06 | 6 | - | 2 | - | 3.00 |' said && grep -qxF '| plummer6 | 1.50 | 3.00 |' said
 ok $? "the program's own choice against the best scheme with the same error"
 [ "$(head -1 all.csv)" = model,particles,softening,time,scheme,label,accuracy,chosen,error,reported,true,seconds,soft_steps,h,evaluations_full,evaluations_hard,parameters ] &&
   [ "$(wc -l < all.csv)" = 25 ] && [ "$(column all.csv accuracy auto | tr '\n' ' ')" = 'standard fine ' ] &&
@@ -98,14 +95,14 @@ ok $? "--cpu-time: seconds that cores were busy"
 tool compare-schemes schemes --all --models plummer6 --few --accuracy fine --table all.csv
 [ "$(grep -c 'about .* left$' err)" = 23 ] && has err '^\[1/24\] plummer6 auto, standard: ' && tail -1 err | grep -q '^\[24/24\]'
 ok $? "how far it is, and the time that is left"
-cp out before
+cp said before
 head -10 all.csv > part.csv && : > runs
 tool compare-schemes schemes --all --models plummer6 --few --accuracy fine --table part.csv --continue
-[ $status = 0 ] && cmp -s out before && [ "$(wc -l < runs)" = 15 ] && [ "$(wc -l < part.csv)" = 25 ]
+[ $status = 0 ] && cmp -s said before && [ "$(wc -l < runs)" = 15 ] && [ "$(wc -l < part.csv)" = 25 ]
 ok $? "a table is continued: only the runs that it lacks"
 : > broken
 tool compare-schemes schemes --all --models plummer6 --few --table broken.csv
-[ $status = 1 ] && [ "$(wc -l < broken.csv)" = 12 ] && [ "$(grep -c '^compare-schemes: plummer6, hybrid, .*: no result: the disk is full$' err)" = 12 ] && grep -qF '| standard | block | 4.00e-06 |' out &&
+[ $status = 1 ] && [ "$(wc -l < broken.csv)" = 12 ] && [ "$(grep -c '^compare-schemes: plummer6, hybrid, .*: no result: the disk is full$' err)" = 12 ] && grep -qF '| standard | block | 4.00e-06 |' said &&
   tail -1 err | grep -q '^compare-schemes: 12 runs have no result: see above; the others are in broken.csv$'
 ok $? "runs that fail are named, the others count"
 rm broken
@@ -124,7 +121,7 @@ printf '#!/bin/sh\n[ $# = 2 ] || exit 1\nprintf "# time\\n0 1 -3 -2 0\\n1 1 -3 -
 chmod +x checked energies
 tool compare-schemes checked --all --models m31 --m31 disk.txt --few --time 0.01 --true energies --table disk.csv
 [ $status = 0 ] && [ "$(column disk.csv particles auto)" = 64 ] && [ "$(column disk.csv label hybrid | wc -l)" = 12 ] &&
-  has out '^m31-disk: 64 particles, softening 0.015625, time 0.0'
+  has said '^m31-disk: 64 particles, softening 0.015625, time 0.0'
 ok $? "a user's file"
 [ "$(column disk.csv true auto)" = 0.25 ] && [ "$(column disk.csv error auto)" = 0.25 ] && [ "$(column disk.csv reported auto)" = 4e-06 ]
 ok $? "the error is the true one where it is measured"
@@ -138,12 +135,12 @@ chmod +x on_cpu
 tool calibrate-accuracy on_cpu "$here"/tests/true_energy --models plummer6 --scans forces,shared --few --time 0.0625 --snapshots 2 --table scans.csv
 [ $status = 0 ] && [ "$(column scans.csv label forces | sed -n 1p)" = exact ] && [ "$(column scans.csv label forces | wc -l)" = 9 ] &&
   [ "$(column scans.csv step shared | tr '\n' ' ')" = '8 4 2 1 0.5 ' ] && ! column scans.csv true shared | grep -q '^$' &&
-  has out '^| dE/E per dynamical time | forces | shared step |$'
+  has said '^| dE/E per dynamical time | forces | shared step |$'
 ok $? "scans of forces and of the shared step"
 column scans.csv error forces | awk 'NR == 2 { coarse = $1 } NR == 9 { fine = $1 } END { exit !(fine >= 0 && fine < coarse / 5) }'
 ok $? "the error of the forces falls with Delta"
-cp out before
+cp said before
 tool calibrate-accuracy espalier "$here"/tests/true_energy --models plummer6 --scans forces,shared --few --time 0.0625 --snapshots 2 --table scans.csv --continue
-[ $status = 0 ] && cmp -s before out && [ ! -s err ]
+[ $status = 0 ] && cmp -s before said && [ ! -s err ]
 ok $? "a complete table needs no run"
 finish

@@ -1,10 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The program shellcheck finds nothing in the scripts: with .shellcheckrc in those of tests, with all its checks in the others.
-if ! command -v shellcheck > /dev/null 2>&1; then
-  echo "1..0 # SKIP no shellcheck (Debian: shellcheck)"
-  exit 0
-fi
+command -v shellcheck > /dev/null 2>&1 || skip_all "no shellcheck (Debian: shellcheck)"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 . "${srcdir:-.}/tests/tap.sh"

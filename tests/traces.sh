@@ -26,7 +26,7 @@ END
 start() {
   n=$1
   shift
-  timeout 300 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$n" espalier "$@" > out 2> err < /dev/null
+  timeout 300 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$n" espalier "$@" > said 2> err
 }
 
 # Messages and collectives by soft step and phase. A sum that does not wait (hard_let) is in comm.csv when it begins, in a recording when it
@@ -66,14 +66,14 @@ for ranks in 1 2 3 4 7; do
   start $ranks run --overwrite run.ini && [ "$(ls run/trace_000000/rank_*.csv | wc -l)" -ge $ranks ]
   ok $? "a run on $ranks ranks records its events"
   [ $ranks = 1 ] || { same_as_comm; ok $? "messages, bytes and collectives by step and phase are those of comm.csv"; }
-  start 1 study trace --trace ti ti-$ranks --trace goal $ranks.goal --trace events again-$ranks run/trace_000000 && grep -q "^$ranks rank.*$(awk -F, '$5 ~ /^(a|b|e)/' run/trace_000000/rank_000000.csv | wc -l) collectives" out
+  start 1 study trace --trace ti ti-$ranks --trace goal $ranks.goal --trace events again-$ranks run/trace_000000 && grep -q "^$ranks rank.*$(awk -F, '$5 ~ /^(a|b|e)/' run/trace_000000/rank_000000.csv | wc -l) collectives" said
   ok $? "study trace reads them"
   diff -r run/trace_000000 "again-$ranks" > err
   ok $? "and writes them again without a difference"
   check "time-independent traces: every message has two ends" ti_agrees ti-$ranks
   check "GOAL: every message has two ends" goal_agrees $ranks $ranks.goal
-  start 1 study trace --steps 2:3 run/trace_000000 && cp out some && start 1 study trace run/trace_000000 &&
-    awk '/^seconds/ { x[FILENAME] = $2 } END { exit !(x["some"] > 0 && x["some"] < 0.9 * x["out"]) }' some out
+  start 1 study trace --steps 2:3 run/trace_000000 && cp said some && start 1 study trace run/trace_000000 &&
+    awk '/^seconds/ { x[FILENAME] = $2 } END { exit !(x["some"] > 0 && x["some"] < 0.9 * x["out"]) }' some said
   ok $? "two of the soft steps take less than all"
   rm -rf run
 done
@@ -87,7 +87,7 @@ cp off/snapshot_001.hdf5 off.hdf5
 start 2 run --overwrite -P Output:OutputDir=off run.ini && [ -e off/trace_000000 ]
 ok $? "the same run with it"
 if command -v h5diff > /dev/null; then
-  h5diff off.hdf5 off/snapshot_001.hdf5 /PartType1 > out 2>&1
+  h5diff off.hdf5 off/snapshot_001.hdf5 /PartType1 > said 2>\&1
   ok $? "has the same particles"
 fi
 mkdir blocked && : > blocked/trace_000000

@@ -6,14 +6,14 @@ export OMP_NUM_THREADS=2
 
 # energy ARGUMENT...: runs the program; $status
 energy() {
-  timeout 60 "$here"/tests/true_energy "$@" > out 2> err < /dev/null
+  timeout 60 "$here"/tests/true_energy "$@" > said 2> err
   status=$?
 }
 # near COLUMN LINE EXPECTED TOLERANCE: a number of the table, LINE counted without comments
 near() {
   awk -v column="$1" -v line="$2" -v x="$3" -v tolerance="$4" '
     !/^#/ && ++n == line { found = 1; d = $column - x; good = d * d <= tolerance * tolerance * x * x }
-    END { exit !(found && good) }' out
+    END { exit !(found && good) }' said
 }
 # says TEXT FRAGMENT ARGUMENT...: status 1 and one sentence
 says() {
@@ -54,16 +54,16 @@ TimeMax = 0.125
 [Gravity]
 Softening = 0.03
 END_OF_RUN
-espalier ic plummer -n 500 -o ic.hdf5 > out 2> err &&
-  timeout 100 espalier run -P Output:NumFilesPerSnapshot=2 run.ini > out 2> err < /dev/null
+try espalier ic plummer -n 500 -o ic.hdf5 &&
+  timeout 100 espalier run -P Output:NumFilesPerSnapshot=2 run.ini > said 2> err
 ok $? "a run"
 energy --max 1e-3 run/snapshot_00?.hdf5
 total=$(awk -F, '/^time/ { for (i = 1; i <= NF; i++) if ($i == "total") c = i } /^0,/ { print $c }' run/energy.csv)
-[ $status = 0 ] && near 4 1 "$total" 1e-3 && near 1 2 0.0625 1e-9 && near 1 3 0.125 1e-9 && has out 'softening 0.03, G 1$'
+[ $status = 0 ] && near 4 1 "$total" 1e-3 && near 1 2 0.0625 1e-9 && near 1 3 0.125 1e-9 && has said 'softening 0.03, G 1$'
 ok $? "its snapshots: softening and gravitational constant are theirs, the energy is that of energy.csv"
-sed -n 2p out > two
+sed -n 2p said > two
 OMP_NUM_THREADS=1 energy run/snapshot_000.hdf5
-sed -n 2p out | cmp -s - two
+sed -n 2p said | cmp -s - two
 ok $? "the same digits on one thread"
 
 cat near.txt near.txt > same.txt

@@ -3,11 +3,7 @@
 # What files say of their units: dimensionless models and physical runs, in snapshots, tables and parameters-used.ini; models that are
 # given units; snapshots without the statement.
 . "${srcdir:-.}/tests/harness.sh"
-with_python "h5py"
-if [ -z "$python" ]; then
-  echo "1..0 # SKIP no python3 with h5py"
-  exit 0
-fi
+with_python "h5py" || skip_all "no python3 with h5py"
 shown="said err"
 espalier() { timeout 60 espalier "$@" > said 2> err < /dev/null; }
 # ini FILE LINE...: a parameter file with these lines under [Units]

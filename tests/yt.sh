@@ -13,7 +13,7 @@ if [ ! -s versions ]; then
   exit 0
 fi
 mass=$(timeout 60 $mpirun -n 2 "$here"/tests/make_snapshot yt_000.hdf5 2> err) &&
-  timeout 60 $mpirun -n 2 "$here"/tests/make_snapshot yt_001.hdf5 2 > out 2>&1 && recipe_snapshots
+  timeout 60 $mpirun -n 2 "$here"/tests/make_snapshot yt_001.hdf5 2 > said 2>\&1 && recipe_snapshots
 ok $? "snapshots"
 cat > read.py << 'END'
 import sys
@@ -49,7 +49,7 @@ END
 while read -r version python <&3; do
   # the single file, the virtual one, and the first of several
   for name in yt_000.hdf5 yt_001.hdf5 snapdir_001/yt_001.0.hdf5; do
-    (cd "$dir" && timeout 120 "$python" read.py $name "$mass") > out 2> err
+    (cd "$dir" && timeout 120 "$python" read.py $name "$mass") > said 2> err
     ok $? "yt $version finds particles, mass, units and time in $name"
   done
   recipe yt yt.png "$python"
