@@ -41,16 +41,16 @@ near() {
     /median of the points/ { n++; d = $0; sub(/.*points /, "", d); d += 0; if (d > most || d < -most) { print "# " $0; bad = 1 } }
     END { if (n < least) print "# " n + 0 " comparisons"; exit bad || n < least }' said
 }
-draws "lines and particles of a galaxy" galaxy.csv galaxy.hdf5
+draws "lines and particles of a galaxy" model galaxy.csv galaxy.hdf5
 check "its particles are where the lines are" near 15 7
 has said '^axes 6$' && has said "^text Toomre's Q" && has said '^thin: smallest Q 1.3$'
 ok $? "six panels, and the smallest Q"
-draws "the second galaxy of a merger, tilted and moving" merger.csv merger.hdf5 --galaxy 2 --bins 15
+draws "the second galaxy of a merger, tilted and moving" model merger.csv merger.hdf5 --galaxy 2 --bins 15
 check "its particles too, in its own frame" near 15 9
-draws "lines alone" galaxy.csv
+draws "lines alone" model galaxy.csv
 lacks said 'median of the points' && lacks said '^text particles'
 ok $? "no points, and no legend of them"
-draws "a sphere" sphere.csv sphere.hdf5
+draws "a sphere" model sphere.csv sphere.hdf5
 near 3 5 && has said '^axes 4$'
 ok $? "four panels, and particles where the lines are"
 

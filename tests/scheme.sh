@@ -4,21 +4,20 @@
 . "${srcdir:-.}/tests/harness.sh"
 shown="said"
 parts_model 2000
-sed -i -e 's/^Mode = .*/Mode = auto/' -e 's/^Scheme = .*/Scheme = auto/' -e '/^SoftStep/d' -e '/^TimeBetSnapshot/d' run.ini
-printf '[Accuracy]\nRepeatable = on\n' >> run.ini
-table() { sed '/^#/d' "$1/out/choice.csv"; }
+parameters run.ini $parts Split:Mode=auto Steps:Scheme=auto Split:SoftStep= Output:TimeBetSnapshot= Accuracy:Repeatable=on
+choices() { rows "$1/out/choice.csv"; }
 # chosen NAME: the candidates that were chosen, one after the other
-chosen() { table "$1" | awk -F, 'NR > 1 && $10 == 1 { print $3 $4 }'; }
+chosen() { choices "$1" | awk -F, 'NR > 1 && $10 == 1 { print $3 $4 }'; }
 # decisions NAME: rows without predicted and measured seconds
-decisions() { table "$1" | cut -d , -f 1-7,10; }
+decisions() { choices "$1" | cut -d , -f 1-7,10; }
 # changes NAME: when which candidate was used from then on
-changes() { table "$1" | awk -F, 'NR > 1 && $10 == 1 { print $1, $3 $4 }'; }
+changes() { choices "$1" | awk -F, 'NR > 1 && $10 == 1 { print $1, $3 $4 }'; }
 
 go one 1
 cp one/log said
 ends 0 && grep -A 1 '^scheme: .* s per unit of time (predicted)$' one/log | grep -q '^        predicted: .*shared steps: [0-9]'
 ok $? "two lines say the scheme and what others would cost"
-table one | awk -F, 'NR == 1 { bad += $0 != "step,time,candidate,R1OverR0,error,dt_soft,eta,seconds_predicted,seconds_measured,chosen,reason,seconds_choosing"; next }
+choices one | awk -F, 'NR == 1 { bad += $0 != "step,time,candidate,R1OverR0,error,dt_soft,eta,seconds_predicted,seconds_measured,chosen,reason,seconds_choosing"; next }
   { bad += $1 != 0 || !($6 > 0) || !($8 > 0) || $9 != "" || $11 != "model" || $12 != ""; chosen += $10 } END { exit bad || chosen != 1 || NR < 4 }'
 ok $? "choice.csv has a row for each candidate"
 go again 1
@@ -46,14 +45,14 @@ go refused 1 -n 1
 case $(chosen one) in hybrid*) other=tree ;; *) other=hybrid ;; esac
 go refused 1 --restart -P Split:Mode=$other
 check "another Mode at a restart is refused" ends 1 "Mode = $other, but the checkpoint was made with"
-(cd refused && ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 1 espalier run --check --restart ../run.ini > ../said 2>&1 < /dev/null) && has "$dir/said" '^checkpoint .* complete'
+(cd refused && launch 1 run --check --restart ../run.ini) > said 2>\&1 && has said '^checkpoint .* complete'
 ok $? "run --check --restart accepts the scheme that was chosen"
 
 # trials: which one is the fastest depends on the machine; choices are made again from choice.csv
 go trials 1 -n 12 -P Time:TimeMax=20000 -P Accuracy:Repeatable=off
 ends 0 && has trials/log '; the first soft steps try [234]$' && has trials/log '^at time .*: scheme: .* (measured)$' &&
   has trials/log '^        measured: .*: [0-9]' &&
-  table trials | awk -F, 'NR > 1 && $11 == "measured" { measured += $9 > 0; chosen += $10; bad += $10 && !($9 > 0) } $11 == "trial" { trials++ }
+  choices trials | awk -F, 'NR > 1 && $11 == "measured" { measured += $9 > 0; chosen += $10; bad += $10 && !($9 > 0) } $11 == "trial" { trials++ }
     NR > 1 { bad += !($12 > 0 && $12 >= last); last = $12 } END { exit bad || measured < 2 || chosen != 1 || trials < 1 }'
 ok $? "trial steps: a decision by measured seconds, and what choosing takes"
 for part in 1 2; do
@@ -62,7 +61,7 @@ for part in 1 2; do
 done
 cp repeat1/log said
 changes trials > changes
-energies() { sed '/^#/d' "$1/out/energy.csv"; }
+energies() { rows "$1/out/energy.csv"; }
 energies trials > energies
 ends 0 && changes repeat1 | cmp - changes && has repeat1/log '^scheme: .*, that of choice.csv of the earlier run$' &&
   [ "$(wc -l < changes)" -gt 2 ] && energies repeat1 | cmp - energies
@@ -81,7 +80,7 @@ go trials 1 --overwrite -n 2
 ends 1 "choice.csv, line 3: expected a soft step that is not before the last one, found '1'"
 ok $? "a damaged choice.csv: a sentence"
 { echo 'step,candidate,R1OverR0,chosen,reason'; k=0; while [ $k -lt 300 ]; do echo "$k,shared,,1,look"; k=$((k + 1)); done; } > trials/out/choice.csv
-(cd trials && ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 1 espalier run --check --overwrite ../run.ini > ../said 2>&1 < /dev/null) && has "$dir/said" '^  shared steps *(chosen)'
+(cd trials && launch 1 run --check --overwrite ../run.ini) > said 2>\&1 && has said '^  shared steps *(chosen)'
 ok $? "run --check repeats the choice too"
 go trials 1 --overwrite -n 2
 cp trials/err said
@@ -89,10 +88,10 @@ ends 0 && [ "$(chosen trials)" = shared ]
 ok $? "three hundred looks that changed nothing are one choice"
 go broken 2 -n 3 -P Time:TimeMax=20000 -P Accuracy:Repeatable=off
 go broken 2 --restart -n 14 -P Time:TimeMax=20000 -P Accuracy:Repeatable=off
-ends 0 && table broken | awk -F, 'NR > 1 && $11 == "measured" { measured += $9 > 0; chosen += $10 } END { exit measured < 2 || chosen != 1 }'
+ends 0 && choices broken | awk -F, 'NR > 1 && $11 == "measured" { measured += $9 > 0; chosen += $10 } END { exit measured < 2 || chosen != 1 }'
 ok $? "which go on after a restart, on two ranks"
 
-(cd one && ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 1 espalier run --check --overwrite ../run.ini > ../said 2>&1 < /dev/null) &&
+(cd one && launch 1 run --check --overwrite ../run.ini) > said 2>\&1 &&
   awk '/^  (shared|block|hybrid)/ { n++; chosen += /\(chosen\)/; bad += !($NF > 0 && $(NF - 1) > 0 && $(NF - 2) > 0 && $(NF - 3) > 0) }
     END { exit n < 3 || bad || chosen != 1 }' said && has said '^schemes, predicted' && lacks said '.\{101\}'
 ok $? "run --check lists the candidates"
@@ -114,10 +113,10 @@ few "particles at one place" 1 '1 1 1 0 0 0 1\n1 1 1 0 0 0 1\n1 1 1 0 0 0 1\n'
 
 # what is given restricts the candidates
 go given 1 -P Split:Mode=tree
-ends 0 && [ "$(table given | cut -d , -f 3 | sort -u | tr '\n' ' ')" = "block candidate shared " ]
+ends 0 && [ "$(choices given | cut -d , -f 3 | sort -u | tr '\n' ' ')" = "block candidate shared " ]
 ok $? "Mode = tree: shared or block steps"
 go block 1 -P Steps:Scheme=block
-ends 0 && ! table block | grep -q shared
+ends 0 && ! choices block | grep -q shared
 ok $? "Scheme = block"
 go point 1 -P Gravity:Softening=0
 ends 1 'Softening = 0 .*: expected Integrator = hermite or Criterion = pairs'

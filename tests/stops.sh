@@ -5,102 +5,93 @@
 parts_model 1000
 
 has_rows() { [ "$(cat "$1/out/steps.csv" 2> /dev/null | wc -l)" -gt "$2" ]; }
-# begin NAME OPTION...: a long run on one rank, under way; $job
-begin() {
-  name=$1
+# under_way NAME OPTION...: a long run without a launcher, under way; $job
+long='-P Time:TimeMax=100 -P Output:TimeBetSnapshot=0'
+under_way() {
+  run=$1
   shift
-  mkdir -p "$name"
-  (cd "$name" && exec espalier run -P Time:TimeMax=100 -P Output:TimeBetSnapshot=0 "$@" ../run.ini) > "$name/log" 2> "$name/err" < /dev/null &
-  job=$!
-  within 30 has_rows "$name" "${rows:-8}"
-}
-gone() { ! kill -0 "$job" 2> /dev/null; }
-# finish: its status
-finish() {
-  within 30 gone || kill -KILL "$job"
-  wait "$job"
-  status=$?
-  job=
+  begin "$run" 0 $long "$@"
+  within 30 has_rows "$run" "${least:-8}"
 }
 cont() { [ -e "$1/out/cont" ]; }
 some_checkpoint() { ls "$1"/out/checkpoints/checkpoint_*/manifest > /dev/null 2>&1; }
 
 for signal in USR1 TERM HUP INT; do
-  begin $signal
-  check "under way, the status file says state=running" says state running $signal
+  under_way $signal
+  check "under way, the status file says state=running" reports $signal state=running
   kill -$signal $job
-  finish
-  ends 0 && says state interrupted $signal && says reason SIG$signal $signal && some_checkpoint $signal
+  ended
+  ends 0 && reports $signal state=interrupted && reports $signal reason=SIG$signal && some_checkpoint $signal
   ok $? "SIG$signal: a checkpoint, exit status 0, state=interrupted"
   said=0
   has "$signal/err" '^espalier: SIGINT: the run stops within this soft step or the next; a second SIGINT ends it at once' && said=1
   if [ $signal = INT ]; then [ $said = 1 ]; else [ $said = 0 ]; fi
-  ok $? "SIG$signal: Ctrl-C: a message at once says what the run waits for"
+  ok $? "SIG$signal: Ctrl-C: a message at once reports run what=the waits for"
   if [ $signal = INT ]; then ! cont $signal; else cont $signal; fi
-  ok $? "SIG$signal: the file cont says whether to submit again"
+  ok $? "SIG$signal: the file cont reports submit whether=to again"
 done
 # a terminal that is closed, with the process that reads the output
 mkdir -p closed
 mkfifo closed/words
 cat closed/words > closed/log &
 reader=$!
-(cd closed && exec espalier run -P Time:TimeMax=100 -P Output:TimeBetSnapshot=0 ../run.ini) > closed/words 2> closed/err < /dev/null &
+(cd closed && exec espalier run $long ../run.ini) > closed/words 2> closed/err < /dev/null &
 job=$!
 within 30 has_rows closed 8
 kill -HUP $job
 kill -KILL $reader
-finish
-says state interrupted closed && says reason SIGHUP closed && some_checkpoint closed && cont closed
+ended
+reports closed state=interrupted && reports closed reason=SIGHUP && some_checkpoint closed && cont closed
 ok $? "SIGHUP, and no process reads the output any more: a checkpoint"
 (trap '' HUP; cd closed && exec espalier run --overwrite -P Time:TimeMax=1000 -P Output:TimeBetSnapshot=0 ../run.ini) > closed/log 2> closed/err < /dev/null &
 job=$!
-begun() { says state running closed && has closed/log '^energy' && has_rows closed 4; }
+begun() { reports closed state=running && has closed/log '^energy' && has_rows closed 4; }
 within 30 begun
 kill -HUP $job
 before=$(wc -l < closed/out/steps.csv)
-within 30 has_rows closed $((before + 8)) && ! gone && says state running closed
+within 30 has_rows closed $((before + 8)) && ! gone && reports closed state=running
 ok $? "SIGHUP that is ignored stays ignored"
 kill -TERM $job
-finish
-# where one of the two files can no longer be written; with cont a chain of jobs goes on, without it the exit status says what the file does not
-begin no-status
+ended
+# where one of the two files can no longer be written; with cont a chain of jobs goes on, without it the exit status reports file what=the does not
+under_way no-status
 rm no-status/out/status && mkdir -p no-status/out/status/x
 kill -USR1 $job
-finish
+ended
 ends 0 && cont no-status && has no-status/err 'warning: out/status cannot be written'
 ok $? "no status file: a warning, and the file cont"
-begin no-end
+under_way no-end
 rm no-end/out/status && mkdir -p no-end/out/status/x
 : > no-end/out/stop
-finish
+ended
 ends 1 && ! cont no-end && some_checkpoint no-end && has no-end/err 'error: out/status could not be replaced: the run is interrupted (the file .stop.)'
 ok $? "no status file, and no file cont: a sentence, and exit status 1"
-begin no-cont
+under_way no-cont
 mkdir -p no-cont/out/cont/x
 kill -USR1 $job
-finish
-ends 1 && says state interrupted no-cont && some_checkpoint no-cont && has no-cont/err 'warning: out/cont cannot be written'
+ended
+ends 1 && reports no-cont state=interrupted && some_checkpoint no-cont && has no-cont/err 'warning: out/cont cannot be written'
 ok $? "no file cont: a checkpoint, a warning and exit status 1"
 step=$(sed -n 's/^step=//p' USR1/out/status)
-go USR1 1 -P Time:TimeMax=100 -P Output:TimeBetSnapshot=0 -n $((step + 5)) -r last
+go USR1 1 $long -n $((step + 5)) -r last
 ok $status "a restart behind SIGUSR1"
 cont USR1
-[ $? = 1 ] && says state finished USR1 && says step $((step + 5)) USR1
+[ $? = 1 ] && reports USR1 state=finished && reports USR1 step=$((step + 5))
 ok $? "... state=finished, and no file cont"
-go whole 1 -P Time:TimeMax=100 -P Output:TimeBetSnapshot=0 -n $((step + 5))
+go whole 1 $long -n $((step + 5))
 check "... the same snapshots and tables as of a run that was not interrupted" same whole USR1
 
-begin twice -P Split:SoftStep=1
+under_way twice -P Split:SoftStep=1
 kill -INT $job
 kill -INT $job
 sleep 0.1
 kill -INT $job 2> /dev/null
-finish
+ended
 # at once, unless the step was over before the second one came
 [ $status = 130 ] || { [ $status = 0 ] && some_checkpoint twice; }
 ok $? "SIGINT again and again ends the process (status $status)"
 
-begin go-on
+under_way go-on
 kill -USR2 $job
 check "SIGUSR2: a checkpoint" within 10 some_checkpoint go-on
 before=$(wc -l < go-on/out/steps.csv)
@@ -110,30 +101,30 @@ first=$(ls go-on/out/checkpoints)
 another() { [ "$(ls go-on/out/checkpoints)" != "$first" ] && [ ! -e go-on/out/checkpoint ]; }
 check "the file 'checkpoint': a checkpoint, and the file is gone" within 15 another
 : > go-on/out/stop
-finish
-ends 0 && says state interrupted go-on && says reason "the file 'stop'" go-on && ! cont go-on && [ ! -e go-on/out/stop ]
+ended
+ends 0 && reports go-on state=interrupted && reports go-on reason="the file 'stop'" && ! cont go-on && [ ! -e go-on/out/stop ]
 ok $? "the file 'stop': stopped, no file cont, and the file is gone"
 [ "$(ls go-on/out/checkpoints | wc -l)" = 2 ]
 ok $? "two checkpoints are kept"
 
-rows=1 begin limit --walltime 0:04
-finish
-ends 0 && says state interrupted limit && says reason 'the wall-clock limit is near' limit && cont limit
+least=1 under_way limit --walltime 0:04
+ended
+ends 0 && reports limit state=interrupted && reports limit reason='the wall-clock limit is near' && cont limit
 ok $? "--walltime: stopped before the limit"
 SLURM_JOB_END_TIME=$(($(date +%s) + 4)) && export SLURM_JOB_END_TIME
-rows=1 begin slurm
+least=1 under_way slurm
 unset SLURM_JOB_END_TIME
-finish
-ends 0 && says reason 'the wall-clock limit is near' slurm
+ended
+ends 0 && reports slurm reason='the wall-clock limit is near'
 ok $? "SLURM_JOB_END_TIME: the same"
 
 # one run at a time, restarts and starts alike
-begin alone -P Time:TimeMax=2000
+under_way alone -P Time:TimeMax=2000
 kill -USR2 $job
 within 10 some_checkpoint alone
 for option in -r --overwrite; do
   (cd alone && espalier run $option ../run.ini) > second 2>&1
-  [ $? = 1 ] && has second "error: another run (process $job on host .*) is under way in OutputDir = out" && says state running alone && some_checkpoint alone
+  [ $? = 1 ] && has second "error: another run (process $job on host .*) is under way in OutputDir = out" && reports alone state=running && some_checkpoint alone
   ok $? "a second run in the same folder is refused: $option"
 done
 before=$(wc -l < alone/out/steps.csv)
@@ -141,43 +132,41 @@ check "... and the first goes on" within 10 has_rows alone $((before + 2))
 (cd alone && exec espalier run -r -P Time:TimeMax=2000 -P Output:TimeBetSnapshot=0 ../run.ini) > second 2>&1 &
 second=$!
 waits() { has second 'waiting for its end'; }
-check "a second run that goes on says that it waits for the first" within 15 waits
+check "a second run that goes on reports waits that=it for the first" within 15 waits
 kill -KILL $job
-finish
+ended
 started() { has second '^restart from'; }
 check "one that ends within seconds is waited for" within 15 started
 kill -USR1 $second
 check "... and gone on with" wait $second
 
 # a run that is to stop tries three times, however often it has tried before
-begin vain -P Checkpoints:CheckpointDir=../plummer.hdf5 -P Checkpoints:TimeBetCheckpoints=0.002
+under_way vain -P Checkpoints:CheckpointDir=../ic.hdf5 -P Checkpoints:TimeBetCheckpoints=0.002
 warned() { has vain/err 'no checkpoint could be written, the run continues'; }
 within 10 warned
 kill -USR1 $job
-finish
+ended
 ends 1 && [ "$(grep -c 'no checkpoint could be written, the run continues' vain/err)" = 4 ] && has vain/err 'the run is to stop, but no checkpoint'
 ok $? "a stop without a checkpoint: three tries beside that by the clock"
 
-begin clock -P Checkpoints:TimeBetCheckpoints=0.002
+under_way clock -P Checkpoints:TimeBetCheckpoints=0.002
 three() { [ "$(grep -c '^checkpoint ' clock/log)" -ge 3 ]; }
 check "TimeBetCheckpoints: one after the other" within 20 three
 kill -USR1 $job
-finish
+ended
 
 # signals to one rank of three
-mkdir -p three
-(cd three && exec ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 3 espalier run -P Time:TimeMax=100 ../run.ini) > three/log 2> three/err < /dev/null &
-job=$!
+begin three 3 -P Time:TimeMax=100
 within 30 has_rows three 4
 last=$(pgrep -P $job -x espalier | tail -n 1)
 if [ -n "$last" ]; then
   kill -USR1 "$last"
-  finish
-  ends 0 && says state interrupted three && cont three
+  ended
+  ends 0 && reports three state=interrupted && cont three
   ok $? "SIGUSR1 to one rank of three stops all"
 else
   kill -USR1 "$job"
-  finish
+  ended
   ok $status "SIGUSR1 to the launcher"
 fi
 go limit 1
@@ -193,10 +182,10 @@ ends 0 && [ "$(ls limit/out/checkpoints)" = mine ]
 ok $? "--overwrite removes the checkpoints, and nothing else"
 go limit 1 -r
 ends 1 'there is no checkpoint in out/checkpoints; start a run from the last snapshot, InitCondFile = out/snapshot_001.hdf5, with another OutputDir; set CheckpointAtEnd = on' &&
-  says state finished limit && says step 2 limit
+  reports limit state=finished && reports limit step=2
 ok $? "no checkpoint to go on from: a sentence, what is left to do, and the status of the run that had finished stays"
-(cd limit && exec espalier run -P Input:InitCondFile=out/snapshot_001.hdf5 -P Output:OutputDir=beyond -n 1 ../run.ini) > limit/log 2> limit/err
-ok $? "... which can be done"
+go limit 0 -P Input:InitCondFile=out/snapshot_001.hdf5 -P Output:OutputDir=beyond -n 1
+ok $status "... which can be done"
 sed -i 's/^state=.*/state=running/' limit/out/status
 go limit 1 -r
 ends 1 'last snapshot, InitCondFile = out/snapshot_001.hdf5, with another OutputDir; TimeBetCheckpoints = 60 (minutes) sets how often'
@@ -216,7 +205,7 @@ go part 1 -r -P Gravity:Softening=0.02
 ends 1 'Softening = 0.02, but the checkpoint was made with 0.0139: this cannot be changed'
 ok $? "another softening is refused"
 go part 1 -r -P Time:TimeMax=0.01
-ends 0 && has part/log '^out: this run has finished at time .*, after 6 soft steps; nothing to do$' && says state finished part && says step 6 part
+ends 0 && has part/log '^out: this run has finished at time .*, after 6 soft steps; nothing to do$' && reports part state=finished && reports part step=6
 ok $? "a TimeMax that is over: a sentence, exit status 0, and the status stays"
 sed -i 's/^state=.*/state=interrupted/' part/out/status
 : > part/out/cont
@@ -225,7 +214,7 @@ go part 1 -r -P Gravity:Softening=0.02
 ends 1 && [ "$(cat part/out/status)" = "$before" ] && ! cont part
 ok $? "a restart that is refused: the status of the job before stays, and no file cont asks for another one"
 go part 1 -r -P Time:TimeMax=0.01
-ends 0 && has part/log 'is at time .*, which is not before TimeMax = 0.01: there is nothing left to do' && says state finished part && says reason TimeMax part && says checkpoint checkpoint_000006 part
+ends 0 && has part/log 'is at time .*, which is not before TimeMax = 0.01: there is nothing left to do' && reports part state=finished && reports part reason=TimeMax && reports part checkpoint=checkpoint_000006
 ok $? "a TimeMax that is over, and a run that had not finished: it has now"
 go part 1 -r 6 -n 6 -P Steps:Eta=0.45 -P Input:InitCondFile=absent.hdf5
 ends 0 && has part/log 'restart: Eta = 0.45 now (it was [0-9.]*)'
@@ -233,11 +222,11 @@ ok $? "another Eta is taken and named; the initial conditions are not needed"
 go part 1 -r 6 -n 6 -P Accuracy:Accuracy=fine
 ends 0 && has part/log 'restart: Accuracy = fine now (it was standard)'
 ok $? "so is another Accuracy"
-(cd part && espalier run -n 6 -P Output:OutputDir=branch -r out/checkpoints/checkpoint_000004 ../run.ini) > part/log 2> part/err
-[ $? = 0 ] && [ -s part/branch/steps.csv ] && [ -e part/out/checkpoints/checkpoint_000006 ]
+go part 0 -n 6 -P Output:OutputDir=branch -r out/checkpoints/checkpoint_000004
+[ $status = 0 ] && [ -s part/branch/steps.csv ] && [ -e part/out/checkpoints/checkpoint_000006 ]
 ok $? "-r PATH into another OutputDir leaves the first alone"
-(cd part && espalier run -n 6 -P Output:OutputDir=other -P Checkpoints:CheckpointAtEnd=off -r out/checkpoints/checkpoint_000004 ../run.ini) > part/log 2> part/err
-[ $? = 0 ] && grep -q -x 'checkpoint=' part/other/status && grep -q -x state=finished part/other/status
+go part 0 -n 6 -P Output:OutputDir=other -P Checkpoints:CheckpointAtEnd=off -r out/checkpoints/checkpoint_000004
+[ $status = 0 ] && grep -q -x 'checkpoint=' part/other/status && grep -q -x state=finished part/other/status
 ok $? "... whose status names no checkpoint until it has one of its own"
 
 go part 1 -n 6 --overwrite -r out/checkpoints/checkpoint_000004
@@ -270,7 +259,7 @@ ends 0 && has branch/log '^discards  *no snapshot$'
 ok $? "... which --check foretells"
 go branch 2 --check "$@" -r 4 -P Output:TimeBetSnapshot=0
 ends 0 && has branch/log '^discards  *3 snapshots written after the checkpoint.* would be moved to out/discarded$' &&
-  [ "$before" = "$(cd branch/out && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" ] && [ ! -e "$dir/branch/out/discarded" ]
+  [ "$before" = "$(cd branch/out && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" ] && [ ! -e branch/out/discarded ]
 ok $? "... and that with other output times some would be moved, without moving any"
 go_on "$@" -r 4 -P Output:TimeBetSnapshot=0
 ends 0 && [ "$(here_now)" = "$(files 000 001 002 003)" ]
@@ -278,8 +267,8 @@ ok $? "other output times: snapshots of the way that is not gone do not stand am
 [ "$(here_now /discarded/001)" = "$(files 002 003 004)" ] && [ "$(cd branch/out/discarded/001 && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" = "$before" ] &&
   has branch/log 'restart: 3 snapshots later than the checkpoint.* are now in out/discarded/001: snapshot_002, snapshot_003, snapshot_004$'
 ok $? "... they are in discarded/001, whole, and named"
-(cd branch && espalier run --check -P Output:OutputDir=new -P Time:TimeMax=1 -P Input:InitCondFile=out/discarded/001/snapshot_004.hdf5 ../run.ini) > branch/log 2> branch/err
-ok $? "... and can be read there"
+go branch 0 --check -P Output:OutputDir=new -P Time:TimeMax=1 -P Input:InitCondFile=out/discarded/001/snapshot_004.hdf5
+ok $status "... and can be read there"
 go_on "$@" -r 4
 ends 0 && [ "$(here_now)" = "$(files 000 001 002 003 004)" ] && [ "$(here_now /discarded/002)" = "$(files 003)" ] && [ "$(here_now /discarded/001)" = "$(files 002 003 004)" ]
 ok $? "back to the first times: those that come again at their time are replaced, one that does not is in discarded/002"
@@ -289,7 +278,7 @@ go_on "$@" -r 4 -P Steps:Eta=0.45 -n 6
 ends 0 && [ "$(here_now)" = "$(files 000 001 002 003)" ] && [ "$(here_now /discarded/003)" = "$(files 002 003 004)" ]
 ok $? "another Eta: no snapshot of the earlier run follows the new ones"
 go branch 2 "$@" -r -P Output:SnapshotFileBase=shot
-ends 0 && [ "$(cd branch/out && ls -d shot_*.hdf5 | tr '\n' ' ')" = 'shot_003.hdf5 shot_004.hdf5 ' ] && [ -e "$dir/branch/out/discarded/004/snapshot_003.hdf5" ]
+ends 0 && [ "$(cd branch/out && ls -d shot_*.hdf5 | tr '\n' ' ')" = 'shot_003.hdf5 shot_004.hdf5 ' ] && [ -e branch/out/discarded/004/snapshot_003.hdf5 ]
 ok $? "another name: the same"
 
 # a step before the checkpoint's
@@ -312,7 +301,7 @@ for option in -r '-r last' '-r -n 8'; do
   go ended 2 $option
   ends 0 && has ended/log '^out: this run has finished at time 0.125, after 8 soft steps; nothing to do$' && [ "$(all)" = "$before" ] &&
     has ended/log '^-r 2 would go back to the newest checkpoint and discard the rows and snapshots'
-  ok $? "a run that has finished: $option leaves its end as it is, and says how to go back"
+  ok $? "a run that has finished: $option leaves its end as it is, and reports go how=to back"
 done
 was='the run had finished at time 0.125, in soft step 8;$'
 from='it continues from time 0.015625, in soft step 2: later rows of tables are removed$'
@@ -320,14 +309,14 @@ go ended 1 --check -r -P Time:TimeMax=0.25
 ends 0 && has ended/log "^  *$was" && has ended/log "^  *$from" && [ "$(all)" = "$before" ]
 ok $? "... with a larger TimeMax --check says where it continues"
 go ended 1 -r -P Time:TimeMax=0.25 -n 10
-ends 0 && has ended/log "^restart: $was" && has ended/log "^restart: $from" && says step 10 ended
+ends 0 && has ended/log "^restart: $was" && has ended/log "^restart: $from" && reports ended step=10
 ok $? "... and so does the run"
 go ended 1 -r 10 -P Time:TimeMax=0.25
-ends 0 && lacks ended/log 'had finished' && says step 16 ended
+ends 0 && lacks ended/log 'had finished' && reports ended step=16
 ok $? "... but not where nothing is given up"
 go ended 1 -r 10 -P Time:TimeMax=0.25
 ends 0 && has ended/log 'had finished at time 0.25, in soft step 16'
-ok $? "-r N goes back, and says what it gives up"
+ok $? "-r N goes back, and reports gives what=it up"
 
 # files that only happen to have a name that a run uses
 mkdir -p names/out
@@ -341,7 +330,7 @@ for file in lock status cont; do
   rm "names/out/$file"
 done
 for file in stop checkpoint; do
-  head -c 1000 plummer.hdf5 > "names/out/$file"
+  head -c 1000 ic.hdf5 > "names/out/$file"
   go names 1 --overwrite -n 1
   ends 0 "warning: out/$file is not a request to this run" && [ "$(wc -c < "names/out/$file")" = 1000 ]
   ok $? "a foreign file named $file: a warning names it, and it is kept"
@@ -353,18 +342,18 @@ done
 
 # two runs with one CheckpointDir, and the same parameter file in two places
 shared="-P Checkpoints:CheckpointDir=$dir/shared"
-begin one $shared -P Time:TimeMax=2000
+under_way one $shared -P Time:TimeMax=2000
 go two 1 $shared -n 2
 ends 1 "error: another run (process $job on host .*) is under way in CheckpointDir = $dir/shared" && [ ! -e two/out/steps.csv ]
 ok $? "a second run with the same CheckpointDir is refused, also before the first checkpoint"
 kill -USR1 $job
-finish
+ended
 for which in last "$(ls shared | sed -n 's/^checkpoint_0*//p')"; do
   go two 1 $shared -r "$which"
   ends 1 "shared/checkpoint_.* is of a run with OutputDir = .*/one/out, but this run has OutputDir = out; .* --restart $dir/shared/checkpoint_"
   ok $? "-r $which does not take another run's checkpoint, and says how"
 done
-last=$(ls -d shared/checkpoint_*) step=$(ls shared | sed -n 's/^checkpoint_0*//p')
+last=$(ls -d "$dir"/shared/checkpoint_*) step=$(ls shared | sed -n 's/^checkpoint_0*//p')
 mkdir -p two/out
 : > two/out/energy.csv
 go two 1 $shared -P Time:TimeMax=2000 -n $((step + 1)) -r "$last"
@@ -378,7 +367,7 @@ go two 1 $own -P Time:TimeMax=2000 -n $((step + 1)) -r "$last"
 check "by its path, but not over other results" ends 1 "energy.csv exists: an earlier run's results are in OutputDir"
 rm two/out/energy.csv
 go two 1 $own -P Time:TimeMax=2000 -n $((step + 1)) -r "$last"
-ends 0 && [ -s two/out/steps.csv ] && says checkpoint "checkpoint_$(printf %06d $((step + 1)))" two
+ends 0 && [ -s two/out/steps.csv ] && reports two checkpoint="checkpoint_$(printf %06d $((step + 1)))"
 ok $? "... and else it is taken"
 go one 1 $shared -P Time:TimeMax=2000 -P Output:TimeBetSnapshot=0 -n $((step + 2)) -r $step
 ok $status "... which the run that wrote it takes as ever"
@@ -392,8 +381,8 @@ theirs() { (cd mine/out && find checkpoints snapdir_000 -type f | sort | xargs c
 before=$(theirs)
 mkdir -p linked/out/checkpoints
 go linked 2 --walltime 0 -P Output:NumFilesPerSnapshot=2
-ln -s mine/out/checkpoints/checkpoint_000002 linked/out/checkpoints/checkpoint_000000
-ln -s mine/out/snapdir_000 linked/out/snapdir_001
+ln -s "$dir"/mine/out/checkpoints/checkpoint_000002 linked/out/checkpoints/checkpoint_000000
+ln -s "$dir"/mine/out/snapdir_000 linked/out/snapdir_001
 for _ in 1 2 3; do go linked 2 -r --walltime 0 -P Output:NumFilesPerSnapshot=2; done
 ends 0 && [ ! -h linked/out/checkpoints/checkpoint_000000 ] && [ "$(theirs)" = "$before" ]
 ok $? "a link among the checkpoints: the link goes, another run's checkpoint stays"
@@ -414,14 +403,10 @@ ok $? "... and the restart writes it"
 # --overwrite
 go over 2 -P Output:NumFilesPerSnapshot=2
 describe over/out
-cd over/out || exit 99
-: > snapshot_0003.hdf5
-: > snapshot_003.hdf5.mine
-: > other_003.hdf5
-: > snapdir_003/other_003.0.hdf5
-: > snapshot_x.hdf5
-cp ../../plummer.hdf5 snapdir_004/ic.hdf5
-cd "$here" || exit 99
+for file in snapshot_0003.hdf5 snapshot_003.hdf5.mine other_003.hdf5 snapdir_003/other_003.0.hdf5 snapshot_x.hdf5; do
+  : > over/out/$file
+done
+cp ic.hdf5 over/out/snapdir_004/ic.hdf5
 go over 1 --overwrite -n 1 -P Input:InitCondFile=absent.hdf5
 ends 1 && [ -e over/out/snapshot_004.hdf5 ]
 ok $? "--overwrite with a start that fails removes no snapshot"
@@ -433,7 +418,7 @@ ends 1 'is the run.s input and has the name of an output' && [ -e over/out/snapd
 ok $? "--overwrite does not remove the input"
 # [1] and * are no patterns but names
 mkdir -p "glob/r[1]*"
-cp plummer.hdf5 "glob/r[1]*/snapshot_007.hdf5"
+cp ic.hdf5 "glob/r[1]*/snapshot_007.hdf5"
 for option in --overwrite --no-output; do
   go glob 1 $option -n 1 -P "Output:OutputDir=r[1]*" -P "Input:InitCondFile=r[1]*/snapshot_007.hdf5"
   ends 1 'is the run.s input and has the name of an output' && [ -e "glob/r[1]*/snapshot_007.hdf5" ]
@@ -468,11 +453,11 @@ espalier run --help | grep -q "Under mpirun, Ctrl-C and SIGTERM leave" && espali
 ok $? "so does run --help"
 
 # --no-output
-begin none --no-output
+under_way none --no-output
 kill -USR2 $job
 kill -USR1 $job
-finish
-ends 0 && says state interrupted none && says reason SIGUSR1 none && says checkpoint '' none && ! cont none
+ended
+ends 0 && reports none state=interrupted && reports none reason=SIGUSR1 && reports none checkpoint= && ! cont none
 ok $? "--no-output: a stop ends the run, without a request to submit it again"
 [ ! -e none/out/checkpoints ] && ! ls none/out | grep -q '^snapshot'
 ok $? "... without a checkpoint"

@@ -3,31 +3,10 @@
 # Results that the disk did not take, or lost: rows are in the checkpoint and are written later, missing snapshots are named until the end
 # of the run, a table that is not as it was at the checkpoint is reported. And snapshots of a killed run with -n stay where they are.
 . "${srcdir:-.}/tests/harness.sh"
-if [ "${1-}" != inside ]; then
-  inside="mount -t tmpfs -o size=2m espalier-test"
-  mount=$(mktemp -d) session=$(mktemp -d) || exit 99
-  trap 'rmdir "$mount"; rm -rf "$session"' EXIT
-  for try in "unshare -m" "unshare -rm"; do
-    # in a namespace of its own the launcher may not write into the usual folder of user 0
-    $try sh -c "$inside $mount" 2> /dev/null || continue
-    $try sh -c "$inside $mount && TMPDIR=$session sh '${srcdir:-.}/tests/unwritten.sh' inside $mount"
-    exit
-  done
-  sh "${srcdir:-.}/tests/unwritten.sh" inside ""
-  exit
-fi
-disk=$2
+[ "${1-}" = inside ] || small_disk 2m unwritten.sh
+disk=${2-}
 parts_model 1000
 value() { sed -n "s/^$1=//p" "$2/out/status"; }
-# as `same`, without snapshots
-same_tables() {
-  cmp "$1/out/energy.csv" "$2/out/energy.csv" || return 1
-  for run in "$1" "$2"; do
-    without h imbalance_seconds seconds < "$run/out/steps.csv" > "$run.steps"
-    without select rebuild moments walk correct all < "$run/out/substeps.csv" > "$run.substeps"
-  done
-  cmp "$1.steps" "$2.steps" && cmp "$1.substeps" "$2.substeps"
-}
 
 # --- a full disk ---
 for ranks in 1 2; do
@@ -44,7 +23,7 @@ for ranks in 1 2; do
   bad=0
   for _ in 1 2 3 4; do
     go $name $ranks "$@" -r --walltime 0
-    ends 0 && says state interrupted $name || bad=1
+    ends 0 && reports $name state=interrupted || bad=1
   done
   ok $bad "$ranks ranks: on a full disk jobs are interrupted with a checkpoint, status 0, state=interrupted"
   [ "$(value snapshots_missing $name)" = 1-2 ] && [ "$(value table_bytes_unwritten $name)" -gt 1000 ]
@@ -57,13 +36,13 @@ for ranks in 1 2; do
   ok $? "... a snapshot that is given up is named with its time"
   rm "$disk/filler"
   go $name $ranks "$@" -r
-  ends 1 && says state finished $name && says snapshots_missing 1 $name && ! grep -q unwritten "$name/out/status"
+  ends 1 && reports $name state=finished && reports $name snapshots_missing=1 && ! grep -q unwritten "$name/out/status"
   ok $? "$ranks ranks: with room again the run finishes, with status 1"
   has "$name/err" 'error: 1 snapshot could not be written and is missing: 1 (time 0.03125)' && has "$name/log" 'snapshot_002.hdf5 at time .* (late)'
   ok $? "... names the snapshot that is missing, and writes the pending one"
   check "... no row is missing" same_tables whole-$ranks $name
   go $name $ranks "$@" -r
-  ends 1 && says state finished $name && has "$name/err" 'error: out: snapshots could not be written and are missing: 1$'
+  ends 1 && reports $name state=finished && has "$name/err" 'error: out: snapshots could not be written and are missing: 1$'
   ok $? "... a further restart says so, too"
 done
 if [ -n "$disk" ]; then
@@ -75,11 +54,11 @@ if [ -n "$disk" ]; then
   go $name 1 "$@" -n 7
   head -c 4000000 /dev/zero > "$disk/filler" 2> /dev/null
   go $name 1 "$@" -r
-  ends 1 && says state failed $name && says checkpoint checkpoint_000008 $name && says snapshots_missing 4 $name
+  ends 1 && reports $name state=failed && reports $name checkpoint=checkpoint_000008 && reports $name snapshots_missing=4
   ok $? "the last snapshot cannot be written: state=failed, since a restart can write it"
   rm "$disk/filler"
   go $name 1 "$@" -r
-  ends 0 && says state finished $name && ! grep -q snapshots_missing "$name/out/status" && same whole-1 $name
+  ends 0 && reports $name state=finished && ! grep -q snapshots_missing "$name/out/status" && same whole-1 $name
   ok $? "... which it does"
   # rows have their limit
   go $name 1 --overwrite "$@" -n 1
@@ -87,7 +66,7 @@ if [ -n "$disk" ]; then
   ESPALIER_DEBUG=table_bytes=100 && export ESPALIER_DEBUG
   go $name 1 "$@" -P Time:TimeMax=100 -r
   unset ESPALIER_DEBUG
-  ends 0 && says state interrupted $name && has "$name/out/status" '^reason=tables cannot be written' && [ ! -e "$name/out/cont" ]
+  ends 0 && reports $name state=interrupted && has "$name/out/status" '^reason=tables cannot be written' && [ ! -e "$name/out/cont" ]
   ok $? "rows that fill the memory for them: the run stops with a checkpoint, and no job is to follow"
   rm "$disk/filler"
 fi
@@ -96,21 +75,21 @@ fi
 mkdir end
 : > end/file
 go end 1 -P Checkpoints:CheckpointDir=file
-ends 1 && says state finished end && says reason 'the checkpoint at the end could not be written' end && has end/err 'error: the checkpoint at the end could not be written, and there is no other'
+ends 1 && reports end state=finished && reports end reason='the checkpoint at the end could not be written' && has end/err 'error: the checkpoint at the end could not be written, and there is no other'
 ok $? "the checkpoint at the end cannot be written, and there is no other: state=finished, status 1"
 go end 1 --overwrite -n 3
 mkdir -p end/out/checkpoints/checkpoint_000008.tmp/other
 go end 1 -r
-ends 1 && says state failed end && says reason 'the checkpoint at the end could not be written; a restart from checkpoint_000003 writes it' end
+ends 1 && reports end state=failed && reports end reason='the checkpoint at the end could not be written; a restart from checkpoint_000003 writes it'
 ok $? "... there is one: state=failed, since a restart can write it"
 rm -r end/out/checkpoints/checkpoint_000008.tmp
 go end 1 -r
-ends 0 && says state finished end && says checkpoint checkpoint_000008 end
+ends 0 && reports end state=finished && reports end checkpoint=checkpoint_000008
 ok $? "... which it does"
 
 # --- tables that are not as they were at the checkpoint ---
 go table 1 -n 4
-energy=$dir/table/out/energy.csv
+energy=table/out/energy.csv
 cp -r table/out kept
 # within soft step 4: without its row
 bytes=$(sed -n 's/^logs.ends = \([0-9]*\) .*/\1/p' table/out/checkpoints/checkpoint_000004/manifest)
@@ -126,25 +105,25 @@ damage() {
 zero_end() { head -c $((bytes - 300)) "$energy" > cut && head -c 300 /dev/zero >> cut && cp cut "$energy"; }
 shorten() { head -c $((bytes - 300)) "$energy" > cut && cp cut "$energy"; }
 change() { head -c $((bytes - 2)) "$energy" > cut && echo x >> cut && cp cut "$energy"; }
-rows() { grep -c '^[0-9]' "$energy"; }
+numbers() { grep -c '^[0-9]' "$energy"; }
 go intact 1
 damage intact true
 ends 0 && [ -z "$text" ] && [ ! -s table/err ] && same_tables intact table
 ok $? "tables that are as they were: nothing is said, no row is missing"
 damage removed rm "$energy"
-ends 0 && has table/err "warning: out/energy.csv is missing: of the $bytes bytes at the checkpoint 0 are left" && [ "$(rows)" = 5 ] &&
+ends 0 && has table/err "warning: out/energy.csv is missing: of the $bytes bytes at the checkpoint 0 are left" && [ "$(numbers)" = 5 ] &&
   [ "$text" = "is missing: of the $bytes bytes at the checkpoint 0 are left, of which the first 0 or more are unchanged" ] && has "$energy" '^time,'
 ok $? "energy.csv removed: a warning with the numbers, a comment line, and a table with its header"
 damage zeros zero_end
 ends 0 && has table/err "warning: out/energy.csv was changed: of the $bytes bytes at the checkpoint [1-9][0-9]* are left" &&
-  [ -n "$text" ] && [ "$(tr -d '\0' < "$energy" | wc -c)" = "$(wc -c < "$energy")" ] && [ "$(rows)" -lt 9 ] && [ "$(rows)" -gt 5 ]
+  [ -n "$text" ] && [ "$(tr -d '\0' < "$energy" | wc -c)" = "$(wc -c < "$energy")" ] && [ "$(numbers)" -lt 9 ] && [ "$(numbers)" -gt 5 ]
 ok $? "its last bytes zeroed, as after a power failure: the same, and no zero is left"
 damage short shorten
 ends 0 && has table/err "warning: out/energy.csv is too short: of the $bytes bytes at the checkpoint [1-9][0-9]* are left" && [ -n "$text" ]
 ok $? "a table that is too short"
 damage changed change
 ends 0 && has table/err "warning: out/energy.csv was changed: of the $bytes bytes at the checkpoint $bytes are left" &&
-  [ -n "$text" ] && [ "$(rows)" = 9 ] && has "$energy" 'x$'
+  [ -n "$text" ] && [ "$(numbers)" = 9 ] && has "$energy" 'x$'
 ok $? "a table that was changed is kept, and reported"
 [ -n "$text" ] && [ "$(echo "$text" | sed 's/.*the first \([0-9]*\) or more.*/\1/')" -gt $((bytes / 2)) ]
 ok $? "... with the number of bytes that are certainly unchanged"
@@ -155,7 +134,7 @@ other() { sed '/^#/!s/^[^,]*,//' "$energy" > cut && cp cut "$energy"; }
 columns=$(grep '^time,' "$energy" | awk -F, '{ print NF }')
 damage older shorter
 ends 0 && has table/err "warning: out/energy.csv was begun by an older version, with $((columns - 2)) columns; the rows of this run" &&
-  fields $((columns - 2)) && [ "$(rows)" -ge 8 ]
+  fields $((columns - 2)) && [ "$(numbers)" -ge 8 ]
 ok $? "a table with fewer columns: the rows that follow have these"
 check "... and the last lines of the run count them" has table/log '^kept: energy to [0-9.e-]*$'
 damage older shorter
@@ -168,16 +147,16 @@ go table 1 -r
 ends 0 && lacks table/err 'was changed\|too short' && grep -v '^#' "$energy" > one && grep -v '^#' table-more/energy.csv | cmp - one
 ok $? "... and a further restart knows the table again"
 damage others other
-aside=$dir/table/out/energy-before-step-4-1.csv
+aside=table/out/energy-before-step-4-1.csv
 ends 0 "warning: out/energy.csv was begun by an older version, with other columns; its rows are in out/energy-before-step-4-1.csv now" &&
-  has "$aside" '^kinetic,' && [ "$(grep -c '^[-0-9]' "$aside")" -ge 3 ] && has "$energy" '^time,' && [ "$(rows)" = 5 ] &&
+  has "$aside" '^kinetic,' && [ "$(grep -c '^[-0-9]' "$aside")" -ge 3 ] && has "$energy" '^time,' && [ "$(numbers)" = 5 ] &&
   [ "$(grep -v '^#' "$energy" | awk -F, -v n="$columns" 'NF != n' | wc -l)" = 0 ]
 ok $? "a table with other columns is kept under another name, and a new one begins"
 if command -v mkfifo > /dev/null; then
   fifo() { rm "$energy" && mkfifo "$energy"; }
-  seconds=20
+  limit=20
   damage fifo fifo
-  seconds=
+  limit=
   check "a FIFO in place of a table is refused" ends 1 'error: out/energy.csv is not a regular file'
 fi
 
