@@ -3,73 +3,47 @@
 # Runs that write snapshots in several files: interrupted and gone on with they write the same; --overwrite replaces them; a run
 # begins from one by each of its names; one's own input is not written over.
 . "${srcdir:-.}/tests/harness.sh"
-shown="said err"
-cat > run.ini << END
-[Input]
-InitCondFile = ic.hdf5
-[Output]
-NumFilesPerSnapshot = 2
-TimeBetSnapshot = 0.0625
-[Units]
-GravityConstantInternal = 1
-[Time]
-TimeMax = 0.125
-[Gravity]
-Softening = 0.03
-[Split]
-Mode = hybrid
-SoftStep = 0.015625
-[Device]
-Backend = cpu
-[Steps]
-Scheme = block
-END
+parameters run.ini Output:NumFilesPerSnapshot=2 Output:TimeBetSnapshot=0.0625 Time:TimeMax=0.125 Gravity:Softening=0.03 \
+  Split:SoftStep=0.015625 Device:Backend=cpu $hybrid
 run() {
   out=$1
   shift
-  timeout 300 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 3 espalier run -P "Output:OutputDir=$out" "$@" run.ini > said 2> err < /dev/null
+  try launch 3 run -P "Output:OutputDir=$out" "$@" run.ini
 }
-espalier ic plummer -n 600 -o ic.hdf5 > said 2> err && run straight &&
-  [ "$(cd straight && ls -d snap* snapdir_001/* | tr '\n' ' ')" = \
-    "snapdir_000 snapdir_001 snapdir_001/snapshot_001.0.hdf5 snapdir_001/snapshot_001.1.hdf5 snapdir_002 snapshot_000.hdf5 snapshot_001.hdf5 snapshot_002.hdf5 " ]
+limit=300
+model plummer -n 600
+run straight && [ "$(cd straight && echo snap* snapdir_001/*)" = "snapdir_000 snapdir_001 snapdir_002 snapshot_000.hdf5 \
+snapshot_001.hdf5 snapshot_002.hdf5 snapdir_001/snapshot_001.0.hdf5 snapdir_001/snapshot_001.1.hdf5" ]
 ok $? "three snapshots of two files each"
 run parts -n 3 -P Checkpoints:CheckpointAtEnd=on && run parts --restart last
 ok $? "interrupted, and gone on with"
 differ=
-with_python h5py
-if [ -n "$python" ]; then
-  # files hold the folder's name among the parameters
-  for file in straight/snapdir_*/*.hdf5 straight/*.hdf5; do
-    other=parts/${file#*/}
-    "$python" "$src/tests/slurm/same.py" "$file" "$other" > said 2> err || differ="$differ $other"
-  done
-fi
+with_python "h5py, numpy"
+for file in straight/snapdir_*/*.hdf5 straight/*.hdf5; do   # files hold the folder's name among the parameters
+  other=parts/${file#*/}
+  try judge same "$file" "$other" || differ="$differ $other"
+done
 [ -z "$differ" ]
 ok $? "the same files${differ:+, but$differ}$([ -n "$python" ] || echo " # SKIP no python3 with h5py")"
-run parts --overwrite -P Output:NumFilesPerSnapshot=3 && [ "$(ls parts/snapdir_002 | tr '\n' ' ')" = "snapshot_002.0.hdf5 snapshot_002.1.hdf5 snapshot_002.2.hdf5 " ]
+run parts --overwrite -P Output:NumFilesPerSnapshot=3 && [ "$(cd parts/snapdir_002 && echo *)" = "$(printf 'snapshot_002.%d.hdf5 ' 0 1)snapshot_002.2.hdf5" ]
 ok $? "replaced by others"
 for name in snapshot_001.hdf5 snapdir_001/snapshot_001 snapdir_001/snapshot_001.0.hdf5; do
-  run next --overwrite -n 1 -P "Input:InitCondFile=straight/$name" && has said '^energy' && has said 'from time 0.0625 to'
-  ok $? "a run begins from $name"
+  check "a run begins from $name" \
+    says 0 '^energy' 'from time 0.0625 to' -- run next --overwrite -n 1 -P "Input:InitCondFile=straight/$name"
 done
-run straight --overwrite -P Input:InitCondFile=straight/snapdir_001/snapshot_001.1.hdf5
-[ $? = 1 ] && has err 'snapshot_001.1.hdf5 is the run.s input' && [ -e straight/snapdir_001/snapshot_001.1.hdf5 ]
+says 1 'snapshot_001.1.hdf5 is the run.s input' -- run straight --overwrite -P Input:InitCondFile=straight/snapdir_001/snapshot_001.1.hdf5 && [ -e straight/snapdir_001/snapshot_001.1.hdf5 ]
 ok $? "not over its own input"
-run blocked -P Output:Xdmf=on
-[ $? = 1 ] && has err "unknown parameter 'Xdmf' in .Output.; it was removed.*espalier-xdmf SNAPSHOT" && [ ! -e blocked ]
+says 1 "unknown parameter 'Xdmf' in .Output.; it was removed.*espalier-xdmf SNAPSHOT" -- run blocked -P Output:Xdmf=on && [ ! -e blocked ]
 ok $? "Xdmf, of earlier versions: refused, and the tool is named"
 
 # espalier-xdmf
-xdmf() { "$src/tools/espalier-xdmf" "$@" > said 2> err; }
+xdmf() { try "$src/tools/espalier-xdmf" "$@"; }
 # refuses NAME FRAGMENT: one sentence, and no file
 refuses() {
-  xdmf "$1"
-  [ $? = 1 ] && [ ! -s said ] && [ "$(wc -l < err)" = 1 ] && has err "^espalier-xdmf: .*$2" && [ -z "$(find . -newer mark -name '*.xmf*')" ]
+  says 1 -- xdmf "$1" && [ ! -s said ] && [ "$(wc -l < err)" = 1 ] && has err "^espalier-xdmf: .*$2" && [ -z "$(find . -newer mark -name '*.xmf*')" ]
   ok $? "espalier-xdmf $1: $2"
 }
-if [ -z "$python" ]; then
-  finish
-fi
+[ -n "$python" ] || finish
 xdmf straight && xdmf parts/snapshot_000.hdf5 parts/snapshot_001.hdf5 && [ ! -s said ] && [ ! -s err ] &&
   [ "$(ls straight | grep xmf | tr '\n' ' ')" = "snapshot_000.xmf snapshot_001.xmf snapshot_002.xmf " ] && [ "$(ls parts | grep -c xmf)" = 2 ]
 ok $? "espalier-xdmf: a file for each snapshot of a folder, and for each that is named"
@@ -124,8 +98,7 @@ refuses straight/snapdir_001/snapshot_001.0.hdf5 'is one of 2 files of a snapsho
 "$python" -c 'import h5py; h5py.File("other.hdf5", "w")["data"] = 1.0'
 refuses other.hdf5 'other.hdf5 is no snapshot: it has no attribute'
 mkdir straight/snapshot_001.xmf.tmp
-xdmf straight/snapshot_001.hdf5
-[ $? = 1 ] && [ "$(wc -l < err)" = 1 ] && has err '^espalier-xdmf: straight/snapshot_001.xmf cannot be written: straight/snapshot_001.xmf.tmp: ' &&
+says 1 -- xdmf straight/snapshot_001.hdf5 && [ "$(wc -l < err)" = 1 ] && has err '^espalier-xdmf: straight/snapshot_001.xmf cannot be written: straight/snapshot_001.xmf.tmp: ' &&
   [ ! -e straight/snapshot_001.xmf ] && [ -e straight/snapshot_001.hdf5 ]
 ok $? "... if it cannot be written an earlier one is removed"
 rmdir straight/snapshot_001.xmf.tmp
@@ -146,12 +119,10 @@ cp ic.hdf5 mixed/a_002.hdf5
 three_with_one_bad "named" mixed/a_000.hdf5 mixed/a_001.hdf5 mixed/a_002.hdf5
 three_with_one_bad "in a folder" mixed
 rm mixed/*.xmf
-xdmf none absent.hdf5 mixed/a_002.hdf5
-[ $? = 1 ] && [ "$(wc -l < err)" = 2 ] && has err 'none is a folder without' && has err 'absent.hdf5 is not there' && [ -e mixed/a_002.xmf ]
+says 1 -- xdmf none absent.hdf5 mixed/a_002.hdf5 && [ "$(wc -l < err)" = 2 ] && has err 'none is a folder without' && has err 'absent.hdf5 is not there' && [ -e mixed/a_002.xmf ]
 ok $? "... also after a folder without snapshots and a file that is not there"
 mkdir mixed/a_000.xmf.tmp
-xdmf mixed/a_000.hdf5 mixed/a_002.hdf5
-[ $? = 1 ] && [ "$(wc -l < err)" = 1 ] && has err 'mixed/a_000.xmf cannot be written' && [ -e mixed/a_002.xmf ]
+says 1 -- xdmf mixed/a_000.hdf5 mixed/a_002.hdf5 && [ "$(wc -l < err)" = 1 ] && has err 'mixed/a_000.xmf cannot be written' && [ -e mixed/a_002.xmf ]
 ok $? "... and after a file that cannot be written"
 
 # datasets that XDMF cannot describe

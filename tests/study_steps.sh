@@ -2,29 +2,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # espalier study let counts a soft step: against comm.csv of runs on 2 and 4 ranks in three schemes; pairs of ranks.
 . "${srcdir:-.}/tests/harness.sh"
-shown="log"
-# espalier RANKS ARGUMENT...: with so many processes; what it says is in the log
-espalier() {
-  processes=$1; shift
-  (cd "$dir" && timeout 120 ${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n "$processes" espalier "$@" > log 2>&1 < /dev/null)
-}
+# espalier RANKS ARGUMENT...: with so many processes
+espalier() { limit=120 try launch "$@"; }
 # soft steps of the same length in the study and in the run: no output shortens them; LETs have the form of the CPU backend
 for model in plummer hernquist; do
-  espalier ic $model -n 3000 -s 3 -o "$model.hdf5" > log 2>&1
-  printf '%s\n' '[Input]' "InitCondFile = $model.hdf5" '[Output]' 'OutputDir = run' '[Units]' 'GravityConstantInternal = 1' '[Time]' \
-    'TimeMax = 1' 'MaxSizeTimestep = 0.0625' '[Device]' 'Backend = cpu' '[Gravity]' 'Softening = 0.01' '[Split]' 'SoftStep = 0.0625' > "$model.ini"
+  model $model -n 3000 -s 3 -o $model.hdf5
+  parameters $model.ini Input:InitCondFile=$model.hdf5 Output:OutputDir=run Time:TimeMax=1 Time:MaxSizeTimestep=0.0625 \
+    Device:Backend=cpu Gravity:Softening=0.01 Split:SoftStep=0.0625
 done
 
 # agrees SCHEME RANKS: messages and bytes of the steps 2 and 3 in comm.csv and those of the study differ by at most 10 %, of all phases
 # together and of LETs alone
 agrees() {
-  awk -F, -v scheme="$1" -v ranks="$2" '/^#/ { next } $1 == "scheme" || $1 == "step" { for (i = 1; i <= NF; i++) at[$i] = i; next }
-    FNR == NR { if ($1 == scheme && $(at["ranks"]) == ranks) { rows++; messages = $(at["step_messages"]); bytes = $(at["step_bytes"])
-      lets = bytes - $(at["step_migration_bytes"]) } next }
-    ($1 == 2 || $1 == 3) && $(at["phase"]) ~ /^(domain|let_select|hard_let)$/ { m += $(at["messages"]) / 2; b += $(at["bytes"]) / 2
-      if ($(at["phase"]) != "domain") l += $(at["bytes"]) / 2 }
-    function far(x, y) { return !(y > 0) || x > 1.1 * y || x < 0.9 * y }
-    END { print "messages", messages, m, "bytes", bytes, b, "of LETs", lets, l; exit rows != 1 || far(messages, m) || far(bytes, b) || far(lets, l) }' \
+  table 'function far(x, y) { return !(y > 0) || x > 1.1 * y || x < 0.9 * y }
+    FNR == NR { if ($1 == "'"$1"'" && $at["ranks"] == '"$2"') { rows++; messages = $at["step_messages"]; bytes = $at["step_bytes"]
+      lets = bytes - $at["step_migration_bytes"] } next }
+    ($1 == 2 || $1 == 3) && $at["phase"] ~ /^(domain|let_select|hard_let)$/ { m += $at["messages"] / 2; b += $at["bytes"] / 2
+      if ($at["phase"] != "domain") l += $at["bytes"] / 2 }
+    END { print "messages", messages, m, "bytes", bytes, b, "of LETs", lets, l
+      exit rows != 1 || far(messages, m) || far(bytes, b) || far(lets, l) }' \
     table.csv run/comm.csv > compared
 }
 for n in 2 4; do
@@ -70,19 +66,15 @@ espalier 1 study let --device gpu --ranks 2 --scheme shared,hybrid -P Gravity:Mu
     END { exit !(form("shared") && form("hybrid") && again["hybrid", 1] == 0 && again["hybrid", 0] > 0) }' device.csv table.csv
 ok $? "LETs in the form of a device: monopole cells, 1.2 to 1.45 times the bytes; those of a hybrid are not selected again"
 rm -f table.csv
-espalier 1 study let --device gpu --ranks 2 --scheme shared,hybrid -o table.csv plummer.ini && has log 'LET summaries of up to 1600 bytes' &&
-  awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) at[$i] = i; next } { $(at["seconds"]) = ""; row[FNR == NR, $1] = $0 }
+says 0 'LET summaries of up to 1600 bytes' -- espalier 1 study let --device gpu --ranks 2 --scheme shared,hybrid -o table.csv plummer.ini && awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) at[$i] = i; next } { $(at["seconds"]) = ""; row[FNR == NR, $1] = $0 }
     END { exit !(row[0, "shared"] != "" && row[0, "shared"] == row[1, "shared"] && row[0, "hybrid"] == row[1, "hybrid"]) }' device.csv table.csv
 ok $? "by itself a device has monopole cells; its LET summaries have second moments"
-espalier 1 study let --ranks 2 --device cuda plummer.ini
-test $? = 2 && has log "option --device: expected cpu or gpu, found 'cuda'"
-ok $? "an unknown device: a sentence"
+check "an unknown device: a sentence" \
+  says 2 "option --device: expected cpu or gpu, found 'cuda'" -- espalier 1 study let --ranks 2 --device cuda plummer.ini
 
 rm -f table.csv
-espalier 1 study let --ranks 2 --scheme hybrid,shared --r1 0.5 -o table.csv plummer.ini
-test $? = 1 && has log "error: --r1 sets the rule's R1OverR0, which does nothing with Mode = tree" && lacks log 'scheme hybrid' && test ! -e table.csv
+says 1 "error: --r1 sets the rule's R1OverR0, which does nothing with Mode = tree" -- espalier 1 study let --ranks 2 --scheme hybrid,shared --r1 0.5 -o table.csv plummer.ini && lacks said 'scheme hybrid' && test ! -e table.csv
 ok $? "radii for a scheme without the split: a sentence, before anything is counted"
-espalier 1 study let --ranks 2 --scheme hybrid,fast plummer.ini
-test $? = 2 && has log "option --scheme: expected shared, block or hybrid"
-ok $? "an unknown scheme: a sentence"
+check "an unknown scheme: a sentence" \
+  says 2 "option --scheme: expected shared, block or hybrid" -- espalier 1 study let --ranks 2 --scheme hybrid,fast plummer.ini
 finish

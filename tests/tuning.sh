@@ -3,34 +3,15 @@
 # Runs that tune themselves: what they log, that forces stay what they were within the criterion, that frozen means frozen.
 . "${srcdir:-.}/tests/harness.sh"
 
-cat > run.ini << 'END_INI'
-[Input]
-InitCondFile = plummer.hdf5
-[Output]
-TunerLog = on
-TimeBetStatistics = 1e-9
-[Units]
-GravityConstantInternal = 1
-[Time]
-TimeMax = 1.5
-MaxSizeTimestep = 0.125
-[Gravity]
-Softening = 0.0139
-[Split]
-Mode = tree
-[Steps]
-Scheme = block
-END_INI
-
-espalier ic plummer -n 3000 -s 3 -o plummer.hdf5 > ic.log 2>&1 || { cat ic.log; exit 99; }
+model plummer -n 3000 -s 3
+parameters run.ini Output:TunerLog=on Output:TimeBetStatistics=1e-9 Time:TimeMax=1.5 Time:MaxSizeTimestep=0.125 \
+  Gravity:Softening=0.0139 Split:Mode=tree Steps:Scheme=block
 # go NAME OPTION...: one rank, so that trees are rebuilt within soft steps
 go() {
-  name=$1
+  name=$1 shown=$1.log
   shift
-  OMP_NUM_THREADS=1 espalier run -v -P "Output:OutputDir=$name" -P Device:Backend=cpu "$@" run.ini > "$name.log" 2>&1 || {
-    echo "# $name failed:"
-    sed 's/^/# /' "$name.log" | tail -5
-  }
+  launch 0 run -v -P "Output:OutputDir=$name" -P Device:Backend=cpu "$@" run.ini > "$name.log" 2>&1 ||
+    { echo "# $name failed:" && tail -5 "$name.log" | sed 's/^/# /'; }
 }
 go tuned -P Device:Tuning=on
 check "a run that tunes says so" has tuned.log "tuning by measured times"
