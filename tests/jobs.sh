@@ -3,8 +3,8 @@
 # espalier-job with a program that only pretends to run: what it starts, that signals reach it, when the next job is submitted,
 # and that a chain without progress ends. The batch scripts: that they parse.
 . "${srcdir:-.}/tests/harness.sh"
-job=$src/jobscripts/espalier-job
-real=$PWD/espalier
+batch=$src/jobscripts/espalier-job
+real=$here/espalier
 
 # The pretended program: 'plan' says what becomes of the run; it notes how it was called. Parameter files are read by the real one.
 cat > espalier << 'END'
@@ -55,13 +55,13 @@ chmod +x launcher
 printf '[Output]\nOutputDir   =  out ; where it goes\n' > run.ini
 # what the pretended program goes by, whatever the environment holds
 unset OUT CHECKPOINTS NO_CHECKPOINT TIME_MAX LAUNCHED
-export ESPALIER=espalier REAL="$real"
+export ESPALIER="$dir/espalier" REAL="$real"
 
 # try STATUS FRAGMENT TITLE ARGUMENT...: one call
 try() {
   expected=$1 fragment=$2 title=$3
   shift 3
-  timeout 60 "$job" "$@" > out.log 2> err.log < /dev/null
+  timeout 60 "$batch" "$@" > out.log 2> err.log < /dev/null
   result=$?
   cat out.log > out.txt; cat err.log >> out.txt
   shown=out.txt
@@ -94,7 +94,7 @@ echo wait 15 > plan
 # signalled SIGNAL: a job gets a signal to stop while its run is under way; $result
 signalled() {
   rm -f waiting submitted
-  "$job" -a 'echo again > submitted' run.ini ./launcher 1 > out.txt 2>&1 < /dev/null &
+  "$batch" -a 'echo again > submitted' run.ini ./launcher 1 > out.txt 2>&1 < /dev/null &
   pid=$!
   i=0; while [ ! -e waiting ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done
   kill -s "$1" $pid
@@ -110,7 +110,7 @@ check "SIGTERM: the same: status $result" signalled TERM
 cp out/chain chain.kept
 rm -f submitted calls
 : > slow
-"$job" --stalls 9 -a 'echo again > submitted' run.ini ./launcher 1 > out.txt 2>&1 < /dev/null &
+"$batch" --stalls 9 -a 'echo again > submitted' run.ini ./launcher 1 > out.txt 2>&1 < /dev/null &
 pid=$!
 i=0; while [ ! -e asked ] && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done
 kill -s USR1 $pid
@@ -291,12 +291,12 @@ called 'run ./-e.ini'
 CHECKPOINTS=./-far OUT=./-dash try 0 'state interrupted' "... and the next job" -d -dash -- -e.ini ./launcher 1
 called 'run --restart last ./-e.ini'
 mkdir 'a place'
-cp "$job" 'a place'
+cp "$batch" 'a place'
 OUT=./-dash timeout 60 "a place/espalier-job" -d -dash run.ini ./launcher 1 > out.txt 2>&1 < /dev/null
 ok $? "espalier-job in a folder whose name has a space"
 # the program: ESPALIER, else that in PATH, else that beside the script, else that of the folder build
 mkdir -p tree/jobscripts tree/build path
-cp "$job" tree/jobscripts
+cp "$batch" tree/jobscripts
 # programs DIRECTORY...: espalier is in these alone, and says which one was started
 programs() {
   rm -f tree/jobscripts/espalier tree/build/espalier path/espalier
@@ -362,7 +362,7 @@ try 137 '' "and again" run.ini ./launcher 1
 called 'run run.ini'
 
 # the manual page names every option that --help does
-missing=$("$job" --help | grep -o -E -e '--[a-z]+' | sort -u | while read -r option; do
+missing=$("$batch" --help | grep -o -E -e '--[a-z]+' | sort -u | while read -r option; do
   grep -q -e "$(echo "$option" | sed 's/-/\\\\-/g')" "$src/doc/espalier-job.1" || echo "$option"
 done)
 # 'run --restart' is espalier's

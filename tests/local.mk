@@ -285,7 +285,6 @@ EXTRA_DIST += \
   $(slow_tests) \
   %D%/agama_stub.c \
   %D%/slurm/cluster \
-  %D%/slurm/same.py \
   %D%/galaxy_programs.py \
   %D%/interfaces.py \
   %D%/plots_input.py \
@@ -297,8 +296,8 @@ EXTRA_DIST += \
   %D%/lane.sh \
   %D%/seconds.sh \
   %D%/recipe.sh \
-  %D%/tap.sh \
-  %D%/restart_common.sh \
+  %D%/harness.sh \
+  %D%/judge.py \
   %D%/codespell-words \
   %D%/slow/common.sh \
   %D%/fuzz/README.md \

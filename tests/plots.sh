@@ -134,7 +134,7 @@ has said '^axes 8$' && has said '^text time \[Myr\]' && has said '^text period \
 ok $? "all panels and their units"
 # Plummer's sphere: Lagrangian radii from M(r), core radius 0.679 of the scale radius; energies as by tests/true_energy
 try espalier ic plummer -n 8192 -o sphere.hdf5 &&
-  "$here"/tests/true_energy hybrid/snapshot_00?.hdf5 > true 2> err &&
+  "$here/tests/true_energy" hybrid/snapshot_00?.hdf5 > true 2> err &&
   "$python" - "$src/tools" sphere.hdf5 true hybrid/snapshot_00?.hdf5 > said 2> err << 'END'
 import sys, types
 sys.path.insert(0, sys.argv[1])
@@ -311,14 +311,14 @@ refuses() {
   ok $? "compare-schemes: $fragment"
 }
 refuses 'absent: there is no such program' absent plummer.hdf5 0.1
-refuses 'absent: there is no such file' espalier absent 0.1
-refuses "SOFTENING: expected a number above 0, found 'nan'" espalier plummer.hdf5 nan
-refuses 'launcher: absent: there is no such program' espalier plummer.hdf5 0.1 --launcher 'absent -n 2'
-refuses 'launcher: .*No closing quotation' espalier plummer.hdf5 0.1 --launcher "mpirun '"
-refuses "time: expected a number above 0, found 'x'" espalier plummer.hdf5 0.1 --time x
-refuses 'table: .*t.csv cannot be written' espalier plummer.hdf5 0.1 --table absent/t.csv
-refuses 't.foo: expected a name that ends in .png' espalier plummer.hdf5 0.1 --picture t.foo
-refuses 'picture: .*t.png cannot be written' espalier plummer.hdf5 0.1 --picture absent/t.png
+refuses 'absent: there is no such file' "$here/espalier" absent 0.1
+refuses "SOFTENING: expected a number above 0, found 'nan'" "$here/espalier" plummer.hdf5 nan
+refuses 'launcher: absent: there is no such program' "$here/espalier" plummer.hdf5 0.1 --launcher 'absent -n 2'
+refuses 'launcher: .*No closing quotation' "$here/espalier" plummer.hdf5 0.1 --launcher "mpirun '"
+refuses "time: expected a number above 0, found 'x'" "$here/espalier" plummer.hdf5 0.1 --time x
+refuses 'table: .*t.csv cannot be written' "$here/espalier" plummer.hdf5 0.1 --table absent/t.csv
+refuses 't.foo: expected a name that ends in .png' "$here/espalier" plummer.hdf5 0.1 --picture t.foo
+refuses 'picture: .*t.png cannot be written' "$here/espalier" plummer.hdf5 0.1 --picture absent/t.png
 
 # A program that takes 4 s / step, 2 s / eta and R1 s / 2 eta for errors of 1e-4 step^2, 1e-6 k eta^2 (but not below 8e-6: noise)
 # and 1e-5 xs eta^2 (3 / R1)^2.
@@ -337,7 +337,7 @@ mkdir "$out" && awk "BEGIN { step = 0 + \"$shared\"; eta = 0 + \"$eta\"; k = 0 +
   print \"dE,seconds,evaluations_full,evaluations_hard,h\\n-\" e \",\" t \",100,\" 1000 * t \",0.5\" }" > "$out/steps.csv"
 END
 chmod +x schemes
-try "$src/tools/compare-schemes" schemes plummer.hdf5 0.65 --few --picture schemes.png
+try "$src/tools/compare-schemes" "$dir/schemes" plummer.hdf5 0.65 --few --picture schemes.png
 status=$?
 row() { [ "$(sed -n "/^Seconds/,\$s/^| $1 | //p" said)" = "$2" ]; }
 [ $status = 0 ] && row 3.00e-06 '- | - | 1.5 | - | - | - |' && row 8.00e-06 '- | 2 | 0.919 | 0.46 | - | block |' &&
@@ -346,7 +346,7 @@ row() { [ "$(sed -n "/^Seconds/,\$s/^| $1 | //p" said)" = "$2" ]; }
 ok $? "compare-schemes: the least seconds for an error or a smaller one"
 [ ! -e launched ]; ok $? "compare-schemes: no launcher unless asked"
 printf '#!/bin/sh\necho "$1" >> "%s/launched"\nshift\nexec "$@"\n' "$dir" > launch && chmod +x launch
-"$src/tools/compare-schemes" schemes plummer.hdf5 0.65 --few --picture schemes.png --launcher "launch 'by this'" > launched.out 2>&1
+"$src/tools/compare-schemes" "$dir/schemes" plummer.hdf5 0.65 --few --picture schemes.png --launcher "$dir/launch 'by this'" > launched.out 2>&1
 [ $? = 0 ] && [ "$(sort -u launched)" = 'by this' ] && cmp -s said launched.out
 ok $? "compare-schemes: a launcher for every run"
 has said '^noise: the error of shared still falls with the step; block does not get below 8.0e-06 by shorter steps; the error of hybrid still falls'

@@ -5,29 +5,16 @@
 . "${srcdir:-.}/tests/harness.sh"
 scaling=$src/jobscripts/scaling
 command -v python3 > /dev/null 2>&1 || skip_all "no python3"
-cat > run.ini << END
-[Units]
-GravityConstantInternal = 1
-[Output]
-OutputDir = elsewhere
-TimeBetSnapshot = 0.01
-[Time]
-TimeMax = 4
-MaxSizeTimestep = 0.03125
-[Gravity]
-Softening = 0.03
-[Split]
-Mode = tree
-[Steps]
-Scheme = block
-END
-make() { "$scaling" make --program espalier "$@" > said 2> err; }
+parameters run.ini Input:InitCondFile= Output:OutputDir=elsewhere Output:TimeBetSnapshot=0.01 Time:TimeMax=4 \
+  Time:MaxSizeTimestep=0.03125 Gravity:Softening=0.03 Split:Mode=tree Steps:Scheme=block
+make() { try "$scaling" make --program "$here/espalier" "$@"; }
 
 make study --system local --ranks 1,2,4 --strong 400 --weak 150 --steps 4 --warmup 1 --repeats 2 run.ini && [ -x study/jobs/2.sh ] &&
   [ "$(cat study/jobs/2.tasks)" = "strong-00002/1 400
 strong-00002/2 400
 weak-00002/1 300
-check "six points, three jobs" weak-00002/2 300" ]
+weak-00002/2 300" ]
+ok $? "six points, three jobs"
 # the launcher of this build instead of mpirun
 sed -i "s|mpirun -n \([0-9]*\).*|${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n \1|" study/jobs/*.sh
 try timeout 200 "$scaling" submit study && [ "$(grep -c 'exit status 0' said)" = 12 ]
@@ -35,9 +22,10 @@ ok $? "twelve runs"
 [ ! -e study/strong-00002/1/out/snapshot_000.hdf5 ] && [ ! -e elsewhere ] && [ "$(ls study/ic)" = "150.hdf5
 300.hdf5
 400.hdf5
-check "no snapshots, initial conditions made once" 600.hdf5" ]
+600.hdf5" ]
+ok $? "no snapshots, initial conditions made once"
 try "$scaling" collect study -o table.csv &&
-  awk -F, '/^#/ { next } $1 == "study" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+  table '
     { n++; particles = $1 == "strong" ? 400 : 150 * $2
       if ($at["particles"] != particles || $at["steps"] != 2 || !($at["seconds"] > 0) || $at["imbalance"] < 1) bad = 1
       if (($2 > 1) != ($at["bytes_per_rank"] > 0) || !($at["t_walk"] > 0) || $at["backend"] !~ /^(cpu|cuda)$/ || $at["hosts"] == "-") bad = 1 }
@@ -62,7 +50,7 @@ if "$src/tools/espalier-plot" --find > /dev/null 2>&1; then
   ok $? "a table without a column"
 fi
 # the report of real runs: the products of POP's tree, and cost
-awk -F, '/^#/ { next } $1 == "study" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+table '
   function near(a, b) { return a > 0.999 * b && a < 1.001 * b }
   { n++; p = $at["parallel_efficiency"]; c = $at["communication_efficiency"]
     if (!(p > 0) || !near(p, $at["load_balance"] * c) || !near(c, $at["serialisation"] * $at["transfer"]) || $at["load_balance"] > 1 || $at["serialisation"] > 1.0001 ||
@@ -102,9 +90,10 @@ chmod +x bin/nvidia-smi
 rm study/weak-00001/1/done
 POWERCAP=$dir/cap PATH=$dir/bin:$PATH timeout 100 "$scaling" submit study > said 2> err
 has study/weak-00001/1/energy '^before=5000000$' && has study/weak-00001/1/energy '^gpus=2$' && [ "$(cat study/weak-00001/1/power)" = "200
-check "counters and samples of power are kept" 300" ]
+300" ]
+ok $? "counters and samples of power are kept"
 sed -i 's/^seconds=.*/seconds=10/; s/^before=.*/before=15000000/' study/weak-00001/1/energy
-try "$scaling" collect study -o power.csv && awk -F, '/^#/ { next } $1 == "study" { for (i = 1; i <= NF; i++) at[$i] = i; next } $1 == "weak" && $2 == 1 && $at["repeat"] == 1 { x = $at["watts"] } END { exit x != 501 }' power.csv
+try "$scaling" collect study -o power.csv && table '$1 == "weak" && $2 == 1 && $at["repeat"] == 1 { x = $at["watts"] } END { exit x != 501 }' power.csv
 ok $? "and give the mean power of the node"
 rm study/weak-00001/2/done
 try "$scaling" collect study && has said '1 repeats are missing' && has err 'weak-00001/2: not done (see its run.log)'
@@ -143,30 +132,31 @@ ok $? "slurm: a folder of two words"
 printf '#!/bin/sh\n{ pwd; printf "%%s\\n" "$@"; } > "%s/got"\n' "$dir" > sbatch
 chmod +x sbatch
 PATH=$dir:$PATH "$scaling" submit 'two words' > said 2> err && [ "$(cat got)" = "$dir/two words
-check "... is submitted in this folder" $dir/two words/jobs/2.sh" ]
+$dir/two words/jobs/2.sh" ]
+ok $? "... is submitted in this folder"
 printf '#SBATCH --output=@DIRECTORY@/log\n' > template
-# says FRAGMENT ARGUMENT...
-says() {
+# fails FRAGMENT ARGUMENT...
+fails() {
   fragment=$1
   shift
   try "$scaling" "$@"
-  [ $? != 0 ] && has err "^scaling.*: .*$fragment"
+  [ $status != 0 ] && has err "^scaling.*: .*$fragment"
   ok $? "says: $fragment"
 }
-says 'give --strong' make new --ranks 2 run.ini
-says 'absent.ini: there is no such file' make new --ranks 2 --weak 5 absent.ini
-says 'study already exists' make study --ranks 2 --weak 5 --program espalier run.ini
-says 'there is no such program' make new --ranks 2 --weak 5 --program ./absent run.ini
-says 'invalid list of different whole numbers' make new --ranks 2,2 --weak 5 run.ini
-says 'must be more than --warmup' make new --ranks 2 --weak 5 --steps 3 run.ini
-says 'not a folder made by' submit .
-says 'no repeat is done' collect slurm
-says 'a path without spaces and special characters was expected' make 'new $x' --ranks 2 --weak 5 --program espalier --template template run.ini
-says 'a path without control characters was expected' make 'new
-touch X' --ranks 2 --weak 5 --program espalier run.ini
-says 'invalid time' make new --ranks 2 --weak 5 --time '5
+fails 'give --strong' make new --ranks 2 run.ini
+fails 'absent.ini: there is no such file' make new --ranks 2 --weak 5 absent.ini
+fails 'study already exists' make study --ranks 2 --weak 5 --program "$here/espalier" run.ini
+fails 'there is no such program' make new --ranks 2 --weak 5 --program ./absent run.ini
+fails 'invalid list of different whole numbers' make new --ranks 2,2 --weak 5 run.ini
+fails 'must be more than --warmup' make new --ranks 2 --weak 5 --steps 3 run.ini
+fails 'not a folder made by' submit .
+fails 'no repeat is done' collect slurm
+fails 'a path without spaces and special characters was expected' make 'new $x' --ranks 2 --weak 5 --program "$here/espalier" --template template run.ini
+fails 'a path without control characters was expected' make 'new
+touch X' --ranks 2 --weak 5 --program "$here/espalier" run.ini
+fails 'invalid time' make new --ranks 2 --weak 5 --time '5
 touch X' run.ini
-says '/proc/study' make /proc/study --ranks 2 --weak 5 --program espalier run.ini
+fails '/proc/study' make /proc/study --ranks 2 --weak 5 --program "$here/espalier" run.ini
 ! ls | grep -q new
 ok $? "and makes nothing"
 finish

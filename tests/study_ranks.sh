@@ -84,7 +84,7 @@ for threads in 1 3; do
   mkdir "threads$threads"
   for more in '-o t.csv --pairs pairs.csv --scheme shared,hybrid' '--trace goal t.goal'; do
     (cd "threads$threads" && ESPALIER_DEBUG=let_stages=40 OMP_NUM_THREADS=$threads limit=120 launch 0 study let --ranks 61 $more \
-      -P Input:InitCondFile=../hernquist.hdf5 ../hernquist.ini > said 2>&1) || echo "$threads failed" > "threads$threads/failed"
+      -P Input:InitCondFile=../hernquist.hdf5 ../hernquist.ini > ../said 2>&1) || echo "$threads failed" > "threads$threads/failed"
   done
   awk -F, -v OFS=, '/^[^#]/ { if (!at) for (at = 1; $at != "seconds"; at++); $at = "" } { print }' "threads$threads/t.csv" > rows && mv rows "threads$threads/t.csv"
 done

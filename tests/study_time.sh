@@ -252,13 +252,11 @@ check "which is not replaced" says 1 'here.ini: already exists' -- espalier 2 st
 check "without rates that were not seen" lacks here.ini '= 1e+1[78]$'
 has here.ini '^WalkRate = ' && has here.ini '^# hybrid,2,\(16384\|2097152\),' && lacks here.ini 'nan\|inf'
 ok $? "with the soft steps that were measured"
-ESPALIER_DEBUG=machine_spread=1 && export ESPALIER_DEBUG
-espalier 2 study machine -o busy.ini
-unset ESPALIER_DEBUG
-has said 'warning: soft steps of one kind took up to [0-9.]* times as long as others' && has busy.ini '^# soft steps of one kind took up to'
+ESPALIER_DEBUG=machine_spread=1 try launch 2 study machine -o busy.ini
+has err 'warning: soft steps of one kind took up to [0-9.]* times as long as others' && has busy.ini '^# soft steps of one kind took up to'
 ok $? "where other programs ran: a warning, also in the file"
 espalier 2 study machine -o other.ini -P Gravity:MultipoleOrder=3 plummer.ini
-test $? != 0 && has said 'MultipoleOrder'
+test $? != 0 && has err 'MultipoleOrder'
 ok $? "study machine with a parameter that is wrong: a sentence"
 check "-P without a parameter file: a sentence" \
   says 2 'give FILE.ini too' -- espalier 2 study machine -o other.ini -P Gravity:MultipoleOrder=2

@@ -2,42 +2,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A rank that stalls, and one that dies, end the job; stderr says where.
 . "${srcdir:-.}/tests/harness.sh"
-job='' ranks=''
-# Whatever happens, nothing is left behind: stopped processes do not end by themselves.
-cleanup() {
-  [ -z "$job$ranks" ] || kill -KILL $job $ranks 2> /dev/null
-  rm -rf "$dir"
-}
-trap cleanup EXIT
 trap 'exit 1' HUP INT TERM
 # where a rank dies, mpirun tells the others to end by SIGTERM, and they need a second to say where they were (tests/local.mk has 0)
 unset OMPI_MCA_odls_base_sigkill_timeout
 shown="err"
-skip() {
-  echo "1..0 # SKIP $1"
-  exit 0
-}
-command -v pgrep > /dev/null || skip "no pgrep"
-[ -r /proc/self/environ ] || skip "no /proc"
+command -v pgrep > /dev/null || skip_all "no pgrep"
+[ -r /proc/self/environ ] || skip_all "no /proc"
 
-espalier ic plummer -n 1000 -o plummer.hdf5 > /dev/null || exit 99
-cat > run.ini << END
-[Input]
-InitCondFile = $dir/plummer.hdf5
-[Units]
-GravityConstantInternal = 1
-[Time]
-TimeMax = 1000
-[Gravity]
-Softening = 0.03
-[Split]
-Mode = hybrid
-SoftStep = 0.001
-[Steps]
-Scheme = block
-END
+model plummer -n 1000
+parameters run.ini Time:TimeMax=1000 Gravity:Softening=0.03 Split:SoftStep=0.001 $hybrid
 
-under_way() { [ "$(cat out/steps.csv 2> /dev/null | wc -l)" -gt 8 ] || ! kill -0 "$job" 2> /dev/null; }
+under_way() { [ "$(cat out/steps.csv 2> /dev/null | wc -l)" -gt 8 ] || gone; }
 none_alive() {
   for p in "$@"; do
     # what init has not yet buried counts as gone
@@ -45,7 +20,7 @@ none_alive() {
   done
 }
 pid_of_rank() {
-  for p in $ranks; do
+  for p in $processes; do
     tr '\0' '\n' < "/proc/$p/environ" 2> /dev/null | grep -q -E "^(OMPI_COMM_WORLD_RANK|PMI_RANK|PMIX_RANK)=$1\$" && echo "$p" && return
   done
 }
@@ -53,21 +28,20 @@ pid_of_rank() {
 # start MINUTES: three ranks that run for long
 start() {
   rm -rf out
-  OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 3 espalier run -P Output:OutputDir=out -P Device:WatchdogMinutes="$1" \
-    run.ini > log 2> err < /dev/null &
+  $(starter 3) "$here/espalier" run -P Output:OutputDir=out -P Device:WatchdogMinutes="$1" run.ini > log 2> err < /dev/null &
   job=$!
   within 60 under_way
-  ranks=$(pgrep -P $job -x espalier | tr '\n' ' ')
+  processes=$(pgrep -P $job -x espalier | tr '\n' ' ')
   one=$(pid_of_rank 1)
 }
 
 # finish: `status` of the job, which must end within a minute
-finish() {
+all_ended() {
   within 60 none_alive $job || kill -KILL $job
   wait $job
   status=$?
   job=
-  within 20 none_alive $ranks
+  within 20 none_alive $processes
   left=$?
 }
 
@@ -76,11 +50,11 @@ if [ -z "$one" ] && kill -0 "$job"; then
   kill "$job"
   wait "$job"
   job=
-  skip "the launcher's ranks are not its children"
+  skip_all "the launcher's ranks are not its children"
 fi
 check "a job of three ranks is under way" test -n "$one"
 [ -z "$one" ] || kill -STOP "$one"
-finish
+all_ended
 [ $status -ne 0 ] && [ $status -ne 137 ]
 ok $? "a rank is stopped: the job ends by itself (status $status)"
 line=$(grep -m 1 'no progress' err)
@@ -93,13 +67,13 @@ ok $? "the status file: $(paste -s -d ' ' words)"
 
 start 0
 [ -z "$one" ] || kill -KILL "$one"
-finish
+all_ended
 [ -n "$one" ] && [ $status -ne 0 ] && [ $left = 0 ]
 ok $? "a rank is killed: the job ends, also without the watchdog (status $status)"
 
 start 10
 [ -z "$one" ] || kill -KILL "$one"
-finish
+all_ended
 [ -n "$one" ] && [ $status -ne 0 ] && [ $left = 0 ]
 ok $? "a rank is killed: the job ends at once with the watchdog (status $status)"
 line=$(grep -m 1 'SIGTERM' err)
@@ -114,14 +88,13 @@ ok $? "the status file: $(paste -s -d ' ' words)"
 # measure COMMAND...: three ranks; the second is stopped once the table exists
 measure() {
   rm -f table.csv
-  OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 3 espalier "$@" -P Device:WatchdogMinutes=0.03 -o table.csv run.ini \
-    > log 2> err < /dev/null &
+  $(starter 3) "$here/espalier" "$@" -P Device:WatchdogMinutes=0.03 -o table.csv run.ini > log 2> err < /dev/null &
   job=$!
   within 60 test -e table.csv
-  ranks=$(pgrep -P $job -x espalier | tr '\n' ' ')
+  processes=$(pgrep -P $job -x espalier | tr '\n' ' ')
   one=$(pid_of_rank 1)
   [ -z "$one" ] || kill -STOP "$one"
-  finish
+  all_ended
   [ -n "$one" ] && [ $status -ne 0 ] && [ $status -ne 137 ] && grep -q -E '^espalier: fatal: rank [02], .*: no progress for 0\.[0-9]+ minutes' err
   ok $? "$1: a rank is stopped: the job ends by itself (status $status)"
   ok $left "no process is left"
@@ -135,7 +108,7 @@ if espalier info | grep -q 'cuda *device'; then
   export ESPALIER_DEBUG
   start 0.1
   unset ESPALIER_DEBUG
-  finish
+  all_ended
   [ $status -ne 0 ] && [ $status -ne 137 ]
   ok $? "a kernel of rank 1 does not end: the job ends by itself (status $status)"
   line=$(grep -m 1 'no progress' err)

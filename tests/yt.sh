@@ -8,12 +8,9 @@
 for p in /usr/bin/python3 ${ESPALIER_PYNBODY:+"$ESPALIER_PYNBODY"} python3; do
   version=$("$p" -c 'import yt; print(yt.__version__)' 2> /dev/null) && echo "$version $p"
 done | sort -u -k 1,1 > versions
-if [ ! -s versions ]; then
-  echo "1..0 # SKIP /usr/bin/python3 has no yt (Debian: python3-yt)"
-  exit 0
-fi
-mass=$(timeout 60 $mpirun -n 2 "$here"/tests/make_snapshot yt_000.hdf5 2> err) &&
-  timeout 60 $mpirun -n 2 "$here"/tests/make_snapshot yt_001.hdf5 2 > said 2>\&1 && recipe_snapshots
+[ -s versions ] || skip_all "/usr/bin/python3 has no yt (Debian: python3-yt)"
+mass=$(timeout 60 $(starter 2) "$here/tests/make_snapshot" yt_000.hdf5 2> err) &&
+  timeout 60 $(starter 2) "$here/tests/make_snapshot" yt_001.hdf5 2 > said 2>&1 && recipe_snapshots
 ok $? "snapshots"
 cat > read.py << 'END'
 import sys
@@ -49,8 +46,7 @@ END
 while read -r version python <&3; do
   # the single file, the virtual one, and the first of several
   for name in yt_000.hdf5 yt_001.hdf5 snapdir_001/yt_001.0.hdf5; do
-    (cd "$dir" && timeout 120 "$python" read.py $name "$mass") > said 2> err
-    ok $? "yt $version finds particles, mass, units and time in $name"
+    check "yt $version finds particles, mass, units and time in $name" try timeout 120 "$python" read.py $name "$mass"
   done
   recipe yt yt.png "$python"
 done 3< versions

@@ -97,7 +97,7 @@ result $? "the same run without interruption"
 same=0 count=0
 for one in straight/snapshot_*.hdf5; do
   count=$((count + 1))
-  if ! h5same=$(/usr/bin/python3 "$src/tests/slurm/same.py" "$one" "chain/${one#*/}" 2>&1); then same=1; echo "# $h5same"; fi
+  if ! h5same=$(/usr/bin/python3 "$src/tests/judge.py" same "$one" "chain/${one#*/}" 2>&1); then same=1; echo "# $h5same"; fi
 done
 [ $same = 0 ] && [ "$count" -ge 4 ] && cmp straight/energy.csv chain/energy.csv
 result $? "$count snapshots and the energies have the same bits"
