@@ -33,11 +33,13 @@ ok $? "the run"
 # the resident set of sanitizers is another one
 plain=1
 espalier --version | grep -q sanitizers && plain=0
-# memory CHECKED RAN: at least the largest resident set, at most a quarter more. The pages of program and libraries that the system counts
+# memory CHECKED RAN: at least the largest resident set, at most a quarter more. The pages of program and libraries that
+# the system counts
 # differ from process to process, by what it holds in memory: by this difference the bounds are wider.
 memory() {
   awk -v plain=$plain '/^memory  *about/ { expected = $3; getline; was = $0; sub(/.*\(/, "", was); was += 0 }
-    /^memory: at most/ { found = $0; sub(/.*resident set /, "", found); found += 0; is = $0; sub(/.* with /, "", is); is += 0 }
+    /^memory: at most/ { found = $0; sub(/.*resident set /, "", found); found += 0; is = $0; sub(/.* with /, "", is);
+      is += 0 }
     END { printf "# memory: expected %g MB (program %g), found %g MB (program %g)\n", expected, was, found, is
       wider = was > is ? was - is : is - was
       exit !(expected > 0 && found > 0 && was > 0 && is > 0 &&
@@ -53,7 +55,8 @@ awk -v bytes="$bytes" -v count="$count" '/^a snapshot/ { expected = $3 * ($4 ~ /
 ok $? "snapshots: their size to 10 %, and their number"
 bytes=$(du -b -s out/checkpoints/checkpoint_* | awk '{ print $1 }')
 awk -v bytes="$bytes" '/^a checkpoint/ { expected = $3 * ($4 ~ /^kB/ ? 1e3 : $4 ~ /^MB/ ? 1e6 : 1e9) }
-  END { printf "# checkpoint: expected %g, found %g\n", expected, bytes; exit !(bytes < 1.05 * expected && bytes > 0.9 * expected) }' checked
+  END { printf "# checkpoint: expected %g, found %g\n", expected, bytes; exit !(bytes < 1.05 * expected &&
+    bytes > 0.9 * expected) }' checked
 ok $? "a checkpoint's size to 10 %"
 # TIPSY: time 2.5, two gas particles
 {
@@ -64,11 +67,13 @@ ok $? "a checkpoint's size to 10 %"
   done
 } > gas.tipsy
 set -- -P Input:InitCondFile=gas.tipsy -P Input:ICFormat=tipsy -P Output:OutputDir=gas
-try checked 1 "$@" && has said '^time in the file  *2.5, which is not used' && has said '^warning: gas.tipsy has 2 gas particles (type 0): only gravity acts on them'
+try checked 1 "$@" && has said '^time in the file  *2.5, which is not used' &&
+  has said '^warning: gas.tipsy has 2 gas particles (type 0): only gravity acts on them'
 ok $? "a file of others: its time, and what is not done"
 check "a model's own units" has said '^units  *model units'
 try checked 1 "$@" -P Units:GravityConstantInternal=0 -P Time:TimeMax=2 -P Gravity:Softening=0.05 &&
-  has said '^units  *length 1 kpc, mass 1e+10 solar masses, velocity 1 km/s, time 0.9778 Gyr$' && has said '^begins at .* ends at 2 (1.96 Gyr)$'
+  has said '^units  *length 1 kpc, mass 1e+10 solar masses, velocity 1 km/s, time 0.9778 Gyr$' &&
+    has said '^begins at .* ends at 2 (1.96 Gyr)$'
 ok $? "physical units, and the end in Gyr"
 for command in force "run -n 1"; do
   try espalier $command "$@" run.ini && [ "$(grep -c '^espalier: warning: gas.tipsy has 2 gas particles' err)" = 1 ]
@@ -76,7 +81,8 @@ for command in force "run -n 1"; do
 done
 check "nothing is a default" lacks checked '(default)'
 sed -e '/^Softening/d' -e '/^TimeMax/d' run.ini > default.ini
-try run --check "$@" -P Output:OutputDir=default default.ini && has said ' softening 0.1 (default), ' && has said 'ends at 1 (default)$'
+try run --check "$@" -P Output:OutputDir=default default.ini && has said ' softening 0.1 (default), ' &&
+  has said 'ends at 1 (default)$'
 ok $? "defaults of softening and end are marked"
 try run -n 0 "$@" -P Output:OutputDir=default default.ini && has said '^note: Softening = 0.1 (default)$' &&
   has said '^note: TimeMax = 1 (default)$'
@@ -104,7 +110,8 @@ done
 # a restart: the checkpoint that it would take
 again() { launch 0 run --check "$@" run.ini; }
 state() { ls -l --full-time -R out; }
-says 0 '^out: this run has finished at time 0.0625, after 2 soft steps; nothing to do$' '^-r 2 ' -- again -r -n 2 && ! grep -q complete said
+says 0 '^out: this run has finished at time 0.0625, after 2 soft steps; nothing to do$' '^-r 2 ' -- again -r -n 2 &&
+  ! grep -q complete said
 ok $? "-r of a run that has finished: a sentence, and how to go back"
 sed -i 's/^state=.*/state=interrupted/' out/status
 before=$(state)
@@ -138,7 +145,8 @@ ok $? "the restart writes the $planned snapshots that were still to come"
 for ranks in 1 2; do
   try launch $ranks run --schedule -P Output:OutputDir=none run.ini
   [ $? = 0 ] && [ ! -e none ] && has said "^schedule of the first soft step, hybrid: 20000 particles, $ranks rank" &&
-    has said '^1/2  *1 .* regular ' && [ "$(grep -c '^tick ' said)" = 1 ] && [ "$(grep -c '^0 .* all  *1' said)" = $((ranks - 1)) ]
+    has said '^1/2  *1 .* regular ' && [ "$(grep -c '^tick ' said)" = 1 ] &&
+      [ "$(grep -c '^0 .* all  *1' said)" = $((ranks - 1)) ]
   ok $? "--schedule on $ranks ranks"
 done
 check "--schedule and -r: refused" says 2 'option --schedule' -- espalier run --schedule -r run.ini

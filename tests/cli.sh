@@ -4,7 +4,8 @@
 . "${srcdir:-.}/tests/harness.sh"
 cases=0
 
-# expect STATUS FRAGMENT ARGUMENT...: checked later, by 'check_all'. FRAGMENT is a basic regular expression. RANKS=n: with mpirun.
+# expect STATUS FRAGMENT ARGUMENT...: checked later, by 'check_all'. FRAGMENT is a basic regular expression. RANKS=n:
+# with mpirun.
 expect() {
   cases=$((cases + 1))
   printf '%s\n' "$1" "$2" "${RANKS:-1}" > "$cases.expected"
@@ -18,13 +19,15 @@ expect() {
 # file NAME LINE...: a parameter file
 file() { name=$1 && shift && printf '%s\n' "$@" > "$name"; }
 
-# Each case once: the status, the fragment in what was printed, and messages from one rank only. A failure has a message on stderr.
+# Each case once: the status, the fragment in what was printed, and messages from one rank only. A failure has a message
+# on stderr.
 check_all() {
   wait
   for i in $(seq $cases); do
     { read -r status; read -r fragment; read -r ranks; } < "$i.expected"
     shown="$i.out $i.err"
-    [ "$(cat "$i.status")" = "$status" ] && cat $shown | grep -q -e "$fragment" && [ "$(cat $shown | grep -c '^espalier:')" -le 1 ] &&
+    [ "$(cat "$i.status")" = "$status" ] && cat $shown | grep -q -e "$fragment" && [ "$(cat $shown |
+      grep -c '^espalier:')" -le 1 ] &&
       { [ "$status" = 0 ] || has "$i.err" '^espalier: '; } && { [ "$status" != 2 ] || has "$i.err" '^usage: espalier'; }
     ok $? "$(cat "$i.command") ($ranks): $status, $fragment"
   done
@@ -261,6 +264,7 @@ RANKS=3 expect 1 'input.ini:2: InitCondFile' run input.ini
 RANKS=3 expect 2 'parameter file is missing' run
 RANKS=3 expect 0 '^commands:' -h
 check_all
-[ "$(cat table.csv rows.csv there.hdf5 | sort -u)" = precious ] && [ "$(cat table.csv rows.csv there.hdf5 | wc -l)" = 3 ] && [ ! -e never.csv ] ||
+[ "$(cat table.csv rows.csv there.hdf5 | sort -u)" = precious ] && [ "$(cat table.csv rows.csv there.hdf5 |
+  wc -l)" = 3 ] && [ ! -e never.csv ] ||
   echo 'Bail out! a start that failed cut or left a table, or replaced an existing file'
 finish

@@ -19,7 +19,8 @@ go() {
   launch "$ranks" run $results run.ini "$@" > said 2>&1
 }
 column() { columns out/steps.csv "$1"; }
-  sed '/^#/d' out/steps.csv | awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }'
+  sed '/^#/d' out/steps.csv |
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }'
 
 # a circular binary of semi-major axis 0.001: relative velocity sqrt(0.5 / 0.001)
 binary='0.0005 0 0 0 11.180340 0 0.25
@@ -61,7 +62,8 @@ go 2 -P Time:TimeMax=0.5 -P Checkpoints:TimeBetCheckpoints=3 -r
 [ $? = 1 ] && grep '^checkpoint_step' out/status | cmp -s - before && [ ! -e out/cont ]
 ok $? "also with a change of something else"
 go 2 -P Time:TimeMax=0.5 -P Split:SoftStep=0.001953125 -r -n 30
-[ $? = 3 ] && lacks said 'ends with a checkpoint' && has out/status '^reason=.*the step of a close pair collapsed at time 0.05' &&
+[ $? = 3 ] && lacks said 'ends with a checkpoint' &&
+  has out/status '^reason=.*the step of a close pair collapsed at time 0.05' &&
   [ "$(column step | tail -n 1)" = 30 ]
 ok $? "with a smaller SoftStep it goes on, and is not trusted at its end"
 # the soft step of the collapse is the last one

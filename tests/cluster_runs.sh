@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs of a star cluster without softening, with two masses and two hard binaries: true energies on one rank and three, bound pairs in
-# steps.csv, restarts on the same ranks (the same bits) and on others. tests/slow/clusters.sh has the accuracy of larger ones.
+# Runs of a star cluster without softening, with two masses and two hard binaries: true energies on one rank and three,
+# bound pairs in
+# steps.csv, restarts on the same ranks (the same bits) and on others. tests/slow/clusters.sh has the accuracy of larger
+# ones.
 . "${srcdir:-.}/tests/harness.sh"
 shown="said"
 with_python "h5py"
@@ -21,10 +23,12 @@ true_energy() {
   "$here/tests/true_energy" --max 5e-6 "$1"/snapshot_00[0-2].hdf5 > said 2>&1 < /dev/null
   ok $? "$2: true energies ($(sed -n 's/^# largest //p' said))"
 }
-# numbers FOLDER: steps, and those with the two pairs, whose period is 2 pi sqrt(a^3 / (G m)) of pairs of either mass, and e = 0.9
+# numbers FOLDER: steps, and those with the two pairs, whose period is 2 pi sqrt(a^3 / (G m)) of pairs of either mass,
+# and e = 0.9
 numbers() {
   table '{ n++; pairs += $at["binaries"] == 2 && $at["shortest_period"] < 1.6e-4 && $at["shortest_period"] > 3e-5 &&
-        ($at["largest_eccentricity"] - 0.9) ^ 2 < 1e-4 && $at["neighbours"] > 2 && $at["neighbours"] < 100 && $at["hard_steps"] > 800 }
+        ($at["largest_eccentricity"] - 0.9) ^ 2 < 1e-4 && $at["neighbours"] > 2 && $at["neighbours"] < 100 &&
+          $at["hard_steps"] > 800 }
     END { print n, pairs }' "$1/steps.csv"
 }
 # same_ends WHOLE PARTS: the same energies and particles
@@ -39,7 +43,8 @@ go three 3
 ok $? "three ranks find the same pairs ($(numbers three))"
 true_energy three "three ranks"
 for ranks in 1 3; do
-  go parts$ranks $ranks -P Checkpoints:CheckpointAtEnd=on -n 5 && [ $status = 0 ] && go parts$ranks $ranks -r && [ $status = 0 ] &&
+  go parts$ranks $ranks -P Checkpoints:CheckpointAtEnd=on -n 5 && [ $status = 0 ] && go parts$ranks $ranks -r &&
+    [ $status = 0 ] &&
     same_ends $([ $ranks = 1 ] && echo one || echo three) parts$ranks
   ok $? "a restart on $ranks rank(s) has the same bits"
 done
@@ -50,7 +55,8 @@ ok $? "a restart on two ranks of a checkpoint of three ($(numbers other))"
 true_energy other "three ranks, then two"
 # Time steps by pairs: the same steps and nearly the same energies on 1, 2 and 3 ranks; a restart has the same bits.
 for ranks in 1 2 3; do
-  go pairs$ranks $ranks -P Steps:Integrator=leapfrog -P Steps:Criterion=pairs -P Steps:Eta=0 && [ $status = 0 ] && [ "$(numbers pairs$ranks)" = "16 16" ]
+  go pairs$ranks $ranks -P Steps:Integrator=leapfrog -P Steps:Criterion=pairs -P Steps:Eta=0 && [ $status = 0 ] &&
+    [ "$(numbers pairs$ranks)" = "16 16" ]
   ok $? "time steps by pairs on $ranks rank(s): two bound pairs in each soft step ($(numbers pairs$ranks))"
   true_energy pairs$ranks "time steps by pairs on $ranks rank(s)"
 done
@@ -59,7 +65,8 @@ set -- -P Steps:Integrator=leapfrog -P Steps:Criterion=pairs -P Steps:Eta=0
 go cut 1 "$@" -P Checkpoints:CheckpointAtEnd=on -n 5 && [ $status = 0 ] && go cut 1 -r "$@" && [ $status = 0 ] &&
   same_rows pairs1/energy.csv cut/energy.csv
 ok $? "time steps by pairs: a restart has the same bits"
-# A softened sphere that falls together: R2 by its rule becomes smaller, and the energy is that of the new radii at once.
+# A softened sphere that falls together: R2 by its rule becomes smaller, and the energy is that of the new radii at
+# once.
 model uniform --virial-ratio 0 -n 400 -o cold.hdf5
 for ranks in 1 2; do
   go cold$ranks $ranks -P Input:InitCondFile=cold.hdf5 -P Split:R1=0 -P Split:R2=0 -P Split:SoftStep=0.0625 \

@@ -24,12 +24,15 @@ let_bytes() {
 }
 check "the bytes of both LET phases are let_bytes of steps.csv, in every step" let_bytes 1e99
 table '{ key = $(at["step"]) " " $(at["phase"]) }
-  $(at["rank"]) == -1 { messages[key] = $(at["messages"]); bytes[key] = $(at["bytes"]); most[key] = $(at["bytes_largest_rank"]); wait[key] = 3 * $(at["wait_mean"]); next }
-  { m[key] += $(at["messages"]); b[key] += $(at["bytes"]); w[key] += $(at["wait_mean"]); r[key " " $(at["rank"])] += $(at["bytes"]); n++ }
+  $(at["rank"]) == -1 { messages[key] = $(at["messages"]); bytes[key] = $(at["bytes"]);
+    most[key] = $(at["bytes_largest_rank"]); wait[key] = 3 * $(at["wait_mean"]); next }
+  { m[key] += $(at["messages"]); b[key] += $(at["bytes"]); w[key] += $(at["wait_mean"]);
+    r[key " " $(at["rank"])] += $(at["bytes"]); n++ }
   END { for (k in m) if (!(k in messages)) { print "# no row of the phase:", k; bad = 1 }
     for (k in messages) { x = 0; for (i = 0; i < 3; i++) if (r[k " " i] > x) x = r[k " " i]
       d = w[k] - wait[k]
-      if (m[k] + 0 != messages[k] || b[k] + 0 != bytes[k] || x != most[k] || d > 2e-5 || d < -2e-5) { print "#", k, m[k], messages[k], b[k], bytes[k], x, most[k], d; bad = 1 } }
+      if (m[k] + 0 != messages[k] || b[k] + 0 != bytes[k] || x != most[k] || d > 2e-5 || d < -2e-5) {
+        print "#", k, m[k], messages[k], b[k], bytes[k], x, most[k], d; bad = 1 } }
     exit bad || n < 24 }' "$comm"
 ok $? "the pairs of ranks add up to the phases"
 table '{ if (NF != 18 || $at["rank"] >= 3 || $at["rank"] == $at["peer"] && $at["rank"] != -1) bad = 1 } END { exit bad || NR < 20 }' "$comm"

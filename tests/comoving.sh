@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs in comoving coordinates from files to files: a GADGET file with a redshift comes back in the first snapshot, times are
+# Runs in comoving coordinates from files to files: a GADGET file with a redshift comes back in the first snapshot,
+# times are
 # expansion factors, restarts give the same bits, a snapshot can be a beginning, and bad input has a sentence.
 # tests/expansion.c has the physics.
 . "${srcdir:-.}/tests/harness.sh"
@@ -26,7 +27,8 @@ for mode in tree hybrid; do
   ok $? "$mode: a run from a GADGET file, without a warning"
   has "$mode/log" "$mode from time 0.1 to 0.4" && has "$mode/log" 'from z = 9 to 1.5' && has "$mode/log" '%), z [0-9]'
   ok $? "$mode: the terminal shows redshifts"
-  [ "$(ls "$mode/out"/snapshot_*.hdf5 | wc -l)" = 4 ] && has "$mode/log" 'snapshot_001.hdf5 at time 0.15' && has "$mode/log" 'snapshot_003.hdf5 at time 0.4'
+  [ "$(ls "$mode/out"/snapshot_*.hdf5 | wc -l)" = 4 ] && has "$mode/log" 'snapshot_001.hdf5 at time 0.15' &&
+    has "$mode/log" 'snapshot_003.hdf5 at time 0.4'
   ok $? "$mode: snapshots at the expansion factors of the list"
   worst=$(sed -n 's/.*largest |dE.E| //p' "$mode/log")
   holds "${worst:--1} > 0 && ${worst:--1} < 1e-3"
@@ -38,10 +40,12 @@ for mode in tree hybrid; do
   ok $? "$mode: the sphere has contracted as theory says"
   shown="said"
   for number_of in 000 003; do
-    (cd "$mode" && rm -f again.hdf5 && timeout 60 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 2 espalier groups --min-size 1 -o again.hdf5 out/snapshot_$number_of.hdf5 < /dev/null && cmp again.hdf5 out/fof_$number_of.hdf5)
+    (cd "$mode" && rm -f again.hdf5 &&
+      timeout 60 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 2 espalier groups --min-size 1 -o again.hdf5 out/snapshot_$number_of.hdf5 < /dev/null && cmp again.hdf5 out/fof_$number_of.hdf5)
     echo "status $?"
   done > said 2>&1
-  [ "$(grep -c 'status 0' said)" = 2 ] && [ "$(grep -c 'catalogue .* groups of 1 particle' said)" = 2 ] && [ "$(sed -n 's/.*linking length \([0-9.]*\) .*/\1/p' said | sort -u | wc -l)" = 1 ]
+  [ "$(grep -c 'status 0' said)" = 2 ] && [ "$(grep -c 'catalogue .* groups of 1 particle' said)" = 2 ] &&
+    [ "$(sed -n 's/.*linking length \([0-9.]*\) .*/\1/p' said | sort -u | wc -l)" = 1 ]
   ok $? "$mode: espalier groups makes the catalogues of the run from its snapshots, with one linking length at all times"
   look catalogue "$mode/out/fof_003.hdf5" "$mode/out/snapshot_003.hdf5" 0.4 0.2 6
   ok $? "$mode: a catalogue states the cosmology, its linking length is 0.2 of the lattice, and single particles have the velocities of the snapshot"
@@ -85,7 +89,8 @@ ends 0 && has check/log 'expansion  *Omega0 = 0.3, OmegaLambda = 0.7' && has che
   lacks check/log 'warning' && quiet
 ok $? "run --check"
 
-# the field at points: that of all mass at the distance 2 R less that of the mean density, Omega0 H_0^2 / 2 x, in comoving lengths
+# the field at points: that of all mass at the distance 2 R less that of the mean density, Omega0 H_0^2 / 2 x, in
+# comoving lengths
 printf '40000 0 0\n10000 2000 0\n' > points
 for how in '' --exact; do
   (cd tree && timeout 60 espalier force --at ../points $how ../run.ini 2>&1 < /dev/null | grep -v '^[#x]')
@@ -93,7 +98,8 @@ done > said
 shown="said"
 awk -F, '{ x[NR] = $4; p[NR] = $7 } END { m = 285245.972; G = 43007.1; w = 0.3 * 0.01 / 2 * 40000 - G * m / 40000 ^ 2
   printf "# %s %s, theory %s; %s %s, theory %s\n", x[1], x[3], w, p[1], p[3], -G * m / 40000
-  exit !(NR == 4 && (x[1] / w - 1) ^ 2 < 1e-5 && (x[3] / w - 1) ^ 2 < 1e-5 && (x[2] / x[4] - 1) ^ 2 < 1e-6 && (p[1] * 40000 / (G * m) + 1) ^ 2 < 1e-6 && (p[1] / p[3] - 1) ^ 2 < 1e-8) }' said
+  exit !(NR == 4 && (x[1] / w - 1) ^ 2 < 1e-5 && (x[3] / w - 1) ^ 2 < 1e-5 && (x[2] / x[4] - 1) ^ 2 < 1e-6 &&
+    (p[1] * 40000 / (G * m) + 1) ^ 2 < 1e-6 && (p[1] / p[3] - 1) ^ 2 < 1e-8) }' said
 ok $? "force --at, by the tree and directly: forces and potentials of comoving lengths, with the background"
 (cd tree && timeout 60 espalier force --direct 100 ../run.ini > said 2>&1 < /dev/null)
 awk '/total, of .a./ { error = $5 } END { print "# median error " error; exit !(error != "" && error < 1e-3) }' said
@@ -127,7 +133,8 @@ if with_python numpy; then
   check "zeldovich_sphere: initial conditions" try sphere -o sphere.dat --cells 12 --radius 12000
   cp said sphere.ini
   try launch 2 run --check sphere.ini
-  [ $status = 0 ] && has said '912 particles' && has said 'begins at  *0.02, ends at 1 (z = 0)' && lacks said 'warning: the sphere has'
+  [ $status = 0 ] && has said '912 particles' && has said 'begins at  *0.02, ends at 1 (z = 0)' &&
+    lacks said 'warning: the sphere has'
   ok $? "... which a run takes with the parameters that it prints, and with the density of the universe"
   check "zeldovich_sphere refuses to replace a file" says 1 'zeldovich_sphere: .*sphere.dat: already exists' -- sphere -o sphere.dat
   for option in '--cells 2' '--radius 0' '--omega0 -1' '--sigma8 nan' '--omega-lambda 5'; do

@@ -54,7 +54,8 @@ convert() { try espalier convert --overwrite -o ini "$@"; }
 shown="ini said err"
 check "a file of GADGET-2" convert two.param
 lines 'InitCondFile = ics.dat' 'ICFormat = gadget2' 'OutputDir = run' 'SnapshotFileBase = snap' 'TimeBetCheckpoints = 120' 'TimeBegin = 0' 'TimeMax = 3' 'TimeBetSnapshot = 0.5' \
-  'TimeBetStatistics = 0.05' 'NumFilesPerSnapshot = 2' 'MaxSizeTimestep = 0.01' && without OutputListFilename && without Comoving && without Omega0
+  'TimeBetStatistics = 0.05' 'NumFilesPerSnapshot = 2' 'MaxSizeTimestep = 0.01' && without OutputListFilename &&
+    without Comoving && without Omega0
 ok $? "... files and times; seconds become minutes"
 lines 'UnitLength_in_cm = 3.085678e+24' 'UnitMass_in_g = 1.989e+33' 'UnitVelocity_in_cm_per_s = 200000' 'GravityConstantInternal = 0'
 ok $? "... units"
@@ -64,21 +65,25 @@ lines 'TypeOfOpeningCriterion = acceleration' 'ErrTolForceAcc = 0.005' 'ErrTolTh
 ok $? "... tolerances; Eta is sqrt(2 ErrTolIntAccuracy)"
 cut -d : -f 1,2,3 err | sed 's/ = .*//' | tr '\n' ' ' > list
 [ "$(cat list)" = "two.param:5: EnergyFile two.param:7: SnapFormat two.param:8: TimeLimitCPU two.param:31: DesNumNgb two.param:32: PartAllocFactor two.param:37,41,42: SofteningGas, SofteningStars, SofteningBndry " ] &&
-  has err 'walltime 10:00:00' && has err '^two.param:31: DesNumNgb = 50: gas feels only gravity here$' && [ "$(wc -l < err)" = 6 ]
+  has err 'walltime 10:00:00' && has err '^two.param:31: DesNumNgb = 50: gas feels only gravity here$' &&
+    [ "$(wc -l < err)" = 6 ]
 ok $? "... what has no counterpart is named with its line and the reason"
 has ini '^TimeBetCheckpoints = 120   ; minutes; ' && without HubbleParam
 ok $? "... a unit that is another one is named; a Hubble parameter of 1 is no cosmology"
 sed 's/^DesNumNgb.*/&\nMaxNumNgbDeviation 2\nArtBulkViscConst 0.8/' two.param > gas.param
 convert gas.param
-has err '^gas.param:31,32,33: DesNumNgb, MaxNumNgbDeviation, ArtBulkViscConst: gas feels only gravity here$' && has said '; 10 without a counterpart'
+has err '^gas.param:31,32,33: DesNumNgb, MaxNumNgbDeviation, ArtBulkViscConst: gas feels only gravity here$' &&
+  has said '; 10 without a counterpart'
 ok $? "... those with one reason have one line"
 # the new file is one that runs
 model plummer -n 1000 -o ics.hdf5
 sed 's/^InitCondFile.*/InitCondFile ics/; s/^ICFormat.*/ICFormat 3/; s/^GravityC.*/GravityConstantInternal 1/; s/^TimeMax.*/TimeMax 0.02/; s/^TimeBetSn.*/TimeBetSnapshot 0.01/' two.param > short.param
-convert short.param && lines 'InitCondFile = ics.hdf5' 'ICFormat = hdf5' && try espalier run ini && has said '^done: time 0.02' && [ -f run/snap_002.hdf5 ]
+convert short.param && lines 'InitCondFile = ics.hdf5' 'ICFormat = hdf5' && try espalier run ini &&
+  has said '^done: time 0.02' && [ -f run/snap_002.hdf5 ]
 ok $? "... the run that it describes runs; HDF5 files get their ending"
 sed 's/^TimeOfFirst.*/TimeOfFirstSnapshot 0.2/' two.param > first.param
-convert first.param && [ "$(tr '\n' ' ' < ini-times.txt)" = "0.2 0.7 1.2 1.7 2.2 2.7 " ] && lines 'OutputListFilename = ini-times.txt' && without TimeBetSnapshot
+convert first.param && [ "$(tr '\n' ' ' < ini-times.txt)" = "0.2 0.7 1.2 1.7 2.2 2.7 " ] &&
+  lines 'OutputListFilename = ini-times.txt' && without TimeBetSnapshot
 ok $? "another first time: a list of times"
 sed 's/^OutputListOn.*/OutputListOn 1/' two.param > listed.param
 convert listed.param && lines 'OutputListFilename = list.txt' && without TimeBetSnapshot
@@ -117,9 +122,11 @@ SofteningComovingClass1 5.0
 SofteningMaxPhysClass0 2.0
 SofteningMaxPhysClass1 1.0
 END
-convert four.param && lines 'Comoving = on' 'Omega0 = 0.3' 'OmegaLambda = 0.7' 'HubbleParam = 0.7' 'TypeOfOpeningCriterion = angle' 'ErrTolTheta = 0.6' 'InitCondFile = ics_sphere.hdf5'
+convert four.param &&
+  lines 'Comoving = on' 'Omega0 = 0.3' 'OmegaLambda = 0.7' 'HubbleParam = 0.7' 'TypeOfOpeningCriterion = angle' 'ErrTolTheta = 0.6' 'InitCondFile = ics_sphere.hdf5'
 ok $? "a comoving file of GADGET-4"
-lines 'Softening = 5' 'SofteningType0 = 2' 'SofteningType1 = 5' 'SofteningType2 = 5' && [ "$(grep -c '^four.param:31: SofteningMaxPhysClass1 = 1.0: ' err)" = 1 ] && ! grep -q Class0 err
+lines 'Softening = 5' 'SofteningType0 = 2' 'SofteningType1 = 5' 'SofteningType2 = 5' &&
+  [ "$(grep -c '^four.param:31: SofteningMaxPhysClass1 = 1.0: ' err)" = 1 ] && ! grep -q Class0 err
 ok $? "... classes of softenings; largest physical lengths have no counterpart"
 [ "$(tr '\n' ' ' < ini-times.txt)" = "0.1 0.15 0.225 0.3375 0.50625 0.759375 " ]
 ok $? "... times by factors"

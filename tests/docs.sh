@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Links between pages lead to files, and to headings that are there: in the source, and where pages are installed. Fenced code
+# Links between pages lead to files, and to headings that are there: in the source, and where pages are installed.
+# Fenced code
 # is for the shell, and can be pasted.
 . "${srcdir:-.}/tests/harness.sh"
 shown="bad"
 
 # "LINE TARGET" of every [text](target) and ![text](target) of a page that does not lead into the net; code is left out
 links() {
-  awk '/^```/ { code = !code } code { print ""; next } { gsub(/`[^`]*`/, ""); print }' "$1" | grep -n -o -E '\]\([^) ]+\)' |
+  awk '/^```/ { code = !code } code { print ""; next } { gsub(/`[^`]*`/, ""); print }' "$1" |
+    grep -n -o -E '\]\([^) ]+\)' |
     sed -E 's/^([0-9]+):\]\((.*)\)$/\1 \2/' | grep -v -E '^[0-9]+ (https?|mailto):'
 }
 # the names by which a page's headings are reached
@@ -23,7 +25,8 @@ dead() {
       case $target in *'#'*) name=${target#*#} ;; esac
       if [ -z "$file" ]; then file=$page; else file=$(dirname "$page")/$file; fi
       if [ ! -e "$file" ]; then echo "$page:$line: there is no $target"
-      elif [ -n "$name" ] && ! anchors "$file" | grep -q -x -F -e "$name"; then echo "$page:$line: there is no heading $target"
+      elif [ -n "$name" ] && ! anchors "$file" |
+        grep -q -x -F -e "$name"; then echo "$page:$line: there is no heading $target"
       fi
     done
   done)
@@ -46,7 +49,8 @@ dead tree > bad
 [ ! -s bad ] && [ "$(find tree -name '*.md' | wc -l)" -ge 15 ]
 ok $? "links in the source"
 
-# fenced PAGE: each block for the shell goes to a file of its own in blocks; yt.sh and pynbody.sh carry out those for Python,
+# fenced PAGE: each block for the shell goes to a file of its own in blocks; yt.sh and pynbody.sh carry out those for
+# Python,
 # and C is not for the shell
 fenced() {
   rm -f blocks/*
@@ -77,11 +81,13 @@ done > bad
 none "the topics of the measurements have all sections"
 
 docs=$dir/installed/usr/share/doc/espalier
-if [ -r "$here/Makefile" ] && try "${MAKE:-make}" -C "$here" -s DESTDIR="$dir/installed" prefix=/usr datarootdir=/usr/share \
+if [ -r "$here/Makefile" ] &&
+  try "${MAKE:-make}" -C "$here" -s DESTDIR="$dir/installed" prefix=/usr datarootdir=/usr/share \
   docdir=/usr/share/doc/espalier install-dist_docDATA install-nobase_dist_docDATA install-nobase_dist_pkgdataDATA; then
   { dead "$docs" && dead installed/usr/share/espalier; } > bad
   none "links in what is installed"
-  [ "$(pages "$docs" | wc -l)" -ge "$(find "$src/doc" "$src/README.md" -name '*.md' | wc -l)" ] && [ -s "$docs/doc/index.md" ]
+  [ "$(pages "$docs" | wc -l)" -ge "$(find "$src/doc" "$src/README.md" -name '*.md' | wc -l)" ] &&
+    [ -s "$docs/doc/index.md" ]
   ok $? "all pages are installed"
 else
   ok 1 "pages are installed"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# EnergyError: what a run finds at its start is told and kept, so restarts, repeats and runs with the same values given have the same bits.
+# EnergyError: what a run finds at its start is told and kept, so restarts, repeats and runs with the same values given
+# have the same bits.
 . "${srcdir:-.}/tests/harness.sh"
 shown="said"
 with_python "h5py"
@@ -28,7 +29,8 @@ cp said found
 alone=$(found SoftStep)
 for ranks in 1 2; do
   go straight$ranks $ranks -P $error
-  go parts$ranks $ranks -P $error -P Checkpoints:CheckpointAtEnd=on -n 2 && [ $status = 0 ] && go parts$ranks $ranks -P $error -r
+  go parts$ranks $ranks -P $error -P Checkpoints:CheckpointAtEnd=on -n 2 && [ $status = 0 ] &&
+    go parts$ranks $ranks -P $error -r
   [ $status = 0 ] && equal straight$ranks parts$ranks
   ok $? "a restart keeps it: the same bits, on $ranks rank(s)"
 done
@@ -40,7 +42,8 @@ ok $? "the same as with these values given"
 check "snapshots hold the values" judge parameters whole/snapshot_002.hdf5 R1 "$(found R1)" R2 "$(found R2)" \
   SoftStep "$(found SoftStep)" Eta "$(found Eta)"
 go finer 1 -P $error -P Checkpoints:CheckpointAtEnd=on -n 1 && go finer 1 -P $error -P Gravity:ErrTolForceAcc=1e-8 -r
-[ $status = 0 ] && has said 'restart: ErrTolForceAcc = 1e-08 now' && has finer/parameters-used.ini '^ErrTolForceAcc *= 1e-08'
+[ $status = 0 ] && has said 'restart: ErrTolForceAcc = 1e-08 now' &&
+  has finer/parameters-used.ini '^ErrTolForceAcc *= 1e-08'
 ok $? "a smaller ErrTolForceAcc at a restart counts"
 printf '1 0 0 0 0 0 1\n' > few.txt
 go few 1 -P $error -P Gravity:Softening=0.01 -P Input:InitCondFile=few.txt -P Input:ICFormat=ascii -n 1

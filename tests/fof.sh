@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Catalogues of friends-of-friends groups: of a run, of a restart, of the command, on several ranks; their fields; bad input.
+# Catalogues of friends-of-friends groups: of a run, of a restart, of the command, on several ranks; their fields; bad
+# input.
 . "${srcdir:-.}/tests/harness.sh"
 parts_model 1500
 with_python "h5py, numpy"
@@ -86,13 +87,15 @@ go blocked 2 -n 3 "$@"
 mkdir blocked/out/fof_003.hdf5
 go blocked 2 -r "$@"
 words='warning: the run continues without this catalogue, .*: catalogue out/fof_003.hdf5: something of this name exists'
-ends 0 && [ "$(count blocked/err "$words")" = 1 ] && [ -f blocked/out/fof_004.hdf5 ] && [ ! -e blocked/out/fof_003.hdf5.tmp ]
+ends 0 && [ "$(count blocked/err "$words")" = 1 ] && [ -f blocked/out/fof_004.hdf5 ] &&
+  [ ! -e blocked/out/fof_003.hdf5.tmp ]
 ok $? "a catalogue that cannot be written: a warning, and the run goes on"
 go later 1 -n 3 "$@"
 go later 1 -n 7 -r "$@"
 cp later/out/fof_002.hdf5 kept.hdf5
 go later 1 -n 4 -r 3 "$@"
-ends 0 && find later/out/discarded -name 'fof_003.hdf5' | grep -q . && [ ! -e later/out/fof_003.hdf5 ] && cmp kept.hdf5 later/out/fof_002.hdf5
+ends 0 && find later/out/discarded -name 'fof_003.hdf5' | grep -q . && [ ! -e later/out/fof_003.hdf5 ] &&
+  cmp kept.hdf5 later/out/fof_002.hdf5
 ok $? "snapshots that a restart moves away: their catalogues go with them"
 go later 1 --overwrite -n 1
 ends 0 && [ "$(catalogues later)" = "" ]

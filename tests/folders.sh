@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A run whose folder or lock is removed, renamed or replaced while it goes on; FIFOs in the place of its files; a checkpoint that
+# A run whose folder or lock is removed, renamed or replaced while it goes on; FIFOs in the place of its files; a
+# checkpoint that
 # was renamed; a signal before the program has begun; a run that cannot be trusted.
 . "${srcdir:-.}/tests/harness.sh"
 parts_model 500
@@ -29,9 +30,11 @@ goes_on() {
 under_way removed
 rm -r removed/out
 ended
-ends 1 && has removed/err 'OutputDir = out was removed' && has removed/err '--restart -P Output:OutputDir=/.*/out-rescue$'
+ends 1 && has removed/err 'OutputDir = out was removed' &&
+  has removed/err '--restart -P Output:OutputDir=/.*/out-rescue$'
 ok $? "OutputDir is removed: the run says so, and ends with exit status 1"
-[ ! -e removed/out ] && says_in out-rescue '^state=failed$' && says_in out-rescue '^reason=OutputDir = out was removed' && says_in out-rescue '^checkpoint=checkpoint_'
+[ ! -e removed/out ] && says_in out-rescue '^state=failed$' &&
+  says_in out-rescue '^reason=OutputDir = out was removed' && says_in out-rescue '^checkpoint=checkpoint_'
 ok $? "... does not make the folder again, and leaves its state in out-rescue"
 check "... from where it continues" goes_on out-rescue -P Output:OutputDir=out-rescue
 
@@ -39,7 +42,8 @@ under_way renamed
 mv renamed/out renamed/results
 mkdir renamed/out   # of another run
 ended
-ends 1 && has renamed/err 'OutputDir = out was moved' && says_in results '^state=failed$' && [ -z "$(ls -A renamed/out)" ] && [ ! -e renamed/out-rescue ]
+ends 1 && has renamed/err 'OutputDir = out was moved' && says_in results '^state=failed$' &&
+  [ -z "$(ls -A renamed/out)" ] && [ ! -e renamed/out-rescue ]
 ok $? "OutputDir is renamed: the run follows it, and writes nothing into another folder of the old name"
 first=$(awk -F, '/^[0-9]/ { print $1; exit }' renamed/results/steps.csv)
 goes_on results -P Output:OutputDir=results && [ "$first" = 1 ]
@@ -84,7 +88,8 @@ kept() { ls apart/kept/checkpoint_*[0-9]/manifest > /dev/null 2>&1; }
 within 30 kept
 rm -r apart/kept
 ended
-ends 1 && has apart/err 'CheckpointDir = kept was removed' && [ ! -e apart/kept ] && says_in out '^state=failed$' && ls apart/out/checkpoints/checkpoint_*[0-9]/manifest > /dev/null
+ends 1 && has apart/err 'CheckpointDir = kept was removed' && [ ! -e apart/kept ] && says_in out '^state=failed$' &&
+  ls apart/out/checkpoints/checkpoint_*[0-9]/manifest > /dev/null
 ok $? "CheckpointDir is removed: the state is in OutputDir"
 check "... and continues" goes_on out -P Checkpoints:CheckpointDir=
 
@@ -94,7 +99,8 @@ further() { has two/log '^ *12 '; }
 within 30 further
 rm -r two/out
 ended
-[ $status != 0 ] && [ ! -e two/out ] && [ -e "two/out-rescue/checkpoints/$(sed -n 's/^checkpoint=//p' two/out-rescue/status)/rank_00001" ]
+[ $status != 0 ] && [ ! -e two/out ] &&
+  [ -e "two/out-rescue/checkpoints/$(sed -n 's/^checkpoint=//p' two/out-rescue/status)/rank_00001" ]
 ok $? "two ranks: all of them write to the rescue folder"
 
 # FIFOs. What is opened as a file would wait for ever.
@@ -129,7 +135,8 @@ done
 go names 0 -n 2 && go names 0 -n 4 -r
 mv names/out/checkpoints/checkpoint_000002 names/out/checkpoints/checkpoint_000099
 go names 0 -n 6 -r
-ends 0 && has names/err 'checkpoint_000099 was renamed: its manifest says that it is checkpoint_000002' && has names/log '^restart from out/checkpoints/checkpoint_000004'
+ends 0 && has names/err 'checkpoint_000099 was renamed: its manifest says that it is checkpoint_000002' &&
+  has names/log '^restart from out/checkpoints/checkpoint_000004'
 ok $? "a checkpoint renamed to a higher number is named, and not used"
 cp -r names/out/checkpoints/checkpoint_000006 names/mine
 go names 0 -n 7 -P Output:OutputDir=branch -r mine
@@ -138,10 +145,13 @@ ok $status "... but any other name will do"
 # signals before the program has begun
 for signal in 10 15; do   # USR1, TERM
   mkdir "early-$signal"
-  (cd "early-$signal" && timeout -k 10 60 "$here/tests/pending" $signal espalier run -P Time:TimeMax=10000 ../run.ini) > "early-$signal/log" 2> "early-$signal/err" < /dev/null
-  [ $? = 0 ] && reports early-$signal state=interrupted && reports early-$signal step=0 && [ -e "early-$signal/out/cont" ]
+  (cd "early-$signal" &&
+    timeout -k 10 60 "$here/tests/pending" $signal espalier run -P Time:TimeMax=10000 ../run.ini) > "early-$signal/log" 2> "early-$signal/err" < /dev/null
+  [ $? = 0 ] && reports early-$signal state=interrupted && reports early-$signal step=0 &&
+    [ -e "early-$signal/out/cont" ]
   ok $? "signal $signal before the program begins: a checkpoint in the first soft step, and the file cont"
-  (cd "early-$signal" && timeout -k 10 60 "$here/tests/pending" $signal espalier run --check ../run.ini) > /dev/null 2>&1
+  (cd "early-$signal" &&
+    timeout -k 10 60 "$here/tests/pending" $signal espalier run --check ../run.ini) > /dev/null 2>&1
   [ $? -ge 124 ]   # timeout passes a death by signal on in its own way
   ok $? "... which ends --check as ever"
 done
@@ -149,8 +159,10 @@ done
 # a run that cannot be trusted
 set -- -P Split:Mode=tree -P Split:SoftStep=0 -P Steps:Scheme=shared -P Steps:FixedStep=0.5 -P Time:TimeMax=2 -P Gravity:Softening=0.001 -P Output:TimeBetSnapshot=1
 go energy 0 "$@"
-ends 3 && reports energy state=untrusted && has energy/out/status '^reason=TimeMax; the largest |dE/E| is [0-9.e+-]*$' &&
-  has energy/err 'error: the run has finished, but cannot be trusted: the largest |dE/E| is .* (exit status 3)' && [ -e energy/out/snapshot_002.hdf5 ]
+ends 3 && reports energy state=untrusted &&
+  has energy/out/status '^reason=TimeMax; the largest |dE/E| is [0-9.e+-]*$' &&
+  has energy/err 'error: the run has finished, but cannot be trusted: the largest |dE/E| is .* (exit status 3)' &&
+    [ -e energy/out/snapshot_002.hdf5 ]
 ok $? "a large energy error: all outputs, state=untrusted and exit status 3"
 go energy 0 "$@" -r
 ends 3 && reports energy state=untrusted && has energy/log 'this run has finished'

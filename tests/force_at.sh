@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# espalier force --at: acceleration and potential at points, of a point mass by its formula, of a sphere by direct sums; on 1 to
+# espalier force --at: acceleration and potential at points, of a point mass by its formula, of a sphere by direct sums;
+# on 1 to
 # 3 ranks; text, HDF5 and CSV; bad input.
 . "${srcdir:-.}/tests/harness.sh"
 shown="err"
@@ -23,7 +24,8 @@ awk 'BEGIN { s = 5; for (i = 0; i < 40; i++) { for (k = 0; k < 3; k++) { s = (s 
 formula() {
   rows "$1" | awk -F, -v most="$2" 'NR == 1 { bad += $0 != "x,y,z,acc_x,acc_y,acc_z,potential"; next }
     { d[0] = $1 - 100; d[1] = $2 + 50; d[2] = $3 - 20; rho = sqrt(d[0] ^ 2 + d[1] ^ 2 + d[2] ^ 2 + 0.01)
-      for (k = 0; k < 3; k++) { e = $(4 + k) + 6 * d[k] / rho ^ 3; e = (e < 0 ? -e : e) * rho * rho / 6; if (e > worst) worst = e }
+      for (k = 0; k < 3; k++) { e = $(4 + k) + 6 * d[k] / rho ^ 3; e = (e < 0 ? -e : e) * rho * rho / 6;
+        if (e > worst) worst = e }
       e = $7 * rho / 6 + 1; e = e < 0 ? -e : e; if (e > worst) worst = e }
     END { printf "# %d points, at most %.1e\n", NR - 1, worst; exit !(NR == 41 && !bad && worst < most) }'
 }
@@ -46,7 +48,8 @@ check "direct sums at 3000 points" at 2 --at many.txt --exact -o direct.csv
 # compare FILE LIMIT: against direct.csv: median and largest relative error of accelerations
 compare() {
   grep -v -e '^#' -e '^x' direct.csv > one
-  grep -v -e '^#' -e '^x' "$1" | paste -d, one - | awk -F, '{ a = sqrt($4 ^ 2 + $5 ^ 2 + $6 ^ 2); e = sqrt(($4 - $11) ^ 2 + ($5 - $12) ^ 2 + ($6 - $13) ^ 2) / a
+  grep -v -e '^#' -e '^x' "$1" | paste -d, one - |
+    awk -F, '{ a = sqrt($4 ^ 2 + $5 ^ 2 + $6 ^ 2); e = sqrt(($4 - $11) ^ 2 + ($5 - $12) ^ 2 + ($6 - $13) ^ 2) / a
     p = $14 / $7 - 1; print e, p < 0 ? -p : p, ($1 != $8) + ($2 != $9) + ($3 != $10) }' | sort -g | awk -v limit="$2" '
     { e[NR] = $1; if ($2 > p) p = $2; moved += $3 }
     END { printf "# median %.1e, largest %.1e, of the potential %.1e\n", e[int(NR / 2)], e[NR], p
@@ -83,7 +86,8 @@ fi
 
 # bad NAME TEXT: refused in one sentence with the exit status 1, and no file is written
 bad() {
-  says 1 "^espalier: error: $2" -- at 2 --at "$1" -o bad.csv && [ "$(grep -c '^espalier:' err)" = 1 ] && [ ! -e bad.csv ]
+  says 1 "^espalier: error: $2" -- at 2 --at "$1" -o bad.csv && [ "$(grep -c '^espalier:' err)" = 1 ] &&
+    [ ! -e bad.csv ]
   ok $? "$3"
 }
 echo '1 2' > two.txt

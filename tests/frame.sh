@@ -1,13 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The frame of the centre of mass: a system in motion or far away has the orbits of one at rest; output is in the user's frame;
+# The frame of the centre of mass: a system in motion or far away has the orbits of one at rest; output is in the user's
+# frame;
 # the net force of the tree moves nothing; a restart has the same bits.
 . "${srcdir:-.}/tests/harness.sh"
-# 1024 particles in a ball of radius 1, total mass 1. All numbers are multiples of 2^-24, so that 10^6 can be added without rounding.
+# 1024 particles in a ball of radius 1, total mass 1. All numbers are multiples of 2^-24, so that 10^6 can be added
+# without rounding.
 ball() {
   awk -v x0="$1" -v v0="$2" 'BEGIN { s = 1
     while (n < 1024) {
-      for (k = 0; k < 6; k++) { s = (s * 16807) % 2147483647; x[k] = int(2 * s / 2147483647 * 16777216 - 16777216) / 16777216 }
+      for (k = 0; k < 6; k++) { s = (s * 16807) % 2147483647;
+        x[k] = int(2 * s / 2147483647 * 16777216 - 16777216) / 16777216 }
       if (x[0] ^ 2 + x[1] ^ 2 + x[2] ^ 2 > 1) continue
       printf "%.17g %.17g %.17g %.17g %.17g %.17g 0.0009765625\n", x0 + x[0], x[1] - x0 / 2, x0 / 4 + x[2], v0 + x[3] / 4, x[4] / 4 - v0 / 2, x[5] / 4
       n++
@@ -45,16 +48,19 @@ scales rest-1 > said
   awk '{ exit !($1 > 0.2 && $1 < 0.3 && $2 > 0.05 && $2 < $1) }' said
 ok $? "the sums m|v| and m|r x v| are the same on 1, 2 and 3 ranks"
 
-# straight CENTRE MOMENTUM RUN: over the rows of energy.csv the centre of mass stays within CENTRE of a straight line, and the momentum
+# straight CENTRE MOMENTUM RUN: over the rows of energy.csv the centre of mass stays within CENTRE of a straight line,
+# and the momentum
 # within MOMENTUM
 straight() {
-  of "$3" time com_x com_y com_z momentum_x momentum_y momentum_z momentum_removed | awk -v centre="$1" -v momentum="$2" '
+  of "$3" time com_x com_y com_z momentum_x momentum_y momentum_z momentum_removed |
+    awk -v centre="$1" -v momentum="$2" '
     function off(a, b) { return a > b ? a - b : b - a }
     NR == 1 { for (c = 1; c <= 7; c++) first[c] = $c; next }
     { for (c = 2; c <= 4; c++) { d = off($c, first[c] + first[c + 3] * ($1 - first[1])); if (d > away) away = d }
       for (c = 5; c <= 7; c++) if (off($c, first[c]) > change) change = off($c, first[c])
       removed += $8 }
-    END { printf "# %d rows; centre %.1e off a straight line, momentum changes by %.1e, removed %.1e\n", NR, away, change, removed
+    END { printf "# %d rows;
+      centre %.1e off a straight line, momentum changes by %.1e, removed %.1e\n", NR, away, change, removed
       exit !(NR > 2 && away < centre && change <= momentum && removed > 1e-7) }'
 }
 straight 1e-5 1e-9 both-1 && of both-1 com_x | grep -q '^1000000\.' && of both-1 momentum_x | grep -q '^1000000\.' &&
@@ -65,12 +71,14 @@ ok $? "energy.csv: centre of mass and momentum are in the user's frame; the mome
 go again 2 -n 1 -P Input:InitCondFile=../both-1/out/snapshot_001.hdf5
 for c in time kinetic com_x com_y com_z momentum_x momentum_y momentum_z; do
   one=$(of again $c | head -n 1)
-  of both-1 $c | awk -v one="$one" '{ d = $1 - one; if (d < 0) d = -d; if (d < 1e-8) found = 1 } END { exit !found }' || echo "$c: $one"
+  of both-1 $c | awk -v one="$one" '{ d = $1 - one; if (d < 0) d = -d; if (d < 1e-8) found = 1 } END { exit !found }' ||
+    echo "$c: $one"
 done > said
 ends 0 && [ ! -s said ]
 ok $? "a snapshot is in the user's frame: a run from it begins with the same centre, momentum and energy"
 says 0 'within .* of (1e+06, -5e+05, 2.5e+05)' 'of the centre of mass 1.118e+06' -- \
-  espalier run --check run.ini --overwrite -P Input:InitCondFile=both.txt -P Output:OutputDir=none && lacks .said 'warning'
+  espalier run --check run.ini --overwrite -P Input:InitCondFile=both.txt -P Output:OutputDir=none &&
+    lacks .said 'warning'
 ok $? "run --check: place and velocity are those of the input, and there is no warning"
 
 # three parts

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# `espalier ic galaxy`: models that are refused, with one sentence and nothing written; what is printed and written; the files in
+# `espalier ic galaxy`: models that are refused, with one sentence and nothing written; what is printed and written; the
+# files in
 # params/models.
 . "${srcdir:-.}/tests/harness.sh"
 export OMP_NUM_THREADS=2
@@ -12,7 +13,8 @@ units='[Units]|GravityConstantInternal = 1'
 plummer='[a]|Profile = plummer|Mass = 1|Scale = 1|N = 100'
 model() { printf '%s\n' "$@" | tr '|' '\n' > m.ini; }
 cases=0
-# refused TEXT [OPTION...]: with one message that has the text, status 1, and no file written. Cases run a few at a time, because starting MPI
+# refused TEXT [OPTION...]: with one message that has the text, status 1, and no file written. Cases run a few at a
+# time, because starting MPI
 # is mostly waiting; each has a folder of its own, with the files of this one, and 'check_all' looks at what came out.
 refused() {
   cases=$((cases + 1))
@@ -20,14 +22,16 @@ refused() {
   echo "$1" > "case$cases/text"
   shift
   for file in m.ini one.ini t.txt there.csv; do [ ! -e "$file" ] || cp -r "$file" "case$cases"; done
-  (cd "case$cases" && mkdir tmp && TMPDIR=$PWD/tmp galaxy m.ini -o x.hdf5 --profile x.csv "$@" > out 2> err; echo $? > status) &
+  (cd "case$cases" && mkdir tmp &&
+    TMPDIR=$PWD/tmp galaxy m.ini -o x.hdf5 --profile x.csv "$@" > out 2> err; echo $? > status) &
   [ $((cases % 6)) -ne 0 ] || wait
 }
 check_all() {
   wait
   for i in $(seq $cases); do
     at=case$i text=$(cat "case$i/text") shown="case$i/out case$i/err"
-    [ "$(cat "$at/status")" = 1 ] && has "$at/err" "$text" && [ "$(grep -c '^espalier:' "$at/err")" = 1 ] && [ ! -e "$at/x.hdf5" ] &&
+    [ "$(cat "$at/status")" = 1 ] && has "$at/err" "$text" && [ "$(grep -c '^espalier:' "$at/err")" = 1 ] &&
+      [ ! -e "$at/x.hdf5" ] &&
       [ ! -e "$at/x.csv" ] && [ ! -e "$at/x_df.csv" ]
     ok $? "$text"
   done
@@ -156,7 +160,8 @@ for i in $(seq $cases); do   # in the cases above that name it
 done
 ok $kept "the model file is kept"
 for n in 300 200; do
-  printf '%s\n' "$units" "[Model]|N = $n" '[s]|Profile = plummer|Mass = 1|Scale = 0.5|Cutoff = 5' | tr '|' '\n' > n$n.ini
+  printf '%s\n' "$units" "[Model]|N = $n" '[s]|Profile = plummer|Mass = 1|Scale = 0.5|Cutoff = 5' |
+    tr '|' '\n' > n$n.ini
 done
 model "$units" '[Orbit]|First = n300.ini|Second = n200.ini' 'Pericentre = 1|Separation = 12'
 check "two files with numbers of their own" says 0 '1\.s .* 300 ' '2\.s .* 200 ' -- galaxy --check m.ini

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# What test scripts share. A script begins with `. "${srcdir:-.}/tests/harness.sh"`, which leads into a new folder, $dir,
-# that is removed at the end; $here is the build folder, whose program is `espalier`, and $src the sources. Then it makes a
+# What test scripts share. A script begins with `. "${srcdir:-.}/tests/harness.sh"`, which leads into a new folder,
+# $dir,
+# that is removed at the end; $here is the build folder, whose program is `espalier`, and $src the sources. Then it
+# makes a
 # model and a parameter file, runs, and judges: each check prints one line of TAP. Its last line is `finish`.
 # shellcheck disable=SC2034  # variables that scripts use
 here=$PWD number=0 failed=0
@@ -44,7 +46,8 @@ try() {
   status=$?
   return $status
 }
-# says STATUS TEXT... -- COMMAND...: the command ends so, and has each text in its messages (STATUS = 0: in all its words)
+# says STATUS TEXT... -- COMMAND...: the command ends so, and has each text in its messages (STATUS = 0: in all its
+# words)
 says() {
   expected=$1
   shift
@@ -74,7 +77,8 @@ model() {
   # with a launcher: without one, LeakSanitizer was seen to crash
   launch 1 ic "$@" > ic.log 2>&1 || { cat ic.log; exit 99; }
 }
-# parameters FILE SECTION:NAME=VALUE...: a parameter file for ic.hdf5 with G = 1 unless others are given; the last of two
+# parameters FILE SECTION:NAME=VALUE...: a parameter file for ic.hdf5 with G = 1 unless others are given; the last of
+# two
 # values counts, and NAME= leaves a parameter out
 parameters() {
   file=$1
@@ -100,7 +104,8 @@ launch() {
   shift
   ${limit:+timeout -k 10 $limit} $start "$here/espalier" "$@" < /dev/null
 }
-# on RANKS LEAST TEST ARGUMENT...: a check: a program of the tests on so many ranks has more than LEAST checks, and all pass
+# on RANKS LEAST TEST ARGUMENT...: a check: a program of the tests on so many ranks has more than LEAST checks, and all
+# pass
 on() {
   ranks=$1 least=$2 program=$3
   shift 3
@@ -148,7 +153,8 @@ refused() {
 }
 reports() { grep -q -x -e "$2" "$1/out/status"; }      # NAME KEY=VALUE: the status file of a run
 
-# small_disk SIZE SCRIPT: the script begins again as "SCRIPT inside FOLDER", with a file system of this size at FOLDER; goes on
+# small_disk SIZE SCRIPT: the script begins again as "SCRIPT inside FOLDER", with a file system of this size at FOLDER;
+# goes on
 # where none may be mounted
 small_disk() {
   mkdir disk

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The options of `espalier ic` for star clusters on the command line, the units of scaled models, and the parameter files for them.
+# The options of `espalier ic` for star clusters on the command line, the units of scaled models, and the parameter
+# files for them.
 . "${srcdir:-.}/tests/harness.sh"
 export OMP_NUM_THREADS=2
 limit=100

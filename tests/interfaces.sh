@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Everything public in espalier.h and in pyespalier is explained where it is defined, and named by doc/library.md or doc/python.md.
+# Everything public in espalier.h and in pyespalier is explained where it is defined, and named by doc/library.md or
+# doc/python.md.
 . "${srcdir:-.}/tests/harness.sh"
 with_python ast || skip_all "no Python"
 check "functions of espalier.h and names of pyespalier have a comment, and a place in the pages" \

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Soft steps that are interrupted: requests are served at checkpoint ticks, and the run goes on from there to the same bits; on another
+# Soft steps that are interrupted: requests are served at checkpoint ticks, and the run goes on from there to the same
+# bits; on another
 # number of ranks within the error of the forces. A long soft step reports its progress.
 . "${srcdir:-.}/tests/harness.sh"
 shown=said
@@ -43,19 +44,23 @@ for mode in hybrid tree; do
 done
 : > said
 go 2 hybrid stopped --walltime 0:0
-has said '^next: mpirun -n 2 espalier run --restart -P Output:OutputDir=stopped hybrid.ini$' && lacks said 'dE/E| 0.000e'
+has said '^next: mpirun -n 2 espalier run --restart -P Output:OutputDir=stopped hybrid.ini$' &&
+  lacks said 'dE/E| 0.000e'
 ok $? "the last line is the command that continues the run; no error of one row"
 chain 2 3 hybrid other && columns other/energy.csv total |
   awk 'NR == 1 { first = $1 } { off = $1 / first - 1; if (off * off > 1e-6) bad = 1 } END { exit bad || NR < 2 }'
 ok $? "a run on 2 ranks goes on on 3: the energy is as good"
 # the first job ends within the soft step; the second one has another schedule, and builds trees at every shortest step
 : > said
-go 3 tree changed --walltime 0:0 && go 3 tree changed -r -P Gravity:RebuildInterval=1 && [ "$(state changed)" = finished ]
+go 3 tree changed --walltime 0:0 && go 3 tree changed -r -P Gravity:RebuildInterval=1 &&
+  [ "$(state changed)" = finished ]
 ok $? "a restart within a soft step with another RebuildInterval"
 : > said
-go 3 tree changed --overwrite --walltime 0:0 && go 3 tree changed -r -P Domain:DomainGrid=1x3x1 && [ "$(state changed)" = finished ]
+go 3 tree changed --overwrite --walltime 0:0 && go 3 tree changed -r -P Domain:DomainGrid=1x3x1 &&
+  [ "$(state changed)" = finished ]
 ok $? "and with another DomainGrid"
-ESPALIER_DEBUG=checkpoint_ticks=4,report_seconds=0 go 1 hybrid told && has said '^  within soft step 1: [0-9]* block steps so far, level [0-9]* of at most [0-9]*, [0-9.]* % done in 0:0[0-9], '
+ESPALIER_DEBUG=checkpoint_ticks=4,report_seconds=0 go 1 hybrid told &&
+  has said '^  within soft step 1: [0-9]* block steps so far, level [0-9]* of at most [0-9]*, [0-9.]* % done in 0:0[0-9], '
 ok $? "the progress within a soft step is shown"
 : > said
 ESPALIER_DEBUG=checkpoint_ticks=4,report_seconds=0 go 1 hybrid quiet --quiet && lacks said 'within soft step'

@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# espalier-job with a program that only pretends to run: what it starts, that signals reach it, when the next job is submitted,
+# espalier-job with a program that only pretends to run: what it starts, that signals reach it, when the next job is
+# submitted,
 # and that a chain without progress ends. The batch scripts: that they parse.
 . "${srcdir:-.}/tests/harness.sh"
 batch=$src/jobscripts/espalier-job
 real=$here/espalier
 
-# The pretended program: 'plan' says what becomes of the run; it notes how it was called. Parameter files are read by the real one.
+# The pretended program: 'plan' says what becomes of the run; it notes how it was called. Parameter files are read by
+# the real one.
 cat > espalier << 'END'
 #!/bin/sh
 if [ "$1" = params ]; then
@@ -252,7 +254,8 @@ for before in none running interrupted; do
   [ ! -e submitted ]; ok $? "no job follows that, though cont was there before"
 done
 
-# OutputDir is where the program finds it: '#' and ';' begin comments behind a blank alone, ':' is as good as '=', -P counts
+# OutputDir is where the program finds it: '#' and ';' begin comments behind a blank alone, ':' is as good as '=', -P
+# counts
 echo finish 1 > plan
 # found FOLDER LINE ARGUMENT...: the job's folder, where the parameter file has such a line
 found() {
@@ -368,7 +371,8 @@ done)
 # 'run --restart' is espalier's
 check "the manual page has all options${missing:+ but $missing}" test -z "$missing"
 
-# the batch scripts, where commands of the batch system only pretend: the parameter file's name reaches espalier-job as it is
+# the batch scripts, where commands of the batch system only pretend: the parameter file's name reaches espalier-job as
+# it is
 mkdir batch
 printf '#!/bin/sh\n' > batch/espalier
 printf '#!/bin/sh\necho "    Resource_List.walltime = 01:00:00"\n' > batch/qstat

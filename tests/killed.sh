@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Ranks are killed (SIGKILL) at random moments, every other time while a checkpoint is being written, and the run is gone on
-# with: a good checkpoint is always found, nothing that has a good name is damaged, and the end is that of a run that was left
+# Ranks are killed (SIGKILL) at random moments, every other time while a checkpoint is being written, and the run is
+# gone on
+# with: a good checkpoint is always found, nothing that has a good name is damaged, and the end is that of a run that
+# was left
 # alone. ESPALIER_KILLS: how often (3).
 . "${srcdir:-.}/tests/harness.sh"
 kills=${ESPALIER_KILLS:-3} steps=$((10 + 10 * ${ESPALIER_KILLS:-3}))
@@ -77,7 +79,8 @@ while [ $k -lt "$kills" ]; do
   chance 40
   sleep 0.0$((chance / 10))$((chance % 10))
   tries=200000
-  while [ $((k % 2)) = 0 ] && alive && [ $tries -gt 0 ]; do   # until a checkpoint is being written; without starting a program
+  while [ $((k % 2)) = 0 ] && alive &&
+    [ $tries -gt 0 ]; do   # until a checkpoint is being written; without starting a program
     tries=$((tries - 1))
     for f in killed/out/checkpoints/*.tmp; do [ -d "$f" ] && break 2; done
   done
@@ -85,7 +88,8 @@ while [ $k -lt "$kills" ]; do
   wait $job
   job='' processes=''
   being_written && writing=$((writing + 1))
-  [ "$how" = --overwrite ] || { has killed/log '^restart from' && found=$((found + 1)) || { lost=$((lost + 1)); sed 's/^/# /' killed/err; }; }
+  [ "$how" = --overwrite ] || { has killed/log '^restart from' && found=$((found + 1)) ||
+    { lost=$((lost + 1)); sed 's/^/# /' killed/err; }; }
   has killed/err 'a damaged checkpoint is skipped' && { harmed=$((harmed + 1)); sed 's/^/# /' killed/err; }
   unharmed || { harmed=$((harmed + 1)); echo "# after kill $k"; }
 done

@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Particles without mass in runs: the others move as they do alone, in every scheme and on several ranks; they cost targets, not lists nor LETs;
+# Particles without mass in runs: the others move as they do alone, in every scheme and on several ranks; they cost
+# targets, not lists nor LETs;
 # restarts, energies, checks, bad input.
 . "${srcdir:-.}/tests/harness.sh"
-# A ball of 1024 particles of mass 1 in all; then as many without mass, the first 512 at the places of the first ones, with their velocities.
+# A ball of 1024 particles of mass 1 in all; then as many without mass, the first 512 at the places of the first ones,
+# with their velocities.
 ball() {
   awk -v more="$1" 'BEGIN { s = 1; n = 1024
     while (i < 2 * n) {
@@ -49,7 +51,8 @@ for scheme in tree hybrid hermite pairs; do
     fi
     shown="$b/out/steps.csv $a/out/steps.csv"
     ratio 2 2 steps.csv evaluations_full $a $b && ratio 1.8 2.2 steps.csv pairs_full $a $b &&
-      { [ $ranks = 1 ] || { ratio 0.95 1.05 steps.csv let_cells $a $b && ratio 0.95 1.05 steps.csv let_particles $a $b; }; }
+      { [ $ranks = 1 ] || { ratio 0.95 1.05 steps.csv let_cells $a $b &&
+        ratio 0.95 1.05 steps.csv let_particles $a $b; }; }
     ok $? "$scheme, $ranks ranks: twice the targets, lists as long, LETs with as many entries"
   done
 done

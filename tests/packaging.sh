@@ -56,7 +56,8 @@ done > said
 [ -s help ] && [ ! -s said ]
 ok $? "configure has all arguments that they give"
 # What quickstart needs, without what the tarball has done already, must be in the image.
-sed -n "/^needs='/,/'\$/p" "$src/quickstart" | sed -n 's/^\([a-z][a-z0-9-]*\)  *[a-z0-9]* .*/\1/p' | grep -v -x -E 'autoconf|automake' |
+sed -n "/^needs='/,/'\$/p" "$src/quickstart" | sed -n 's/^\([a-z][a-z0-9-]*\)  *[a-z0-9]* .*/\1/p' |
+  grep -v -x -E 'autoconf|automake' |
   while read -r package; do grep -q -E "(^| )$package( |\$)" "$image" || echo "$package"; done > said
 check "the image has all packages that quickstart needs" test ! -s said
 finish

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The files that are generated from the tables of parameters and commands are up to date ('make parameter-pages' makes them).
+# The files that are generated from the tables of parameters and commands are up to date ('make parameter-pages' makes
+# them).
 . "${srcdir:-.}/tests/harness.sh"
 # up_to_date FILE COMMAND...: the command prints this file of the sources
 up_to_date() {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The plots of real runs on three ranks and one: pictures in which nothing lies over anything else, the numbers of the comparison,
+# The plots of real runs on three ranks and one: pictures in which nothing lies over anything else, the numbers of the
+# comparison,
 # and a sentence for bad input.
 . "${srcdir:-.}/tests/harness.sh"
 with_plots
@@ -15,7 +16,8 @@ run() {
   try launch "$n" run -P "Output:OutputDir=$folder" "$@" run.ini
 }
 model plummer -n 600 -o plummer.hdf5
-  run 3 hybrid -P Output:CommLog=peers && run 3 tree -P Split:Mode=tree -P Output:SubstepLog=on && run 3 off -P Output:CommLog=off && run 1 one
+  run 3 hybrid -P Output:CommLog=peers && run 3 tree -P Split:Mode=tree -P Output:SubstepLog=on &&
+    run 3 off -P Output:CommLog=off && run 1 one
 ok $? "runs on three ranks and one"
 cp said one.log
 
@@ -45,15 +47,20 @@ awk '
   function column(name,  i) { for (i = 1; i <= NF; i++) if ($i == name) return i }
   FILENAME ~ /csv$/ { FS = ","; $0 = $0 }
   /^#/ { next }
-  $1 == "step" { split("", at); at["full"] = column("pairs_full"); at["hard"] = column("pairs_hard"); at["dt"] = column("dt_soft")
+  $1 == "step" { split("", at); at["full"] = column("pairs_full"); at["hard"] = column("pairs_hard");
+    at["dt"] = column("dt_soft")
     at["bytes"] = column("bytes"); at["rank"] = column("rank"); next }
-  FILENAME ~ /steps/ { run = FILENAME; sub("/steps.csv", "", run); sub(".*/", "", run); pairs[run] += $at["full"] + $at["hard"]; span[run] += $at["dt"]; next }
-  FILENAME ~ /comm/ { run = FILENAME; sub("/comm.csv", "", run); sub(".*/", "", run); if ($1 > 0 && $at["rank"] == -1) bytes[run] += $at["bytes"]; next }
+  FILENAME ~ /steps/ { run = FILENAME; sub("/steps.csv", "", run); sub(".*/", "", run);
+    pairs[run] += $at["full"] + $at["hard"]; span[run] += $at["dt"]; next }
+  FILENAME ~ /comm/ { run = FILENAME; sub("/comm.csv", "", run); sub(".*/", "", run); if ($1 > 0 &&
+    $at["rank"] == -1) bytes[run] += $at["bytes"]; next }
   { FS = " "; $0 = $0 }
-  function near(found, expected, what) { n++; if (found > 1.0006 * expected || found < 0.9994 * expected) { print "#", what, found, expected; bad = 1 } }
+  function near(found, expected, what) { n++; if (found > 1.0006 * expected ||
+    found < 0.9994 * expected) { print "#", what, found, expected; bad = 1 } }
   /^interactions, all/ { near($4, pairs[$3] / span[$3], $0) }
   /^bytes between ranks, all/ { near($6, bytes[$5] / span[$5], $0) }
-  /^interactions, all .*hybrid.* x[0-9]/ { sub(".* x", ""); ratio = $1; n++; r = (pairs["hybrid"] / span["hybrid"]) / (pairs["tree"] / span["tree"])
+  /^interactions, all .*hybrid.* x[0-9]/ { sub(".* x", ""); ratio = $1; n++;
+    r = (pairs["hybrid"] / span["hybrid"]) / (pairs["tree"] / span["tree"])
     if (ratio > r + 0.006 || ratio < r - 0.006) { print "# ratio", ratio, r; bad = 1 } }
   END { exit bad || n != 5 }' tree/steps.csv tree/comm.csv hybrid/steps.csv hybrid/comm.csv said
 ok $? "the comparison's numbers are those of the tables"
@@ -125,7 +132,8 @@ for table in energy steps; do
   sed 's/^# units: .*/# UnitLength_in_cm = 3.085678e18, UnitMass_in_g = 1.989e36, UnitVelocity_in_cm_per_s = 207417, GravityConstantInternal = 1/' "hybrid/$table.csv" |
     if [ $table = energy ]; then cat; else
       awk -F, -v OFS=, '/^#/ { print; next } /^step/ { print "neighbours", "hard_steps", "binaries", "shortest_period", "largest_eccentricity", $0; next }
-        { n++; pairs = (n > 2); print 10 + n / 9, 40000 + 100 * n, pairs * n, pairs ? 1e-6 / n : 1e300, pairs ? 0.9 : "", $0 }'
+        { n++; pairs = (n > 2);
+          print 10 + n / 9, 40000 + 100 * n, pairs * n, pairs ? 1e-6 / n : 1e300, pairs ? 0.9 : "", $0 }'
     fi > "stars/$table.csv"
 done
 draws "a cluster of stars" cluster stars --true-energies on
@@ -238,12 +246,14 @@ says 'phase is for the plot of one run' tree hybrid --phase all
 says 'cannot be written' hybrid -o absent/plot.png
 
 # Names and kinds of pictures; what calls the script; a disk that is full.
-ln -s "$(cd "$src" && pwd)/tools/espalier-plot" "$dir/plots" && "$dir/plots" energy "$dir/one" -o "$dir/two.png" -o "$dir/two.pdf" > said 2> err &&
+ln -s "$(cd "$src" && pwd)/tools/espalier-plot" "$dir/plots" &&
+  "$dir/plots" energy "$dir/one" -o "$dir/two.png" -o "$dir/two.pdf" > said 2> err &&
   head -c 4 two.png | grep -q PNG && head -c 5 two.pdf | grep -q '%PDF-' && [ "$(wc -l < said)" = 2 ]
 ok $? "PNG and PDF of one call, by a link"
 ln -s /dev/full full.png
 try "$plot" comm hybrid -o full.png
-[ $? = 1 ] && [ "$(wc -l < err)" = 1 ] && has err '^espalier-plot comm: .*full.png cannot be written: No space left on device'
+[ $? = 1 ] && [ "$(wc -l < err)" = 1 ] &&
+  has err '^espalier-plot comm: .*full.png cannot be written: No space left on device'
 ok $? "a sentence for a full disk"
 try "$plot" nothing
 [ $? = 2 ] && has err "^espalier-plot: there is no plot 'nothing': expected one of map density"
@@ -271,14 +281,16 @@ for steps in nan,inf 3 5,2 a,b; do
 done
 for steps in 1e6,2e6 -5,-1 0.2,0.4; do
   try "$plot" substeps tree --steps=$steps -o plot.png
-  [ $? = 1 ] && [ "$(wc -l < err)" = 1 ] && has err '^espalier-plot substeps: --steps: the table has the block steps 0 to [0-9]*, none from'
+  [ $? = 1 ] && [ "$(wc -l < err)" = 1 ] &&
+    has err '^espalier-plot substeps: --steps: the table has the block steps 0 to [0-9]*, none from'
   ok $? "a sentence for --steps $steps"
 done
 
 try "$plot" substeps hybrid -o plot.png
 [ $? = 1 ] && has err '^espalier-plot substeps: .*substeps.csv is not there: a run writes it with SubstepLog = on'
 ok $? "block steps that were not logged: how to log them"
-"$plot" substeps --help | grep -q '^usage: espalier-plot substeps ' && "$plot" substeps --absent 2>&1 | grep -q '^espalier-plot substeps: error: '
+"$plot" substeps --help | grep -q '^usage: espalier-plot substeps ' && "$plot" substeps --absent 2>&1 |
+  grep -q '^espalier-plot substeps: error: '
 ok $? "a plot has the name that it is called by"
 awk 'BEGIN { print "step,tick,level,active,groups,rebuilt,select,rebuild,moments,walk,correct,all"
   for (i = 0; i < 40; i++) print i ",0," (i < 20 ? 3 : 5) ",100,9," (i == 7) ",0.1,0,0.2,0.5,0.1,1" }' > substeps.csv
@@ -289,7 +301,8 @@ draws "all of them" substeps substeps.csv
 has said '^text tree rebuilt' && has said '^text 3 ('
 ok $? "... and all of that"
 awk 'BEGIN { print "# espalier, study time\nmachine,scheme,particles,ranks,per_rank,by,dt_soft,soft_step_seconds,unit_seconds,migration_critical,step_critical,tree_critical,let_select_critical,walk_critical,hard_let_critical,hard_walk_critical,collective_critical,wait_critical"
-  for (s = 0; s < 2; s++) for (p = 1; p <= 4096; p *= 4) print "a machine," (s ? "hybrid" : "shared") ",8000," p "," 8000 / p "," (p > 256 ? "law*" : "count") ",0.01," 9 / p "," 900 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p }' > time.csv
+  for (s = 0; s < 2; s++) for (p = 1; p <= 4096;
+    p *= 4) print "a machine," (s ? "hybrid" : "shared") ",8000," p "," 8000 / p "," (p > 256 ? "law*" : "count") ",0.01," 9 / p "," 900 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p }' > time.csv
 draws "predicted times" time time.csv
 has said '^text shared$' && has said '^text parts of the soft step, hybrid$' && has said '^text collective$'
 ok $? "schemes and parts have names"
@@ -320,7 +333,8 @@ refuses 'table: .*t.csv cannot be written' "$here/espalier" plummer.hdf5 0.1 --t
 refuses 't.foo: expected a name that ends in .png' "$here/espalier" plummer.hdf5 0.1 --picture t.foo
 refuses 'picture: .*t.png cannot be written' "$here/espalier" plummer.hdf5 0.1 --picture absent/t.png
 
-# A program that takes 4 s / step, 2 s / eta and R1 s / 2 eta for errors of 1e-4 step^2, 1e-6 k eta^2 (but not below 8e-6: noise)
+# A program that takes 4 s / step, 2 s / eta and R1 s / 2 eta for errors of 1e-4 step^2, 1e-6 k eta^2 (but not below
+# 8e-6: noise)
 # and 1e-5 xs eta^2 (3 / R1)^2.
 cat > schemes << 'END'
 #!/bin/sh

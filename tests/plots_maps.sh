@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# espalier-plot map, movie and profile with velocities, phase space and frames that follow: numbers of known models, pictures in
-# which nothing lies over anything else, vector files, and a sentence for bad input. The particles are made by tests/plots_maps.py.
+# espalier-plot map, movie and profile with velocities, phase space and frames that follow: numbers of known models,
+# pictures in
+# which nothing lies over anything else, vector files, and a sentence for bad input. The particles are made by
+# tests/plots_maps.py.
 . "${srcdir:-.}/tests/harness.sh"
 with_plots
 try "$python" "$src/tests/plots_maps.py" "$src" "$dir"
@@ -10,7 +12,8 @@ cat said
 [ "$status" = 0 ] && [ "$number" -ge 8 ] || { sed 's/^/# /' err; failed=1; }
 
 draws "density, velocity and dispersion" map run --velocity --pixels 64
-has said '^text mean \$v_z\$ \[km/s\]' && has said '^text dispersion of \$v_z\$ \[km/s\]' && has said '^text \$N\$ = 3,000$' &&
+has said '^text mean \$v_z\$ \[km/s\]' && has said '^text dispersion of \$v_z\$ \[km/s\]' &&
+  has said '^text \$N\$ = 3,000$' &&
   has said '^axes 12$'
 ok $? "three rows of three times, three scales, units and the number of particles"
 mkdir nine
@@ -62,7 +65,8 @@ says() {
   rm -f plot.png
   try "$plot" "$kind" -o plot.png "$@"
   status=$?
-  { [ $status = 1 ] || [ $status = 2 ]; } && tail -n 1 err | grep -q -F -e "$fragment" && ! grep -q Traceback err && [ ! -e plot.png ]
+  { [ $status = 1 ] || [ $status = 2 ]; } && tail -n 1 err | grep -q -F -e "$fragment" && ! grep -q Traceback err &&
+    [ ! -e plot.png ]
   ok $? "status $status: $fragment"
 }
 says 'expected all, type:T, group:K or x,y,z, found' map run --follow disc

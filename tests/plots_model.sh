@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# espalier-plot model: a galaxy with two discs, a merger and a model without discs, whose particles are where the lines are; bad input.
+# espalier-plot model: a galaxy with two discs, a merger and a model without discs, whose particles are where the lines
+# are; bad input.
 . "${srcdir:-.}/tests/harness.sh"
 with_plots
 espalier ic galaxy --help 2> /dev/null | grep -q -e --profile || skip_all "this espalier has no 'ic galaxy'"
@@ -38,7 +39,8 @@ ok $? "the tables of discs have rows for each disc"
 # near LEAST MOST: as many comparisons as expected, and no median is further from its line than MOST per cent
 near() {
   awk -v least="$1" -v most="$2" '
-    /median of the points/ { n++; d = $0; sub(/.*points /, "", d); d += 0; if (d > most || d < -most) { print "# " $0; bad = 1 } }
+    /median of the points/ { n++; d = $0; sub(/.*points /, "", d); d += 0; if (d > most || d < -most) { print "# " $0;
+      bad = 1 } }
     END { if (n < least) print "# " n + 0 " comparisons"; exit bad || n < least }' said
 }
 draws "lines and particles of a galaxy" model galaxy.csv galaxy.hdf5

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# pynbody opens every kind of snapshot and finds its particles, mass, units and time, and draws by the recipe of doc/readers.md.
+# pynbody opens every kind of snapshot and finds its particles, mass, units and time, and draws by the recipe of
+# doc/readers.md.
 # ESPALIER_PYNBODY names a python3 that has pynbody (from PyPI). h5py: the recipe, with any python3 that has it.
 . "${srcdir:-.}/tests/harness.sh"
 . "$src/tests/recipe.sh"

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# pyespalier over the library of this build: errors, steps, particles, files, and the bits of a run of the program. The package is
+# pyespalier over the library of this build: errors, steps, particles, files, and the bits of a run of the program. The
+# package is
 # used from the source tree; its wheel is for doc/python.md.
 . "${srcdir:-.}/tests/harness.sh"
 with_python numpy || skip_all "no Python with numpy"
-! ldd "$here/lib/libespalier.so" 2> /dev/null | grep -q libasan || skip_all "the library has a sanitizer, and Python has none"
+! ldd "$here/lib/libespalier.so" 2> /dev/null | grep -q libasan ||
+  skip_all "the library has a sanitizer, and Python has none"
 parameters run.ini Output:TimeBetSnapshot=0.25 Output:TimeBetStatistics=1e-9 Time:TimeMax=0.25 Gravity:Softening=0.01 \
   Accuracy:Repeatable=on Device:Tuning=frozen
 export PYTHONPATH="$src/python" ESPALIER_LIB="$here/lib/libespalier.so"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# quickstart in a source tree that only pretends to be one, with an apt-get that does: locks of other programs are waited for; names and
+# quickstart in a source tree that only pretends to be one, with an apt-get that does: locks of other programs are
+# waited for; names and
 # values from the environment are no commands; what cannot be written is named.
 . "${srcdir:-.}/tests/harness.sh"
 tree=$dir/tree bin=$dir/bin
@@ -49,11 +50,13 @@ ok $? "missing packages are installed"
 fresh
 echo 3 > locks-update
 echo 2 > locks-install
-quick && passed && [ "$(wc -l < slept)" = 5 ] && [ "$(grep -c 'waiting, at most 600 s, as another program installs packages' said)" = 2 ]
+quick && passed && [ "$(wc -l < slept)" = 5 ] &&
+  [ "$(grep -c 'waiting, at most 600 s, as another program installs packages' said)" = 2 ]
 ok $? "locks of another program are waited for, and the user is informed"
 fresh
 echo 1000 > locks-update
-! quick ESPALIER_APT_WAIT=20 && [ "$(wc -l < slept)" = 4 ] && grep -q 'another program installs packages, and has not ended in 20 s. Try again' said
+! quick ESPALIER_APT_WAIT=20 && [ "$(wc -l < slept)" = 4 ] &&
+  grep -q 'another program installs packages, and has not ended in 20 s. Try again' said
 ok $? "not for ever"
 fresh
 : > broken
@@ -87,7 +90,8 @@ else
 fi
 
 fresh
-quick "ESPALIER_CONFIGURE=--without-cuda CFLAGS='-O1 -g' * \"A=\$(touch X)\"" && passed && [ "$(cat "$tree/build/words")" = "--without-cuda
+quick "ESPALIER_CONFIGURE=--without-cuda CFLAGS='-O1 -g' * \"A=\$(touch X)\"" && passed &&
+  [ "$(cat "$tree/build/words")" = "--without-cuda
 CFLAGS=-O1 -g
 *
 A=\$(touch X)" ] && [ -z "$(find "$dir" -name X)" ]
@@ -108,7 +112,8 @@ rm "$tree/build"
 for name in 'two words' 'a$(touch X)' "it's" 'a;b'; do
   mv "$tree" "$dir/$name"
   (cd "$dir" && PATH="$bin:$PATH" "./$name/quickstart" check-quick) > said 2> err < /dev/null
-  [ $? = 1 ] && grep -q '^quickstart: Autotools cannot build below a path with spaces or special characters' err && [ -z "$(find "$dir" -name X)" ]
+  [ $? = 1 ] && grep -q '^quickstart: Autotools cannot build below a path with spaces or special characters' err &&
+    [ -z "$(find "$dir" -name X)" ]
   ok $? "a source tree in $name"
   mv "$dir/$name" "$tree"
 done

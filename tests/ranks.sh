@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Domains and forces on other numbers of ranks than that of make check, also more than there are particles. MOST_RANKS: no more
+# Domains and forces on other numbers of ranks than that of make check, also more than there are particles. MOST_RANKS:
+# no more
 # ranks than that (64).
 . "${srcdir:-.}/tests/harness.sh"
 for n in 1 2 3 7 16 64; do on $n 20 force_ranks short; done
@@ -13,7 +14,8 @@ for n in 1 3 7; do on $n 20 energy_ranks; done
 for n in 1 2 3 5 8; do on $n 60 fof_ranks; done
 # messages in one piece: MPI is declared to accept device memory, which here is host memory
 for n in 2 3 7; do ESPALIER_CUDA_MPI=1 on $n 20 force_ranks short cpu; done
-# Domains do not cut the cells of a sphere in eight: no more interactions than on one rank, where cut ones had made them 1.6 times
+# Domains do not cut the cells of a sphere in eight: no more interactions than on one rank, where cut ones had made them
+# 1.6 times
 # as many.
 parameters p.ini Gravity:Softening=0.004
 model hernquist -n 60000

@@ -10,7 +10,8 @@ recipe_snapshots() {
     Units:UnitVelocity_in_cm_per_s=2.07417e7 Gravity:Softening=0.1 Time:TimeMax=0.001
   (cd physical && launch 0 run run.ini) > said 2>&1
 }
-# recipe NAME PICTURE PYTHON: for both snapshots the recipe below '## NAME', and look.py, which sees the recipe's variables
+# recipe NAME PICTURE PYTHON: for both snapshots the recipe below '## NAME', and look.py, which sees the recipe's
+# variables
 recipe() {
   awk -v heading="## $1" '/^## / { here = $0 == heading } /^```/ { code = here && /python/; next } code { print }' "$src/doc/readers.md" > recipe.py
   for kind in model physical; do

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A run that is interrupted and gone on with gives the same bits as one that is not: on 1, 2 and 4 ranks and on a device, with one
+# A run that is interrupted and gone on with gives the same bits as one that is not: on 1, 2 and 4 ranks and on a
+# device, with one
 # step for all, with block steps, with the split. On other numbers of ranks it gives nearly the same.
 . "${srcdir:-.}/tests/harness.sh"
 parts_model 2000
@@ -45,7 +46,8 @@ ok $? "TimeBegin = -3.3: the same in four parts"
 near() {
   rows "$1" > one.rows && rows "$2" > two.rows && awk -F, '
     FNR == NR { row[n++] = $0; total[n] = $4; next }
-    { if ($0 != row[m++]) differ++; if ($4 != "total") { d = $4 / total[m] - 1; if (d < 0) d = -d; if (d > worst) worst = d } }
+    { if ($0 != row[m++]) differ++; if ($4 != "total") { d = $4 / total[m] - 1; if (d < 0) d = -d;
+      if (d > worst) worst = d } }
     END { printf "# %d of %d rows differ; energies differ by at most %.1e\n", differ, m, worst
       exit !(m == n && differ < m - 3 && worst < 5e-4) }' one.rows two.rows
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A scaling study on this machine: folders and jobs, runs, the table, the plot; what is missing is named and made up for; bad
+# A scaling study on this machine: folders and jobs, runs, the table, the plot; what is missing is named and made up
+# for; bad
 # input meets a sentence. The jobs of the batch systems: every word of their templates is filled in.
 . "${srcdir:-.}/tests/harness.sh"
 scaling=$src/jobscripts/scaling
@@ -9,7 +10,8 @@ parameters run.ini Input:InitCondFile= Output:OutputDir=elsewhere Output:TimeBet
   Time:MaxSizeTimestep=0.03125 Gravity:Softening=0.03 Split:Mode=tree Steps:Scheme=block
 make() { try "$scaling" make --program "$here/espalier" "$@"; }
 
-make study --system local --ranks 1,2,4 --strong 400 --weak 150 --steps 4 --warmup 1 --repeats 2 run.ini && [ -x study/jobs/2.sh ] &&
+make study --system local --ranks 1,2,4 --strong 400 --weak 150 --steps 4 --warmup 1 --repeats 2 run.ini &&
+  [ -x study/jobs/2.sh ] &&
   [ "$(cat study/jobs/2.tasks)" = "strong-00002/1 400
 strong-00002/2 400
 weak-00002/1 300
@@ -28,7 +30,8 @@ try "$scaling" collect study -o table.csv &&
   table '
     { n++; particles = $1 == "strong" ? 400 : 150 * $2
       if ($at["particles"] != particles || $at["steps"] != 2 || !($at["seconds"] > 0) || $at["imbalance"] < 1) bad = 1
-      if (($2 > 1) != ($at["bytes_per_rank"] > 0) || !($at["t_walk"] > 0) || $at["backend"] !~ /^(cpu|cuda)$/ || $at["hosts"] == "-") bad = 1 }
+      if (($2 > 1) != ($at["bytes_per_rank"] > 0) || !($at["t_walk"] > 0) || $at["backend"] !~ /^(cpu|cuda)$/ ||
+        $at["hosts"] == "-") bad = 1 }
     END { exit bad || n != 12 }' table.csv
 ok $? "the table"
 # bytes of a rank and step against comm.csv itself
@@ -53,9 +56,12 @@ fi
 table '
   function near(a, b) { return a > 0.999 * b && a < 1.001 * b }
   { n++; p = $at["parallel_efficiency"]; c = $at["communication_efficiency"]
-    if (!(p > 0) || !near(p, $at["load_balance"] * c) || !near(c, $at["serialisation"] * $at["transfer"]) || $at["load_balance"] > 1 || $at["serialisation"] > 1.0001 ||
-        !near($at["global_efficiency"], p * $at["computation_scaling"]) || !near($at["node_hours_per_time"], $at["nodes"] * $at["seconds"] / 3600 / 0.03125) ||
-        $at["repeats"] != 2 || ($2 == 1 && ($at["speedup"] != 1 || $at["load_balance"] != 1))) { print "# " $0; bad = 1 } }
+    if (!(p > 0) || !near(p, $at["load_balance"] * c) || !near(c, $at["serialisation"] * $at["transfer"]) ||
+      $at["load_balance"] > 1 || $at["serialisation"] > 1.0001 ||
+        !near($at["global_efficiency"], p * $at["computation_scaling"]) ||
+          !near($at["node_hours_per_time"], $at["nodes"] * $at["seconds"] / 3600 / 0.03125) ||
+        $at["repeats"] != 2 || ($2 == 1 && ($at["speedup"] != 1 || $at["load_balance"] != 1))) { print "# " $0;
+          bad = 1 } }
   END { exit bad || n != 6 }' table-report.csv > err
 ok $? "the report of runs on one, two and four ranks"
 # numbers that are known: two repeats of which the median counts, an empty column, 2 ranks on a node
@@ -69,13 +75,15 @@ strong,4,1000,9,2,1.6,2,3.2,0.5,0.25,150
 weak,1,1000,8,1,,,,0.5,0,0
 weak,2,2000,10,1,,,,0.5,0,0
 END
-try python3 "$src/jobscripts/scaling_report.py" known.csv known-report.csv && sed 1,2d known-report.csv > got && cat > want << END
+try python3 "$src/jobscripts/scaling_report.py" known.csv known-report.csv && sed 1,2d known-report.csv > got &&
+  cat > want << END
 strong,1,1,1000,8,1,1,1,1,1,1,1,1,1,0.00444444444,0.0177777778,100,800,1
 strong,4,2,1000,4,2,0.5,0.4,0.8,0.5,0.625,0.8,1.25,0.5,0.00444444444,0.0177777778,150,1200,3
 weak,1,1,1000,8,1,1,,,,,,,,0.00444444444,,,,1
 weak,2,1,2000,10,1.6,0.8,,,,,,,,0.00555555556,,,,1
 END
-diff want got > err && has said '^strong: speed-up and efficiency' && has said '^ *4  *0.400  *0.800  *0.500  *0.625  *0.800  *1.250  *0.500$' && lacks said '^weak: POP'
+diff want got > err && has said '^strong: speed-up and efficiency' &&
+  has said '^ *4  *0.400  *0.800  *0.500  *0.625  *0.800  *1.250  *0.500$' && lacks said '^weak: POP'
 ok $? "the report of numbers known by hand"
 for line in 'strong,0,1000,8' 'strong,1,1000,-8' 'strong,1,many,8'; do
   printf 'study,ranks,particles,seconds\n%s\n' "$line" > bad.csv
@@ -84,35 +92,42 @@ for line in 'strong,0,1000,8' 'strong,1,1000,-8' 'strong,1,many,8'; do
   ok $? "a bad row: $line"
 done
 # power: counters of processors that pass their end, and samples of two GPUs
-mkdir -p cap/intel-rapl:0 cap/intel-rapl:0:0 bin && echo 5000000 > cap/intel-rapl:0/energy_uj && echo 900000000 > cap/intel-rapl:0:0/energy_uj && echo 20000000 > cap/intel-rapl:0/max_energy_range_uj
+mkdir -p cap/intel-rapl:0 cap/intel-rapl:0:0 bin && echo 5000000 > cap/intel-rapl:0/energy_uj &&
+  echo 900000000 > cap/intel-rapl:0:0/energy_uj && echo 20000000 > cap/intel-rapl:0/max_energy_range_uj
 printf '#!/bin/sh\ncase $* in *--list-gpus*) echo "GPU 0: a"; echo "GPU 1: b" ;; *power*) echo 200; echo 300; sleep 5 ;; *) echo "a, 5 MHz" ;; esac\n' > bin/nvidia-smi
 chmod +x bin/nvidia-smi
 rm study/weak-00001/1/done
 POWERCAP=$dir/cap PATH=$dir/bin:$PATH timeout 100 "$scaling" submit study > said 2> err
-has study/weak-00001/1/energy '^before=5000000$' && has study/weak-00001/1/energy '^gpus=2$' && [ "$(cat study/weak-00001/1/power)" = "200
+has study/weak-00001/1/energy '^before=5000000$' && has study/weak-00001/1/energy '^gpus=2$' &&
+  [ "$(cat study/weak-00001/1/power)" = "200
 300" ]
 ok $? "counters and samples of power are kept"
 sed -i 's/^seconds=.*/seconds=10/; s/^before=.*/before=15000000/' study/weak-00001/1/energy
-try "$scaling" collect study -o power.csv && table '$1 == "weak" && $2 == 1 && $at["repeat"] == 1 { x = $at["watts"] } END { exit x != 501 }' power.csv
+try "$scaling" collect study -o power.csv &&
+  table '$1 == "weak" && $2 == 1 && $at["repeat"] == 1 { x = $at["watts"] } END { exit x != 501 }' power.csv
 ok $? "and give the mean power of the node"
 rm study/weak-00001/2/done
 try "$scaling" collect study && has said '1 repeats are missing' && has err 'weak-00001/2: not done (see its run.log)'
 ok $? "a repeat that is missing is named"
-try timeout 100 "$scaling" submit study && [ "$(grep -c 'exit status 0' said)" = 1 ] && has said '^2 ranks: done' && [ -e study/weak-00001/2/done ]
+try timeout 100 "$scaling" submit study && [ "$(grep -c 'exit status 0' said)" = 1 ] && has said '^2 ranks: done' &&
+  [ -e study/weak-00001/2/done ]
 ok $? "and made up for, alone"
 
 sed -i '1s/, 2 ranks x/, 3 ranks x/' study/weak-00002/1/out/steps.csv
-try "$scaling" collect study && has said '1 repeats are missing' && has err 'weak-00002/1: the run had 3 ranks instead of 2'
+try "$scaling" collect study && has said '1 repeats are missing' &&
+  has err 'weak-00002/1: the run had 3 ranks instead of 2'
 ok $? "a run on another number of ranks does not count"
 
 for system in slurm pbs pjm; do
-  make $system --system $system --ranks 2,8 --weak 150 --ranks-per-node 4 --threads 3 run.ini && bash -n $system/jobs/8.sh && ! grep -q '@[A-Z_]*@' $system/jobs/*.sh &&
+  make $system --system $system --ranks 2,8 --weak 150 --ranks-per-node 4 --threads 3 run.ini &&
+    bash -n $system/jobs/8.sh && ! grep -q '@[A-Z_]*@' $system/jobs/*.sh &&
     grep -q -E '^#(SBATCH --nodes=2|PBS -l select=2:mpiprocs=4:ompthreads=3|PJM -L node=2)$' $system/jobs/8.sh
   ok $? "jobs for $system"
 done
 # a number of ranks that is no multiple of those of a node
 for system in slurm pbs pjm; do
-  make odd-$system --system $system --ranks 6 --weak 150 --ranks-per-node 4 run.ini && grep -q -E '^(#SBATCH --nodes=2|#PBS -l select=2:mpiprocs=4:.*|#PJM -L node=2)$' odd-$system/jobs/6.sh &&
+  make odd-$system --system $system --ranks 6 --weak 150 --ranks-per-node 4 run.ini &&
+    grep -q -E '^(#SBATCH --nodes=2|#PBS -l select=2:mpiprocs=4:.*|#PJM -L node=2)$' odd-$system/jobs/6.sh &&
     has odd-$system/jobs/6.sh '^ *[^#]*mpi\(run\|exec\) -n 6\( \|$\)'
   ok $? "$system: 6 ranks on nodes of 4"
 done
@@ -125,7 +140,8 @@ for name in 'st$(touch${IFS}X)' 'a "b" `touch X` $HOME \ c; touch X' '-n'; do
     try "$scaling" collect -- "$name" && has "./$name/scaling.csv" '^strong,1,' && [ -z "$(find . -name X)" ]
   ok $? "a study in the folder $name"
 done
-make --system slurm --ranks 2 --weak 150 'two words' run.ini && grep -q -x '#SBATCH --output=jobs/%x-%A-%a.log' 'two words/jobs/2.sh' &&
+make --system slurm --ranks 2 --weak 150 'two words' run.ini &&
+  grep -q -x '#SBATCH --output=jobs/%x-%A-%a.log' 'two words/jobs/2.sh' &&
   grep -q '^exec ".*/two words/point.sh"' 'two words/jobs/2.sh'
 ok $? "slurm: a folder of two words"
 # a batch system that keeps what it gets

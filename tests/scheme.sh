@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Mode = auto and Scheme = auto: what is chosen and said, the same choice again, on several ranks and after a restart, and small systems.
+# Mode = auto and Scheme = auto: what is chosen and said, the same choice again, on several ranks and after a restart,
+# and small systems.
 . "${srcdir:-.}/tests/harness.sh"
 shown="said"
 parts_model 2000
@@ -15,10 +16,12 @@ changes() { choices "$1" | awk -F, 'NR > 1 && $10 == 1 { print $1, $3 $4 }'; }
 
 go one 1
 cp one/log said
-ends 0 && grep -A 1 '^scheme: .* s per unit of time (predicted)$' one/log | grep -q '^        predicted: .*shared steps: [0-9]'
+ends 0 && grep -A 1 '^scheme: .* s per unit of time (predicted)$' one/log |
+  grep -q '^        predicted: .*shared steps: [0-9]'
 ok $? "two lines say the scheme and what others would cost"
 choices one | awk -F, 'NR == 1 { bad += $0 != "step,time,candidate,R1OverR0,error,dt_soft,eta,seconds_predicted,seconds_measured,chosen,reason,seconds_choosing"; next }
-  { bad += $1 != 0 || !($6 > 0) || !($8 > 0) || $9 != "" || $11 != "model" || $12 != ""; chosen += $10 } END { exit bad || chosen != 1 || NR < 4 }'
+  { bad += $1 != 0 || !($6 > 0) || !($8 > 0) || $9 != "" || $11 != "model" || $12 != ""; chosen += $10 } END {
+    exit bad || chosen != 1 || NR < 4 }'
 ok $? "choice.csv has a row for each candidate"
 go again 1
 ends 0 && same one again && cmp one/out/choice.csv again/out/choice.csv
@@ -53,7 +56,8 @@ go trials 1 -n 12 -P Time:TimeMax=20000 -P Accuracy:Repeatable=off
 ends 0 && has trials/log '; the first soft steps try [234]$' && has trials/log '^at time .*: scheme: .* (measured)$' &&
   has trials/log '^        measured: .*: [0-9]' &&
   choices trials | awk -F, 'NR > 1 && $11 == "measured" { measured += $9 > 0; chosen += $10; bad += $10 && !($9 > 0) } $11 == "trial" { trials++ }
-    NR > 1 { bad += !($12 > 0 && $12 >= last); last = $12 } END { exit bad || measured < 2 || chosen != 1 || trials < 1 }'
+    NR > 1 { bad += !($12 > 0 && $12 >= last); last = $12 } END { exit bad || measured < 2 || chosen != 1 ||
+      trials < 1 }'
 ok $? "trial steps: a decision by measured seconds, and what choosing takes"
 for part in 1 2; do
   mkdir -p "repeat$part/out" && cp trials/out/choice.csv "repeat$part/out"
@@ -88,7 +92,8 @@ ends 0 && [ "$(chosen trials)" = shared ]
 ok $? "three hundred looks that changed nothing are one choice"
 go broken 2 -n 3 -P Time:TimeMax=20000 -P Accuracy:Repeatable=off
 go broken 2 --restart -n 14 -P Time:TimeMax=20000 -P Accuracy:Repeatable=off
-ends 0 && choices broken | awk -F, 'NR > 1 && $11 == "measured" { measured += $9 > 0; chosen += $10 } END { exit measured < 2 || chosen != 1 }'
+ends 0 && choices broken |
+  awk -F, 'NR > 1 && $11 == "measured" { measured += $9 > 0; chosen += $10 } END { exit measured < 2 || chosen != 1 }'
 ok $? "which go on after a restart, on two ranks"
 
 (cd one && launch 1 run --check --overwrite ../run.ini) > said 2>\&1 &&

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# compare-schemes --all and calibrate-accuracy: runs of tiny models with true errors, tables by a program of known errors, continued tables,
+# compare-schemes --all and calibrate-accuracy: runs of tiny models with true errors, tables by a program of known
+# errors, continued tables,
 # runs that fail, and a sentence for bad input. tests/plots.sh has compare-schemes with one model.
 . "${srcdir:-.}/tests/harness.sh"
 with_python "csv, tempfile" || skip_all "no python3"
@@ -51,7 +52,8 @@ tool calibrate-accuracy "$here/espalier"
 [ $status = 1 ] && has err '^Usage: calibrate-accuracy ESPALIER TRUE_ENERGY'
 ok $? "calibrate-accuracy: how it is called"
 
-# A program of known errors and times: of shared steps 1e-4 (step / dh)^2 and 4 dh / step, of block steps 1e-6 eta^2 and 2 / eta, of the hybrid
+# A program of known errors and times: of shared steps 1e-4 (step / dh)^2 and 4 dh / step, of block steps 1e-6 eta^2 and
+# 2 / eta, of the hybrid
 # 1e-5 eta^2 and 1 / eta, by default 4e-6 and 1.5, with Accuracy = fine 1e-6 and 6; with a file `broken` hybrids fail.
 cat > schemes << 'END_OF_PROGRAM'
 #!/bin/sh
@@ -79,7 +81,8 @@ END_OF_PROGRAM
 chmod +x schemes
 tool compare-schemes "$dir/schemes" --all --models plummer6 --few --accuracy fine --table all.csv
 [ $status = 0 ] && grep -qxF '| standard | block | 4.00e-06 | 4.00e-06 | 1.5 | - | 1 | - | 1.50 |' said &&
-  grep -qxF '| fine | block | 1.00e-06 | 1.00e-06 | 6 | - | 2 | - | 3.00 |' said && grep -qxF '| plummer6 | 1.50 | 3.00 |' said
+  grep -qxF '| fine | block | 1.00e-06 | 1.00e-06 | 6 | - | 2 | - | 3.00 |' said &&
+    grep -qxF '| plummer6 | 1.50 | 3.00 |' said
 ok $? "the program's own choice against the best scheme with the same error"
 [ "$(head -1 all.csv)" = model,particles,softening,time,scheme,label,accuracy,chosen,error,reported,true,seconds,soft_steps,h,evaluations_full,evaluations_hard,parameters ] &&
   [ "$(wc -l < all.csv)" = 25 ] && [ "$(column all.csv accuracy auto | tr '\n' ' ')" = 'standard fine ' ] &&
@@ -89,7 +92,8 @@ tool compare-schemes "$dir/schemes" --all --models plummer6 --few --cpu-time --t
 [ $status = 0 ] && column cpu.csv seconds auto | awk '{ good += $1 > 0 && $1 != 1.5 } END { exit good != 1 }'
 ok $? "--cpu-time: seconds that cores were busy"
 tool compare-schemes "$dir/schemes" --all --models plummer6 --few --accuracy fine --table all.csv
-[ "$(grep -c 'about .* left$' err)" = 23 ] && has err '^\[1/24\] plummer6 auto, standard: ' && tail -1 err | grep -q '^\[24/24\]'
+[ "$(grep -c 'about .* left$' err)" = 23 ] && has err '^\[1/24\] plummer6 auto, standard: ' && tail -1 err |
+  grep -q '^\[24/24\]'
 ok $? "how far it is, and the time that is left"
 cp said before
 head -10 all.csv > part.csv && : > runs
@@ -98,7 +102,9 @@ tool compare-schemes "$dir/schemes" --all --models plummer6 --few --accuracy fin
 ok $? "a table is continued: only the runs that it lacks"
 : > broken
 tool compare-schemes "$dir/schemes" --all --models plummer6 --few --table broken.csv
-[ $status = 1 ] && [ "$(wc -l < broken.csv)" = 12 ] && [ "$(grep -c '^compare-schemes: plummer6, hybrid, .*: no result: the disk is full$' err)" = 12 ] && grep -qF '| standard | block | 4.00e-06 |' said &&
+[ $status = 1 ] && [ "$(wc -l < broken.csv)" = 12 ] &&
+  [ "$(grep -c '^compare-schemes: plummer6, hybrid, .*: no result: the disk is full$' err)" = 12 ] &&
+  grep -qF '| standard | block | 4.00e-06 |' said &&
   tail -1 err | grep -q '^compare-schemes: 12 runs have no result: see above; the others are in broken.csv$'
 ok $? "runs that fail are named, the others count"
 rm broken
@@ -119,7 +125,8 @@ tool compare-schemes "$dir/checked" --all --models m31 --m31 disk.txt --few --ti
 [ $status = 0 ] && [ "$(column disk.csv particles auto)" = 64 ] && [ "$(column disk.csv label hybrid | wc -l)" = 12 ] &&
   has said '^m31-disk: 64 particles, softening 0.015625, time 0.0'
 ok $? "a user's file"
-[ "$(column disk.csv true auto)" = 0.25 ] && [ "$(column disk.csv error auto)" = 0.25 ] && [ "$(column disk.csv reported auto)" = 4e-06 ]
+[ "$(column disk.csv true auto)" = 0.25 ] && [ "$(column disk.csv error auto)" = 0.25 ] &&
+  [ "$(column disk.csv reported auto)" = 4e-06 ]
 ok $? "the error is the true one where it is measured"
 tool compare-schemes "$dir/checked" --all --models m31 --m31 disk.txt --few --time 0.01 --true "$dir/energies" --true-largest 63 --table disk.csv
 [ $status = 0 ] && [ -z "$(column disk.csv true auto)" ] && [ "$(column disk.csv error auto)" = 4e-06 ]
@@ -129,11 +136,14 @@ ok $? "... and the reported one in larger models"
 printf '#!/bin/sh\ncase $1 in run) exec espalier "$@" -P Device:Backend=cpu ;; esac\nexec espalier "$@"\n' > on_cpu
 chmod +x on_cpu
 tool calibrate-accuracy "$dir/on_cpu" "$here/tests/true_energy" --models plummer6 --scans forces,shared --few --time 0.0625 --snapshots 2 --table scans.csv
-[ $status = 0 ] && [ "$(column scans.csv label forces | sed -n 1p)" = exact ] && [ "$(column scans.csv label forces | wc -l)" = 9 ] &&
-  [ "$(column scans.csv step shared | tr '\n' ' ')" = '8 4 2 1 0.5 ' ] && ! column scans.csv true shared | grep -q '^$' &&
+[ $status = 0 ] && [ "$(column scans.csv label forces | sed -n 1p)" = exact ] && [ "$(column scans.csv label forces |
+  wc -l)" = 9 ] &&
+  [ "$(column scans.csv step shared | tr '\n' ' ')" = '8 4 2 1 0.5 ' ] && ! column scans.csv true shared |
+    grep -q '^$' &&
   has said '^| dE/E per dynamical time | forces | shared step |$'
 ok $? "scans of forces and of the shared step"
-column scans.csv error forces | awk 'NR == 2 { coarse = $1 } NR == 9 { fine = $1 } END { exit !(fine >= 0 && fine < coarse / 5) }'
+column scans.csv error forces |
+  awk 'NR == 2 { coarse = $1 } NR == 9 { fine = $1 } END { exit !(fine >= 0 && fine < coarse / 5) }'
 ok $? "the error of the forces falls with Delta"
 cp said before
 tool calibrate-accuracy "$here/espalier" "$here/tests/true_energy" --models plummer6 --scans forces,shared --few --time 0.0625 --snapshots 2 --table scans.csv --continue

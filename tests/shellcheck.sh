@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The program shellcheck finds nothing in the scripts: with .shellcheckrc in those of tests, with all its checks in the others.
+# The program shellcheck finds nothing in the scripts: with .shellcheckrc in those of tests, with all its checks in the
+# others.
 . "${srcdir:-.}/tests/harness.sh"
 command -v shellcheck > /dev/null 2>&1 || skip_all "no shellcheck (Debian: shellcheck)"
 shown=$dir/said

@@ -3,7 +3,8 @@
 # Soft steps of systems whose particles are of very different masses, and what a run says of steps that are too long.
 . "${srcdir:-.}/tests/harness.sh"
 shown="said"
-# ring NUMBER MASS: particles on circles from 0.5 to 2 about one of mass 1 at rest; orbits: with the velocities of circular orbits
+# ring NUMBER MASS: particles on circles from 0.5 to 2 about one of mass 1 at rest; orbits: with the velocities of
+# circular orbits
 # in the softened force
 ring() { circles $(($1 - 1)) "$1" "$2" '1 / sqrt(r)'; }
 orbits() { circles "$1" "$1" "$2" 'r / (r * r + 0.0004) ^ 0.75'; }
@@ -16,7 +17,8 @@ parameters run.ini Input:InitCondFile=ring.txt Output:OutputDir=out Gravity:Soft
 # go [-P ...]: its words in "said", their rows in out/
 go() { launch 1 run --overwrite run.ini "$@" > said 2>&1; }
 # error_below MOST: |dE/E| of the run
-error_below() { sed -n 's/^done: .*largest |dE\/E| //p' said | awk -v most="$1" '$1 < most { good = 1 } END { exit !good }'; }
+error_below() { sed -n 's/^done: .*largest |dE\/E| //p' said |
+  awk -v most="$1" '$1 < most { good = 1 } END { exit !good }'; }
 
 ring 100 1e-9
 go -P Time:TimeMax=3 && error_below 0.1
@@ -34,13 +36,15 @@ ok $? "a soft step of the rule's length: no warning"
 ring 20 0
 go -P Time:TimeMax=0.5; [ $? = 1 ] && has said 'R1 = 0: .* there is one, with 20 without mass: give \[Split\] R1'
 ok $? "one particle with mass: R1 has no rule, and the sentence says so"
-go -P Time:TimeMax=0.5 -P Split:R1=0.2 && has said 'largest |dE/E| -$' && ! grep -q energy_error out/status && ! grep -q warning said
+go -P Time:TimeMax=0.5 -P Split:R1=0.2 && has said 'largest |dE/E| -$' && ! grep -q energy_error out/status &&
+  ! grep -q warning said
 ok $? "an energy of 0 has no relative error"
 ring 3 1e-9
 go -P Time:TimeMax=300 -P Time:MaxSizeTimestep=300 -P Split:Mode=tree && ! grep -q lattice said && error_below 0.001
 ok $? "tree mode, a soft step of many orbits: the lattice does not grow with the square of it"
 
-# Circular orbits in the softened force, ten of the innermost one: their phases after these. R2 by rule is at 1.1, R1 at 0.56.
+# Circular orbits in the softened force, ten of the innermost one: their phases after these. R2 by rule is at 1.1, R1 at
+# 0.56.
 if with_python "h5py, numpy"; then
   orbits 100 1e-9
   go -P Time:TimeMax=22.2 && judge phases out 0.05 1

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Softenings of types in whole runs: forces against direct sums and energies on several ranks, restarts, snapshots, and what is
+# Softenings of types in whole runs: forces against direct sums and energies on several ranks, restarts, snapshots, and
+# what is
 # refused.
 . "${srcdir:-.}/tests/harness.sh"
 model merger -n 1500 --separation 0.5 -s 3
@@ -10,7 +11,8 @@ soft="-P Gravity:Softening=0.01 -P Gravity:SofteningHalo=0.08"
 # forces RANKS: the errors of total, hard part and potential
 forces() {
   mkdir -p f
-  (cd f && limit=60 launch "$1" force $soft -P Gravity:ErrTolForceAcc=1e-3 --direct 1500 ../run.ini) > forces 2>&1 && awk '
+  (cd f && limit=60 launch "$1" force $soft -P Gravity:ErrTolForceAcc=1e-3 --direct 1500 ../run.ini) > forces 2>&1 &&
+    awk '
     /^  (total|hard part|potential)/ { n++
       for (k = 1; k < NF; k++) if ($k ~ /^(median|maximum)$/ && $(k + 1) > worst[$k]) worst[$k] = $(k + 1) }
     END { print "# medians at most " worst["median"] ", maxima " worst["maximum"]

@@ -43,7 +43,8 @@ kill -KILL $reader
 ended
 reports closed state=interrupted && reports closed reason=SIGHUP && some_checkpoint closed && cont closed
 ok $? "SIGHUP, and no process reads the output any more: a checkpoint"
-(trap '' HUP; cd closed && exec espalier run --overwrite -P Time:TimeMax=1000 -P Output:TimeBetSnapshot=0 ../run.ini) > closed/log 2> closed/err < /dev/null &
+(trap '' HUP; cd closed &&
+  exec espalier run --overwrite -P Time:TimeMax=1000 -P Output:TimeBetSnapshot=0 ../run.ini) > closed/log 2> closed/err < /dev/null &
 job=$!
 begun() { reports closed state=running && has closed/log '^energy' && has_rows closed 4; }
 within 30 begun
@@ -53,7 +54,8 @@ within 30 has_rows closed $((before + 8)) && ! gone && reports closed state=runn
 ok $? "SIGHUP that is ignored stays ignored"
 kill -TERM $job
 ended
-# where one of the two files can no longer be written; with cont a chain of jobs goes on, without it the exit status reports file what=the does not
+# where one of the two files can no longer be written; with cont a chain of jobs goes on, without it the exit status
+# reports file what=the does not
 under_way no-status
 rm no-status/out/status && mkdir -p no-status/out/status/x
 kill -USR1 $job
@@ -64,13 +66,15 @@ under_way no-end
 rm no-end/out/status && mkdir -p no-end/out/status/x
 : > no-end/out/stop
 ended
-ends 1 && ! cont no-end && some_checkpoint no-end && has no-end/err 'error: out/status could not be replaced: the run is interrupted (the file .stop.)'
+ends 1 && ! cont no-end && some_checkpoint no-end &&
+  has no-end/err 'error: out/status could not be replaced: the run is interrupted (the file .stop.)'
 ok $? "no status file, and no file cont: a sentence, and exit status 1"
 under_way no-cont
 mkdir -p no-cont/out/cont/x
 kill -USR1 $job
 ended
-ends 1 && reports no-cont state=interrupted && some_checkpoint no-cont && has no-cont/err 'warning: out/cont cannot be written'
+ends 1 && reports no-cont state=interrupted && some_checkpoint no-cont &&
+  has no-cont/err 'warning: out/cont cannot be written'
 ok $? "no file cont: a checkpoint, a warning and exit status 1"
 step=$(sed -n 's/^step=//p' USR1/out/status)
 go USR1 1 $long -n $((step + 5)) -r last
@@ -102,7 +106,8 @@ another() { [ "$(ls go-on/out/checkpoints)" != "$first" ] && [ ! -e go-on/out/ch
 check "the file 'checkpoint': a checkpoint, and the file is gone" within 15 another
 : > go-on/out/stop
 ended
-ends 0 && reports go-on state=interrupted && reports go-on reason="the file 'stop'" && ! cont go-on && [ ! -e go-on/out/stop ]
+ends 0 && reports go-on state=interrupted && reports go-on reason="the file 'stop'" && ! cont go-on &&
+  [ ! -e go-on/out/stop ]
 ok $? "the file 'stop': stopped, no file cont, and the file is gone"
 [ "$(ls go-on/out/checkpoints | wc -l)" = 2 ]
 ok $? "two checkpoints are kept"
@@ -124,7 +129,8 @@ kill -USR2 $job
 within 10 some_checkpoint alone
 for option in -r --overwrite; do
   (cd alone && espalier run $option ../run.ini) > second 2>&1
-  [ $? = 1 ] && has second "error: another run (process $job on host .*) is under way in OutputDir = out" && reports alone state=running && some_checkpoint alone
+  [ $? = 1 ] && has second "error: another run (process $job on host .*) is under way in OutputDir = out" &&
+    reports alone state=running && some_checkpoint alone
   ok $? "a second run in the same folder is refused: $option"
 done
 before=$(wc -l < alone/out/steps.csv)
@@ -146,7 +152,8 @@ warned() { has vain/err 'no checkpoint could be written, the run continues'; }
 within 10 warned
 kill -USR1 $job
 ended
-ends 1 && [ "$(grep -c 'no checkpoint could be written, the run continues' vain/err)" = 4 ] && has vain/err 'the run is to stop, but no checkpoint'
+ends 1 && [ "$(grep -c 'no checkpoint could be written, the run continues' vain/err)" = 4 ] &&
+  has vain/err 'the run is to stop, but no checkpoint'
 ok $? "a stop without a checkpoint: three tries beside that by the clock"
 
 under_way clock -P Checkpoints:TimeBetCheckpoints=0.002
@@ -197,7 +204,9 @@ ok $? "... without a snapshot: that it begins again"
 
 go part 1 -n 2 && go part 1 -n 4 -r && go part 1 -n 6 -r
 go part 1 -n 6 -r 4
-ends 0 && has part/log 'restart from out/checkpoints/checkpoint_000004' && has part/log 'checkpoint_000006 is newer than the chosen checkpoint and is now named checkpoint_000006.unused' && ! grep 'now (it was' part/log
+ends 0 && has part/log 'restart from out/checkpoints/checkpoint_000004' &&
+  has part/log 'checkpoint_000006 is newer than the chosen checkpoint and is now named checkpoint_000006.unused' &&
+  ! grep 'now (it was' part/log
 ok $? "-r N; newer checkpoints are set aside"
 go part 1 -r 99
 check "a number that is not there: a sentence" ends 1 'there is no checkpoint 99'
@@ -205,7 +214,8 @@ go part 1 -r -P Gravity:Softening=0.02
 ends 1 'Softening = 0.02, but the checkpoint was made with 0.0139: this cannot be changed'
 ok $? "another softening is refused"
 go part 1 -r -P Time:TimeMax=0.01
-ends 0 && has part/log '^out: this run has finished at time .*, after 6 soft steps; nothing to do$' && reports part state=finished && reports part step=6
+ends 0 && has part/log '^out: this run has finished at time .*, after 6 soft steps; nothing to do$' &&
+  reports part state=finished && reports part step=6
 ok $? "a TimeMax that is over: a sentence, exit status 0, and the status stays"
 sed -i 's/^state=.*/state=interrupted/' part/out/status
 : > part/out/cont
@@ -214,7 +224,8 @@ go part 1 -r -P Gravity:Softening=0.02
 ends 1 && [ "$(cat part/out/status)" = "$before" ] && ! cont part
 ok $? "a restart that is refused: the status of the job before stays, and no file cont asks for another one"
 go part 1 -r -P Time:TimeMax=0.01
-ends 0 && has part/log 'is at time .*, which is not before TimeMax = 0.01: there is nothing left to do' && reports part state=finished && reports part reason=TimeMax && reports part checkpoint=checkpoint_000006
+ends 0 && has part/log 'is at time .*, which is not before TimeMax = 0.01: there is nothing left to do' &&
+  reports part state=finished && reports part reason=TimeMax && reports part checkpoint=checkpoint_000006
 ok $? "a TimeMax that is over, and a run that had not finished: it has now"
 go part 1 -r 6 -n 6 -P Steps:Eta=0.45 -P Input:InitCondFile=absent.hdf5
 ends 0 && has part/log 'restart: Eta = 0.45 now (it was [0-9.]*)'
@@ -264,13 +275,15 @@ ok $? "... and that with other output times some would be moved, without moving 
 go_on "$@" -r 4 -P Output:TimeBetSnapshot=0
 ends 0 && [ "$(here_now)" = "$(files 000 001 002 003)" ]
 ok $? "other output times: snapshots of the way that is not gone do not stand among the new ones: $(here_now)"
-[ "$(here_now /discarded/001)" = "$(files 002 003 004)" ] && [ "$(cd branch/out/discarded/001 && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" = "$before" ] &&
+[ "$(here_now /discarded/001)" = "$(files 002 003 004)" ] && [ "$(cd branch/out/discarded/001 &&
+  cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" = "$before" ] &&
   has branch/log 'restart: 3 snapshots later than the checkpoint.* are now in out/discarded/001: snapshot_002, snapshot_003, snapshot_004$'
 ok $? "... they are in discarded/001, whole, and named"
 go branch 0 --check -P Output:OutputDir=new -P Time:TimeMax=1 -P Input:InitCondFile=out/discarded/001/snapshot_004.hdf5
 ok $status "... and can be read there"
 go_on "$@" -r 4
-ends 0 && [ "$(here_now)" = "$(files 000 001 002 003 004)" ] && [ "$(here_now /discarded/002)" = "$(files 003)" ] && [ "$(here_now /discarded/001)" = "$(files 002 003 004)" ]
+ends 0 && [ "$(here_now)" = "$(files 000 001 002 003 004)" ] && [ "$(here_now /discarded/002)" = "$(files 003)" ] &&
+  [ "$(here_now /discarded/001)" = "$(files 002 003 004)" ]
 ok $? "back to the first times: those that come again at their time are replaced, one that does not is in discarded/002"
 [ "$(cd branch/out && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" = "$before" ]
 ok $? "... and the new ones are those of the first run, to the last bit"
@@ -278,7 +291,8 @@ go_on "$@" -r 4 -P Steps:Eta=0.45 -n 6
 ends 0 && [ "$(here_now)" = "$(files 000 001 002 003)" ] && [ "$(here_now /discarded/003)" = "$(files 002 003 004)" ]
 ok $? "another Eta: no snapshot of the earlier run follows the new ones"
 go branch 2 "$@" -r -P Output:SnapshotFileBase=shot
-ends 0 && [ "$(cd branch/out && ls -d shot_*.hdf5 | tr '\n' ' ')" = 'shot_003.hdf5 shot_004.hdf5 ' ] && [ -e branch/out/discarded/004/snapshot_003.hdf5 ]
+ends 0 && [ "$(cd branch/out && ls -d shot_*.hdf5 | tr '\n' ' ')" = 'shot_003.hdf5 shot_004.hdf5 ' ] &&
+  [ -e branch/out/discarded/004/snapshot_003.hdf5 ]
 ok $? "another name: the same"
 
 # a step before the checkpoint's
@@ -299,7 +313,8 @@ before=$(all)
 for option in -r '-r last' '-r -n 8'; do
   : > ended/out/cont
   go ended 2 $option
-  ends 0 && has ended/log '^out: this run has finished at time 0.125, after 8 soft steps; nothing to do$' && [ "$(all)" = "$before" ] &&
+  ends 0 && has ended/log '^out: this run has finished at time 0.125, after 8 soft steps; nothing to do$' &&
+    [ "$(all)" = "$before" ] &&
     has ended/log '^-r 2 would go back to the newest checkpoint and discard the rows and snapshots'
   ok $? "a run that has finished: $option leaves its end as it is, and reports go how=to back"
 done
@@ -344,7 +359,8 @@ done
 shared="-P Checkpoints:CheckpointDir=$dir/shared"
 under_way one $shared -P Time:TimeMax=2000
 go two 1 $shared -n 2
-ends 1 "error: another run (process $job on host .*) is under way in CheckpointDir = $dir/shared" && [ ! -e two/out/steps.csv ]
+ends 1 "error: another run (process $job on host .*) is under way in CheckpointDir = $dir/shared" &&
+  [ ! -e two/out/steps.csv ]
 ok $? "a second run with the same CheckpointDir is refused, also before the first checkpoint"
 kill -USR1 $job
 ended
@@ -397,7 +413,8 @@ ends 0 'snapshot 1 could not be written yet: the restart tries again' && [ ! -e 
 ok $? "stopped with a snapshot that is still to be written: a message says so"
 rmdir late/out/snapshot_001.hdf5.tmp
 go late 1 -r
-ends 0 && has late/log 'snapshot_001.hdf5 at time .* (late)' && [ "$(ls late/out | grep -c '^snapshot_00[0-4].hdf5$')" = 5 ]
+ends 0 && has late/log 'snapshot_001.hdf5 at time .* (late)' && [ "$(ls late/out |
+  grep -c '^snapshot_00[0-4].hdf5$')" = 5 ]
 ok $? "... and the restart writes it"
 
 # --overwrite
@@ -433,7 +450,8 @@ ok $? "--overwrite removes the earlier run's snapshots and nothing else: $left"
 
 # --quiet
 go quiet 1 -q -n 3
-ends 0 && ! grep -q -E '^(time| +(step|[0-9]+)) ' quiet/log && has quiet/log '^snapshot out/snapshot_000.hdf5' && has quiet/log '^done: time .* after 3 soft steps' &&
+ends 0 && ! grep -q -E '^(time| +(step|[0-9]+)) ' quiet/log && has quiet/log '^snapshot out/snapshot_000.hdf5' &&
+  has quiet/log '^done: time .* after 3 soft steps' &&
   [ "$(grep -c '^[0-9]' quiet/out/steps.csv)" = 3 ]
 ok $? "--quiet: no progress; tables as ever"
 [ "$(awk 'length > 100' quiet/log)" = "" ]
@@ -449,7 +467,8 @@ for option in '1' '2 -q' '2 --no-output'; do
   ends 0 && lacks hint/log "$hint"
   ok $? "... but not: $option"
 done
-espalier run --help | grep -q "Under mpirun, Ctrl-C and SIGTERM leave" && espalier run --help | grep -q "touch OUTPUTDIR/stop"
+espalier run --help | grep -q "Under mpirun, Ctrl-C and SIGTERM leave" && espalier run --help |
+  grep -q "touch OUTPUTDIR/stop"
 ok $? "so does run --help"
 
 # --no-output

@@ -36,7 +36,9 @@ done
 
 # a name with a comma
 machine 'Name=A "fast", large machine'
-says 0 -- espalier 1 study time --machine machine.ini --ranks 1,8 --scheme shared -o table.csv few.ini && test "$(value shared 8 by)" = count && has table.csv '^A ;fast;; large machine,shared,' && has said '^A "fast", large machine: strong'
+says 0 -- espalier 1 study time --machine machine.ini --ranks 1,8 --scheme shared -o table.csv few.ini &&
+  test "$(value shared 8 by)" = count && has table.csv '^A ;fast;; large machine,shared,' &&
+  has said '^A "fast", large machine: strong'
 ok $? "the name of a machine is one field of the table"
 rm -f table.csv
 
@@ -65,7 +67,8 @@ espalier 1 study time --machine machine.ini --ranks 1 --overwrite -o table.csv p
 echo "$base $(value shared 1 step_mean) $(value shared 1 tree_mean) $(value shared 1 walk_mean) $(value shared 1 soft_step_seconds)" | awk '
   function near(a, b) { return (a / b - 1) ^ 2 < 1e-12 }
   { pairs = $1 * 1.93e12; walk = 0.125 + (pairs + 6e8 * (1 - exp(-64 * pairs / 6e8))) / 1.93e12
-    exit !(near($6, 0.5 + 5000 / 1e3 + 5000 / 1e5) && near($7, 0.25 + 5000 / 1e4 + 5000 / 2e4) && near($8, walk) && near($9, $6 + $7 + $8)) }'
+    exit !(near($6, 0.5 + 5000 / 1e3 + 5000 / 1e5) && near($7, 0.25 + 5000 / 1e4 + 5000 / 2e4) && near($8, walk) &&
+      near($9, $6 + $7 + $8)) }'
 ok $? "a shared step of one rank: fixed costs, and counts divided by rates"
 
 # block steps: so many times their fixed costs and those of a walk
@@ -126,7 +129,8 @@ good=0
 for phase in $(sed -n 's/^machine,//p' table.csv | tr , '\n' | sed -n 's/_critical$//p'); do
   has shown "^  $phase  *[a-z]" || { good=1; echo "# $phase is not explained"; }
 done
-test "$(grep -c '^  [a-z_]*  *[a-z]' shown)" -ge 9 && test "$(grep -c '^Columns:$' shown)" = 1 && lacks shown '.\{121\}' || good=1
+test "$(grep -c '^  [a-z_]*  *[a-z]' shown)" -ge 9 && test "$(grep -c '^Columns:$' shown)" = 1 &&
+  lacks shown '.\{121\}' || good=1
 ok $good "a legend explains the parts of a soft step, once; lines have at most 120 columns"
 good=0
 for scheme in shared block hybrid; do
@@ -161,7 +165,8 @@ ok $? "nor for the interactions of one rank"
 machine Kind=gpu
 espalier 1 study time --machine machine.ini --ranks 1,4 --scheme shared -P Device:Backend=cpu --overwrite -o table.csv plummer.ini
 unit="$(value shared 1 unit_seconds) $(value shared 4 unit_seconds)"
-has said '^# interactions were counted by a CPU' && has said '^# on one rank a GPU takes direct sums for up to 16384' && has said 'P ranks, each with a GPU$' &&
+has said '^# interactions were counted by a CPU' && has said '^# on one rank a GPU takes direct sums for up to 16384' &&
+  has said 'P ranks, each with a GPU$' &&
   awk -v unit="$unit" 'BEGIN { split(unit, u) } $1 == 4 && $4 == "count" { found++; e = u[1] / u[2] / 4; h = u[2] / 3600; good = ($7 - e) ^ 2 < 1e-6 && ($8 / h - 1) ^ 2 < 1e-3 && $2 == 1 }
     END { exit !(found == 1 && good) }' said
 ok $? "a GPU: what the prediction lacks; nodes, efficiency, node hours"
@@ -186,11 +191,13 @@ says 0 -- espalier 1 study time --machine machine.ini --ranks 2,16,64,512 --weak
 ok $? "fewer ranks, or more particles on each, than those of the laws: law*"
 check "too few particles for laws: a sentence" \
   says 1 'error: --ranks: 600 particles can be counted on at most 37 ranks' -- espalier 1 study time --machine machine.ini --ranks 1048576 few.ini
-says 0 -- espalier 1 study time --machine machine.ini --scheme shared --overwrite -o table.csv few.ini && test "$(value shared 16 by)" = count && test -z "$(value shared 64 by)" && has said '^# P = 64 and more: left out'
+says 0 -- espalier 1 study time --machine machine.ini --scheme shared --overwrite -o table.csv few.ini &&
+  test "$(value shared 16 by)" = count && test -z "$(value shared 64 by)" && has said '^# P = 64 and more: left out'
 ok $? "without --ranks: those that can be predicted"
 espalier 1 study time --machine machine.ini --ranks 4,700 few.ini
 grep 'more ranks than particles' said > time
-says 0 -- espalier 1 study let --ranks 4,700 few.ini && grep 'more ranks than particles' said | cmp - time && test -s time
+says 0 -- espalier 1 study let --ranks 4,700 few.ini && grep 'more ranks than particles' said | cmp - time &&
+  test -s time
 ok $? "more ranks than particles: study let has the same sentence"
 
 # wrong TEXT KEY=VALUE: this is said, with file and line
@@ -240,20 +247,23 @@ check "a key given twice: a sentence" \
   says 1 'WalkRate: given before, in line [0-9]' -- espalier 1 study time --machine machine.ini plummer.ini
 check "no file: a sentence" \
   says 1 'none.ini: expected a machine file' -- espalier 1 study time --machine none.ini plummer.ini
-says 0 -- espalier 1 study time --machine fugaku --ranks 1 --scheme shared -o named.csv few.ini && grep -q Fugaku named.csv
+says 0 -- espalier 1 study time --machine fugaku --ranks 1 --scheme shared -o named.csv few.ini &&
+  grep -q Fugaku named.csv
 ok $? "a machine that comes with the program, by its name"
 check "a name that is not known: a sentence with the names" \
   says 1 'fukagu: expected a machine file or the name of one: .*cpu-node, .*fugaku, .*slingshot' -- espalier 1 study time --machine fukagu few.ini
 check "no machine: a sentence" says 2 'option --machine NAME is missing' -- espalier 1 study time plummer.ini
 
-says 0 '^next: espalier study time --machine here.ini FILE.ini$' -- espalier 2 study machine -o here.ini && espalier 1 study time --machine here.ini --ranks 2 --scheme hybrid plummer.ini
+says 0 '^next: espalier study time --machine here.ini FILE.ini$' -- espalier 2 study machine -o here.ini &&
+  espalier 1 study time --machine here.ini --ranks 2 --scheme hybrid plummer.ini
 ok $? "study machine writes a file that study time reads"
 check "which is not replaced" says 1 'here.ini: already exists' -- espalier 2 study machine -o here.ini
 check "without rates that were not seen" lacks here.ini '= 1e+1[78]$'
 has here.ini '^WalkRate = ' && has here.ini '^# hybrid,2,\(16384\|2097152\),' && lacks here.ini 'nan\|inf'
 ok $? "with the soft steps that were measured"
 ESPALIER_DEBUG=machine_spread=1 try launch 2 study machine -o busy.ini
-has err 'warning: soft steps of one kind took up to [0-9.]* times as long as others' && has busy.ini '^# soft steps of one kind took up to'
+has err 'warning: soft steps of one kind took up to [0-9.]* times as long as others' &&
+  has busy.ini '^# soft steps of one kind took up to'
 ok $? "where other programs ran: a warning, also in the file"
 espalier 2 study machine -o other.ini -P Gravity:MultipoleOrder=3 plummer.ini
 test $? != 0 && has err 'MultipoleOrder'

@@ -25,9 +25,12 @@ run() {
 warns() { [ "$(cat said err | grep -c 'warning: ')" = 1 ] && cat said err | grep -q "warning: .*$1"; }
 
 run --check
-[ $status = 0 ] && ! cat said err | grep -q warning && has said '^size .* are within 0\.[78]' && has said '^ *the softening is 0\.[0-9]* of the median' &&
-  has said '^velocities  *dispersion 0\.[34]' && has said '^times  *dynamical time' && has said '^soft steps  *of' && has said '^substeps  *about' &&
-  has said '^seconds .* for a soft step (measured)' && has said '^memory .* measured in the first soft step$' && [ ! -e output ]
+[ $status = 0 ] && ! cat said err | grep -q warning && has said '^size .* are within 0\.[78]' &&
+  has said '^ *the softening is 0\.[0-9]* of the median' &&
+  has said '^velocities  *dispersion 0\.[34]' && has said '^times  *dynamical time' && has said '^soft steps  *of' &&
+    has said '^substeps  *about' &&
+  has said '^seconds .* for a soft step (measured)' && has said '^memory .* measured in the first soft step$' &&
+    [ ! -e output ]
 ok $? "--check of an ordinary system: its numbers, no warning, no file"
 awk '/^energy error  *.*: [0-9.e-]* by time steps,$/ { found++ } /^ *at most [0-9.e-]* by forces/ { found++ } END { exit found != 2 }' said
 ok $? "errors that are predicted"
@@ -53,7 +56,8 @@ ok $? "without a soft step: seconds and memory are predicted"
 
 for how in --check "-n 1"; do
   run $how -P Gravity:Softening=400
-  [ $status = 1 ] && has err 'error: Softening = 400 is larger than the system, .*; --force starts it all the same$' && [ ! -e output ]
+  [ $status = 1 ] && has err 'error: Softening = 400 is larger than the system, .*; --force starts it all the same$' &&
+    [ ! -e output ]
   ok $? "$how: a softening larger than the system is refused, and nothing is left behind"
   run $how --force -P Gravity:Softening=400
   [ $status = 0 ] && warns 'Softening = 400 is larger than the system'
@@ -78,7 +82,8 @@ run --check -P Time:TimeMax=1e9
 cat said err | grep -q 'the run would take about [0-9.e+]* [a-z]* on these ranks: .* soft steps of .* to TimeMax = 1e+09'
 ok $? "--check: a run of years"
 run --check -P Time:TimeMax=1e300
-[ $status = 1 ] && has err 'error: step 1: soft steps of .* cannot get from time 0 to TimeMax' && { run --check --force -P Time:TimeMax=1e300; [ $status = 1 ]; }
+[ $status = 1 ] && has err 'error: step 1: soft steps of .* cannot get from time 0 to TimeMax' &&
+  { run --check --force -P Time:TimeMax=1e300; [ $status = 1 ]; }
 ok $? "--check: steps that cannot get to the end, also with --force"
 ini="-P Input:InitCondFile=fast.txt run.ini"
 run --check

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What a run prints: a line that renews itself on a terminal, lines of progress in a log, rows and tables with -v, and five lines
+# What a run prints: a line that renews itself on a terminal, lines of progress in a log, rows and tables with -v, and
+# five lines
 # at the end.
 . "${srcdir:-.}/tests/harness.sh"
 parts_model 1000
@@ -14,17 +15,20 @@ awk '/^time / { n++; if ($0 !~ /^time [0-9.e-]+ of 0\.5 \([0-9.]+ %\), step [0-9
 ok $? "... has whole lines about the progress, not one for each soft step"
 tail -n 5 log > last
 sed -n 1p last | grep -q '^done: time 0.5 after [0-9]* soft steps in [0-9.]* s; largest |dE/E| [0-9.e-]*$' &&
-  sed -n 3p last | grep -q '^snapshots: plain/snapshot_000.hdf5 to _016.hdf5$' && sed -n 4p last | grep -q '^tables: plain/energy.csv, steps.csv, analysis.csv and others' &&
+  sed -n 3p last | grep -q '^snapshots: plain/snapshot_000.hdf5 to _016.hdf5$' && sed -n 4p last |
+    grep -q '^tables: plain/energy.csv, steps.csv, analysis.csv and others' &&
   sed -n 5p last | grep -q '^next: espalier-plot density plain/snapshot_???.hdf5; espalier-plot energy plain$'
 ok $? "... ends with five lines: what was done, how well sums were kept, where the files are, what to do next"
 ! grep -q -e 'bytes per particle' -e milliseconds -e '^messages' -e '^tuning' -e s/step log
 ok $? "... without tables for developers"
-# the numbers of the second line, from the table: momentum by sum m|v|, angular momentum by sum m|r x v|; the last sums are those of a snapshot
+# the numbers of the second line, from the table: momentum by sum m|v|, angular momentum by sum m|r x v|; the last sums
+# are those of a snapshot
 with_python "h5py, numpy"
 [ -z "$python" ] || check "... the errors of energy, momentum and angular momentum are those of the table" \
   judge kept log plain/energy.csv plain/snapshot_016.hdf5
 launch 0 run -v -n 3 -P Output:OutputDir=verbose here.ini > log 2> err
-[ "$(grep -c -E '^ +[0-9]+ ' log)" -ge 3 ] && has log '^ *step  *time  *dt_soft' && has log 'bytes per particle' && lacks log '^time ' &&
+[ "$(grep -c -E '^ +[0-9]+ ' log)" -ge 3 ] && has log '^ *step  *time  *dt_soft' && has log 'bytes per particle' &&
+  lacks log '^time ' &&
   tail -n 5 log | grep -q '^done: '
 ok $? "-v: a row for each soft step, tables of memory at the end"
 check "-q and -v together are refused" says 2 'options -q and -v: give one of the two' -- espalier run -v -q here.ini
@@ -49,7 +53,8 @@ if [ -n "$python" ]; then
   awk '/^time / { if (length > 79 + 3) bad = 1 } END { exit bad }' lines
   ok $? "... which is not wider than the terminal"
   # what follows the line begins where it was removed
-  tr -d '\r' < screen | awk 'index($0, "snapshot shown/") { n++; at = index($0, "snapshot shown/"); before = substr($0, 1, at - 1); if (before != "" && before !~ /\033\[K$/) bad = 1 }
+  tr -d '\r' < screen |
+    awk 'index($0, "snapshot shown/") { n++; at = index($0, "snapshot shown/"); before = substr($0, 1, at - 1); if (before != "" && before !~ /\033\[K$/) bad = 1 }
     END { exit bad || n != 17 }'
   ok $? "... and is removed before other lines"
   shown="log"

@@ -1,24 +1,28 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Recordings of runs on 1, 2, 3, 4 and 7 ranks (CommTrace = on) against comm.csv; traces of them and of virtual ranks for SimGrid and
+# Recordings of runs on 1, 2, 3, 4 and 7 ranks (CommTrace = on) against comm.csv; traces of them and of virtual ranks
+# for SimGrid and
 # LogGOPSim, whose messages must all have two ends; a restart; bad command lines and files.
 . "${srcdir:-.}/tests/harness.sh"
 model plummer -n 600
 parameters run.ini Output:OutputDir=run Output:CommTrace=on Time:TimeMax=0.125 Gravity:Softening=0.03 Split:SoftStep=0.03125 $hybrid
 start() { limit=300 try launch "$@"; }   # RANKS ARGUMENT...
 
-# Messages and collectives by soft step and phase. A sum that does not wait (hard_let) is in comm.csv when it begins, in a recording when it
+# Messages and collectives by soft step and phase. A sum that does not wait (hard_let) is in comm.csv when it begins, in
+# a recording when it
 # ends.
 same_as_comm() {
   awk -F, '/^#/ || /^espalier/ { next }
     $1 == "step" || $1 == "seq" { for (i = 1; i <= NF; i++) at[$i] = i; next }
-    FILENAME ~ /comm.csv/ { if ($(at["rank"]) == -1) { m[$1 "," $3] = $(at["messages"]); b[$1 "," $3] = $(at["bytes"]); c[$1 "," $3] = $(at["collectives"]) } next }
+    FILENAME ~ /comm.csv/ { if ($(at["rank"]) == -1) { m[$1 "," $3] = $(at["messages"]); b[$1 "," $3] = $(at["bytes"]);
+      c[$1 "," $3] = $(at["collectives"]) } next }
     { key = $(at["step"]) "," $(at["phase"]) }
     $(at["kind"]) == "send" { sent[key]++; bytes[key] += $(at["bytes"]); next }
     $(at["kind"]) != "receive" { together[key]++ }
     END { for (k in m) if (k ~ /^[1-4],/ && k !~ /other|diagnostics|output/) { n++
         if (m[k] + 0 != sent[k] + 0 || b[k] + 0 != bytes[k] + 0 || (k !~ /hard_let/ && c[k] + 0 != together[k] + 0)) {
-          print "# step, phase", k, "comm.csv", m[k], b[k], c[k], "recorded", sent[k], bytes[k], together[k]; bad = 1 } }
+          print "# step, phase", k, "comm.csv", m[k], b[k], c[k], "recorded", sent[k], bytes[k], together[k]; bad = 1 }
+            }
       exit bad || n < 8 }' run/comm.csv run/trace_000000/rank_*.csv
 }
 # All messages of time-independent traces: as many irecv, isend and wait of each pair and tag.
@@ -26,7 +30,8 @@ ti_agrees() {
   awk '$2 == "isend" { n[$1 " " $3 " " $4]++; b[$1 " " $3 " " $4] += $5; some++ }
     $2 == "irecv" { n[$3 " " $1 " " $4]--; b[$3 " " $1 " " $4] -= $5; open[$1 " " $3 " " $4]++ }
     $2 == "wait" { if ($4 != $1 || open[$1 " " $3 " " $5]-- < 1) { print "# wait without irecv:", $0; bad = 1 } }
-    $2 !~ /^(init|compute|isend|irecv|wait|waitall|finalize|barrier|bcast|allreduce|allgather|alltoall|exscan)$/ { print "# action:", $0; bad = 1 }
+    $2 !~ /^(init|compute|isend|irecv|wait|waitall|finalize|barrier|bcast|allreduce|allgather|alltoall|exscan)$/ {
+      print "# action:", $0; bad = 1 }
     END { for (k in n) if (n[k] || b[k]) { print "# pair and tag", k, n[k], b[k]; bad = 1 }
       for (k in open) if (open[k]) { print "# not waited for:", k; bad = 1 }
       exit bad || some < 1 }' "$1"/rank_*.txt && [ "$(wc -l < "$1/ti.txt")" = "$(ls "$1"/rank_*.txt | wc -l)" ]
@@ -44,7 +49,8 @@ for ranks in 1 2 3 4 7; do
   start $ranks run --overwrite run.ini && [ "$(ls run/trace_000000/rank_*.csv | wc -l)" -ge $ranks ]
   ok $? "a run on $ranks ranks records its events"
   [ $ranks = 1 ] || { same_as_comm; ok $? "messages, bytes and collectives by step and phase are those of comm.csv"; }
-  start 1 study trace --trace ti ti-$ranks --trace goal $ranks.goal --trace events again-$ranks run/trace_000000 && grep -q "^$ranks rank.*$(awk -F, '$5 ~ /^(a|b|e)/' run/trace_000000/rank_000000.csv | wc -l) collectives" said
+  start 1 study trace --trace ti ti-$ranks --trace goal $ranks.goal --trace events again-$ranks run/trace_000000 &&
+    grep -q "^$ranks rank.*$(awk -F, '$5 ~ /^(a|b|e)/' run/trace_000000/rank_000000.csv | wc -l) collectives" said
   ok $? "study trace reads them"
   diff -r run/trace_000000 "again-$ranks" > err
   ok $? "and writes them again without a difference"
@@ -56,8 +62,10 @@ for ranks in 1 2 3 4 7; do
   rm -rf run
 done
 
-start 2 run run.ini -n 2 -P Checkpoints:CheckpointAtEnd=on && start 3 run run.ini --restart && [ -e run/trace_000000/rank_000001.csv ] &&
-  [ ! -e run/trace_000000/rank_000002.csv ] && [ -e run/trace_000001/rank_000002.csv ] && start 1 study trace run/trace_000001
+start 2 run run.ini -n 2 -P Checkpoints:CheckpointAtEnd=on && start 3 run run.ini --restart &&
+  [ -e run/trace_000000/rank_000001.csv ] &&
+  [ ! -e run/trace_000000/rank_000002.csv ] && [ -e run/trace_000001/rank_000002.csv ] &&
+    start 1 study trace run/trace_000001
 ok $? "a run that is continued on three ranks begins another recording"
 start 2 run --overwrite -P Output:CommTrace=off -P Output:OutputDir=off run.ini && [ "$(ls off | grep -c trace)" = 0 ]
 ok $? "CommTrace = off: no recording"
@@ -77,19 +85,23 @@ for ranks in 1 2; do
   start $ranks study let --ranks 16 --trace ti virtual-$ranks --trace goal virtual-$ranks.goal --trace events virtual-events-$ranks -P Output:OutputDir=none run.ini && ti_agrees virtual-$ranks && goal_agrees 16 virtual-$ranks.goal
   ok $? "a soft step of 16 virtual ranks, counted on $ranks: every message has two ends"
 done
-cmp virtual-1.goal virtual-2.goal && sed 's|virtual-2/|virtual-1/|' virtual-2/ti.txt | cmp - virtual-1/ti.txt && diff -r -x ti.txt virtual-1 virtual-2 > err
+cmp virtual-1.goal virtual-2.goal && sed 's|virtual-2/|virtual-1/|' virtual-2/ti.txt | cmp - virtual-1/ti.txt &&
+  diff -r -x ti.txt virtual-1 virtual-2 > err
 ok $? "and the same on one and two processes"
 # boxes and LETs of both kinds are those of the table
 start 1 study let --ranks 16 --domains -o table.csv run.ini
 awk -F, '/^#/ || /^espalier/ { next } /R1_over_R0/ { for (i = 1; i <= NF; i++) at[$i] = i; next } /^seq/ { next }
-  FILENAME ~ /table/ { bytes += $(at["soft_bytes"]) + $(at["hard_bytes"]); n += $(at["soft_messages"]) + $(at["hard_messages"]); next }
+  FILENAME ~ /table/ { bytes += $(at["soft_bytes"]) + $(at["hard_bytes"]);
+    n += $(at["soft_messages"]) + $(at["hard_messages"]); next }
   $5 == "send" && $7 != 204 { sent += $8; m++ }
-  END { print "# bytes", bytes, sent, "messages", n, m; exit !(bytes > 0 && bytes == sent && n == m) }' table.csv virtual-events-1/rank_*.csv
+  END { print "# bytes", bytes, sent, "messages", n, m; exit !(bytes > 0 && bytes == sent &&
+    n == m) }' table.csv virtual-events-1/rank_*.csv
 ok $? "bytes and messages of their boxes and LETs are those of study let"
 
 # LET summaries in stages: recorded on ranks, and those of virtual ranks, in place of two allgathers
 export ESPALIER_DEBUG=let_stages=2
-start 3 run --overwrite -n 2 -P Output:OutputDir=staged run.ini && start 1 study trace --trace ti ti-staged staged/trace_000000 && ti_agrees ti-staged
+start 3 run --overwrite -n 2 -P Output:OutputDir=staged run.ini &&
+  start 1 study trace --trace ti ti-staged staged/trace_000000 && ti_agrees ti-staged
 ok $? "summaries in stages, 3 ranks: every message has two ends"
 start 1 study let --ranks 16 --trace ti virtual-staged --trace goal virtual-staged.goal --trace events staged-events -P Output:OutputDir=none run.ini &&
   ti_agrees virtual-staged && goal_agrees 16 virtual-staged.goal && start 1 study trace staged-events
@@ -97,7 +109,8 @@ ok $? "... and 16 virtual ranks"
 unset ESPALIER_DEBUG
 # their tag is 206; up and down through four depths, or three where a rank shares a leaf with none
 awk -F, '/^#/ || /^seq/ { next } $5 == "allgather" { gathers++ } $5 == "send" && $7 == 206 { n++; if ($8 > 32768 - 1) bad = 1 }
-  END { print "# allgathers", gathers + 0, "messages", n; exit bad || gathers + 0 != 0 || n < 16 * 2 * 8 }' staged-events/rank_*.csv
+  END { print "# allgathers", gathers + 0, "messages", n; exit bad || gathers + 0 != 0 ||
+    n < 16 * 2 * 8 }' staged-events/rank_*.csv
 ok $? "... send messages in place of allgathers"
 
 # bad STATUS SENTENCE ARGUMENT...

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# tests/true_energy: a Kepler pair of known energy, snapshots of a run beside its energy.csv, --max, and a sentence for bad input.
+# tests/true_energy: a Kepler pair of known energy, snapshots of a run beside its energy.csv, --max, and a sentence for
+# bad input.
 . "${srcdir:-.}/tests/harness.sh"
 export OMP_NUM_THREADS=2
 
@@ -22,13 +23,16 @@ refuses() {
   ok $? "$words"
 }
 
-# Masses 3/4 and 1/4, semi-major axis 1e-4, eccentricity 0.9, at the pericentre and at the apocentre; the centre of mass is at (1, 2, 3)
+# Masses 3/4 and 1/4, semi-major axis 1e-4, eccentricity 0.9, at the pericentre and at the apocentre; the centre of mass
+# is at (1, 2, 3)
 # and moves at 1/2: E = - 3/16 / (2 a) + 1/8.
 awk -v dir="$dir" 'BEGIN { OFMT = CONVFMT = "%.17g"
-  for (k = 0; k < 2; k++) { r = 1e-4 * (k ? 1.9 : 0.1); v = sqrt(2 / r - 1e4); file = dir "/" (k ? "far" : "near") ".txt"
+  for (k = 0; k < 2; k++) { r = 1e-4 * (k ? 1.9 : 0.1); v = sqrt(2 / r - 1e4);
+    file = dir "/" (k ? "far" : "near") ".txt"
     print 1 + r / 4, 2, 3, 0.5, v / 4, 0, 0.75 > file
     print 1 - 0.75 * r, 2, 3, 0.5, -0.75 * v, 0, 0.25 > file } }'
-says 0 -- energy -s 0 -g 1 near.txt far.txt && near 4 1 -937.375 1e-9 && near 4 2 -937.375 1e-9 && near 3 1 -18750 1e-9 && near 2 2 "$(awk 'BEGIN { print 1 / 8 + 3 / 32 * (2 / 1.9e-4 - 1e4) }')" 1e-5
+says 0 -- energy -s 0 -g 1 near.txt far.txt && near 4 1 -937.375 1e-9 && near 4 2 -937.375 1e-9 &&
+  near 3 1 -18750 1e-9 && near 2 2 "$(awk 'BEGIN { print 1 / 8 + 3 / 32 * (2 / 1.9e-4 - 1e4) }')" 1e-5
 ok $? "a Kepler pair"
 says 0 -- energy --softening=1e-5 --gravity=1 near.txt && near 3 1 -13258.252147247767 1e-9
 ok $? "softened by as much as it is apart"
@@ -41,7 +45,8 @@ parameters run.ini Output:OutputDir=run Output:TimeBetSnapshot=0.0625 Time:TimeM
 check "a run" try espalier run -P Output:NumFilesPerSnapshot=2 run.ini
 energy --max 1e-3 run/snapshot_00?.hdf5
 total=$(awk -F, '/^time/ { for (i = 1; i <= NF; i++) if ($i == "total") c = i } /^0,/ { print $c }' run/energy.csv)
-[ $status = 0 ] && near 4 1 "$total" 1e-3 && near 1 2 0.0625 1e-9 && near 1 3 0.125 1e-9 && has said 'softening 0.03, G 1$'
+[ $status = 0 ] && near 4 1 "$total" 1e-3 && near 1 2 0.0625 1e-9 && near 1 3 0.125 1e-9 &&
+  has said 'softening 0.03, G 1$'
 ok $? "its snapshots: softening and gravitational constant are theirs, the energy is that of energy.csv"
 sed -n 2p said > two
 OMP_NUM_THREADS=1 energy run/snapshot_000.hdf5

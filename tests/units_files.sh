@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What files say of their units: dimensionless models and physical runs, in snapshots, tables and parameters-used.ini; models that are
+# What files say of their units: dimensionless models and physical runs, in snapshots, tables and parameters-used.ini;
+# models that are
 # given units; snapshots without the statement.
 . "${srcdir:-.}/tests/harness.sh"
 with_python "h5py" || skip_all "no python3 with h5py"
@@ -16,7 +17,8 @@ ini() {
 # states FILE EXPRESSION: about the attributes u of /Units, p of /Parameters, h of /Header, and the open file f
 states() { try judge states "$@"; }
 
-espalier ic plummer -n 200 -o ic.hdf5 && states ic.hdf5 'u["UnitSystem"] == p["UnitSystem"] == h["UnitSystem"] == b"dimensionless"'
+espalier ic plummer -n 200 -o ic.hdf5 &&
+  states ic.hdf5 'u["UnitSystem"] == p["UnitSystem"] == h["UnitSystem"] == b"dimensionless"'
 ok $? "a model is labelled as dimensionless"
 gravity='6.67430e-8 * u["UnitMass_in_g"] / u["UnitLength_in_cm"] / u["UnitVelocity_in_cm_per_s"]**2'
 states ic.hdf5 'u["UnitLength_in_cm"] == p["UnitLength_in_cm"] == u["UnitMass_in_g"] == 1 and same('"$gravity"', 1)'
@@ -24,13 +26,16 @@ ok $? "... in 1 cm and 1 g, and its gravitational constant is 1"
 states ic.hdf5 'same(f["PartType1/Velocities"].attrs["to_cgs"], u["UnitVelocity_in_cm_per_s"]) and f["PartType1/Masses"].attrs["to_cgs"] == 1'
 ok $? "... as the datasets say"
 ini model.ini 'GravityConstantInternal = 1'
-espalier run model.ini && states out/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless" and same('"$gravity"', 1) and p["GravityConstantUsed"] == 1'
+espalier run model.ini &&
+  states out/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless" and same('"$gravity"', 1) and p["GravityConstantUsed"] == 1'
 ok $? "so is a run of it"
-has out/energy.csv '^# units: dimensionless, GravityConstantInternal = 1$' && lacks out/energy.csv 'UnitLength\|unit of time' &&
+has out/energy.csv '^# units: dimensionless, GravityConstantInternal = 1$' &&
+  lacks out/energy.csv 'UnitLength\|unit of time' &&
   has out/steps.csv '^# units: dimensionless'
 ok $? "... its tables"
 check "... its parameters-used.ini" has out/parameters-used.ini '^# Units: dimensionless'
-espalier run --overwrite -P Output:OutputDir=again out/parameters-used.ini && states again/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless"'
+espalier run --overwrite -P Output:OutputDir=again out/parameters-used.ini &&
+  states again/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless"'
 ok $? "... and a run with that file, which names the default units"
 espalier run -P Input:InitCondFile=out/snapshot_000.hdf5 -P Output:OutputDir=next -P Time:TimeMax=0.0625 model.ini &&
   states next/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless"'
@@ -43,7 +48,8 @@ ini scaled.ini 'UnitVelocity_in_cm_per_s = 2.07417e7'
 espalier run -P Output:OutputDir=scaled scaled.ini &&
   states scaled/snapshot_000.hdf5 'u["UnitSystem"] == b"physical" and u["UnitVelocity_in_cm_per_s"] == 2.07417e7 and u["UnitLength_in_cm"] == 3.085678e21'
 ok $? "a model may be given units in which G is 1; then the run is physical"
-has scaled/energy.csv '^# UnitLength_in_cm = 3.08568e+21, .*GravityConstantInternal = 1.0000' && has scaled/energy.csv '^# unit of time: ' &&
+has scaled/energy.csv '^# UnitLength_in_cm = 3.08568e+21, .*GravityConstantInternal = 1.0000' &&
+  has scaled/energy.csv '^# unit of time: ' &&
   has scaled/parameters-used.ini '^# Units: physical'
 ok $? "... as its table says and its parameters-used.ini"
 espalier run -P Input:InitCondFile=scaled/snapshot_000.hdf5 -P Output:OutputDir=onwards -P Time:TimeMax=0.0625 scaled.ini &&
@@ -70,7 +76,8 @@ with h5py.File("out/snapshot_000.hdf5") as a, h5py.File("old.hdf5", "w") as b:
         if group != "Header":
             attributes["UnitLength_in_cm"], attributes["UnitMass_in_g"], attributes["UnitVelocity_in_cm_per_s"] = 3.085678e21, 1.989e43, 1e5
 END
-espalier run -P Input:InitCondFile=old.hdf5 -P Output:OutputDir=old -P Time:TimeMax=0.0625 model.ini && states old/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless"'
+espalier run -P Input:InitCondFile=old.hdf5 -P Output:OutputDir=old -P Time:TimeMax=0.0625 model.ini &&
+  states old/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless"'
 ok $? "an older snapshot of a model is read as before"
 espalier run -P Input:InitCondFile=old.hdf5 -P Output:OutputDir=oldscaled -P Time:TimeMax=0.0625 scaled.ini
 ok $? "... and is dimensionless too"

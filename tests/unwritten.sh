@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Results that the disk did not take, or lost: rows are in the checkpoint and are written later, missing snapshots are named until the end
-# of the run, a table that is not as it was at the checkpoint is reported. And snapshots of a killed run with -n stay where they are.
+# Results that the disk did not take, or lost: rows are in the checkpoint and are written later, missing snapshots are
+# named until the end
+# of the run, a table that is not as it was at the checkpoint is reported. And snapshots of a killed run with -n stay
+# where they are.
 . "${srcdir:-.}/tests/harness.sh"
 [ "${1-}" = inside ] || small_disk 2m unwritten.sh
 disk=${2-}
@@ -30,7 +32,8 @@ for ranks in 1 2; do
   ok $? "... and the status file counts what is missing: $(value snapshots_missing $name), $(value table_bytes_unwritten $name)"
   [ "$(grep -c 'warning: out/substeps.csv cannot be written: No space left on device; its rows are kept' "$name/err")" = 1 ]
   ok $? "... each table that cannot be written is reported once"
-  has "$name/err" 'warning: .*substeps.csv could not be written completely.*' && has "$name/err" 'warning: rows are in the checkpoint, and the restart writes them'
+  has "$name/err" 'warning: .*substeps.csv could not be written completely.*' &&
+    has "$name/err" 'warning: rows are in the checkpoint, and the restart writes them'
   ok $? "... and where its rows are"
   has "$name/err" 'warning: 1 snapshot could not be written and is missing: 1 (time 0.03125)'
   ok $? "... a snapshot that is given up is named with its time"
@@ -38,11 +41,13 @@ for ranks in 1 2; do
   go $name $ranks "$@" -r
   ends 1 && reports $name state=finished && reports $name snapshots_missing=1 && ! grep -q unwritten "$name/out/status"
   ok $? "$ranks ranks: with room again the run finishes, with status 1"
-  has "$name/err" 'error: 1 snapshot could not be written and is missing: 1 (time 0.03125)' && has "$name/log" 'snapshot_002.hdf5 at time .* (late)'
+  has "$name/err" 'error: 1 snapshot could not be written and is missing: 1 (time 0.03125)' &&
+    has "$name/log" 'snapshot_002.hdf5 at time .* (late)'
   ok $? "... names the snapshot that is missing, and writes the pending one"
   check "... no row is missing" same_tables whole-$ranks $name
   go $name $ranks "$@" -r
-  ends 1 && reports $name state=finished && has "$name/err" 'error: out: snapshots could not be written and are missing: 1$'
+  ends 1 && reports $name state=finished &&
+    has "$name/err" 'error: out: snapshots could not be written and are missing: 1$'
   ok $? "... a further restart says so, too"
 done
 if [ -n "$disk" ]; then
@@ -54,7 +59,8 @@ if [ -n "$disk" ]; then
   go $name 1 "$@" -n 7
   head -c 4000000 /dev/zero > "$disk/filler" 2> /dev/null
   go $name 1 "$@" -r
-  ends 1 && reports $name state=failed && reports $name checkpoint=checkpoint_000008 && reports $name snapshots_missing=4
+  ends 1 && reports $name state=failed && reports $name checkpoint=checkpoint_000008 &&
+    reports $name snapshots_missing=4
   ok $? "the last snapshot cannot be written: state=failed, since a restart can write it"
   rm "$disk/filler"
   go $name 1 "$@" -r
@@ -66,7 +72,8 @@ if [ -n "$disk" ]; then
   ESPALIER_DEBUG=table_bytes=100 && export ESPALIER_DEBUG
   go $name 1 "$@" -P Time:TimeMax=100 -r
   unset ESPALIER_DEBUG
-  ends 0 && reports $name state=interrupted && has "$name/out/status" '^reason=tables cannot be written' && [ ! -e "$name/out/cont" ]
+  ends 0 && reports $name state=interrupted && has "$name/out/status" '^reason=tables cannot be written' &&
+    [ ! -e "$name/out/cont" ]
   ok $? "rows that fill the memory for them: the run stops with a checkpoint, and no job is to follow"
   rm "$disk/filler"
 fi
@@ -75,12 +82,14 @@ fi
 mkdir end
 : > end/file
 go end 1 -P Checkpoints:CheckpointDir=file
-ends 1 && reports end state=finished && reports end reason='the checkpoint at the end could not be written' && has end/err 'error: the checkpoint at the end could not be written, and there is no other'
+ends 1 && reports end state=finished && reports end reason='the checkpoint at the end could not be written' &&
+  has end/err 'error: the checkpoint at the end could not be written, and there is no other'
 ok $? "the checkpoint at the end cannot be written, and there is no other: state=finished, status 1"
 go end 1 --overwrite -n 3
 mkdir -p end/out/checkpoints/checkpoint_000008.tmp/other
 go end 1 -r
-ends 1 && reports end state=failed && reports end reason='the checkpoint at the end could not be written; a restart from checkpoint_000003 writes it'
+ends 1 && reports end state=failed &&
+  reports end reason='the checkpoint at the end could not be written; a restart from checkpoint_000003 writes it'
 ok $? "... there is one: state=failed, since a restart can write it"
 rm -r end/out/checkpoints/checkpoint_000008.tmp
 go end 1 -r
@@ -111,12 +120,14 @@ damage intact true
 ends 0 && [ -z "$text" ] && [ ! -s table/err ] && same_tables intact table
 ok $? "tables that are as they were: nothing is said, no row is missing"
 damage removed rm "$energy"
-ends 0 && has table/err "warning: out/energy.csv is missing: of the $bytes bytes at the checkpoint 0 are left" && [ "$(numbers)" = 5 ] &&
+ends 0 && has table/err "warning: out/energy.csv is missing: of the $bytes bytes at the checkpoint 0 are left" &&
+  [ "$(numbers)" = 5 ] &&
   [ "$text" = "is missing: of the $bytes bytes at the checkpoint 0 are left, of which the first 0 or more are unchanged" ] && has "$energy" '^time,'
 ok $? "energy.csv removed: a warning with the numbers, a comment line, and a table with its header"
 damage zeros zero_end
 ends 0 && has table/err "warning: out/energy.csv was changed: of the $bytes bytes at the checkpoint [1-9][0-9]* are left" &&
-  [ -n "$text" ] && [ "$(tr -d '\0' < "$energy" | wc -c)" = "$(wc -c < "$energy")" ] && [ "$(numbers)" -lt 9 ] && [ "$(numbers)" -gt 5 ]
+  [ -n "$text" ] && [ "$(tr -d '\0' < "$energy" | wc -c)" = "$(wc -c < "$energy")" ] && [ "$(numbers)" -lt 9 ] &&
+    [ "$(numbers)" -gt 5 ]
 ok $? "its last bytes zeroed, as after a power failure: the same, and no zero is left"
 damage short shorten
 ends 0 && has table/err "warning: out/energy.csv is too short: of the $bytes bytes at the checkpoint [1-9][0-9]* are left" && [ -n "$text" ]
@@ -144,12 +155,14 @@ cp -r kept table/out
 shorter
 go table 1 -r -n 6
 go table 1 -r
-ends 0 && lacks table/err 'was changed\|too short' && grep -v '^#' "$energy" > one && grep -v '^#' table-more/energy.csv | cmp - one
+ends 0 && lacks table/err 'was changed\|too short' && grep -v '^#' "$energy" > one &&
+  grep -v '^#' table-more/energy.csv | cmp - one
 ok $? "... and a further restart knows the table again"
 damage others other
 aside=table/out/energy-before-step-4-1.csv
 ends 0 "warning: out/energy.csv was begun by an older version, with other columns; its rows are in out/energy-before-step-4-1.csv now" &&
-  has "$aside" '^kinetic,' && [ "$(grep -c '^[-0-9]' "$aside")" -ge 3 ] && has "$energy" '^time,' && [ "$(numbers)" = 5 ] &&
+  has "$aside" '^kinetic,' && [ "$(grep -c '^[-0-9]' "$aside")" -ge 3 ] && has "$energy" '^time,' &&
+    [ "$(numbers)" = 5 ] &&
   [ "$(grep -v '^#' "$energy" | awk -F, -v n="$columns" 'NF != n' | wc -l)" = 0 ]
 ok $? "a table with other columns is kept under another name, and a new one begins"
 if command -v mkfifo > /dev/null; then
