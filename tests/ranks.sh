@@ -4,7 +4,7 @@
 # no more
 # ranks than that (64).
 . "${srcdir:-.}/tests/harness.sh"
-for n in 1 2 3 7 16 64; do on $n 20 force_ranks short; done
+for n in 1 2 3 7 16; do on $n 20 force_ranks short; done   # slow/many_ranks.sh: 64
 on 5 10 force_ranks far
 for n in 1 3 7 8; do on $n 20 domain_ranks; done
 for n in 1 2 3 7; do on $n 30 cuts_ranks; done
