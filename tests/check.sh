@@ -4,7 +4,8 @@
 # run --check: the estimates against what a run then takes; exit status 1 where there is no room; nothing is written.
 . "${srcdir:-.}/tests/harness.sh"
 
-parameters run.ini Output:OutputDir=out Output:TimeBetSnapshot=0.03125 Checkpoints:CheckpointAtEnd=on Time:TimeMax=0.0625 \
+parameters run.ini Output:OutputDir=out Output:TimeBetSnapshot=0.03125 Checkpoints:CheckpointAtEnd=on \
+  Time:TimeMax=0.0625 \
   Gravity:Softening=0.03 Split:SoftStep=0.03125 Device:Backend=cpu $hybrid
 model plummer -n 20000
 # checked RANKS OPTION...: run --check; run ARGUMENT...: on one rank without a launcher
@@ -15,7 +16,8 @@ checked() {
 }
 run() { launch 0 run "$@"; }
 check "two ranks: placement and memory" \
-  says 0 '^placement .*: ranks 0 to 1, 1 thread on .* are free$' '^memory  *about .* per rank, measured in the first soft step' -- checked 2
+  says 0 '^placement .*: ranks 0 to 1, 1 thread on .* are free$' \
+  '^memory  *about .* per rank, measured in the first soft step' -- checked 2
 cp said checked2
 check "one rank" checked 1
 ! grep -q -e 'BoxSize' -e 'Redshift' -e 'HubbleParam' -e 'gas particle' -e '^time in the file' said
@@ -90,7 +92,8 @@ ok $? "... at the start of a run too"
 # output times before the beginning and after the end
 printf '%s\n' 0 0.5 1 1.5 2 2.5 3 > times.txt
 never="4 of 7 output times in OutputListFilename are outside the run, the first is 0: the run goes from time 1 to 2.25"
-set -- "$@" -P Output:OutputDir=times -P Output:TimeBetSnapshot=0 -P Output:OutputListFilename=times.txt -P Time:TimeBegin=1 -P Time:TimeMax=2.25
+set -- "$@" -P Output:OutputDir=times -P Output:TimeBetSnapshot=0 -P Output:OutputListFilename=times.txt \
+  -P Time:TimeBegin=1 -P Time:TimeMax=2.25
 try checked 2 "$@" && [ "$(grep -c "^warning: $never" said)" = 1 ]
 ok $? "output times outside the run"
 try run -n 0 "$@" run.ini && [ "$(grep -c "^espalier: warning: $never" err)" = 1 ]
@@ -115,7 +118,8 @@ says 0 '^out: this run has finished at time 0.0625, after 2 soft steps; nothing 
 ok $? "-r of a run that has finished: a sentence, and how to go back"
 sed -i 's/^state=.*/state=interrupted/' out/status
 before=$(state)
-says 0 '^checkpoint  *out/checkpoints/checkpoint_000002, complete: 20000 particles on 1 rank, backend cpu$' '^continues  *within soft step 2, which began at time 0.03125$' -- again -r -P Input:InitCondFile=absent.hdf5 && lacks said '^initial conditions'
+says 0 '^checkpoint  *out/checkpoints/checkpoint_000002, complete: 20000 particles on 1 rank, backend cpu$' \
+  '^continues  *within soft step 2, which began at time 0.03125$' -- again -r -P Input:InitCondFile=absent.hdf5 && lacks said '^initial conditions'
 ok $? "-r: the checkpoint, step, time, ranks; the initial conditions are not needed"
 try checked 2 -r && has said 'on 1 rank results are bitwise identical; on 2 as accurate'
 ok $? "-r on other ranks: said"
@@ -134,7 +138,8 @@ check "-r: a damaged one is skipped" \
 check "-r N of a damaged one is refused" says 1 'error: no good checkpoint' -- again -r 3
 check "-r PATH of a damaged one is refused" says 1 -- again -r out/checkpoints/checkpoint_000003
 rm -rf out/checkpoints/checkpoint_000003
-says 0 'new tables are begun' -- espalier run --check -P Output:OutputDir=other -r out/checkpoints/checkpoint_000002 run.ini && [ ! -e other ]
+says 0 'new tables are begun' -- espalier run --check \
+  -P Output:OutputDir=other -r out/checkpoints/checkpoint_000002 run.ini && [ ! -e other ]
 ok $? "-r PATH from another folder"
 [ "$(state | grep -v '^drw')" = "$(echo "$before" | grep -v '^drw')" ]
 ok $? "-r writes nothing"

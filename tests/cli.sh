@@ -67,7 +67,8 @@ expect 2 'unknown option --chekc; did you mean --check?' run --chekc x.ini
 expect 2 'ambiguous option --o: it may be --overwrite, --output' force --o x.ini
 expect 2 'unknown option -z' -z
 expect 2 "option -r: expected last, the number of a checkpoint, or its folder, found 'nowhere'" run -r nowhere x.ini
-for which in '' last 3; do expect 2 'options -r and --overwrite: a run either continues its results or replaces them' run -r $which --overwrite x.ini; done
+for which in '' last 3; do expect 2 'options -r and --overwrite: a run either continues its results or replaces them' \
+  run -r $which --overwrite x.ini; done
 expect 2 'options -r and --overwrite' run --check --overwrite --restart=last x.ini
 expect 2 'option --check=1: expected no value' run --check=1 x.ini
 expect 2 'option -n needs a value' run -n
@@ -114,7 +115,8 @@ expect 2 "found '0'" ic plummer -n 0 -o x.hdf5
 for n in 1.5 1e400 1e-400 1e 0x10 1e1.5 15e-1 1e11; do
   expect 2 "option -n: expected a whole number of particles from 1 to 2^36, found '$n'" ic plummer -n $n -o x.hdf5
 done
-expect 0 'power.hdf5: 200 particles of model plummer, seed 9223372036854775000' ic plummer -n 2e2 -s 9223372036854775e3 -o power.hdf5
+expect 0 'power.hdf5: 200 particles of model plummer, seed 9223372036854775000' ic plummer -n 2e2 -s \
+  9223372036854775e3 -o power.hdf5
 expect 0 'whole.hdf5: 25 particles of model plummer' ic plummer -n 2.5E+1 -o whole.hdf5
 expect 2 'option -s: expected a whole number' ic plummer -n 10 -s x -o x.hdf5
 expect 2 '--mass-ratio belongs to model merger, not to plummer' ic plummer -n 10 --mass-ratio 2 -o x.hdf5
@@ -172,12 +174,14 @@ expect 1 'block.ini:2: FixedStep.*and Scheme' run block.ini
 expect 1 'fixed.ini:2: FixedStep.*and SoftStep.*power of two' run fixed.ini
 expect 1 'base.ini:2: SnapshotFileBase' run base.ini
 expect 1 'DomainGrid = 2x2x2 is for 8 ranks, and this run has 1: give numbers whose product is 1, or auto' run grid.ini
-expect 1 'DomainGrid = 2x2x2 is for 8 ranks' run --check -P Input:InitCondFile=made.hdf5 -P Units:GravityConstantInternal=1 grid.ini
+expect 1 'DomainGrid = 2x2x2 is for 8 ranks' run --check -P Input:InitCondFile=made.hdf5 \
+  -P Units:GravityConstantInternal=1 grid.ini
 expect 1 'error: there.hdf5: ' run --check grid.ini
 expect 1 'error: there.hdf5: ' run --check -P Gravity:WalkMethod=next-more -P Device:Backend=cpu grid.ini
 expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force grid.ini
 RANKS=3 expect 1 'DomainGrid = 1x1x4 is for 4 ranks, and this run has 3' run -P Domain:DomainGrid=1x1x4 grid.ini
-RANKS=3 expect 1 'DomainGrid = 2x2x2 is for 8 ranks, and this run has 3' run --check -P Input:InitCondFile=made.hdf5 -P Units:GravityConstantInternal=1 grid.ini
+RANKS=3 expect 1 'DomainGrid = 2x2x2 is for 8 ranks, and this run has 3' run --check -P Input:InitCondFile=made.hdf5 \
+  -P Units:GravityConstantInternal=1 grid.ini
 RANKS=3 expect 1 'DomainGrid = 1x1x1 is for 1 rank, and this run has 3' run -P Domain:DomainGrid=1x1x1 grid.ini
 expect 1 'nogrid.ini:2: DomainGrid = 2x2: expected auto, or three whole numbers as in 4x2x2' run nogrid.ini
 expect 1 'expected auto, or three whole numbers' run -P Domain:DomainGrid=0x1x1 noinput.ini
@@ -201,7 +205,8 @@ expect 1 'solitary_model.ini:2: InitCondFile = solitary_model.hdf5: No such file
 expect 1 'list.ini:4: OutputListFilename.*No such file' run list.ini
 expect 1 'empty.ini: expected parameters, found none' run empty.ini
 expect 1 'binary.ini:1: byte 0x.*not a text file' run binary.ini
-RANKS=3 expect 1 'error: made.hdf5 is an HDF5 file; expected a parameter file: .*InitCondFile = made.hdf5 in it' run made.hdf5
+RANKS=3 expect 1 'error: made.hdf5 is an HDF5 file; expected a parameter file: .*InitCondFile = made.hdf5 in it' run \
+  made.hdf5
 expect 1 "error: key: .*did you mean 'key.ini'" run key
 : > andromeda_picture.png
 expect 1 'error: andromeda_pictures.ini: .*No such file or directory$' run andromeda_pictures.ini
@@ -210,7 +215,8 @@ expect 1 'emty.ini: .*No such file or directory.*empty.ini' run emty.ini
 expect 1 'folder: expected a parameter file, found a folder' run folder
 file force.ini '[Input]' 'InitCondFile = made.hdf5' '[Units]' 'GravityConstantInternal = 1' '[Device]' 'Backend = cpu'
 expect 2 'option --delta: expected powers from 0 to 60' force --delta 61 force.ini
-expect 2 'option --delta: numbers are powers, .*, and 0.001 stands for Delta = 0.9993; for Delta = 0.001 give 9.966' force --delta 0.001 force.ini
+expect 2 'option --delta: numbers are powers, .*, and 0.001 stands for Delta = 0.9993; for Delta = 0.001 give 9.966' \
+  force --delta 0.001 force.ini
 expect 2 'option --delta: expected powers from 0 to 60 .*, found -9' force --delta -9 force.ini
 expect 2 "option --delta: expected at most 128 numbers .*found '2^-9:2^-5'" force --delta 2^-9:2^-5 force.ini
 expect 0 '^| 2^-9 | [0-9.]*e-' force --delta 2^-9 force.ini
@@ -234,14 +240,18 @@ expect 0 '^particles  *10' force --overwrite -o forces.hdf5 force.ini
 expect 1 'made.hdf5: is the input' study let --overwrite -o made.hdf5 force.ini
 expect 1 'WalkMethod = direct' study let --ranks 2 --overwrite -o rows.csv -P Gravity:WalkMethod=direct force.ini
 expect 1 'WalkMethod = direct' study let --ranks 2 -o never.csv -P Gravity:WalkMethod=direct force.ini
-expect 0 '^note: RebuildInterval = 8 has no effect while the split is on' run -n 1 -P Gravity:RebuildInterval=8 -P Split:Mode=hybrid -P Output:OutputDir=o1 force.ini
-RANKS=3 expect 0 '^note: RebuildInterval = 8 has no effect with one step for all' run -n 1 -P Gravity:RebuildInterval=8 -P Split:Mode=tree -P Steps:Scheme=shared -P Output:OutputDir=o2 force.ini
+expect 0 '^note: RebuildInterval = 8 has no effect while the split is on' run -n 1 -P Gravity:RebuildInterval=8 \
+  -P Split:Mode=hybrid -P Output:OutputDir=o1 force.ini
+RANKS=3 expect 0 '^note: RebuildInterval = 8 has no effect with one step for all' run -n 1 \
+  -P Gravity:RebuildInterval=8 -P Split:Mode=tree -P Steps:Scheme=shared -P Output:OutputDir=o2 force.ini
 expect 0 '^10 particles on 1 rank x ' run -n 1 -P Output:OutputDir=o3 force.ini
-expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force --delta 5 --overwrite -o table.csv -P Domain:DomainGrid=2x2x2 force.ini
+expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force --delta 5 --overwrite -o table.csv \
+  -P Domain:DomainGrid=2x2x2 force.ini
 expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force --delta 5 -o never.csv -P Domain:DomainGrid=2x2x2 force.ini
 RANKS=3 expect 1 'absent/t.csv: cannot be written' force --delta 5 -o absent/t.csv force.ini
 expect 1 'WalkMethod = direct: the backend cpu does not have it' force -P Gravity:WalkMethod=direct force.ini
-expect 1 'WalkMethod = direct: the backend cpu does not have it; .*, or Backend = cuda' run --check -P Gravity:WalkMethod=direct force.ini
+expect 1 'WalkMethod = direct: the backend cpu does not have it; .*, or Backend = cuda' run --check \
+  -P Gravity:WalkMethod=direct force.ini
 RANKS=3 expect 1 'WalkMethod = direct: .*expected groups or auto$' run --check -P Gravity:WalkMethod=direct force.ini
 expect 1 'WalkMethod = next-more: the backend cpu does not have it' run -P Gravity:WalkMethod=next-more force.ini
 expect 0 'the ceiling of walks: [0-9]' info --rates

@@ -60,7 +60,8 @@ for ranks in 1 2 3; do
   ok $? "time steps by pairs on $ranks rank(s): two bound pairs in each soft step ($(numbers pairs$ranks))"
   true_energy pairs$ranks "time steps by pairs on $ranks rank(s)"
 done
-if [ -n "$python" ]; then check "positions on 1, 2 and 3 ranks agree" judge binaries_apart pairs[123]/snapshot_002.hdf5; fi
+if [ -n "$python" ]; then check "positions on 1, 2 and 3 ranks agree" judge binaries_apart \
+  pairs[123]/snapshot_002.hdf5; fi
 set -- -P Steps:Integrator=leapfrog -P Steps:Criterion=pairs -P Steps:Eta=0
 go cut 1 "$@" -P Checkpoints:CheckpointAtEnd=on -n 5 && [ $status = 0 ] && go cut 1 -r "$@" && [ $status = 0 ] &&
   same_rows pairs1/energy.csv cut/energy.csv

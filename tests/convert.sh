@@ -53,15 +53,18 @@ without() { lacks ini "^$1 "; }
 convert() { try espalier convert --overwrite -o ini "$@"; }
 shown="ini said err"
 check "a file of GADGET-2" convert two.param
-lines 'InitCondFile = ics.dat' 'ICFormat = gadget2' 'OutputDir = run' 'SnapshotFileBase = snap' 'TimeBetCheckpoints = 120' 'TimeBegin = 0' 'TimeMax = 3' 'TimeBetSnapshot = 0.5' \
+lines 'InitCondFile = ics.dat' 'ICFormat = gadget2' 'OutputDir = run' 'SnapshotFileBase = snap' \
+  'TimeBetCheckpoints = 120' 'TimeBegin = 0' 'TimeMax = 3' 'TimeBetSnapshot = 0.5' \
   'TimeBetStatistics = 0.05' 'NumFilesPerSnapshot = 2' 'MaxSizeTimestep = 0.01' && without OutputListFilename &&
     without Comoving && without Omega0
 ok $? "... files and times; seconds become minutes"
-lines 'UnitLength_in_cm = 3.085678e+24' 'UnitMass_in_g = 1.989e+33' 'UnitVelocity_in_cm_per_s = 200000' 'GravityConstantInternal = 0'
+lines 'UnitLength_in_cm = 3.085678e+24' 'UnitMass_in_g = 1.989e+33' 'UnitVelocity_in_cm_per_s = 200000' \
+  'GravityConstantInternal = 0'
 ok $? "... units"
 lines 'Softening = 1' 'SofteningType1 = 1' 'SofteningType2 = 0.4' 'SofteningType3 = 0.4' && without SofteningType0
 ok $? "... softenings of types"
-lines 'TypeOfOpeningCriterion = acceleration' 'ErrTolForceAcc = 0.005' 'ErrTolTheta = 0.5' 'Scheme = block' 'Criterion = a' 'Eta = 0.2'
+lines 'TypeOfOpeningCriterion = acceleration' 'ErrTolForceAcc = 0.005' 'ErrTolTheta = 0.5' 'Scheme = block' \
+  'Criterion = a' 'Eta = 0.2'
 ok $? "... tolerances; Eta is sqrt(2 ErrTolIntAccuracy)"
 cut -d : -f 1,2,3 err | sed 's/ = .*//' | tr '\n' ' ' > list
 [ "$(cat list)" = "two.param:5: EnergyFile two.param:7: SnapFormat two.param:8: TimeLimitCPU two.param:31: DesNumNgb two.param:32: PartAllocFactor two.param:37,41,42: SofteningGas, SofteningStars, SofteningBndry " ] &&
@@ -123,7 +126,8 @@ SofteningMaxPhysClass0 2.0
 SofteningMaxPhysClass1 1.0
 END
 convert four.param &&
-  lines 'Comoving = on' 'Omega0 = 0.3' 'OmegaLambda = 0.7' 'HubbleParam = 0.7' 'TypeOfOpeningCriterion = angle' 'ErrTolTheta = 0.6' 'InitCondFile = ics_sphere.hdf5'
+  lines 'Comoving = on' 'Omega0 = 0.3' 'OmegaLambda = 0.7' 'HubbleParam = 0.7' 'TypeOfOpeningCriterion = angle' \
+    'ErrTolTheta = 0.6' 'InitCondFile = ics_sphere.hdf5'
 ok $? "a comoving file of GADGET-4"
 lines 'Softening = 5' 'SofteningType0 = 2' 'SofteningType1 = 5' 'SofteningType2 = 5' &&
   [ "$(grep -c '^four.param:31: SofteningMaxPhysClass1 = 1.0: ' err)" = 1 ] && ! grep -q Class0 err
@@ -141,8 +145,10 @@ refuse() {
 refuse 'bad.param:16: TimeMax: expected a number' 's/^TimeMax.*/TimeMax soon/'
 refuse 'bad.param:16: TimeMax: expected a value behind the name' 's/^TimeMax.*/TimeMax/'
 refuse 'bad.param:16: TimeMax = -1: expected a time after TimeBegin' 's/^TimeMax.*/TimeMax -1/'
-refuse 'bad.param:14: PeriodicBoundariesOn = 1: periodic boxes have no counterpart' 's/^Periodic.*/PeriodicBoundariesOn 1/'
-refuse 'bad.param:39: SofteningDisc is no parameter of GADGET-2 or GADGET-4; did you mean SofteningDisk' 's/^SofteningDisk/SofteningDisc/'
+refuse 'bad.param:14: PeriodicBoundariesOn = 1: periodic boxes have no counterpart' \
+  's/^Periodic.*/PeriodicBoundariesOn 1/'
+refuse 'bad.param:39: SofteningDisc is no parameter of GADGET-2 or GADGET-4; did you mean SofteningDisk' \
+  's/^SofteningDisk/SofteningDisc/'
 refuse 'bad.param:39: SofteningHalo is given twice; the first is in line 38' 's/^SofteningDisk/SofteningHalo/'
 refuse 'bad.param:38: SofteningHalo: expected a length of at least 0' 's/^SofteningHalo.*/SofteningHalo -1/'
 refuse 'bad.param: no softening above 0' '/^Softening/d'
@@ -151,7 +157,8 @@ refuse 'bad.param:6: ICFormat: expected a whole number from 1 to 3' 's/^ICFormat
 refuse 'bad.param:33: UnitLength_in_cm: expected a number above 0' 's/^UnitLength.*/UnitLength_in_cm 0/'
 refuse 'bad.param:1: found .\[Input\].: expected a parameter file of GADGET' '1s/.*/[Input]/'
 refuse 'bad.param:15: Hubble: H_0 is 100 km/s/Mpc' 's/^Hubble .*/Hubble 0.1/' four.param
-refuse 'bad.param:27: SofteningClassOfPartType2 = 7: SofteningComovingClass7 is missing' 's/^\(SofteningClassOfPartType2\).*/\1 7/' four.param
+refuse 'bad.param:27: SofteningClassOfPartType2 = 7: SofteningComovingClass7 is missing' \
+  's/^\(SofteningClassOfPartType2\).*/\1 7/' four.param
 refuse 'bad.param:20: TimeBetSnapshot: expected a factor above 1' 's/^TimeBetSnapshot.*/TimeBetSnapshot 0.5/' four.param
 check "refused: a folder" \
   says 1 '^espalier: error: .: expected a parameter file of GADGET: this is no file' -- convert .

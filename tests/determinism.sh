@@ -48,14 +48,16 @@ renews blocksa "two ranks, block steps without the split"
 go old 2 1 -P Split:Mode=tree -P Device:Backend=cpu -P Output:SubstepLog=on
 test "$(builds old)" -eq 0 -a "$(builds blocksa)" -gt 4
 ok $? "without RebuildInterval, new trees: $(builds old) within soft steps, RebuildInterval = 2: $(builds blocksa)"
-check "one rank and blocksa: positions, velocities and potentials agree within the criterion" judge near lasts.hdf5 blocksa.hdf5
+check "one rank and blocksa: positions, velocities and potentials agree within the criterion" judge near lasts.hdf5 \
+  blocksa.hdf5
 go three 3 1
 go four 4 1
 pair hard 3 1 "three ranks, balanced by what hard forces need, twice" -P Domain:Balance=hard
 go time 4 1 -P Domain:Balance=time -P Domain:DomainGrid=1x4x1
 go count 4 1 -P Domain:Balance=count -P Domain:DomainGrid=1x2x2
 for other in twoa three four harda time count; do
-  check "one rank and $other: positions, velocities and potentials agree within the criterion" judge near one.hdf5 $other.hdf5
+  check "one rank and $other: positions, velocities and potentials agree within the criterion" judge near one.hdf5 \
+    $other.hdf5
   # potentials have errors of up to about 2.5e-4 (99 %), and the total is half of the potential energy
   check "one rank and $other: energies agree to 5e-4" judge energies one.csv $other.csv 5e-4
 done

@@ -157,7 +157,8 @@ for signal in 10 15; do   # USR1, TERM
 done
 
 # a run that cannot be trusted
-set -- -P Split:Mode=tree -P Split:SoftStep=0 -P Steps:Scheme=shared -P Steps:FixedStep=0.5 -P Time:TimeMax=2 -P Gravity:Softening=0.001 -P Output:TimeBetSnapshot=1
+set -- -P Split:Mode=tree -P Split:SoftStep=0 -P Steps:Scheme=shared -P Steps:FixedStep=0.5 -P Time:TimeMax=2 \
+  -P Gravity:Softening=0.001 -P Output:TimeBetSnapshot=1
 go energy 0 "$@"
 ends 3 && reports energy state=untrusted &&
   has energy/out/status '^reason=TimeMax; the largest |dE/E| is [0-9.e+-]*$' &&

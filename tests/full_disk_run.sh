@@ -51,7 +51,8 @@ for ranks in 1 3; do
   brief_ok $? "no row of steps.csv is lost or torn"
   # reading one as input compares all checksums
   for f in "$disk"/out/snapshot_*.hdf5; do
-    try espalier force -P Input:InitCondFile="$f" -P Time:TimeMax=1000 -P Gravity:TypeOfOpeningCriterion=angle run.ini ||
+    try espalier force -P Input:InitCondFile="$f" -P Time:TimeMax=1000 \
+      -P Gravity:TypeOfOpeningCriterion=angle run.ini ||
       { echo "# $f"; cat said err; }
   done | tee bad
   [ ! -s bad ]

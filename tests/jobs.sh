@@ -80,12 +80,14 @@ try 1 'absent.ini: no such parameter file' "absent file" absent.ini ./launcher 1
 [ ! -e calls ]; ok $? "nothing was started so far"
 
 echo stop 5 > plan
-try 0 'the next job is submitted: echo again' "first job" -a 'echo again > submitted' -w 1-02:03:04 run.ini ./launcher word
+try 0 'the next job is submitted: echo again' "first job" -a 'echo again > submitted' -w 1-02:03:04 run.ini ./launcher \
+  word
 called 'run --walltime 1-02:03:04 run.ini'
 [ "$(cat launched)" = word ] && [ "$(cat submitted)" = again ] && [ "$(cat out/chain)" = "the start" ]
 ok $? "launcher, next job and ledger"
 echo stop 9 > plan
-try 0 'interrupted; the next job continues from checkpoint_9' "second job, none asked for after it" -w UNLIMITED -o --overwrite run.ini ./launcher 1
+try 0 'interrupted; the next job continues from checkpoint_9' "second job, none asked for after it" -w UNLIMITED -o \
+  --overwrite run.ini ./launcher 1
 called 'run --restart last run.ini'
 echo asked 12 > plan
 rm -f submitted
@@ -125,14 +127,16 @@ mv chain.kept out/chain
 # the last job began at checkpoint 15 and did not get on; so does this one
 rm -f submitted calls
 echo stop 15 > plan
-try 1 'the last 2 jobs began at checkpoint_15 and none got beyond it' "no progress" -a 'echo again > submitted' run.ini ./launcher 1
+try 1 'the last 2 jobs began at checkpoint_15 and none got beyond it' "no progress" -a 'echo again > submitted' \
+  run.ini ./launcher 1
 [ -e calls ] && [ ! -e submitted ]; ok $? "the second job at one place was the last"
 rm -f calls
 try 1 'remove out/chain' "a third is not started" run.ini ./launcher 1
 [ ! -e calls ]; ok $? "nothing was started"
 try 0 'interrupted' "three are allowed where that is asked for" --stalls 3 run.ini ./launcher 1
 echo 'substeps.paused = 268435456' > out/checkpoints/checkpoint_15/manifest
-try 0 'continues from checkpoint_15 at tick 268435456' "a checkpoint at a later tick of a long soft step is progress" run.ini ./launcher 1
+try 0 'continues from checkpoint_15 at tick 268435456' "a checkpoint at a later tick of a long soft step is progress" \
+  run.ini ./launcher 1
 echo 'substeps.paused = 0' > out/checkpoints/checkpoint_15/manifest
 rm out/chain
 echo fail 16 > plan
@@ -168,12 +172,15 @@ try 3 'cannot be trusted' "a job too many" bad.ini ./launcher 1
 # a run that ended before its end because steps collapsed: the program decides whether it goes on
 rm -rf bad submitted
 echo close 7 > plan
-OUT=bad try 3 'bad: the run has ended, but cannot be trusted (steps of a close pair collapsed): no further job' "collapsed steps" \
+OUT=bad try 3 'bad: the run has ended, but cannot be trusted (steps of a close pair collapsed): no further job' \
+  "collapsed steps" \
   -a 'echo again > submitted' bad.ini ./launcher 1
 echo refuse > plan
-OUT=bad try 1 'exit status 1, state untrusted' "the same parameters again" -a 'echo again > submitted' bad.ini ./launcher 1
+OUT=bad try 1 'exit status 1, state untrusted' "the same parameters again" -a 'echo again > submitted' bad.ini \
+  ./launcher 1
 called 'run --restart last bad.ini'
-OUT=bad LAUNCHED=0 try 1 'its status file is not new' "with a launcher that ends with 0" -a 'echo again > submitted' bad.ini ./launcher 1
+OUT=bad LAUNCHED=0 try 1 'its status file is not new' "with a launcher that ends with 0" -a 'echo again > submitted' \
+  bad.ini ./launcher 1
 [ ! -e submitted ]; ok $? "no job follows"
 echo finish 30 > plan
 OUT=bad try 0 'exit status 0, state finished' "other parameters" --stalls 4 bad.ini ./launcher 1
@@ -187,7 +194,8 @@ rm -f calls
 try 0 'the run has finished' "... and that end" run.ini ./launcher 1
 [ ! -e calls ]; ok $? "starts nothing"
 mv out/checkpoints kept
-try 1 'has no checkpoint to continue from' "a larger TimeMax, no checkpoint" -o --overwrite -o -P -o Time:TimeMax=3 run.ini ./launcher 1
+try 1 'has no checkpoint to continue from' "a larger TimeMax, no checkpoint" -o --overwrite -o \
+  -P -o Time:TimeMax=3 run.ini ./launcher 1
 [ ! -e calls ]; ok $? "starts nothing"
 
 # what a status file says that a start was refused by, or that could not be written, leads to no other start
@@ -195,8 +203,10 @@ rm -rf out kept
 echo stop 5 > plan
 try 0 'interrupted' "a new chain" -o --overwrite run.ini ./launcher 1
 echo refuse > plan
-try 1 'exit status 1, state interrupted' "a job whose restart is refused" -a 'echo again > submitted' -o --overwrite run.ini ./launcher 1
-LAUNCHED=0 try 1 'did not end well: its status file is not new' "the same, and the launcher says nothing of it" --stalls 3 -a 'echo again > submitted' \
+try 1 'exit status 1, state interrupted' "a job whose restart is refused" -a 'echo again > submitted' -o --overwrite \
+  run.ini ./launcher 1
+LAUNCHED=0 try 1 'did not end well: its status file is not new' "the same, and the launcher says nothing of it" \
+  --stalls 3 -a 'echo again > submitted' \
   -o --overwrite run.ini ./launcher 1
 [ ! -e submitted ]; ok $? "no job follows that"
 echo stop 9 > plan
@@ -220,17 +230,21 @@ echo stop 5 > plan
 try 0 'the next job is submitted' "a new chain" -a 'echo again > submitted' run.ini ./launcher 1
 rm -f submitted
 echo watchdog 7 > plan
-try 1 'exit status 1, state failed, step 7, checkpoint checkpoint_5' "a job that the watchdog ends" -a 'echo again > submitted' run.ini ./launcher 1
+try 1 'exit status 1, state failed, step 7, checkpoint checkpoint_5' "a job that the watchdog ends" -a \
+  'echo again > submitted' run.ini ./launcher 1
 [ ! -e submitted ]; ok $? "no job follows that"
-LAUNCHED=0 try 1 'did not end well: failed: rank 0, step 3, phase walk: no progress' "the same, and the launcher says nothing of it" \
+LAUNCHED=0 try 1 'did not end well: failed: rank 0, step 3, phase walk: no progress' \
+  "the same, and the launcher says nothing of it" \
   -a 'echo again > submitted' run.ini ./launcher 1
 [ ! -e submitted ]; ok $? "no job follows that"
 rm -f calls
-try 1 'the last 2 jobs began at checkpoint_5 and none got beyond it' "submitted again by hand: two such jobs are enough" run.ini ./launcher 1
+try 1 'the last 2 jobs began at checkpoint_5 and none got beyond it' \
+  "submitted again by hand: two such jobs are enough" run.ini ./launcher 1
 [ ! -e calls ]; ok $? "nothing was started"
 rm out/chain
 echo lost 7 > plan
-try 1 'did not end well: running' "a launcher that ends with 0 while the run says that it runs" -a 'echo again > submitted' run.ini ./launcher 1
+try 1 'did not end well: running' "a launcher that ends with 0 while the run says that it runs" -a \
+  'echo again > submitted' run.ini ./launcher 1
 [ ! -e submitted ]; ok $? "no job follows that"
 echo watchdog 2 > plan
 rm -rf out
@@ -246,7 +260,8 @@ for before in none running interrupted; do
   case $before in none) rm -f out/status ;; *) printf 'state=%s\nreason=walltime\nstep=1\n' $before > out/status ;; esac
   rm -f submitted out/chain
   echo mute 4 > plan
-  try 0 'the next job is submitted' "cont, and no status (before: $before)" -a 'echo again > submitted' run.ini ./launcher 1
+  try 0 'the next job is submitted' "cont, and no status (before: $before)" -a 'echo again > submitted' run.ini \
+    ./launcher 1
   [ -e submitted ]; ok $? "the next job follows"
   rm -f submitted out/chain
   echo silent > plan
@@ -289,7 +304,8 @@ found 'b;touch X' 'OutputDir = b;touch X'
 rm -rf ./-dash ./-far
 echo stop 5 > plan
 printf '[Output]\nOutputDir = -dash\n[Checkpoints]\nCheckpointDir = -far\n' > ./-e.ini
-CHECKPOINTS=./-far OUT=./-dash try 0 'the next job continues from checkpoint_5' "a parameter file, a folder of checkpoints that begin with a dash" -- -e.ini ./launcher 1
+CHECKPOINTS=./-far OUT=./-dash try 0 'the next job continues from checkpoint_5' \
+  "a parameter file, a folder of checkpoints that begin with a dash" -- -e.ini ./launcher 1
 called 'run ./-e.ini'
 CHECKPOINTS=./-far OUT=./-dash try 0 'state interrupted' "... and the next job" -d -dash -- -e.ini ./launcher 1
 called 'run --restart last ./-e.ini'
@@ -304,7 +320,8 @@ cp "$batch" tree/jobscripts
 programs() {
   rm -f tree/jobscripts/espalier tree/build/espalier path/espalier
   for place; do
-    printf '#!/bin/sh\n[ "$1" = params ] || echo %s > started\nexec "%s/espalier" "$@"\n' "$place" "$dir" > "$place/espalier"
+    printf '#!/bin/sh\n[ "$1" = params ] || echo %s > started\nexec "%s/espalier" "$@"\n' "$place" "$dir" > \
+      "$place/espalier"
     chmod +x "$place/espalier"
   done
 }
@@ -313,7 +330,8 @@ starts() {
   rm -f started
   rm -rf out
   echo finish 1 > plan
-  (unset ESPALIER; TIME_MAX=2 PATH=$3 timeout 60 tree/jobscripts/espalier-job -d out run.ini ./launcher 1) > out.txt 2>&1 < /dev/null
+  (unset ESPALIER; TIME_MAX=2 PATH=$3 timeout 60 tree/jobscripts/espalier-job -d out run.ini ./launcher 1) > out.txt \
+    2>&1 < /dev/null
   [ $? = 0 ] && [ "$(cat started)" = "$1" ]
   ok $? "$2"
 }
@@ -328,7 +346,8 @@ starts tree/build "... then build/espalier of the sources" "$bare"
 programs path
 rm -f started
 echo finish 1 > plan
-(rm -rf out; TIME_MAX=2 PATH=$dir/path:$bare timeout 60 tree/jobscripts/espalier-job -d out run.ini ./launcher 1) > out.txt 2>&1 < /dev/null
+(rm -rf out; TIME_MAX=2 PATH=$dir/path:$bare timeout 60 tree/jobscripts/espalier-job -d out run.ini ./launcher 1) > \
+  out.txt 2>&1 < /dev/null
 [ $? = 0 ] && [ ! -e started ]
 ok $? "ESPALIER comes before all of them"
 programs
@@ -337,10 +356,12 @@ programs
 ok $? "no program: the error names all places"
 rm -rf out
 ESPALIER=$dir/nodes try 1 'no such program can be started' "a program that is not there" run.ini ./launcher 1
-try 2 "option -w: one word was expected, found '1 --overwrite'" "a walltime of two words" -w '1 --overwrite' run.ini ./launcher 1
+try 2 "option -w: one word was expected, found '1 --overwrite'" "a walltime of two words" -w '1 --overwrite' run.ini \
+  ./launcher 1
 rm -f calls
 mkdir -p ledger/chain
-OUT=ledger try 1 'ledger/chain cannot be written: the run is not started' "a ledger that cannot be written" -d ledger run.ini ./launcher 1
+OUT=ledger try 1 'ledger/chain cannot be written: the run is not started' "a ledger that cannot be written" -d ledger \
+  run.ini ./launcher 1
 [ ! -e calls ]; ok $? "starts nothing"
 rm -f calls
 printf '[Output]\nOutputdir = x\n' > dirs.ini
@@ -382,8 +403,10 @@ chmod +x batch/*
 printf 'node\nnode\n' > nodes
 name='a "b" $(touch X); c.ini'
 for script in "$src"/jobscripts/*.sh; do
-  env PATH="batch:$PATH" SLURM_CPUS_PER_TASK=2 SLURM_NTASKS_PER_NODE=2 SLURM_JOB_ID=7 PBS_O_WORKDIR="$dir" PBS_NODEFILE=nodes PBS_JOBID=7 \
-    NQSV_MPI_VER=4 PJM_O_WORKDIR="$dir" PJM_O_NODEINF=nodes PJM_MPI_PROC=2 parameters="$name" bash "$script" "$name" > out.txt 2> err.log < /dev/null &&
+  env PATH="batch:$PATH" SLURM_CPUS_PER_TASK=2 SLURM_NTASKS_PER_NODE=2 SLURM_JOB_ID=7 PBS_O_WORKDIR="$dir" \
+    PBS_NODEFILE=nodes PBS_JOBID=7 \
+    NQSV_MPI_VER=4 PJM_O_WORKDIR="$dir" PJM_O_NODEINF=nodes PJM_MPI_PROC=2 parameters="$name" bash "$script" "$name" > \
+    out.txt 2> err.log < /dev/null &&
     grep -q -x -F -e "$name" out.txt && grep -qx -e 'mpi[a-z]*' out.txt && [ ! -e X ]
   ok $? "$(basename "$script"): a parameter file of any name"
   name=$(basename "$script")

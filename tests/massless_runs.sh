@@ -23,12 +23,14 @@ ball 1 > both.txt
 awk '{ $7 = 0; print }' alone.txt > none.txt
 awk 'NR == 7 { $7 = -1 } { print }' both.txt > negative.txt
 awk 'NR > 1 { $7 = 0 } { print }' alone.txt > one.txt
-parameters run.ini $parts Input:InitCondFile=../both.txt Steps:Scheme= Split:Mode= Output:SubstepLog= Time:TimeMax=0.0625 \
+parameters run.ini $parts Input:InitCondFile=../both.txt Steps:Scheme= Split:Mode= Output:SubstepLog= \
+  Time:TimeMax=0.0625 \
   Output:TimeBetSnapshot=0.0625
 with_python "h5py, numpy" || echo "# no python3 with h5py and numpy: orbits are not compared"
 # last TABLE COLUMN RUN; ratio LOW HIGH TABLE COLUMN A B: whether the last value of run B over that of A is between
 last() { columns "$3/out/$1" "$2" | tail -n 1; }
-ratio() { awk -v low="$1" -v high="$2" -v a="$(last "$3" "$4" "$5")" -v b="$(last "$3" "$4" "$6")" 'BEGIN { exit !(a != 0 && b / a >= low && b / a <= high) }'; }
+ratio() { awk -v low="$1" -v high="$2" -v a="$(last "$3" "$4" "$5")" -v b="$(last "$3" "$4" "$6")" \
+  'BEGIN { exit !(a != 0 && b / a >= low && b / a <= high) }'; }
 
 for scheme in tree hybrid hermite pairs; do
   case $scheme in
@@ -90,7 +92,8 @@ ok $? "for which R1 has no rule"
 refused 'none.txt: all 1024 particles have the mass 0' -P Input:InitCondFile=../none.txt
 refused 'negative.txt:7: column 7 is -1; expected a finite mass >= 0' -P Input:InitCondFile=../negative.txt
 # without softening, none may be at the place of a particle with mass
-refused 'particles [0-9]* and 1[0-9]* are at the same place' -P Split:Mode=hybrid -P Steps:Integrator=hermite -P Gravity:Softening=0
+refused 'particles [0-9]* and 1[0-9]* are at the same place' -P Split:Mode=hybrid -P Steps:Integrator=hermite \
+  -P Gravity:Softening=0
 awk 'NR <= 1024 || NR > 1536 { print } END { print; print }' both.txt > twice.txt
 go twice 2 -P Input:InitCondFile=../twice.txt -P Split:Mode=hybrid -P Steps:Integrator=hermite -P Gravity:Softening=0
 ok $status "but several without mass may share a place"

@@ -42,7 +42,8 @@ if command -v python3 > /dev/null 2>&1; then
   python3 try.py "$dir" "$recipe" > said 2>\&1
   ok $? "the Spack recipe is Python"
   grep -q -x 'configure CC=/mpi/bin/mpicc --with-hdf5=/hdf5 --without-hwloc --without-cuda' said &&
-    grep -q -x 'configure CC=/mpi/bin/mpicc --with-hdf5=/hdf5 --with-hwloc --with-cuda=/cuda --with-cuda-arch=80,90' said
+    grep -q -x 'configure CC=/mpi/bin/mpicc --with-hdf5=/hdf5 --with-hwloc --with-cuda=/cuda --with-cuda-arch=80,90' \
+      said
   ok $? "its arguments of configure"
   grep -q -x "version $version" said && has "$recipe" "espalier-$version.tar.gz"
   ok $? "its version is $version"

@@ -6,7 +6,8 @@
 . "${srcdir:-.}/tests/harness.sh"
 parts_model 2000
 places="cpu-1 cpu-2 cpu-4"
-if espalier info | grep -q 'cuda *device'; then places="$places cuda-1 cuda-2"; else echo "# no device: tried on CPUs alone"; fi
+if espalier info | grep -q 'cuda *device'; then places="$places cuda-1 cuda-2"; else echo \
+  "# no device: tried on CPUs alone"; fi
 for place in $places; do
   backend=${place%-*} ranks=${place#*-}
   for mode in leapfrog block hybrid; do
@@ -58,7 +59,8 @@ for ranks in 1 2 3 7; do
   go to $ranks -r
   ends 0 && has to/log 'checkpoint_000004 (of 4 ranks)'
   ok $? "from 4 ranks to $ranks"
-  check "from 4 ranks to $ranks: the energies are near those of the run on 4" near hybrid-cpu-4/out/energy.csv to/out/energy.csv
+  check "from 4 ranks to $ranks: the energies are near those of the run on 4" near hybrid-cpu-4/out/energy.csv \
+    to/out/energy.csv
   check "from 4 ranks to $ranks: the particles are near those of the run on 4" \
     judge near hybrid-cpu-4/out/snapshot_004.hdf5 to/out/snapshot_004.hdf5
 done

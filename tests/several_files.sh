@@ -4,7 +4,8 @@
 # them; a run
 # begins from one by each of its names; one's own input is not written over.
 . "${srcdir:-.}/tests/harness.sh"
-parameters run.ini Output:NumFilesPerSnapshot=2 Output:TimeBetSnapshot=0.0625 Time:TimeMax=0.125 Gravity:Softening=0.03 \
+parameters run.ini Output:NumFilesPerSnapshot=2 Output:TimeBetSnapshot=0.0625 Time:TimeMax=0.125 \
+  Gravity:Softening=0.03 \
   Split:SoftStep=0.015625 Device:Backend=cpu $hybrid
 run() {
   out=$1
@@ -34,9 +35,11 @@ for name in snapshot_001.hdf5 snapdir_001/snapshot_001 snapdir_001/snapshot_001.
   check "a run begins from $name" \
     says 0 '^energy' 'from time 0.0625 to' -- run next --overwrite -n 1 -P "Input:InitCondFile=straight/$name"
 done
-says 1 'snapshot_001.1.hdf5 is the run.s input' -- run straight --overwrite -P Input:InitCondFile=straight/snapdir_001/snapshot_001.1.hdf5 && [ -e straight/snapdir_001/snapshot_001.1.hdf5 ]
+says 1 'snapshot_001.1.hdf5 is the run.s input' -- \
+  run straight --overwrite -P Input:InitCondFile=straight/snapdir_001/snapshot_001.1.hdf5 && [ -e straight/snapdir_001/snapshot_001.1.hdf5 ]
 ok $? "not over its own input"
-says 1 "unknown parameter 'Xdmf' in .Output.; it was removed.*espalier-xdmf SNAPSHOT" -- run blocked -P Output:Xdmf=on && [ ! -e blocked ]
+says 1 "unknown parameter 'Xdmf' in .Output.; it was removed.*espalier-xdmf SNAPSHOT" -- \
+  run blocked -P Output:Xdmf=on && [ ! -e blocked ]
 ok $? "Xdmf, of earlier versions: refused, and the tool is named"
 
 # espalier-xdmf

@@ -259,7 +259,8 @@ go_on() {
   [ $status != 0 ] || describe branch/out
 }
 here_now() { (cd "branch/out${1-}" && ls -d snapshot_* snapdir_* | tr '\n' ' '); }
-files() { for k in "$@"; do printf 'snapdir_%s ' "$k"; done; for k in "$@"; do printf 'snapshot_%s.hdf5 snapshot_%s.xmf ' "$k" "$k"; done; }
+files() { for k in "$@"; do printf 'snapdir_%s ' "$k"; done; for k in "$@"; do printf \
+  'snapshot_%s.hdf5 snapshot_%s.xmf ' "$k" "$k"; done; }
 go_on "$@" -n 4
 go_on "$@" -r
 ends 0 && [ "$(here_now)" = "$(files 000 001 002 003 004)" ] && [ ! -e branch/out/discarded ]
