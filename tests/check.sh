@@ -119,7 +119,8 @@ ok $? "-r of a run that has finished: a sentence, and how to go back"
 sed -i 's/^state=.*/state=interrupted/' out/status
 before=$(state)
 says 0 '^checkpoint  *out/checkpoints/checkpoint_000002, complete: 20000 particles on 1 rank, backend cpu$' \
-  '^continues  *within soft step 2, which began at time 0.03125$' -- again -r -P Input:InitCondFile=absent.hdf5 && lacks said '^initial conditions'
+  '^continues  *within soft step 2, which began at time 0.03125$' -- \
+  again -r -P Input:InitCondFile=absent.hdf5 && lacks said '^initial conditions'
 ok $? "-r: the checkpoint, step, time, ranks; the initial conditions are not needed"
 try checked 2 -r && has said 'on 1 rank results are bitwise identical; on 2 as accurate'
 ok $? "-r on other ranks: said"

@@ -10,9 +10,11 @@ with_python "struct, math" || skip_all "no python3"
 "$python" "$tool" make ic.dat 6 0.1 0.3 0.7 0.01 1 && "$python" "$tool" make silent.dat 6 0.1 0.3 0.7 0.01 0 || exit 99
 printf '0.15\n0.3\n' > times
 parameters run.ini Input:InitCondFile=../ic.dat Units:GravityConstantInternal= Output:OutputDir=out \
-  Output:OutputListFilename=../times Output:TimeBetStatistics=1e-9 Output:SubstepLog=on Output:Groups=on Output:GroupMinSize=1 \
+  Output:OutputListFilename=../times Output:TimeBetStatistics=1e-9 Output:SubstepLog=on Output:Groups=on \
+  Output:GroupMinSize=1 \
   Checkpoints:CheckpointAtEnd=on Time:TimeBegin=0.1 Time:TimeMax=0.4 Cosmology:Comoving=on Cosmology:Omega0=0.3 \
-  Cosmology:OmegaLambda=0.7 Cosmology:HubbleParam=0.7 Gravity:Softening=300 Device:Tuning=frozen Device:Backend=cpu Steps:Eta=0.1
+  Cosmology:OmegaLambda=0.7 Cosmology:HubbleParam=0.7 Gravity:Softening=300 Device:Tuning=frozen Device:Backend=cpu \
+  Steps:Eta=0.1
 with_python "h5py, numpy"   # for snapshots; none: they are compared byte by byte alone
 # look ARGUMENT...: comoving.py with the modules it needs
 look() { [ -z "$python" ] || "$python" "$tool" "$@"; }
@@ -101,7 +103,7 @@ awk -F, '{ x[NR] = $4; p[NR] = $7 } END { m = 285245.972; G = 43007.1; w = 0.3 *
   exit !(NR == 4 && (x[1] / w - 1) ^ 2 < 1e-5 && (x[3] / w - 1) ^ 2 < 1e-5 && (x[2] / x[4] - 1) ^ 2 < 1e-6 &&
     (p[1] * 40000 / (G * m) + 1) ^ 2 < 1e-6 && (p[1] / p[3] - 1) ^ 2 < 1e-8) }' said
 ok $? "force --at, by the tree and directly: forces and potentials of comoving lengths, with the background"
-(cd tree && timeout 60 espalier force --direct 100 ../run.ini > said 2>&1 < /dev/null)
+(cd tree && timeout 60 espalier force --direct 100 ../run.ini 2>&1 < /dev/null) > said
 awk '/total, of .a./ { error = $5 } END { print "# median error " error; exit !(error != "" && error < 1e-3) }' said
 ok $? "force --direct: the direct sums have the background, too"
 go density 1 --check -P Input:InitCondFile=../silent.dat -P Cosmology:Omega0=0.25 -P Cosmology:OmegaLambda=0.75
@@ -117,16 +119,20 @@ refuses 'TimeMax = 2000 .*expected an expansion factor of at most 1000' -P Time:
 refuses 'TimeMax = 0.05 .*expected TimeMax above TimeBegin' -P Time:TimeMax=0.05
 refuses 'states Redshift = 9, but the parameters have TimeBegin = 0.2; set TimeBegin = 0.1' -P Time:TimeBegin=0.2
 refuses 'states Omega0 = 0.3, but the parameter file has .Cosmology. Omega0 = 0.4' -P Cosmology:Omega0=0.4
-[ -z "$python" ] || refuses 'foreign.hdf5 states OmegaLambda = 0.7, but' -P Cosmology:OmegaLambda=0.6 -P Input:InitCondFile=../foreign.hdf5
+[ -z "$python" ] || refuses 'foreign.hdf5 states OmegaLambda = 0.7, but' -P Cosmology:OmegaLambda=0.6 \
+  -P Input:InitCondFile=../foreign.hdf5
 refuses 'states HubbleParam = 0.7, but' -P Cosmology:HubbleParam=0.5
 refuses 'TimeBetSnapshot = 1.1 .*not a factor as in GADGET' -P Output:OutputListFilename= -P Output:TimeBetSnapshot=1.1
 refuses 'expected Integrator = leapfrog and Criterion = min-av or a' -P Steps:Integrator=hermite
 refuses 'expected Integrator = leapfrog and Criterion = min-av or a' -P Steps:Criterion=pairs
 refuses 'SoftStep = 0.01 .*give MaxSizeTimestep, the largest d ln a' -P Split:SoftStep=0.01
 refuses 'GravityConstantInternal = 1 .*follow from the units' -P Units:GravityConstantInternal=1
-refuses 'this universe does not expand at a = ' -P Input:InitCondFile=../silent.dat -P Cosmology:Omega0=0.1 -P Cosmology:OmegaLambda=3
-refuses 'snapshot_001.hdf5 is of a run with Comoving = on, but the parameters have Comoving = off' -P Cosmology:Comoving=off -P Input:InitCondFile=../tree/out/snapshot_001.hdf5
-refuses 'is at the expansion factor 0.15, before TimeBegin = 0.2; set TimeBegin = 0.15' -P Time:TimeBegin=0.2 -P Input:InitCondFile=../tree/out/snapshot_001.hdf5
+refuses 'this universe does not expand at a = ' -P Input:InitCondFile=../silent.dat -P Cosmology:Omega0=0.1 \
+  -P Cosmology:OmegaLambda=3
+refuses 'snapshot_001.hdf5 is of a run with Comoving = on, but the parameters have Comoving = off' \
+  -P Cosmology:Comoving=off -P Input:InitCondFile=../tree/out/snapshot_001.hdf5
+refuses 'is at the expansion factor 0.15, before TimeBegin = 0.2; set TimeBegin = 0.15' -P Time:TimeBegin=0.2 \
+  -P Input:InitCondFile=../tree/out/snapshot_001.hdf5
 # the tool that makes spheres
 sphere() { timeout 60 "$python" "$src/tools/zeldovich_sphere.py" "$@"; }
 if with_python numpy; then
@@ -136,7 +142,8 @@ if with_python numpy; then
   [ $status = 0 ] && has said '912 particles' && has said 'begins at  *0.02, ends at 1 (z = 0)' &&
     lacks said 'warning: the sphere has'
   ok $? "... which a run takes with the parameters that it prints, and with the density of the universe"
-  check "zeldovich_sphere refuses to replace a file" says 1 'zeldovich_sphere: .*sphere.dat: already exists' -- sphere -o sphere.dat
+  check "zeldovich_sphere refuses to replace a file" says 1 'zeldovich_sphere: .*sphere.dat: already exists' -- \
+    sphere -o sphere.dat
   for option in '--cells 2' '--radius 0' '--omega0 -1' '--sigma8 nan' '--omega-lambda 5'; do
     says 1 '^zeldovich_sphere: --' -- sphere -o other.dat $option && [ "$(wc -l < err)" = 1 ] && [ ! -e other.dat ]
     ok $? "zeldovich_sphere $option: one sentence"

@@ -13,7 +13,8 @@ field() {
     case $word in [A-Z]*:*=*) set -- "$@" "$word" ;; *) set -- "$@" "External:$word" ;; esac
     shift
   done
-  parameters run.ini $parts Input:InitCondFile=../ic.txt Output:TimeBetSnapshot=0 Gravity:Softening=0.01 Time:TimeMax=$end \
+  parameters run.ini $parts Input:InitCondFile=../ic.txt Output:TimeBetSnapshot=0 Gravity:Softening=0.01 \
+    Time:TimeMax=$end \
     Output:SubstepLog= Split:SoftStep= Split:Mode= Steps:Scheme= "$@"
 }
 # star X Y Z VX VY VZ: one light star
@@ -22,7 +23,8 @@ star() { echo "$* 1e-9" > ic.txt; }
 rows() { of=$1 && shift && columns "$of/out/energy.csv" "$@"; }
 # conserved RUN LIMIT: the total energy
 conserved() {
-  rows "$1" total | awk -v limit="$2" -v run="$1" 'NR == 1 { first = $1 } { d = ($1 - first) / first; if (d < 0) d = -d; if (d > most) most = d }
+  rows "$1" total | awk -v limit="$2" -v run="$1" \
+    'NR == 1 { first = $1 } { d = ($1 - first) / first; if (d < 0) d = -d; if (d > most) most = d }
     END { printf "# %s: %d rows, largest |dE/E| %.2e\n", run, NR, most; exit !(NR > 20 && most < limit) }'
 }
 
@@ -80,7 +82,8 @@ ok $? "tidal field and a potential: the tidal radius is that of the formula"
 # --- a potential that moves past a star ------------------------------------------------------------------------------------------
 awk 'BEGIN { for (k = -5; k <= 45; k++) printf "%.17g %.17g 0.5 0 1 0 0\n", 0.2 * k, 0.2 * k - 4 }' > orbit.txt
 star 0 0 0 0 0 0.1
-field 8 'Potential1 = plummer mass=0.5 scale=0.3 orbit=../orbit.txt' 'Potential2 = logarithmic velocity=1 core=0.5 q=0.8 centre=0,0,0.1'
+field 8 'Potential1 = plummer mass=0.5 scale=0.3 orbit=../orbit.txt' \
+  'Potential2 = logarithmic velocity=1 core=0.5 q=0.8 centre=0,0,0.1'
 go moving 1 -P Split:Mode=tree
 ends 0 && quiet && grep -q 'largest |dE/E| -' moving/log && rows moving com_x com_y com_z | tail -n 1 | awk '
   # Runge-Kutta of fourth order, 20000 steps
@@ -144,9 +147,11 @@ for ranks in 2 3; do
   ok $? "it is the same on 1 and on $ranks ranks"
 done
 again=
-for part in 10 20; do go parts-2 2 -n $part -P Split:Mode=tree -P Accuracy:Repeatable=on -P Accuracy:Accuracy=fine $again; again=-r; done
+for part in 10 20; do go parts-2 2 -n $part -P Split:Mode=tree -P Accuracy:Repeatable=on \
+  -P Accuracy:Accuracy=fine $again; again=-r; done
 go parts-2 2 -r -P Split:Mode=tree -P Accuracy:Repeatable=on -P Accuracy:Accuracy=fine
-ends 0 && cmp cluster-2/out/snapshot_002.hdf5 parts-2/out/snapshot_002.hdf5 && cmp cluster-2/out/energy.csv parts-2/out/energy.csv
+ends 0 && cmp cluster-2/out/snapshot_002.hdf5 parts-2/out/snapshot_002.hdf5 && cmp cluster-2/out/energy.csv \
+  parts-2/out/energy.csv
 ok $? "a restart has the same bits"
 # the same cluster in the frame that turns with it: the Jacobi integral is the cluster's own energy, not that of its orbit
 awk '{ print $1 - 10, $2, $3, $4, $5 - 5, $6, $7 }' ic.txt > still.txt
@@ -191,7 +196,8 @@ if ${CC:-cc} -shared -fPIC -o stub.so "$src/tests/agama_stub.c" -lm > said 2>&1;
   echo 'type=Plummer, mass=1.2, scaleRadius=0.7' > plummer.ini
   for ranks in 1 2; do
     go agama-$ranks $ranks -P Split:Mode=tree -P Time:MaxSizeTimestep=0.0078125
-    for run in native agama-$ranks; do rows $run time total com_x com_y angular_z; done | awk '{ x[NR] = $0; n = NR } END { for (k = 1; k <= n / 2; k++) { split(x[k], a, " ");
+    for run in native agama-$ranks; do rows $run time total com_x com_y angular_z; done | awk \
+      '{ x[NR] = $0; n = NR } END { for (k = 1; k <= n / 2; k++) { split(x[k], a, " ");
       split(x[k + n / 2], b, " "); for (c = 1; c <= 5; c++) { d = a[c] - b[c]; if (d < 0) d = -d; if (d > most) most = d } } printf "# %d rows, largest difference %.1e\n", n / 2, most; exit !(n > 40 && most < 1e-10) }'
     good=$?
     ends 0 && [ $good = 0 ]
@@ -214,7 +220,8 @@ fi
 # --- steps that do not suit ---------------------------------------------------------------------------------------------------------
 awk 'BEGIN { for (k = 0; k < 12; k++) printf "%.17g %.17g 0 %.17g %.17g 0 1e-3\n", cos(k), sin(k), -sin(k), cos(k); print "1e-3 0 0 0 30 0 1e-3" }' > ic.txt
 field 2 'Potential1 = point mass=1'
-check "run --check: orbits deep in a potential are named" says 0 'warning: orbits in the external field need soft steps of [0-9.]*e-07, where the particles alone need [0-9.e-]*: some are deep in the centre' -- \
+check "run --check: orbits deep in a potential are named" says 0 \
+  'warning: orbits in the external field need soft steps of [0-9.]*e-07, where the particles alone need [0-9.e-]*: some are deep in the centre' -- \
   espalier run --check -P Split:Mode=tree -P Input:InitCondFile=ic.txt -P Output:OutputDir=none run.ini
 go long 1 -P Split:Mode=tree -P Steps:Scheme=block -P Time:MaxSizeTimestep=0.01 -n 1
 has long/err 'warning: steps of 0.01 are given, but orbits in the external field need soft steps of at most'

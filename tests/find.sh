@@ -6,7 +6,8 @@
 shown="said"
 with_python "h5py"
 model plummer -n 500 -s 7
-parameters run.ini Output:TimeBetSnapshot=0.03125 Output:TimeBetStatistics=1e-9 Time:TimeMax=0.0625 Gravity:Softening=0.0001 \
+parameters run.ini Output:TimeBetSnapshot=0.03125 Output:TimeBetStatistics=1e-9 Time:TimeMax=0.0625 \
+  Gravity:Softening=0.0001 \
   Gravity:MultipoleOrder=2 Steps:Integrator=hermite Device:Backend=cpu Device:Tuning=frozen $hybrid
 # go FOLDER RANKS ARGUMENT...: a run; $status
 go() {
@@ -35,7 +36,8 @@ for ranks in 1 2; do
   ok $? "a restart keeps it: the same bits, on $ranks rank(s)"
 done
 check "a repeat finds the same" equal whole straight1
-go given 1 -P Split:R1="$(found R1)" -P Split:R2="$(found R2)" -P Split:SoftStep="$(found SoftStep)" -P Steps:Eta="$(found Eta)" \
+go given 1 -P Split:R1="$(found R1)" -P Split:R2="$(found R2)" -P Split:SoftStep="$(found SoftStep)" \
+  -P Steps:Eta="$(found Eta)" \
   -P Gravity:ErrTolForceAcc="$(found ErrTolForceAcc)"
 [ $status = 0 ] && equal whole given
 ok $? "the same as with these values given"

@@ -103,7 +103,8 @@ ok $? "--overwrite removes catalogues with their snapshots"
 
 # --- bad input ---
 refuses() { refused "$1" -P Output:Groups=on -P "$2"; }
-refuses "GroupLinkTypes = 1;2 (-P): expected all, or types from 0 to 5 with commas between them" 'Output:GroupLinkTypes=1;2'
+refuses "GroupLinkTypes = 1;2 (-P): expected all, or types from 0 to 5 with commas between them" \
+  'Output:GroupLinkTypes=1;2'
 refuses "GroupLinkTypes = 6 (-P): expected all" Output:GroupLinkTypes=6
 refuses "LinkingLength.*expected.*found '-1'" Output:LinkingLength=-1
 refuses "GroupMinSize.*expected.*found '0'" Output:GroupMinSize=0
@@ -118,8 +119,10 @@ misuse() {
 shown="said err"
 misuse 2 'a snapshot is missing'
 misuse 2 "option --min-size: expected a whole number of particles from 1 to 1e9, found '0'" --min-size 0 chains.txt
-misuse 2 "option --linking-length: expected a length from 0 (by rule) to 1e+150, found '-1'" --linking-length -1 chains.txt
-misuse 2 "option --link-types: expected all, or types from 0 to 5 with commas between them, found '1,'" --link-types 1, chains.txt
+misuse 2 "option --linking-length: expected a length from 0 (by rule) to 1e+150, found '-1'" --linking-length -1 \
+  chains.txt
+misuse 2 "option --link-types: expected all, or types from 0 to 5 with commas between them, found '1,'" --link-types \
+  1, chains.txt
 misuse 2 'option -o: only with one snapshot, found 2' -o x.hdf5 chains.txt chains.txt
 misuse 1 'absent.hdf5: No such file or directory' absent.hdf5
 misuse 1 'fof_chains.txt.hdf5: already exists; give another name with -o, or --overwrite' chains.txt

@@ -7,7 +7,8 @@
 shown="err"
 # field_of FILE SOFTENING G: the parameter file
 field_of() {
-  parameters run.ini Input:InitCondFile="$1" Gravity:Softening="$2" Units:GravityConstantInternal="$3" Device:Backend=cpu \
+  parameters run.ini Input:InitCondFile="$1" Gravity:Softening="$2" Units:GravityConstantInternal="$3" \
+    Device:Backend=cpu \
     Split:Mode=tree
 }
 # at RANKS OPTION...: status; words in out and err
@@ -110,6 +111,7 @@ done
 # without softening, at the place of a particle
 field_of point.txt 0 2
 echo '100 -50 20' >> points.txt
-says 1 'particles 1 and 42 are at the same place, (100, -50, 20).*(particle 2 stands for the first point' -- at 2 --at points.txt -o bad.csv -P Split:Mode=hybrid -P Steps:Integrator=hermite && [ ! -e bad.csv ]
+says 1 'particles 1 and 42 are at the same place, (100, -50, 20).*(particle 2 stands for the first point' -- \
+  at 2 --at points.txt -o bad.csv -P Split:Mode=hybrid -P Steps:Integrator=hermite && [ ! -e bad.csv ]
 ok $? "without softening no point may be at the place of a particle"
 finish

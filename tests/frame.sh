@@ -59,8 +59,7 @@ straight() {
     { for (c = 2; c <= 4; c++) { d = off($c, first[c] + first[c + 3] * ($1 - first[1])); if (d > away) away = d }
       for (c = 5; c <= 7; c++) if (off($c, first[c]) > change) change = off($c, first[c])
       removed += $8 }
-    END { printf "# %d rows;
-      centre %.1e off a straight line, momentum changes by %.1e, removed %.1e\n", NR, away, change, removed
+    END { printf "# %d rows; centre %.1e off a straight line, momentum changes by %.1e, removed %.1e\n", NR, away, change, removed
       exit !(NR > 2 && away < centre && change <= momentum && removed > 1e-7) }'
 }
 straight 1e-5 1e-9 both-1 && of both-1 com_x | grep -q '^1000000\.' && of both-1 momentum_x | grep -q '^1000000\.' &&

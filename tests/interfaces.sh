@@ -24,6 +24,7 @@ finds 'espalier.h: espalier_time has no comment with its contract' src/api/espal
 finds 'doc/library.md does not name espalier_save of espalier.h' doc/library.md 's/espalier_save/save/g'
 finds 'doc/library.md does not name ESPALIER_BAD_STEP of espalier.h' doc/library.md 's/ESPALIER_BAD_STEP//g'
 finds 'simulation.Simulation.pot has no docstring' python/espalier/simulation.py '/Potentials (n,) per unit mass/d'
-finds 'python/espalier/_library.py does not declare espalier_time with 1 arguments' python/espalier/_library.py '/"espalier_time":/s/\[_HANDLE\]/[]/'
+finds 'python/espalier/_library.py does not declare espalier_time with 1 arguments' python/espalier/_library.py \
+  '/"espalier_time":/s/\[_HANDLE\]/[]/'
 finds 'doc/python.md does not name lagrangian_radii' doc/python.md 's/lagrangian_radii/radii/g'
 finish

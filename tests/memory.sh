@@ -9,7 +9,8 @@
 particles=100000
 limit=300
 model plummer -n $particles -s 3
-parameters run.ini Output:OutputDir=run Time:TimeMax=0.125 Gravity:Softening=0.01 Domain:Balance=count Device:Backend=cpu \
+parameters run.ini Output:OutputDir=run Time:TimeMax=0.125 Gravity:Softening=0.01 Domain:Balance=count \
+  Device:Backend=cpu \
   Steps:Eta=2 $hybrid
 # at_most BYTES RANKS MODE
 at_most() {

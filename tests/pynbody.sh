@@ -18,7 +18,8 @@ python=
 for p in ${ESPALIER_PYNBODY:+"$ESPALIER_PYNBODY"} python3 /usr/bin/python3; do
   if "$p" -c 'import pynbody' 2> /dev/null; then python=$p; break; fi
 done
-[ -n "$python" ] || { skip pynbody "no python3 has pynbody (pip install pynbody; ESPALIER_PYNBODY names the python3)"; finish; }
+[ -n "$python" ] || { skip pynbody "no python3 has pynbody (pip install pynbody; ESPALIER_PYNBODY names the python3)"; \
+  finish; }
 cat > read.py << 'END'
 import sys
 import warnings

@@ -70,7 +70,8 @@ if command -v apt-get > /dev/null 2>&1 && command -v python3 > /dev/null 2>&1; t
   printf 'Dir::State::lists "%s";\nDir::Cache "%s";\nDir::Etc::SourceList "/dev/null";\nDir::Etc::SourceParts "/dev/null";\n' "$dir/lists" "$dir/cache" > apt.conf
   cp "$bin/apt-get" pretended
   printf '#!/bin/sh\ncase $1 in update) APT_CONFIG=%s exec %s "$@" ;; esac\nexec %s "$@"\n' "$dir/apt.conf" "$real" "$dir/pretended" > "$bin/apt-get"
-  printf '#!/bin/sh\n: > "%s/release"\nwhile [ ! -e "%s/released" ]; do /bin/sleep 0.05; done\n' "$dir" "$dir" > "$bin/sleep"
+  printf '#!/bin/sh\n: > "%s/release"\nwhile [ ! -e "%s/released" ]; do /bin/sleep 0.05; done\n' "$dir" "$dir" > \
+    "$bin/sleep"
   timeout 60 python3 - "$dir" << 'END' &
 import fcntl, os, sys, time
 with open(sys.argv[1] + "/lists/lock", "a") as lock:

@@ -167,7 +167,8 @@ fails 'invalid list of different whole numbers' make new --ranks 2,2 --weak 5 ru
 fails 'must be more than --warmup' make new --ranks 2 --weak 5 --steps 3 run.ini
 fails 'not a folder made by' submit .
 fails 'no repeat is done' collect slurm
-fails 'a path without spaces and special characters was expected' make 'new $x' --ranks 2 --weak 5 --program "$here/espalier" --template template run.ini
+fails 'a path without spaces and special characters was expected' make 'new $x' --ranks 2 --weak 5 --program \
+  "$here/espalier" --template template run.ini
 fails 'a path without control characters was expected' make 'new
 touch X' --ranks 2 --weak 5 --program "$here/espalier" run.ini
 fails 'invalid time' make new --ranks 2 --weak 5 --time '5

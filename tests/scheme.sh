@@ -5,7 +5,8 @@
 . "${srcdir:-.}/tests/harness.sh"
 shown="said"
 parts_model 2000
-parameters run.ini $parts Split:Mode=auto Steps:Scheme=auto Split:SoftStep= Output:TimeBetSnapshot= Accuracy:Repeatable=on
+parameters run.ini $parts Split:Mode=auto Steps:Scheme=auto Split:SoftStep= Output:TimeBetSnapshot= \
+  Accuracy:Repeatable=on
 choices() { rows "$1/out/choice.csv"; }
 # chosen NAME: the candidates that were chosen, one after the other
 chosen() { choices "$1" | awk -F, 'NR > 1 && $10 == 1 { print $3 $4 }'; }
@@ -83,7 +84,8 @@ printf 'step,candidate,R1OverR0,chosen,reason\n3,block,,1,look\n1,block,,1,look\
 go trials 1 --overwrite -n 2
 ends 1 "choice.csv, line 3: expected a soft step that is not before the last one, found '1'"
 ok $? "a damaged choice.csv: a sentence"
-{ echo 'step,candidate,R1OverR0,chosen,reason'; k=0; while [ $k -lt 300 ]; do echo "$k,shared,,1,look"; k=$((k + 1)); done; } > trials/out/choice.csv
+{ echo 'step,candidate,R1OverR0,chosen,reason'; k=0; while [ $k -lt 300 ]; do echo "$k,shared,,1,look"; k=$((k + 1)); \
+  done; } > trials/out/choice.csv
 (cd trials && launch 1 run --check --overwrite ../run.ini) > said 2>\&1 && has said '^  shared steps *(chosen)'
 ok $? "run --check repeats the choice too"
 go trials 1 --overwrite -n 2

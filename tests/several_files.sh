@@ -28,15 +28,15 @@ for file in straight/snapdir_*/*.hdf5 straight/*.hdf5; do   # files hold the fol
 done
 [ -z "$differ" ]
 ok $? "the same files${differ:+, but$differ}$([ -n "$python" ] || echo " # SKIP no python3 with h5py")"
-run parts --overwrite -P Output:NumFilesPerSnapshot=3 && [ "$(cd parts/snapdir_002 &&
-  echo *)" = "$(printf 'snapshot_002.%d.hdf5 ' 0 1)snapshot_002.2.hdf5" ]
+run parts --overwrite -P Output:NumFilesPerSnapshot=3 && [ "$(cd parts/snapdir_002 && echo *)" = "$(printf 'snapshot_002.%d.hdf5 ' 0 1)snapshot_002.2.hdf5" ]
 ok $? "replaced by others"
 for name in snapshot_001.hdf5 snapdir_001/snapshot_001 snapdir_001/snapshot_001.0.hdf5; do
   check "a run begins from $name" \
     says 0 '^energy' 'from time 0.0625 to' -- run next --overwrite -n 1 -P "Input:InitCondFile=straight/$name"
 done
 says 1 'snapshot_001.1.hdf5 is the run.s input' -- \
-  run straight --overwrite -P Input:InitCondFile=straight/snapdir_001/snapshot_001.1.hdf5 && [ -e straight/snapdir_001/snapshot_001.1.hdf5 ]
+  run straight --overwrite -P Input:InitCondFile=straight/snapdir_001/snapshot_001.1.hdf5 && [ -e \
+  straight/snapdir_001/snapshot_001.1.hdf5 ]
 ok $? "not over its own input"
 says 1 "unknown parameter 'Xdmf' in .Output.; it was removed.*espalier-xdmf SNAPSHOT" -- \
   run blocked -P Output:Xdmf=on && [ ! -e blocked ]

@@ -24,9 +24,11 @@ for ranks in 1 2 4; do
 done
 
 # total NAME: the total energy at the start and at the end
-total() { awk -F, '/^[0-9]/ { e = $4; if (!n++) first = e } END { printf "%.12g %.12g\n", first, e }' "$1/out/energy.csv"; }
+total() { awk -F, '/^[0-9]/ { e = $4; if (!n++) first = e } END { printf "%.12g %.12g\n", first, e }' \
+  "$1/out/energy.csv"; }
 # close A B TOLERANCE
-close() { awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { d = a / b - 1; if (d < 0) d = -d; printf "# %.2e\n", d; exit !(d < t) }'; }
+close() { awk -v a="$1" -v b="$2" -v t="$3" \
+  'BEGIN { d = a / b - 1; if (d < 0) d = -d; printf "# %.2e\n", d; exit !(d < t) }'; }
 
 for scheme in block hybrid hermite pairs; do
   case $scheme in
@@ -54,7 +56,8 @@ done
 
 # One softening for all present types is one softening, however it is given; types without particles do not count.
 go alike 1 -P Gravity:Softening=0.02
-go given 1 -P Gravity:Softening=7 -P Gravity:SofteningType1=0.02 -P Gravity:SofteningDisk=0.02 -P Gravity:SofteningType4=3
+go given 1 -P Gravity:Softening=7 -P Gravity:SofteningType1=0.02 -P Gravity:SofteningDisk=0.02 \
+  -P Gravity:SofteningType4=3
 check "equal softenings of all types: the bits of one softening" cmp alike/out/energy.csv given/out/energy.csv
 go changed 3 -n 3 -P Gravity:SofteningType1=0.08
 go changed 3 -r -P Gravity:SofteningType1=0.05

@@ -276,8 +276,7 @@ ok $? "... and that with other output times some would be moved, without moving 
 go_on "$@" -r 4 -P Output:TimeBetSnapshot=0
 ends 0 && [ "$(here_now)" = "$(files 000 001 002 003)" ]
 ok $? "other output times: snapshots of the way that is not gone do not stand among the new ones: $(here_now)"
-[ "$(here_now /discarded/001)" = "$(files 002 003 004)" ] && [ "$(cd branch/out/discarded/001 &&
-  cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" = "$before" ] &&
+[ "$(here_now /discarded/001)" = "$(files 002 003 004)" ] && [ "$(cd branch/out/discarded/001 && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" = "$before" ] &&
   has branch/log 'restart: 3 snapshots later than the checkpoint.* are now in out/discarded/001: snapshot_002, snapshot_003, snapshot_004$'
 ok $? "... they are in discarded/001, whole, and named"
 go branch 0 --check -P Output:OutputDir=new -P Time:TimeMax=1 -P Input:InitCondFile=out/discarded/001/snapshot_004.hdf5

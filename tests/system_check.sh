@@ -34,7 +34,8 @@ run --check
 ok $? "--check of an ordinary system: its numbers, no warning, no file"
 awk '/^energy error  *.*: [0-9.e-]* by time steps,$/ { found++ } /^ *at most [0-9.e-]* by forces/ { found++ } END { exit found != 2 }' said
 ok $? "errors that are predicted"
-for what in "Steps:Eta=4 the steps that are given change" "Gravity:ErrTolForceAcc=0.9 forces with ErrTolForceAcc = 0.9 may change"; do
+for what in "Steps:Eta=4 the steps that are given change" \
+  "Gravity:ErrTolForceAcc=0.9 forces with ErrTolForceAcc = 0.9 may change"; do
   run --check -P Split:Mode=tree -P Steps:Scheme=block -P "${what%% *}"
   [ $status = 0 ] && has said "^warning: ${what#* } the energy by [0-9.e-]* within ten dynamical times"
   ok $? "a warning for ${what%% *}"
@@ -65,7 +66,8 @@ for how in --check "-n 1"; do
   run $how -P Gravity:Softening=0.3
   [ $status = 0 ] && warns 'Softening = 0.3 is 0.3[0-9]* of the radius .*; set \[Gravity\] Softening to about'
   ok $? "$how: a large softening"
-  run $how -P Time:TimeMax=1000 -P Units:GravityConstantInternal=0 -P Units:UnitMass_in_g=4.6232e38 -P Gravity:Softening=0.02
+  run $how -P Time:TimeMax=1000 -P Units:GravityConstantInternal=0 -P Units:UnitMass_in_g=4.6232e38 \
+    -P Gravity:Softening=0.02
   [ $status = 0 ] && warns 'lasts 978 Gyr, 70.[0-9]* times the age of the universe'
   ok $? "$how: a TimeMax of 978 Gyr"
   ini=default.ini

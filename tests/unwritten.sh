@@ -30,7 +30,8 @@ for ranks in 1 2; do
   ok $bad "$ranks ranks: on a full disk jobs are interrupted with a checkpoint, status 0, state=interrupted"
   [ "$(value snapshots_missing $name)" = 1-2 ] && [ "$(value table_bytes_unwritten $name)" -gt 1000 ]
   ok $? "... and the status file counts what is missing: $(value snapshots_missing $name), $(value table_bytes_unwritten $name)"
-  [ "$(grep -c 'warning: out/substeps.csv cannot be written: No space left on device; its rows are kept' "$name/err")" = 1 ]
+  [ "$(grep -c 'warning: out/substeps.csv cannot be written: No space left on device; its rows are kept' "$name/err")" \
+    = 1 ]
   ok $? "... each table that cannot be written is reported once"
   has "$name/err" 'warning: .*substeps.csv could not be written completely.*' &&
     has "$name/err" 'warning: rows are in the checkpoint, and the restart writes them'

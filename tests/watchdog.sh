@@ -21,14 +21,16 @@ none_alive() {
 }
 pid_of_rank() {
   for p in $processes; do
-    tr '\0' '\n' < "/proc/$p/environ" 2> /dev/null | grep -q -E "^(OMPI_COMM_WORLD_RANK|PMI_RANK|PMIX_RANK)=$1\$" && echo "$p" && return
+    tr '\0' '\n' < "/proc/$p/environ" 2> /dev/null | grep -q -E "^(OMPI_COMM_WORLD_RANK|PMI_RANK|PMIX_RANK)=$1\$" && \
+      echo "$p" && return
   done
 }
 
 # start MINUTES: three ranks that run for long
 start() {
   rm -rf out
-  $(starter 3) "$here/espalier" run -P Output:OutputDir=out -P Device:WatchdogMinutes="$1" run.ini > log 2> err < /dev/null &
+  $(starter 3) "$here/espalier" run -P Output:OutputDir=out \
+    -P Device:WatchdogMinutes="$1" run.ini > log 2> err < /dev/null &
   job=$!
   within 60 under_way
   processes=$(pgrep -P $job -x espalier | tr '\n' ' ')
@@ -62,7 +64,8 @@ echo "$line" | grep -q -E '^espalier: fatal: rank [02], step [0-9]+, phase [a-z_
 ok $? "stderr names rank, step, phase: ${line#espalier: fatal: }"
 ok $left "no process is left"
 sed -n 1,3p out/status > words
-grep -q -x 'state=failed' words && grep -q -E '^reason=rank [02], step [0-9]+, phase [a-z_]+: no progress for 0\.[0-9]+ minutes' words
+grep -q -x 'state=failed' words && grep -q -E \
+  '^reason=rank [02], step [0-9]+, phase [a-z_]+: no progress for 0\.[0-9]+ minutes' words
 ok $? "the status file: $(paste -s -d ' ' words)"
 
 start 0
@@ -81,7 +84,8 @@ echo "$line" | grep -q -E '^espalier: rank 0, step [0-9]+, phase [a-z_]+: SIGTER
 ok $? "stderr names step and phase: ${line#espalier: }"
 # on a busy machine the report may come later than the launcher waits
 sed -n 1,3p out/status > words
-grep -q -x 'state=failed' words && grep -q -E '^reason=rank 0, step [0-9]+, phase [a-z_]+: SIGTERM, and no progress since' words
+grep -q -x 'state=failed' words && grep -q -E \
+  '^reason=rank 0, step [0-9]+, phase [a-z_]+: SIGTERM, and no progress since' words
 ok $? "the status file: $(paste -s -d ' ' words)"
 
 # measurements have the watchdog too
@@ -95,7 +99,8 @@ measure() {
   one=$(pid_of_rank 1)
   [ -z "$one" ] || kill -STOP "$one"
   all_ended
-  [ -n "$one" ] && [ $status -ne 0 ] && [ $status -ne 137 ] && grep -q -E '^espalier: fatal: rank [02], .*: no progress for 0\.[0-9]+ minutes' err
+  [ -n "$one" ] && [ $status -ne 0 ] && [ $status -ne 137 ] && grep -q -E \
+    '^espalier: fatal: rank [02], .*: no progress for 0\.[0-9]+ minutes' err
   ok $? "$1: a rank is stopped: the job ends by itself (status $status)"
   ok $left "no process is left"
 }
