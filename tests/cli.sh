@@ -1,48 +1,35 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The command line: exit statuses and sentences. The cases run a few at a time, because starting MPI is mostly waiting.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-here=$(pwd)
-mpirun="${MPIRUN:-mpirun} $MPIRUN_FLAGS"
+. "${srcdir:-.}/tests/harness.sh"
 cases=0
 
-# expect STATUS FRAGMENT ARGUMENT...: checked later, by 'check_all'. FRAGMENT is a basic regular expression. RANKS=n: with mpirun.
+# expect STATUS FRAGMENT ARGUMENT...: checked later, by 'check_all'. FRAGMENT is a basic regular expression. RANKS=n:
+# with mpirun.
 expect() {
   cases=$((cases + 1))
-  printf '%s\n%s\n%s\n' "$1" "$2" "${RANKS:-1}" > "$dir/$cases.expected"
+  printf '%s\n' "$1" "$2" "${RANKS:-1}" > "$cases.expected"
   shift 2
-  echo "espalier $*" > "$dir/$cases.command"
-  start=; test -z "$RANKS" || start="$mpirun -n $RANKS"
-  (cd "$dir" && $start "$here/espalier" "$@" > "$cases.out" 2> "$cases.err"; echo $? > "$cases.status") &
+  echo "espalier $*" > "$cases.command"
+  mkdir "$cases.tmp"
+  (TMPDIR=$dir/$cases.tmp launch "${RANKS:-0}" "$@" > "$cases.out" 2> "$cases.err"; echo $? > "$cases.status") &
   test $((cases % 6)) -ne 0 || wait
 }
 
 # file NAME LINE...: a parameter file
-file() {
-  name=$1; shift
-  printf '%s\n' "$@" > "$dir/$name"
-}
+file() { name=$1 && shift && printf '%s\n' "$@" > "$name"; }
 
-# Each case once: the status, the fragment in what was printed, and messages from one rank only.
+# Each case once: the status, the fragment in what was printed, and messages from one rank only. A failure has a message
+# on stderr.
 check_all() {
   wait
-  echo "1..$cases"
   for i in $(seq $cases); do
-    { read -r status; read -r fragment; read -r ranks; } < "$dir/$i.expected"
-    cat "$dir/$i.out" "$dir/$i.err" > "$dir/both"
-    found=$(grep -c -e "$fragment" "$dir/both")
-    said=$(cat "$dir/both" | grep -c '^espalier:')
-    good=no
-    test "$(cat "$dir/$i.status")" = "$status" && test "$found" -ge 1 && test "$said" -le 1 && good=yes
-    # a failure has a message on stderr
-    test "$status" = 0 || grep -q '^espalier: ' "$dir/$i.err" || good=no
-    test "$status" != 2 || grep -q '^usage: espalier' "$dir/$i.err" || good=no
-    if test $good = yes; then echo "ok $i - $(cat "$dir/$i.command") ($ranks): $status, $fragment"
-    else
-      echo "not ok $i - $(cat "$dir/$i.command") ($ranks): $status, $fragment"
-      echo "# status $(cat "$dir/$i.status")"; sed 's/^/# /' "$dir/both"
-    fi
+    { read -r status; read -r fragment; read -r ranks; } < "$i.expected"
+    shown="$i.out $i.err"
+    [ "$(cat "$i.status")" = "$status" ] && cat $shown | grep -q -e "$fragment" && [ "$(cat $shown |
+      grep -c '^espalier:')" -le 1 ] &&
+      { [ "$status" = 0 ] || has "$i.err" '^espalier: '; } && { [ "$status" != 2 ] || has "$i.err" '^usage: espalier'; }
+    ok $? "$(cat "$i.command") ($ranks): $status, $fragment"
   done
 }
 
@@ -65,7 +52,7 @@ expect 0 '^| Softening |' params --markdown
 expect 0 '^  cpu ' info
 expect 0 '^.TH ESPALIER 1' info --manual
 # a machine without a driver, if the build asks for one
-if test ! -e /proc/driver/nvidia/version && test ! -e /dev/dxg && "$here/espalier" info | grep -q '^  cuda .*driver'; then
+if test ! -e /proc/driver/nvidia/version && test ! -e /dev/dxg && espalier info | grep -q '^  cuda .*driver'; then
   expect 0 '^  cuda .*there is no NVIDIA driver' info
 fi
 
@@ -80,7 +67,8 @@ expect 2 'unknown option --chekc; did you mean --check?' run --chekc x.ini
 expect 2 'ambiguous option --o: it may be --overwrite, --output' force --o x.ini
 expect 2 'unknown option -z' -z
 expect 2 "option -r: expected last, the number of a checkpoint, or its folder, found 'nowhere'" run -r nowhere x.ini
-for which in '' last 3; do expect 2 'options -r and --overwrite: a run either continues its results or replaces them' run -r $which --overwrite x.ini; done
+for which in '' last 3; do expect 2 'options -r and --overwrite: a run either continues its results or replaces them' \
+  run -r $which --overwrite x.ini; done
 expect 2 'options -r and --overwrite' run --check --overwrite --restart=last x.ini
 expect 2 'option --check=1: expected no value' run --check=1 x.ini
 expect 2 'option -n needs a value' run -n
@@ -127,15 +115,16 @@ expect 2 "found '0'" ic plummer -n 0 -o x.hdf5
 for n in 1.5 1e400 1e-400 1e 0x10 1e1.5 15e-1 1e11; do
   expect 2 "option -n: expected a whole number of particles from 1 to 2^36, found '$n'" ic plummer -n $n -o x.hdf5
 done
-expect 0 'power.hdf5: 200 particles of model plummer, seed 9223372036854775000' ic plummer -n 2e2 -s 9223372036854775e3 -o power.hdf5
+expect 0 'power.hdf5: 200 particles of model plummer, seed 9223372036854775000' ic plummer -n 2e2 -s \
+  9223372036854775e3 -o power.hdf5
 expect 0 'whole.hdf5: 25 particles of model plummer' ic plummer -n 2.5E+1 -o whole.hdf5
 expect 2 'option -s: expected a whole number' ic plummer -n 10 -s x -o x.hdf5
 expect 2 '--mass-ratio belongs to model merger, not to plummer' ic plummer -n 10 --mass-ratio 2 -o x.hdf5
 expect 2 "option --separation: expected a number, found 'nan'" ic merger -n 10 --separation nan -o x.hdf5
 expect 2 'virial ratio: expected a number from 0 to 1.9, found 2' ic uniform -n 10 --virial-ratio 2 -o x.hdf5
 
-echo precious > "$dir/there.hdf5"
-mkdir "$dir/folder"
+echo precious > there.hdf5
+mkdir folder
 expect 1 'there.hdf5: already exists' ic plummer -n 10 -o there.hdf5
 expect 1 'expected a file name, found a folder' ic plummer -n 10 -o folder
 expect 1 'folder absent: No such file or directory' ic plummer -n 10 -o absent/x.hdf5
@@ -165,8 +154,8 @@ file nogrid.ini '[Domain]' 'DomainGrid = 2x2'
 file noinput.ini '[Time]' 'TimeMax = 1'
 file input.ini '[Input]' 'InitCondFile = ther.hdf5'
 file list.ini '[Input]' 'InitCondFile = there.hdf5' '[Output]' 'OutputListFilename = times'
-: > "$dir/empty.ini"
-head -c 3000 "$here/espalier" > "$dir/binary.ini"
+: > empty.ini
+head -c 3000 "$here/espalier" > binary.ini
 expect 1 'error: section.ini:1: unknown section .Gravty.; did you mean .Gravity.' run section.ini
 expect 1 "error: key.ini:2: unknown parameter 'Sofening' in .Gravity.; did you mean 'Softening'" run key.ini
 expect 1 'place.ini:2: .*it belongs in .Output.' run place.ini
@@ -185,12 +174,14 @@ expect 1 'block.ini:2: FixedStep.*and Scheme' run block.ini
 expect 1 'fixed.ini:2: FixedStep.*and SoftStep.*power of two' run fixed.ini
 expect 1 'base.ini:2: SnapshotFileBase' run base.ini
 expect 1 'DomainGrid = 2x2x2 is for 8 ranks, and this run has 1: give numbers whose product is 1, or auto' run grid.ini
-expect 1 'DomainGrid = 2x2x2 is for 8 ranks' run --check -P Input:InitCondFile=made.hdf5 -P Units:GravityConstantInternal=1 grid.ini
+expect 1 'DomainGrid = 2x2x2 is for 8 ranks' run --check -P Input:InitCondFile=made.hdf5 \
+  -P Units:GravityConstantInternal=1 grid.ini
 expect 1 'error: there.hdf5: ' run --check grid.ini
 expect 1 'error: there.hdf5: ' run --check -P Gravity:WalkMethod=next-more -P Device:Backend=cpu grid.ini
 expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force grid.ini
 RANKS=3 expect 1 'DomainGrid = 1x1x4 is for 4 ranks, and this run has 3' run -P Domain:DomainGrid=1x1x4 grid.ini
-RANKS=3 expect 1 'DomainGrid = 2x2x2 is for 8 ranks, and this run has 3' run --check -P Input:InitCondFile=made.hdf5 -P Units:GravityConstantInternal=1 grid.ini
+RANKS=3 expect 1 'DomainGrid = 2x2x2 is for 8 ranks, and this run has 3' run --check -P Input:InitCondFile=made.hdf5 \
+  -P Units:GravityConstantInternal=1 grid.ini
 RANKS=3 expect 1 'DomainGrid = 1x1x1 is for 1 rank, and this run has 3' run -P Domain:DomainGrid=1x1x1 grid.ini
 expect 1 'nogrid.ini:2: DomainGrid = 2x2: expected auto, or three whole numbers as in 4x2x2' run nogrid.ini
 expect 1 'expected auto, or three whole numbers' run -P Domain:DomainGrid=0x1x1 noinput.ini
@@ -214,16 +205,18 @@ expect 1 'solitary_model.ini:2: InitCondFile = solitary_model.hdf5: No such file
 expect 1 'list.ini:4: OutputListFilename.*No such file' run list.ini
 expect 1 'empty.ini: expected parameters, found none' run empty.ini
 expect 1 'binary.ini:1: byte 0x.*not a text file' run binary.ini
-RANKS=3 expect 1 'error: made.hdf5 is an HDF5 file; expected a parameter file: .*InitCondFile = made.hdf5 in it' run made.hdf5
+RANKS=3 expect 1 'error: made.hdf5 is an HDF5 file; expected a parameter file: .*InitCondFile = made.hdf5 in it' run \
+  made.hdf5
 expect 1 "error: key: .*did you mean 'key.ini'" run key
-: > "$dir/andromeda_picture.png"
+: > andromeda_picture.png
 expect 1 'error: andromeda_pictures.ini: .*No such file or directory$' run andromeda_pictures.ini
 expect 1 "error: key.in: .*did you mean 'key.ini'" run key.in
 expect 1 'emty.ini: .*No such file or directory.*empty.ini' run emty.ini
 expect 1 'folder: expected a parameter file, found a folder' run folder
 file force.ini '[Input]' 'InitCondFile = made.hdf5' '[Units]' 'GravityConstantInternal = 1' '[Device]' 'Backend = cpu'
 expect 2 'option --delta: expected powers from 0 to 60' force --delta 61 force.ini
-expect 2 'option --delta: numbers are powers, .*, and 0.001 stands for Delta = 0.9993; for Delta = 0.001 give 9.966' force --delta 0.001 force.ini
+expect 2 'option --delta: numbers are powers, .*, and 0.001 stands for Delta = 0.9993; for Delta = 0.001 give 9.966' \
+  force --delta 0.001 force.ini
 expect 2 'option --delta: expected powers from 0 to 60 .*, found -9' force --delta -9 force.ini
 expect 2 "option --delta: expected at most 128 numbers .*found '2^-9:2^-5'" force --delta 2^-9:2^-5 force.ini
 expect 0 '^| 2^-9 | [0-9.]*e-' force --delta 2^-9 force.ini
@@ -234,27 +227,31 @@ expect 0 '^| 2^-7.5 | [0-9.]*e-' force --delta 5:7,7.5 force.ini
 expect 0 '^| 0.5 | [0-9.]*e-' force --delta 0.3:0.6:0.1 -P Gravity:TypeOfOpeningCriterion=angle -o curve.csv force.ini
 RANKS=3 expect 0 '^| 2^-9 | [0-9.]*e-' force --delta 9 --direct 5 force.ini
 expect 1 'there.hdf5: already exists' force --delta 5 -o there.hdf5 force.ini
-echo precious > "$dir/table.csv"
-echo precious > "$dir/rows.csv"
+echo precious > table.csv
+echo precious > rows.csv
 expect 1 'made.hdf5: is the input' force --delta 5 --overwrite -o made.hdf5 force.ini
-ln "$dir/made.hdf5" "$dir/linked.hdf5"
+ln made.hdf5 linked.hdf5
 expect 1 'linked.hdf5: is the input, InitCondFile = made.hdf5' force --delta 5 --overwrite -o linked.hdf5 force.ini
 expect 1 'made.hdf5: is the input' force --overwrite -o made.hdf5 force.ini
 RANKS=3 expect 1 './made.hdf5: is the input' force --overwrite -o ./made.hdf5 force.ini
 RANKS=3 expect 1 'there.hdf5: already exists; give another name, or --overwrite' force -o there.hdf5 force.ini
-echo old > "$dir/forces.hdf5"
+echo old > forces.hdf5
 expect 0 '^particles  *10' force --overwrite -o forces.hdf5 force.ini
 expect 1 'made.hdf5: is the input' study let --overwrite -o made.hdf5 force.ini
 expect 1 'WalkMethod = direct' study let --ranks 2 --overwrite -o rows.csv -P Gravity:WalkMethod=direct force.ini
 expect 1 'WalkMethod = direct' study let --ranks 2 -o never.csv -P Gravity:WalkMethod=direct force.ini
-expect 0 '^note: RebuildInterval = 8 has no effect while the split is on' run -n 1 -P Gravity:RebuildInterval=8 -P Split:Mode=hybrid -P Output:OutputDir=o1 force.ini
-RANKS=3 expect 0 '^note: RebuildInterval = 8 has no effect with one step for all' run -n 1 -P Gravity:RebuildInterval=8 -P Split:Mode=tree -P Steps:Scheme=shared -P Output:OutputDir=o2 force.ini
+expect 0 '^note: RebuildInterval = 8 has no effect while the split is on' run -n 1 -P Gravity:RebuildInterval=8 \
+  -P Split:Mode=hybrid -P Output:OutputDir=o1 force.ini
+RANKS=3 expect 0 '^note: RebuildInterval = 8 has no effect with one step for all' run -n 1 \
+  -P Gravity:RebuildInterval=8 -P Split:Mode=tree -P Steps:Scheme=shared -P Output:OutputDir=o2 force.ini
 expect 0 '^10 particles on 1 rank x ' run -n 1 -P Output:OutputDir=o3 force.ini
-expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force --delta 5 --overwrite -o table.csv -P Domain:DomainGrid=2x2x2 force.ini
+expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force --delta 5 --overwrite -o table.csv \
+  -P Domain:DomainGrid=2x2x2 force.ini
 expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force --delta 5 -o never.csv -P Domain:DomainGrid=2x2x2 force.ini
 RANKS=3 expect 1 'absent/t.csv: cannot be written' force --delta 5 -o absent/t.csv force.ini
 expect 1 'WalkMethod = direct: the backend cpu does not have it' force -P Gravity:WalkMethod=direct force.ini
-expect 1 'WalkMethod = direct: the backend cpu does not have it; .*, or Backend = cuda' run --check -P Gravity:WalkMethod=direct force.ini
+expect 1 'WalkMethod = direct: the backend cpu does not have it; .*, or Backend = cuda' run --check \
+  -P Gravity:WalkMethod=direct force.ini
 RANKS=3 expect 1 'WalkMethod = direct: .*expected groups or auto$' run --check -P Gravity:WalkMethod=direct force.ini
 expect 1 'WalkMethod = next-more: the backend cpu does not have it' run -P Gravity:WalkMethod=next-more force.ini
 expect 0 'the ceiling of walks: [0-9]' info --rates
@@ -277,7 +274,7 @@ RANKS=3 expect 1 'input.ini:2: InitCondFile' run input.ini
 RANKS=3 expect 2 'parameter file is missing' run
 RANKS=3 expect 0 '^commands:' -h
 check_all
-test "$(cat "$dir/table.csv" "$dir/rows.csv")" = "precious
-precious" || echo 'Bail out! a table was cut before the start had succeeded'
-test ! -e "$dir/never.csv" || echo 'Bail out! a table was left where the start failed'
-test "$(cat "$dir/there.hdf5")" = precious || echo 'Bail out! an existing file was replaced'
+[ "$(cat table.csv rows.csv there.hdf5 | sort -u)" = precious ] && [ "$(cat table.csv rows.csv there.hdf5 |
+  wc -l)" = 3 ] && [ ! -e never.csv ] ||
+  echo 'Bail out! a start that failed cut or left a table, or replaced an existing file'
+finish

@@ -1,14 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Close pairs with Integrator = hermite: what a run says of binaries, a triple, and a collision of points.
-. "${srcdir:-.}/tests/tap.sh"
-new_folder
-shown="$dir/said"
-export OMP_NUM_THREADS=1
+. "${srcdir:-.}/tests/harness.sh"
+shown="said"
+parameters run.ini Input:InitCondFile=stars.txt Output:OutputDir=out Gravity:Softening=0 Split:R1=0.25 Split:R2=1 \
+  Split:SoftStep=0.0078125 Steps:Integrator=hermite Steps:Eta=0.1 Device:Backend=cpu $hybrid
 # system LINES: these particles of mass 0.25, in a ring of 20 light ones
 system() {
-  {
-    echo "$1"
+  { echo "$1"
     awk 'BEGIN { for (i = 0; i < 20; i++) printf "%.6f %.6f %.6f 0 0 0 0.001\n", 3 * cos(i), 3 * sin(i), 0.1 * i - 1 }'
   } > stars.txt
 }
@@ -17,34 +16,11 @@ go() {
   ranks=$1 results=--overwrite
   shift
   case " $* " in *' -r '*) results='' ;; esac
-  cat > run.ini << END_OF_INI
-[Input]
-InitCondFile = stars.txt
-[Output]
-OutputDir = out
-[Units]
-GravityConstantInternal = 1
-[Gravity]
-Softening = 0
-[Split]
-Mode = hybrid
-R1 = 0.25
-R2 = 1
-SoftStep = 0.0078125
-[Steps]
-Scheme = block
-Integrator = hermite
-Eta = 0.1
-[Device]
-Backend = cpu
-END_OF_INI
-  # shellcheck disable=SC2086
   launch "$ranks" run $results run.ini "$@" > said 2>&1
 }
-# column NAME: its values in steps.csv
-column() {
-  sed '/^#/d' out/steps.csv | awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }'
-}
+column() { columns out/steps.csv "$1"; }
+  sed '/^#/d' out/steps.csv |
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }'
 
 # a circular binary of semi-major axis 0.001: relative velocity sqrt(0.5 / 0.001)
 binary='0.0005 0 0 0 11.180340 0 0.25
@@ -61,10 +37,9 @@ ok $? "and their orbits take no steps"
 system "$binary
 0 0.01 0 8.66 0 0 0.25"
 go 1 -P Time:TimeMax=0.5625 && [ "$(column binaries | sort -u)" = 0 ] && tr -s '\n ' '  ' < said > one &&
-  grep -q 'warning: at time 0.5 the bound pair of particles 1 and 2 .* now particle 3, .* for the 64th soft step: a triple' one
+  has one 'warning: at time 0.5 the bound pair of particles 1 and 2 .* now particle 3, .* for the 64th soft step: a triple'
 ok $? "a triple is named after 64 soft steps"
-[ "$(grep -c 'the bound pair of' said)" = 1 ]
-ok $? "once"
+check "once" test "$(grep -c 'the bound pair of' said)" = 1
 
 # two stars at rest fall on each other
 for ranks in 1 2; do
@@ -72,14 +47,14 @@ for ranks in 1 2; do
   system '0.05 0 0 0 0 0 0.25
 -0.05 0 0 0 0 0 0.25'
   go $ranks -P Time:TimeMax=0.5
-  [ $? = 3 ] && grep -q '^warning: at time 0.05[0-9]* the step of particle [12] at (.*) collapsed:$' said &&
-    grep -q 'nearest neighbour, particle [12], is at a distance' said && grep -q 'the run ends with a checkpoint' said &&
-    grep -q -x 'reason=steps of a close pair collapsed' out/status && grep -q '^checkpoint=checkpoint_' out/status &&
+  [ $? = 3 ] && has said '^warning: at time 0.05[0-9]* the step of particle [12] at (.*) collapsed:$' &&
+    has said 'nearest neighbour, particle [12], is at a distance' && has said 'the run ends with a checkpoint' &&
+    grep -q -x 'reason=steps of a close pair collapsed' out/status && has out/status '^checkpoint=checkpoint_' &&
     grep -q -x 'state=untrusted' out/status && [ ! -e out/cont ]
   ok $? "a collision of two points on $ranks rank(s): who, where, and the run ends with a checkpoint; exit status 3, state=untrusted"
   cp said ended
   go $ranks -P Time:TimeMax=0.5 -r
-  [ $? = 1 ] && grep -q 'after the step of a close pair had collapsed (time 0.05.* with a SoftStep below 0.00781' said
+  [ $? = 1 ] && has said 'after the step of a close pair had collapsed (time 0.05.* with a SoftStep below 0.00781'
   ok $? "a restart from that checkpoint without a change of the steps is refused"
 done
 grep '^checkpoint_step' out/status > before
@@ -87,7 +62,8 @@ go 2 -P Time:TimeMax=0.5 -P Checkpoints:TimeBetCheckpoints=3 -r
 [ $? = 1 ] && grep '^checkpoint_step' out/status | cmp -s - before && [ ! -e out/cont ]
 ok $? "also with a change of something else"
 go 2 -P Time:TimeMax=0.5 -P Split:SoftStep=0.001953125 -r -n 30
-[ $? = 3 ] && ! grep -q 'ends with a checkpoint' said && grep -q '^reason=.*the step of a close pair collapsed at time 0.05' out/status &&
+[ $? = 3 ] && lacks said 'ends with a checkpoint' &&
+  has out/status '^reason=.*the step of a close pair collapsed at time 0.05' &&
   [ "$(column step | tail -n 1)" = 30 ]
 ok $? "with a smaller SoftStep it goes on, and is not trusted at its end"
 # the soft step of the collapse is the last one
@@ -97,7 +73,7 @@ go 1 -P Time:TimeMax="$last" -P Checkpoints:CheckpointAtEnd=on
 [ $? = 3 ] && grep -q -x "reason=TimeMax; the step of a close pair collapsed at time $last .*" out/status
 ok $? "a collapse in the last soft step: not trusted"
 go 1 -P Time:TimeMax=0.5 -r
-[ $? = 1 ] && grep -q 'after the step of a close pair had collapsed' said
+[ $? = 1 ] && has said 'after the step of a close pair had collapsed'
 ok $? "and its checkpoint is refused"
 
 # at the same place from the start
@@ -109,7 +85,7 @@ for ranks in 1 2; do
 -1 0.5 0 0 0 0 0.25'
   go $ranks -P Time:TimeMax=0.5
   [ $? = 1 ] && [ ! -e out ] &&
-    grep -q 'particles 1 and 2 are at the same place, (0.5, 0, 0); so is 1 other: their force has no value with Softening = 0; move' said
+    has said 'particles 1 and 2 are at the same place, (0.5, 0, 0); so is 1 other: their force has no value with Softening = 0; move'
   ok $? "two particles at the same place on $ranks rank(s) are named, and nothing is started"
 done
 go 1 -P Time:TimeMax=0.0078125 -P Gravity:Softening=0.001
@@ -121,6 +97,6 @@ for place in 1e-6 0 1e6; do
 done
 printf '%s\n' '1e-6 0 0 0 1 0 1' '-1e-6 0 0 0 -1 0 1' > stars.txt
 go 1 -P Time:TimeMax=0.5
-[ $? = 1 ] && grep -q 'Softening = 0, and coordinates are at most 1e-06: .* choose a unit of length so that coordinates are about 1' said
+[ $? = 1 ] && has said 'Softening = 0, and coordinates are at most 1e-06: .* choose a unit of length so that coordinates are about 1'
 ok $? "two that are too near each other for single precision: what to do"
-echo "1..$number"
+finish

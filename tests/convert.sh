@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # espalier convert: parameter files of GADGET-2 and GADGET-4.
-. "${srcdir:-.}/tests/tap.sh"
-new_folder
-espalier="$here/espalier"
+. "${srcdir:-.}/tests/harness.sh"
+espalier=espalier
 # The files are written by the documentation of these codes.
 cat > two.param << 'END'
 % isolated galaxies
@@ -49,41 +48,48 @@ SofteningBulge 0.4
 SofteningStars 0
 SofteningBndry 0
 END
-has() { for line in "$@"; do grep -q -x -e "$line *\(;.*\)\?" ini || { echo "# '$line' is missing"; return 1; }; done; }
-lacks() { ! grep -q -e "^$1 " ini; }
-convert() { "$espalier" convert --overwrite -o ini "$@" > out 2> err; }
-shown="ini out err"
-convert two.param
-ok $? "a file of GADGET-2"
-has 'InitCondFile = ics.dat' 'ICFormat = gadget2' 'OutputDir = run' 'SnapshotFileBase = snap' 'TimeBetCheckpoints = 120' 'TimeBegin = 0' 'TimeMax = 3' 'TimeBetSnapshot = 0.5' \
-  'TimeBetStatistics = 0.05' 'NumFilesPerSnapshot = 2' 'MaxSizeTimestep = 0.01' && lacks OutputListFilename && lacks Comoving && lacks Omega0
+lines() { for line in "$@"; do grep -qx -e "$line *\(;.*\)\?" ini || { echo "# '$line' is missing"; return 1; }; done; }
+without() { lacks ini "^$1 "; }
+convert() { try espalier convert --overwrite -o ini "$@"; }
+shown="ini said err"
+check "a file of GADGET-2" convert two.param
+lines 'InitCondFile = ics.dat' 'ICFormat = gadget2' 'OutputDir = run' 'SnapshotFileBase = snap' \
+  'TimeBetCheckpoints = 120' 'TimeBegin = 0' 'TimeMax = 3' 'TimeBetSnapshot = 0.5' \
+  'TimeBetStatistics = 0.05' 'NumFilesPerSnapshot = 2' 'MaxSizeTimestep = 0.01' && without OutputListFilename &&
+    without Comoving && without Omega0
 ok $? "... files and times; seconds become minutes"
-has 'UnitLength_in_cm = 3.085678e+24' 'UnitMass_in_g = 1.989e+33' 'UnitVelocity_in_cm_per_s = 200000' 'GravityConstantInternal = 0'
+lines 'UnitLength_in_cm = 3.085678e+24' 'UnitMass_in_g = 1.989e+33' 'UnitVelocity_in_cm_per_s = 200000' \
+  'GravityConstantInternal = 0'
 ok $? "... units"
-has 'Softening = 1' 'SofteningType1 = 1' 'SofteningType2 = 0.4' 'SofteningType3 = 0.4' && lacks SofteningType0
+lines 'Softening = 1' 'SofteningType1 = 1' 'SofteningType2 = 0.4' 'SofteningType3 = 0.4' && without SofteningType0
 ok $? "... softenings of types"
-has 'TypeOfOpeningCriterion = acceleration' 'ErrTolForceAcc = 0.005' 'ErrTolTheta = 0.5' 'Scheme = block' 'Criterion = a' 'Eta = 0.2'
+lines 'TypeOfOpeningCriterion = acceleration' 'ErrTolForceAcc = 0.005' 'ErrTolTheta = 0.5' 'Scheme = block' \
+  'Criterion = a' 'Eta = 0.2'
 ok $? "... tolerances; Eta is sqrt(2 ErrTolIntAccuracy)"
 cut -d : -f 1,2,3 err | sed 's/ = .*//' | tr '\n' ' ' > list
 [ "$(cat list)" = "two.param:5: EnergyFile two.param:7: SnapFormat two.param:8: TimeLimitCPU two.param:31: DesNumNgb two.param:32: PartAllocFactor two.param:37,41,42: SofteningGas, SofteningStars, SofteningBndry " ] &&
-  grep -q 'walltime 10:00:00' err && grep -q '^two.param:31: DesNumNgb = 50: gas feels only gravity here$' err && [ "$(wc -l < err)" = 6 ]
+  has err 'walltime 10:00:00' && has err '^two.param:31: DesNumNgb = 50: gas feels only gravity here$' &&
+    [ "$(wc -l < err)" = 6 ]
 ok $? "... what has no counterpart is named with its line and the reason"
-grep -q '^TimeBetCheckpoints = 120   ; minutes; ' ini && lacks HubbleParam
+has ini '^TimeBetCheckpoints = 120   ; minutes; ' && without HubbleParam
 ok $? "... a unit that is another one is named; a Hubble parameter of 1 is no cosmology"
 sed 's/^DesNumNgb.*/&\nMaxNumNgbDeviation 2\nArtBulkViscConst 0.8/' two.param > gas.param
 convert gas.param
-grep -q '^gas.param:31,32,33: DesNumNgb, MaxNumNgbDeviation, ArtBulkViscConst: gas feels only gravity here$' err && grep -q '; 10 without a counterpart' out
+has err '^gas.param:31,32,33: DesNumNgb, MaxNumNgbDeviation, ArtBulkViscConst: gas feels only gravity here$' &&
+  has said '; 10 without a counterpart'
 ok $? "... those with one reason have one line"
 # the new file is one that runs
-"$espalier" ic plummer -n 1000 -o ics.hdf5 > ic.log 2>&1
+model plummer -n 1000 -o ics.hdf5
 sed 's/^InitCondFile.*/InitCondFile ics/; s/^ICFormat.*/ICFormat 3/; s/^GravityC.*/GravityConstantInternal 1/; s/^TimeMax.*/TimeMax 0.02/; s/^TimeBetSn.*/TimeBetSnapshot 0.01/' two.param > short.param
-convert short.param && has 'InitCondFile = ics.hdf5' 'ICFormat = hdf5' && "$espalier" run ini > out 2> err < /dev/null && grep -q '^done: time 0.02' out && [ -f run/snap_002.hdf5 ]
+convert short.param && lines 'InitCondFile = ics.hdf5' 'ICFormat = hdf5' && try espalier run ini &&
+  has said '^done: time 0.02' && [ -f run/snap_002.hdf5 ]
 ok $? "... the run that it describes runs; HDF5 files get their ending"
 sed 's/^TimeOfFirst.*/TimeOfFirstSnapshot 0.2/' two.param > first.param
-convert first.param && [ "$(tr '\n' ' ' < ini-times.txt)" = "0.2 0.7 1.2 1.7 2.2 2.7 " ] && has 'OutputListFilename = ini-times.txt' && lacks TimeBetSnapshot
+convert first.param && [ "$(tr '\n' ' ' < ini-times.txt)" = "0.2 0.7 1.2 1.7 2.2 2.7 " ] &&
+  lines 'OutputListFilename = ini-times.txt' && without TimeBetSnapshot
 ok $? "another first time: a list of times"
 sed 's/^OutputListOn.*/OutputListOn 1/' two.param > listed.param
-convert listed.param && has 'OutputListFilename = list.txt' && lacks TimeBetSnapshot
+convert listed.param && lines 'OutputListFilename = list.txt' && without TimeBetSnapshot
 ok $? "the times of a list"
 
 cat > four.param << 'END'
@@ -119,9 +125,12 @@ SofteningComovingClass1 5.0
 SofteningMaxPhysClass0 2.0
 SofteningMaxPhysClass1 1.0
 END
-convert four.param && has 'Comoving = on' 'Omega0 = 0.3' 'OmegaLambda = 0.7' 'HubbleParam = 0.7' 'TypeOfOpeningCriterion = angle' 'ErrTolTheta = 0.6' 'InitCondFile = ics_sphere.hdf5'
+convert four.param &&
+  lines 'Comoving = on' 'Omega0 = 0.3' 'OmegaLambda = 0.7' 'HubbleParam = 0.7' 'TypeOfOpeningCriterion = angle' \
+    'ErrTolTheta = 0.6' 'InitCondFile = ics_sphere.hdf5'
 ok $? "a comoving file of GADGET-4"
-has 'Softening = 5' 'SofteningType0 = 2' 'SofteningType1 = 5' 'SofteningType2 = 5' && [ "$(grep -c '^four.param:31: SofteningMaxPhysClass1 = 1.0: ' err)" = 1 ] && ! grep -q Class0 err
+lines 'Softening = 5' 'SofteningType0 = 2' 'SofteningType1 = 5' 'SofteningType2 = 5' &&
+  [ "$(grep -c '^four.param:31: SofteningMaxPhysClass1 = 1.0: ' err)" = 1 ] && ! grep -q Class0 err
 ok $? "... classes of softenings; largest physical lengths have no counterpart"
 [ "$(tr '\n' ' ' < ini-times.txt)" = "0.1 0.15 0.225 0.3375 0.50625 0.759375 " ]
 ok $? "... times by factors"
@@ -130,15 +139,16 @@ ok $? "... times by factors"
 refuse() {
   sed "$2" "${3:-two.param}" > bad.param
   rm -f ini
-  convert bad.param
-  [ $? = 1 ] && [ ! -e ini ] && [ "$(wc -l < err)" = 1 ] && grep -q -e "^espalier: error: $1" err
+  says 1 -- convert bad.param && [ ! -e ini ] && [ "$(wc -l < err)" = 1 ] && has err "^espalier: error: $1"
   ok $? "refused: $1"
 }
 refuse 'bad.param:16: TimeMax: expected a number' 's/^TimeMax.*/TimeMax soon/'
 refuse 'bad.param:16: TimeMax: expected a value behind the name' 's/^TimeMax.*/TimeMax/'
 refuse 'bad.param:16: TimeMax = -1: expected a time after TimeBegin' 's/^TimeMax.*/TimeMax -1/'
-refuse 'bad.param:14: PeriodicBoundariesOn = 1: periodic boxes have no counterpart' 's/^Periodic.*/PeriodicBoundariesOn 1/'
-refuse 'bad.param:39: SofteningDisc is no parameter of GADGET-2 or GADGET-4; did you mean SofteningDisk' 's/^SofteningDisk/SofteningDisc/'
+refuse 'bad.param:14: PeriodicBoundariesOn = 1: periodic boxes have no counterpart' \
+  's/^Periodic.*/PeriodicBoundariesOn 1/'
+refuse 'bad.param:39: SofteningDisc is no parameter of GADGET-2 or GADGET-4; did you mean SofteningDisk' \
+  's/^SofteningDisk/SofteningDisc/'
 refuse 'bad.param:39: SofteningHalo is given twice; the first is in line 38' 's/^SofteningDisk/SofteningHalo/'
 refuse 'bad.param:38: SofteningHalo: expected a length of at least 0' 's/^SofteningHalo.*/SofteningHalo -1/'
 refuse 'bad.param: no softening above 0' '/^Softening/d'
@@ -147,12 +157,11 @@ refuse 'bad.param:6: ICFormat: expected a whole number from 1 to 3' 's/^ICFormat
 refuse 'bad.param:33: UnitLength_in_cm: expected a number above 0' 's/^UnitLength.*/UnitLength_in_cm 0/'
 refuse 'bad.param:1: found .\[Input\].: expected a parameter file of GADGET' '1s/.*/[Input]/'
 refuse 'bad.param:15: Hubble: H_0 is 100 km/s/Mpc' 's/^Hubble .*/Hubble 0.1/' four.param
-refuse 'bad.param:27: SofteningClassOfPartType2 = 7: SofteningComovingClass7 is missing' 's/^\(SofteningClassOfPartType2\).*/\1 7/' four.param
+refuse 'bad.param:27: SofteningClassOfPartType2 = 7: SofteningComovingClass7 is missing' \
+  's/^\(SofteningClassOfPartType2\).*/\1 7/' four.param
 refuse 'bad.param:20: TimeBetSnapshot: expected a factor above 1' 's/^TimeBetSnapshot.*/TimeBetSnapshot 0.5/' four.param
-convert .
-[ $? = 1 ] && grep -q '^espalier: error: .: expected a parameter file of GADGET: this is no file' err
-ok $? "refused: a folder"
-"$espalier" convert two.param > out 2> err && [ -f two.ini ] && ! "$espalier" convert two.param > out 2> err && grep -q 'two.ini: already exists' err
+check "refused: a folder" \
+  says 1 '^espalier: error: .: expected a parameter file of GADGET: this is no file' -- convert .
+try espalier convert two.param && [ -f two.ini ] && says 1 'two.ini: already exists' -- espalier convert two.param
 ok $? "a file that exists is not replaced"
-echo "1..$number"
-exit $failed
+finish

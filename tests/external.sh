@@ -1,55 +1,53 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# External potentials: orbits of test stars against formulas and an integration of its own, a cluster on a circular orbit, a tidal field,
-# a potential that moves, a library with Agama's interface; restarts, ranks, mistakes.
-. "${srcdir:-.}/tests/restart_common.sh"
-stub=$(cd "${srcdir:-.}" && pwd)/tests/agama_stub.c
-seconds=600   # of a run, at most: on a busy machine two ranks wait for each other
+# External potentials: orbits of test stars against formulas and an integration of its own, a cluster on a circular orbit, a
+# tidal field, a potential that moves, a library with Agama's interface; restarts, ranks, mistakes.
+. "${srcdir:-.}/tests/harness.sh"
+limit=600   # of a run, at most: on a busy machine two ranks wait for each other
 
-# parameters TIME LINE...: run.ini, for ../ic.txt; the lines are those of [External]
-parameters() {
-  settings ic.txt
-  sed -i "/^TimeBetSnapshot/s/=.*/= 0/; /^Softening/s/=.*/= 0.01/; /^TimeMax/s/=.*/= $1/; /^SubstepLog\|^SoftStep\|^Mode\|^Scheme/d" "$dir/run.ini"
+# field TIME VALUE...: run.ini, for ../ic.txt; the values are those of [External], or Section:Name=value
+field() {
+  end=$1
   shift
-  { echo '[External]'; printf '%s\n' "$@"; } >> "$dir/run.ini"
+  for word; do
+    case $word in [A-Z]*:*=*) set -- "$@" "$word" ;; *) set -- "$@" "External:$word" ;; esac
+    shift
+  done
+  parameters run.ini $parts Input:InitCondFile=../ic.txt Output:TimeBetSnapshot=0 Gravity:Softening=0.01 \
+    Time:TimeMax=$end \
+    Output:SubstepLog= Split:SoftStep= Split:Mode= Steps:Scheme= "$@"
 }
 # star X Y Z VX VY VZ: one light star
-star() { echo "$* 1e-9" > "$dir/ic.txt"; }
-# rows RUN COLUMN...: of energy.csv, without the header
-rows() {
-  run=$1
-  shift
-  grep -v '^#' "$dir/$run/out/energy.csv" | awk -F, -v names="$*" 'NR == 1 { n = split(names, want, " "); for (i = 1; i <= NF; i++) at[$i] = i; next }
-    { line = ""; for (k = 1; k <= n; k++) line = line " " $(at[want[k]]); print line }'
-}
+star() { echo "$* 1e-9" > ic.txt; }
+# rows RUN COLUMN...: of energy.csv
+rows() { of=$1 && shift && columns "$of/out/energy.csv" "$@"; }
 # conserved RUN LIMIT: the total energy
 conserved() {
-  rows "$1" total | awk -v limit="$2" -v run="$1" 'NR == 1 { first = $1 } { d = ($1 - first) / first; if (d < 0) d = -d; if (d > most) most = d }
+  rows "$1" total | awk -v limit="$2" -v run="$1" \
+    'NR == 1 { first = $1 } { d = ($1 - first) / first; if (d < 0) d = -d; if (d > most) most = d }
     END { printf "# %s: %d rows, largest |dE/E| %.2e\n", run, NR, most; exit !(NR > 20 && most < limit) }'
 }
 
 # --- each potential: v^2 of the circular orbit at x = 1, with G = 1 ---------------------------------------------------------
 while read -r kind v2 numbers; do
   v=$(awk "BEGIN { printf \"%.17g\", sqrt($v2) }")
-  parameters 3 "Potential1 = $kind $numbers"
+  field 3 "Potential1 = $kind $numbers"
   case $kind in point | miyamoto-nagai)
     star 1 0 0 0 "$v" 0
     go "circular-$kind" 1 -P Split:Mode=tree -P Time:TimeMax=4
-    shown="$dir/circular-$kind/err"
-    [ $status = 0 ] && [ ! -s "$shown" ] && conserved "circular-$kind" 1e-5 && rows "circular-$kind" time com_x com_y com_z |
+    ends 0 && quiet && conserved "circular-$kind" 1e-5 && rows "circular-$kind" time com_x com_y com_z |
       awk -v v="$v" '{ d = sqrt(($2 - cos(v * $1)) ^ 2 + ($3 - sin(v * $1)) ^ 2) + sqrt($4 ^ 2); if (d > most) most = d }
         END { printf "# off the circle by at most %.1e\n", most; exit !(most < 2e-4) }'
     ok $? "$kind: the circular orbit has the velocity and the period of the formula" ;;
   esac
   # twelve stars with 0.6 to 1 of the circular velocity, in planes of their own
   awk -v v="$v" 'BEGIN { for (k = 0; k < 12; k++) { a = 0.5 * k; f = v * (0.6 + 0.4 * (k % 4) / 3); c = cos(0.2 * k); s = sin(0.2 * k)
-    printf "%.17g %.17g 0 %.17g %.17g %.17g 1e-9\n", cos(a), sin(a), -f * sin(a) * c, f * cos(a) * c, f * s } }' > "$dir/ic.txt"
-  case $kind in point | logarithmic) limit=4e-5 ;; *) limit=1e-5 ;; esac   # deep pericentres all at once; an energy near 0
+    printf "%.17g %.17g 0 %.17g %.17g %.17g 1e-9\n", cos(a), sin(a), -f * sin(a) * c, f * cos(a) * c, f * s } }' > ic.txt
+  case $kind in point | logarithmic) limit_of_error=4e-5 ;; *) limit_of_error=1e-5 ;; esac   # deep pericentres all at once; an energy near 0
   for mode in tree auto; do
     [ $mode = tree ] || [ "$kind" = nfw ] || continue
     go "$mode-$kind" 1 -P Split:Mode=$mode
-    shown="$dir/$mode-$kind/err"
-    [ $status = 0 ] && [ ! -s "$shown" ] && conserved "$mode-$kind" $limit
+    ends 0 && quiet && conserved "$mode-$kind" $limit_of_error
     ok $? "$kind, Mode = $mode: the energy of eccentric orbits is conserved"
   done
 done << END_OF_TABLE
@@ -64,31 +62,30 @@ END_OF_TABLE
 
 # --- the tidal field --------------------------------------------------------------------------------------------------------
 star 0.5 0 0.2 0 -1 0
-parameters 9 'TidalField = omega=1 kappa=1.4'
+field 9 'TidalField = omega=1 kappa=1.4'
 go epicycle 1 -P Split:Mode=tree
-shown="$dir/epicycle/err"
-[ $status = 0 ] && conserved epicycle 1e-5 && rows epicycle time com_x com_y com_z |
+ends 0 && conserved epicycle 1e-5 && rows epicycle time com_x com_y com_z |
   awk '{ d = sqrt(($2 - 0.5 * cos(1.4 * $1)) ^ 2) + sqrt(($3 + sin(1.4 * $1) / 1.4) ^ 2) + sqrt(($4 - 0.2 * cos($1)) ^ 2); if (d > most) most = d }
     END { printf "# off the epicycle by at most %.1e\n", most; exit !(most < 2e-4) }'
 ok $? "tidal field: an epicycle is that of the formula, and total is its Jacobi integral"
 # the tidal radius of a mass 2 is (G M / (4 omega^2 - kappa^2))^(1/3) = 1: a star at rest there stays, one further out leaves, one within falls
 for x in 1 1.01 0.99; do
   star $x 0 0 0 0 0
-  parameters 1.5 'TidalField = omega=1 kappa=1.4142135623730951' 'Potential1 = point mass=2'
+  field 1.5 'TidalField = omega=1 kappa=1.4142135623730951' 'Potential1 = point mass=2'
   go tide-$x 1 -P Split:Mode=tree
   rows tide-$x com_x | tail -n 1
-done > "$dir/tides"
-shown="$dir/tides"
-awk '{ x[NR] = $1 } END { printf "# %s\n", x[1] " " x[2] " " x[3]; exit !(x[1] > 0.99999 && x[1] < 1.00001 && x[2] > 1.05 && x[3] < 0.95) }' "$dir/tides"
+done > tides
+shown="tides"
+awk '{ x[NR] = $1 } END { printf "# %s\n", x[1] " " x[2] " " x[3]; exit !(x[1] > 0.99999 && x[1] < 1.00001 && x[2] > 1.05 && x[3] < 0.95) }' tides
 ok $? "tidal field and a potential: the tidal radius is that of the formula"
 
 # --- a potential that moves past a star ------------------------------------------------------------------------------------------
-awk 'BEGIN { for (k = -5; k <= 45; k++) printf "%.17g %.17g 0.5 0 1 0 0\n", 0.2 * k, 0.2 * k - 4 }' > "$dir/orbit.txt"
+awk 'BEGIN { for (k = -5; k <= 45; k++) printf "%.17g %.17g 0.5 0 1 0 0\n", 0.2 * k, 0.2 * k - 4 }' > orbit.txt
 star 0 0 0 0 0 0.1
-parameters 8 'Potential1 = plummer mass=0.5 scale=0.3 orbit=../orbit.txt' 'Potential2 = logarithmic velocity=1 core=0.5 q=0.8 centre=0,0,0.1'
+field 8 'Potential1 = plummer mass=0.5 scale=0.3 orbit=../orbit.txt' \
+  'Potential2 = logarithmic velocity=1 core=0.5 q=0.8 centre=0,0,0.1'
 go moving 1 -P Split:Mode=tree
-shown="$dir/moving/err $dir/moving/log"
-[ $status = 0 ] && [ ! -s "$dir/moving/err" ] && grep -q 'largest |dE/E| -' "$dir/moving/log" && rows moving com_x com_y com_z | tail -n 1 | awk '
+ends 0 && quiet && grep -q 'largest |dE/E| -' moving/log && rows moving com_x com_y com_z | tail -n 1 | awk '
   # Runge-Kutta of fourth order, 20000 steps
   function force(t, p,   x, y, z, s) {
     x = p[0] - t + 4; y = p[1] - 0.5; z = p[2]; s = 0.5 / (x * x + y * y + z * z + 0.09) ^ 1.5
@@ -111,12 +108,11 @@ shown="$dir/moving/err $dir/moving/log"
 ok $? "a potential on an orbit: the star moves as in an integration of its own, and no energy error is claimed"
 
 # one that flies past much faster than anything moves: the reference is of Runge-Kutta's method of fourth order with 80000 steps
-awk 'BEGIN { for (k = -30; k <= 30; k++) printf "%.17g %.17g 0.5 0\n", 0.02 * k + 0.4, 2 * k }' > "$dir/orbit.txt"
+awk 'BEGIN { for (k = -30; k <= 30; k++) printf "%.17g %.17g 0.5 0\n", 0.02 * k + 0.4, 2 * k }' > orbit.txt
 star 0 0 0 0 0 0.1
-parameters 0.8 'Potential1 = plummer mass=0.5 scale=0.3 orbit=../orbit.txt'
+field 0.8 'Potential1 = plummer mass=0.5 scale=0.3 orbit=../orbit.txt'
 go past 1 -P Split:Mode=tree
-shown="$dir/past/err $dir/past/log"
-[ $status = 0 ] && [ ! -s "$dir/past/err" ] && rows past com_x com_y com_z | tail -n 1 | awk '
+ends 0 && quiet && rows past com_x com_y com_z | tail -n 1 | awk '
   { d = sqrt(($1 + 0.000391957) ^ 2 + ($2 - 0.005853931) ^ 2 + ($3 - 0.079532077) ^ 2); printf "# off by %.1e of %.1e\n", d, 0.005853931; exit !(d < 1.5e-5) }'
 ok $? "a potential that flies past a star is not missed between two steps"
 
@@ -130,22 +126,19 @@ awk 'BEGIN { s = 4711
     z = 2 * u[3] - 1; p = 6.2831853 * u[4]; e = u[1] * sqrt(2) * (r * r + 0.01) ^ -0.25; w = 2 * u[5] - 1; f = 6.2831853 * u[6]
     printf "%.17g %.17g %.17g %.17g %.17g %.17g 0.002\n", 10 + r * sqrt(1 - z * z) * cos(p), r * sqrt(1 - z * z) * sin(p), r * z, e * sqrt(1 - w * w) * cos(f), 5 + e * sqrt(1 - w * w) * sin(f), e * w
     n++
-  } }' > "$dir/ic.txt"
-parameters 0.5 'Potential1 = logarithmic velocity=5'
-sed -i '/^Softening/s/=.*/= 0.03/; /^TimeBetSnapshot/s/=.*/= 0.25/' "$dir/run.ini"
+  } }' > ic.txt
+field 0.5 'Potential1 = logarithmic velocity=5' Gravity:Softening=0.03 Output:TimeBetSnapshot=0.25
 for ranks in 1 2 3; do
   go cluster-$ranks $ranks -P Split:Mode=tree -P Accuracy:Repeatable=on -P Accuracy:Accuracy=fine
-  shown="$dir/cluster-$ranks/err"
-  [ $status = 0 ] && [ ! -s "$shown" ] && conserved cluster-$ranks 1e-5 && rows cluster-$ranks time total angular_z com_x com_y |
+  ends 0 && quiet && conserved cluster-$ranks 1e-5 && rows cluster-$ranks time total angular_z com_x com_y |
     awk '{ j = $2 - 0.5 * $3; r = sqrt($4 ^ 2 + $5 ^ 2); if (NR == 1) { first = j; at = r }
       d = (j - first) / first; if (d < 0) d = -d; if (d > most) most = d; if ((r - at) ^ 2 > off ^ 2) off = r - at }
     END { printf "# Jacobi integral %.6g, change %.1e; radius of the orbit within %.1e; at %.3g, %.3g\n", j, most, off, $4, $5
       exit !(most < 1e-5 && off ^ 2 < 0.1 ^ 2 && $5 > 2) }'
   ok $? "a cluster on a circular orbit, $ranks ranks: energy, Jacobi integral and orbit"
 done
-shown="$dir/cluster-1/out/analysis.csv"
-grep -v '^#' "$shown" | awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k; next } $at["type"] == -1 { r = $at["virial_ratio"]; n++; bad += r == "" || r < 0.8 || r > 1.3 }
-  END { printf "# %d rows, %d are bad, the last one has %s\n", n, bad, r; exit !(n > 1 && !bad) }'
+table '$at["type"] == -1 { r = $at["virial_ratio"]; n++; bad += r == "" || r < 0.8 || r > 1.3 }
+  END { printf "# %d rows, %d are bad, the last one has %s\n", n, bad, r; exit !(n > 1 && !bad) }' cluster-1/out/analysis.csv
 ok $? "... its virial ratio is about 1: the potential of the field has no part in it"
 for ranks in 2 3; do
   for run in 1 $ranks; do rows cluster-$run total com_x com_y angular_z | tail -n 1; done |
@@ -154,28 +147,26 @@ for ranks in 2 3; do
   ok $? "it is the same on 1 and on $ranks ranks"
 done
 again=
-for part in 10 20; do go parts-2 2 -n $part -P Split:Mode=tree -P Accuracy:Repeatable=on -P Accuracy:Accuracy=fine $again; again=-r; done
+for part in 10 20; do go parts-2 2 -n $part -P Split:Mode=tree -P Accuracy:Repeatable=on \
+  -P Accuracy:Accuracy=fine $again; again=-r; done
 go parts-2 2 -r -P Split:Mode=tree -P Accuracy:Repeatable=on -P Accuracy:Accuracy=fine
-[ $status = 0 ] && cmp "$dir/cluster-2/out/snapshot_002.hdf5" "$dir/parts-2/out/snapshot_002.hdf5" && cmp "$dir/cluster-2/out/energy.csv" "$dir/parts-2/out/energy.csv"
+ends 0 && cmp cluster-2/out/snapshot_002.hdf5 parts-2/out/snapshot_002.hdf5 && cmp cluster-2/out/energy.csv \
+  parts-2/out/energy.csv
 ok $? "a restart has the same bits"
 # the same cluster in the frame that turns with it: the Jacobi integral is the cluster's own energy, not that of its orbit
-awk '{ print $1 - 10, $2, $3, $4, $5 - 5, $6, $7 }' "$dir/ic.txt" > "$dir/still.txt"
-parameters 0.5 'TidalField = omega=0.5 kappa=0.70710678118654757'
-sed -i '/^Softening/s/=.*/= 0.03/; /^InitCondFile/s/=.*/= ..\/still.txt/' "$dir/run.ini"
+awk '{ print $1 - 10, $2, $3, $4, $5 - 5, $6, $7 }' ic.txt > still.txt
+field 0.5 'TidalField = omega=0.5 kappa=0.70710678118654757' Gravity:Softening=0.03 Input:InitCondFile=../still.txt
 go still 1 -P Split:Mode=tree -P Accuracy:Accuracy=finest
-shown="$dir/still/err"
-[ $status = 0 ] && [ ! -s "$shown" ] && conserved still 1e-5
+ends 0 && quiet && conserved still 1e-5
 ok $? "a cluster in the tidal field of this potential: its Jacobi integral is kept"
 # in a rotating frame the centre of mass moves on an epicycle, whatever the errors of the tree's forces; each integrator
-awk '{ print $1 - 9.5, $2, $3 + 0.2, $4, $5 - 6, $6, $7 }' "$dir/ic.txt" > "$dir/turned.txt"
-mv "$dir/turned.txt" "$dir/ic.txt"
-parameters 0.3 'TidalField = omega=1 kappa=1.4'
-sed -i '/^Softening/s/=.*/= 0.03/' "$dir/run.ini"
+awk '{ print $1 - 9.5, $2, $3 + 0.2, $4, $5 - 6, $6, $7 }' ic.txt > turned.txt
+mv turned.txt ic.txt
+field 0.3 'TidalField = omega=1 kappa=1.4' Gravity:Softening=0.03
 for mode in tree hybrid hermite; do
   case $mode in hermite) set -- -P Steps:Integrator=hermite -P Split:SoftStep=0.005 ;; *) set -- -P Split:Mode=$mode ;; esac
   go turned-$mode 2 -P Gravity:ErrTolForceAcc=0.02 "$@"
-  shown="$dir/turned-$mode/err"
-  [ $status = 0 ] && rows turned-$mode time com_x com_y com_z momentum_x momentum_y momentum_z momentum_removed | awk '
+  ends 0 && rows turned-$mode time com_x com_y com_z momentum_x momentum_y momentum_z momentum_removed | awk '
     NR == 1 { x = $2; y = $3; z = $4; u = $5; v = $6; w = $7; h = v + 2 * x; g = 2 * h / 1.96 }
     { t = $1; c = cos(1.4 * t); s = sin(1.4 * t)
       X = g + (x - g) * c + u / 1.4 * s; Y = y + (h - 2 * g) * t - 2 / 1.4 * (x - g) * s + 2 * u / 1.96 * (c - 1); Z = z * cos(t) + w * sin(t)
@@ -183,79 +174,73 @@ for mode in tree hybrid hermite; do
     END { printf "# %d rows, the centre is off by %.1e, the momentum taken out %.1e\n", NR, most, removed; exit !(NR > 10 && most < 2e-6 && removed > 1e-7) }'
   ok $? "a cluster in a tidal field, $mode: its centre moves on an epicycle"
 done
-awk 'BEGIN { for (k = -5; k <= 45; k++) printf "%.17g %.17g 0.5 0 1 0 0\n", 0.2 * k, 0.2 * k - 4 }' > "$dir/orbit.txt"
+awk 'BEGIN { for (k = -5; k <= 45; k++) printf "%.17g %.17g 0.5 0 1 0 0\n", 0.2 * k, 0.2 * k - 4 }' > orbit.txt
 star 0.5 0 0.2 0 -1 0
-parameters 2 'TidalField = omega=1 kappa=1.4' 'Potential1 = plummer mass=0.1 scale=0.3 orbit=../orbit.txt'
+field 2 'TidalField = omega=1 kappa=1.4' 'Potential1 = plummer mass=0.1 scale=0.3 orbit=../orbit.txt'
 go one-1 1 -P Split:Mode=tree
 go one-3 3 -P Split:Mode=tree -n 5
 go one-3 3 -P Split:Mode=tree -r -P 'External:Potential1=plummer mass=0.2 scale=0.3'
-shown="$dir/one-3/err"
-[ $status = 1 ] && grep -q 'Potential1 = plummer mass=0.2 scale=0.3, but the checkpoint was made with plummer mass=0.1 .*: this cannot be changed' "$shown"
+ends 1 'Potential1 = plummer mass=0.2 scale=0.3, but the checkpoint was made with plummer mass=0.1 .*: this cannot be changed'
 ok $? "another potential at a restart is refused"
 go one-3 3 -P Split:Mode=tree -r
-shown="$dir/one-3/err"
-for run in one-1 one-3; do grep -v '^#' "$dir/$run/out/energy.csv" > "$dir/$run.rows"; done
-[ $status = 0 ] && [ "$(wc -l < "$dir/one-1.rows")" -gt 20 ] && cmp "$dir/one-1.rows" "$dir/one-3.rows"
+for run in one-1 one-3; do grep -v '^#' "$run/out/energy.csv" > "$run.rows"; done
+ends 0 && [ "$(wc -l < one-1.rows)" -gt 20 ] && cmp one-1.rows one-3.rows
 ok $? "one star in a rotating frame with a moving potential: a restart, and more ranks than particles, have the same bits"
 
 # --- Agama's interface -------------------------------------------------------------------------------------------------------------
-if ${CC:-cc} -shared -fPIC -o "$dir/stub.so" "$stub" -lm > "$dir/compiled" 2>&1; then
-  awk 'BEGIN { for (k = 0; k < 12; k++) printf "%.17g %.17g %.17g %.17g %.17g 0 1e-3\n", cos(k), sin(k), 0.1 * cos(3 * k), -0.9 * sin(k), 0.9 * cos(k) }' > "$dir/ic.txt"
-  parameters 2 'Potential1 = plummer mass=1.2 scale=0.7'
+if ${CC:-cc} -shared -fPIC -o stub.so "$src/tests/agama_stub.c" -lm > said 2>&1; then
+  awk 'BEGIN { for (k = 0; k < 12; k++) printf "%.17g %.17g %.17g %.17g %.17g 0 1e-3\n", cos(k), sin(k), 0.1 * cos(3 * k), -0.9 * sin(k), 0.9 * cos(k) }' > ic.txt
+  field 2 'Potential1 = plummer mass=1.2 scale=0.7'
   go native 1 -P Split:Mode=tree -P Time:MaxSizeTimestep=0.0078125
-  parameters 2 'Agama = ../plummer.ini' 'AgamaLibrary = ../stub.so'
-  echo 'type=Plummer, mass=1.2, scaleRadius=0.7' > "$dir/plummer.ini"
+  field 2 'Agama = ../plummer.ini' 'AgamaLibrary = ../stub.so'
+  echo 'type=Plummer, mass=1.2, scaleRadius=0.7' > plummer.ini
   for ranks in 1 2; do
     go agama-$ranks $ranks -P Split:Mode=tree -P Time:MaxSizeTimestep=0.0078125
-    for run in native agama-$ranks; do rows $run time total com_x com_y angular_z; done | awk '{ x[NR] = $0; n = NR } END { for (k = 1; k <= n / 2; k++) { split(x[k], a, " ");
+    for run in native agama-$ranks; do rows $run time total com_x com_y angular_z; done | awk \
+      '{ x[NR] = $0; n = NR } END { for (k = 1; k <= n / 2; k++) { split(x[k], a, " ");
       split(x[k + n / 2], b, " "); for (c = 1; c <= 5; c++) { d = a[c] - b[c]; if (d < 0) d = -d; if (d > most) most = d } } printf "# %d rows, largest difference %.1e\n", n / 2, most; exit !(n > 40 && most < 1e-10) }'
     good=$?
-    shown="$dir/agama-$ranks/err"
-    [ $status = 0 ] && [ $good = 0 ]
+    ends 0 && [ $good = 0 ]
     ok $? "Agama's interface, $ranks ranks: the orbits are those of the same potential of the program"
   done
   go agama-free 1 -P Split:Mode=tree -P 'External:Agama=type=Plummer, mass=1.2, scaleRadius=0.7'
-  [ $status = 0 ] && conserved agama-free 1e-5
-  ok $? "Agama's parameters as text: steps by rule conserve the energy"
+  ends 0 && conserved agama-free 1e-5
+  ok $? "Agama's field as text: steps by rule conserve the energy"
   star 0 0 0 0 0 0
   go infinite 1 -P Split:Mode=tree -P 'External:Agama=type=Plummer, mass=1, scaleRadius=0'
-  [ $status = 1 ] && grep -q '1 particle has values that are not finite (in the potential of Agama)' "$dir/infinite/err"
+  ends 1 '1 particle has values that are not finite (in the potential of Agama)'
   ok $? "Agama's potential is not finite: a message"
   go bad-agama 1 -P External:Agama=type=Bar
-  [ $status = 1 ] && grep -q "Agama = type=Bar: the stub knows no 'type=Bar'" "$dir/bad-agama/err" && [ ! -e "$dir/bad-agama/out" ]
+  ends 1 "Agama = type=Bar: the stub knows no 'type=Bar'" && [ ! -e bad-agama/out ]
   ok $? "what the library says of a bad potential is the message"
 else
-  ok 0 "Agama's interface # SKIP no C compiler"
+  skip "Agama's interface" "no C compiler"
 fi
 
 # --- steps that do not suit ---------------------------------------------------------------------------------------------------------
-awk 'BEGIN { for (k = 0; k < 12; k++) printf "%.17g %.17g 0 %.17g %.17g 0 1e-3\n", cos(k), sin(k), -sin(k), cos(k); print "1e-3 0 0 0 30 0 1e-3" }' > "$dir/ic.txt"
-parameters 2 'Potential1 = point mass=1'
-"$here/espalier" run --check -P Split:Mode=tree -P Input:InitCondFile="$dir/ic.txt" -P Output:OutputDir="$dir/none" "$dir/run.ini" > "$dir/said" 2>&1
-shown="$dir/said"
-grep -q 'warning: orbits in the external field need soft steps of [0-9.]*e-07, where the particles alone need [0-9.e-]*: some are deep in the centre' "$dir/said"
-ok $? "run --check: orbits deep in a potential are named"
+awk 'BEGIN { for (k = 0; k < 12; k++) printf "%.17g %.17g 0 %.17g %.17g 0 1e-3\n", cos(k), sin(k), -sin(k), cos(k); print "1e-3 0 0 0 30 0 1e-3" }' > ic.txt
+field 2 'Potential1 = point mass=1'
+check "run --check: orbits deep in a potential are named" says 0 \
+  'warning: orbits in the external field need soft steps of [0-9.]*e-07, where the particles alone need [0-9.e-]*: some are deep in the centre' -- \
+  espalier run --check -P Split:Mode=tree -P Input:InitCondFile=ic.txt -P Output:OutputDir=none run.ini
 go long 1 -P Split:Mode=tree -P Steps:Scheme=block -P Time:MaxSizeTimestep=0.01 -n 1
-shown="$dir/long/err"
-grep -q 'warning: steps of 0.01 are given, but orbits in the external field need soft steps of at most' "$dir/long/err"
+has long/err 'warning: steps of 0.01 are given, but orbits in the external field need soft steps of at most'
 ok $? "a run: given steps that are too long are named"
 
 star 1 0 0 0 1 0
-parameters 2 'Potential1 = point mass=1 centre=1,0,0'
+field 2 'Potential1 = point mass=1 centre=1,0,0'
 go ontop 1
-shown="$dir/ontop/err"
-[ $status = 1 ] && grep -q 'phase kick: 1 particle has values that are not finite: id 1 (in the external field)$' "$shown"
+ends 1 'phase kick: 1 particle has values that are not finite: id 1 (in the external field)$'
 ok $? "a star on top of a point mass is named"
 # --- mistakes ------------------------------------------------------------------------------------------------------------------------
-printf '0 1 2 3\n1 1 2 3\n' > "$dir/short.txt"
-printf '%s\n' '-1 1 2 3' '0 1 2 3' '1 1 2 3' > "$dir/early.txt"
+printf '0 1 2 3\n1 1 2 3\n' > short.txt
+printf '%s\n' '-1 1 2 3' '0 1 2 3' '1 1 2 3' > early.txt
 star 1 0 0 0 1 0
 while IFS='|' read -r line message; do
-  parameters 2 "$line"
-  rm -rf "$dir/bad"
+  field 2 "$line"
+  rm -rf bad
   go bad 1
-  shown="$dir/bad/err"
-  [ $status = 1 ] && grep -q -e "$message" "$dir/bad/err" && [ "$(grep -c '^espalier' "$dir/bad/err")" = 1 ] && [ ! -e "$dir/bad/out" ]
+  ends 1 "$message" && [ "$(grep -c '^espalier' bad/err)" = 1 ] && [ ! -e bad/out ]
   ok $? "$line: one sentence, and nothing is written"
 done << END_OF_TABLE
 Potential1 = nwf mass=1 scale=1|run.ini:[0-9]*: Potential1 = nwf mass=1 scale=1: expected a potential .*did you mean 'nfw'
@@ -277,5 +262,4 @@ AgamaLibrary = lib.so|run.ini:[0-9]*: AgamaLibrary = lib.so and Agama = '' (defa
 Agama = nowhere.ini|run.ini:[0-9]*: Agama = nowhere.ini: No such file
 Potential9 = point mass=1|unknown parameter 'Potential9'
 END_OF_TABLE
-echo "1..$number"
-exit $failed
+finish

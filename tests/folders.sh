@@ -1,190 +1,173 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A run whose folder or lock is removed, renamed or replaced while it goes on; FIFOs in the place of its files; a checkpoint that was
-# renamed; a signal before the program has begun; a run that cannot be trusted.
-. "${srcdir:-.}/tests/restart_common.sh"
-model 500
-seconds=60   # what hangs, ends
-rows() { cat "$dir/$1/$2/steps.csv" 2> /dev/null | wc -l; }
-has_rows() { [ "$(rows "$1" out)" -gt 8 ]; }
-# one NAME OPTION...: as go on one rank, without a launcher, which takes longer than the run
-one() {
-  name=$1
+# A run whose folder or lock is removed, renamed or replaced while it goes on; FIFOs in the place of its files; a
+# checkpoint that
+# was renamed; a signal before the program has begun; a run that cannot be trusted.
+. "${srcdir:-.}/tests/harness.sh"
+parts_model 500
+limit=60   # what hangs, ends
+has_rows() { [ "$(cat "$1/out/steps.csv" 2> /dev/null | wc -l)" -gt 8 ]; }
+long='-P Time:TimeMax=1000 -P Output:TimeBetSnapshot=0'
+# under_way NAME OPTION...: a long run without a launcher, which takes longer than the run; $job
+under_way() {
+  run=$1
   shift
-  mkdir -p "$dir/$name"
-  (cd "$dir/$name" && timeout -k 10 "$seconds" "$here/espalier" run "$@" ../run.ini) > "$dir/$name/log" 2> "$dir/$name/err" < /dev/null
-  status=$?
+  begin "$run" 0 $long "$@"
+  within 30 has_rows "$run"
 }
-# begin NAME OPTION...: a long run on one rank, under way; $job
-begin() {
-  name=$1
-  shift
-  mkdir -p "$dir/$name"
-  (cd "$dir/$name" && exec "$here/espalier" run -P Time:TimeMax=1000 -P Output:TimeBetSnapshot=0 "$@" ../run.ini) > "$dir/$name/log" 2> "$dir/$name/err" < /dev/null &
-  job=$!
-  shown="$dir/$name/err"
-  within 30 has_rows "$name"
-}
-cont() { [ -e "$dir/$1/out/cont" ]; }
-gone() { ! kill -0 "$job" 2> /dev/null; }
-# finish: $status of the run
-finish() {
-  within 30 gone || kill -KILL "$job"
-  wait "$job"
-  status=$?
-  job=
-}
-# reports FOLDER LINE: the status file in this folder of the run $name
-reports() { grep -q -e "$2" "$dir/$name/$1/status"; }
+cont() { [ -e "$1/out/cont" ]; }
+# says_in FOLDER LINE: the status file in this folder of the run $name
+says_in() { has "$name/$1/status" "$2"; }
 # goes_on FOLDER OPTION...: a restart from there takes some steps more, and leaves as many rows
 goes_on() {
   folder=$1
   shift
-  step=$(($(sed -n 's/^checkpoint_step=//p' "$dir/$name/$folder/status") + 3))
-  one "$name" -r -n $step -P Time:TimeMax=1000 -P Output:TimeBetSnapshot=0 "$@"
-  [ $status = 0 ] && tail -n 1 "$dir/$name/$folder/steps.csv" | grep -q "^$step,"
+  step=$(($(sed -n 's/^checkpoint_step=//p' "$name/$folder/status") + 3))
+  go "$name" 0 -r -n $step $long "$@"
+  ends 0 && tail -n 1 "$name/$folder/steps.csv" | grep -q "^$step,"
 }
 
-begin removed
-rm -r "$dir/removed/out"
-finish
-[ $status = 1 ] && grep -q 'OutputDir = out was removed' "$dir/removed/err" && grep -q -e '--restart -P Output:OutputDir=/.*/out-rescue$' "$dir/removed/err"
+under_way removed
+rm -r removed/out
+ended
+ends 1 && has removed/err 'OutputDir = out was removed' &&
+  has removed/err '--restart -P Output:OutputDir=/.*/out-rescue$'
 ok $? "OutputDir is removed: the run says so, and ends with exit status 1"
-[ ! -e "$dir/removed/out" ] && reports out-rescue '^state=failed$' && reports out-rescue '^reason=OutputDir = out was removed' && reports out-rescue '^checkpoint=checkpoint_'
+[ ! -e removed/out ] && says_in out-rescue '^state=failed$' &&
+  says_in out-rescue '^reason=OutputDir = out was removed' && says_in out-rescue '^checkpoint=checkpoint_'
 ok $? "... does not make the folder again, and leaves its state in out-rescue"
-goes_on out-rescue -P Output:OutputDir=out-rescue
-ok $? "... from where it continues"
+check "... from where it continues" goes_on out-rescue -P Output:OutputDir=out-rescue
 
-begin renamed
-mv "$dir/renamed/out" "$dir/renamed/results"
-mkdir "$dir/renamed/out"   # of another run
-finish
-[ $status = 1 ] && grep -q 'OutputDir = out was moved' "$dir/renamed/err" && reports results '^state=failed$' && [ -z "$(ls -A "$dir/renamed/out")" ] && [ ! -e "$dir/renamed/out-rescue" ]
+under_way renamed
+mv renamed/out renamed/results
+mkdir renamed/out   # of another run
+ended
+ends 1 && has renamed/err 'OutputDir = out was moved' && says_in results '^state=failed$' &&
+  [ -z "$(ls -A renamed/out)" ] && [ ! -e renamed/out-rescue ]
 ok $? "OutputDir is renamed: the run follows it, and writes nothing into another folder of the old name"
-first=$(awk -F, '/^[0-9]/ { print $1; exit }' "$dir/renamed/results/steps.csv")
+first=$(awk -F, '/^[0-9]/ { print $1; exit }' renamed/results/steps.csv)
 goes_on results -P Output:OutputDir=results && [ "$first" = 1 ]
 ok $? "... and continues there with all its rows"
 
-begin unlocked
-rm "$dir/unlocked/out/lock"
-finish
-[ $status = 1 ] && grep -q "has lost its file 'lock'" "$dir/unlocked/err" && reports out '^state=failed$' && [ -e "$dir/unlocked/out/lock" ]
+under_way unlocked
+rm unlocked/out/lock
+ended
+ends 1 && has unlocked/err "has lost its file 'lock'" && says_in out '^state=failed$' && [ -e unlocked/out/lock ]
 ok $? "the file lock is removed: the same, within the folder"
-goes_on out
-ok $? "... where it continues"
+check "... where it continues" goes_on out
 
-begin entered
+under_way entered
 kill -STOP $job
-rm "$dir/entered/out/lock"
-(cd "$dir/entered" && "$here/espalier" run --overwrite -n 4 ../run.ini) > "$dir/entered/log2" 2> "$dir/entered/err2" < /dev/null
+rm entered/out/lock
+(cd entered && espalier run --overwrite -n 4 ../run.ini) > entered/log2 2> entered/err2 < /dev/null
 second=$?
-sums() { (cd "$dir/entered/out" && cksum "$@"); }
+sums() { (cd entered/out && cksum "$@"); }
 before=$(sums snapshot_000.hdf5 snapshot_001.hdf5 parameters-used.ini)
 kill -CONT $job
-finish
-[ $second = 0 ] && [ $status = 1 ] && grep -q "has another file 'lock', so another run may use the folder" "$dir/entered/err"
+ended
+[ $second = 0 ] && [ $status = 1 ] && has entered/err "has another file 'lock', so another run may use the folder"
 ok $? "another run enters the folder: the first one notices, and ends with exit status 1"
 [ "$(sums snapshot_000.hdf5 snapshot_001.hdf5 parameters-used.ini)" = "$before" ] && ! cont entered
 ok $? "... and leaves the other's results alone"
-reports out-rescue '^state=failed$' && goes_on out-rescue -P Output:OutputDir=out-rescue
+says_in out-rescue '^state=failed$' && goes_on out-rescue -P Output:OutputDir=out-rescue
 ok $? "... its own state is in out-rescue, and continues"
 
-begin replaced
-echo host=elsewhere > "$dir/replaced/lock"
-mv "$dir/replaced/lock" "$dir/replaced/out/lock"
-noticed() { grep -q 'so another run may use the folder' "$dir/replaced/err"; }
+under_way replaced
+echo host=elsewhere > replaced/lock
+mv replaced/lock replaced/out/lock
+noticed() { has replaced/err 'so another run may use the folder'; }
 within 30 noticed
-before=$(cd "$dir/replaced/out" && cksum ./*)
-finish
-[ $status = 1 ] && [ "$(cd "$dir/replaced/out" && cksum ./*)" = "$before" ]
+before=$(cd replaced/out && cksum ./*)
+ended
+ends 1 && [ "$(cd replaced/out && cksum ./*)" = "$before" ]
 ok $? "once it has noticed a run writes nothing more there"
 
-begin apart -P Checkpoints:CheckpointDir=kept
+under_way apart -P Checkpoints:CheckpointDir=kept
 kill -USR2 $job
-kept() { ls "$dir"/apart/kept/checkpoint_*[0-9]/manifest > /dev/null 2>&1; }
+kept() { ls apart/kept/checkpoint_*[0-9]/manifest > /dev/null 2>&1; }
 within 30 kept
-rm -r "$dir/apart/kept"
-finish
-[ $status = 1 ] && grep -q 'CheckpointDir = kept was removed' "$dir/apart/err" && [ ! -e "$dir/apart/kept" ] && reports out '^state=failed$' && ls "$dir"/apart/out/checkpoints/checkpoint_*[0-9]/manifest > /dev/null
+rm -r apart/kept
+ended
+ends 1 && has apart/err 'CheckpointDir = kept was removed' && [ ! -e apart/kept ] && says_in out '^state=failed$' &&
+  ls apart/out/checkpoints/checkpoint_*[0-9]/manifest > /dev/null
 ok $? "CheckpointDir is removed: the state is in OutputDir"
-goes_on out -P Checkpoints:CheckpointDir=
-ok $? "... and continues"
+check "... and continues" goes_on out -P Checkpoints:CheckpointDir=
 
 go two 2 -P Time:TimeMax=100 -P Output:TimeBetSnapshot=0 -n 3 && [ $status = 0 ]
-# shellcheck disable=SC2086
-(cd "$dir/two" && exec $mpirun -n 2 "$here/espalier" run -P Time:TimeMax=1000 -P Output:TimeBetSnapshot=0 -r ../run.ini) > "$dir/two/log" 2> "$dir/two/err" < /dev/null &
-job=$! name=two
-shown="$dir/two/err"
-further() { grep -q '^ *12 ' "$dir/two/log"; }
+begin two 2 $long -r
+further() { has two/log '^ *12 '; }
 within 30 further
-rm -r "$dir/two/out"
-finish
-[ $status != 0 ] && [ ! -e "$dir/two/out" ] && [ -e "$dir/two/out-rescue/checkpoints/$(sed -n 's/^checkpoint=//p' "$dir/two/out-rescue/status")/rank_00001" ]
+rm -r two/out
+ended
+[ $status != 0 ] && [ ! -e two/out ] &&
+  [ -e "two/out-rescue/checkpoints/$(sed -n 's/^checkpoint=//p' two/out-rescue/status)/rank_00001" ]
 ok $? "two ranks: all of them write to the rescue folder"
 
 # FIFOs. What is opened as a file would wait for ever.
-begin fifo
-mkfifo "$dir/fifo/out/status.tmp"
+under_way fifo
+mkfifo fifo/out/status.tmp
 kill -USR1 $job
-finish
-[ $status = 0 ] && [ -e "$dir/fifo/out/cont" ] && grep -q 'warning: out/status cannot be written: it is not a regular file' "$dir/fifo/err"
+ended
+ends 0 && [ -e fifo/out/cont ] && has fifo/err 'warning: out/status cannot be written: it is not a regular file'
 ok $? "a FIFO in the place of status.tmp: a warning, a checkpoint, and the file cont"
-rm -f "$dir/fifo/out/status.tmp"
+rm -f fifo/out/status.tmp
 for file in status.tmp lock parameters-used.ini energy.csv; do
-  mv "$dir/fifo/out/$file" "$dir/fifo/kept" 2> /dev/null
-  mkfifo "$dir/fifo/out/$file"
-  one fifo -r -P Time:TimeMax=1000
-  [ $status = 1 ] && grep -q "out/$file.*\(is not\|regular\)" "$dir/fifo/err"
-  ok $? "a restart with a FIFO named $file: refused ($(head -n 1 "$dir/fifo/err"))"
-  rm "$dir/fifo/out/$file"
-  mv "$dir/fifo/kept" "$dir/fifo/out/$file" 2> /dev/null
+  mv "fifo/out/$file" fifo/kept 2> /dev/null
+  mkfifo "fifo/out/$file"
+  go fifo 0 -r -P Time:TimeMax=1000
+  ends 1 && has fifo/err "out/$file.*\(is not\|regular\)"
+  ok $? "a restart with a FIFO named $file: refused ($(head -n 1 fifo/err))"
+  rm "fifo/out/$file"
+  mv fifo/kept "fifo/out/$file" 2> /dev/null
 done
-last=$(cd "$dir/fifo/out/checkpoints" && ls -d checkpoint_*[0-9] | tail -n 1)
+last=$(cd fifo/out/checkpoints && ls -d checkpoint_*[0-9] | tail -n 1)
 for file in manifest rank_00000; do
-  mv "$dir/fifo/out/checkpoints/$last/$file" "$dir/fifo/kept"
-  mkfifo "$dir/fifo/out/checkpoints/$last/$file"
-  one fifo -r -P Time:TimeMax=1000
-  [ $status = 1 ] && grep -q "a damaged checkpoint is skipped: .*$last/$file cannot be opened: it is not a regular file" "$dir/fifo/err"
+  mv "fifo/out/checkpoints/$last/$file" fifo/kept
+  mkfifo "fifo/out/checkpoints/$last/$file"
+  go fifo 0 -r -P Time:TimeMax=1000
+  ends 1 && has fifo/err "a damaged checkpoint is skipped: .*$last/$file cannot be opened: it is not a regular file"
   ok $? "a checkpoint with a FIFO named $file is damaged"
-  rm "$dir/fifo/out/checkpoints/$last/$file"
-  mv "$dir/fifo/kept" "$dir/fifo/out/checkpoints/$last/$file"
+  rm "fifo/out/checkpoints/$last/$file"
+  mv fifo/kept "fifo/out/checkpoints/$last/$file"
 done
 
 # a checkpoint with another's name
-shown="$dir/names/err"
-one names -n 2 && one names -n 4 -r
-mv "$dir/names/out/checkpoints/checkpoint_000002" "$dir/names/out/checkpoints/checkpoint_000099"
-one names -n 6 -r
-[ $status = 0 ] && grep -q 'checkpoint_000099 was renamed: its manifest says that it is checkpoint_000002' "$dir/names/err" && grep -q '^restart from out/checkpoints/checkpoint_000004' "$dir/names/log"
+go names 0 -n 2 && go names 0 -n 4 -r
+mv names/out/checkpoints/checkpoint_000002 names/out/checkpoints/checkpoint_000099
+go names 0 -n 6 -r
+ends 0 && has names/err 'checkpoint_000099 was renamed: its manifest says that it is checkpoint_000002' &&
+  has names/log '^restart from out/checkpoints/checkpoint_000004'
 ok $? "a checkpoint renamed to a higher number is named, and not used"
-cp -r "$dir/names/out/checkpoints/checkpoint_000006" "$dir/names/mine"
-one names -n 7 -P Output:OutputDir=branch -r mine
+cp -r names/out/checkpoints/checkpoint_000006 names/mine
+go names 0 -n 7 -P Output:OutputDir=branch -r mine
 ok $status "... but any other name will do"
 
 # signals before the program has begun
 for signal in 10 15; do   # USR1, TERM
-  shown="$dir/early-$signal/err"
-  mkdir "$dir/early-$signal"
-  (cd "$dir/early-$signal" && timeout -k 10 "$seconds" "$here/tests/pending" $signal "$here/espalier" run -P Time:TimeMax=10000 ../run.ini) > "$dir/early-$signal/log" 2> "$dir/early-$signal/err" < /dev/null
-  [ $? = 0 ] && says state interrupted early-$signal && says step 0 early-$signal && [ -e "$dir/early-$signal/out/cont" ]
+  mkdir "early-$signal"
+  (cd "early-$signal" &&
+    timeout -k 10 60 "$here/tests/pending" $signal espalier run -P Time:TimeMax=10000 ../run.ini) > "early-$signal/log" 2> "early-$signal/err" < /dev/null
+  [ $? = 0 ] && reports early-$signal state=interrupted && reports early-$signal step=0 &&
+    [ -e "early-$signal/out/cont" ]
   ok $? "signal $signal before the program begins: a checkpoint in the first soft step, and the file cont"
-  (cd "$dir/early-$signal" && timeout -k 10 "$seconds" "$here/tests/pending" $signal "$here/espalier" run --check ../run.ini) > /dev/null 2>&1
+  (cd "early-$signal" &&
+    timeout -k 10 60 "$here/tests/pending" $signal espalier run --check ../run.ini) > /dev/null 2>&1
   [ $? -ge 124 ]   # timeout passes a death by signal on in its own way
   ok $? "... which ends --check as ever"
 done
 
 # a run that cannot be trusted
-set -- -P Split:Mode=tree -P Split:SoftStep=0 -P Steps:Scheme=shared -P Steps:FixedStep=0.5 -P Time:TimeMax=2 -P Gravity:Softening=0.001 -P Output:TimeBetSnapshot=1
-shown="$dir/energy/err"
-one energy "$@"
-[ $status = 3 ] && says state untrusted energy && grep -q '^reason=TimeMax; the largest |dE/E| is [0-9.e+-]*$' "$dir/energy/out/status" &&
-  grep -q 'error: the run has finished, but cannot be trusted: the largest |dE/E| is .* (exit status 3)' "$dir/energy/err" && [ -e "$dir/energy/out/snapshot_002.hdf5" ]
+set -- -P Split:Mode=tree -P Split:SoftStep=0 -P Steps:Scheme=shared -P Steps:FixedStep=0.5 -P Time:TimeMax=2 \
+  -P Gravity:Softening=0.001 -P Output:TimeBetSnapshot=1
+go energy 0 "$@"
+ends 3 && reports energy state=untrusted &&
+  has energy/out/status '^reason=TimeMax; the largest |dE/E| is [0-9.e+-]*$' &&
+  has energy/err 'error: the run has finished, but cannot be trusted: the largest |dE/E| is .* (exit status 3)' &&
+    [ -e energy/out/snapshot_002.hdf5 ]
 ok $? "a large energy error: all outputs, state=untrusted and exit status 3"
-one energy "$@" -r
-[ $status = 3 ] && says state untrusted energy && grep -q 'this run has finished' "$dir/energy/log"
+go energy 0 "$@" -r
+ends 3 && reports energy state=untrusted && has energy/log 'this run has finished'
 ok $? "... and a restart has nothing to do, with the same exit status"
 go energy 2 "$@" --overwrite --no-output -n 2
-[ $status = 3 ]
-ok $? "... as on two ranks, which -n ends"
-echo "1..$number"
-exit $failed
+check "... as on two ranks, which -n ends" test $status = 3
+finish

@@ -1,21 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# espalier force --at: acceleration and potential at points, of a point mass by its formula, of a sphere by direct sums; on 1 to 3 ranks; text,
-# HDF5 and CSV; bad input.
-. "${srcdir:-.}/tests/tap.sh"
-new_folder
-shown="$dir/err"
-export OMP_NUM_THREADS=1
-# parameters FILE SOFTENING G: a parameter file
-parameters() {
-  printf '%s\n' '[Input]' "InitCondFile = $1" '[Units]' "GravityConstantInternal = $3" '[Gravity]' "Softening = $2" '[Device]' 'Backend = cpu' \
-    '[Split]' 'Mode = tree' > run.ini
+# espalier force --at: acceleration and potential at points, of a point mass by its formula, of a sphere by direct sums;
+# on 1 to
+# 3 ranks; text, HDF5 and CSV; bad input.
+. "${srcdir:-.}/tests/harness.sh"
+shown="err"
+# field_of FILE SOFTENING G: the parameter file
+field_of() {
+  parameters run.ini Input:InitCondFile="$1" Gravity:Softening="$2" Units:GravityConstantInternal="$3" \
+    Device:Backend=cpu \
+    Split:Mode=tree
 }
 # at RANKS OPTION...: status; words in out and err
 at() {
   ranks=$1
   shift
-  launch "$ranks" force "$@" run.ini > out 2> err
+  try launch "$ranks" force "$@" run.ini
 }
 # A point of mass 3 that moves, far from the origin
 echo '100 -50 20 7 0 0 3' > point.txt
@@ -23,33 +23,34 @@ awk 'BEGIN { s = 5; for (i = 0; i < 40; i++) { for (k = 0; k < 3; k++) { s = (s 
   printf "%.15g, %.15g %.15g # point %d\n", 100 + x[0], x[1] - 50, 20 + x[2], i } }' > points.txt
 # formula FILE TOLERANCE: rows of a CSV file have a = -G m d / (d^2 + eps^2)^(3/2), potential = -G m / rho
 formula() {
-  grep -v '^#' "$1" | awk -F, -v most="$2" 'NR == 1 { bad += $0 != "x,y,z,acc_x,acc_y,acc_z,potential"; next }
+  rows "$1" | awk -F, -v most="$2" 'NR == 1 { bad += $0 != "x,y,z,acc_x,acc_y,acc_z,potential"; next }
     { d[0] = $1 - 100; d[1] = $2 + 50; d[2] = $3 - 20; rho = sqrt(d[0] ^ 2 + d[1] ^ 2 + d[2] ^ 2 + 0.01)
-      for (k = 0; k < 3; k++) { e = $(4 + k) + 6 * d[k] / rho ^ 3; e = (e < 0 ? -e : e) * rho * rho / 6; if (e > worst) worst = e }
+      for (k = 0; k < 3; k++) { e = $(4 + k) + 6 * d[k] / rho ^ 3; e = (e < 0 ? -e : e) * rho * rho / 6;
+        if (e > worst) worst = e }
       e = $7 * rho / 6 + 1; e = e < 0 ? -e : e; if (e > worst) worst = e }
     END { printf "# %d points, at most %.1e\n", NR - 1, worst; exit !(NR == 41 && !bad && worst < most) }'
 }
-parameters point.txt 0.1 2
+field_of point.txt 0.1 2
 for ranks in 1 2 3; do
   at $ranks --at points.txt -o tree-$ranks.csv && formula tree-$ranks.csv 2e-6
   ok $? "the force of a moving point mass far away, by the tree on $ranks ranks"
   at $ranks --at points.txt --exact -o exact-$ranks.csv && formula exact-$ranks.csv 1e-11
   ok $? "by direct sums"
 done
-at 1 --at points.txt && cp out shown.csv && formula shown.csv 2e-6
+at 1 --at points.txt && cp said shown.csv && formula shown.csv 2e-6
 ok $? "without a file the table is on the terminal"
 
 # A sphere of 2048 particles: the tree has the error of its criterion
-launch 1 ic plummer -n 2048 -o ic.hdf5 > out 2> err || exit 99
+model plummer -n 2048
 awk 'BEGIN { s = 7; for (i = 0; i < 3000; i++) { for (k = 0; k < 3; k++) { s = (s * 16807) % 2147483647; x[k] = 2 * s / 2147483647 - 1 }
   print x[0], x[1], x[2] } }' > many.txt
-parameters ic.hdf5 0.02 1
-at 2 --at many.txt --exact -o direct.csv
-ok $? "direct sums at 3000 points"
+field_of ic.hdf5 0.02 1
+check "direct sums at 3000 points" at 2 --at many.txt --exact -o direct.csv
 # compare FILE LIMIT: against direct.csv: median and largest relative error of accelerations
 compare() {
   grep -v -e '^#' -e '^x' direct.csv > one
-  grep -v -e '^#' -e '^x' "$1" | paste -d, one - | awk -F, '{ a = sqrt($4 ^ 2 + $5 ^ 2 + $6 ^ 2); e = sqrt(($4 - $11) ^ 2 + ($5 - $12) ^ 2 + ($6 - $13) ^ 2) / a
+  grep -v -e '^#' -e '^x' "$1" | paste -d, one - |
+    awk -F, '{ a = sqrt($4 ^ 2 + $5 ^ 2 + $6 ^ 2); e = sqrt(($4 - $11) ^ 2 + ($5 - $12) ^ 2 + ($6 - $13) ^ 2) / a
     p = $14 / $7 - 1; print e, p < 0 ? -p : p, ($1 != $8) + ($2 != $9) + ($3 != $10) }' | sort -g | awk -v limit="$2" '
     { e[NR] = $1; if ($2 > p) p = $2; moved += $3 }
     END { printf "# median %.1e, largest %.1e, of the potential %.1e\n", e[int(NR / 2)], e[NR], p
@@ -65,33 +66,12 @@ at 2 --at many.txt -o hybrid.csv -P Split:Mode=hybrid && compare hybrid.csv 1e-4
 ok $? "with the split too"
 
 if with_python "h5py, numpy"; then
-  "$python" - << 'END'
-import h5py, numpy as np
-x = np.loadtxt("many.txt")
-with h5py.File("points.hdf5", "w") as f:
-    f["Coordinates"] = x
-    f["a/b"] = x.astype("f4")
-    f["flat"] = x[:, 0]
-    f["text"] = np.array([[b"a", b"b", b"c"]])
-    y = x.copy()
-    y[16, 1] = np.nan
-    f["nan"] = y
-    f.create_dataset("hole", (10, 3), "f8", chunks=(5, 3))
-    f["none"] = x[:0]
-END
-  at 2 --at points.hdf5 --exact -o direct.hdf5 && at 1 --at points.hdf5:/a/b -o tree.h5 && "$python" - << 'END'
-import h5py, numpy as np
-table = np.loadtxt("direct.csv", delimiter=",", skiprows=2)
-f, g = h5py.File("direct.hdf5"), h5py.File("tree.h5")
-size = np.linalg.norm(table[:, 3:6], axis=1)
-near = np.linalg.norm(g["Acceleration"][:] - table[:, 3:6], axis=1) / size
-assert np.array_equal(f["Coordinates"][:], table[:, :3]) and np.abs(f["Acceleration"][:] - table[:, 3:6]).max() < 1e-14
-assert np.abs(f["Potential"][:] - table[:, 6]).max() < 1e-14 and f.attrs["Time"] == 0 and np.median(near) < 1e-4
-END
+  judge make_points many.txt points.hdf5
+  at 2 --at points.hdf5 --exact -o direct.hdf5 && at 1 --at points.hdf5:/a/b -o tree.h5 &&
+    judge forces direct.csv direct.hdf5 tree.h5
   ok $? "points and results as HDF5 datasets"
   while read -r set words; do
-    at 1 --at "points.hdf5:$set" -o bad.csv
-    [ $? = 1 ] && grep -q "^espalier: error: .*$words" err && [ ! -e bad.csv ]
+    says 1 "^espalier: error: .*$words" -- at 1 --at "points.hdf5:$set" -o bad.csv && [ ! -e bad.csv ]
     ok $? "bad dataset: $set"
   done << END
 flat has not the shape N x 3
@@ -107,8 +87,8 @@ fi
 
 # bad NAME TEXT: refused in one sentence with the exit status 1, and no file is written
 bad() {
-  at 2 --at "$1" -o bad.csv
-  [ $? = 1 ] && grep -q -e "^espalier: error: $2" err && [ "$(grep -c '^espalier:' err)" = 1 ] && [ ! -e bad.csv ]
+  says 1 "^espalier: error: $2" -- at 2 --at "$1" -o bad.csv && [ "$(grep -c '^espalier:' err)" = 1 ] &&
+    [ ! -e bad.csv ]
   ok $? "$3"
 }
 echo '1 2' > two.txt
@@ -123,20 +103,15 @@ bad empty.txt 'empty.txt has no points' "no points"
 bad two.txt:x "two.txt is no HDF5 file, and has no dataset 'x'" "a dataset of a text file"
 bad run.ini "run.ini:1: '\[Input\]' in column 1 is not a finite number" "another file"
 echo old > kept.csv
-at 1 --at many.txt -o kept.csv
-[ $? = 1 ] && grep -q 'kept.csv: already exists' err && [ "$(cat kept.csv)" = old ]
+says 1 'kept.csv: already exists' -- at 1 --at many.txt -o kept.csv && [ "$(cat kept.csv)" = old ]
 ok $? "an existing file is kept"
 for options in '--exact' '--at many.txt --bench' '--at many.txt --direct 10' '--at many.txt --delta 5:6'; do
-  # shellcheck disable=SC2086
-  at 1 $options
-  [ $? = 2 ] && grep -q 'option --' err
-  ok $? "$options: refused"
+  check "$options: refused" says 2 'option --' -- at 1 $options
 done
 # without softening, at the place of a particle
-parameters point.txt 0 2
+field_of point.txt 0 2
 echo '100 -50 20' >> points.txt
-at 2 --at points.txt -o bad.csv -P Split:Mode=hybrid -P Steps:Integrator=hermite
-[ $? = 1 ] && grep -q 'particles 1 and 42 are at the same place, (100, -50, 20).*(particle 2 stands for the first point' err && [ ! -e bad.csv ]
+says 1 'particles 1 and 42 are at the same place, (100, -50, 20).*(particle 2 stands for the first point' -- \
+  at 2 --at points.txt -o bad.csv -P Split:Mode=hybrid -P Steps:Integrator=hermite && [ ! -e bad.csv ]
 ok $? "without softening no point may be at the place of a particle"
-echo "1..$number"
-exit $failed
+finish

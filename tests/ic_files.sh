@@ -1,19 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The options of `espalier ic` for star clusters on the command line, the units of scaled models, and the parameter files for them.
-. "${srcdir:-.}/tests/tap.sh"
-src=$(cd "${srcdir:-.}" && pwd)
-new_folder
-shown="$dir/out $dir/err"
+# The options of `espalier ic` for star clusters on the command line, the units of scaled models, and the parameter
+# files for them.
+. "${srcdir:-.}/tests/harness.sh"
 export OMP_NUM_THREADS=2
-espalier() { timeout 100 "$here/espalier" "$@" > out 2> err < /dev/null; }
+limit=100
+espalier() { launch 0 "$@"; }
 # refuses TEXT OPTION...: status 2 and this text
 refuses() {
-  text=$1
+  words=$1
   shift
-  espalier ic "$@" -n 10 -o x.hdf5
-  [ $? = 2 ] && grep -q -e "$text" err && [ ! -e x.hdf5 ]
-  ok $? "$text"
+  says 2 "$words" -- espalier ic "$@" -n 10 -o x.hdf5 && [ ! -e x.hdf5 ]
+  ok $? "$words"
 }
 
 refuses '--w0 belongs to model king, not to plummer' plummer --w0 5
@@ -32,37 +30,35 @@ refuses 'option --virial-radius: expected a number from 1e-12 to 1e18, found 0' 
 refuses '--total-mass: the mass function kroupa gives the mass itself' king --mass-function kroupa --virial-radius 1 --total-mass 5
 
 # every option of the tables is in the help
-espalier ic --help
+try espalier ic --help
 sed -n 's/^    {"\([a-z0-9-]*\)", .*offsetof.*/\1/p' "$src/src/ic/options.c" "$src/src/cli/commands_ic.c" > names
-while read -r name; do grep -q -e "--$name " out || echo "no --$name" >> err; done < names
+while read -r name; do has said "--$name " || echo "no --$name" >> err; done < names
 [ ! -s err ] && [ "$(wc -l < names)" = 19 ]
 ok $? "the help has every option of the tables"
 
 # value KEY of the printed units is EXPECTED within 1e-4
-value() { awk -v key="$1" -v x="$2" '$1 == key { found = 1; d = $3 / x - 1; good = d * d < 1e-8 } END { exit !(found && good) }' out; }
-espalier ic plummer -n 100 --virial-radius 2 --total-mass 5000 --binaries 0.25 -o scaled.hdf5
-[ $? = 0 ] && value UnitLength_in_cm 6.171355e18 && value UnitMass_in_g 9.94205e36 && value UnitVelocity_in_cm_per_s 327907.7 &&
-  grep -q '20 binaries: particles 1 to 40, in pairs' out && grep -q 'length 2 pc, mass 5000 solar masses, velocity 3.279.* km/s, time 0.596.* Myr' out
+value() { awk -v key="$1" -v x="$2" '$1 == key { found = 1; d = $3 / x - 1; good = d * d < 1e-8 } END { exit !(found && good) }' said; }
+says 0 '20 binaries: particles 1 to 40, in pairs' 'length 2 pc, mass 5000 solar masses, velocity 3.279.* km/s, time 0.596.* Myr' -- \
+  espalier ic plummer -n 100 --virial-radius 2 --total-mass 5000 --binaries 0.25 -o scaled.hdf5 &&
+  value UnitLength_in_cm 6.171355e18 && value UnitMass_in_g 9.94205e36 && value UnitVelocity_in_cm_per_s 327907.7
 ok $? "units of a scaled model"
-espalier ic plummer -n 100 --half-mass-radius 1.53694 --overwrite -o scaled.hdf5
-[ $? = 0 ] && value UnitLength_in_cm 6.171355e18 && value UnitMass_in_g 1.98841e35
+try espalier ic plummer -n 100 --half-mass-radius 1.53694 --overwrite -o scaled.hdf5 &&
+  value UnitLength_in_cm 6.171355e18 && value UnitMass_in_g 1.98841e35
 ok $? "half-mass radius, a solar mass per particle"
 
 # The units that are printed are those that the file states: the run accepts them, and refuses others.
-{ printf '[Input]\nInitCondFile = scaled.hdf5\n[Time]\nTimeMax = 0.1\n[Gravity]\nSoftening = 0.03\n'; sed -n '/^\[Units\]/,$p' out; } > scaled.ini
-espalier run --check scaled.ini && grep -q 'length 0.002 kpc, mass 100 solar masses' out && grep -q 'stated by the file, as in the parameters' out
-ok $? "a run in these units"
-espalier run --check -P Units:UnitMass_in_g=1e35 -P Units:GravityConstantInternal=1 scaled.ini
-[ $? = 1 ] && grep -q 'states UnitMass_in_g = 1.98841e+35' err
-ok $? "other units are refused"
+{ printf '[Input]\nInitCondFile = scaled.hdf5\n[Time]\nTimeMax = 0.1\n[Gravity]\nSoftening = 0.03\n'
+  sed -n '/^\[Units\]/,$p' said; } > scaled.ini
+check "a run in these units" \
+  says 0 'length 0.002 kpc, mass 100 solar masses' 'stated by the file, as in the parameters' -- espalier run --check scaled.ini
+check "other units are refused" \
+  says 1 'states UnitMass_in_g = 1.98841e+35' -- espalier run --check -P Units:UnitMass_in_g=1e35 -P Units:GravityConstantInternal=1 scaled.ini
 
 # The files in params/, by the commands in their heads.
 for name in cluster nucleus encounters; do
   command=$(sed -n 's/^; *espalier ic /ic /p' "$src/params/$name.ini")
-  # shellcheck disable=SC2086
-  espalier $command && ! sed -n 's/^\(Unit[A-Za-z_]* = .*\)/\1/p' out | grep -v -x -F -f "$src/params/$name.ini" &&
-    espalier run -n 2 "$src/params/$name.ini" && grep -q '^done' out && [ -e "$name/snapshot_000.hdf5" ]
+  try espalier $command && ! sed -n 's/^\(Unit[A-Za-z_]* = .*\)/\1/p' said | grep -v -x -F -f "$src/params/$name.ini" &&
+    says 0 '^done' -- espalier run -n 2 "$src/params/$name.ini" && [ -e "$name/snapshot_000.hdf5" ]
   ok $? "params/$name.ini: its initial conditions, its units, and two soft steps"
 done
-echo "1..$number"
-exit $failed
+finish

@@ -251,21 +251,25 @@ slow_together = \
   %D%/slow/emulator.sh \
   %D%/slow/sanitizers.sh \
   %D%/slow/energy.sh \
-  %D%/slow/distcheck.sh \
   %D%/slow/valgrind.sh \
   %D%/slow/clusters.sh \
+  %D%/slow/many_ranks.sh \
   %D%/slow/faults.sh \
-  %D%/slow/tutorials.sh \
-  %D%/slow/amuse.sh \
   %D%/slow/site.sh \
-  %D%/slow/gallery.sh \
-  %D%/slow/simgrid.sh \
   %D%/slow/configure.sh
 slow_alone = \
   %D%/slow/chain.sh \
   %D%/slow/killed.sh \
   %D%/slow/slurm.sh
-slow_tests = $(slow_together) $(slow_alone)
+# The third tier, before a release: make check-release. What users get beside the program: a tarball, the tutorials, the gallery, the
+# worker for AMUSE, traces for SimGrid.
+release_tests = \
+  %D%/slow/distcheck.sh \
+  %D%/slow/tutorials.sh \
+  %D%/slow/amuse.sh \
+  %D%/slow/gallery.sh \
+  %D%/slow/simgrid.sh
+slow_tests = $(slow_together) $(slow_alone) $(release_tests)
 # Kernels without a device.
 emulator_files = \
   %D%/emulator/emu.cc \
@@ -285,7 +289,6 @@ EXTRA_DIST += \
   $(slow_tests) \
   %D%/agama_stub.c \
   %D%/slurm/cluster \
-  %D%/slurm/same.py \
   %D%/galaxy_programs.py \
   %D%/interfaces.py \
   %D%/plots_input.py \
@@ -298,8 +301,8 @@ EXTRA_DIST += \
   %D%/lane.sh \
   %D%/seconds.sh \
   %D%/recipe.sh \
-  %D%/tap.sh \
-  %D%/restart_common.sh \
+  %D%/harness.sh \
+  %D%/judge.py \
   %D%/codespell-words \
   %D%/slow/common.sh \
   %D%/fuzz/README.md \
@@ -318,6 +321,7 @@ EXTRA_DIST += \
 #   check-quick      unit tests, then those of MPI, rules and pages: under two minutes on two cores, compilation of the tests included
 #   check-together   all of make check, TESTS_AT_ONCE at a time where a busy machine cannot break them
 #   check-slow       the second tier
+#   check-release    the third tier
 # The targets go on after a failure and then fail.
 TESTS_AT_ONCE = 2
 # Ranks are not bound to cores, since two programs that run at once would be bound to the same; the lines of a test stay together.
@@ -339,8 +343,10 @@ check-slow: all
 	status=0; rm -f test-seconds; \
 	$(LANES) TESTS='$(slow_together)' TEST_SUITE_LOG=slow-suite.log || status=1; \
 	$(ALONE) TESTS='$(slow_alone)' TEST_SUITE_LOG=slow-alone-suite.log || status=1; exit $$status
-.PHONY: check-quick check-together check-slow
-CLEANFILES += test-seconds lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log slow-suite.log slow-alone-suite.log
+check-release: all
+	rm -f test-seconds; $(LANES) TESTS='$(release_tests)' TEST_SUITE_LOG=release-suite.log
+.PHONY: check-quick check-together check-slow check-release
+CLEANFILES += test-seconds lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log slow-suite.log slow-alone-suite.log release-suite.log
 clean-local:
 	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery slow-energy slow-faults slow-simgrid slow-slurm 2>/dev/null
 	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery slow-energy slow-faults slow-simgrid slow-slurm

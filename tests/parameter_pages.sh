@@ -1,23 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The files that are generated from the tables of parameters and commands are up to date ('make parameter-pages' makes them).
-compare() {
-  # shellcheck disable=SC2086
-  if ./espalier $1 > parameter_pages.new && diff "$2" parameter_pages.new > parameter_pages.diff 2>&1
-  then echo "ok $3 - $2"
-  else sed 's/^/# /' parameter_pages.diff; echo "not ok $3 - $2 differs: make parameter-pages"
-  fi
+# The files that are generated from the tables of parameters and commands are up to date ('make parameter-pages' makes
+# them).
+. "${srcdir:-.}/tests/harness.sh"
+# up_to_date FILE COMMAND...: the command prints this file of the sources
+up_to_date() {
+  page=$1
+  shift
+  "$@" > page && diff "$src/$page" page > said
+  ok $? "$page is up to date (make parameter-pages)"
 }
-echo 1..4
-compare "params --ini" "${srcdir:-.}/params/default.ini" 1
-compare "params --markdown" "$srcdir/doc/parameters.md" 2
-compare "info --manual" "$srcdir/doc/espalier.1" 3
-if ! command -v groff > /dev/null 2>&1; then
-  echo "ok 4 - manual pages # SKIP no groff"
-elif for page in "$srcdir"/doc/*.1; do groff -man -Tutf8 -ww -z "$page"; done 2>&1 | grep . > parameter_pages.diff; then
-  sed 's/^/# /' parameter_pages.diff
-  echo "not ok 4 - manual pages: groff complains"
+up_to_date params/default.ini espalier params --ini
+up_to_date doc/parameters.md espalier params --markdown
+up_to_date doc/espalier.1 espalier info --manual
+if command -v groff > /dev/null 2>&1; then
+  for page in "$src"/doc/*.1; do groff -man -Tutf8 -ww -z "$page"; done > said 2>&1
+  check "groff takes the manual pages" test ! -s said
 else
-  echo "ok 4 - groff takes the manual pages"
+  skip "manual pages" "no groff"
 fi
-rm -f parameter_pages.new parameter_pages.diff
+finish

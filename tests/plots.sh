@@ -1,101 +1,79 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The plots of real runs on three ranks and one: pictures in which nothing lies over anything else, the numbers of the comparison,
+# The plots of real runs on three ranks and one: pictures in which nothing lies over anything else, the numbers of the
+# comparison,
 # and a sentence for bad input.
-. "${srcdir:-.}/tests/tap.sh"
+. "${srcdir:-.}/tests/harness.sh"
 with_plots
 # no display is needed, whatever the environment says
-export OMP_NUM_THREADS=1 MPLBACKEND=TkAgg DISPLAY=:99
-shown="$dir/out $dir/err"
+export MPLBACKEND=TkAgg DISPLAY=:99
 
-cat > "$dir/run.ini" << END
-[Input]
-InitCondFile = $dir/plummer.hdf5
-[Units]
-GravityConstantInternal = 1
-[Time]
-TimeMax = 0.09375
-[Gravity]
-Softening = 0.03
-[Split]
-Mode = hybrid
-SoftStep = 0.03125
-[Steps]
-Scheme = block
-END
+parameters run.ini Input:InitCondFile=plummer.hdf5 Time:TimeMax=0.09375 Gravity:Softening=0.03 Split:SoftStep=0.03125 $hybrid
 # run RANKS FOLDER -P ...
 run() {
   n=$1 folder=$2
   shift 2
-  # shellcheck disable=SC2086
-  timeout 300 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$n" ./espalier run -P "Output:OutputDir=$dir/$folder" "$@" "$dir/run.ini" \
-    > "$dir/out" 2> "$dir/err" < /dev/null
+  try launch "$n" run -P "Output:OutputDir=$folder" "$@" run.ini
 }
-./espalier ic plummer -n 600 -o "$dir/plummer.hdf5" > "$dir/out" 2> "$dir/err" &&
-  run 3 hybrid -P Output:CommLog=peers && run 3 tree -P Split:Mode=tree -P Output:SubstepLog=on && run 3 off -P Output:CommLog=off && run 1 one
+model plummer -n 600 -o plummer.hdf5
+  run 3 hybrid -P Output:CommLog=peers && run 3 tree -P Split:Mode=tree -P Output:SubstepLog=on &&
+    run 3 off -P Output:CommLog=off && run 1 one
 ok $? "runs on three ranks and one"
-cp "$dir/out" "$dir/one.log"
+cp said one.log
 
 # through links, as after an installation
-mkdir "$dir/links"
-ln -s "$(cd "${srcdir:-.}" && pwd)/tools/espalier-plot" "$dir/links/first" && ln -s first "$dir/links/second"
-"$dir/links/second" energy --help > "$dir/out" 2> "$dir/err"
-ok $? "espalier-plot called through links"
-if [ -r Makefile ]; then
-  "${MAKE:-make}" -s DESTDIR="$dir/root" prefix=/usr bindir=/usr/bin datarootdir=/usr/share install-exec-local install-nobase_dist_pkgdataSCRIPTS install-nobase_dist_pkgdataDATA > "$dir/out" 2> "$dir/err" &&
-    mv "$dir/root" "$dir/moved" && "$dir/moved/usr/bin/espalier-plot" energy --help > "$dir/out" 2> "$dir/err"
+mkdir links
+ln -s "$plot" links/first && ln -s first links/second
+check "espalier-plot called through links" try links/second energy --help
+if [ -r "$here/Makefile" ]; then
+  # installed WORDS: by make, with these words
+  installed() { try "${MAKE:-make}" -C "$here" -s prefix=/usr datarootdir=/usr/share install-exec-local "$@"; }
+  installed DESTDIR="$dir/root" bindir=/usr/bin install-nobase_dist_pkgdataSCRIPTS install-nobase_dist_pkgdataDATA &&
+    mv root moved && try moved/usr/bin/espalier-plot energy --help
   ok $? "an installation has it in PATH, wherever it is moved to"
-  "$dir/moved/usr/bin/compare-schemes" > "$dir/out" 2> "$dir/err"
-  [ $? = 1 ] && grep -q 'compare-schemes ESPALIER FILE.hdf5 SOFTENING' "$dir/err"
-  ok $? "compare-schemes too"
-  "$dir/moved/usr/bin/espalier-xdmf" --help 2>&1 | grep -q '^usage: espalier-xdmf '
-  ok $? "espalier-xdmf too"
-  "${MAKE:-make}" -s DESTDIR="$dir/apart" prefix=/usr bindir=/opt/bin datarootdir=/usr/share install-exec-local > "$dir/out" 2> "$dir/err" &&
-    [ "$(readlink "$dir/apart/opt/bin/espalier-plot")" = /usr/share/espalier/tools/espalier-plot ]
+  check "compare-schemes too" says 1 'compare-schemes ESPALIER FILE.hdf5 SOFTENING' -- moved/usr/bin/compare-schemes
+  check "espalier-xdmf too" says 0 '^usage: espalier-xdmf ' -- moved/usr/bin/espalier-xdmf --help
+  installed DESTDIR="$dir/apart" bindir=/opt/bin &&
+    [ "$(readlink apart/opt/bin/espalier-plot)" = /usr/share/espalier/tools/espalier-plot ]
   ok $? "with nothing in common the link names the whole path"
 fi
 
-# draws TITLE KIND ARGUMENT...: a picture, and what is drawn where (plots_layout.py)
-draws() {
-  title=$1
-  shift
-  rm -f "$dir/plot.png"
-  "$python" "$src/tests/plots_layout.py" "$src/tools" "$@" -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
-  status=$?
-  [ $status = 0 ] && [ ! -s "$dir/err" ] && head -c 4 "$dir/plot.png" | grep -q PNG && [ "$(wc -c < "$dir/plot.png")" -gt 10000 ]
-  ok $? "$title: status $status"
-}
-draws "messages of a run with pairs" comm "$dir/hybrid"
-draws "pairs of two phases" comm "$dir/hybrid/comm.csv" --phase let_select,hard_let
-draws "messages of a run without pairs" comm "$dir/tree"
-draws "two runs compared" comm "$dir/tree" "$dir/hybrid"
+draws "messages of a run with pairs" comm hybrid
+draws "pairs of two phases" comm hybrid/comm.csv --phase let_select,hard_let
+draws "messages of a run without pairs" comm tree
+draws "two runs compared" comm tree hybrid
 # the lines 'interactions, all' and 'bytes between ranks, all' against the tables
 awk '
   function column(name,  i) { for (i = 1; i <= NF; i++) if ($i == name) return i }
   FILENAME ~ /csv$/ { FS = ","; $0 = $0 }
   /^#/ { next }
-  $1 == "step" { split("", at); at["full"] = column("pairs_full"); at["hard"] = column("pairs_hard"); at["dt"] = column("dt_soft")
+  $1 == "step" { split("", at); at["full"] = column("pairs_full"); at["hard"] = column("pairs_hard");
+    at["dt"] = column("dt_soft")
     at["bytes"] = column("bytes"); at["rank"] = column("rank"); next }
-  FILENAME ~ /steps/ { run = FILENAME; sub("/steps.csv", "", run); sub(".*/", "", run); pairs[run] += $at["full"] + $at["hard"]; span[run] += $at["dt"]; next }
-  FILENAME ~ /comm/ { run = FILENAME; sub("/comm.csv", "", run); sub(".*/", "", run); if ($1 > 0 && $at["rank"] == -1) bytes[run] += $at["bytes"]; next }
+  FILENAME ~ /steps/ { run = FILENAME; sub("/steps.csv", "", run); sub(".*/", "", run);
+    pairs[run] += $at["full"] + $at["hard"]; span[run] += $at["dt"]; next }
+  FILENAME ~ /comm/ { run = FILENAME; sub("/comm.csv", "", run); sub(".*/", "", run); if ($1 > 0 &&
+    $at["rank"] == -1) bytes[run] += $at["bytes"]; next }
   { FS = " "; $0 = $0 }
-  function near(found, expected, what) { n++; if (found > 1.0006 * expected || found < 0.9994 * expected) { print "#", what, found, expected; bad = 1 } }
+  function near(found, expected, what) { n++; if (found > 1.0006 * expected ||
+    found < 0.9994 * expected) { print "#", what, found, expected; bad = 1 } }
   /^interactions, all/ { near($4, pairs[$3] / span[$3], $0) }
   /^bytes between ranks, all/ { near($6, bytes[$5] / span[$5], $0) }
-  /^interactions, all .*hybrid.* x[0-9]/ { sub(".* x", ""); ratio = $1; n++; r = (pairs["hybrid"] / span["hybrid"]) / (pairs["tree"] / span["tree"])
+  /^interactions, all .*hybrid.* x[0-9]/ { sub(".* x", ""); ratio = $1; n++;
+    r = (pairs["hybrid"] / span["hybrid"]) / (pairs["tree"] / span["tree"])
     if (ratio > r + 0.006 || ratio < r - 0.006) { print "# ratio", ratio, r; bad = 1 } }
-  END { exit bad || n != 5 }' "$dir/tree/steps.csv" "$dir/tree/comm.csv" "$dir/hybrid/steps.csv" "$dir/hybrid/comm.csv" "$dir/out"
+  END { exit bad || n != 5 }' tree/steps.csv tree/comm.csv hybrid/steps.csv hybrid/comm.csv said
 ok $? "the comparison's numbers are those of the tables"
-draws "steps" steps "$dir/hybrid"
-grep -q '^text split radii$' "$dir/out" && grep -q '^text hard_walk [0-9<]' "$dir/out" && grep -q '^text hard$' "$dir/out" && grep -q '^axes 5$' "$dir/out"
+draws "steps" steps hybrid
+has said '^text split radii$' && has said '^text hard_walk [0-9<]' && has said '^text hard$' && has said '^axes 5$'
 ok $? "... with the radii of the split"
-# names that matplotlib would take for a formula, or leave out
-ln -s hybrid "$dir/a\$_\$b" && ln -s one "$dir/_one"
-draws "energies of runs with unusual names" energy "$dir/a\$_\$b" "$dir/_one"
-grep -q -F 'text  _one: largest' "$dir/out" && grep -q -F 'text a\$_\$b: largest' "$dir/out"
+# names that matplotlib would take for a formula, or leave said
+ln -s hybrid "a\$_\$b" && ln -s one _one
+draws "energies of runs with unusual names" energy "a\$_\$b" _one
+grep -q -F 'text  _one: largest' said && grep -q -F 'text a\$_\$b: largest' said
 ok $? "the names of both"
-draws "energy" energy "$dir/hybrid" "$dir/one"
-"$python" - "$src/tools" "$dir/one" "$dir/one.log" > "$dir/out" 2> "$dir/err" << 'END'
+draws "energy" energy hybrid one
+"$python" - "$src/tools" one one.log > said 2> err << 'END'
 import sys
 sys.path.insert(0, sys.argv[1])
 import plot_energy as energy
@@ -109,10 +87,10 @@ print(words, drawn, axes["angular momentum"].get_ylabel())
 assert np.allclose(drawn, [float(words[6]), float(words[12])], rtol=0.06) and "r\\times v" in axes["angular momentum"].get_ylabel()
 END
 ok $? "the errors of momentum and angular momentum are those that the run printed"
-./espalier force --delta 5:9:2 --direct 100 -o "$dir/curve.csv" "$dir/run.ini" > "$dir/out" 2> "$dir/err"
-draws "curves of error against time" force "$dir/curve.csv" "$dir/curve.csv" --targets 1e-3,5e-3
+try espalier force --delta 5:9:2 --direct 100 -o curve.csv run.ini
+draws "curves of error against time" force curve.csv curve.csv --targets 1e-3,5e-3
 # a row for every substep of rank 0, which may have fewer than the rank with most, and one for the synchronisation
-draws "block steps" substeps "$dir/tree" &&
+draws "block steps" substeps tree &&
   awk '
   function column(name,  i) { for (i = 1; i <= NF; i++) if ($i == name) return i }
   BEGIN { FS = "," }
@@ -122,28 +100,27 @@ draws "block steps" substeps "$dir/tree" &&
     for (part = at["select"]; part <= at["correct"]; part++) { sum += $part; bad = bad || $part < -0.01 }
     bad = bad || sum > $at["all"] + 0.01 || $at["active"] < 1 || $at["active"] > 600; next }
   { bad = bad || rows[$1] < 2 || rows[$1] > $at["substeps"] + 1 || ends[$1] != 1; steps++ }
-  END { exit bad || steps < 1 }' "$dir/tree/substeps.csv" "$dir/tree/steps.csv"
+  END { exit bad || steps < 1 }' tree/substeps.csv tree/steps.csv
 ok $? "rows of block steps: as many as there are, parts within the whole"
-[ ! -e "$dir/hybrid/substeps.csv" ]
-ok $? "no rows where they are not asked for"
-draws "density" density "$dir"/hybrid/snapshot_000.hdf5
-draws "profile" profile "$dir"/hybrid/snapshot_000.hdf5 --model plummer
-draws "energies of one run, on a logarithmic scale" energy "$dir/hybrid" --log
-draws "steps without a split" steps "$dir/tree"
-grep -q '^text walk of substeps [0-9<]' "$dir/out" && ! grep -q 'split radii\|hard' "$dir/out" && grep -q '^axes 4$' "$dir/out"
+check "no rows where they are not asked for" test ! -e hybrid/substeps.csv
+draws "density" density hybrid/snapshot_000.hdf5
+draws "profile" profile hybrid/snapshot_000.hdf5 --model plummer
+draws "energies of one run, on a logarithmic scale" energy hybrid --log
+draws "steps without a split" steps tree
+has said '^text walk of substeps [0-9<]' && lacks said 'split radii\|hard' && has said '^axes 4$'
 ok $? "... without radii, and walks of substeps by that name"
-mkdir "$dir/trial" && cp "$dir/tree/timers.csv" "$dir/trial" &&
+mkdir trial && cp tree/timers.csv trial &&
   awk -F, -v OFS=, '/^step/ { for (i = 1; i <= NF; i++) if ($i == "R2") at = i; print; next } !/^#/ { none = $0; if (!done++) $at = 0.1 }
     { print } END { print none; print none; print none }' \
-    "$dir/tree/steps.csv" > "$dir/trial/steps.csv"
-draws "steps with a split only at the start" steps "$dir/trial"
-grep -q '^text walk of substeps [0-9<]' "$dir/out" && ! grep -q 'split radii\|hard' "$dir/out"
+    tree/steps.csv > trial/steps.csv
+draws "steps with a split only at the start" steps trial
+has said '^text walk of substeps [0-9<]' && lacks said 'split radii\|hard'
 ok $? "... have no radii either"
-draws "profiles of a run" profile "$dir/hybrid"
-draws "profiles by type" profile "$dir/hybrid" --by-type
-draws "a cluster, of a run without the columns of its stars" cluster "$dir/tree"
+draws "profiles of a run" profile hybrid
+draws "profiles by type" profile hybrid --by-type
+draws "a cluster, of a run without the columns of its stars" cluster tree
 # a run of stars, in pc and solar masses: columns of steps.csv, soft steps without pairs, values that are missing
-mkdir "$dir/stars" && cp "$dir"/hybrid/*.hdf5 "$dir/stars" && "$python" - "$dir/stars" << 'END'
+mkdir stars && cp hybrid/*.hdf5 stars && "$python" - stars << 'END'
 import glob, sys, h5py, numpy
 for path in glob.glob(sys.argv[1] + "/*.hdf5"):
     with h5py.File(path, "a") as file:
@@ -152,20 +129,21 @@ for path in glob.glob(sys.argv[1] + "/*.hdf5"):
             file[group].attrs.update(UnitLength_in_cm=3.085678e18, UnitMass_in_g=1.989e36, UnitVelocity_in_cm_per_s=207417.0)
 END
 for table in energy steps; do
-  sed 's/^# units: .*/# UnitLength_in_cm = 3.085678e18, UnitMass_in_g = 1.989e36, UnitVelocity_in_cm_per_s = 207417, GravityConstantInternal = 1/' "$dir/hybrid/$table.csv" |
+  sed 's/^# units: .*/# UnitLength_in_cm = 3.085678e18, UnitMass_in_g = 1.989e36, UnitVelocity_in_cm_per_s = 207417, GravityConstantInternal = 1/' "hybrid/$table.csv" |
     if [ $table = energy ]; then cat; else
       awk -F, -v OFS=, '/^#/ { print; next } /^step/ { print "neighbours", "hard_steps", "binaries", "shortest_period", "largest_eccentricity", $0; next }
-        { n++; pairs = (n > 2); print 10 + n / 9, 40000 + 100 * n, pairs * n, pairs ? 1e-6 / n : 1e300, pairs ? 0.9 : "", $0 }'
-    fi > "$dir/stars/$table.csv"
+        { n++; pairs = (n > 2);
+          print 10 + n / 9, 40000 + 100 * n, pairs * n, pairs ? 1e-6 / n : 1e300, pairs ? 0.9 : "", $0 }'
+    fi > "stars/$table.csv"
 done
-draws "a cluster of stars" cluster "$dir/stars" --true-energies on
-grep -q '^axes 8$' "$dir/out" && grep -q '^text time \[Myr\]' "$dir/out" && grep -q '^text period \[d\]' "$dir/out" && grep -q '^text isolated' "$dir/out" &&
-  grep -q '^text .*: 600 particles, lengths in pc, times in Myr' "$dir/out"
+draws "a cluster of stars" cluster stars --true-energies on
+has said '^axes 8$' && has said '^text time \[Myr\]' && has said '^text period \[d\]' && has said '^text isolated' &&
+  has said '^text .*: 600 particles, lengths in pc, times in Myr'
 ok $? "all panels and their units"
 # Plummer's sphere: Lagrangian radii from M(r), core radius 0.679 of the scale radius; energies as by tests/true_energy
-./espalier ic plummer -n 8192 -o "$dir/sphere.hdf5" > "$dir/out" 2> "$dir/err" &&
-  ./tests/true_energy "$dir"/hybrid/snapshot_00?.hdf5 > "$dir/true" 2> "$dir/err" &&
-  "$python" - "$src/tools" "$dir/sphere.hdf5" "$dir/true" "$dir"/hybrid/snapshot_00?.hdf5 > "$dir/out" 2> "$dir/err" << 'END'
+try espalier ic plummer -n 8192 -o sphere.hdf5 &&
+  "$here/tests/true_energy" hybrid/snapshot_00?.hdf5 > true 2> err &&
+  "$python" - "$src/tools" sphere.hdf5 true hybrid/snapshot_00?.hdf5 > said 2> err << 'END'
 import sys, types
 sys.path.insert(0, sys.argv[1])
 import plot_cluster as cluster
@@ -195,24 +173,22 @@ assert len(found) == len(stated) > 1 and np.allclose(found, stated, rtol=1e-13)
 END
 ok $? "radii, core and hard pairs of models, true energies as by tests/true_energy"
 # seven snapshots in a row, nine in two rows, and twenty-one of forty in three
-mkdir "$dir/rows"
-copies() { while [ "$copied" -lt "$1" ]; do ln -s ../hybrid/snapshot_000.hdf5 "$dir/rows/$(printf 's_%03d.hdf5' "$copied")"; copied=$((copied + 1)); done; }
+mkdir rows
+copies() { while [ "$copied" -lt "$1" ]; do ln -s ../hybrid/snapshot_000.hdf5 "rows/$(printf 's_%03d.hdf5' "$copied")"; copied=$((copied + 1)); done; }
 copied=0
 copies 7
-draws "density in a row" density "$dir/rows" --pixels 64
-grep -q '^axes 15$' "$dir/out"
-ok $? "seven from above, seven from the side, and a scale"
+draws "density in a row" density rows --pixels 64
+check "seven from above, seven from the side, and a scale" has said '^axes 15$'
 copies 9
-draws "density in rows" density "$dir/rows" --pixels 64
-grep -q '^axes 19$' "$dir/out"
-ok $? "nine of each"
+draws "density in rows" density rows --pixels 64
+check "nine of each" has said '^axes 19$'
 copies 40
-draws "density of many" density "$dir/rows" --pixels 64
-grep -q '^axes 43$' "$dir/out" && grep -q '^drawn: 21 of 40 snapshots' "$dir/out"
+draws "density of many" density rows --pixels 64
+has said '^axes 43$' && has said '^drawn: 21 of 40 snapshots'
 ok $? "twenty-one of each, and it is said"
-draws "profiles of many" profile "$dir/rows"
+draws "profiles of many" profile rows
 # spheres that swell and shrink, so that their radii pass everywhere
-mkdir "$dir/swing" && "$python" - "$dir/hybrid/snapshot_000.hdf5" "$dir/swing" << 'END'
+mkdir swing && "$python" - hybrid/snapshot_000.hdf5 swing << 'END'
 import shutil, sys, h5py
 for k in range(9):
     path = f"{sys.argv[2]}/s_{k:03}.hdf5"
@@ -221,142 +197,146 @@ for k in range(9):
         file["Header"].attrs["Time"] = float(k)
         file["PartType1/Coordinates"][...] *= 4.0 if k % 2 else 1.0
 END
-draws "radii everywhere" profile "$dir/swing"
+draws "radii everywhere" profile swing
 # a scaling study on up to 4096 ranks
 awk 'BEGIN { print "study,ranks,particles,seconds,bytes_per_rank,messages_per_rank,wait,hidden,imbalance,imbalance_seconds,t_domain,t_order,t_build,t_moments,t_let_select,t_walk,t_hard_let,t_hard_walk,t_correct,t_wait,t_other,backend"
   for (k = 0; k < 2; k++) for (p = 1; p <= 4096; p *= 2) { n = k ? 1000 : 1000000 / p; lost = 0.02 * log(p)
     print (k ? "weak," : "strong,") p "," n * p "," n / 1000 + lost "," (p > 1) * n * 100 "," (p > 1) * 3 * log(p) ",0,0," 1 + lost "," 1 + 2 * lost \
-      "," lost / 9 "," n / 5e4 "," n / 2e4 "," n / 2e4 "," lost / 3 "," n / 2e3 "," lost / 3 "," n / 4e3 "," n / 5e4 "," lost / 5 "," n / 1e5 ",cpu" } }' > "$dir/scaling.csv"
+      "," lost / 9 "," n / 5e4 "," n / 2e4 "," n / 2e4 "," lost / 3 "," n / 2e3 "," lost / 3 "," n / 4e3 "," n / 5e4 "," lost / 5 "," n / 1e5 ",cpu" } }' > scaling.csv
 draws "a scaling study" scaling "$dir"
 
-"$plot" comm "$dir/hybrid" "$dir/one" -o "$dir/plot.png" > "$dir/out" 2> "$dir/err" && grep -q 'different numbers of ranks: 3, 1' "$dir/err"
+try "$plot" comm hybrid one -o plot.png && has err 'different numbers of ranks: 3, 1'
 ok $? "three ranks and one can be compared, and it is said"
 
 # says FRAGMENT ARGUMENT...: status 1, one line that begins with the script's name, no picture
 says() {
   fragment=$1
   shift
-  rm -f "$dir/plot.png"
-  "$plot" comm -o "$dir/plot.png" "$@" > "$dir/out" 2> "$dir/err"
+  rm -f plot.png
+  try "$plot" comm -o plot.png "$@"
   status=$?
-  [ $status = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q "^espalier-plot comm: .*$fragment" "$dir/err" && [ ! -e "$dir/plot.png" ]
+  [ $status = 1 ] && [ "$(wc -l < err)" = 1 ] && has err "^espalier-plot comm: .*$fragment" && [ ! -e plot.png ]
   ok $? "status $status: $fragment"
 }
-mkdir "$dir/empty" "$dir/names" "$dir/begun" "$dir/columns" "$dir/words" "$dir/bare"
-: > "$dir/empty/comm.csv"
-grep -E '^(#|step)' "$dir/hybrid/comm.csv" > "$dir/names/comm.csv"
-grep -E '^(#|step|0,)' "$dir/hybrid/comm.csv" > "$dir/begun/comm.csv"
-sed 's/hidden_mean/hiden/' "$dir/hybrid/comm.csv" > "$dir/columns/comm.csv"
-grep -v '^#' "$dir/hybrid/comm.csv" > "$dir/bare/comm.csv"
-printf 'a,b\n1,2\n' > "$dir/words/other.csv"
-says 'absent is not there' "$dir/absent"
-says 'absent is not there' "$dir/hybrid" "$dir/absent"
-says 'comm.csv is not there: no run' "$dir/words"
-says 'comm.csv is not there: on one rank' "$dir/one"
-says 'comm.csv is not there: the run on 3 ranks had CommLog = off' "$dir/off"
-says 'CommLog = off' "$dir/hybrid" "$dir/off"
-says 'steps.csv cannot be read: No such file' "$dir/hybrid" "$dir/begun"
-says 'is empty' "$dir/empty"
-says 'has no rows yet' "$dir/names"
-says 'has no soft step yet' "$dir/begun"
-says "has no column 'hidden_mean'" "$dir/columns"
-says 'no line that names the number of ranks' "$dir/bare"
-says 'other.csv is neither' "$dir/words/other.csv"
-says 'plummer.hdf5 is neither' "$dir/plummer.hdf5"
-says "no phase 'rest'" "$dir/hybrid" --phase rest
-says 'between ranks nothing was sent in wait' "$dir/hybrid" --phase wait
-says 'run with CommLog = peers' "$dir/tree" --phase all
-says 'phase is for the plot of one run' "$dir/tree" "$dir/hybrid" --phase all
-says 'cannot be written' "$dir/hybrid" -o "$dir/absent/plot.png"
+mkdir empty names begun columns words bare
+: > empty/comm.csv
+grep -E '^(#|step)' hybrid/comm.csv > names/comm.csv
+grep -E '^(#|step|0,)' hybrid/comm.csv > begun/comm.csv
+sed 's/hidden_mean/hiden/' hybrid/comm.csv > columns/comm.csv
+rows hybrid/comm.csv > bare/comm.csv
+printf 'a,b\n1,2\n' > words/other.csv
+says 'absent is not there' absent
+says 'absent is not there' hybrid absent
+says 'comm.csv is not there: no run' words
+says 'comm.csv is not there: on one rank' one
+says 'comm.csv is not there: the run on 3 ranks had CommLog = off' off
+says 'CommLog = off' hybrid off
+says 'steps.csv cannot be read: No such file' hybrid begun
+says 'is empty' empty
+says 'has no rows yet' names
+says 'has no soft step yet' begun
+says "has no column 'hidden_mean'" columns
+says 'no line that names the number of ranks' bare
+says 'other.csv is neither' words/other.csv
+says 'plummer.hdf5 is neither' plummer.hdf5
+says "no phase 'rest'" hybrid --phase rest
+says 'between ranks nothing was sent in wait' hybrid --phase wait
+says 'run with CommLog = peers' tree --phase all
+says 'phase is for the plot of one run' tree hybrid --phase all
+says 'cannot be written' hybrid -o absent/plot.png
 
 # Names and kinds of pictures; what calls the script; a disk that is full.
-ln -s "$(cd "$src" && pwd)/tools/espalier-plot" "$dir/plots" && "$dir/plots" energy "$dir/one" -o "$dir/two.png" -o "$dir/two.pdf" > "$dir/out" 2> "$dir/err" &&
-  head -c 4 "$dir/two.png" | grep -q PNG && head -c 5 "$dir/two.pdf" | grep -q '%PDF-' && [ "$(wc -l < "$dir/out")" = 2 ]
+ln -s "$(cd "$src" && pwd)/tools/espalier-plot" "$dir/plots" &&
+  "$dir/plots" energy "$dir/one" -o "$dir/two.png" -o "$dir/two.pdf" > said 2> err &&
+  head -c 4 two.png | grep -q PNG && head -c 5 two.pdf | grep -q '%PDF-' && [ "$(wc -l < said)" = 2 ]
 ok $? "PNG and PDF of one call, by a link"
-ln -s /dev/full "$dir/full.png"
-"$plot" comm "$dir/hybrid" -o "$dir/full.png" > "$dir/out" 2> "$dir/err"
-[ $? = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q '^espalier-plot comm: .*full.png cannot be written: No space left on device' "$dir/err"
+ln -s /dev/full full.png
+try "$plot" comm hybrid -o full.png
+[ $? = 1 ] && [ "$(wc -l < err)" = 1 ] &&
+  has err '^espalier-plot comm: .*full.png cannot be written: No space left on device'
 ok $? "a sentence for a full disk"
-"$plot" nothing > "$dir/out" 2> "$dir/err"
-[ $? = 2 ] && grep -q "^espalier-plot: there is no plot 'nothing': expected one of map density" "$dir/err"
+try "$plot" nothing
+[ $? = 2 ] && has err "^espalier-plot: there is no plot 'nothing': expected one of map density"
 ok $? "a kind that is not there"
 
 # Tables of espalier study: only the columns that are drawn.
-cat > "$dir/study.csv" << END
+cat > study.csv << END
 R1_over_R0,ranks,local_mean,soft_mean,hard_mean,soft_bytes,hard_bytes,update_bytes,hard_over_soft,local_hard_over_local_soft
 1,1,4096,0,0,0,0,0,nan,1
 1,2,2048,900,600,40000,30000,9000,0.667,0.9
 1,8,512,1400,700,70000,36000,9000,0.5,0.63
 END
 if [ -e "$src/tools/plot_study.py" ]; then
-  draws "a table of espalier study" comm "$dir/study.csv"
-  awk 'NR == 1 { print "scheme," $0; next } { print (NR % 2 ? "hybrid," : "block,") $0 }' "$dir/study.csv" > "$dir/schemes.csv"
-  draws "a table of espalier study with schemes" comm "$dir/schemes.csv"
+  draws "a table of espalier study" comm study.csv
+  awk 'NR == 1 { print "scheme," $0; next } { print (NR % 2 ? "hybrid," : "block,") $0 }' study.csv > schemes.csv
+  draws "a table of espalier study with schemes" comm schemes.csv
 else
-  says 'plot_study.py, which draws it, is not beside' "$dir/study.csv"
+  says 'plot_study.py, which draws it, is not beside' study.csv
 fi
-says 'and .*hybrid is not: draw them' "$dir/study.csv" "$dir/hybrid"
+says 'and .*hybrid is not: draw them' study.csv hybrid
 for steps in nan,inf 3 5,2 a,b; do
-  "$plot" substeps "$dir/tree" --steps $steps -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
-  [ $? = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q '^espalier-plot substeps: --steps: two numbers' "$dir/err"
+  try "$plot" substeps tree --steps $steps -o plot.png
+  [ $? = 1 ] && [ "$(wc -l < err)" = 1 ] && has err '^espalier-plot substeps: --steps: two numbers'
   ok $? "a sentence for --steps $steps"
 done
 for steps in 1e6,2e6 -5,-1 0.2,0.4; do
-  "$plot" substeps "$dir/tree" --steps=$steps -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
-  [ $? = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q '^espalier-plot substeps: --steps: the table has the block steps 0 to [0-9]*, none from' "$dir/err"
+  try "$plot" substeps tree --steps=$steps -o plot.png
+  [ $? = 1 ] && [ "$(wc -l < err)" = 1 ] &&
+    has err '^espalier-plot substeps: --steps: the table has the block steps 0 to [0-9]*, none from'
   ok $? "a sentence for --steps $steps"
 done
 
-"$plot" substeps "$dir/hybrid" -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
-[ $? = 1 ] && grep -q '^espalier-plot substeps: .*substeps.csv is not there: a run writes it with SubstepLog = on' "$dir/err"
+try "$plot" substeps hybrid -o plot.png
+[ $? = 1 ] && has err '^espalier-plot substeps: .*substeps.csv is not there: a run writes it with SubstepLog = on'
 ok $? "block steps that were not logged: how to log them"
-"$plot" substeps --help | grep -q '^usage: espalier-plot substeps ' && "$plot" substeps --absent 2>&1 | grep -q '^espalier-plot substeps: error: '
+"$plot" substeps --help | grep -q '^usage: espalier-plot substeps ' && "$plot" substeps --absent 2>&1 |
+  grep -q '^espalier-plot substeps: error: '
 ok $? "a plot has the name that it is called by"
 awk 'BEGIN { print "step,tick,level,active,groups,rebuilt,select,rebuild,moments,walk,correct,all"
-  for (i = 0; i < 40; i++) print i ",0," (i < 20 ? 3 : 5) ",100,9," (i == 7) ",0.1,0,0.2,0.5,0.1,1" }' > "$dir/substeps.csv"
-draws "some of the block steps" substeps "$dir/substeps.csv" --steps 19.5,40
-! grep -q -e '^text tree rebuilt' -e '^text rebuild' -e '^text 3 (' "$dir/out" && grep -q '^text 5 (100 active)' "$dir/out"
+  for (i = 0; i < 40; i++) print i ",0," (i < 20 ? 3 : 5) ",100,9," (i == 7) ",0.1,0,0.2,0.5,0.1,1" }' > substeps.csv
+draws "some of the block steps" substeps substeps.csv --steps 19.5,40
+lacks -e '^text tree rebuilt' '^text rebuild' -e '^text 3 (' said && has said '^text 5 (100 active)'
 ok $? "the legends name only what is drawn"
-draws "all of them" substeps "$dir/substeps.csv"
-grep -q '^text tree rebuilt' "$dir/out" && grep -q '^text 3 (' "$dir/out"
+draws "all of them" substeps substeps.csv
+has said '^text tree rebuilt' && has said '^text 3 ('
 ok $? "... and all of that"
 awk 'BEGIN { print "# espalier, study time\nmachine,scheme,particles,ranks,per_rank,by,dt_soft,soft_step_seconds,unit_seconds,migration_critical,step_critical,tree_critical,let_select_critical,walk_critical,hard_let_critical,hard_walk_critical,collective_critical,wait_critical"
-  for (s = 0; s < 2; s++) for (p = 1; p <= 4096; p *= 4) print "a machine," (s ? "hybrid" : "shared") ",8000," p "," 8000 / p "," (p > 256 ? "law*" : "count") ",0.01," 9 / p "," 900 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p }' > "$dir/time.csv"
-draws "predicted times" time "$dir/time.csv"
-grep -q '^text shared$' "$dir/out" && grep -q '^text parts of the soft step, hybrid$' "$dir/out" && grep -q '^text collective$' "$dir/out"
+  for (s = 0; s < 2; s++) for (p = 1; p <= 4096;
+    p *= 4) print "a machine," (s ? "hybrid" : "shared") ",8000," p "," 8000 / p "," (p > 256 ? "law*" : "count") ",0.01," 9 / p "," 900 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p "," 1 / p }' > time.csv
+draws "predicted times" time time.csv
+has said '^text shared$' && has said '^text parts of the soft step, hybrid$' && has said '^text collective$'
 ok $? "schemes and parts have names"
-sed 's/^a machine/another/' "$dir/time.csv" > "$dir/other.csv"
-draws "predicted times on two machines" time "$dir/time.csv" "$dir/other.csv"
-grep -q '^text hybrid, another$' "$dir/out"
-ok $? "machines have names where there are several"
-"$plot" time "$dir/study.csv" -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
-[ $? = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q "^espalier-plot time: .*study.csv has no column 'per_rank'" "$dir/err"
+sed 's/^a machine/another/' time.csv > other.csv
+draws "predicted times on two machines" time time.csv other.csv
+check "machines have names where there are several" has said '^text hybrid, another$'
+try "$plot" time study.csv -o plot.png
+[ $? = 1 ] && [ "$(wc -l < err)" = 1 ] && has err "^espalier-plot time: .*study.csv has no column 'per_rank'"
 ok $? "a table of another study: a sentence"
-draws "trees between ranks" study "$dir/study.csv"
-grep -q '^text Watanabe & Nakasato 2014: 0.4' "$dir/out"
-ok $? "the paper has a name"
+draws "trees between ranks" study study.csv
+check "the paper has a name" has said '^text Watanabe & Nakasato 2014: 0.4'
 
 # refuses FRAGMENT ARGUMENT...: compare-schemes, before its first run
 refuses() {
   fragment=$1
   shift
-  "$src/tools/compare-schemes" "$@" > "$dir/out" 2> "$dir/err"
-  [ $? = 1 ] && [ ! -s "$dir/out" ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q "^compare-schemes: .*$fragment" "$dir/err"
+  try "$src/tools/compare-schemes" "$@"
+  [ $? = 1 ] && [ ! -s said ] && [ "$(wc -l < err)" = 1 ] && has err "^compare-schemes: .*$fragment"
   ok $? "compare-schemes: $fragment"
 }
-refuses 'absent: there is no such program' "$dir/absent" "$dir/plummer.hdf5" 0.1
-refuses 'absent: there is no such file' ./espalier "$dir/absent" 0.1
-refuses "SOFTENING: expected a number above 0, found 'nan'" ./espalier "$dir/plummer.hdf5" nan
-refuses 'launcher: absent: there is no such program' ./espalier "$dir/plummer.hdf5" 0.1 --launcher 'absent -n 2'
-refuses 'launcher: .*No closing quotation' ./espalier "$dir/plummer.hdf5" 0.1 --launcher "mpirun '"
-refuses "time: expected a number above 0, found 'x'" ./espalier "$dir/plummer.hdf5" 0.1 --time x
-refuses 'table: .*t.csv cannot be written' ./espalier "$dir/plummer.hdf5" 0.1 --table "$dir/absent/t.csv"
-refuses 't.foo: expected a name that ends in .png' ./espalier "$dir/plummer.hdf5" 0.1 --picture "$dir/t.foo"
-refuses 'picture: .*t.png cannot be written' ./espalier "$dir/plummer.hdf5" 0.1 --picture "$dir/absent/t.png"
+refuses 'absent: there is no such program' absent plummer.hdf5 0.1
+refuses 'absent: there is no such file' "$here/espalier" absent 0.1
+refuses "SOFTENING: expected a number above 0, found 'nan'" "$here/espalier" plummer.hdf5 nan
+refuses 'launcher: absent: there is no such program' "$here/espalier" plummer.hdf5 0.1 --launcher 'absent -n 2'
+refuses 'launcher: .*No closing quotation' "$here/espalier" plummer.hdf5 0.1 --launcher "mpirun '"
+refuses "time: expected a number above 0, found 'x'" "$here/espalier" plummer.hdf5 0.1 --time x
+refuses 'table: .*t.csv cannot be written' "$here/espalier" plummer.hdf5 0.1 --table absent/t.csv
+refuses 't.foo: expected a name that ends in .png' "$here/espalier" plummer.hdf5 0.1 --picture t.foo
+refuses 'picture: .*t.png cannot be written' "$here/espalier" plummer.hdf5 0.1 --picture absent/t.png
 
-# A program that takes 4 s / step, 2 s / eta and R1 s / 2 eta for errors of 1e-4 step^2, 1e-6 k eta^2 (but not below 8e-6: noise)
+# A program that takes 4 s / step, 2 s / eta and R1 s / 2 eta for errors of 1e-4 step^2, 1e-6 k eta^2 (but not below
+# 8e-6: noise)
 # and 1e-5 xs eta^2 (3 / R1)^2.
-cat > "$dir/schemes" << 'END'
+cat > schemes << 'END'
 #!/bin/sh
 for word; do
   case $word in
@@ -370,22 +350,21 @@ mkdir "$out" && awk "BEGIN { step = 0 + \"$shared\"; eta = 0 + \"$eta\"; k = 0 +
   else { e = 1e-5 * xs * (3 * eta / \"$r1\") ^ 2; t = 0.5 * \"$r1\" / eta }
   print \"dE,seconds,evaluations_full,evaluations_hard,h\\n-\" e \",\" t \",100,\" 1000 * t \",0.5\" }" > "$out/steps.csv"
 END
-chmod +x "$dir/schemes"
-"$src/tools/compare-schemes" "$dir/schemes" "$dir/plummer.hdf5" 0.65 --few --picture "$dir/schemes.png" > "$dir/out" 2> "$dir/err"
+chmod +x schemes
+try "$src/tools/compare-schemes" "$dir/schemes" plummer.hdf5 0.65 --few --picture schemes.png
 status=$?
-row() { [ "$(sed -n "/^Seconds/,\$s/^| $1 | //p" "$dir/out")" = "$2" ]; }
+row() { [ "$(sed -n "/^Seconds/,\$s/^| $1 | //p" said)" = "$2" ]; }
 [ $status = 0 ] && row 3.00e-06 '- | - | 1.5 | - | - | - |' && row 8.00e-06 '- | 2 | 0.919 | 0.46 | - | block |' &&
   row 1.60e-05 '- | 1 | 0.65 | 0.65 | - | - |' && row 3.20e-05 '7.07 | 1 | 0.5 | 0.50 | 0.07 | - |' &&
   row 8.29e-05 '4.39 | 1 | 0.417 | 0.42 | 0.09 | - |'
 ok $? "compare-schemes: the least seconds for an error or a smaller one"
-[ ! -e "$dir/launched" ]; ok $? "compare-schemes: no launcher unless asked"
-printf '#!/bin/sh\necho "$1" >> "%s/launched"\nshift\nexec "$@"\n' "$dir" > "$dir/launch" && chmod +x "$dir/launch"
-"$src/tools/compare-schemes" "$dir/schemes" "$dir/plummer.hdf5" 0.65 --few --picture "$dir/schemes.png" --launcher "$dir/launch 'by this'" > "$dir/launched.out" 2>&1
-[ $? = 0 ] && [ "$(sort -u "$dir/launched")" = 'by this' ] && cmp -s "$dir/out" "$dir/launched.out"
+[ ! -e launched ]; ok $? "compare-schemes: no launcher unless asked"
+printf '#!/bin/sh\necho "$1" >> "%s/launched"\nshift\nexec "$@"\n' "$dir" > launch && chmod +x launch
+"$src/tools/compare-schemes" "$dir/schemes" plummer.hdf5 0.65 --few --picture schemes.png --launcher "$dir/launch 'by this'" > launched.out 2>&1
+[ $? = 0 ] && [ "$(sort -u launched)" = 'by this' ] && cmp -s said launched.out
 ok $? "compare-schemes: a launcher for every run"
-grep -q '^noise: the error of shared still falls with the step; block does not get below 8.0e-06 by shorter steps; the error of hybrid still falls' "$dir/out"
+has said '^noise: the error of shared still falls with the step; block does not get below 8.0e-06 by shorter steps; the error of hybrid still falls'
 ok $? "compare-schemes: where forces' errors dominate"
-head -c 4 "$dir/schemes.png" | grep -q PNG
+head -c 4 schemes.png | grep -q PNG
 ok $? "compare-schemes: a picture"
-echo "1..$number"
-exit $failed
+finish

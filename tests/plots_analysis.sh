@@ -1,67 +1,36 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The plots of analysis.csv and the movies of maps, of a real run: pictures in which nothing lies over anything else, frames with one scale,
+# The plots of analysis.csv and the movies of maps, of a real run: pictures in which nothing lies over anything else,
+# frames with one scale,
 # and a sentence for bad input.
-. "${srcdir:-.}/tests/tap.sh"
+. "${srcdir:-.}/tests/harness.sh"
 with_plots
-export OMP_NUM_THREADS=1
-shown="$dir/out $dir/err"
-cat > "$dir/run.ini" << END
-[Input]
-InitCondFile = $dir/merger.hdf5
-[Output]
-OutputDir = $dir/run
-TimeBetStatistics = 1e-9
-Projections = on
-TimeBetProjections = 0.0625
-ProjectionPixels = 64
-[Units]
-GravityConstantInternal = 1
-[Time]
-TimeMax = 0.25
-[Gravity]
-Softening = 0.03
-[Split]
-Mode = hybrid
-SoftStep = 0.03125
-[Steps]
-Scheme = block
-END
-./espalier ic merger -n 1000 -o "$dir/merger.hdf5" > "$dir/out" 2> "$dir/err" && ./espalier run "$dir/run.ini" > "$dir/out" 2> "$dir/err"
-ok $? "a run of a merger"
-./espalier ic plummer -n 500 -o "$dir/plummer.hdf5" > "$dir/out" 2> "$dir/err" &&
-  ./espalier run -P "Input:InitCondFile=$dir/plummer.hdf5" -P "Output:OutputDir=$dir/one" -P Output:ProjectionAxes=xz -P Output:ProjectionCentre=origin \
-    "$dir/run.ini" > "$dir/out" 2> "$dir/err"
-ok $? "a run of one type"
+parameters run.ini Input:InitCondFile=merger.hdf5 Output:OutputDir=run Output:TimeBetStatistics=1e-9 Output:Projections=on \
+  Output:TimeBetProjections=0.0625 Output:ProjectionPixels=64 Time:TimeMax=0.25 Gravity:Softening=0.03 Split:SoftStep=0.03125 \
+  $hybrid
+model merger -n 1000 -o merger.hdf5
+check "a run of a merger" try espalier run run.ini
+model plummer -n 500 -o plummer.hdf5
+check "a run of one type" try espalier run -P Input:InitCondFile=plummer.hdf5 -P Output:OutputDir=one \
+  -P Output:ProjectionAxes=xz -P Output:ProjectionCentre=origin run.ini
 
-# draws TITLE KIND ARGUMENT...: a picture, and what is drawn where (plots_layout.py)
-draws() {
-  title=$1
-  shift
-  rm -f "$dir/plot.png"
-  "$python" "$src/tests/plots_layout.py" "$src/tools" "$@" -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
-  status=$?
-  [ $status = 0 ] && [ ! -s "$dir/err" ] && head -c 4 "$dir/plot.png" | grep -q PNG && [ "$(wc -c < "$dir/plot.png")" -gt 10000 ]
-  ok $? "$title: status $status"
-}
-draws "analysis of two types" analysis "$dir/run"
-grep -q '^text type 1 (halo), \$N\$ = 500$' "$dir/out" && grep -q '^text Lagrangian radii, all' "$dir/out" && grep -q '^axes 6$' "$dir/out"
+draws "analysis of two types" analysis run
+has said '^text type 1 (halo), \$N\$ = 500$' && has said '^text Lagrangian radii, all' && has said '^axes 6$'
 ok $? "all panels, with the types' names"
-draws "Lagrangian radii of a type" analysis "$dir/run/analysis.csv" --type 2
-draws "analysis of one type" analysis "$dir/one"
+draws "Lagrangian radii of a type" analysis run/analysis.csv --type 2
+draws "analysis of one type" analysis one
 sed 's/^# units: .*/# UnitLength_in_cm = 3.085678e21, UnitMass_in_g = 1.989e43, UnitVelocity_in_cm_per_s = 1e5, GravityConstantInternal = 43009.2/' \
-  "$dir/run/analysis.csv" > "$dir/units.csv"
-draws "analysis with units" analysis "$dir/units.csv"
-grep -q '^text radius \[kpc\]' "$dir/out" && grep -q '^text dispersion \[km/s\]' "$dir/out"
+  run/analysis.csv > units.csv
+draws "analysis with units" analysis units.csv
+has said '^text radius \[kpc\]' && has said '^text dispersion \[km/s\]'
 ok $? "units at the axes"
-draws "the last map" movie "$dir/run"
-grep -q '^text all particles, time 0.250$' "$dir/out"
-ok $? "its time"
-draws "a map of a type" movie "$dir/run/projections" --type 2 --axis xz
-draws "maps about the origin" movie "$dir/one" --axis xz
+draws "the last map" movie run
+check "its time" has said '^text all particles, time 0.250$'
+draws "a map of a type" movie run/projections --type 2 --axis xz
+draws "maps about the origin" movie one --axis xz
 
 if "$python" -c 'import PIL' 2> /dev/null; then
-  "$plot" movie "$dir/run" --fps 10 -o "$dir/movie.gif" > "$dir/out" 2> "$dir/err" && "$python" - "$dir/movie.gif" >> "$dir/out" 2>> "$dir/err" << 'END'
+  try "$plot" movie run --fps 10 -o movie.gif && "$python" - movie.gif >> said 2>> err << 'END'
 import sys
 import numpy as np
 from PIL import Image
@@ -84,19 +53,19 @@ else
   echo "# no Pillow: no GIF"
 fi
 if command -v ffmpeg > /dev/null; then
-  "$plot" movie "$dir/run" -o "$dir/movie.mp4" > "$dir/out" 2> "$dir/err" && [ "$(wc -c < "$dir/movie.mp4")" -gt 5000 ]
+  try "$plot" movie run -o movie.mp4 && [ "$(wc -c < movie.mp4)" -gt 5000 ]
   ok $? "an MP4"
 else
-  "$plot" movie "$dir/run" -o "$dir/movie.mp4" > "$dir/out" 2> "$dir/err"
-  [ $? = 1 ] && [ ! -e "$dir/movie.mp4" ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q 'MP4 needs the program ffmpeg' "$dir/err"
+  try "$plot" movie run -o movie.mp4
+  [ $? = 1 ] && [ ! -e movie.mp4 ] && [ "$(wc -l < err)" = 1 ] && has err 'MP4 needs the program ffmpeg'
   ok $? "without ffmpeg a sentence"
 fi
 
 # maps as numbers, and a sentence for each kind of bad input, before a picture is written
-mkdir "$dir/empty" "$dir/cut" "$dir/wide" && cp "$dir"/run/projections/projection_000[01].hdf5 "$dir/cut" &&
-  head -c 2000 "$dir/run/projections/projection_0002.hdf5" > "$dir/cut/projection_0002.hdf5" &&
-  cp "$dir/run/projections/projection_0000.hdf5" "$dir/wide" && cp "$dir/one/projections/projection_0003.hdf5" "$dir/wide"
-"$python" - "$src/tools" "$dir" > "$dir/out" 2> "$dir/err" << 'END'
+mkdir empty cut wide && cp run/projections/projection_000[01].hdf5 cut &&
+  head -c 2000 run/projections/projection_0002.hdf5 > cut/projection_0002.hdf5 &&
+  cp run/projections/projection_0000.hdf5 wide && cp one/projections/projection_0003.hdf5 wide
+"$python" - "$src/tools" "$dir" > said 2> err << 'END'
 import os
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -133,7 +102,6 @@ for script, text, words in cases:
 print(len(cases), "cases")
 END
 status=$?
-[ $status = 0 ] && grep -q '^10 cases$' "$dir/out"
+[ $status = 0 ] && has said '^10 cases$'
 ok $? "maps of types add up, hold the mass, and smoothing keeps it; sentences for bad input"
-echo "1..$number"
-exit $failed
+finish

@@ -1,13 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# espalier-plot model: a galaxy with two discs, a merger and a model without discs, whose particles are where the lines are; bad input.
-. "${srcdir:-.}/tests/tap.sh"
+# espalier-plot model: a galaxy with two discs, a merger and a model without discs, whose particles are where the lines
+# are; bad input.
+. "${srcdir:-.}/tests/harness.sh"
 with_plots
-if ! ./espalier ic galaxy --help 2> /dev/null | grep -q -e --profile; then
-  echo "1..0 # SKIP this espalier has no 'ic galaxy'"
-  exit 0
-fi
-shown="$dir/out $dir/err"
+espalier ic galaxy --help 2> /dev/null | grep -q -e --profile || skip_all "this espalier has no 'ic galaxy'"
 
 # component NAME LINE...: a section of the model file
 component() {
@@ -23,68 +20,56 @@ component() {
   component thin 'Profile = exponential-disc' 'Mass = 1' 'Scale = 1' 'Height = 0.08' 'ToomreQ = 1.3' 'N = 10000' 'Type = 2'
   component thick 'Profile = exponential-disc' 'Mass = 0.2' 'Scale = 1.2' 'Height = 0.3' 'Dispersion = 0.6' \
     'Retrograde = 0.1' 'N = 6000' 'Type = 2'
-} > "$dir/galaxy.ini"
+} > galaxy.ini
 {
   component Units 'GravityConstantInternal = 1'
   component Orbit 'First = galaxy.ini' 'Second = galaxy.ini' 'Pericentre = 2' 'Separation = 40' 'Inclination2 = 50' 'Node2 = 20'
-} > "$dir/merger.ini"
+} > merger.ini
 {
   component Units 'GravityConstantInternal = 1'
   component halo 'Profile = hernquist' 'Mass = 1' 'Scale = 1' 'N = 8000' 'Type = 1'
-} > "$dir/sphere.ini"
+} > sphere.ini
 for model in galaxy merger sphere; do
-  ./espalier ic galaxy --profile "$dir/$model.csv" -o "$dir/$model.hdf5" "$dir/$model.ini" > "$dir/out" 2> "$dir/err"
+  try espalier ic galaxy --profile "$model.csv" -o "$model.hdf5" "$model.ini"
   ok $? "particles and tables of $model"
 done
-[ "$(grep -c '^thin,' "$dir/galaxy_discs.csv")" = 120 ] && [ "$(grep -c '^2.galaxy.thick,' "$dir/merger_discs.csv")" = 120 ]
+[ "$(grep -c '^thin,' galaxy_discs.csv)" = 120 ] && [ "$(grep -c '^2.galaxy.thick,' merger_discs.csv)" = 120 ]
 ok $? "the tables of discs have rows for each disc"
 
-# draws TITLE ARGUMENT...: a picture in which nothing lies over anything else; the terminal goes to $dir/out
-draws() {
-  title=$1
-  shift
-  rm -f "$dir/plot.png"
-  "$python" "$src/tests/plots_layout.py" "$src/tools" model "$@" -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
-  status=$?
-  [ $status = 0 ] && [ ! -s "$dir/err" ] && head -c 4 "$dir/plot.png" | grep -q PNG
-  ok $? "$title: status $status"
-}
 # near LEAST MOST: as many comparisons as expected, and no median is further from its line than MOST per cent
 near() {
   awk -v least="$1" -v most="$2" '
-    /median of the points/ { n++; d = $0; sub(/.*points /, "", d); d += 0; if (d > most || d < -most) { print "# " $0; bad = 1 } }
-    END { if (n < least) print "# " n + 0 " comparisons"; exit bad || n < least }' "$dir/out"
+    /median of the points/ { n++; d = $0; sub(/.*points /, "", d); d += 0; if (d > most || d < -most) { print "# " $0;
+      bad = 1 } }
+    END { if (n < least) print "# " n + 0 " comparisons"; exit bad || n < least }' said
 }
-draws "lines and particles of a galaxy" "$dir/galaxy.csv" "$dir/galaxy.hdf5"
-near 15 7
-ok $? "its particles are where the lines are"
-grep -q '^axes 6$' "$dir/out" && grep -q "^text Toomre's Q" "$dir/out" && grep -q '^thin: smallest Q 1.3$' "$dir/out"
+draws "lines and particles of a galaxy" model galaxy.csv galaxy.hdf5
+check "its particles are where the lines are" near 15 7
+has said '^axes 6$' && has said "^text Toomre's Q" && has said '^thin: smallest Q 1.3$'
 ok $? "six panels, and the smallest Q"
-draws "the second galaxy of a merger, tilted and moving" "$dir/merger.csv" "$dir/merger.hdf5" --galaxy 2 --bins 15
-near 15 9
-ok $? "its particles too, in its own frame"
-draws "lines alone" "$dir/galaxy.csv"
-! grep -q 'median of the points' "$dir/out" && ! grep -q '^text particles' "$dir/out"
+draws "the second galaxy of a merger, tilted and moving" model merger.csv merger.hdf5 --galaxy 2 --bins 15
+check "its particles too, in its own frame" near 15 9
+draws "lines alone" model galaxy.csv
+lacks said 'median of the points' && lacks said '^text particles'
 ok $? "no points, and no legend of them"
-draws "a sphere" "$dir/sphere.csv" "$dir/sphere.hdf5"
-near 3 5 && grep -q '^axes 4$' "$dir/out"
+draws "a sphere" model sphere.csv sphere.hdf5
+near 3 5 && has said '^axes 4$'
 ok $? "four panels, and particles where the lines are"
 
 # refuses FRAGMENT ARGUMENT...: one sentence, exit status 1, no picture
 refuses() {
   fragment=$1
   shift
-  rm -f "$dir/plot.png"
-  "$plot" model "$@" -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
-  [ $? = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q "^espalier-plot model: .*$fragment" "$dir/err" && [ ! -e "$dir/plot.png" ]
+  rm -f plot.png
+  try "$plot" model "$@" -o plot.png
+  [ $? = 1 ] && [ "$(wc -l < err)" = 1 ] && has err "^espalier-plot model: .*$fragment" && [ ! -e plot.png ]
   ok $? "refused: $fragment"
 }
-refuses 'absent.csv cannot be read' "$dir/absent.csv"
-refuses 'is it of another model' "$dir/galaxy.csv" "$dir/sphere.hdf5"
-refuses '--galaxy: expected 1 to 2, found 3' "$dir/merger.csv" --galaxy 3
-sed 's/^total,/whole,/' "$dir/sphere.csv" > "$dir/other.csv"
-refuses "it has no component 'total'" "$dir/other.csv"
-sed 's/^thin,/thinner,/' "$dir/galaxy_discs.csv" > "$dir/sphere_discs.csv"
-refuses "component 'thinner' is not in" "$dir/sphere.csv"
-echo "1..$number"
-exit $failed
+refuses 'absent.csv cannot be read' absent.csv
+refuses 'is it of another model' galaxy.csv sphere.hdf5
+refuses '--galaxy: expected 1 to 2, found 3' merger.csv --galaxy 3
+sed 's/^total,/whole,/' sphere.csv > other.csv
+refuses "it has no component 'total'" other.csv
+sed 's/^thin,/thinner,/' galaxy_discs.csv > sphere_discs.csv
+refuses "component 'thinner' is not in" sphere.csv
+finish

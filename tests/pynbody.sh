@@ -1,37 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# pynbody opens every kind of snapshot and finds its particles, mass, units and time, and draws by the recipe of doc/readers.md.
+# pynbody opens every kind of snapshot and finds its particles, mass, units and time, and draws by the recipe of
+# doc/readers.md.
 # ESPALIER_PYNBODY names a python3 that has pynbody (from PyPI). h5py: the recipe, with any python3 that has it.
-set -u
-mpirun="${MPIRUN:-mpirun --oversubscribe} ${MPIRUN_FLAGS-}"
-src=$(cd "${srcdir:-.}" && pwd)
-here=$PWD
-. "$src/tests/tap.sh"
+. "${srcdir:-.}/tests/harness.sh"
 . "$src/tests/recipe.sh"
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-shown="$dir/out $dir/err"
-# shellcheck disable=SC2086  # words
-mass=$(timeout 60 $mpirun -n 2 ./tests/make_snapshot "$dir/pb_000.hdf5" 2> "$dir/err") &&
-  timeout 60 $mpirun -n 2 ./tests/make_snapshot "$dir/pb_001.hdf5" 2 > "$dir/out" 2>&1 && recipe_snapshots
+mass=$(timeout 60 $(starter 2) "$here/tests/make_snapshot" pb_000.hdf5 2> err) &&
+  timeout 60 $(starter 2) "$here/tests/make_snapshot" pb_001.hdf5 2 > said 2>&1 && recipe_snapshots
 ok $? "snapshots"
 with_python h5py
 if [ -n "$python" ]; then
-  : > "$dir/look.py"
+  : > look.py
   recipe h5py '' "$python"
-  [ "$(cat "$dir/out")" = "time 0.0, 2000 particles, mass 1, physical" ]
-  ok $? "... and what it prints"
+  check "... and what it prints" test "$(cat said)" = "time 0.0, 2000 particles, mass 1, physical"
 fi
 python=
 for p in ${ESPALIER_PYNBODY:+"$ESPALIER_PYNBODY"} python3 /usr/bin/python3; do
   if "$p" -c 'import pynbody' 2> /dev/null; then python=$p; break; fi
 done
-if [ -z "$python" ]; then
-  echo "ok $((number + 1)) - pynbody # SKIP no python3 has pynbody (pip install pynbody; ESPALIER_PYNBODY names the python3)"
-  echo "1..$((number + 1))"
-  exit $failed
-fi
-cat > "$dir/read.py" << 'END'
+[ -n "$python" ] || { skip pynbody "no python3 has pynbody (pip install pynbody; ESPALIER_PYNBODY names the python3)"; \
+  finish; }
+cat > read.py << 'END'
 import sys
 import warnings
 import pynbody
@@ -54,11 +43,10 @@ assert len(set(snap["iord"])) == 600
 END
 # the single file, the virtual one, and several by their common name
 for name in pb_000.hdf5 pb_001.hdf5 snapdir_001/pb_001; do
-  (cd "$dir" && timeout 120 "$python" read.py $name "$mass") > "$dir/out" 2> "$dir/err"
-  ok $? "pynbody finds particles, mass, units and time in $name"
+  check "pynbody finds particles, mass, units and time in $name" try timeout 120 "$python" read.py $name "$mass"
 done
 # after the recipe: the mass in the units of the snapshot, and a velocity for which G is needed
-cat > "$dir/look.py" << 'END'
+cat > look.py << 'END'
 total = float(snapshot["mass"].sum())
 circular = float(pynbody.analysis.profile.Profile(snapshot.dm, rmin=0.5, rmax=1.5, nbins=3, ndim=3)["v_circ"][1])
 print(f"# {total:g} {snapshot['mass'].units}, {circular:.4g} {snapshot['vel'].units}, {plt.gca().get_xlabel()}")
@@ -68,5 +56,4 @@ else:
     assert abs(total / 1.00029e10 - 1) < 1e-4 and 0.7 < circular / 207.417 < 1 and str(snapshot["pos"].units) == "kpc"
 END
 recipe pynbody pynbody.png "$python"
-echo "1..$number"
-exit $failed
+finish

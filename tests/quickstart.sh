@@ -1,12 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# quickstart in a source tree that only pretends to be one, with an apt-get that does: locks of other programs are waited for; names and
+# quickstart in a source tree that only pretends to be one, with an apt-get that does: locks of other programs are
+# waited for; names and
 # values from the environment are no commands; what cannot be written is named.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-src=$(cd "${srcdir:-.}" && pwd)
-. "$src/tests/tap.sh"
-shown="$dir/out $dir/err"
+. "${srcdir:-.}/tests/harness.sh"
 tree=$dir/tree bin=$dir/bin
 mkdir -p "$tree/m4" "$tree/src" "$bin"
 # one package, whose program the pretended apt-get makes
@@ -39,39 +36,42 @@ END
 chmod +x "$bin"/*
 # fresh: as after unpacking
 fresh() {
-  rm -rf "$tree/build" "$bin/pretended-program" "$dir"/locks-* "$dir/apt" "$dir/slept" "$dir/broken"
+  rm -rf "$tree/build" "$bin/pretended-program" "$dir"/locks-* apt slept broken
   touch "$tree/Makefile.in"
 }
 # quick [NAME=VALUE]...: check-quick
-quick() { (cd "$dir" && env PATH="$bin:$PATH" "$@" tree/quickstart check-quick) > "$dir/out" 2> "$dir/err" < /dev/null; }
-passed() { grep -q '^3 passed, 0 failed, 0 skipped$' "$dir/out"; }
+quick() { (cd "$dir" && env PATH="$bin:$PATH" "$@" tree/quickstart check-quick) > said 2> err < /dev/null; }
+passed() { grep -q '^3 passed, 0 failed, 0 skipped$' said; }
 
 fresh
-quick && passed && [ "$(cat "$dir/apt")" = "update
-install -y -q --no-install-recommends pretended" ] && [ ! -e "$dir/slept" ]
+quick && passed && [ "$(cat apt)" = "update
+install -y -q --no-install-recommends pretended" ] && [ ! -e slept ]
 ok $? "missing packages are installed"
 fresh
-echo 3 > "$dir/locks-update"
-echo 2 > "$dir/locks-install"
-quick && passed && [ "$(wc -l < "$dir/slept")" = 5 ] && [ "$(grep -c 'waiting, at most 600 s, as another program installs packages' "$dir/out")" = 2 ]
+echo 3 > locks-update
+echo 2 > locks-install
+quick && passed && [ "$(wc -l < slept)" = 5 ] &&
+  [ "$(grep -c 'waiting, at most 600 s, as another program installs packages' said)" = 2 ]
 ok $? "locks of another program are waited for, and the user is informed"
 fresh
-echo 1000 > "$dir/locks-update"
-! quick ESPALIER_APT_WAIT=20 && [ "$(wc -l < "$dir/slept")" = 4 ] && grep -q 'another program installs packages, and has not ended in 20 s. Try again' "$dir/out"
+echo 1000 > locks-update
+! quick ESPALIER_APT_WAIT=20 && [ "$(wc -l < slept)" = 4 ] &&
+  grep -q 'another program installs packages, and has not ended in 20 s. Try again' said
 ok $? "not for ever"
 fresh
-: > "$dir/broken"
-! quick && [ ! -e "$dir/slept" ] && grep -q 'Unable to fetch some archives' "$dir/out"
+: > broken
+! quick && [ ! -e slept ] && grep -q 'Unable to fetch some archives' said
 ok $? "other errors end at once"
 if command -v apt-get > /dev/null 2>&1 && command -v python3 > /dev/null 2>&1; then
   # the real one, with lists of its own, whose lock is held; the pretended sleep releases it
   fresh
   real=$(command -v apt-get)
-  mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
-  printf 'Dir::State::lists "%s";\nDir::Cache "%s";\nDir::Etc::SourceList "/dev/null";\nDir::Etc::SourceParts "/dev/null";\n' "$dir/lists" "$dir/cache" > "$dir/apt.conf"
-  cp "$bin/apt-get" "$dir/pretended"
+  mkdir -p lists/partial cache/archives/partial
+  printf 'Dir::State::lists "%s";\nDir::Cache "%s";\nDir::Etc::SourceList "/dev/null";\nDir::Etc::SourceParts "/dev/null";\n' "$dir/lists" "$dir/cache" > apt.conf
+  cp "$bin/apt-get" pretended
   printf '#!/bin/sh\ncase $1 in update) APT_CONFIG=%s exec %s "$@" ;; esac\nexec %s "$@"\n' "$dir/apt.conf" "$real" "$dir/pretended" > "$bin/apt-get"
-  printf '#!/bin/sh\n: > "%s/release"\nwhile [ ! -e "%s/released" ]; do /bin/sleep 0.05; done\n' "$dir" "$dir" > "$bin/sleep"
+  printf '#!/bin/sh\n: > "%s/release"\nwhile [ ! -e "%s/released" ]; do /bin/sleep 0.05; done\n' "$dir" "$dir" > \
+    "$bin/sleep"
   timeout 60 python3 - "$dir" << 'END' &
 import fcntl, os, sys, time
 with open(sys.argv[1] + "/lists/lock", "a") as lock:
@@ -81,23 +81,24 @@ with open(sys.argv[1] + "/lists/lock", "a") as lock:
         time.sleep(0.05)
 open(sys.argv[1] + "/released", "w")
 END
-  within 30 test -e "$dir/held"
-  quick && passed && grep -q 'waiting, at most' "$dir/out" && grep -q 'Could not get lock' "$tree/build/logs/apt-update.log"
+  within 30 test -e held
+  quick && passed && grep -q 'waiting, at most' said && grep -q 'Could not get lock' "$tree/build/logs/apt-update.log"
   ok $? "apt-get itself, with the lock of the lists held"
   wait
-  cp "$dir/pretended" "$bin/apt-get"
+  cp pretended "$bin/apt-get"
 else
-  ok 0 "apt-get itself # SKIP there is none"
+  skip "apt-get itself" "there is none"
 fi
 
 fresh
-quick "ESPALIER_CONFIGURE=--without-cuda CFLAGS='-O1 -g' * \"A=\$(touch X)\"" && passed && [ "$(cat "$tree/build/words")" = "--without-cuda
+quick "ESPALIER_CONFIGURE=--without-cuda CFLAGS='-O1 -g' * \"A=\$(touch X)\"" && passed &&
+  [ "$(cat "$tree/build/words")" = "--without-cuda
 CFLAGS=-O1 -g
 *
 A=\$(touch X)" ] && [ -z "$(find "$dir" -name X)" ]
 ok $? "arguments of configure: quotes, and nothing else of a shell"
 for jobs in 0 x '2;touch X' -1; do
-  ! quick "ESPALIER_JOBS=$jobs" && grep -q "^quickstart: ESPALIER_JOBS=$jobs: a whole number above 0 was expected" "$dir/err"
+  ! quick "ESPALIER_JOBS=$jobs" && grep -q "^quickstart: ESPALIER_JOBS=$jobs: a whole number above 0 was expected" err
   ok $? "ESPALIER_JOBS=$jobs is refused"
 done
 mkdir -p "$dir/elsewhere/tree"
@@ -106,15 +107,15 @@ quick CDPATH="$dir/elsewhere" && passed && [ -e "$tree/build/words" ]
 ok $? "CDPATH leads nowhere else"
 fresh
 : > "$tree/build"
-! quick && grep -q "^quickstart: cannot write in $tree/build/logs" "$dir/err"
+! quick && grep -q "^quickstart: cannot write in $tree/build/logs" err
 ok $? "build/ cannot be made"
 rm "$tree/build"
 for name in 'two words' 'a$(touch X)' "it's" 'a;b'; do
   mv "$tree" "$dir/$name"
-  (cd "$dir" && PATH="$bin:$PATH" "./$name/quickstart" check-quick) > "$dir/out" 2> "$dir/err" < /dev/null
-  [ $? = 1 ] && grep -q '^quickstart: Autotools cannot build below a path with spaces or special characters' "$dir/err" && [ -z "$(find "$dir" -name X)" ]
+  (cd "$dir" && PATH="$bin:$PATH" "./$name/quickstart" check-quick) > said 2> err < /dev/null
+  [ $? = 1 ] && grep -q '^quickstart: Autotools cannot build below a path with spaces or special characters' err &&
+    [ -z "$(find "$dir" -name X)" ]
   ok $? "a source tree in $name"
   mv "$dir/$name" "$tree"
 done
-echo "1..$number"
-exit $failed
+finish

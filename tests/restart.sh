@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A run that is interrupted and gone on with gives the same bits as one that is not: on 1, 2 and 4 ranks and on a device, with one step for all,
-# with block steps, with the split. On other numbers of ranks it gives nearly the same.
-. "${srcdir:-.}/tests/restart_common.sh"
-model 2000
+# A run that is interrupted and gone on with gives the same bits as one that is not: on 1, 2 and 4 ranks and on a
+# device, with one
+# step for all, with block steps, with the split. On other numbers of ranks it gives nearly the same.
+. "${srcdir:-.}/tests/harness.sh"
+parts_model 2000
 places="cpu-1 cpu-2 cpu-4"
-if ./espalier info | grep -q 'cuda *device'; then places="$places cuda-1 cuda-2"; else echo "# no device: tried on CPUs alone"; fi
+if espalier info | grep -q 'cuda *device'; then places="$places cuda-1 cuda-2"; else echo \
+  "# no device: tried on CPUs alone"; fi
 for place in $places; do
   backend=${place%-*} ranks=${place#*-}
   for mode in leapfrog block hybrid; do
@@ -17,71 +19,49 @@ for place in $places; do
     set -- "$@" -P Device:Backend=$backend -P Gravity:WalkMethod=groups
     one=$mode-$place two=$mode-$place-parts
     go "$one" $ranks "$@"
-    shown="$dir/$one/err"
     ok $status "$mode, $place: a run"
     go "$two" $ranks -n 3 "$@"
     go "$two" $ranks -n 4 -r last "$@"
     go "$two" $ranks -r "$@"
-    shown="$dir/$two/err"
-    [ $status = 0 ] && grep -q 'restart from out/checkpoints/checkpoint_000004' "$dir/$two/log"
+    ends 0 && has "$two/log" 'restart from out/checkpoints/checkpoint_000004'
     ok $? "$mode, $place: the same in three parts"
-    same "$one" "$two"
-    ok $? "$mode, $place: the same snapshots and tables"
+    check "$mode, $place: the same snapshots and tables" same "$one" "$two"
   done
 done
 
 # From another time than 0: times of outputs count from there. (Only files without a time of their own take TimeBegin.)
-awk 'BEGIN { srand(3); for (i = 0; i < 500; i++) { for (k = 0; k < 6; k++) printf "%.6f ", rand() - 0.5; print 0.002 } }' > "$dir/ic.txt"
+awk 'BEGIN { srand(3); for (i = 0; i < 500; i++) { for (k = 0; k < 6; k++) printf "%.6f ", rand() - 0.5; print 0.002 } }' > ic.txt
 set -- -P Input:InitCondFile=../ic.txt -P Input:ICFormat=ascii -P Time:TimeBegin=-3.3 -P Time:TimeMax=-3.175
 go begin 2 "$@"
-shown="$dir/begin/err"
 ok $status "TimeBegin = -3.3: a run"
 for part in 1 2 3; do
   [ $part = 1 ] && go begin-parts 2 "$@" --walltime 0
   [ $part = 1 ] || go begin-parts 2 "$@" -r --walltime 0
 done
 go begin-parts 2 "$@" -r
-shown="$dir/begin-parts/err"
-[ $status = 0 ] && same begin begin-parts
+ends 0 && same begin begin-parts
 ok $? "TimeBegin = -3.3: the same in four parts"
 
 # Other numbers of ranks: the rest of the way has other rounding and other cells, within the criterion's error.
-cat > "$dir/near.awk" << 'END_OF_AWK'
-# energy.csv of two runs: as many rows, the same up to the checkpoint, total energies near each other behind it
-BEGIN { FS = "," }
-/^#/ { next }
-FNR == NR { row[n++] = $0; total[n] = $4; next }
-{ if ($0 != row[m++]) differ++; if ($4 != "total") { d = $4 / total[m] - 1; if (d < 0) d = -d; if (d > worst) worst = d } }
-END { printf "# %d of %d rows differ; energies differ by at most %.1e\n", differ, m, worst; exit !(m == n && differ < m - 3 && worst < 5e-4) }
-END_OF_AWK
-cat > "$dir/near.py" << 'END_OF_PYTHON'
-import sys
-import h5py
-import numpy
-def load(name):
-    group = h5py.File(name, "r")["PartType1"]
-    order = numpy.argsort(group["ParticleIDs"][...])
-    return [group[n][...][order] for n in ("ParticleIDs", "Coordinates", "Velocities")]
-a, b = load(sys.argv[1]), load(sys.argv[2])
-distance = numpy.sqrt(((a[1] - b[1]) ** 2).sum(1))
-speed = numpy.sqrt(((a[2] - b[2]) ** 2).sum(1))
-print("# positions: median %.1e, most %.1e; velocities: median %.1e, most %.1e" % (numpy.median(distance), distance.max(), numpy.median(speed), speed.max()))
-sys.exit(not ((a[0] == b[0]).all() and numpy.median(distance) < 2e-5 and distance.max() < 1e-3 and numpy.median(speed) < 2e-4 and speed.max() < 2e-2))
-END_OF_PYTHON
+# near ONE TWO: as many rows of energy.csv, the same up to the checkpoint, total energies near each other behind it
+near() {
+  rows "$1" > one.rows && rows "$2" > two.rows && awk -F, '
+    FNR == NR { row[n++] = $0; total[n] = $4; next }
+    { if ($0 != row[m++]) differ++; if ($4 != "total") { d = $4 / total[m] - 1; if (d < 0) d = -d;
+      if (d > worst) worst = d } }
+    END { printf "# %d of %d rows differ; energies differ by at most %.1e\n", differ, m, worst
+      exit !(m == n && differ < m - 3 && worst < 5e-4) }' one.rows two.rows
+}
 with_python "h5py, numpy"
 go from4 4 -n 4
 for ranks in 1 2 3 7; do
-  rm -rf "$dir/to" && cp -r "$dir/from4" "$dir/to"
+  rm -rf to && cp -r from4 to
   go to $ranks -r
-  shown="$dir/to/err"
-  [ $status = 0 ] && grep -q 'checkpoint_000004 (of 4 ranks)' "$dir/to/log"
+  ends 0 && has to/log 'checkpoint_000004 (of 4 ranks)'
   ok $? "from 4 ranks to $ranks"
-  grep -v '^#' "$dir/hybrid-cpu-4/out/energy.csv" > "$dir/one.csv"
-  grep -v '^#' "$dir/to/out/energy.csv" > "$dir/two.csv"
-  awk -f "$dir/near.awk" "$dir/one.csv" "$dir/two.csv"
-  ok $? "from 4 ranks to $ranks: the energies are near those of the run on 4"
-  [ -z "$python" ] || "$python" "$dir/near.py" "$dir/hybrid-cpu-4/out/snapshot_004.hdf5" "$dir/to/out/snapshot_004.hdf5"
-  ok $? "from 4 ranks to $ranks: the particles are near those of the run on 4"
+  check "from 4 ranks to $ranks: the energies are near those of the run on 4" near hybrid-cpu-4/out/energy.csv \
+    to/out/energy.csv
+  check "from 4 ranks to $ranks: the particles are near those of the run on 4" \
+    judge near hybrid-cpu-4/out/snapshot_004.hdf5 to/out/snapshot_004.hdf5
 done
-echo "1..$number"
-exit $failed
+finish

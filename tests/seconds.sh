@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# seconds.sh DRIVER...: run Automake's driver of one test, and add a line to the file test-seconds of the build folder: seconds of the clock,
+# seconds.sh DRIVER...: run Automake's driver of one test, and add a line to the file test-seconds of the build folder:
+# seconds of the clock,
 # seconds of processors of all its programs, its name. ./quickstart check prints the longest.
 began=$(date +%s)
 "$@"

@@ -1,13 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The check of the system before a run: what run --check prints and a start warns of, and what needs --force.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-here=$PWD
-. "${srcdir:-.}/tests/tap.sh"
-shown="$dir/said $dir/err"
-export OMP_NUM_THREADS=1
-cd "$dir" || exit 99
+. "${srcdir:-.}/tests/harness.sh"
 # 2000 particles in a ball of radius 1 at rest, total mass 1; awk's numbers are the same everywhere
 ball() {
   awk -v v="$1" 'BEGIN { s = 1
@@ -20,44 +14,34 @@ ball() {
 }
 ball 0 > ball.txt
 ball 1000000 > fast.txt
-cat > run.ini << END
-[Input]
-InitCondFile = ball.txt
-[Units]
-GravityConstantInternal = 1
-[Time]
-TimeMax = 0.25
-[Gravity]
-Softening = 0.02
-[Device]
-Backend = cpu
-END
-grep -v Softening run.ini > default.ini
-sed -i '/^\[Gravity\]/d' default.ini
+parameters run.ini Input:InitCondFile=ball.txt Time:TimeMax=0.25 Gravity:Softening=0.02 Device:Backend=cpu
+parameters default.ini Input:InitCondFile=ball.txt Time:TimeMax=0.25 Device:Backend=cpu
 ini=run.ini
 run() {
   rm -rf output
-  # shellcheck disable=SC2086
-  "$here/espalier" run "$@" $ini > said 2> err < /dev/null
-  status=$?
+  try espalier run "$@" $ini
 }
 # warns WORDS: one warning, which has these words
 warns() { [ "$(cat said err | grep -c 'warning: ')" = 1 ] && cat said err | grep -q "warning: .*$1"; }
 
 run --check
-[ $status = 0 ] && ! cat said err | grep -q warning && grep -q '^size .* are within 0\.[78]' said && grep -q '^ *the softening is 0\.[0-9]* of the median' said &&
-  grep -q '^velocities  *dispersion 0\.[34]' said && grep -q '^times  *dynamical time' said && grep -q '^soft steps  *of' said && grep -q '^substeps  *about' said &&
-  grep -q '^seconds .* for a soft step (measured)' said && grep -q '^memory .* measured in the first soft step$' said && [ ! -e output ]
+[ $status = 0 ] && ! cat said err | grep -q warning && has said '^size .* are within 0\.[78]' &&
+  has said '^ *the softening is 0\.[0-9]* of the median' &&
+  has said '^velocities  *dispersion 0\.[34]' && has said '^times  *dynamical time' && has said '^soft steps  *of' &&
+    has said '^substeps  *about' &&
+  has said '^seconds .* for a soft step (measured)' && has said '^memory .* measured in the first soft step$' &&
+    [ ! -e output ]
 ok $? "--check of an ordinary system: its numbers, no warning, no file"
 awk '/^energy error  *.*: [0-9.e-]* by time steps,$/ { found++ } /^ *at most [0-9.e-]* by forces/ { found++ } END { exit found != 2 }' said
 ok $? "errors that are predicted"
-for what in "Steps:Eta=4 the steps that are given change" "Gravity:ErrTolForceAcc=0.9 forces with ErrTolForceAcc = 0.9 may change"; do
+for what in "Steps:Eta=4 the steps that are given change" \
+  "Gravity:ErrTolForceAcc=0.9 forces with ErrTolForceAcc = 0.9 may change"; do
   run --check -P Split:Mode=tree -P Steps:Scheme=block -P "${what%% *}"
-  [ $status = 0 ] && grep -q "^warning: ${what#* } the energy by [0-9.e-]* within ten dynamical times" said
+  [ $status = 0 ] && has said "^warning: ${what#* } the energy by [0-9.e-]* within ten dynamical times"
   ok $? "a warning for ${what%% *}"
 done
 run --check -P Steps:Eta=4
-[ $status = 0 ] && grep -q '^warning: no scheme has the wanted accuracy: |dE/E| of [0-9.e-]* is predicted' said
+[ $status = 0 ] && has said '^warning: no scheme has the wanted accuracy: |dE/E| of [0-9.e-]* is predicted'
 ok $? "... as the run says it, where a scheme is chosen"
 awk '/\(chosen\)/ { each = $(NF - 1) } / s for the run/ { whole = $1 } END { print "# ", each, whole; exit !(each > 0 && whole > 0.98 * each * end && whole < 1.02 * each * end) }' end="$(awk '/^TimeMax/ { print $3 }' $ini)" said
 ok $? "one time of the run: the choice's seconds per unit of time"
@@ -68,28 +52,25 @@ ESPALIER_DEBUG=check_seconds=0
 export ESPALIER_DEBUG
 run --check
 unset ESPALIER_DEBUG
-[ $status = 0 ] && grep -q '^seconds .* for a soft step (predicted)' said && grep -q '^memory  *about .*, estimated:$' said
+[ $status = 0 ] && has said '^seconds .* for a soft step (predicted)' && has said '^memory  *about .*, estimated:$'
 ok $? "without a soft step: seconds and memory are predicted"
 
 for how in --check "-n 1"; do
-  # shellcheck disable=SC2086
   run $how -P Gravity:Softening=400
-  [ $status = 1 ] && grep -q 'error: Softening = 400 is larger than the system, .*; --force starts it all the same$' err && [ ! -e output ]
+  [ $status = 1 ] && has err 'error: Softening = 400 is larger than the system, .*; --force starts it all the same$' &&
+    [ ! -e output ]
   ok $? "$how: a softening larger than the system is refused, and nothing is left behind"
-  # shellcheck disable=SC2086
   run $how --force -P Gravity:Softening=400
   [ $status = 0 ] && warns 'Softening = 400 is larger than the system'
   ok $? "$how --force: a warning"
-  # shellcheck disable=SC2086
   run $how -P Gravity:Softening=0.3
   [ $status = 0 ] && warns 'Softening = 0.3 is 0.3[0-9]* of the radius .*; set \[Gravity\] Softening to about'
   ok $? "$how: a large softening"
-  # shellcheck disable=SC2086
-  run $how -P Time:TimeMax=1000 -P Units:GravityConstantInternal=0 -P Units:UnitMass_in_g=4.6232e38 -P Gravity:Softening=0.02
+  run $how -P Time:TimeMax=1000 -P Units:GravityConstantInternal=0 -P Units:UnitMass_in_g=4.6232e38 \
+    -P Gravity:Softening=0.02
   [ $status = 0 ] && warns 'lasts 978 Gyr, 70.[0-9]* times the age of the universe'
   ok $? "$how: a TimeMax of 978 Gyr"
   ini=default.ini
-  # shellcheck disable=SC2086
   run $how -P Units:GravityConstantInternal=0 -P Units:UnitMass_in_g=4.6232e38
   [ $status = 0 ] && warns 'Softening is not given, and its default is 0.1: about 0.01[0-9]* suits'
   ok $? "$how: a missing softening, in physical units"
@@ -103,14 +84,14 @@ run --check -P Time:TimeMax=1e9
 cat said err | grep -q 'the run would take about [0-9.e+]* [a-z]* on these ranks: .* soft steps of .* to TimeMax = 1e+09'
 ok $? "--check: a run of years"
 run --check -P Time:TimeMax=1e300
-[ $status = 1 ] && grep -q 'error: step 1: soft steps of .* cannot get from time 0 to TimeMax' err && run --check --force -P Time:TimeMax=1e300 && [ $status = 1 ]
+[ $status = 1 ] && has err 'error: step 1: soft steps of .* cannot get from time 0 to TimeMax' &&
+  { run --check --force -P Time:TimeMax=1e300; [ $status = 1 ]; }
 ok $? "--check: steps that cannot get to the end, also with --force"
 ini="-P Input:InitCondFile=fast.txt run.ini"
 run --check
-[ $status = 0 ] && ! grep -q warning said err && grep -q 'of the centre of mass 1e+06' said
+[ $status = 0 ] && ! grep -q warning said err && has said 'of the centre of mass 1e+06'
 ok $? "--check: a bulk velocity of 10^6 is no finding"
 run
-[ $status = 0 ] && ! grep -q warning err && grep -q '^state=finished$' output/status
+[ $status = 0 ] && ! grep -q warning err && has output/status '^state=finished$'
 ok $? "... and the run may be trusted"
-echo "1..$number"
-exit $failed
+finish

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What a run prints: a line that renews itself on a terminal, lines of progress in a log, rows and tables with -v, and five lines at the end.
-. "${srcdir:-.}/tests/restart_common.sh"
-model 1000
-number=0 failed=0
-cd "$dir" || exit 99
-sed 's/^InitCondFile.*/InitCondFile = plummer.hdf5/' run.ini > here.ini
-shown="$dir/log $dir/err"
-"$here/espalier" run -P Time:TimeMax=0.5 -P Output:OutputDir=plain here.ini > log 2> err < /dev/null && [ ! -s err ]
+# What a run prints: a line that renews itself on a terminal, lines of progress in a log, rows and tables with -v, and
+# five lines
+# at the end.
+. "${srcdir:-.}/tests/harness.sh"
+parts_model 1000
+parameters here.ini $parts Input:InitCondFile=ic.hdf5
+shown="log err"
+launch 0 run -P Time:TimeMax=0.5 -P Output:OutputDir=plain here.ini > log 2> err && [ ! -s err ]
 ok $? "a run into a file"
 # a line when another 5 % of the run are done, and one for the first soft step; slow machines add one each minute
 awk '/^time / { n++; if ($0 !~ /^time [0-9.e-]+ of 0\.5 \([0-9.]+ %\), step [0-9]+, [0-9.e+]+ steps\/s, \|dE\/E\| [0-9.e-]+, [0-9:]+ left$/) bad = 1 }
@@ -15,44 +15,23 @@ awk '/^time / { n++; if ($0 !~ /^time [0-9.e-]+ of 0\.5 \([0-9.]+ %\), step [0-9
 ok $? "... has whole lines about the progress, not one for each soft step"
 tail -n 5 log > last
 sed -n 1p last | grep -q '^done: time 0.5 after [0-9]* soft steps in [0-9.]* s; largest |dE/E| [0-9.e-]*$' &&
-  sed -n 3p last | grep -q '^snapshots: plain/snapshot_000.hdf5 to _016.hdf5$' && sed -n 4p last | grep -q '^tables: plain/energy.csv, steps.csv, analysis.csv and others' &&
+  sed -n 3p last | grep -q '^snapshots: plain/snapshot_000.hdf5 to _016.hdf5$' && sed -n 4p last |
+    grep -q '^tables: plain/energy.csv, steps.csv, analysis.csv and others' &&
   sed -n 5p last | grep -q '^next: espalier-plot density plain/snapshot_???.hdf5; espalier-plot energy plain$'
 ok $? "... ends with five lines: what was done, how well sums were kept, where the files are, what to do next"
 ! grep -q -e 'bytes per particle' -e milliseconds -e '^messages' -e '^tuning' -e s/step log
 ok $? "... without tables for developers"
-# the numbers of the second line, from the table: momentum by sum m|v|, angular momentum by sum m|r x v|; the last sums are those of a snapshot
+# the numbers of the second line, from the table: momentum by sum m|v|, angular momentum by sum m|r x v|; the last sums
+# are those of a snapshot
 with_python "h5py, numpy"
-if [ -n "$python" ]; then
-  cat > kept.py << 'END'
-import sys
-import h5py
-import numpy as np
-row = [line for line in open("plain/energy.csv") if line[0] not in "#t"]
-table = np.array([[float(x) for x in line.split(",")] for line in row])
-with h5py.File("plain/snapshot_016.hdf5") as f:
-    x, v = f["PartType1/Coordinates"][:], f["PartType1/Velocities"][:]
-    m = f["PartType1/Masses"][:] if "Masses" in f["PartType1"] else np.full(len(x), f["Header"].attrs["MassTable"][1])
-x, v = x - np.average(x, axis=0, weights=m), v - np.average(v, axis=0, weights=m)
-last = (m * np.linalg.norm(v, axis=1)).sum(), (m * np.linalg.norm(np.cross(x, v), axis=1)).sum()
-scale = table[:, 28:30].max(axis=0)
-change = [np.linalg.norm(table[:, k:k + 3] - table[0, k:k + 3], axis=1) for k in (4, 7)]
-expected = [(change[0] + abs(table[:, 25])).max() / scale[0], change[1].max() / scale[1]]
-words = [line for line in open("log") if line.startswith("kept:")][0].replace(",", "").split()
-found = [float(words[6]), float(words[12])]
-print("#", words, expected)
-energy = max(abs(table[:, 3] / table[0, 3] - 1))
-sys.exit(not (np.allclose(table[-1, 28:30], last, rtol=1e-5) and np.allclose(found, expected, rtol=0.06) and abs(float(words[3]) / energy - 1) < 0.06))
-END
-  "$python" kept.py
-  ok $? "... the errors of energy, momentum and angular momentum are those of the table"
-fi
-"$here/espalier" run -v -n 3 -P Output:OutputDir=verbose here.ini > log 2> err < /dev/null
-[ "$(grep -c -E '^ +[0-9]+ ' log)" -ge 3 ] && grep -q '^ *step  *time  *dt_soft' log && grep -q 'bytes per particle' log && ! grep -q '^time ' log &&
+[ -z "$python" ] || check "... the errors of energy, momentum and angular momentum are those of the table" \
+  judge kept log plain/energy.csv plain/snapshot_016.hdf5
+launch 0 run -v -n 3 -P Output:OutputDir=verbose here.ini > log 2> err
+[ "$(grep -c -E '^ +[0-9]+ ' log)" -ge 3 ] && has log '^ *step  *time  *dt_soft' && has log 'bytes per particle' &&
+  lacks log '^time ' &&
   tail -n 5 log | grep -q '^done: '
 ok $? "-v: a row for each soft step, tables of memory at the end"
-"$here/espalier" run -v -q here.ini > log 2> err < /dev/null
-[ $? = 2 ] && grep -q 'options -q and -v: give one of the two' err
-ok $? "-q and -v together are refused"
+check "-q and -v together are refused" says 2 'options -q and -v: give one of the two' -- espalier run -v -q here.ini
 # pty OUT COMMAND...: standard output and error are a terminal
 cat > terminal.py << 'END'
 import os, pty, sys
@@ -67,21 +46,22 @@ END
 if [ -n "$python" ]; then
   "$python" terminal.py screen "$here/espalier" run -P Time:TimeMax=0.5 -P Output:OutputDir=shown here.ini > /dev/null < /dev/null
   status=$?
-  shown="$dir/screen"
+  shown="screen"
   tr '\r' '\n' < screen > lines
-  [ $status = 0 ] && [ "$(grep -c '^time .* left' lines)" -ge 2 ] && ! tr -d '\r' < screen | grep -q 'left.\[K$'
+  ends 0 && [ "$(grep -c '^time .* left' lines)" -ge 2 ] && ! tr -d '\r' < screen | grep -q 'left.\[K$'
   ok $? "on a terminal one line renews itself"
   awk '/^time / { if (length > 79 + 3) bad = 1 } END { exit bad }' lines
   ok $? "... which is not wider than the terminal"
   # what follows the line begins where it was removed
-  tr -d '\r' < screen | awk 'index($0, "snapshot shown/") { n++; at = index($0, "snapshot shown/"); before = substr($0, 1, at - 1); if (before != "" && before !~ /\033\[K$/) bad = 1 }
+  tr -d '\r' < screen |
+    awk 'index($0, "snapshot shown/") { n++; at = index($0, "snapshot shown/"); before = substr($0, 1, at - 1); if (before != "" && before !~ /\033\[K$/) bad = 1 }
     END { exit bad || n != 17 }'
   ok $? "... and is removed before other lines"
-  shown="$dir/log"
+  shown="log"
   # Open MPI connects ranks with a terminal of its own
-  "$python" terminal.py screen sh -c "$mpirun -n 2 '$here/espalier' run -P Time:TimeMax=0.125 -P Output:OutputDir=two here.ini > log 2>&1" > /dev/null < /dev/null
-  ! grep -q "$(printf '\033')" log && grep -q '^time ' log && tail -n 5 log | grep -q '^done: '
+  "$python" terminal.py screen sh -c "$(starter 2) '$here/espalier' run -P Time:TimeMax=0.125 -P Output:OutputDir=two here.ini > log 2>&1" \
+    > /dev/null < /dev/null
+  ! grep -q "$(printf '\033')" log && has log '^time ' && tail -n 5 log | grep -q '^done: '
   ok $? "mpirun into a file: whole lines"
 fi
-echo "1..$number"
-exit $failed
+finish

@@ -1,38 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What files say of their units: dimensionless models and physical runs, in snapshots, tables and parameters-used.ini; models that are
+# What files say of their units: dimensionless models and physical runs, in snapshots, tables and parameters-used.ini;
+# models that are
 # given units; snapshots without the statement.
-. "${srcdir:-.}/tests/tap.sh"
-new_folder
-with_python "h5py"
-if [ -z "$python" ]; then
-  echo "1..0 # SKIP no python3 with h5py"
-  exit 0
-fi
-shown="$dir/said $dir/err"
-export OMP_NUM_THREADS=1
-espalier() { timeout 60 "$here/espalier" "$@" > said 2> err < /dev/null; }
+. "${srcdir:-.}/tests/harness.sh"
+with_python "h5py" || skip_all "no python3 with h5py"
+limit=60
+espalier() { try launch 0 "$@"; }
 # ini FILE LINE...: a parameter file with these lines under [Units]
 ini() {
+  parameters "$1" Output:OutputDir=out Time:TimeMax=0.03125 Gravity:Softening=0.1 Units:GravityConstantInternal=
   file=$1
   shift
-  { printf '[Input]\nInitCondFile = ic.hdf5\n[Output]\nOutputDir = out\n[Time]\nTimeMax = 0.03125\n[Gravity]\nSoftening = 0.1\n[Units]\n'
-    [ $# = 0 ] || printf '%s\n' "$@"; } > "$file"
+  [ $# = 0 ] || { echo '[Units]' && printf '%s\n' "$@"; } >> "$file"
 }
 # states FILE EXPRESSION: about the attributes u of /Units, p of /Parameters, h of /Header, and the open file f
-cat > states.py << 'END'
-import sys
-import h5py
-def same(a, b):
-    return abs(a / b - 1) < 1e-6
-with h5py.File(sys.argv[1]) as f:
-    u, p, h = (dict(f[g].attrs) for g in ("Units", "Parameters", "Header"))
-    print("#", u)
-    sys.exit(not eval(sys.argv[2]))
-END
-states() { "$python" states.py "$@" > said 2> err; }
+states() { try judge states "$@"; }
 
-espalier ic plummer -n 200 -o ic.hdf5 && states ic.hdf5 'u["UnitSystem"] == p["UnitSystem"] == h["UnitSystem"] == b"dimensionless"'
+espalier ic plummer -n 200 -o ic.hdf5 &&
+  states ic.hdf5 'u["UnitSystem"] == p["UnitSystem"] == h["UnitSystem"] == b"dimensionless"'
 ok $? "a model is labelled as dimensionless"
 gravity='6.67430e-8 * u["UnitMass_in_g"] / u["UnitLength_in_cm"] / u["UnitVelocity_in_cm_per_s"]**2'
 states ic.hdf5 'u["UnitLength_in_cm"] == p["UnitLength_in_cm"] == u["UnitMass_in_g"] == 1 and same('"$gravity"', 1)'
@@ -40,42 +26,43 @@ ok $? "... in 1 cm and 1 g, and its gravitational constant is 1"
 states ic.hdf5 'same(f["PartType1/Velocities"].attrs["to_cgs"], u["UnitVelocity_in_cm_per_s"]) and f["PartType1/Masses"].attrs["to_cgs"] == 1'
 ok $? "... as the datasets say"
 ini model.ini 'GravityConstantInternal = 1'
-espalier run model.ini && states out/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless" and same('"$gravity"', 1) and p["GravityConstantUsed"] == 1'
+espalier run model.ini &&
+  states out/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless" and same('"$gravity"', 1) and p["GravityConstantUsed"] == 1'
 ok $? "so is a run of it"
-grep -q '^# units: dimensionless, GravityConstantInternal = 1$' out/energy.csv && ! grep -q 'UnitLength\|unit of time' out/energy.csv &&
-  grep -q '^# units: dimensionless' out/steps.csv
+has out/energy.csv '^# units: dimensionless, GravityConstantInternal = 1$' &&
+  lacks out/energy.csv 'UnitLength\|unit of time' &&
+  has out/steps.csv '^# units: dimensionless'
 ok $? "... its tables"
-grep -q '^# Units: dimensionless' out/parameters-used.ini
-ok $? "... its parameters-used.ini"
-espalier run --overwrite -P Output:OutputDir=again out/parameters-used.ini && states again/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless"'
+check "... its parameters-used.ini" has out/parameters-used.ini '^# Units: dimensionless'
+espalier run --overwrite -P Output:OutputDir=again out/parameters-used.ini &&
+  states again/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless"'
 ok $? "... and a run with that file, which names the default units"
 espalier run -P Input:InitCondFile=out/snapshot_000.hdf5 -P Output:OutputDir=next -P Time:TimeMax=0.0625 model.ini &&
   states next/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless"'
 ok $? "... and a run that begins at its snapshot"
-espalier run -P Output:OutputDir=physical -P Units:GravityConstantInternal=0 model.ini
-[ $? = 1 ] && grep -q 'was written with the gravitational constant 1, but the parameters give 43021.*set \[Units\] GravityConstantInternal = 1' err
-ok $? "a dimensionless model in kpc, km/s and G from these: refused, with a sentence"
+check "a dimensionless model in kpc, km/s and G from these: refused, with a sentence" \
+  says 1 'was written with the gravitational constant 1, but the parameters give 43021.*set \[Units\] GravityConstantInternal = 1' -- espalier run -P Output:OutputDir=physical -P Units:GravityConstantInternal=0 model.ini
 
 # units in which G is 1: 1 kpc, 1e10 solar masses, 207.4 km/s
 ini scaled.ini 'UnitVelocity_in_cm_per_s = 2.07417e7'
 espalier run -P Output:OutputDir=scaled scaled.ini &&
   states scaled/snapshot_000.hdf5 'u["UnitSystem"] == b"physical" and u["UnitVelocity_in_cm_per_s"] == 2.07417e7 and u["UnitLength_in_cm"] == 3.085678e21'
 ok $? "a model may be given units in which G is 1; then the run is physical"
-grep -q '^# UnitLength_in_cm = 3.08568e+21, .*GravityConstantInternal = 1.0000' scaled/energy.csv && grep -q '^# unit of time: ' scaled/energy.csv &&
-  grep -q '^# Units: physical' scaled/parameters-used.ini
+has scaled/energy.csv '^# UnitLength_in_cm = 3.08568e+21, .*GravityConstantInternal = 1.0000' &&
+  has scaled/energy.csv '^# unit of time: ' &&
+  has scaled/parameters-used.ini '^# Units: physical'
 ok $? "... as its table says and its parameters-used.ini"
 espalier run -P Input:InitCondFile=scaled/snapshot_000.hdf5 -P Output:OutputDir=onwards -P Time:TimeMax=0.0625 scaled.ini &&
   states onwards/snapshot_000.hdf5 'u["UnitVelocity_in_cm_per_s"] == 2.07417e7'
 ok $? "... and its snapshots are read in these"
-espalier run -P Input:InitCondFile=scaled/snapshot_000.hdf5 -P Output:OutputDir=other -P Time:TimeMax=0.0625 model.ini
-[ $? = 1 ] && grep -q 'states UnitVelocity_in_cm_per_s = 2.07417e+07, but the parameter file has' err
-ok $? "... in no others"
+check "... in no others" \
+  says 1 'states UnitVelocity_in_cm_per_s = 2.07417e+07, but the parameter file has' -- espalier run -P Input:InitCondFile=scaled/snapshot_000.hdf5 -P Output:OutputDir=other -P Time:TimeMax=0.0625 model.ini
 
 ini wrong.ini 'GravityConstantInternal = 1' 'UnitLength_in_cm = 3.085678e18' 'UnitMass_in_g = 1.989e33'
-espalier run --check -P Output:OutputDir=wrong wrong.ini && grep -q '^warning: GravityConstantInternal = 1 contradicts the units given.*set it to 0, or UnitVelocity_in_cm_per_s to 6559' said
-ok $? "units that contradict the gravitational constant: a warning of --check"
-espalier run -n 0 -P Output:OutputDir=wrong wrong.ini && grep -q '^espalier: warning: GravityConstantInternal = 1 contradicts' err
-ok $? "... and of a run"
+check "units that contradict the gravitational constant: a warning of --check" \
+  says 0 '^warning: GravityConstantInternal = 1 contradicts the units given.*set it to 0, or UnitVelocity_in_cm_per_s to 6559' -- espalier run --check -P Output:OutputDir=wrong wrong.ini
+check "... and of a run" \
+  says 0 '^espalier: warning: GravityConstantInternal = 1 contradicts' -- espalier run -n 0 -P Output:OutputDir=wrong wrong.ini
 
 # a snapshot as earlier versions wrote it
 "$python" - << 'END'
@@ -89,9 +76,9 @@ with h5py.File("out/snapshot_000.hdf5") as a, h5py.File("old.hdf5", "w") as b:
         if group != "Header":
             attributes["UnitLength_in_cm"], attributes["UnitMass_in_g"], attributes["UnitVelocity_in_cm_per_s"] = 3.085678e21, 1.989e43, 1e5
 END
-espalier run -P Input:InitCondFile=old.hdf5 -P Output:OutputDir=old -P Time:TimeMax=0.0625 model.ini && states old/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless"'
+espalier run -P Input:InitCondFile=old.hdf5 -P Output:OutputDir=old -P Time:TimeMax=0.0625 model.ini &&
+  states old/snapshot_000.hdf5 'u["UnitSystem"] == b"dimensionless"'
 ok $? "an older snapshot of a model is read as before"
 espalier run -P Input:InitCondFile=old.hdf5 -P Output:OutputDir=oldscaled -P Time:TimeMax=0.0625 scaled.ini
 ok $? "... and is dimensionless too"
-echo "1..$number"
-exit $failed
+finish

@@ -1,33 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Results that the disk did not take, or lost: rows are in the checkpoint and are written later, missing snapshots are named until the end
-# of the run, a table that is not as it was at the checkpoint is reported. And snapshots of a killed run with -n stay where they are.
-if [ "${1-}" != inside ]; then
-  inside="mount -t tmpfs -o size=2m espalier-test"
-  mount=$(mktemp -d) session=$(mktemp -d) || exit 99
-  trap 'rmdir "$mount"; rm -rf "$session"' EXIT
-  for try in "unshare -m" "unshare -rm"; do
-    # in a namespace of its own the launcher may not write into the usual folder of user 0
-    $try sh -c "$inside $mount" 2> /dev/null || continue
-    $try sh -c "$inside $mount && TMPDIR=$session sh '${srcdir:-.}/tests/unwritten.sh' inside $mount"
-    exit
-  done
-  sh "${srcdir:-.}/tests/unwritten.sh" inside ""
-  exit
-fi
-disk=$2
-. "${srcdir:-.}/tests/restart_common.sh"
-model 1000
-value() { sed -n "s/^$1=//p" "$dir/$2/out/status"; }
-# as `same`, without snapshots
-same_tables() {
-  cmp "$dir/$1/out/energy.csv" "$dir/$2/out/energy.csv" || return 1
-  for run in "$1" "$2"; do
-    without h imbalance_seconds seconds < "$dir/$run/out/steps.csv" > "$dir/$run.steps"
-    without select rebuild moments walk correct all < "$dir/$run/out/substeps.csv" > "$dir/$run.substeps"
-  done
-  cmp "$dir/$1.steps" "$dir/$2.steps" && cmp "$dir/$1.substeps" "$dir/$2.substeps"
-}
+# Results that the disk did not take, or lost: rows are in the checkpoint and are written later, missing snapshots are
+# named until the end
+# of the run, a table that is not as it was at the checkpoint is reported. And snapshots of a killed run with -n stay
+# where they are.
+. "${srcdir:-.}/tests/harness.sh"
+[ "${1-}" = inside ] || small_disk 2m unwritten.sh
+disk=${2-}
+parts_model 1000
+value() { sed -n "s/^$1=//p" "$2/out/status"; }
 
 # --- a full disk ---
 for ranks in 1 2; do
@@ -36,53 +17,55 @@ for ranks in 1 2; do
   set -- -P Checkpoints:CheckpointDir=elsewhere -P Steps:Scheme=shared -P Steps:FixedStep=0.000244140625
   go whole-$ranks $ranks "$@"
   name=full-$ranks
-  shown="$dir/$name/err $dir/$name/log"
   rm -rf "${disk:?}"/*
-  mkdir -p "$dir/$name" "$disk/out"
-  ln -s "$disk/out" "$dir/$name/out"
+  mkdir -p "$name" "$disk/out"
+  ln -s "$disk/out" "$name/out"
   go $name $ranks "$@" --walltime 0
   head -c 4000000 /dev/zero > "$disk/filler" 2> /dev/null
   bad=0
   for _ in 1 2 3 4; do
     go $name $ranks "$@" -r --walltime 0
-    [ $status = 0 ] && says state interrupted $name || bad=1
+    ends 0 && reports $name state=interrupted || bad=1
   done
   ok $bad "$ranks ranks: on a full disk jobs are interrupted with a checkpoint, status 0, state=interrupted"
   [ "$(value snapshots_missing $name)" = 1-2 ] && [ "$(value table_bytes_unwritten $name)" -gt 1000 ]
   ok $? "... and the status file counts what is missing: $(value snapshots_missing $name), $(value table_bytes_unwritten $name)"
-  [ "$(grep -c 'warning: out/substeps.csv cannot be written: No space left on device; its rows are kept' "$dir/$name/err")" = 1 ]
+  [ "$(grep -c 'warning: out/substeps.csv cannot be written: No space left on device; its rows are kept' "$name/err")" \
+    = 1 ]
   ok $? "... each table that cannot be written is reported once"
-  grep -q 'warning: .*substeps.csv could not be written completely.*' "$dir/$name/err" && grep -q 'warning: rows are in the checkpoint, and the restart writes them' "$dir/$name/err"
+  has "$name/err" 'warning: .*substeps.csv could not be written completely.*' &&
+    has "$name/err" 'warning: rows are in the checkpoint, and the restart writes them'
   ok $? "... and where its rows are"
-  grep -q 'warning: 1 snapshot could not be written and is missing: 1 (time 0.03125)' "$dir/$name/err"
+  has "$name/err" 'warning: 1 snapshot could not be written and is missing: 1 (time 0.03125)'
   ok $? "... a snapshot that is given up is named with its time"
   rm "$disk/filler"
   go $name $ranks "$@" -r
-  [ $status = 1 ] && says state finished $name && says snapshots_missing 1 $name && ! grep -q unwritten "$dir/$name/out/status"
+  ends 1 && reports $name state=finished && reports $name snapshots_missing=1 && ! grep -q unwritten "$name/out/status"
   ok $? "$ranks ranks: with room again the run finishes, with status 1"
-  grep -q 'error: 1 snapshot could not be written and is missing: 1 (time 0.03125)' "$dir/$name/err" && grep -q 'snapshot_002.hdf5 at time .* (late)' "$dir/$name/log"
+  has "$name/err" 'error: 1 snapshot could not be written and is missing: 1 (time 0.03125)' &&
+    has "$name/log" 'snapshot_002.hdf5 at time .* (late)'
   ok $? "... names the snapshot that is missing, and writes the pending one"
-  same_tables whole-$ranks $name
-  ok $? "... no row is missing"
+  check "... no row is missing" same_tables whole-$ranks $name
   go $name $ranks "$@" -r
-  [ $status = 1 ] && says state finished $name && grep -q 'error: out: snapshots could not be written and are missing: 1$' "$dir/$name/err"
+  ends 1 && reports $name state=finished &&
+    has "$name/err" 'error: out: snapshots could not be written and are missing: 1$'
   ok $? "... a further restart says so, too"
 done
 if [ -n "$disk" ]; then
   # the last snapshot, which a restart can write
   name=last
-  shown="$dir/$name/err $dir/$name/log"
   rm -rf "${disk:?}"/*
-  mkdir -p "$dir/$name" "$disk/out"
-  ln -s "$disk/out" "$dir/$name/out"
+  mkdir -p "$name" "$disk/out"
+  ln -s "$disk/out" "$name/out"
   go $name 1 "$@" -n 7
   head -c 4000000 /dev/zero > "$disk/filler" 2> /dev/null
   go $name 1 "$@" -r
-  [ $status = 1 ] && says state failed $name && says checkpoint checkpoint_000008 $name && says snapshots_missing 4 $name
+  ends 1 && reports $name state=failed && reports $name checkpoint=checkpoint_000008 &&
+    reports $name snapshots_missing=4
   ok $? "the last snapshot cannot be written: state=failed, since a restart can write it"
   rm "$disk/filler"
   go $name 1 "$@" -r
-  [ $status = 0 ] && says state finished $name && ! grep -q snapshots_missing "$dir/$name/out/status" && same whole-1 $name
+  ends 0 && reports $name state=finished && ! grep -q snapshots_missing "$name/out/status" && same whole-1 $name
   ok $? "... which it does"
   # rows have their limit
   go $name 1 --overwrite "$@" -n 1
@@ -90,130 +73,131 @@ if [ -n "$disk" ]; then
   ESPALIER_DEBUG=table_bytes=100 && export ESPALIER_DEBUG
   go $name 1 "$@" -P Time:TimeMax=100 -r
   unset ESPALIER_DEBUG
-  [ $status = 0 ] && says state interrupted $name && grep -q '^reason=tables cannot be written' "$dir/$name/out/status" && [ ! -e "$dir/$name/out/cont" ]
+  ends 0 && reports $name state=interrupted && has "$name/out/status" '^reason=tables cannot be written' &&
+    [ ! -e "$name/out/cont" ]
   ok $? "rows that fill the memory for them: the run stops with a checkpoint, and no job is to follow"
   rm "$disk/filler"
 fi
 
 # --- the checkpoint at the end ---
-shown="$dir/end/err $dir/end/log"
-mkdir "$dir/end"
-: > "$dir/end/file"
+mkdir end
+: > end/file
 go end 1 -P Checkpoints:CheckpointDir=file
-[ $status = 1 ] && says state finished end && says reason 'the checkpoint at the end could not be written' end && grep -q 'error: the checkpoint at the end could not be written, and there is no other' "$dir/end/err"
+ends 1 && reports end state=finished && reports end reason='the checkpoint at the end could not be written' &&
+  has end/err 'error: the checkpoint at the end could not be written, and there is no other'
 ok $? "the checkpoint at the end cannot be written, and there is no other: state=finished, status 1"
 go end 1 --overwrite -n 3
-mkdir -p "$dir/end/out/checkpoints/checkpoint_000008.tmp/other"
+mkdir -p end/out/checkpoints/checkpoint_000008.tmp/other
 go end 1 -r
-[ $status = 1 ] && says state failed end && says reason 'the checkpoint at the end could not be written; a restart from checkpoint_000003 writes it' end
+ends 1 && reports end state=failed &&
+  reports end reason='the checkpoint at the end could not be written; a restart from checkpoint_000003 writes it'
 ok $? "... there is one: state=failed, since a restart can write it"
-rm -r "$dir/end/out/checkpoints/checkpoint_000008.tmp"
+rm -r end/out/checkpoints/checkpoint_000008.tmp
 go end 1 -r
-[ $status = 0 ] && says state finished end && says checkpoint checkpoint_000008 end
+ends 0 && reports end state=finished && reports end checkpoint=checkpoint_000008
 ok $? "... which it does"
 
 # --- tables that are not as they were at the checkpoint ---
 go table 1 -n 4
-energy=$dir/table/out/energy.csv
-cp -r "$dir/table/out" "$dir/kept"
+energy=table/out/energy.csv
+cp -r table/out kept
 # within soft step 4: without its row
-bytes=$(sed -n 's/^logs.ends = \([0-9]*\) .*/\1/p' "$dir/table/out/checkpoints/checkpoint_000004/manifest")
+bytes=$(sed -n 's/^logs.ends = \([0-9]*\) .*/\1/p' table/out/checkpoints/checkpoint_000004/manifest)
 # damage WHAT COMMAND...: restart after the command; $text: the comment line in the table
 damage() {
   shift
-  rm -rf "$dir/table/out"
-  cp -r "$dir/kept" "$dir/table/out"
+  rm -rf table/out
+  cp -r kept table/out
   "$@"
   go table 1 -r
   [ $status != 0 ] || text=$(sed -n 's/^# restart in soft step 4: this table //p' "$energy")
-  shown="$dir/table/err"
 }
-zero_end() { head -c $((bytes - 300)) "$energy" > "$dir/cut" && head -c 300 /dev/zero >> "$dir/cut" && cp "$dir/cut" "$energy"; }
-shorten() { head -c $((bytes - 300)) "$energy" > "$dir/cut" && cp "$dir/cut" "$energy"; }
-change() { head -c $((bytes - 2)) "$energy" > "$dir/cut" && echo x >> "$dir/cut" && cp "$dir/cut" "$energy"; }
-rows() { grep -c '^[0-9]' "$energy"; }
+zero_end() { head -c $((bytes - 300)) "$energy" > cut && head -c 300 /dev/zero >> cut && cp cut "$energy"; }
+shorten() { head -c $((bytes - 300)) "$energy" > cut && cp cut "$energy"; }
+change() { head -c $((bytes - 2)) "$energy" > cut && echo x >> cut && cp cut "$energy"; }
+numbers() { grep -c '^[0-9]' "$energy"; }
 go intact 1
 damage intact true
-[ $status = 0 ] && [ -z "$text" ] && [ ! -s "$dir/table/err" ] && same_tables intact table
+ends 0 && [ -z "$text" ] && [ ! -s table/err ] && same_tables intact table
 ok $? "tables that are as they were: nothing is said, no row is missing"
 damage removed rm "$energy"
-[ $status = 0 ] && grep -q "warning: out/energy.csv is missing: of the $bytes bytes at the checkpoint 0 are left" "$dir/table/err" && [ "$(rows)" = 5 ] &&
-  [ "$text" = "is missing: of the $bytes bytes at the checkpoint 0 are left, of which the first 0 or more are unchanged" ] && grep -q '^time,' "$energy"
+ends 0 && has table/err "warning: out/energy.csv is missing: of the $bytes bytes at the checkpoint 0 are left" &&
+  [ "$(numbers)" = 5 ] &&
+  [ "$text" = "is missing: of the $bytes bytes at the checkpoint 0 are left, of which the first 0 or more are unchanged" ] && has "$energy" '^time,'
 ok $? "energy.csv removed: a warning with the numbers, a comment line, and a table with its header"
 damage zeros zero_end
-[ $status = 0 ] && grep -q "warning: out/energy.csv was changed: of the $bytes bytes at the checkpoint [1-9][0-9]* are left" "$dir/table/err" &&
-  [ -n "$text" ] && [ "$(tr -d '\0' < "$energy" | wc -c)" = "$(wc -c < "$energy")" ] && [ "$(rows)" -lt 9 ] && [ "$(rows)" -gt 5 ]
+ends 0 && has table/err "warning: out/energy.csv was changed: of the $bytes bytes at the checkpoint [1-9][0-9]* are left" &&
+  [ -n "$text" ] && [ "$(tr -d '\0' < "$energy" | wc -c)" = "$(wc -c < "$energy")" ] && [ "$(numbers)" -lt 9 ] &&
+    [ "$(numbers)" -gt 5 ]
 ok $? "its last bytes zeroed, as after a power failure: the same, and no zero is left"
 damage short shorten
-[ $status = 0 ] && grep -q "warning: out/energy.csv is too short: of the $bytes bytes at the checkpoint [1-9][0-9]* are left" "$dir/table/err" && [ -n "$text" ]
+ends 0 && has table/err "warning: out/energy.csv is too short: of the $bytes bytes at the checkpoint [1-9][0-9]* are left" && [ -n "$text" ]
 ok $? "a table that is too short"
 damage changed change
-[ $status = 0 ] && grep -q "warning: out/energy.csv was changed: of the $bytes bytes at the checkpoint $bytes are left" "$dir/table/err" &&
-  [ -n "$text" ] && [ "$(rows)" = 9 ] && grep -q 'x$' "$energy"
+ends 0 && has table/err "warning: out/energy.csv was changed: of the $bytes bytes at the checkpoint $bytes are left" &&
+  [ -n "$text" ] && [ "$(numbers)" = 9 ] && has "$energy" 'x$'
 ok $? "a table that was changed is kept, and reported"
 [ -n "$text" ] && [ "$(echo "$text" | sed 's/.*the first \([0-9]*\) or more.*/\1/')" -gt $((bytes / 2)) ]
 ok $? "... with the number of bytes that are certainly unchanged"
 # of an older version, which had fewer columns, or others
 fields() { grep -v '^#' "$energy" | awk -F, -v n="$1" 'NF != n { bad = 1 } END { exit bad || NR < 7 }'; }
-shorter() { sed '/^#/!s/,[^,]*,[^,]*$//' "$energy" > "$dir/cut" && cp "$dir/cut" "$energy"; }
-other() { sed '/^#/!s/^[^,]*,//' "$energy" > "$dir/cut" && cp "$dir/cut" "$energy"; }
+shorter() { sed '/^#/!s/,[^,]*,[^,]*$//' "$energy" > cut && cp cut "$energy"; }
+other() { sed '/^#/!s/^[^,]*,//' "$energy" > cut && cp cut "$energy"; }
 columns=$(grep '^time,' "$energy" | awk -F, '{ print NF }')
 damage older shorter
-[ $status = 0 ] && grep -q "warning: out/energy.csv was begun by an older version, with $((columns - 2)) columns; the rows of this run" "$dir/table/err" &&
-  fields $((columns - 2)) && [ "$(rows)" -ge 8 ]
+ends 0 && has table/err "warning: out/energy.csv was begun by an older version, with $((columns - 2)) columns; the rows of this run" &&
+  fields $((columns - 2)) && [ "$(numbers)" -ge 8 ]
 ok $? "a table with fewer columns: the rows that follow have these"
-grep -q '^kept: energy to [0-9.e-]*$' "$dir/table/log"
-ok $? "... and the last lines of the run count them"
+check "... and the last lines of the run count them" has table/log '^kept: energy to [0-9.e-]*$'
 damage older shorter
-cp -r "$dir/table/out" "$dir/table-more"
-rm -rf "$dir/table/out"
-cp -r "$dir/kept" "$dir/table/out"
+cp -r table/out table-more
+rm -rf table/out
+cp -r kept table/out
 shorter
 go table 1 -r -n 6
 go table 1 -r
-[ $status = 0 ] && ! grep -q 'was changed\|too short' "$dir/table/err" && grep -v '^#' "$energy" > "$dir/one" && grep -v '^#' "$dir/table-more/energy.csv" | cmp - "$dir/one"
+ends 0 && lacks table/err 'was changed\|too short' && grep -v '^#' "$energy" > one &&
+  grep -v '^#' table-more/energy.csv | cmp - one
 ok $? "... and a further restart knows the table again"
 damage others other
-aside=$dir/table/out/energy-before-step-4-1.csv
-[ $status = 0 ] && grep -q "warning: out/energy.csv was begun by an older version, with other columns; its rows are in out/energy-before-step-4-1.csv now" "$dir/table/err" &&
-  grep -q '^kinetic,' "$aside" && [ "$(grep -c '^[-0-9]' "$aside")" -ge 3 ] && grep -q '^time,' "$energy" && [ "$(rows)" = 5 ] &&
+aside=table/out/energy-before-step-4-1.csv
+ends 0 "warning: out/energy.csv was begun by an older version, with other columns; its rows are in out/energy-before-step-4-1.csv now" &&
+  has "$aside" '^kinetic,' && [ "$(grep -c '^[-0-9]' "$aside")" -ge 3 ] && has "$energy" '^time,' &&
+    [ "$(numbers)" = 5 ] &&
   [ "$(grep -v '^#' "$energy" | awk -F, -v n="$columns" 'NF != n' | wc -l)" = 0 ]
 ok $? "a table with other columns is kept under another name, and a new one begins"
 if command -v mkfifo > /dev/null; then
   fifo() { rm "$energy" && mkfifo "$energy"; }
-  seconds=20
+  limit=20
   damage fifo fifo
-  seconds=
-  [ $status = 1 ] && grep -q 'error: out/energy.csv is not a regular file' "$dir/table/err"
-  ok $? "a FIFO in place of a table is refused"
+  limit=
+  check "a FIFO in place of a table is refused" ends 1 'error: out/energy.csv is not a regular file'
 fi
 
 # --- snapshots of a killed run with -n ---
 for limit in 7 5; do go limit-$limit 1 -n $limit; done
 for _ in 1 2 3; do
   r=
-  [ ! -d "$dir/killed/out" ] || r=-r
+  [ ! -d killed/out ] || r=-r
   go killed 1 -n 7 $r --walltime 0
 done
-shown="$dir/killed/err $dir/killed/log"
-cp -r "$dir/killed/out/checkpoints" "$dir/before"
+cp -r killed/out/checkpoints before
 # as if it had been killed after its last snapshot but one
 kill_it() {
-  rm -rf "$dir/killed/out/checkpoints"
-  cp -r "$dir/before" "$dir/killed/out/checkpoints"
-  sed s/^state=.*/state=running/ "$dir/killed/out/status" > "$dir/status" && cp "$dir/status" "$dir/killed/out/status"
+  rm -rf killed/out/checkpoints
+  cp -r before killed/out/checkpoints
+  sed s/^state=.*/state=running/ killed/out/status > status && cp status killed/out/status
 }
 go killed 1 -n 7 -r
-[ $status = 0 ] && [ -e "$dir/killed/out/snapshot_004.hdf5" ]
+ends 0 && [ -e killed/out/snapshot_004.hdf5 ]
 ok $? "a run with -n"
 kill_it
-rm "$dir/killed/out/snapshot_004.hdf5"
+rm killed/out/snapshot_004.hdf5
 go killed 1 -n 7 -r
-[ $status = 0 ] && [ ! -e "$dir/killed/out/discarded" ] && same limit-7 killed
+ends 0 && [ ! -e killed/out/discarded ] && same limit-7 killed
 ok $? "... that was killed and is continued with the same -n: no snapshot is moved"
 kill_it
 go killed 1 -n 5 -r
-[ $status = 0 ] && [ "$(ls "$dir"/killed/out/discarded/00? | grep -c '^snapshot_00[34].hdf5$')" = 2 ] && same limit-5 killed
+ends 0 && [ "$(ls killed/out/discarded/00? | grep -c '^snapshot_00[34].hdf5$')" = 2 ] && same limit-5 killed
 ok $? "... with a smaller -n: those beyond it are moved when the run ends"
-echo "1..$number"
-exit $failed
+finish

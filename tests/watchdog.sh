@@ -1,45 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A rank that stalls, and one that dies, end the job; stderr says where.
-dir=$(mktemp -d) || exit 99
-job='' ranks=''
-# Whatever happens, nothing is left behind: stopped processes do not end by themselves.
-cleanup() {
-  # shellcheck disable=SC2086
-  [ -z "$job$ranks" ] || kill -KILL $job $ranks 2> /dev/null
-  rm -rf "$dir"
-}
-trap cleanup EXIT
+. "${srcdir:-.}/tests/harness.sh"
 trap 'exit 1' HUP INT TERM
-. "${srcdir:-.}/tests/tap.sh"
 # where a rank dies, mpirun tells the others to end by SIGTERM, and they need a second to say where they were (tests/local.mk has 0)
 unset OMPI_MCA_odls_base_sigkill_timeout
-shown="$dir/err"
-skip() {
-  echo "1..0 # SKIP $1"
-  exit 0
-}
-command -v pgrep > /dev/null || skip "no pgrep"
-[ -r /proc/self/environ ] || skip "no /proc"
+shown="err"
+command -v pgrep > /dev/null || skip_all "no pgrep"
+[ -r /proc/self/environ ] || skip_all "no /proc"
 
-./espalier ic plummer -n 1000 -o "$dir/plummer.hdf5" > /dev/null || exit 99
-cat > "$dir/run.ini" << END
-[Input]
-InitCondFile = $dir/plummer.hdf5
-[Units]
-GravityConstantInternal = 1
-[Time]
-TimeMax = 1000
-[Gravity]
-Softening = 0.03
-[Split]
-Mode = hybrid
-SoftStep = 0.001
-[Steps]
-Scheme = block
-END
+model plummer -n 1000
+parameters run.ini Time:TimeMax=1000 Gravity:Softening=0.03 Split:SoftStep=0.001 $hybrid
 
-under_way() { [ "$(cat "$dir/out/steps.csv" 2> /dev/null | wc -l)" -gt 8 ] || ! kill -0 "$job" 2> /dev/null; }
+under_way() { [ "$(cat out/steps.csv 2> /dev/null | wc -l)" -gt 8 ] || gone; }
 none_alive() {
   for p in "$@"; do
     # what init has not yet buried counts as gone
@@ -47,32 +20,30 @@ none_alive() {
   done
 }
 pid_of_rank() {
-  for p in $ranks; do
-    tr '\0' '\n' < "/proc/$p/environ" 2> /dev/null | grep -q -E "^(OMPI_COMM_WORLD_RANK|PMI_RANK|PMIX_RANK)=$1\$" && echo "$p" && return
+  for p in $processes; do
+    tr '\0' '\n' < "/proc/$p/environ" 2> /dev/null | grep -q -E "^(OMPI_COMM_WORLD_RANK|PMI_RANK|PMIX_RANK)=$1\$" && \
+      echo "$p" && return
   done
 }
 
 # start MINUTES: three ranks that run for long
 start() {
-  rm -rf "$dir/out"
-  # shellcheck disable=SC2086
-  OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 3 ./espalier run -P Output:OutputDir="$dir/out" -P Device:WatchdogMinutes="$1" \
-    "$dir/run.ini" > "$dir/log" 2> "$dir/err" < /dev/null &
+  rm -rf out
+  $(starter 3) "$here/espalier" run -P Output:OutputDir=out \
+    -P Device:WatchdogMinutes="$1" run.ini > log 2> err < /dev/null &
   job=$!
   within 60 under_way
-  ranks=$(pgrep -P $job -x espalier | tr '\n' ' ')
+  processes=$(pgrep -P $job -x espalier | tr '\n' ' ')
   one=$(pid_of_rank 1)
 }
 
 # finish: `status` of the job, which must end within a minute
-finish() {
-  # shellcheck disable=SC2086
+all_ended() {
   within 60 none_alive $job || kill -KILL $job
   wait $job
   status=$?
   job=
-  # shellcheck disable=SC2086
-  within 20 none_alive $ranks
+  within 20 none_alive $processes
   left=$?
 }
 
@@ -81,55 +52,55 @@ if [ -z "$one" ] && kill -0 "$job"; then
   kill "$job"
   wait "$job"
   job=
-  skip "the launcher's ranks are not its children"
+  skip_all "the launcher's ranks are not its children"
 fi
-[ -n "$one" ]
-ok $? "a job of three ranks is under way"
+check "a job of three ranks is under way" test -n "$one"
 [ -z "$one" ] || kill -STOP "$one"
-finish
+all_ended
 [ $status -ne 0 ] && [ $status -ne 137 ]
 ok $? "a rank is stopped: the job ends by itself (status $status)"
-line=$(grep -m 1 'no progress' "$dir/err")
+line=$(grep -m 1 'no progress' err)
 echo "$line" | grep -q -E '^espalier: fatal: rank [02], step [0-9]+, phase [a-z_]+: no progress for 0\.[0-9]+ minutes \(waiting for (all ranks|rank [0-9])\)$'
 ok $? "stderr names rank, step, phase: ${line#espalier: fatal: }"
 ok $left "no process is left"
-sed -n 1,3p "$dir/out/status" > "$dir/words"
-grep -q -x 'state=failed' "$dir/words" && grep -q -E '^reason=rank [02], step [0-9]+, phase [a-z_]+: no progress for 0\.[0-9]+ minutes' "$dir/words"
-ok $? "the status file: $(paste -s -d ' ' "$dir/words")"
+sed -n 1,3p out/status > words
+grep -q -x 'state=failed' words && grep -q -E \
+  '^reason=rank [02], step [0-9]+, phase [a-z_]+: no progress for 0\.[0-9]+ minutes' words
+ok $? "the status file: $(paste -s -d ' ' words)"
 
 start 0
 [ -z "$one" ] || kill -KILL "$one"
-finish
+all_ended
 [ -n "$one" ] && [ $status -ne 0 ] && [ $left = 0 ]
 ok $? "a rank is killed: the job ends, also without the watchdog (status $status)"
 
 start 10
 [ -z "$one" ] || kill -KILL "$one"
-finish
+all_ended
 [ -n "$one" ] && [ $status -ne 0 ] && [ $left = 0 ]
 ok $? "a rank is killed: the job ends at once with the watchdog (status $status)"
-line=$(grep -m 1 'SIGTERM' "$dir/err")
+line=$(grep -m 1 'SIGTERM' err)
 echo "$line" | grep -q -E '^espalier: rank 0, step [0-9]+, phase [a-z_]+: SIGTERM \(waiting for .*\)$'
 ok $? "stderr names step and phase: ${line#espalier: }"
 # on a busy machine the report may come later than the launcher waits
-sed -n 1,3p "$dir/out/status" > "$dir/words"
-grep -q -x 'state=failed' "$dir/words" && grep -q -E '^reason=rank 0, step [0-9]+, phase [a-z_]+: SIGTERM, and no progress since' "$dir/words"
-ok $? "the status file: $(paste -s -d ' ' "$dir/words")"
+sed -n 1,3p out/status > words
+grep -q -x 'state=failed' words && grep -q -E \
+  '^reason=rank 0, step [0-9]+, phase [a-z_]+: SIGTERM, and no progress since' words
+ok $? "the status file: $(paste -s -d ' ' words)"
 
 # measurements have the watchdog too
 # measure COMMAND...: three ranks; the second is stopped once the table exists
 measure() {
-  rm -f "$dir/table.csv"
-  # shellcheck disable=SC2086
-  OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 3 ./espalier "$@" -P Device:WatchdogMinutes=0.03 -o "$dir/table.csv" "$dir/run.ini" \
-    > "$dir/log" 2> "$dir/err" < /dev/null &
+  rm -f table.csv
+  $(starter 3) "$here/espalier" "$@" -P Device:WatchdogMinutes=0.03 -o table.csv run.ini > log 2> err < /dev/null &
   job=$!
-  within 60 test -e "$dir/table.csv"
-  ranks=$(pgrep -P $job -x espalier | tr '\n' ' ')
+  within 60 test -e table.csv
+  processes=$(pgrep -P $job -x espalier | tr '\n' ' ')
   one=$(pid_of_rank 1)
   [ -z "$one" ] || kill -STOP "$one"
-  finish
-  [ -n "$one" ] && [ $status -ne 0 ] && [ $status -ne 137 ] && grep -q -E '^espalier: fatal: rank [02], .*: no progress for 0\.[0-9]+ minutes' "$dir/err"
+  all_ended
+  [ -n "$one" ] && [ $status -ne 0 ] && [ $status -ne 137 ] && grep -q -E \
+    '^espalier: fatal: rank [02], .*: no progress for 0\.[0-9]+ minutes' err
   ok $? "$1: a rank is stopped: the job ends by itself (status $status)"
   ok $left "no process is left"
 }
@@ -137,20 +108,19 @@ measure study let --ranks "$(seq -s , 1000 -1 937)"
 measure force --delta 1:20
 
 # a kernel that does not end, where there is a device: the host still looks, and says where
-if ./espalier info | grep -q 'cuda *device'; then
+if espalier info | grep -q 'cuda *device'; then
   ESPALIER_DEBUG=stall=1:40:90
   export ESPALIER_DEBUG
   start 0.1
   unset ESPALIER_DEBUG
-  finish
+  all_ended
   [ $status -ne 0 ] && [ $status -ne 137 ]
   ok $? "a kernel of rank 1 does not end: the job ends by itself (status $status)"
-  line=$(grep -m 1 'no progress' "$dir/err")
+  line=$(grep -m 1 'no progress' err)
   echo "$line" | grep -q -E '^espalier: fatal: rank [0-2], step [0-9]+, phase [a-z_]+: no progress for 0\.[0-9]+ minutes \((waiting for (all ranks|rank [0-9])|not waiting for others)\)$'
   ok $? "stderr names rank, step, phase: ${line#espalier: fatal: }"
   ok $left "no process is left"
 else
   echo "# no device: kernels that do not end are left out"
 fi
-echo "1..$number"
-exit $failed
+finish

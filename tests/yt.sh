@@ -1,29 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# yt opens every kind of snapshot and finds its particles, mass, units and time, and draws by the recipe of doc/readers.md. Every version
+# yt opens every kind of snapshot and finds its particles, mass, units and time, and draws by the recipe of
+# doc/readers.md. Every version
 # of yt is tried that these have: Debian's python3, ESPALIER_PYNBODY (a python3 with modules from PyPI), python3.
-set -u
-mpirun="${MPIRUN:-mpirun --oversubscribe} ${MPIRUN_FLAGS-}"
-src=$(cd "${srcdir:-.}" && pwd)
-here=$PWD
-. "$src/tests/tap.sh"
+. "${srcdir:-.}/tests/harness.sh"
 . "$src/tests/recipe.sh"
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-shown="$dir/out $dir/err"
 # "VERSION PYTHON", one for each version
 for p in /usr/bin/python3 ${ESPALIER_PYNBODY:+"$ESPALIER_PYNBODY"} python3; do
   version=$("$p" -c 'import yt; print(yt.__version__)' 2> /dev/null) && echo "$version $p"
-done | sort -u -k 1,1 > "$dir/versions"
-if [ ! -s "$dir/versions" ]; then
-  echo "1..0 # SKIP /usr/bin/python3 has no yt (Debian: python3-yt)"
-  exit 0
-fi
-# shellcheck disable=SC2086  # words
-mass=$(timeout 60 $mpirun -n 2 ./tests/make_snapshot "$dir/yt_000.hdf5" 2> "$dir/err") &&
-  timeout 60 $mpirun -n 2 ./tests/make_snapshot "$dir/yt_001.hdf5" 2 > "$dir/out" 2>&1 && recipe_snapshots
+done | sort -u -k 1,1 > versions
+[ -s versions ] || skip_all "/usr/bin/python3 has no yt (Debian: python3-yt)"
+mass=$(timeout 60 $(starter 2) "$here/tests/make_snapshot" yt_000.hdf5 2> err) &&
+  timeout 60 $(starter 2) "$here/tests/make_snapshot" yt_001.hdf5 2 > said 2>&1 && recipe_snapshots
 ok $? "snapshots"
-cat > "$dir/read.py" << 'END'
+cat > read.py << 'END'
 import sys
 import yt
 yt.set_log_level(50)
@@ -43,7 +33,7 @@ assert len(data["PartType1", "Acceleration"]) == 200
 assert sum(len(data[t, "ParticleIDs"]) for t in ("PartType0", "PartType1", "PartType2")) == 600
 END
 # after the recipe: the mass in the units of the snapshot; labels of a model without solar masses and kpc
-cat > "$dir/look.py" << 'END'
+cat > look.py << 'END'
 labels = plot.plots[field].axes.get_xlabel() + plot.plots[field].cb.ax.get_ylabel()
 total = float(ds.all_data()["PartType1", "Masses"].sum().in_units("g"))
 print(f"# {labels}; {total:g} g, velocities in {ds.velocity_unit}")
@@ -57,10 +47,8 @@ END
 while read -r version python <&3; do
   # the single file, the virtual one, and the first of several
   for name in yt_000.hdf5 yt_001.hdf5 snapdir_001/yt_001.0.hdf5; do
-    (cd "$dir" && timeout 120 "$python" read.py $name "$mass") > "$dir/out" 2> "$dir/err"
-    ok $? "yt $version finds particles, mass, units and time in $name"
+    check "yt $version finds particles, mass, units and time in $name" try timeout 120 "$python" read.py $name "$mass"
   done
   recipe yt yt.png "$python"
-done 3< "$dir/versions"
-echo "1..$number"
-exit $failed
+done 3< versions
+finish

@@ -7,7 +7,7 @@ import argparse
 import os
 import re
 
-from plotting import (ENDINGS, Help, Units, count_text, fail, log_ticks, matplotlib, np, outputs, plt, positive, program, same_units,
+from plotting import (writable, ENDINGS, Help, Units, count_text, fail, log_ticks, matplotlib, np, outputs, plt, positive, program, same_units,
                       save, start)
 from espalier_plots.measure import AXES, surface_density
 from espalier_plots.style import DENSITY
@@ -199,14 +199,7 @@ def check_movie(path):
         from matplotlib.animation import FFMpegWriter
         if not FFMpegWriter.isAvailable():
             fail("MP4 needs the program ffmpeg, which is not in PATH (Debian: ffmpeg); or name a .gif file")
-    there = os.path.lexists(path)
-    try:
-        with open(path, "ab"):
-            pass
-    except OSError as error:
-        fail(f"{path} cannot be written: {error.strerror}")
-    if not there:
-        os.remove(path)
+    writable(path)
 
 
 def write_movie(figure, maps, show, path, fps):

@@ -91,20 +91,25 @@ def add_output(parser, default):
                         help=f"image; its ending chooses PNG, PDF or SVG; may be given several times (default: {default})")
 
 
+def writable(path):
+    """A file that cannot be written is an error here, before the work."""
+    there = os.path.lexists(path)
+    try:
+        with open(path, "ab"):
+            pass
+    except OSError as error:
+        fail(f"{path} cannot be written: {error.strerror}")
+    if not there:
+        os.remove(path)
+
+
 def outputs(given, default):
-    """Names of the pictures. One that cannot be written is an error here, before the work."""
+    """Names of the pictures, which can be written."""
     paths = given or [default]
     for path in paths:
         if os.path.splitext(path)[1].lower() not in ENDINGS:
             fail(f"{path}: expected a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
-        there = os.path.lexists(path)
-        try:
-            with open(path, "ab"):
-                pass
-        except OSError as error:
-            fail(f"{path} cannot be written: {error.strerror}")
-        if not there:
-            os.remove(path)
+        writable(path)
     return paths
 
 

@@ -11,8 +11,8 @@ from typing import Any, Sequence
 import numpy as np
 
 from ._library import ArgumentError
-from .snapshot import Snapshot
 
+Snapshot = Any   # that of snapshot.py, whose methods call these functions
 PLANES, QUANTITIES, COORDINATES = ("xy", "xz", "yz"), ("density", "velocity", "dispersion"), ("r", "x", "y", "z")
 
 

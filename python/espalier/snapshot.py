@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _library as _l
+from . import plots
 
 
 @dataclass
@@ -58,21 +59,15 @@ class Snapshot:
         types     particle types, one or several [all]
         decades   of density that are shown
         ax        axes of matplotlib to draw in [a new figure]"""
-        from . import plots
-
         return plots._draw(self, quantity, plane, width, centre, types, pixels, decades, ax)
 
     def plot_phase(self, coordinate: str = "r", *, width: float | None = None, centre: Any = None, types: Any = None, pixels: int = 256,
                    decades: float = 4, ax: Any = None) -> Any:
         """Phase space: "r", radius and radial velocity, or "x", "y", "z" and its velocity; arguments as of plot()."""
-        from . import plots
-
         return plots._draw(self, "phase", coordinate, width, centre, types, pixels, decades, ax)
 
     def plot_profile(self, bins: int = 40, centre: Any = None, types: Any = None, ax: Any = None, **style: Any) -> Any:
         """Density profile about a point [the densest place]; `style` is of matplotlib's lines. Returns the axes of matplotlib."""
-        from . import plots
-
         return plots._profile(self, bins, centre, types, ax, **style)
 
 

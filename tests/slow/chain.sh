@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The collision of two galaxies in a chain of jobs, each submitted again while the one before has left the file cont, gives the
-# same snapshots and tables as one job. ESPALIER_GALAXIES: the file of params/galaxies.ini; without it a model merger is made.
+# The collision of two galaxies in a chain of jobs, each submitted again while the one before has left the file cont,
+# gives the
+# same snapshots and tables as one job. ESPALIER_GALAXIES: the file of params/galaxies.ini; without it a model merger is
+# made.
 . "${srcdir:-.}/tests/slow/common.sh"
 program=$PWD/espalier
 plan 4

@@ -1,11 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# True energy errors of star clusters without softening, Integrator = hermite: the largest |dE/E| over snapshots by direct sums in double
+# True energy errors of star clusters without softening, Integrator = hermite: the largest |dE/E| over snapshots by
+# direct sums in double
 # precision (tests/true_energy), against limits. Prints TAP, and a table of errors and costs.
 #
-#   [RANKS=1] [OPTIONS="-P Device:Backend=cuda"] sh tests/slow/clusters.sh [CASE...]     in the build folder; all cases by default
+#   [RANKS=1] [OPTIONS="-P Device:Backend=cuda"] sh tests/slow/clusters.sh [CASE...]     in the build folder; all cases
+# by default
 #
-# Cases: double single half (soft steps), masses, binary, binaries, nucleus. Half a minute on two cores, make tests/true_energy before it.
+# Cases: double single half (soft steps), masses, binary, binaries, nucleus. Half a minute on two cores, make
+# tests/true_energy before it.
 . "${srcdir:-.}/tests/slow/common.sh"
 [ $# -gt 0 ] || set -- double single half masses binary binaries nucleus
 program=$PWD/espalier judge=$PWD/tests/true_energy
@@ -34,7 +37,8 @@ Integrator = hermite
 Eta = 0.1
 END
 
-# simulate CASE MODEL TIME SOFTSTEP -P...: makes the model, runs it, leaves the true error and the table's row; status 0 where all went well
+# simulate CASE MODEL TIME SOFTSTEP -P...: makes the model, runs it, leaves the true error and the table's row; status 0
+# where all went well
 simulate() {
   name=$1 model=$2 span=$3 step=$4
   shift 4
@@ -48,10 +52,12 @@ simulate() {
   "$judge" "$name"/snapshot_*.hdf5 > "$name.energies" 2>> "$name.log" < /dev/null || return 1
   awk -F, -v name="$name" -v step="$step" '
     FILENAME ~ /energies$/ { if (/^# largest/) { split($0, w, " "); error = w[4] + 0 } next }
-    FILENAME ~ /log$/ { if (/^done:/) { split($0, w, " "); for (i in w) if (w[i] == "in") seconds = w[i + 1]; logged = w[length(w)] } next }
+    FILENAME ~ /log$/ { if (/^done:/) { split($0, w, " "); for (i in w) if (w[i] == "in") seconds = w[i + 1];
+      logged = w[length(w)] } next }
     /^step/ { for (i = 1; i <= NF; i++) at[$i] = i; next }
     /^#/ { next }
-    { n++; entries += $at["neighbours"]; steps += $at["hard_steps"]; if ($at["binaries"] > most) most = $at["binaries"]; if ($at["level_max"] > level) level = $at["level_max"] }
+    { n++; entries += $at["neighbours"]; steps += $at["hard_steps"]; if ($at["binaries"] > most) most = $at["binaries"];
+      if ($at["level_max"] > level) level = $at["level_max"] }
     END { printf "# | %-8s | %-7s | %8.2e | %8.2e | %5d | %6.1f | %9.0f | %3d | %3d | %7.1f |\n", name, step, error, logged, n, entries / n, steps, level, most, seconds
       print error > (name ".error") }' "$name.energies" "$name.log" "$name/steps.csv" >> table
 }

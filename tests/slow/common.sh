@@ -45,9 +45,11 @@ finish() {
   [ "$tap_failed" -ne 0 ] || { chmod -R u+w "$scratch_dir" 2> /dev/null; rm -rf "$scratch_dir"; }
   exit "$tap_failed"
 }
-# hybrid PROGRAM [WRAPPER...]: write hybrid.ini and hybrid.sh here: a small hybrid run on 3 ranks, each below the wrapper, one
+# hybrid PROGRAM [WRAPPER...]: write hybrid.ini and hybrid.sh here: a small hybrid run on 3 ranks, each below the
+# wrapper, one
 # that is gone on with on 3 and then on 2 ranks, and one of 3 particles on 5 ranks.
-# Even the one rank that makes its initial conditions has a launcher: without one, gcc 12's LeakSanitizer was seen to crash.
+# Even the one rank that makes its initial conditions has a launcher: without one, gcc 12's LeakSanitizer was seen to
+# crash.
 hybrid() {
   cat > hybrid.ini <<EOF
 [Input]

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What configure is told to use and cannot is refused with a sentence: it never builds with another library than was asked for.
+# What configure is told to use and cannot is refused with a sentence: it never builds with another library than was
+# asked for.
 . "${srcdir:-.}/tests/slow/common.sh"
 plan 5
 scratch configure

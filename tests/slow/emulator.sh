@@ -1,12 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The kernels of gpu/ by the emulator of CUDA (tests/emulator), with AddressSanitizer where there is one: their results are
-# right, and they reach for nothing that is not theirs. Neither nvcc nor a device is needed. As many programs at a time as there are cores.
+# The kernels of gpu/ by the emulator of CUDA (tests/emulator), with AddressSanitizer where there is one: their results
+# are
+# right, and they reach for nothing that is not theirs. Neither nvcc nor a device is needed. As many programs at a time
+# as there are cores.
 . "${srcdir:-.}/tests/slow/common.sh"
 emulator=$src/tests/emulator
 tests="walk contract neighbours lets lets_joined walk_active softening reorder choices verbs depth_first massless margin"   # the longest first
 [ -e "$src/gpu/walk/walk.cu" ] || skip_all "no gpu/"
-command -v bash > /dev/null && command -v g++ > /dev/null && command -v mpicc > /dev/null || skip_all "no bash, g++ or mpicc"
+command -v bash > /dev/null && command -v g++ > /dev/null && command -v mpicc > /dev/null ||
+  skip_all "no bash, g++ or mpicc"
 [ -e libespalier.a ] || skip_all "no libespalier.a: not a build folder"
 build=$PWD
 # shellcheck disable=SC2086
@@ -29,16 +32,19 @@ fi
 programs=
 for test; do programs="$programs $test $test"; done
 # shellcheck disable=SC2086
-try 900 make.log "the tests are built with emulated kernels" bash "$emulator/emulate.sh" "$src" "$build" $programs || give_up
+try 900 make.log "the tests are built with emulated kernels" bash "$emulator/emulate.sh" "$src" "$build" $programs ||
+  give_up
 # fibers change stacks by themselves; memory that MPI keeps is no leak
 cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)   # nproc obeys these variables
 export OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0
-printf '%s\n' "$@" | xargs -P "$cores" -I{} sh -c 'timeout --kill-after=20 1500 ./{} > {}.log 2>&1 < /dev/null; echo $? > {}.status'
+printf '%s\n' "$@" |
+  xargs -P "$cores" -I{} sh -c 'timeout --kill-after=20 1500 ./{} > {}.log 2>&1 < /dev/null; echo $? > {}.status'
 for test; do
   count=$(grep -c '^ok .* - cuda' "$test.log")
   [ "$(cat "$test.status")" = 0 ] && ! grep -q '^not ok' "$test.log" && [ "$count" -gt 0 ]
   status=$?
   result $status "$test: $count checks of emulated kernels"
-  [ $status = 0 ] || { echo "# exit status $(cat "$test.status"); the end of $test.log:"; grep -v '^ok ' "$test.log" | tail -n 30 | sed 's/^/# | /'; }
+  [ $status = 0 ] || { echo "# exit status $(cat "$test.status"); the end of $test.log:"; grep -v '^ok ' "$test.log" |
+    tail -n 30 | sed 's/^/# | /'; }
 done
 finish

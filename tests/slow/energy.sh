@@ -1,8 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Largest |dE/E| over T = 1 of the seven schemes of doc/numerics.md, for a Plummer and a Hernquist model, on one and on two
-# ranks: at most three times the value measured with direct forces, plus 1e-4 for the tree's. One realisation scatters by a
-# factor of two and more, so the rms over three of them counts. The tree is accurate (Delta = 2^-14): the schemes are tested.
+# Largest |dE/E| over T = 1 of the seven schemes of doc/numerics.md, for a Plummer and a Hernquist model, on one and on
+# two
+# ranks: at most three times the value measured with direct forces, plus 1e-4 for the tree's. One realisation scatters
+# by a
+# factor of two and more, so the rms over three of them counts. The tree is accurate (Delta = 2^-14): the schemes are
+# tested.
 # On two ranks one realisation is enough: its errors must be those of the same realisation on one rank.
 : "${MPIRUN:=mpirun}"
 program=$PWD/espalier
@@ -55,7 +58,8 @@ schemes() {
   shift 2
   seeds="1 2 3"
   for seed in $seeds; do
-    "$program" ic "$model" -n "$n" -s "$seed" -o "$model-$seed.hdf5" > /dev/null || { echo "Bail out! no $model model"; exit 1; }
+    "$program" ic "$model" -n "$n" -s "$seed" -o "$model-$seed.hdf5" > /dev/null ||
+      { echo "Bail out! no $model model"; exit 1; }
   done
   eps=$(awk "BEGIN { print 0.1 * $n ^ -0.26 }")
   dh=$(awk "BEGIN { printf \"%.17g\", $eps / 0.65 }")
@@ -87,7 +91,8 @@ schemes() {
   done
 }
 
-# many MODEL N SCHEMES RANKS...: some of three schemes, one realisation, on other numbers of ranks; also far more ranks than processors,
+# many MODEL N SCHEMES RANKS...: some of three schemes, one realisation, on other numbers of ranks; also far more ranks
+# than processors,
 # which run for a shorter time, as they wait for each other most of it
 many() {
   model=$1 n=$2 of=$3

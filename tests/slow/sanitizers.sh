@@ -27,7 +27,8 @@ try 120 configure.log "a build with sanitizers can be configured" \
 try 300 make.log "it compiles" sh -c '"$0" -j2 && "$0" -j2 check TESTS=' "$MAKE" || give_up
 
 export LD_PRELOAD="$scratch_dir/keep.so"
-# Leaks are searched for in the hybrid run below (and by valgrind): gcc 12's search itself now and then crashes at the end of
+# Leaks are searched for in the hybrid run below (and by valgrind): gcc 12's search itself now and then crashes at the
+# end of
 # a program that has done nothing wrong ("Tracer caught signal 11"), and the more programs, the more often. The tests
 # themselves check that all labelled memory is given back.
 export ASAN_OPTIONS="$asan:detect_leaks=0"
@@ -39,7 +40,8 @@ hybrid ./espalier
 tail_lines=60
 try 300 hybrid.log "a hybrid run on 3 ranks is clean" sh ./hybrid.sh
 
-# 64 ranks of 300 MB each, as sanitizers make them, are too many for some machines, and more ranks than cores take their time.
+# 64 ranks of 300 MB each, as sanitizers make them, are too many for some machines, and more ranks than cores take their
+# time.
 export MOST_RANKS=3
 # A program that ends with an error may leave memory to the system, so leaks do not count here.
 export ASAN_OPTIONS="$asan:detect_leaks=0"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A soft step of 64 virtual ranks, and a recorded run on 4 ranks, replayed by SimGrid on a torus and on a fat tree, against the event model
+# A soft step of 64 virtual ranks, and a recorded run on 4 ranks, replayed by SimGrid on a torus and on a fat tree,
+# against the event model
 # of src/trace/replay.c with the latency of their links and their bandwidth: within 20 %.
 . "${srcdir:-.}/tests/slow/common.sh"
 command -v smpirun > /dev/null 2>&1 || skip_all "no SimGrid (Debian: libsimgrid-dev)"
@@ -42,7 +43,8 @@ platform() {
 </platform>
 END
 }
-# simulate PLATFORM RANKS TRACES: the seconds. Messages are buffered as by the program, which does not wait for receivers; factors that
+# simulate PLATFORM RANKS TRACES: the seconds. Messages are buffered as by the program, which does not wait for
+# receivers; factors that
 # correct a real Ethernet are off.
 simulate() {
   timeout 300 smpirun -replay "$3/ti.txt" -platform "$1.xml" -hostfile hosts -np "$2" --cfg=smpi/bw-factor:0:1.0 --cfg=smpi/lat-factor:0:1.0 \
@@ -52,7 +54,9 @@ simulate() {
 }
 # compare NAME RANKS TRACES EVENTS PLATFORM BANDWIDTH LATENCY MODEL
 compare() {
-  simulated=$(simulate "$5" "$2" "$3") && modelled=$("$here/espalier" study trace --latency "$7" --bandwidth "$6" --topology "$8" "$4" | awk '/^seconds/ { print $2 }') &&
+  simulated=$(simulate "$5" "$2" "$3") &&
+    modelled=$("$here/espalier" study trace --latency "$7" --bandwidth "$6" --topology "$8" "$4" |
+    awk '/^seconds/ { print $2 }') &&
     awk -v a="$simulated" -v b="$modelled" 'BEGIN { printf "# SimGrid %s s, model %s s: %+.1f %%\n", a, b, 100 * (b / a - 1); exit !(a > 0 && b > 0.8 * a && b < 1.2 * a) }'
   result $? "$1"
 }
@@ -64,11 +68,13 @@ for network in "1e10 5e-7" "1e9 2e-6" "1e8 1e-5"; do
   compare "64 ranks on a fat tree, $bandwidth bytes/s, $latency s" 64 virtual virtual-events fat "$bandwidth" "$latency" fat-tree:8
   platform torus TORUS 4,4,4 "$bandwidth" "$latency"
   compare "64 ranks on a torus, $bandwidth bytes/s, $latency s" 64 virtual virtual-events torus "$bandwidth" "$latency" torus:4,4,4
-  # processor time of the programs so far, which does not depend on what else the machine does: traces, and replays on both topologies
+  # processor time of the programs so far, which does not depend on what else the machine does: traces, and replays on
+  # both topologies
   [ -s used ] || times > used
 done
 # shellcheck disable=SC2086
-${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 4 "$here/espalier" run -n 2 run.ini > run.log 2>&1 < /dev/null && "$here/espalier" study trace --steps 1:2 --trace ti recorded --trace events recorded-events run/trace_000000 > /dev/null
+${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 4 "$here/espalier" run -n 2 run.ini > run.log 2>&1 < /dev/null &&
+  "$here/espalier" study trace --steps 1:2 --trace ti recorded --trace events recorded-events run/trace_000000 > /dev/null
 result $? "traces of a run on 4 ranks"
 platform fat FAT_TREE "2;8,8;1,8;1,1" 1e9 2e-6
 compare "4 ranks on a fat tree" 4 recorded recorded-events fat 1e9 2e-6 fat-tree:8

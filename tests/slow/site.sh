@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The pages as a site: `make html` without a warning; its pages are linked from its start, and a dead link is found. Spelling, by codespell.
+# The pages as a site: `make html` without a warning; its pages are linked from its start, and a dead link is found.
+# Spelling, by codespell.
 . "${srcdir:-.}/tests/slow/common.sh"
 here=$PWD
 plan 5
@@ -12,7 +13,8 @@ if "$sphinx" --version > /dev/null 2>&1; then
   [ -s "$here/html/doc/site/index.html" ] && grep -q 'tutorials/first-run.html' "$here/html/doc/site/index.html" &&
     [ -s "$here/html/doc/tutorials/first-run.html" ] && grep -q '<table' "$here/html/doc/parameters.html"
   result $? "its start leads to the tutorials, and tables are tables"
-  mkdir dead && cp -r "$src/README.md" "$src/CONTRIBUTING.md" "$src/configure.ac" "$src/doc" dead && echo '[to nowhere](absent.md)' >> dead/doc/units.md
+  mkdir dead && cp -r "$src/README.md" "$src/CONTRIBUTING.md" "$src/configure.ac" "$src/doc" dead &&
+    echo '[to nowhere](absent.md)' >> dead/doc/units.md
   "$sphinx" -q -W --keep-going -b html -c dead/doc/site -d trees dead out > dead.log 2>&1
   [ $? != 0 ] && grep -q 'units.md.*absent.md' dead.log
   result $? "a dead link fails the build"

@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The shipped scripts on a real Slurm with two pretended nodes (tests/slurm/cluster): a run that is longer than its job gets
-# SIGUSR1 before the limit, writes a checkpoint, is queued again and goes on to its end, bit for bit as an uninterrupted run; a
+# The shipped scripts on a real Slurm with two pretended nodes (tests/slurm/cluster): a run that is longer than its job
+# gets
+# SIGUSR1 before the limit, writes a checkpoint, is queued again and goes on to its end, bit for bit as an uninterrupted
+# run; a
 # scaling study as an array of jobs.
 . "${srcdir:-.}/tests/slow/common.sh"
 why=$("$src/tests/slurm/cluster" check) || skip_all "$why"
@@ -20,7 +22,8 @@ result $? "two nodes are idle"
 [ -n "$SLURM_CONF" ] || { sed 's/^/# /' "$dir/cluster.err"; give_up; }
 cd "$dir" || exit 99
 
-# wait_for JOB SECONDS: until it has left the queue; one that waits to be begun again after a requeue may begin soon, but not within the
+# wait_for JOB SECONDS: until it has left the queue; one that waits to be begun again after a requeue may begin soon,
+# but not within the
 # same second: nodes refuse a job whose credential is as old as the one that was revoked.
 wait_for() {
   waited=0 absent=0 waiting=0   # a busy controller may fail to answer now and then
@@ -38,7 +41,8 @@ wait_for() {
   return 1
 }
 
-# How many steps 30 s are, here and now: the job below gets its signal after 10 to 20 s of a limit of a minute. Where the machine has
+# How many steps 30 s are, here and now: the job below gets its signal after 10 to 20 s of a limit of a minute. Where
+# the machine has
 # become faster since, it gets one all the same when a third of the steps are made.
 cat > run.ini << END
 [Input]
@@ -88,7 +92,8 @@ result $? "the run has finished"
 # A signal that comes while the run ends has no restart.
 signals=$(grep -c 'told to stop: the run is to write a checkpoint' "$log")
 restarts=$(grep -c 'run --restart last' "$log")
-[ "$restarts" -ge 1 ] && [ "$restarts" -le "$signals" ] && [ "$restarts" -ge $((signals - 1)) ] && [ "$(wc -l < chain/chain)" -eq $((restarts + 1)) ]
+[ "$restarts" -ge 1 ] && [ "$restarts" -le "$signals" ] && [ "$restarts" -ge $((signals - 1)) ] &&
+  [ "$(wc -l < chain/chain)" -eq $((restarts + 1)) ]
 result $? "$restarts restarts from checkpoints after $signals signals before the limit"
 [ $tap_failed = 0 ] || tail -n 20 "$log" | sed 's/^/# | /'
 
@@ -97,7 +102,7 @@ result $? "the same run without interruption"
 same=0 count=0
 for one in straight/snapshot_*.hdf5; do
   count=$((count + 1))
-  if ! h5same=$(/usr/bin/python3 "$src/tests/slurm/same.py" "$one" "chain/${one#*/}" 2>&1); then same=1; echo "# $h5same"; fi
+  if ! h5same=$(/usr/bin/python3 "$src/tests/judge.py" same "$one" "chain/${one#*/}" 2>&1); then same=1; echo "# $h5same"; fi
 done
 [ $same = 0 ] && [ "$count" -ge 4 ] && cmp straight/energy.csv chain/energy.csv
 result $? "$count snapshots and the energies have the same bits"
@@ -106,7 +111,8 @@ result $? "$count snapshots and the energies have the same bits"
   "$src/jobscripts/scaling" submit study >> study.log 2>&1
 result $? "a scaling study is submitted"
 for job in $(sed -n 's/^Submitted batch job //p' study.log); do wait_for "$job" 200; done
-"$src/jobscripts/scaling" collect study >> study.log 2>&1 && [ "$(grep -c '^weak,' study/scaling.csv)" = 6 ] && ! grep -q missing study.log
+"$src/jobscripts/scaling" collect study >> study.log 2>&1 && [ "$(grep -c '^weak,' study/scaling.csv)" = 6 ] &&
+  ! grep -q missing study.log
 result $? "an array of jobs made its six runs, and the table"
 [ $tap_failed = 0 ] || tail -n 10 study.log study/jobs/*.log | sed 's/^/# | /'
 cd "$here" || exit 99

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# valgrind's memcheck finds no wrong access, no use of undefined values and no lost memory in a hybrid run on three ranks.
+# valgrind's memcheck finds no wrong access, no use of undefined values and no lost memory in a hybrid run on three
+# ranks.
 . "${srcdir:-.}/tests/slow/common.sh"
 command -v valgrind > /dev/null 2>&1 || skip_all "no valgrind (Debian: valgrind)"
 program=$PWD/espalier
