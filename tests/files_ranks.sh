@@ -6,3 +6,4 @@ MOST_RANKS=7   # also with sanitizers
 for name in formats snapshot bad_input; do
   for n in 1 2 7; do on $n 0 $name; done
 done
+finish

@@ -3,7 +3,7 @@ libespalier_a_SOURCES += \
   %D%/backend.h \
   %D%/energy_verbs.h \
   %D%/field_sums.h \
-  %D%/hard_verbs.h \
+  %D%/neighbour_list_verbs.h \
   %D%/let_sizes.h \
   %D%/let_verbs.h \
   %D%/link.h \
