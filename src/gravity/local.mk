@@ -4,7 +4,7 @@ libespalier_a_SOURCES += \
   %D%/cosmology.c \
   %D%/cosmology.h \
   %D%/field.h \
-  %D%/neighbour_lists.h \
+  %D%/hermite.h \
   %D%/kepler.h \
   %D%/pair.h \
   %D%/pair_steps.h \
