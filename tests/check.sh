@@ -3,6 +3,7 @@
 # shellcheck disable=SC2059  # bytes
 # run --check: the estimates against what a run then takes; exit status 1 where there is no room; nothing is written.
 . "${srcdir:-.}/tests/harness.sh"
+always_launched=yes   # without a launcher MPI may load other libraries, which count as memory of the program
 
 parameters run.ini Output:OutputDir=out Output:TimeBetSnapshot=0.03125 Checkpoints:CheckpointAtEnd=on \
   Time:TimeMax=0.0625 \
@@ -29,15 +30,13 @@ has said '^  block steps .*  0\.0[0-9]*  *-  *[0-9]' && has said '^energy error 
 ok $? "no prediction of errors for the steps of GADGET"
 check "a transport that the run would refuse" \
   says 1 'Transport = nccl: messages of the backend cpu are in the host' -- checked 2 -P Device:Transport=nccl
-# Started as the check is: without a launcher MPI may load other libraries.
 launch 1 run -v run.ini > ran 2> err
 ok $? "the run"
 # the resident set of sanitizers is another one
 plain=1
 espalier --version | grep -q sanitizers && plain=0
 # memory CHECKED RAN: at least the largest resident set, at most a quarter more. The pages of program and libraries that
-# the system counts
-# differ from process to process, by what it holds in memory: by this difference the bounds are wider.
+# the system counts differ from process to process, by what it holds in memory: by this difference the bounds are wider.
 memory() {
   awk -v plain=$plain '/^memory  *about/ { expected = $3; getline; was = $0; sub(/.*\(/, "", was); was += 0 }
     /^memory: at most/ { found = $0; sub(/.*resident set /, "", found); found += 0; is = $0; sub(/.* with /, "", is);

@@ -96,8 +96,9 @@ parts="Input:InitCondFile=../ic.hdf5 Output:OutputDir=out Output:TimeBetSnapshot
 parts_model() { model plummer -n "$1" -s 3 && parameters run.ini $parts; }   # PARTICLES
 
 # --- runs ---
-# starter RANKS: the launcher's words; none for one rank (half a second less), but with sanitizers; RANKS = 0: none
-starter() { [ "$1" = 0 ] || { [ "$1" = 1 ] && [ -z "${ASAN_OPTIONS-}" ]; } || echo "${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n $1"; }
+# starter RANKS: the launcher's words; none for one rank (half a second less), but with sanitizers, and where a script sets
+# $always_launched; RANKS = 0: none
+starter() { [ "$1" = 0 ] || { [ "$1" = 1 ] && [ -z "${ASAN_OPTIONS-}${always_launched-}" ]; } || echo "${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n $1"; }
 # launch RANKS ARGUMENT...: the program; for at most $limit seconds, where that is set
 launch() {
   start=$(starter "$1")
