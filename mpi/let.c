@@ -93,66 +93,73 @@ void *let_host_room(void *unused, int peer, size_t bytes)
 
 /* --- arrivals ---------------------------------------------------------------------------------------------------- */
 
+/* For whom and what messages are polled. */
+struct polled {
+  struct lets *lets;
+  const struct let_call *call;
+};
+
 static void *let_room(void *of, int peer, size_t bytes)
 {
-  struct lets *l = of;
-  return l->be->let->room(l->d, l->kind, peer, bytes);
+  const struct polled *polled = of;
+  return polled->lets->be->let->room(polled->lets->d, polled->call->kind, peer, bytes);
 }
 
 /* Test whether a LET through the host has arrived. */
-static void poll_message(struct lets *lets, int peer)
+static void poll_message(struct lets *lets, enum let_kind kind, int peer)
 {
   struct peer *p = let_peer_of(lets, peer);
-  struct inbox *box = &p->let[lets->kind];
-  if (!inbox_poll(box, lets->c, let_room, lets)) return;
-  p->bytes[lets->kind] = box->bytes;
-  if (lets->kind != LET_SOFT) p->valid_until = box->note;
+  struct inbox *box = &p->let[kind];
+  struct polled polled = {lets, &(struct let_call){.kind = kind}};
+  if (!inbox_poll(box, lets->c, let_room, &polled)) return;
+  p->bytes[kind] = box->bytes;
+  if (kind != LET_SOFT) p->valid_until = box->note;
   inbox_done(box);
-  let_advance(lets, peer, LET_RECEIVER, lets->kind, LET_EVENT_MESSAGE);
+  let_advance(lets, peer, LET_RECEIVER, kind, LET_EVENT_MESSAGE);
 }
 
-int let_attach(struct lets *lets, int peer)
+int let_attach(struct lets *lets, enum let_kind kind, int peer)
 {
   struct peer *p = let_peer_of(lets, peer);
-  if (let_state(lets, peer, LET_RECEIVER, lets->kind) == LET_NONE || let_peer_attached(&p->protocol, lets->kind))
-    return 1;
+  if (let_state(lets, peer, LET_RECEIVER, kind) == LET_NONE || let_peer_attached(&p->protocol, kind)) return 1;
   if (transport_direct(lets->t)) let_round_complete(lets);
-  else poll_message(lets, peer);
-  if (let_state(lets, peer, LET_RECEIVER, lets->kind) != LET_ARRIVED) return 0;
-  lets->be->let->attach(lets->d, lets->kind, peer, p->bytes[lets->kind], &lets->exchanged[lets->kind]->received);
-  let_advance(lets, peer, LET_RECEIVER, lets->kind, LET_EVENT_ATTACH);
+  else poll_message(lets, kind, peer);
+  if (let_state(lets, peer, LET_RECEIVER, kind) != LET_ARRIVED) return 0;
+  lets->be->let->attach(lets->d, kind, peer, p->bytes[kind], &lets->exchanged[kind]->received);
+  let_advance(lets, peer, LET_RECEIVER, kind, LET_EVENT_ATTACH);
   lets->arrived = timer_clock();
   return 1;
 }
 
-/* Returns 1 if a peer's LET is attached and valid at lets->tick. */
-static int poll_let(struct lets *lets, int peer)
+/* Returns 1 if a peer's LET is attached and valid at call->tick. */
+static int poll_let(struct lets *lets, const struct let_call *call, int peer)
 {
   if (peer == lets->c->rank) return 1; /* the upper tree */
-  if (!let_attach(lets, peer)) return 0;
-  if (lets->kind != LET_STEP) return 1;
-  let_update_poll(lets, peer);
-  return let_peer_of(lets, peer)->valid_until >= lets->tick;
+  if (!let_attach(lets, call->kind, peer)) return 0;
+  if (call->kind != LET_STEP) return 1;
+  let_update_poll(lets, peer, call->tick);
+  return let_peer_of(lets, peer)->valid_until >= call->tick;
 }
 
 /* Poll once for all LETs of the forest and free messages that have been sent. The walk calls this while it runs
  * (walk_request.poll_messages). */
-static enum poll_status poll_messages(void *polled)
+static enum poll_status poll_messages(void *of)
 {
-  struct lets *l = polled;
-  int valid = 0, listed = let_listed(l, l->kind);
-  for (int k = 0; k < l->trees[listed]; k++) valid += poll_let(l, l->forest[listed][k]);
-  outbox_tidy(&l->out);
-  return valid == l->trees[listed] ? POLL_COMPLETE : POLL_PENDING;
+  const struct polled *polled = of;
+  struct lets *lets = polled->lets;
+  int valid = 0, listed = let_listed(lets, polled->call->kind);
+  for (int k = 0; k < lets->trees[listed]; k++) valid += poll_let(lets, polled->call, lets->forest[listed][k]);
+  outbox_tidy(&lets->out);
+  return valid == lets->trees[listed] ? POLL_COMPLETE : POLL_PENDING;
 }
 
-double let_wait_for_all(struct lets *lets)
+double let_wait_for_all(struct lets *lets, const struct let_call *call)
 {
   struct poll_backoff poll_backoff = {0};
-  int listed = let_listed(lets, lets->kind), count = lets->trees[listed], *forest = lets->forest[listed];
+  int listed = let_listed(lets, call->kind), count = lets->trees[listed], *forest = lets->forest[listed];
   double waited = 0;
   for (int valid = 0; valid < count;) {
-    if (!poll_let(lets, forest[valid])) {
+    if (!poll_let(lets, call, forest[valid])) {
       comm_backoff(lets->c, &poll_backoff, forest[valid]);
       continue;
     }
@@ -165,31 +172,32 @@ double let_wait_for_all(struct lets *lets)
 /* --- the exchange ------------------------------------------------------------------------------------------------ */
 
 /* Ask a rank for its LET: send it the boxes. */
-static void send_boxes(struct lets *lets, int peer, const struct let_summary *sender, const struct let_box *boxes,
-                       int count)
+static void send_boxes(struct lets *lets, const struct let_call *call, int peer, const struct let_summary *sender,
+                       const struct let_box *boxes, int count)
 {
   void *message = memory_alloc("messages", sizeof *boxes * (size_t)(count + 1));
-  size_t bytes = let_boxes_pack(sender, boxes, count, &lets->request, message);
-  inbox_expect(&let_peer_of(lets, peer)->let[lets->kind], lets->c);
+  size_t bytes = let_boxes_pack(sender, boxes, count, call->request, message);
+  inbox_expect(&let_peer_of(lets, peer)->let[call->kind], lets->c);
   outbox_send(&lets->out, peer, MESSAGE_BOXES, 0, message, bytes, OUTBOX_TAKES);
-  let_account(lets->exchanged[lets->kind], lets->c, bytes);
-  let_advance(lets, peer, LET_RECEIVER, lets->kind, LET_EVENT_NEED);
+  let_account(lets->exchanged[call->kind], lets->c, bytes);
+  let_advance(lets, peer, LET_RECEIVER, call->kind, LET_EVENT_NEED);
 }
 
 /* Make the upper tree of the cells that this rank needs of the entries k with top[k]; `tops`: their number. */
-static void make_upper(struct lets *lets, const struct lattice *lattice, const struct gathered *gathered,
-                       const char *top, int tops, const struct let_summary *own, const struct let_box *boxes)
+static void make_upper(struct lets *lets, const struct let_call *call, const struct lattice *lattice,
+                       const struct gathered *gathered, const char *top, int tops, const struct let_summary *own,
+                       const struct let_box *boxes)
 {
-  struct let_request r = lets->request;
+  struct let_request r = *call->request;
   struct let_summary *room = memory_alloc("let", sizeof *room);
   struct upper u;
   r.boxes = boxes;
   r.box_count = own->boxes;
   upper_open(&u, tops);
   for (int k = 0; k < gathered->count + gathered->groups; k++)
-    if (top[k]) upper_add(&u, lattice, &stage_see(&lets->request, &gathered->entry[k], room)->top, &own->box, &r);
+    if (top[k]) upper_add(&u, lattice, &stage_see(call->request, &gathered->entry[k], room)->top, &own->box, &r);
   upper_finish(&u);
-  lets->be->let->upper(lets->d, lets->kind, lets->c->rank, u.nodes, u.node, (const float(*)[6])u.quad);
+  lets->be->let->upper(lets->d, call->kind, lets->c->rank, u.nodes, u.node, (const float(*)[6])u.quad);
   upper_free(&u);
   memory_free(room);
 }
@@ -214,35 +222,35 @@ static void choice_room(struct lets *lets, int receivers)
 }
 
 /* Exchange summaries, derive which ranks send LETs to which, and send the boxes of this rank to its senders. */
-static void exchange_summaries(struct lets *lets, const struct lattice *lattice)
+static void exchange_summaries(struct lets *lets, const struct let_call *call, const struct lattice *lattice)
 {
-  enum let_kind kind = lets->kind;
+  const struct let_request *request = call->request;
+  enum let_kind kind = call->kind;
   int self = lets->c->rank, tops = 0, receivers = 0, trees = 0;
   struct let_box *boxes = memory_alloc("let", sizeof *boxes * LET_BOXES);
   struct let_summary *own = memory_alloc("let", 2 * sizeof *own), *room = own + 1;
   struct gathered g;
-  let_summarise(lets->be, lets->d, lets->c->size, &lets->request, boxes, own);
-  let_gather(lets, lattice, own, &g);
+  let_summarise(lets->be, lets->d, lets->c->size, request, boxes, own);
+  let_gather(lets, call, lattice, own, &g);
   list_room(lets, kind, g.count + 1);
   int *forest = lets->forest[kind] + 1;
   char *top = memory_alloc("let", (size_t)(g.count + g.groups + 1)); /* cells of these suffice */
   for (int k = 0; k < g.count; k++) {
     int r = g.rank[k];
-    const struct let_summary *other = stage_see(&lets->request, &g.entry[k], room);
-    enum need mine = let_contact(lattice, other, own, &lets->request);
+    const struct let_summary *other = stage_see(request, &g.entry[k], room);
+    enum need mine = let_contact(lattice, other, own, request);
     tops += top[k] = mine == NEED_CELL;
-    if (let_contact(lattice, own, other, &lets->request) == NEED_OPEN) {
+    if (let_contact(lattice, own, other, request) == NEED_OPEN) {
       lets->receiver[kind][receivers++] = r;
       inbox_expect(&let_peer_of(lets, r)->boxes, lets->c);
       let_advance(lets, r, LET_SENDER, kind, LET_EVENT_NEED);
     }
     if (mine != NEED_OPEN) continue;
     forest[trees++] = r;
-    send_boxes(lets, r, other, boxes, own->boxes);
+    send_boxes(lets, call, r, other, boxes, own->boxes);
   }
   for (int k = g.count; k < g.count + g.groups; k++)
-    tops += top[k] =
-        let_contact(lattice, stage_see(&lets->request, &g.entry[k], room), own, &lets->request) == NEED_CELL;
+    tops += top[k] = let_contact(lattice, stage_see(request, &g.entry[k], room), own, request) == NEED_CELL;
   if (tops > 0) {
     *--forest = self;
     trees++;
@@ -250,7 +258,7 @@ static void exchange_summaries(struct lets *lets, const struct lattice *lattice)
   lets->trees[kind] = trees;
   lets->receivers[kind] = receivers;
   choice_room(lets, receivers);
-  make_upper(lets, lattice, &g, top, tops, own, boxes);
+  make_upper(lets, call, lattice, &g, top, tops, own, boxes);
   memory_free(top);
   let_gather_free(&g);
   memory_free(own);
@@ -258,43 +266,43 @@ static void exchange_summaries(struct lets *lets, const struct lattice *lattice)
 }
 
 /* Send or announce a selected LET. */
-static void send_let(struct lets *lets, const struct let_choice *choice)
+static void send_let(struct lets *lets, const struct let_call *call, const struct let_choice *choice)
 {
   struct peer *p = let_peer_of(lets, choice->peer);
-  int32_t valid_until = lets->next_moment_update < choice->next ? lets->next_moment_update : choice->next;
+  int32_t valid_until = call->next_moment_update < choice->next ? call->next_moment_update : choice->next;
   if (choice->bytes == 0) valid_until = TICKS; /* no updates follow */
   if (transport_direct(lets->t)) {
-    let_round_announce(lets, choice->peer, valid_until, choice->message, choice->bytes);
+    let_round_announce(lets, call->kind, valid_until, choice);
   } else {
-    outbox_send(&lets->out, choice->peer, MESSAGE_LET + (int)lets->kind, valid_until, choice->message, choice->bytes,
+    outbox_send(&lets->out, choice->peer, MESSAGE_LET + (int)call->kind, valid_until, choice->message, choice->bytes,
                 OUTBOX_BORROWS);
-    let_account(lets->exchanged[lets->kind], lets->c, choice->bytes);
-    let_advance(lets, choice->peer, LET_SENDER, lets->kind, LET_EVENT_MESSAGE);
+    let_account(lets->exchanged[call->kind], lets->c, choice->bytes);
+    let_advance(lets, choice->peer, LET_SENDER, call->kind, LET_EVENT_MESSAGE);
   }
   memory_free(p->boxes.data);
   inbox_done(&p->boxes);
 }
 
 /* Replace the message in an inbox by the boxes that it has. */
-static void read_boxes(struct lets *lets, struct inbox *in)
+static void read_boxes(const struct let_request *request, struct inbox *in)
 {
   struct let_box *boxes = memory_alloc("messages", sizeof *boxes * LET_BOXES);
-  int count = let_boxes_unpack(&lets->request, in->data, in->bytes, boxes);
+  int count = let_boxes_unpack(request, in->data, in->bytes, boxes);
   memory_free(in->data);
   in->data = memory_resize("messages", boxes, sizeof *boxes * (size_t)(count + 1));
   in->bytes = sizeof *boxes * (size_t)count;
 }
 
 /* Add a receiver to the selection if its boxes have arrived; else return 0. */
-static int add_receiver(struct lets *lets, int peer, int *count)
+static int add_receiver(struct lets *lets, const struct let_call *call, int peer, int *count)
 {
   struct inbox *boxes = &let_peer_of(lets, peer)->boxes;
-  if (let_state(lets, peer, LET_SENDER, lets->kind) == LET_BOXES_EXPECTED) {
+  if (let_state(lets, peer, LET_SENDER, call->kind) == LET_BOXES_EXPECTED) {
     if (!inbox_poll(boxes, lets->c, let_host_room, NULL)) return 0;
-    read_boxes(lets, boxes);
-    let_advance(lets, peer, LET_SENDER, lets->kind, LET_EVENT_BOXES);
+    read_boxes(call->request, boxes);
+    let_advance(lets, peer, LET_SENDER, call->kind, LET_EVENT_BOXES);
   }
-  if (let_state(lets, peer, LET_SENDER, lets->kind) == LET_SELECTING)
+  if (let_state(lets, peer, LET_SENDER, call->kind) == LET_SELECTING)
     lets->choice[(*count)++] = (struct let_choice){
         .peer = peer, .boxes = boxes->data, .box_count = (int)(boxes->bytes / sizeof(struct let_box))};
   return 1;
@@ -303,19 +311,19 @@ static int add_receiver(struct lets *lets, int peer, int *count)
 /* Select and send LETs to all receivers whose boxes have arrived, at once. Wait with it while boxes are missing and
  * fewer than GATHER_SECONDS have passed since *first_boxes (clock at the first arrival; 0: none yet). Sets *progressed
  * to 1 if boxes have arrived or LETs were sent. Returns 1 + a rank whose boxes are missing, else 0. */
-static int send_requested_lets(struct lets *lets, double *first_boxes, int *progressed)
+static int send_requested_lets(struct lets *lets, const struct let_call *call, double *first_boxes, int *progressed)
 {
-  int missing = 0, count = 0;
-  for (int k = 0; k < lets->receivers[lets->kind]; k++)
-    if (!add_receiver(lets, lets->receiver[lets->kind][k], &count)) missing = lets->receiver[lets->kind][k] + 1;
+  int missing = 0, count = 0, *receiver = lets->receiver[call->kind];
+  for (int k = 0; k < lets->receivers[call->kind]; k++)
+    if (!add_receiver(lets, call, receiver[k], &count)) missing = receiver[k] + 1;
   if (count == 0) return missing;
   if (missing && *first_boxes == 0) {
     *first_boxes = timer_clock();
     *progressed = 1;
   }
   if (missing && timer_clock() - *first_boxes < GATHER_SECONDS) return missing;
-  lets->be->let->select(lets->d, lets->kind, &lets->request, count, lets->choice);
-  for (int k = 0; k < count; k++) send_let(lets, &lets->choice[k]);
+  lets->be->let->select(lets->d, call->kind, call->request, count, lets->choice);
+  for (int k = 0; k < count; k++) send_let(lets, call, &lets->choice[k]);
   *first_boxes = 0;
   *progressed = 1;
   return missing;
@@ -323,12 +331,12 @@ static int send_requested_lets(struct lets *lets, double *first_boxes, int *prog
 
 /* Receive announcements of LETs, with a transport between devices. Returns 1 + a rank whose announcement is missing,
  * else 0. */
-static int receive_announcements(struct lets *lets)
+static int receive_announcements(struct lets *lets, enum let_kind kind)
 {
   int missing = 0;
-  for (int k = 0; k < lets->trees[lets->kind] && transport_direct(lets->t); k++) {
-    int r = lets->forest[lets->kind][k];
-    if (r != lets->c->rank && !let_round_announced(lets, r)) missing = r + 1;
+  for (int k = 0; k < lets->trees[kind] && transport_direct(lets->t); k++) {
+    int r = lets->forest[kind][k];
+    if (r != lets->c->rank && !let_round_announced(lets, kind, r)) missing = r + 1;
   }
   return missing;
 }
@@ -365,18 +373,16 @@ void let_exchange(struct lets *lets, enum let_kind kind, const struct lattice *l
   clear_replaced(lets, kind, request.part, traffic);
   if (lets->c->size == 1) return;
   outbox_flush(&lets->out); /* the selection overwrites the buffers of sent messages */
-  lets->kind = kind;
-  lets->request = request;
-  let_tops(lets->be, &lets->request);
-  lets->next_moment_update = next_moment_update;
+  struct let_request with_tops = request;
+  let_tops(lets->be, &with_tops);
+  struct let_call call = {kind, 0, &with_tops, next_moment_update};
   lets->exchanged[kind] = traffic;
-  lets->tick = 0;
-  exchange_summaries(lets, lattice);
+  exchange_summaries(lets, &call, lattice);
   struct poll_backoff poll_backoff = {0};
   double first_boxes = 0;
   for (int missing = 1; missing;) {
-    int progressed = 0, boxes = send_requested_lets(lets, &first_boxes, &progressed),
-        announcements = receive_announcements(lets);
+    int progressed = 0, boxes = send_requested_lets(lets, &call, &first_boxes, &progressed),
+        announcements = receive_announcements(lets, kind);
     missing = boxes ? boxes : announcements;
     if (progressed) comm_backoff_end(&poll_backoff);
     if (missing) comm_backoff(lets->c, &poll_backoff, missing - 1);
@@ -384,7 +390,7 @@ void let_exchange(struct lets *lets, enum let_kind kind, const struct lattice *l
   comm_backoff_end(&poll_backoff);
   if (transport_direct(lets->t)) let_round_post(lets, kind);
   if (kind == LET_STEP) lets->be->let->watch(lets->d, &request);
-  if (kind == LET_SLOW) let_wait_for_all(lets); /* LETs of fast trees are stored after them */
+  if (kind == LET_SLOW) let_wait_for_all(lets, &call); /* LETs of fast trees are stored after them */
 }
 
 /* --- the walk ---------------------------------------------------------------------------------------------------- */
@@ -397,16 +403,16 @@ void let_walk(struct lets *lets, struct walk_request request, struct tally *tall
   int listed = let_listed(lets, request.let), count = lets->trees[listed], done = 0, *forest = lets->forest[listed];
   double begin = timer_clock(), waited = 0;
   struct poll_backoff poll_backoff = {0};
-  lets->kind = request.let;
-  lets->tick = request.tick;
+  const struct let_call call = {.kind = request.let, .tick = request.tick};
+  struct polled polled = {lets, &call};
   lets->update_traffic = updates;
   lets->arrived = begin;
   request.poll_messages = lets->c->size > 1 ? poll_messages : NULL;
-  request.polled = lets;
+  request.polled = &polled;
   request.local = 1;
   int at_once = lets->be->walks_at_once && lets->be->walks_at_once(lets->d, &request);
-  if (at_once) waited = let_wait_for_all(lets);
-  if (count > 0 && (at_once || (request.poll_messages && poll_messages(lets) == POLL_COMPLETE))) {
+  if (at_once) waited = let_wait_for_all(lets, &call);
+  if (count > 0 && (at_once || (request.poll_messages && poll_messages(&polled) == POLL_COMPLETE))) {
     request.peers = forest;
     request.peer_count = done = count;
   }
@@ -418,7 +424,7 @@ void let_walk(struct lets *lets, struct walk_request request, struct tally *tall
   request.local = 0;
   while (done < count) {
     int ready = 0;
-    while (done + ready < count && poll_let(lets, forest[done + ready])) ready++;
+    while (done + ready < count && poll_let(lets, &call, forest[done + ready])) ready++;
     if (ready == 0) {
       comm_backoff(lets->c, &poll_backoff, forest[done]);
       continue;

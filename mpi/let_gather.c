@@ -9,12 +9,13 @@
 
 /* --- one allgather ----------------------------------------------------------------------------------------------- */
 
-static void by_allgather(struct lets *lets, const struct let_summary *mine, struct gathered *gathered)
+static void by_allgather(struct lets *lets, const struct let_call *call, const struct let_summary *mine,
+                         struct gathered *gathered)
 {
-  size_t bytes = let_summary_bytes(&lets->request);
+  size_t bytes = let_summary_bytes(call->request);
   char *packed = memory_alloc("let", bytes);
   gathered->packed = memory_alloc("let", bytes * (size_t)lets->c->size);
-  let_summary_pack(&lets->request, mine, packed);
+  let_summary_pack(call->request, mine, packed);
   comm_allgather(lets->c, packed, bytes, gathered->packed);
   memory_free(packed);
   gathered->count = lets->c->size - 1;
@@ -29,19 +30,21 @@ static void by_allgather(struct lets *lets, const struct let_summary *mine, stru
 
 /* --- stages ------------------------------------------------------------------------------------------------------ */
 
-static void send_to(struct lets *lets, const struct stages *stages, int step, int to, struct stage_list *message)
+static void send_to(struct lets *lets, struct let_traffic *traffic, const struct stages *stages, int step, int to,
+                    struct stage_list *message)
 {
   stages_send(stages, step, to, message);
   size_t bytes = stages_bytes(stages, step, message);
   void *packed = memory_alloc("messages", bytes + 1);
   stages_pack(stages, step, message, packed);
   outbox_send(&lets->out, to, MESSAGE_SUMMARY, 0, packed, bytes, OUTBOX_TAKES);
-  lets->exchanged[lets->kind]->summary_messages += message_part_count(lets->c, bytes);
-  lets->exchanged[lets->kind]->summary_bytes += (int64_t)(bytes + MESSAGE_HEAD);
+  traffic->summary_messages += message_part_count(lets->c, bytes);
+  traffic->summary_bytes += (int64_t)(bytes + MESSAGE_HEAD);
 }
 
 /* The messages of one step. */
-static void exchange(struct lets *lets, struct stages *stages, int step, struct stage_list *message)
+static void exchange(struct lets *lets, struct let_traffic *traffic, struct stages *stages, int step,
+                     struct stage_list *message)
 {
   struct stage_peers p = stages_peers(stages, step);
   struct poll_backoff poll_backoff = {0};
@@ -50,7 +53,7 @@ static void exchange(struct lets *lets, struct stages *stages, int step, struct 
     inbox_open(&in[k], p.from[k], MESSAGE_SUMMARY);
     inbox_expect(&in[k], lets->c);
   }
-  for (int k = 0; k < p.sends; k++) send_to(lets, stages, step, p.to[k], message);
+  for (int k = 0; k < p.sends; k++) send_to(lets, traffic, stages, step, p.to[k], message);
   for (int k = 0; k < p.receives; k++) {
     while (!inbox_poll(&in[k], lets->c, let_host_room, NULL)) comm_backoff(lets->c, &poll_backoff, p.from[k]);
     comm_backoff_end(&poll_backoff);
@@ -94,23 +97,24 @@ static void take_results(struct lets *lets, struct gathered *gathered)
   memory_free(place);
 }
 
-static void by_stages(struct lets *lets, const struct lattice *lattice, const struct let_summary *mine,
-                      struct gathered *gathered)
+static void by_stages(struct lets *lets, const struct let_call *call, const struct lattice *lattice,
+                      const struct let_summary *mine, struct gathered *gathered)
 {
   struct stage_list message = {.entry = NULL};
   gathered->stages = memory_alloc("let", sizeof *gathered->stages);
-  stages_open(gathered->stages, &lets->tree, lattice, &lets->request, lets->c->rank, mine, NULL);
-  for (int step = 0; step < stages_steps(&lets->tree); step++) exchange(lets, gathered->stages, step, &message);
+  stages_open(gathered->stages, &lets->tree, lattice, call->request, lets->c->rank, mine, NULL);
+  for (int step = 0; step < stages_steps(&lets->tree); step++)
+    exchange(lets, lets->exchanged[call->kind], gathered->stages, step, &message);
   take_results(lets, gathered);
   stage_list_free(&message);
 }
 
-void let_gather(struct lets *lets, const struct lattice *lattice, const struct let_summary *mine,
-                struct gathered *gathered)
+void let_gather(struct lets *lets, const struct let_call *call, const struct lattice *lattice,
+                const struct let_summary *mine, struct gathered *gathered)
 {
   *gathered = (struct gathered){.count = 0};
-  if (stages_wanted(&lets->request, lets->c->size)) by_stages(lets, lattice, mine, gathered);
-  else by_allgather(lets, mine, gathered);
+  if (stages_wanted(call->request, lets->c->size)) by_stages(lets, call, lattice, mine, gathered);
+  else by_allgather(lets, call, mine, gathered);
 }
 
 void let_gather_free(struct gathered *gathered)

@@ -48,21 +48,25 @@ struct lets {
    * lengths. */
   /* senders of the LETs of the forest; this rank, if first, stands for the upper tree */
   int *forest[LET_SETS];
-  int trees[LET_SETS];         /* their number */
-  int *receiver[LET_SETS];     /* ranks that have a LET of this rank */
-  int receivers[LET_SETS];     /* their number */
-  int list_capacity[LET_SETS]; /* of both lists */
-  int slow_apart;              /* 1: substeps use LET_SLOW, from every sender, and LET_STEP; 0: LET_STEP alone */
-  enum let_kind kind;          /* kind of the LETs that are polled for */
-  int32_t tick;                /* tick at which they must be valid */
-  struct let_request request;
-  int32_t next_moment_update;
-  struct let_traffic *update_traffic;      /* of updates */
+  int trees[LET_SETS];                /* their number */
+  int *receiver[LET_SETS];            /* ranks that have a LET of this rank */
+  int receivers[LET_SETS];            /* their number */
+  int list_capacity[LET_SETS];        /* of both lists */
+  int slow_apart;                     /* 1: substeps use LET_SLOW, from every sender, and LET_STEP; 0: LET_STEP alone */
+  struct let_traffic *update_traffic; /* of updates */
   struct let_traffic *exchanged[LET_SETS]; /* of the LETs of the last exchanges */
   /* [0]: sum over ranks, valid when violation_request completes; [1]: of this rank */
   int64_t violations[2];
   MPI_Request violation_request;
   double arrived; /* clock time at which the last message was attached or applied */
+};
+
+/* What a call asks of LETs: passed on, never kept beyond the call. */
+struct let_call {
+  enum let_kind kind;
+  int32_t tick;                      /* at which they must be valid */
+  const struct let_request *request; /* of an exchange, with the tops that it needs; else NULL */
+  int32_t next_moment_update;        /* of an exchange */
 };
 
 /* The kind whose lists (forest, receiver) hold all peers of a walk of `kind`. Updates advance the states of this
@@ -99,24 +103,24 @@ struct gathered {
   char *packed;              /* or NULL */
 };
 /* Exchange the summaries of all ranks. Owner: caller (let_gather_free). Collective. */
-void let_gather(struct lets *lets, const struct lattice *lattice, const struct let_summary *mine,
-                struct gathered *gathered);
+void let_gather(struct lets *lets, const struct let_call *call, const struct lattice *lattice,
+                const struct let_summary *mine, struct gathered *gathered);
 void let_gather_free(struct gathered *gathered);
 
 /* --- let.c: arrivals --------------------------------------------------------------------------------------------- */
 
-/* Attach a peer's LET of kind lets->kind if it has arrived. Returns 0 while it is expected; 1 if it is attached or none
- * is expected. */
-int let_attach(struct lets *lets, int peer);
-/* Wait until all LETs of kind lets->kind are attached and valid at lets->tick. Returns the seconds waited. Local. */
-double let_wait_for_all(struct lets *lets);
+/* Attach a peer's LET of a kind if it has arrived. Returns 0 while it is expected; 1 if it is attached or none is
+ * expected. */
+int let_attach(struct lets *lets, enum let_kind kind, int peer);
+/* Wait until all LETs of call->kind are attached and valid at call->tick. Returns the seconds waited. Local. */
+double let_wait_for_all(struct lets *lets, const struct let_call *call);
 
 /* --- let_round.c: from device to device --------------------------------------------------------------------------- */
 
-/* Announce the LET of kind lets->kind for a peer; its body goes with the next round. */
-void let_round_announce(struct lets *lets, int peer, int32_t valid_until, void *message, size_t bytes);
-/* Receive the announcement of a peer's LET of kind lets->kind. Returns 0 while it has not arrived. */
-int let_round_announced(struct lets *lets, int peer);
+/* Announce a selected LET of a kind for choice->peer; its body goes with the next round. */
+void let_round_announce(struct lets *lets, enum let_kind kind, int32_t valid_until, const struct let_choice *choice);
+/* Receive the announcement of a peer's LET of a kind. Returns 0 while it has not arrived. */
+int let_round_announced(struct lets *lets, enum let_kind kind, int peer);
 /* Post the round of all LETs of `kind` that have been announced, or of all announced updates (`kind`: let_listed of
  * LET_STEP). */
 void let_round_post(struct lets *lets, enum let_kind kind);
@@ -138,6 +142,6 @@ enum { UPDATE_BY_ROUND = INT32_MIN }; /* bit in the note of an update's message:
 
 /* Apply the update in the peer's inbox, a complete message through the host. */
 void let_update_apply(struct lets *lets, int peer);
-/* Apply the updates of a peer up to lets->tick, as far as they have arrived. */
-void let_update_poll(struct lets *lets, int peer);
+/* Apply the updates of a peer up to `tick`, as far as they have arrived. */
+void let_update_poll(struct lets *lets, int peer, int32_t tick);
 #endif

@@ -76,38 +76,41 @@ void let_round_end(struct lets *lets)
 
 /* --- LETs -------------------------------------------------------------------------------------------------------- */
 
-void let_round_announce(struct lets *lets, int peer, int32_t valid_until, void *message, size_t bytes)
+void let_round_announce(struct lets *lets, enum let_kind kind, int32_t valid_until, const struct let_choice *choice)
 {
-  struct announcement a = {.bytes = bytes};
+  struct announcement a = {.bytes = choice->bytes};
+  size_t bytes = choice->bytes;
+  void *message = choice->message;
+  int peer = choice->peer;
   memcpy(a.head, message, bytes < LET_HEAD ? bytes : LET_HEAD);
-  outbox_send(&lets->out, peer, MESSAGE_LET + (int)lets->kind, valid_until, &a, sizeof a, OUTBOX_COPIES);
-  add_body(lets, peer, 0,
-           lets->be->let->body ? lets->be->let->body(lets->d, lets->kind, peer) : (char *)message + LET_HEAD, bytes);
-  let_account(lets->exchanged[lets->kind], lets->c, sizeof a);
-  account_body(lets, lets->exchanged[lets->kind], bytes);
-  let_advance(lets, peer, LET_SENDER, lets->kind, LET_EVENT_ANNOUNCE);
+  outbox_send(&lets->out, peer, MESSAGE_LET + (int)kind, valid_until, &a, sizeof a, OUTBOX_COPIES);
+  add_body(lets, peer, 0, lets->be->let->body ? lets->be->let->body(lets->d, kind, peer) : (char *)message + LET_HEAD,
+           bytes);
+  let_account(lets->exchanged[kind], lets->c, sizeof a);
+  account_body(lets, lets->exchanged[kind], bytes);
+  let_advance(lets, peer, LET_SENDER, kind, LET_EVENT_ANNOUNCE);
 }
 
-int let_round_announced(struct lets *lets, int peer)
+int let_round_announced(struct lets *lets, enum let_kind kind, int peer)
 {
   struct peer *p = let_peer_of(lets, peer);
-  struct inbox *box = &p->let[lets->kind];
+  struct inbox *box = &p->let[kind];
   struct announcement a;
-  if (let_state(lets, peer, LET_RECEIVER, lets->kind) != LET_REQUESTED) return 1;
+  if (let_state(lets, peer, LET_RECEIVER, kind) != LET_REQUESTED) return 1;
   if (!inbox_poll(box, lets->c, let_host_room, NULL)) return 0;
   memcpy(&a, box->data, sizeof a);
-  p->bytes[lets->kind] = a.bytes;
-  char *room = lets->be->let->room(lets->d, lets->kind, peer,
-                                   lets->be->let->body_room || a.bytes < LET_HEAD ? LET_HEAD : a.bytes);
+  p->bytes[kind] = a.bytes;
+  char *room =
+      lets->be->let->room(lets->d, kind, peer, lets->be->let->body_room || a.bytes < LET_HEAD ? LET_HEAD : a.bytes);
   memcpy(room, a.head, LET_HEAD);
   if (a.bytes > LET_HEAD)
     add_body(lets, peer, 1,
-             lets->be->let->body_room ? lets->be->let->body_room(lets->d, lets->kind, peer, a.bytes) : room + LET_HEAD,
+             lets->be->let->body_room ? lets->be->let->body_room(lets->d, kind, peer, a.bytes) : room + LET_HEAD,
              a.bytes);
-  if (lets->kind != LET_SOFT) p->valid_until = box->note;
+  if (kind != LET_SOFT) p->valid_until = box->note;
   memory_free(box->data);
   inbox_done(box);
-  let_advance(lets, peer, LET_RECEIVER, lets->kind, LET_EVENT_ANNOUNCE);
+  let_advance(lets, peer, LET_RECEIVER, kind, LET_EVENT_ANNOUNCE);
   return 1;
 }
 
@@ -157,7 +160,7 @@ static void take_announcement(struct lets *lets, int peer)
 static int receive_announcement(struct lets *lets, int peer)
 {
   struct peer *p = let_peer_of(lets, peer);
-  if (!let_attach(lets, peer)) return 0;
+  if (!let_attach(lets, LET_STEP, peer)) return 0;
   if (p->bytes[let_listed(lets, LET_STEP)] == 0) return 1; /* its LET has nothing */
   while (let_state(lets, peer, LET_RECEIVER, let_listed(lets, LET_STEP)) != LET_UPDATE_ANNOUNCED) {
     inbox_expect(&p->update, lets->c);

@@ -17,10 +17,10 @@ void let_update_apply(struct lets *lets, int peer)
   let_advance(lets, peer, LET_RECEIVER, let_listed(lets, LET_STEP), LET_EVENT_UPDATE);
 }
 
-void let_update_poll(struct lets *lets, int peer)
+void let_update_poll(struct lets *lets, int peer, int32_t tick)
 {
   struct peer *p = let_peer_of(lets, peer);
-  while (p->valid_until < lets->tick) {
+  while (p->valid_until < tick) {
     /* an update of a round is in flight */
     if (let_state(lets, peer, LET_RECEIVER, let_listed(lets, LET_STEP)) != LET_ATTACHED) {
       if (!let_round_apply_update(lets, peer)) return;
@@ -38,7 +38,6 @@ void let_send_updates(struct lets *lets, int32_t tick, enum let_update_scope sco
 {
   int by_round = scope != SCOPE_CORRECTED && transport_direct(lets->t), listed = let_listed(lets, LET_STEP);
   lets->update_traffic = traffic;
-  lets->kind = LET_STEP;
   outbox_tidy(&lets->out);
   if (by_round) let_round_end(lets);
   for (int k = 0; k < lets->receivers[listed]; k++) {
@@ -63,8 +62,6 @@ void let_send_updates(struct lets *lets, int32_t tick, enum let_update_scope sco
 
 void let_take_updates(struct lets *lets, int32_t tick, struct let_traffic *traffic)
 {
-  lets->kind = LET_STEP;
-  lets->tick = tick;
   lets->update_traffic = traffic;
-  let_wait_for_all(lets);
+  let_wait_for_all(lets, &(struct let_call){.kind = LET_STEP, .tick = tick});
 }

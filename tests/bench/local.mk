@@ -2,7 +2,7 @@
 if HAVE_CUDA
 EXTRA_PROGRAMS = %D%/hard_bench %D%/neighbour_list_bench
 %C%_hard_bench_SOURCES = %D%/hard_bench.cu
-%C%_hermite_bench_SOURCES = %D%/neighbour_list_bench.cu
+%C%_neighbour_list_bench_SOURCES = %D%/neighbour_list_bench.cu
 -include $(wildcard %D%/*.d)
 endif
 EXTRA_DIST += %D%/hard_bench.cu %D%/neighbour_list_bench.cu %D%/memory.sh
