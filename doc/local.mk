@@ -48,7 +48,6 @@ nobase_dist_doc_DATA += \
   %D%/images/showcase.png \
   %D%/images/speed.svg \
   %D%/images/neighbours.png \
-  %D%/images/study.png \
   %D%/images/work.png
 # The pages above link to these pages of other folders.
 nobase_dist_doc_DATA += \
@@ -69,6 +68,87 @@ html-local:
 	$(SPHINX_BUILD) -q -W --keep-going -b html -c $(srcdir)/%D%/site -d doctrees $(srcdir) html
 	@echo "the site: html/%D%/site/index.html"
 EXTRA_DIST += %D%/site/conf.py %D%/site/index.md
+# Tables of the pages, and what writes them; a test compares.
+EXTRA_DIST += %D%/data/tables.py \
+  %D%/data/accuracy-names.csv \
+  %D%/data/accuracy-picture.csv \
+  %D%/data/aligned.csv \
+  %D%/data/amounts-r1.csv \
+  %D%/data/amounts.csv \
+  %D%/data/amuse-tests.csv \
+  %D%/data/amuse.csv \
+  %D%/data/balance.csv \
+  %D%/data/block-gpu.csv \
+  %D%/data/block-n.csv \
+  %D%/data/centre.csv \
+  %D%/data/choice-cpu.csv \
+  %D%/data/choice-gpu.csv \
+  %D%/data/choice-model.csv \
+  %D%/data/choosing.csv \
+  %D%/data/clusters-cpu.csv \
+  %D%/data/clusters-energyerror.csv \
+  %D%/data/clusters-gpu.csv \
+  %D%/data/clusters.csv \
+  %D%/data/cold-collapse.csv \
+  %D%/data/comoving.csv \
+  %D%/data/cuts-balance.csv \
+  %D%/data/cuts.csv \
+  %D%/data/direct-or-tree.csv \
+  %D%/data/direct-rates.csv \
+  %D%/data/energy-galaxies.csv \
+  %D%/data/energy-ranks.csv \
+  %D%/data/energy-tests.csv \
+  %D%/data/far-cost.csv \
+  %D%/data/far-systems.csv \
+  %D%/data/fast-trees.csv \
+  %D%/data/forces-cpu.csv \
+  %D%/data/forces-errors.csv \
+  %D%/data/forces-gpu.csv \
+  %D%/data/galaxies-gpus.csv \
+  %D%/data/galaxy-disc.csv \
+  %D%/data/galaxy-dispersions.csv \
+  %D%/data/galaxy-programs.csv \
+  %D%/data/galaxy-rest.csv \
+  %D%/data/galaxy-shells.csv \
+  %D%/data/galaxy-time.csv \
+  %D%/data/galaxy-velocity.csv \
+  %D%/data/galaxy-virial.csv \
+  %D%/data/halo.csv \
+  %D%/data/hard-cost.csv \
+  %D%/data/hard-lets.csv \
+  %D%/data/hybrid-gpu.csv \
+  %D%/data/hybrid-several.csv \
+  %D%/data/interrupted.csv \
+  %D%/data/lists-or-walks.csv \
+  %D%/data/memory-check.csv \
+  %D%/data/memory.csv \
+  %D%/data/merger.csv \
+  %D%/data/one-walk.csv \
+  %D%/data/orbits.csv \
+  %D%/data/pair-loops.csv \
+  %D%/data/pairs.csv \
+  %D%/data/potentials.csv \
+  %D%/data/runs.csv \
+  %D%/data/scaling-cpu.csv \
+  %D%/data/scaling-gpu.csv \
+  %D%/data/scaling-messages.csv \
+  %D%/data/scaling-schemes.csv \
+  %D%/data/scaling-strong.csv \
+  %D%/data/scaling-weak.csv \
+  %D%/data/schemes-errors.csv \
+  %D%/data/schemes-gpu.csv \
+  %D%/data/several-gpus.csv \
+  %D%/data/simgrid.csv \
+  %D%/data/soft-contacts.csv \
+  %D%/data/split-fastest-1e-3.csv \
+  %D%/data/split-fastest.csv \
+  %D%/data/stages.csv \
+  %D%/data/statistics.csv \
+  %D%/data/study-gpu-bytes.csv \
+  %D%/data/tests-time.csv \
+  %D%/data/tides.csv \
+  %D%/data/transports.csv \
+  %D%/data/work.csv
 # The pictures of doc/gallery.md, in gallery/ of the build folder; its scripts are called from the source tree.
 gallery: espalier$(EXEEXT) tests/true_energy$(EXEEXT)
 	rm -rf gallery && mkdir gallery
