@@ -24,12 +24,11 @@ try 120 configure.log "a build with sanitizers can be configured" \
   "$src/configure" --enable-sanitizers --enable-checks --without-cuda CFLAGS="-O1 -g" || give_up
 # The programs of the tests are built here, so that the next stages time tests only.
 # shellcheck disable=SC2016  # for the inner shell
-try 300 make.log "it compiles" sh -c '"$0" -j2 && "$0" -j2 check TESTS=' "$MAKE" || give_up
+try 900 make.log "it compiles" sh -c '"$0" -j2 && "$0" -j2 check TESTS=' "$MAKE" || give_up
 
 export LD_PRELOAD="$scratch_dir/keep.so"
 # Leaks are searched for in the hybrid run below (and by valgrind): gcc 12's search itself now and then crashes at the
-# end of
-# a program that has done nothing wrong ("Tracer caught signal 11"), and the more programs, the more often. The tests
+# end of a program that has done nothing wrong ("Tracer caught signal 11"), and the more programs, the more often. The tests
 # themselves check that all labelled memory is given back.
 export ASAN_OPTIONS="$asan:detect_leaks=0"
 # shellcheck disable=SC2016  # make expands these
