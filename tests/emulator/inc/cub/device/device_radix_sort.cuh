@@ -20,8 +20,8 @@ struct DeviceRadixSort {
       b = 1;
       return cudaSuccess;
     }
-    std::vector < std::pair < K;
-    V >> x(n);
+    using pair = std::pair<K, V>;
+    std::vector<pair> x(n);
     for (int i = 0; i < n; i++) x[i] = {k[i], v[i]};
     K mask = to - from >= (int)(8 * sizeof(K)) ? ~(K)0 : (((K)1 << (to - from)) - 1);
     std::stable_sort(x.begin(), x.end(),
