@@ -44,9 +44,11 @@ static void report(const char *walk, int order, enum walk_method method, double 
   say(want ? part == 1 : part < 0.5, &clumps, what, part); /* a group may have targets and sources */
 }
 
+#define MAC_NAME(kind, name, ...) name,
+
 static void check_full(const struct backend *be, int order, enum walk_method method, int want)
 {
-  static const char *const names[] = {"acceleration", "multipole", "angle"};
+  static const char *const names[] = {MAC_CRITERIA(MAC_NAME)};
   struct particles p;
   struct rig g;
   set_make(&clumps, 0, &p);
