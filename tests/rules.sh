@@ -135,7 +135,7 @@ links() {
       [ -e "$(dirname "$1")/$target" ] || echo "$1:$line: $target"
     done
 }
-rule "pages have at most 55,000 words, and none more than 6,000" "$(find doc -name '*.md' | xargs wc -w |
+rule "pages have at most 55,000 words, and none more than 6,000" "$(find doc -name '*.md' -exec wc -w {} + |
   awk '$1 > ($2 == "total" ? 55000 : 6000) { print $2 ": " $1 " words" }')"
 rule "links between pages lead to files" "$(find README.md doc gpu jobscripts packaging params tools tests -name '*.md' | while read -r f; do links "$f"; done)"
 echo "1..$number"
