@@ -9,7 +9,7 @@
 #include "chance.h"
 #include "cpu/device.h"
 #include "gpu/let/choose.h"
-#include "mpi/let.h"
+#include "mpi/let/let.h"
 #include "rig.h"
 #include "tap.h"
 

@@ -4,7 +4,7 @@
 #define HOUSE_H
 #include "backend/let_verbs.h"
 #include "base/memory.h"
-#include "mpi/let.h"
+#include "mpi/let/let.h"
 #include "rig.h"
 #include "tap.h"
 #include "tree/upper.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The protocol of LETs between two ranks (mpi/let_peer.h): its paths, and that everything else is refused. */
+/* The protocol of LETs between two ranks (mpi/let/let_peer.h): its paths, and that everything else is refused. */
 #include <config.h>
 #include <string.h>
 
-#include "mpi/let_peer.h"
+#include "mpi/let/let_peer.h"
 #include "tap.h"
 
 enum { PATH_MAX_EVENTS = 16 };

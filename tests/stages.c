@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LET summaries in stages (mpi/stages.h): all ranks in lock step in one process, with the messages of real ranks. What
- * every rank knows in the end is compared with summaries that are known to all, and with the particles. */
+/* LET summaries in stages (mpi/let/stages.h): all ranks in lock step in one process, with the messages of real ranks.
+ * What every rank knows in the end is compared with summaries that are known to all, and with the particles. */
 #include <config.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 #include "chance.h"
-#include "mpi/reach.h"
-#include "mpi/stages.h"
+#include "mpi/let/reach.h"
+#include "mpi/let/stages.h"
 #include "tap.h"
 #include "tree/essential.h"
 #include "tree/upper.h"

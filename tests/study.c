@@ -7,7 +7,7 @@
 
 #include "base/debug.h"
 #include "everywhere.h"
-#include "mpi/stages.h"
+#include "mpi/let/stages.h"
 #include "sets.h"
 #include "step/plan.h"
 #include "study/soft_step.h"

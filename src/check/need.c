@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "mpi/stages.h"
+#include "mpi/let/stages.h"
 
 /* Bytes per particle of a rank on the CPU backend, by labels of the memory report at the end of a run.
  * tests/bench/memory.sh prints these labels, and compares the estimate with resident sets. */

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "forecast/substep_lines.h"
-#include "mpi/stages.h"
+#include "mpi/let/stages.h"
 #include "particles/timeline.h"
 
 const char *const event_phase_names[EVENT_PHASES_COUNT] = {

@@ -11,7 +11,7 @@
 #include "mpi/comm.h"
 #include "mpi/domain.h"
 #include "mpi/halo.h"
-#include "mpi/let.h"
+#include "mpi/let/let.h"
 #include "mpi/transport.h"
 #include "params/params.h"
 #include "particles/softening.h"

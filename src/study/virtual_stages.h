@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The gather of LET summaries of virtual ranks: all of them in lock step, with the code of real ranks
- * (mpi/stages.h). */
+ * (mpi/let/stages.h). */
 #ifndef VIRTUAL_STAGES_H
 #define VIRTUAL_STAGES_H
-#include "mpi/stages.h"
+#include "mpi/let/stages.h"
 
 /* What one rank has in the end, and the messages that it has sent and received; with one allgather its own summary and
  * those of the others. */

@@ -76,7 +76,7 @@ struct let_top {
   float quad[TOP_CELLS][6]; /* second moments */
 };
 
-/* LET summary of a rank, or of a group of ranks (mpi/stages.h), which ranks exchange: of the exchange at a
+/* LET summary of a rank, or of a group of ranks (mpi/let/stages.h), which ranks exchange: of the exchange at a
  * synchronisation the top of its tree and one box around its targets, of an exchange for substeps what its particles
  * and its targets can reach. */
 struct let_summary {

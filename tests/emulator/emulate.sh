@@ -28,7 +28,7 @@ plus="-std=c++17 -O1 -g1 -fno-strict-aliasing -w -I$here/inc $includes $CXXFLAGS
 c="-std=gnu11 -O2 -g1 -fopenmp -w $includes $CXXFLAGS"
 for file in */*.cpp "$here/emu.cc"; do printf '%s\n' "g++ $plus -c $file -o $work/objects/$(echo "$file" | tr / _).o"; done > "$work/commands"
 # What these tests call, with the same CXXFLAGS; the rest is in the library, without.
-for file in "$source"/src/{backend,base,cpu,gravity,params,particles,tree}/*.c "$source"/mpi/*.c "$source"/gpu/*/*.c; do
+for file in "$source"/src/{backend,base,cpu,gravity,params,particles,tree}/*.c "$source"/mpi/{,let/}*.c "$source"/gpu/*/*.c; do
   case $file in */walk_isa.c) continue ;; esac
   printf '%s\n' "mpicc $c -c $file -o $work/objects/$(echo "$file" | tr / _).o"
 done >> "$work/commands"

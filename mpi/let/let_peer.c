@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "mpi/let_peer.h"
+#include "mpi/let/let_peer.h"
 
 #include <stddef.h>
 

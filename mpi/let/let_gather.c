@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The gather of LET summaries: in one allgather, or in stages (mpi/stages.h). */
+/* The gather of LET summaries: in one allgather, or in stages (mpi/let/stages.h). */
 #include <config.h>
+#include "mpi/let/let_gather.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "mpi/let_parts.h"
 
 /* --- one allgather ----------------------------------------------------------------------------------------------- */
 
-static void by_allgather(struct lets *lets, const struct let_call *call, const struct let_summary *mine,
+static void by_allgather(struct lets *lets, const struct let_request *request, const struct let_summary *mine,
                          struct gathered *gathered)
 {
-  size_t bytes = let_summary_bytes(call->request);
+  size_t bytes = let_summary_bytes(request);
   char *packed = memory_alloc("let", bytes);
   gathered->packed = memory_alloc("let", bytes * (size_t)lets->c->size);
-  let_summary_pack(call->request, mine, packed);
+  let_summary_pack(request, mine, packed);
   comm_allgather(lets->c, packed, bytes, gathered->packed);
   memory_free(packed);
   gathered->count = lets->c->size - 1;
@@ -104,7 +105,7 @@ static void by_stages(struct lets *lets, const struct let_call *call, const stru
   gathered->stages = memory_alloc("let", sizeof *gathered->stages);
   stages_open(gathered->stages, &lets->tree, lattice, call->request, lets->c->rank, mine, NULL);
   for (int step = 0; step < stages_steps(&lets->tree); step++)
-    exchange(lets, lets->exchanged[call->kind], gathered->stages, step, &message);
+    exchange(lets, lets->set[call->kind].traffic, gathered->stages, step, &message);
   take_results(lets, gathered);
   stage_list_free(&message);
 }
@@ -114,7 +115,7 @@ void let_gather(struct lets *lets, const struct let_call *call, const struct lat
 {
   *gathered = (struct gathered){.count = 0};
   if (stages_wanted(call->request, lets->c->size)) by_stages(lets, call, lattice, mine, gathered);
-  else by_allgather(lets, call, mine, gathered);
+  else by_allgather(lets, call->request, mine, gathered);
 }
 
 void let_gather_free(struct gathered *gathered)

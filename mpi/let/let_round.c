@@ -2,21 +2,22 @@
 /* LETs and moment updates from device to device. A short message through the host announces the length and carries the
  * head. The bodies of all peers are then sent in one round of the transport (mpi/transport.h). */
 #include <config.h>
+#include "mpi/let/let_round.h"
+
 #include <string.h>
 
 #include "backend/link.h"
 #include "base/memory.h"
-#include "mpi/let_parts.h"
 
 /* Add the body of a message, its bytes after the head, to the next round. */
-static void add_body(struct lets *lets, int peer, int arrives, void *body, size_t bytes)
+static void add_body(struct let_round *round, int peer, int arrives, void *body, size_t bytes)
 {
   if (bytes <= LET_HEAD) return;
-  if (lets->round_count == lets->round_capacity) {
-    lets->round_capacity = (int)memory_grown((size_t)lets->round_capacity, sizeof *lets->round);
-    lets->round = memory_resize("let", lets->round, sizeof *lets->round * (size_t)lets->round_capacity);
+  if (round->count == round->capacity) {
+    round->capacity = (int)memory_grown((size_t)round->capacity, sizeof *round->body);
+    round->body = memory_resize("let", round->body, sizeof *round->body * (size_t)round->capacity);
   }
-  lets->round[lets->round_count++] = (struct link_message){peer, arrives, body, bytes - LET_HEAD};
+  round->body[round->count++] = (struct link_message){peer, arrives, body, bytes - LET_HEAD};
 }
 
 static void account_body(struct lets *lets, struct let_traffic *traffic, size_t bytes)
@@ -31,13 +32,14 @@ static void account_body(struct lets *lets, struct let_traffic *traffic, size_t 
 /* Apply an event to all peers of a round in whose state it is allowed. */
 static void advance_round(struct lets *lets, enum let_kind kind, enum let_event event)
 {
-  for (int k = 0; k < lets->receivers[kind]; k++) {
-    int r = lets->receiver[kind][k];
+  const struct let_set *set = &lets->set[kind];
+  for (int k = 0; k < set->receivers; k++) {
+    int r = set->receiver[k];
     if (let_state_after(LET_SENDER, kind, let_state(lets, r, LET_SENDER, kind), event) != LET_STATES)
       let_advance(lets, r, LET_SENDER, kind, event);
   }
-  for (int k = 0; k < lets->trees[kind]; k++) {
-    int r = lets->forest[kind][k];
+  for (int k = 0; k < set->trees; k++) {
+    int r = set->forest[k];
     if (let_state_after(LET_RECEIVER, kind, let_state(lets, r, LET_RECEIVER, kind), event) != LET_STATES)
       let_advance(lets, r, LET_RECEIVER, kind, event);
   }
@@ -46,17 +48,18 @@ static void advance_round(struct lets *lets, enum let_kind kind, enum let_event 
 int let_round_complete(struct lets *lets)
 {
   if (!transport_done(lets->t)) return 0;
-  if (lets->round_posted) advance_round(lets, lets->round_kind, LET_EVENT_COMPLETE);
-  lets->round_posted = 0;
+  if (lets->round.posted) advance_round(lets, lets->round.kind, LET_EVENT_COMPLETE);
+  lets->round.posted = 0;
   return 1;
 }
 
-void let_round_post(struct lets *lets, enum let_kind kind)
+void let_round_post(struct lets *lets, enum let_kind kind, struct let_traffic *updates)
 {
-  transport_post(lets->t, lets->round_count, lets->round);
+  transport_post(lets->t, lets->round.count, lets->round.body);
   advance_round(lets, kind, LET_EVENT_POST);
-  lets->round_kind = kind;
-  lets->round_posted = 1;
+  lets->round.kind = kind;
+  lets->round.updates = updates;
+  lets->round.posted = 1;
 }
 
 void let_round_end(struct lets *lets)
@@ -69,25 +72,25 @@ void let_round_end(struct lets *lets)
     memory_free(p->update_sent);
     p->update_sent = NULL;
   }
-  for (int k = 0, listed = let_listed(lets, LET_STEP); k < lets->trees[listed]; k++)
-    let_round_apply_update(lets, lets->forest[listed][k]);
-  lets->round_count = 0;
+  const struct let_set *set = &lets->set[let_listed(lets, LET_STEP)];
+  for (int k = 0; k < set->trees; k++) let_round_apply_update(lets, set->forest[k], lets->round.updates);
+  lets->round.count = 0;
 }
 
 /* --- LETs -------------------------------------------------------------------------------------------------------- */
 
-void let_round_announce(struct lets *lets, enum let_kind kind, int32_t valid_until, const struct let_choice *choice)
+void let_round_announce(struct lets *lets, const struct let_call *call, int peer, int32_t valid_until, void *message,
+                        size_t bytes)
 {
-  struct announcement a = {.bytes = choice->bytes};
-  size_t bytes = choice->bytes;
-  void *message = choice->message;
-  int peer = choice->peer;
+  enum let_kind kind = call->kind;
+  struct let_traffic *traffic = lets->set[kind].traffic;
+  struct announcement a = {.bytes = bytes};
   memcpy(a.head, message, bytes < LET_HEAD ? bytes : LET_HEAD);
   outbox_send(&lets->out, peer, MESSAGE_LET + (int)kind, valid_until, &a, sizeof a, OUTBOX_COPIES);
-  add_body(lets, peer, 0, lets->be->let->body ? lets->be->let->body(lets->d, kind, peer) : (char *)message + LET_HEAD,
-           bytes);
-  let_account(lets->exchanged[kind], lets->c, sizeof a);
-  account_body(lets, lets->exchanged[kind], bytes);
+  add_body(&lets->round, peer, 0,
+           lets->be->let->body ? lets->be->let->body(lets->d, kind, peer) : (char *)message + LET_HEAD, bytes);
+  let_account(traffic, lets->c, sizeof a);
+  account_body(lets, traffic, bytes);
   let_advance(lets, peer, LET_SENDER, kind, LET_EVENT_ANNOUNCE);
 }
 
@@ -104,7 +107,7 @@ int let_round_announced(struct lets *lets, enum let_kind kind, int peer)
       lets->be->let->room(lets->d, kind, peer, lets->be->let->body_room || a.bytes < LET_HEAD ? LET_HEAD : a.bytes);
   memcpy(room, a.head, LET_HEAD);
   if (a.bytes > LET_HEAD)
-    add_body(lets, peer, 1,
+    add_body(&lets->round, peer, 1,
              lets->be->let->body_room ? lets->be->let->body_room(lets->d, kind, peer, a.bytes) : room + LET_HEAD,
              a.bytes);
   if (kind != LET_SOFT) p->valid_until = box->note;
@@ -117,7 +120,8 @@ int let_round_announced(struct lets *lets, enum let_kind kind, int peer)
 /* --- updates ----------------------------------------------------------------------------------------------------- */
 
 /* Moment updates are long and are sent to all receivers of LETs, so they are sent in a round. */
-void let_round_announce_update(struct lets *lets, int peer, int32_t valid_until, void *message, size_t bytes)
+void let_round_announce_update(struct lets *lets, const struct let_call *call, int peer, int32_t valid_until,
+                               void *message, size_t bytes)
 {
   struct announcement a = {.bytes = bytes};
   struct peer *p = let_peer_of(lets, peer);
@@ -127,16 +131,15 @@ void let_round_announce_update(struct lets *lets, int peer, int32_t valid_until,
     p->update_sent = memory_alloc("messages", bytes);
     memcpy(p->update_sent, message, bytes);
   }
-  add_body(lets, peer, 0,
+  add_body(&lets->round, peer, 0,
            lets->be->let->update_body ? lets->be->let->update_body(lets->d, peer) : (char *)p->update_sent + LET_HEAD,
            bytes);
-  let_account(lets->update_traffic, lets->c, sizeof a);
-  account_body(lets, lets->update_traffic, bytes);
+  let_account(call->updates, lets->c, sizeof a);
+  account_body(lets, call->updates, bytes);
   let_advance(lets, peer, LET_SENDER, let_listed(lets, LET_STEP), LET_EVENT_UPDATE_ANNOUNCE);
 }
 
-/* The announcement of an update is in the inbox: add the memory for its body to the round. */
-static void take_announcement(struct lets *lets, int peer)
+void let_round_take_announcement(struct lets *lets, int peer)
 {
   struct peer *p = let_peer_of(lets, peer);
   memcpy(&p->update_announcement, p->update.data, sizeof p->update_announcement);
@@ -148,58 +151,23 @@ static void take_announcement(struct lets *lets, int peer)
     p->update_arriving = memory_alloc("messages", bytes);
     memcpy(p->update_arriving, p->update_announcement.head, LET_HEAD);
   }
-  add_body(lets, peer, 1,
+  add_body(&lets->round, peer, 1,
            p->update_arriving ? (char *)p->update_arriving + LET_HEAD
                               : lets->be->let->update_room(lets->d, peer, bytes),
            bytes);
   let_advance(lets, peer, LET_RECEIVER, let_listed(lets, LET_STEP), LET_EVENT_UPDATE_ANNOUNCE);
 }
 
-/* Receive the announcement of a peer's update; returns 0 while it has not arrived. The peer may have sent updates of
- * earlier ticks through the host; these are applied first. */
-static int receive_announcement(struct lets *lets, int peer)
-{
-  struct peer *p = let_peer_of(lets, peer);
-  if (!let_attach(lets, LET_STEP, peer)) return 0;
-  if (p->bytes[let_listed(lets, LET_STEP)] == 0) return 1; /* its LET has nothing */
-  while (let_state(lets, peer, LET_RECEIVER, let_listed(lets, LET_STEP)) != LET_UPDATE_ANNOUNCED) {
-    inbox_expect(&p->update, lets->c);
-    if (!inbox_poll(&p->update, lets->c, let_host_room, NULL)) return 0;
-    if (p->update.note < 0) take_announcement(lets, peer);
-    else let_update_apply(lets, peer);
-  }
-  return 1;
-}
-
-void let_round_exchange_updates(struct lets *lets)
-{
-  enum let_kind listed = let_listed(lets, LET_STEP);
-  struct poll_backoff poll_backoff = {0};
-  for (;;) {
-    int missing = -1;
-    for (int k = 0; k < lets->trees[listed]; k++) {
-      int r = lets->forest[listed][k];
-      if (r != lets->c->rank && !receive_announcement(lets, r)) missing = r;
-    }
-    if (missing < 0) break;
-    comm_backoff(lets->c, &poll_backoff, missing);
-  }
-  let_round_post(lets, listed);
-  comm_backoff_end(&poll_backoff);
-}
-
-int let_round_apply_update(struct lets *lets, int peer)
+int let_round_apply_update(struct lets *lets, int peer, struct let_traffic *updates)
 {
   struct peer *p = let_peer_of(lets, peer);
   enum let_kind listed = let_listed(lets, LET_STEP);
   if (!let_round_complete(lets) || let_state(lets, peer, LET_RECEIVER, listed) != LET_UPDATE_ARRIVED) return 0;
   const void *message = p->update_arriving ? p->update_arriving : p->update_announcement.head;
-  lets->update_traffic->received.particles +=
-      lets->be->let->apply(lets->d, peer, message, p->update_announcement.bytes);
+  updates->received.particles += lets->be->let->apply(lets->d, peer, message, p->update_announcement.bytes);
   memory_free(p->update_arriving);
   p->update_arriving = NULL;
   p->valid_until = p->update_valid_until;
-  lets->arrived = timer_clock();
   let_advance(lets, peer, LET_RECEIVER, listed, LET_EVENT_UPDATE);
   return 1;
 }

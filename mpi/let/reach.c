@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "mpi/reach.h"
+#include "mpi/let/reach.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "mpi/stages.h"
+#include "mpi/let/stages.h"
 
 #include <math.h>
 #include <string.h>

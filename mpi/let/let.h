@@ -3,7 +3,7 @@
  * III-B.
  *
  * One allgather gives every rank the LET summaries of all ranks, or, on many ranks, stages give it those of the ranks
- * near it and of groups of the others (mpi/stages.h). At a synchronisation: the first cells of each rank's tree
+ * near it and of groups of the others (mpi/let/stages.h). At a synchronisation: the first cells of each rank's tree
  * (tree/upper.h) and one box around its targets. For substeps: a few cuboids that its particles do not leave. From two
  * summaries both ranks derive, without a message, what the receiver needs: nothing (in substeps, if no particles of
  * both can come within R2 of each other), cells of the summary, which become the upper tree, or a LET. For a LET the
@@ -14,7 +14,7 @@
  * have them. Every message contains the tick of the next one, so a receiver knows until when its LETs are valid. It
  * waits only for updates that it needs; a rank without active particles nearby neither waits nor sends.
  *
- * The states of the LETs between two ranks are in mpi/let_peer.h. */
+ * The states of the LETs between two ranks are in mpi/let/let_peer.h. */
 #ifndef LET_H
 #define LET_H
 #include "backend/backend.h"

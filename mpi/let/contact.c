@@ -8,8 +8,8 @@
 
 #include "backend/let_verbs.h"
 #include "base/debug.h"
-#include "mpi/let.h"
-#include "mpi/reach.h"
+#include "mpi/let/let.h"
+#include "mpi/let/reach.h"
 #include "tree/upper.h"
 
 struct let_box let_union(const struct let_box *boxes, int count, double horizon)

@@ -4,7 +4,7 @@
  *
  * There is one state for each kind of LET (of the synchronisation, of substeps, of slow trees) and each side: this rank
  * as the sender of its own LET, and as the receiver of the peer's. This part uses neither MPI nor a device: the
- * exchange (mpi/let.c) reports events to it.
+ * exchange (mpi/let/let.c) reports events to it.
  *
  *   sender     NONE -need-> BOXES_EXPECTED -boxes-> SELECTING -message-> SENT                            through the
  *              host

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* LET summaries in stages: every rank gets the summaries of the ranks near it, and of the others summaries of groups.
  * The number of messages grows with the logarithm of the number of ranks, and their bytes with powers of it once the
- * number of near ranks does not grow any more. Without MPI: mpi/let_gather.c sends the messages, src/study/ counts
+ * number of near ranks does not grow any more. Without MPI: mpi/let/let_gather.c sends the messages, src/study/ counts
  * them.
  *
  * Groups are those of a binary tree over the ranks (tree/halves.h). The summary of a group has what that of a rank has:
@@ -20,7 +20,7 @@
  * `known`: r is known to s where s is known to r. */
 #ifndef STAGES_H
 #define STAGES_H
-#include "mpi/let.h"
+#include "mpi/let/let.h"
 #include "tree/halves.h"
 
 enum { STAGES_DEPTH = 31 };

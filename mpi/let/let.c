@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "mpi/let.h"
+#include "mpi/let/let.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,9 @@
 #include "backend/let_verbs.h"
 #include "backend/link.h"
 #include "base/memory.h"
-#include "mpi/let_parts.h"
+#include "mpi/let/let_arrive.h"
+#include "mpi/let/let_gather.h"
+#include "mpi/let/let_round.h"
 #include "tree/upper.h"
 
 /* LETs for several receivers are selected at once. So a selection waits this long for missing boxes, which is less than
@@ -48,125 +50,13 @@ void lets_close(struct lets *lets)
   }
   sparse_close(&lets->peers);
   for (int k = 0; k < LET_SETS; k++) {
-    memory_free(lets->forest[k]);
-    memory_free(lets->receiver[k]);
+    memory_free(lets->set[k].forest);
+    memory_free(lets->set[k].receiver);
   }
-  memory_free(lets->round);
+  memory_free(lets->round.body);
   halves_close(&lets->tree);
   memory_free(lets->choice);
   memory_free(lets);
-}
-
-struct peer *let_peer_of(struct lets *lets, int rank)
-{
-  struct peer *p = sparse_find(&lets->peers, rank);
-  if (p) return p;
-  p = sparse_at(&lets->peers, rank);
-  inbox_open(&p->boxes, rank, MESSAGE_BOXES);
-  inbox_open(&p->update, rank, MESSAGE_UPDATE);
-  for (int k = 0; k < LET_SETS; k++) inbox_open(&p->let[k], rank, MESSAGE_LET + k);
-  return p;
-}
-
-void let_account(struct let_traffic *traffic, const struct comm *comm, size_t bytes)
-{
-  traffic->messages += message_part_count(comm, bytes);
-  traffic->bytes += (int64_t)(bytes + MESSAGE_HEAD);
-}
-
-/* A transition that the table does not allow is a defect of the program. To continue would cause a deadlock or wrong
- * forces. */
-void let_advance(struct lets *lets, int peer, enum let_side side, enum let_kind kind, enum let_event event)
-{
-  enum let_state before = let_state(lets, peer, side, kind);
-  if (let_peer_step(&let_peer_of(lets, peer)->protocol, side, kind, event))
-    fatal("LET protocol with rank %d (%s, %s): event \"%s\" is not allowed in state \"%s\"", peer, let_kind_name(kind),
-          let_side_name(side), let_event_name(event), let_state_name(before));
-}
-
-void *let_host_room(void *unused, int peer, size_t bytes)
-{
-  (void)unused;
-  (void)peer;
-  return memory_alloc("messages", bytes);
-}
-
-/* --- arrivals ---------------------------------------------------------------------------------------------------- */
-
-/* For whom and what messages are polled. */
-struct polled {
-  struct lets *lets;
-  const struct let_call *call;
-};
-
-static void *let_room(void *of, int peer, size_t bytes)
-{
-  const struct polled *polled = of;
-  return polled->lets->be->let->room(polled->lets->d, polled->call->kind, peer, bytes);
-}
-
-/* Test whether a LET through the host has arrived. */
-static void poll_message(struct lets *lets, enum let_kind kind, int peer)
-{
-  struct peer *p = let_peer_of(lets, peer);
-  struct inbox *box = &p->let[kind];
-  struct polled polled = {lets, &(struct let_call){.kind = kind}};
-  if (!inbox_poll(box, lets->c, let_room, &polled)) return;
-  p->bytes[kind] = box->bytes;
-  if (kind != LET_SOFT) p->valid_until = box->note;
-  inbox_done(box);
-  let_advance(lets, peer, LET_RECEIVER, kind, LET_EVENT_MESSAGE);
-}
-
-int let_attach(struct lets *lets, enum let_kind kind, int peer)
-{
-  struct peer *p = let_peer_of(lets, peer);
-  if (let_state(lets, peer, LET_RECEIVER, kind) == LET_NONE || let_peer_attached(&p->protocol, kind)) return 1;
-  if (transport_direct(lets->t)) let_round_complete(lets);
-  else poll_message(lets, kind, peer);
-  if (let_state(lets, peer, LET_RECEIVER, kind) != LET_ARRIVED) return 0;
-  lets->be->let->attach(lets->d, kind, peer, p->bytes[kind], &lets->exchanged[kind]->received);
-  let_advance(lets, peer, LET_RECEIVER, kind, LET_EVENT_ATTACH);
-  lets->arrived = timer_clock();
-  return 1;
-}
-
-/* Returns 1 if a peer's LET is attached and valid at call->tick. */
-static int poll_let(struct lets *lets, const struct let_call *call, int peer)
-{
-  if (peer == lets->c->rank) return 1; /* the upper tree */
-  if (!let_attach(lets, call->kind, peer)) return 0;
-  if (call->kind != LET_STEP) return 1;
-  let_update_poll(lets, peer, call->tick);
-  return let_peer_of(lets, peer)->valid_until >= call->tick;
-}
-
-/* Poll once for all LETs of the forest and free messages that have been sent. The walk calls this while it runs
- * (walk_request.poll_messages). */
-static enum poll_status poll_messages(void *of)
-{
-  const struct polled *polled = of;
-  struct lets *lets = polled->lets;
-  int valid = 0, listed = let_listed(lets, polled->call->kind);
-  for (int k = 0; k < lets->trees[listed]; k++) valid += poll_let(lets, polled->call, lets->forest[listed][k]);
-  outbox_tidy(&lets->out);
-  return valid == lets->trees[listed] ? POLL_COMPLETE : POLL_PENDING;
-}
-
-double let_wait_for_all(struct lets *lets, const struct let_call *call)
-{
-  struct poll_backoff poll_backoff = {0};
-  int listed = let_listed(lets, call->kind), count = lets->trees[listed], *forest = lets->forest[listed];
-  double waited = 0;
-  for (int valid = 0; valid < count;) {
-    if (!poll_let(lets, call, forest[valid])) {
-      comm_backoff(lets->c, &poll_backoff, forest[valid]);
-      continue;
-    }
-    waited += comm_backoff_end(&poll_backoff);
-    valid++;
-  }
-  return waited;
 }
 
 /* --- the exchange ------------------------------------------------------------------------------------------------ */
@@ -175,12 +65,13 @@ double let_wait_for_all(struct lets *lets, const struct let_call *call)
 static void send_boxes(struct lets *lets, const struct let_call *call, int peer, const struct let_summary *sender,
                        const struct let_box *boxes, int count)
 {
+  enum let_kind kind = call->kind;
   void *message = memory_alloc("messages", sizeof *boxes * (size_t)(count + 1));
   size_t bytes = let_boxes_pack(sender, boxes, count, call->request, message);
-  inbox_expect(&let_peer_of(lets, peer)->let[call->kind], lets->c);
+  inbox_expect(&let_peer_of(lets, peer)->let[kind], lets->c);
   outbox_send(&lets->out, peer, MESSAGE_BOXES, 0, message, bytes, OUTBOX_TAKES);
-  let_account(lets->exchanged[call->kind], lets->c, bytes);
-  let_advance(lets, peer, LET_RECEIVER, call->kind, LET_EVENT_NEED);
+  let_account(lets->set[kind].traffic, lets->c, bytes);
+  let_advance(lets, peer, LET_RECEIVER, kind, LET_EVENT_NEED);
 }
 
 /* Make the upper tree of the cells that this rank needs of the entries k with top[k]; `tops`: their number. */
@@ -202,15 +93,15 @@ static void make_upper(struct lets *lets, const struct let_call *call, const str
   memory_free(room);
 }
 
-/* Room for so many senders and receivers in the lists of a kind, whose contents are not kept. */
-static void list_room(struct lets *lets, enum let_kind kind, int ranks)
+/* Room for so many senders and receivers in the lists, whose contents are not kept. */
+static void list_room(struct let_set *set, int ranks)
 {
-  if (ranks <= lets->list_capacity[kind]) return;
-  lets->list_capacity[kind] = ranks;
-  memory_free(lets->forest[kind]);
-  memory_free(lets->receiver[kind]);
-  lets->forest[kind] = memory_alloc("let", sizeof **lets->forest * (size_t)ranks);
-  lets->receiver[kind] = memory_alloc("let", sizeof **lets->receiver * (size_t)ranks);
+  if (ranks <= set->capacity) return;
+  set->capacity = ranks;
+  memory_free(set->forest);
+  memory_free(set->receiver);
+  set->forest = memory_alloc("let", sizeof *set->forest * (size_t)ranks);
+  set->receiver = memory_alloc("let", sizeof *set->receiver * (size_t)ranks);
 }
 
 static void choice_room(struct lets *lets, int receivers)
@@ -224,16 +115,17 @@ static void choice_room(struct lets *lets, int receivers)
 /* Exchange summaries, derive which ranks send LETs to which, and send the boxes of this rank to its senders. */
 static void exchange_summaries(struct lets *lets, const struct let_call *call, const struct lattice *lattice)
 {
-  const struct let_request *request = call->request;
   enum let_kind kind = call->kind;
+  const struct let_request *request = call->request;
+  struct let_set *set = &lets->set[kind];
   int self = lets->c->rank, tops = 0, receivers = 0, trees = 0;
   struct let_box *boxes = memory_alloc("let", sizeof *boxes * LET_BOXES);
   struct let_summary *own = memory_alloc("let", 2 * sizeof *own), *room = own + 1;
   struct gathered g;
   let_summarise(lets->be, lets->d, lets->c->size, request, boxes, own);
   let_gather(lets, call, lattice, own, &g);
-  list_room(lets, kind, g.count + 1);
-  int *forest = lets->forest[kind] + 1;
+  list_room(set, g.count + 1);
+  int *forest = set->forest + 1;
   char *top = memory_alloc("let", (size_t)(g.count + g.groups + 1)); /* cells of these suffice */
   for (int k = 0; k < g.count; k++) {
     int r = g.rank[k];
@@ -241,7 +133,7 @@ static void exchange_summaries(struct lets *lets, const struct let_call *call, c
     enum need mine = let_contact(lattice, other, own, request);
     tops += top[k] = mine == NEED_CELL;
     if (let_contact(lattice, own, other, request) == NEED_OPEN) {
-      lets->receiver[kind][receivers++] = r;
+      set->receiver[receivers++] = r;
       inbox_expect(&let_peer_of(lets, r)->boxes, lets->c);
       let_advance(lets, r, LET_SENDER, kind, LET_EVENT_NEED);
     }
@@ -255,8 +147,8 @@ static void exchange_summaries(struct lets *lets, const struct let_call *call, c
     *--forest = self;
     trees++;
   } else memmove(forest - 1, forest, sizeof *forest * (size_t)trees);
-  lets->trees[kind] = trees;
-  lets->receivers[kind] = receivers;
+  set->trees = trees;
+  set->receivers = receivers;
   choice_room(lets, receivers);
   make_upper(lets, call, lattice, &g, top, tops, own, boxes);
   memory_free(top);
@@ -272,11 +164,11 @@ static void send_let(struct lets *lets, const struct let_call *call, const struc
   int32_t valid_until = call->next_moment_update < choice->next ? call->next_moment_update : choice->next;
   if (choice->bytes == 0) valid_until = TICKS; /* no updates follow */
   if (transport_direct(lets->t)) {
-    let_round_announce(lets, call->kind, valid_until, choice);
+    let_round_announce(lets, call, choice->peer, valid_until, choice->message, choice->bytes);
   } else {
     outbox_send(&lets->out, choice->peer, MESSAGE_LET + (int)call->kind, valid_until, choice->message, choice->bytes,
                 OUTBOX_BORROWS);
-    let_account(lets->exchanged[call->kind], lets->c, choice->bytes);
+    let_account(lets->set[call->kind].traffic, lets->c, choice->bytes);
     let_advance(lets, choice->peer, LET_SENDER, call->kind, LET_EVENT_MESSAGE);
   }
   memory_free(p->boxes.data);
@@ -313,9 +205,10 @@ static int add_receiver(struct lets *lets, const struct let_call *call, int peer
  * to 1 if boxes have arrived or LETs were sent. Returns 1 + a rank whose boxes are missing, else 0. */
 static int send_requested_lets(struct lets *lets, const struct let_call *call, double *first_boxes, int *progressed)
 {
-  int missing = 0, count = 0, *receiver = lets->receiver[call->kind];
-  for (int k = 0; k < lets->receivers[call->kind]; k++)
-    if (!add_receiver(lets, call, receiver[k], &count)) missing = receiver[k] + 1;
+  const struct let_set *set = &lets->set[call->kind];
+  int missing = 0, count = 0;
+  for (int k = 0; k < set->receivers; k++)
+    if (!add_receiver(lets, call, set->receiver[k], &count)) missing = set->receiver[k] + 1;
   if (count == 0) return missing;
   if (missing && *first_boxes == 0) {
     *first_boxes = timer_clock();
@@ -333,9 +226,10 @@ static int send_requested_lets(struct lets *lets, const struct let_call *call, d
  * else 0. */
 static int receive_announcements(struct lets *lets, enum let_kind kind)
 {
+  const struct let_set *set = &lets->set[kind];
   int missing = 0;
-  for (int k = 0; k < lets->trees[kind] && transport_direct(lets->t); k++) {
-    int r = lets->forest[kind][k];
+  for (int k = 0; k < set->trees && transport_direct(lets->t); k++) {
+    int r = set->forest[k];
     if (r != lets->c->rank && !let_round_announced(lets, kind, r)) missing = r + 1;
   }
   return missing;
@@ -344,12 +238,11 @@ static int receive_announcements(struct lets *lets, enum let_kind kind)
 /* End all LETs of a kind, sent and received. */
 static void clear_lets(struct lets *lets, enum let_kind kind)
 {
+  struct let_set *set = &lets->set[kind];
   lets->be->let->clear(lets->d, kind);
-  for (int k = 0; k < lets->trees[kind]; k++)
-    let_advance(lets, lets->forest[kind][k], LET_RECEIVER, kind, LET_EVENT_CLEAR);
-  for (int k = 0; k < lets->receivers[kind]; k++)
-    let_advance(lets, lets->receiver[kind][k], LET_SENDER, kind, LET_EVENT_CLEAR);
-  lets->trees[kind] = lets->receivers[kind] = 0;
+  for (int k = 0; k < set->trees; k++) let_advance(lets, set->forest[k], LET_RECEIVER, kind, LET_EVENT_CLEAR);
+  for (int k = 0; k < set->receivers; k++) let_advance(lets, set->receiver[k], LET_SENDER, kind, LET_EVENT_CLEAR);
+  set->trees = set->receivers = 0;
 }
 
 /* End the LETs that those of `kind` and `part` replace. */
@@ -375,8 +268,8 @@ void let_exchange(struct lets *lets, enum let_kind kind, const struct lattice *l
   outbox_flush(&lets->out); /* the selection overwrites the buffers of sent messages */
   struct let_request with_tops = request;
   let_tops(lets->be, &with_tops);
-  struct let_call call = {kind, 0, &with_tops, next_moment_update};
-  lets->exchanged[kind] = traffic;
+  struct let_call call = {.kind = kind, .request = &with_tops, .next_moment_update = next_moment_update};
+  lets->set[kind].traffic = traffic;
   exchange_summaries(lets, &call, lattice);
   struct poll_backoff poll_backoff = {0};
   double first_boxes = 0;
@@ -388,7 +281,7 @@ void let_exchange(struct lets *lets, enum let_kind kind, const struct lattice *l
     if (missing) comm_backoff(lets->c, &poll_backoff, missing - 1);
   }
   comm_backoff_end(&poll_backoff);
-  if (transport_direct(lets->t)) let_round_post(lets, kind);
+  if (transport_direct(lets->t)) let_round_post(lets, kind, NULL);
   if (kind == LET_STEP) lets->be->let->watch(lets->d, &request);
   if (kind == LET_SLOW) let_wait_for_all(lets, &call); /* LETs of fast trees are stored after them */
 }
@@ -398,21 +291,32 @@ void let_exchange(struct lets *lets, enum let_kind kind, const struct lattice *l
 /* Whether the walk need not poll: the LETs of all its peers are here, and no message passes through the host. */
 static int nothing_to_poll(struct lets *lets) { return transport_carries(lets->t) && outbox_tidy(&lets->out) == 0; }
 
+/* For walk_request.poll_messages: the walk polls while it runs. */
+struct polled {
+  struct lets *lets;
+  struct let_call *call;
+};
+
+static enum poll_status poll_messages(void *of)
+{
+  const struct polled *polled = of;
+  return let_poll_all(polled->lets, polled->call);
+}
+
 void let_walk(struct lets *lets, struct walk_request request, struct tally *tally, struct let_traffic *updates)
 {
-  int listed = let_listed(lets, request.let), count = lets->trees[listed], done = 0, *forest = lets->forest[listed];
+  const struct let_set *set = &lets->set[let_listed(lets, request.let)];
+  int count = set->trees, done = 0, *forest = set->forest;
   double begin = timer_clock(), waited = 0;
   struct poll_backoff poll_backoff = {0};
-  const struct let_call call = {.kind = request.let, .tick = request.tick};
+  struct let_call call = {.kind = request.let, .tick = request.tick, .updates = updates, .arrived = begin};
   struct polled polled = {lets, &call};
-  lets->update_traffic = updates;
-  lets->arrived = begin;
   request.poll_messages = lets->c->size > 1 ? poll_messages : NULL;
   request.polled = &polled;
   request.local = 1;
   int at_once = lets->be->walks_at_once && lets->be->walks_at_once(lets->d, &request);
   if (at_once) waited = let_wait_for_all(lets, &call);
-  if (count > 0 && (at_once || (request.poll_messages && poll_messages(&polled) == POLL_COMPLETE))) {
+  if (count > 0 && (at_once || (request.poll_messages && let_poll_all(lets, &call) == POLL_COMPLETE))) {
     request.peers = forest;
     request.peer_count = done = count;
   }
@@ -424,7 +328,7 @@ void let_walk(struct lets *lets, struct walk_request request, struct tally *tall
   request.local = 0;
   while (done < count) {
     int ready = 0;
-    while (done + ready < count && poll_let(lets, &call, forest[done + ready])) ready++;
+    while (done + ready < count && let_poll(lets, &call, forest[done + ready])) ready++;
     if (ready == 0) {
       comm_backoff(lets->c, &poll_backoff, forest[done]);
       continue;
@@ -437,7 +341,7 @@ void let_walk(struct lets *lets, struct walk_request request, struct tally *tall
     if (request.last && nothing_to_poll(lets)) request.poll_messages = NULL;
     lets->be->walk(lets->d, &request, tally);
   }
-  ledger_hidden(lets->c->ledger, fmax(lets->arrived - begin - waited, 0));
+  ledger_hidden(lets->c->ledger, fmax(call.arrived - begin - waited, 0));
 }
 
 /* --- violations -------------------------------------------------------------------------------------------------- */
