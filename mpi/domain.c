@@ -115,7 +115,8 @@ static void exchange_direct(struct transport *transport, const struct comm *comm
     offset[r] = total;
     total += got[r];
   }
-  *received = be->exchange->unpack_room ? be->exchange->unpack_room(device, total) : memory_alloc("messages", total);
+  *received =
+      be->exchange->unpack_buffer ? be->exchange->unpack_buffer(device, total) : memory_alloc("messages", total);
   for (int k = 1; k < comm->size; k++) {
     int to = (comm->rank + k) % comm->size, from = (comm->rank + comm->size - k) % comm->size;
     if (sizes[to] > 0) m[count++] = (struct link_message){to, 0, (void *)(uintptr_t)send[to], sizes[to]};
@@ -145,7 +146,7 @@ int64_t domain_exchange(const struct domain *domain, const struct comm *comm, co
   else comm_exchange(comm, send, sizes, &received, got, offset);
   for (int r = 0; r < comm->size; r++)
     be->exchange->unpack(device, (char *)received + offset[r], (int64_t)(got[r] / bytes));
-  if (!transport_direct(transport) || !be->exchange->unpack_room) memory_free(received);
+  if (!transport_direct(transport) || !be->exchange->unpack_buffer) memory_free(received);
   memory_free(send);
   memory_free(sizes);
   memory_free(counts);

@@ -41,7 +41,7 @@ static void free_contacts(struct contacts *near)
   memory_free(near->rank);
 }
 
-static void *room(void *of, int peer, size_t bytes)
+static void *buffer(void *of, int peer, size_t bytes)
 {
   (void)of;
   (void)peer;
@@ -55,8 +55,8 @@ static int64_t receive_all(struct contacts *near, const struct comm *comm)
   int64_t n = 0;
   for (int arrived = 0; arrived < near->count;) {
     /* parts of all proceed */
-    for (int k = arrived + 1; k < near->count; k++) inbox_poll(&near->inbox[k], comm, room, NULL);
-    if (!inbox_poll(&near->inbox[arrived], comm, room, NULL)) {
+    for (int k = arrived + 1; k < near->count; k++) inbox_poll(&near->inbox[k], comm, buffer, NULL);
+    if (!inbox_poll(&near->inbox[arrived], comm, buffer, NULL)) {
       comm_backoff(comm, &poll_backoff, near->rank[arrived]);
       continue;
     }

@@ -27,8 +27,8 @@ struct flight {
 static size_t first_bytes(const struct comm *comm, size_t bytes)
 {
   size_t limit = comm->largest_message < FIRST_MAX ? comm->largest_message : FIRST_MAX;
-  size_t room = limit > sizeof(struct head) ? limit - sizeof(struct head) : 0;
-  return bytes < room ? bytes : room;
+  size_t buffer = limit > sizeof(struct head) ? limit - sizeof(struct head) : 0;
+  return bytes < buffer ? bytes : buffer;
 }
 
 static int pieces(const struct comm *comm, size_t bytes)
@@ -151,7 +151,7 @@ void inbox_expect(struct inbox *inbox, const struct comm *comm)
 }
 
 /* The head is here: it gives length and note; get memory, and post receives for the rest. */
-static void read_head(struct inbox *inbox, const struct comm *comm, void *(*room)(void *, int, size_t), void *of)
+static void read_head(struct inbox *inbox, const struct comm *comm, void *(*buffer)(void *, int, size_t), void *of)
 {
   struct head head;
   memcpy(&head, inbox->head, sizeof head);
@@ -161,7 +161,7 @@ static void read_head(struct inbox *inbox, const struct comm *comm, void *(*room
   inbox->posted = comm_posted(comm);
   inbox->note = head.note;
   inbox->bytes = head.bytes;
-  inbox->data = room(of, inbox->peer, inbox->bytes);
+  inbox->data = buffer(of, inbox->peer, inbox->bytes);
   if (first) memcpy(inbox->data, inbox->head + sizeof head, first);
   memory_free(inbox->head); /* idle inboxes, of which there are thousands, hold no memory */
   inbox->head = NULL;
@@ -184,14 +184,14 @@ static void record_pieces(const struct inbox *inbox, const struct comm *comm)
                  inbox->posted);
 }
 
-int inbox_poll(struct inbox *inbox, const struct comm *comm, void *(*room)(void *, int, size_t), void *of)
+int inbox_poll(struct inbox *inbox, const struct comm *comm, void *(*buffer)(void *, int, size_t), void *of)
 {
   int done = 1;
   if (inbox->state == IDLE || inbox->state == COMPLETE) return inbox->state == COMPLETE;
   MPI_Testall(inbox->requests, inbox->request, &done, MPI_STATUSES_IGNORE);
   if (!done) return 0;
   if (inbox->state == HEAD) {
-    read_head(inbox, comm, room, of);
+    read_head(inbox, comm, buffer, of);
     inbox->state = PIECES;
     MPI_Testall(inbox->requests, inbox->request, &done, MPI_STATUSES_IGNORE);
     if (!done) return 0;

@@ -46,7 +46,7 @@ struct inbox {
   int64_t posted; /* comm_posted when the present receive was posted */
   int32_t note;   /* of the complete message */
   size_t bytes;   /* its length */
-  void *data;     /* [bytes] as `room` of inbox_poll gave it */
+  void *data;     /* [bytes] as `buffer` of inbox_poll gave it */
   char *head;
   MPI_Request *request;
   int requests, request_capacity;
@@ -58,7 +58,8 @@ void inbox_close(struct inbox *inbox);
 void inbox_expect(struct inbox *inbox, const struct comm *comm);
 /* Returns 1 when the message is complete. Once its length is known, room(of, peer, bytes) gives the memory for it. Does
  * not wait. */
-int inbox_poll(struct inbox *inbox, const struct comm *comm, void *(*room)(void *of, int peer, size_t bytes), void *of);
+int inbox_poll(struct inbox *inbox, const struct comm *comm, void *(*buffer)(void *of, int peer, size_t bytes),
+               void *of);
 /* The complete message has been used: the next one may be expected. */
 void inbox_done(struct inbox *inbox);
 #endif

@@ -215,10 +215,10 @@ int transport_messages(const struct transport *transport, size_t bytes)
 static void note_arriving(struct transport *transport, int peer, size_t bytes)
 {
   if (!recorder_on(transport->c->recorder)) return;
-  if (transport->arriving_count == transport->arriving_room) {
-    transport->arriving_room = 2 * transport->arriving_room + 16;
-    transport->arriving =
-        memory_resize("transport", transport->arriving, sizeof *transport->arriving * (size_t)transport->arriving_room);
+  if (transport->arriving_count == transport->arriving_capacity) {
+    transport->arriving_capacity = 2 * transport->arriving_capacity + 16;
+    transport->arriving = memory_resize("transport", transport->arriving,
+                                        sizeof *transport->arriving * (size_t)transport->arriving_capacity);
   }
   transport->arriving[transport->arriving_count++] = (struct arriving){peer, bytes};
 }

@@ -43,7 +43,7 @@ struct transport {
     int peer;
     size_t bytes;
   } * arriving; /* [arriving_count] messages of this round that arrive, where events are recorded */
-  int arriving_count, arriving_room;
+  int arriving_count, arriving_capacity;
   int64_t posted_at; /* comm_posted when the round was posted */
 };
 

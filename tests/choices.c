@@ -167,7 +167,7 @@ static int same(const struct desk *desk, const struct request *request, const st
 static struct let_count count_of(struct desk *desk, enum let_kind kind, const struct copy *copy)
 {
   struct let_count count = {0, 0};
-  if (copy->bytes > 0) memcpy(desk->g.be->let->room(desk->g.dev, kind, 0, copy->bytes), copy->at, copy->bytes);
+  if (copy->bytes > 0) memcpy(desk->g.be->let->buffer(desk->g.dev, kind, 0, copy->bytes), copy->at, copy->bytes);
   desk->g.be->let->attach(desk->g.dev, kind, 0, copy->bytes, &count);
   desk->g.be->let->clear(desk->g.dev, kind);
   return count;

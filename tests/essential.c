@@ -56,12 +56,12 @@ static void check_table(const struct walk_isa *isa, double cutoff, double horizo
   int less = 0, more = 0, seen[3] = {0};
   for (int b = 0; b < BOXES; b++) box[b] = random_box(&r);
   essential_table(&t, &q);
-  struct asking asking = essential_asking(&l, &t, &q);
+  struct essential_query query = essential_query_of(&l, &t, &q);
   for (int k = 0; k < NODES; k++) {
     struct node n = {.first = 0};
     struct motion w;
     random_node(&r, &mac, &n, &w);
-    struct asked a = essential_node(&asking, &n, &w);
+    struct essential_source a = essential_node(&query, &n, &w);
     enum need one = NEED_NOTHING, all = isa ? (enum need)isa->needs(&t, &a) : essential_needs(&t, &a);
     for (int b = 0; b < BOXES; b++) {
       enum need need = essential_need(&l, &n, &w, &box[b], &q);
@@ -94,7 +94,7 @@ static void check_bound(double cutoff, double horizon)
   int lost = 0, rejected = 0, nothing = 0;
   for (int b = 0; b < BOXES; b++) box[b] = random_box(&r);
   essential_table(&t, &q);
-  struct asking asking = essential_asking(&l, &t, &q);
+  struct essential_query query = essential_query_of(&l, &t, &q);
   for (int from = 0; from < BOXES; from += 9) {
     int end = from + 9 < BOXES ? from + 9 : BOXES;
     struct box_bound bound = essential_bound(&t, from, end);
@@ -103,7 +103,7 @@ static void check_bound(double cutoff, double horizon)
       struct motion w;
       enum need need = NEED_NOTHING;
       random_node(&r, &mac, &n, &w);
-      struct asked a = essential_node(&asking, &n, &w);
+      struct essential_source a = essential_node(&query, &n, &w);
       for (int b = from; b < end; b++) {
         struct table_box one = essential_box(&t, b);
         enum need own = essential_of(&one, t.cutoff, &a);
@@ -144,8 +144,8 @@ static void check_margin(const struct walk_isa *isa, double horizon)
         .boxes = &box, .box_count = 1, .mac = &mac, .a_typical = 1, .cutoff = -1, .horizon = horizon};
     struct box_table t;
     essential_table(&t, &q);
-    struct asking asking = essential_asking(&l, &t, &q);
-    struct asked a = essential_node(&asking, &n, &motion);
+    struct essential_query query = essential_query_of(&l, &t, &q);
+    struct essential_source a = essential_node(&query, &n, &motion);
     bad += essential_need(&l, &n, &motion, &box, &q) != want;
     if (!(horizon > 0)) bad += essential_at_rest(&l, &n, &box, 0, essential_sink(&box, &q)) != want;
     bad += (isa ? (enum need)isa->needs(&t, &a) : essential_needs(&t, &a)) != want;
@@ -285,7 +285,7 @@ static void check_updates(void)
   g.be->let->select(d, LET_STEP, &q, 1, &c);
   size_t bytes = c.bytes;
   next = c.next;
-  memcpy(g.be->let->room(d, LET_STEP, 0, bytes), c.message, bytes);
+  memcpy(g.be->let->buffer(d, LET_STEP, 0, bytes), c.message, bytes);
   g.be->let->attach(d, LET_STEP, 0, bytes, &count);
   g.be->let->watch(d, &q);
   const struct let *l = cpu_let(d, LET_STEP, 0);
@@ -350,7 +350,7 @@ static void check_choice(enum let_kind kind, double cutoff, double low, const ch
   debug_set("let_sparing", NAN);
   const struct let *l = cpu_let(d, kind, 0);
   essential_table(&table, &q);
-  struct asking asking = essential_asking(&d->lattice, &table, &q);
+  struct essential_query query = essential_query_of(&d->lattice, &table, &q);
   uint8_t *mark = memory_alloc("test", (size_t)t->nodes), *keep = memory_alloc("test", (size_t)t->source.n);
   int words = t->nodes / MARKED + 1;
   uint64_t *word = memory_alloc("test", sizeof *word * (size_t)words),
@@ -358,17 +358,17 @@ static void check_choice(enum let_kind kind, double cutoff, double low, const ch
   int *bodies = memory_alloc("test", sizeof *bodies * (size_t)t->nodes);
   for (int32_t i = 0; i < t->nodes; i++) { /* parents stand before their children */
     const struct node *n = &t->node[i];
-    struct asked a = essential_node(&asking, n, &t->motion[i]);
+    struct essential_source a = essential_node(&query, n, &t->motion[i]);
     if (i == 0) mark[0] = choose_mark((enum need)d->isa->needs(&table, &a), 1);
     for (int32_t k = n->first; mark[i] == MARK_OPEN && k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
       if (n->info & NODE_LEAF) {
         const struct sources *s = &t->source;
         const int32_t x[3] = {s->x[k], s->y[k], s->z[k]};
         const float v[3] = {s->vx[k], s->vy[k], s->vz[k]}, acc[3] = {s->ax[k], s->ay[k], s->az[k]};
-        struct asked p = essential_particle(&asking, x, v, acc, s->tick[k], essential_pull(&t->motion[i]));
+        struct essential_source p = essential_particle(&query, x, v, acc, s->tick[k], essential_pull(&t->motion[i]));
         bodies[i] += keep[k] = cutoff < 0 || d->isa->needs(&table, &p) != NEED_NOTHING;
       } else {
-        struct asked c = essential_node(&asking, &t->node[k], &t->motion[k]);
+        struct essential_source c = essential_node(&query, &t->node[k], &t->motion[k]);
         mark[k] = choose_mark((enum need)d->isa->needs(&table, &c), 0);
       }
     }

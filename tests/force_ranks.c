@@ -95,7 +95,7 @@ static void compare_substeps(struct sim *sim, double soft_step, int rebuild_tree
   int32_t tick = 0;
   sim->be->levels(sim->dev, &rule, -1);
   sim->be->kick(sim->dev, &sim->field, 0.5 * soft_step);
-  sim_make_room(sim, soft_step);
+  sim_reserve(sim, soft_step);
   sim->be->sources(sim->dev);
   sim->be->moments(sim->dev, &sim->mac, 0, 0);
   let_exchange(sim->lets, LET_STEP, &sim->lattice, request, MOMENT_UPDATE, &sim->counts.step_let);

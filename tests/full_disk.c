@@ -76,7 +76,7 @@ static void keeps_older(void)
   particles_free(&p);
 }
 
-/* Groups of ranks ask for the room of their own files; here the disk has some, but not enough for all. */
+/* Groups of ranks ask for the space for their own files; here the disk has some, but not enough for all. */
 static void keeps_older_files(void)
 {
   struct particles p;

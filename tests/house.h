@@ -187,8 +187,8 @@ static inline void send(struct house *house, enum let_kind kind, int from, int c
     struct let_choice *c = &choice[k];
     struct device *dev = house->side[c->peer].dev;
     mine->next[c->peer] = c->next;
-    void *room = house->be->let->room(dev, kind, from, c->bytes);
-    if (c->bytes > 0) memcpy(room, c->message, c->bytes);
+    void *buffer = house->be->let->buffer(dev, kind, from, c->bytes);
+    if (c->bytes > 0) memcpy(buffer, c->message, c->bytes);
     house->be->let->attach(dev, kind, from, c->bytes, &house->received);
   }
 }

@@ -407,7 +407,7 @@ static struct let_count count_of(const struct backend *be, const struct set *set
     q.tick_length = 0.05 / TICKS;
   }
   be->let->select(g.dev, kind, &q, 1, &c);
-  memcpy(be->let->room(g.dev, kind, 0, c.bytes), c.message, c.bytes);
+  memcpy(be->let->buffer(g.dev, kind, 0, c.bytes), c.message, c.bytes);
   be->let->attach(g.dev, kind, 0, c.bytes, &count);
   rig_close(&g);
   return count;

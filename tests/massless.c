@@ -104,7 +104,7 @@ static double differ(const struct particles *a, const struct particles *b)
 static void check_neighbours(const struct rig *a, const struct rig *b, const struct particles *particles,
                              const char *name)
 {
-  enum { POINTS = 50, NEAREST = 28, ROOM = 4000 };
+  enum { POINTS = 50, NEAREST = 28, SAMPLES_MAX = 4000 };
   double at[POINTS][3], one[POINTS * NEAREST], other[POINTS * NEAREST];
   uint64_t skip[POINTS];
   char text[128];
@@ -116,9 +116,9 @@ static void check_neighbours(const struct rig *a, const struct rig *b, const str
   b->be->nearest(b->dev, POINTS, (const double(*)[3])at, skip, NEAREST, other);
   snprintf(text, sizeof text, "%s: distances to neighbours are those to particles with mass", name);
   ok(memcmp(one, other, sizeof one) == 0, text);
-  struct sample *x = memory_alloc("test", 2 * sizeof *x * ROOM), *y = x + ROOM;
-  int64_t n = a->be->sample(a->dev, UINT64_MAX / 2, 1, ROOM, x, NULL),
-          m = b->be->sample(b->dev, UINT64_MAX / 2, 1, ROOM, y, NULL), same = 0;
+  struct sample *x = memory_alloc("test", 2 * sizeof *x * SAMPLES_MAX), *y = x + SAMPLES_MAX;
+  int64_t n = a->be->sample(a->dev, UINT64_MAX / 2, 1, SAMPLES_MAX, x, NULL),
+          m = b->be->sample(b->dev, UINT64_MAX / 2, 1, SAMPLES_MAX, y, NULL), same = 0;
   for (int64_t i = 0; i < n; i++)
     for (int64_t k = 0; k < m; k++) same += x[i].id == y[k].id;
   snprintf(text, sizeof text, "%s: so are the samples that distances are measured from", name);

@@ -248,11 +248,11 @@ static void exchange(struct world *world)
     for (int k = 0; k < world->stages[q].known.count; k++) {
       const struct stage_entry *e = &world->stages[q].known.entry[k];
       struct let_summary **to = &world->got[q * world->ranks + halves_rank(&world->tree, e->number)],
-                         *room = memory_alloc("test", sizeof *room);
-      const struct let_summary *s = stage_see(&world->request, e, room);
-      if (s != room) *room = *s;
+                         *scratch = memory_alloc("test", sizeof *scratch);
+      const struct let_summary *s = stage_see(&world->request, e, scratch);
+      if (s != scratch) *scratch = *s;
       if (*to) tap_ok(0, "no rank is known twice");
-      *to = room;
+      *to = scratch;
     }
 }
 
@@ -310,11 +310,11 @@ static void check_cell(const struct world *world, const struct let_summary *summ
  * counted. */
 static void check_groups(const struct world *world, int q, int *covered, struct wrong *wrong)
 {
-  struct let_summary *room = memory_alloc("test", sizeof *room);
+  struct let_summary *scratch = memory_alloc("test", sizeof *scratch);
   const struct let_box *box = &world->summary[q].box;
   for (int k = 0; k < world->stages[q].group.count; k++) {
     const struct stage_entry *entry = &world->stages[q].group.entry[k];
-    const struct let_summary *s = stage_see(&world->request, entry, room);
+    const struct let_summary *s = stage_see(&world->request, entry, scratch);
     int first, count = halves_ranks(&world->tree, entry->number, &first);
     for (int i = first; i < first + count; i++) covered[world->tree.rank[i]]++;
     wrong->groups++;
@@ -331,7 +331,7 @@ static void check_groups(const struct world *world, int q, int *covered, struct 
     wrong->accepted +=
         sqrt(r2) <= n->b + world->request.open_within || sqrt(r2) < 0.999 * reach * sink || n->reach < 0.999 * reach;
   }
-  memory_free(room);
+  memory_free(scratch);
 }
 
 /* Whether particles of two ranks are within R2 of each other, as the exchange for substeps must find. */

@@ -79,15 +79,15 @@ static inline void sum_at(const struct all_ranks *all, const struct sim *sim, co
 
 /* Errors of this rank's particles, so many. */
 struct record {
-  int64_t n, room;
+  int64_t n, capacity;
   double *error;
 };
 
 static inline void add(struct record *record, double error)
 {
-  if (record->n == record->room) {
-    record->room = 2 * record->room + 256;
-    record->error = memory_resize("test", record->error, sizeof *record->error * (size_t)record->room);
+  if (record->n == record->capacity) {
+    record->capacity = 2 * record->capacity + 256;
+    record->error = memory_resize("test", record->error, sizeof *record->error * (size_t)record->capacity);
   }
   record->error[record->n++] = error;
 }

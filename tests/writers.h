@@ -9,16 +9,16 @@
 /* Bytes of a file to be. */
 struct bytes {
   unsigned char *at;
-  size_t n, room;
+  size_t n, capacity;
   int big; /* big endian */
 };
 
 static inline void put_raw(struct bytes *bytes, const void *from, size_t n)
 {
   if (n == 0) return;
-  if (bytes->n + n > bytes->room) {
-    bytes->room = 2 * (bytes->n + n);
-    bytes->at = realloc(bytes->at, bytes->room);
+  if (bytes->n + n > bytes->capacity) {
+    bytes->capacity = 2 * (bytes->n + n);
+    bytes->at = realloc(bytes->at, bytes->capacity);
   }
   memcpy(bytes->at + bytes->n, from, n);
   bytes->n += n;

@@ -78,7 +78,7 @@ static int choose_device(int node_rank)
   return good[node_rank % n];
 }
 
-int gpu_room(int node_rank, double *all, double *left)
+int gpu_memory(int node_rank, double *all, double *left)
 {
   size_t bytes = 0, empty = 0;
   choose_device(node_rank);
@@ -143,7 +143,7 @@ static void free_particles(struct particles *particles)
   particles_init(particles);
 }
 
-void device_particles_room(struct device *d, struct particles *particles, int64_t n)
+void device_particles_reserve(struct device *d, struct particles *particles, int64_t n)
 {
   if (n <= particles->capacity) return;
   free_particles(particles);
@@ -168,7 +168,7 @@ static void copy_particles(struct device *d, const struct particles *to, const s
 void device_particles_grow(struct device *d, int64_t n)
 {
   if (n <= d->p.capacity) return;
-  device_particles_room(d, &d->spare, n);
+  device_particles_reserve(d, &d->spare, n);
   copy_particles(d, &d->spare, &d->p, d->p.n, cudaMemcpyDeviceToDevice);
   struct particles grown = d->spare;
   grown.n = d->p.n;
@@ -217,7 +217,7 @@ void gpu_upload(struct device *d, struct particles *particles)
   particles_free(&d->mirror);
   d->mirror = *particles;
   particles_init(particles);
-  device_particles_room(d, &d->p, d->mirror.n);
+  device_particles_reserve(d, &d->p, d->mirror.n);
   d->sources.present_tick = -1;
   d->p.n = d->mirror.n;
   step_state_invalidate(&d->step);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The CUDA backend's `struct device`: what all rooms of gpu/ share, and one member for the state of each room.
+/* The CUDA backend's `struct device`: what all folders of gpu/ share, and one member for the state of each folder.
  *
- * The state headers gpu/ROOM/state.cuh hold data only and know those of lower rooms; this header puts them together, so
- * it is the one that includes upwards. All work is queued on one stream, so verbs follow each other in order. */
+ * The state headers gpu/FOLDER/state.cuh hold data only and know those of lower folders; this header puts them
+ * together, so it is the one that includes upwards. All work is queued on one stream, so verbs follow each other in
+ * order. */
 #ifndef GPU_DEVICE_CUH
 #define GPU_DEVICE_CUH
 #include "gpu/device/memory.cuh"
@@ -98,7 +99,7 @@ struct device {
   struct energy_state energy;
 };
 
-/* --- the device room --------------------------------------------------------------------------------------------- */
+/* --- the device folder -------------------------------------------------------------------------------------------- */
 
 /* Copy the device's results to the host and wait for them. Completes a pending tally. Valid until the next call. */
 const struct device_results *device_read_results(struct device *d);
@@ -108,7 +109,7 @@ void device_look_ahead(struct device *d, double horizon);
 #define device_zero(d, field) \
   CHECK(cudaMemsetAsync(&(d)->device_results->field, 0, sizeof(d)->device_results->field, (d)->stream))
 /* Make the capacity of a set of device arrays at least n particles; the contents are lost when it grows. */
-void device_particles_room(struct device *d, struct particles *particles, int64_t n);
+void device_particles_reserve(struct device *d, struct particles *particles, int64_t n);
 /* Make the capacity of d->p at least n particles; the contents are kept. */
 void device_particles_grow(struct device *d, int64_t n);
 /* Work that is queued after this call reads the particles after a pending copy. */
@@ -123,7 +124,7 @@ static inline const float *device_latest_acc(const struct device *d, const struc
   return d->walk.split_off ? particles->acc_hard : particles->acc;
 }
 
-/* --- calls to upper rooms ---------------------------------------------------------------------------------------- */
+/* --- calls to upper folders --------------------------------------------------------------------------------------- */
 
 /* Open and close the state of LETs (gpu/let). */
 void device_lets_open(struct device *d);

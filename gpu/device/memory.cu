@@ -27,13 +27,13 @@ void device_free(const char *label, void *block, size_t bytes)
   memory_note(label, 0, bytes);
 }
 
-void *pinned_room(struct pinned *pinned, size_t bytes)
+void *pinned_reserve(struct pinned *pinned, size_t bytes)
 {
-  if (bytes <= pinned->room) return pinned->at;
+  if (bytes <= pinned->capacity) return pinned->at;
   pinned_free(pinned);
-  pinned->room = (size_t)with_slack((int64_t)bytes);
-  CHECK(cudaMallocHost(&pinned->at, pinned->room));
-  memory_note("page-locked", pinned->room, 0);
+  pinned->capacity = (size_t)with_slack((int64_t)bytes);
+  CHECK(cudaMallocHost(&pinned->at, pinned->capacity));
+  memory_note("page-locked", pinned->capacity, 0);
   return pinned->at;
 }
 
@@ -41,7 +41,7 @@ void pinned_free(struct pinned *pinned)
 {
   if (!pinned->at) return;
   CHECK(cudaFreeHost(pinned->at));
-  memory_note("page-locked", 0, pinned->room);
+  memory_note("page-locked", 0, pinned->capacity);
   pinned->at = NULL;
-  pinned->room = 0;
+  pinned->capacity = 0;
 }

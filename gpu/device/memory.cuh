@@ -23,7 +23,7 @@ void device_free(const char *label, void *block, size_t bytes);
 /* A device array that grows. Zero-initialise. */
 template <typename T> struct array {
   T *at;
-  int64_t room; /* capacity, elements */
+  int64_t capacity; /* capacity, elements */
   const char *label;
 };
 
@@ -32,19 +32,19 @@ static inline int64_t with_slack(int64_t n) { return n + n / 8 + 64; }
 
 template <typename T> void array_free(struct array<T> *a)
 {
-  device_free(a->label, a->at, sizeof(T) * (size_t)a->room);
+  device_free(a->label, a->at, sizeof(T) * (size_t)a->capacity);
   a->at = NULL;
-  a->room = 0;
+  a->capacity = 0;
 }
 
 /* Make the capacity at least n elements; the contents are lost when it grows. Returns the array. */
-template <typename T> T *array_room(struct array<T> *a, const char *label, int64_t n)
+template <typename T> T *array_reserve(struct array<T> *a, const char *label, int64_t n)
 {
-  if (n <= a->room) return a->at;
+  if (n <= a->capacity) return a->at;
   array_free(a);
   a->label = label;
   a->at = (T *)device_alloc(label, sizeof(T) * (size_t)with_slack(n));
-  a->room = with_slack(n);
+  a->capacity = with_slack(n);
   return a->at;
 }
 
@@ -52,11 +52,11 @@ template <typename T> T *array_room(struct array<T> *a, const char *label, int64
 template <typename T> T *array_keep(struct array<T> *a, const char *label, int64_t n, cudaStream_t stream)
 {
   struct array<T> old = *a;
-  if (n <= a->room) return a->at;
+  if (n <= a->capacity) return a->at;
   a->at = NULL;
-  a->room = 0;
-  array_room(a, label, n);
-  CHECK(cudaMemcpyAsync(a->at, old.at, sizeof(T) * (size_t)old.room, cudaMemcpyDeviceToDevice, stream));
+  a->capacity = 0;
+  array_reserve(a, label, n);
+  CHECK(cudaMemcpyAsync(a->at, old.at, sizeof(T) * (size_t)old.capacity, cudaMemcpyDeviceToDevice, stream));
   CHECK(cudaStreamSynchronize(stream));
   array_free(&old);
   return a->at;
@@ -65,9 +65,9 @@ template <typename T> T *array_keep(struct array<T> *a, const char *label, int64
 /* Page-locked host memory, for asynchronous copies. Zero-initialise. */
 struct pinned {
   char *at;
-  size_t room; /* capacity, bytes */
+  size_t capacity; /* capacity, bytes */
 };
 /* Make the capacity at least so many bytes; the contents are lost when it grows. Returns the memory. */
-void *pinned_room(struct pinned *pinned, size_t bytes);
+void *pinned_reserve(struct pinned *pinned, size_t bytes);
 void pinned_free(struct pinned *pinned);
 #endif

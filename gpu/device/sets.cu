@@ -9,9 +9,9 @@
 
 static int64_t runs(const struct device *d) { return blocks_for(d->p.n, REDUCE_RUN); }
 
-static double *rows_room(struct device *d, int count)
+static double *reserve_rows(struct device *d, int count)
 {
-  return (double *)array_room(&d->scratch, "device scratch", (int64_t)sizeof(double) * count * (runs(d) + 1));
+  return (double *)array_reserve(&d->scratch, "device scratch", (int64_t)sizeof(double) * count * (runs(d) + 1));
 }
 
 /* --- bounding box ------------------------------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ static const struct device_results *results_of_read(struct device *d, int64_t re
 
 static void queue_bounds(struct device *d, double horizon)
 {
-  double *rows = rows_room(d, 6);
+  double *rows = reserve_rows(d, 6);
   LAUNCH(d, box_rows, runs(d), THREADS, d->p, horizon, rows);
   LAUNCH(d, (reduce_rows<max_op, 6>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), d->device_results->box);
 }
@@ -92,7 +92,7 @@ static __global__ void __launch_bounds__(THREADS) work_rows(struct particles par
 /* Sum the work of all particles into device_results->work. Queued. */
 static void sum_work(struct device *d)
 {
-  double *rows = rows_room(d, 1);
+  double *rows = reserve_rows(d, 1);
   LAUNCH(d, work_rows, runs(d), THREADS, d->p, rows);
   LAUNCH(d, (reduce_rows<add_op, 1>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), &d->device_results->work);
 }
@@ -110,7 +110,7 @@ struct sampled {
 static void copy_samples(struct device *d, const int32_t *chosen, int64_t most, struct sample *to)
 {
   struct sample *taken =
-      (struct sample *)array_room(&d->points, "device points", most * (int64_t)(sizeof *taken / sizeof(double)));
+      (struct sample *)array_reserve(&d->points, "device points", most * (int64_t)(sizeof *taken / sizeof(double)));
   LAUNCH(d, take_samples, blocks_for(most, THREADS), THREADS, d->p, chosen, &d->device_results->count, (int32_t)most,
          taken);
   if (most > 0) CHECK(cudaMemcpyAsync(to, taken, sizeof *to * (size_t)most, cudaMemcpyDeviceToHost, d->stream));
@@ -124,7 +124,7 @@ int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t ma
   if (n == 0) return 0;
   if (work) sum_work(d);
   const struct is_sample rule = {d->p.id, sources ? d->p.mass : NULL, threshold};
-  int32_t *chosen = array_room(&d->order.place[0], "device order", n);
+  int32_t *chosen = array_reserve(&d->order.place[0], "device order", n);
   select_numbers(d, rule, 0, n, chosen);
   if (max_count > n) max_count = n;
   if (max_count > SAMPLES_AT_ONCE) {
@@ -135,7 +135,8 @@ int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t ma
     gpu_wait(d);
     return max_count;
   }
-  struct sampled *there = (struct sampled *)pinned_room(&d->samples, sizeof *there + sizeof *out * (size_t)max_count);
+  struct sampled *there =
+      (struct sampled *)pinned_reserve(&d->samples, sizeof *there + sizeof *out * (size_t)max_count);
   copy_samples(d, chosen, max_count, there->sample);
   CHECK(cudaMemcpyAsync(&there->count, &d->device_results->count, sizeof there->count, cudaMemcpyDeviceToHost,
                         d->stream));
@@ -171,7 +172,7 @@ void gpu_reduce(struct device *d, const struct field *field, struct sums *sums)
 {
   memset(sums, 0, sizeof *sums);
   if (d->p.n == 0) return;
-  double *rows = rows_room(d, SUMS);
+  double *rows = reserve_rows(d, SUMS);
   LAUNCH(d, sum_rows, runs(d), THREADS, d->p, *field, rows);
   LAUNCH(d, (reduce_rows<add_op, SUMS>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), d->device_results->sums);
   memcpy(sums, device_read_results(d)->sums, sizeof *sums);
@@ -189,7 +190,7 @@ static __global__ void rate_rows(struct particles particles, const __grid_consta
 double gpu_rate(struct device *d, const struct field *field)
 {
   if (d->p.n == 0) return 0;
-  double *rows = rows_room(d, 1);
+  double *rows = reserve_rows(d, 1);
   LAUNCH(d, rate_rows, runs(d), THREADS, d->p, *field, rows);
   LAUNCH(d, (reduce_rows<max_op, 1>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), &d->device_results->work);
   return sqrt(device_read_results(d)->work);

@@ -16,7 +16,7 @@ extern "C" {
 /* device.cu */
 int gpu_probe(char *why, size_t size);
 void gpu_describe(FILE *out);
-int gpu_room(int node_rank, double *all, double *left);
+int gpu_memory(int node_rank, double *all, double *left);
 void gpu_identify(int node_rank, struct device_identity *id);
 void gpu_bypass(struct device *d, int on);
 struct device *gpu_open(const struct device_config *config);
@@ -41,7 +41,7 @@ void gpu_shares(struct device *d, int level, double sums[2]);
 /* exchange.cu */
 int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length,
                  int64_t *counts, void **buffer);
-void *gpu_unpack_room(struct device *d, size_t bytes);
+void *gpu_unpack_buffer(struct device *d, size_t bytes);
 void gpu_unpack(struct device *d, const void *buffer, int64_t count);
 /* order.cu, build.cu, moments.cu, groups.cu */
 int64_t gpu_order(struct device *d, const struct lattice *lattice);
@@ -59,10 +59,10 @@ int gpu_let_quads(const struct let_request *request);
 void gpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count,
                     struct let_choice *choice);
 /* arrivals.cu; gpu_let_body: choose.cu */
-void *gpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
+void *gpu_let_buffer(struct device *d, enum let_kind kind, int peer, size_t bytes);
 void gpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
 void *gpu_let_body(struct device *d, enum let_kind kind, int peer);
-void *gpu_let_body_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
+void *gpu_let_body_buffer(struct device *d, enum let_kind kind, int peer, size_t bytes);
 void gpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node,
                    const float (*quad)[6]);
 void gpu_let_clear(struct device *d, enum let_kind kind);
@@ -73,7 +73,7 @@ int64_t gpu_violations(struct device *d, int64_t *late);
 size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next,
                       void **message);
 void *gpu_update_body(struct device *d, int peer);
-void *gpu_update_room(struct device *d, int peer, size_t bytes);
+void *gpu_update_buffer(struct device *d, int peer, size_t bytes);
 size_t gpu_let_update_bytes_max(struct device *d, int peer);
 int64_t gpu_let_apply(struct device *d, int peer, const void *message, size_t bytes);
 /* forces.cu */

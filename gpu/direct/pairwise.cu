@@ -384,7 +384,7 @@ static __global__ void __launch_bounds__(LIST_THREADS)
 
 int32_t *pairwise_list_active(struct device *d, int32_t tick)
 {
-  int32_t *list = array_room(&d->active.particle, "device groups", d->p.n);
+  int32_t *list = array_reserve(&d->active.particle, "device groups", d->p.n);
   LAUNCH(d, list_active, blocks_for(d->p.n, LIST_THREADS), LIST_THREADS, d->p, tick, list);
   return list;
 }
@@ -426,7 +426,7 @@ static int32_t set_targets(struct device *d, const struct walk_request *request,
   int32_t n = (int32_t)d->p.n;
   job->source = d->tree.view.body;
   if (request->kind != WALK_HARD) return n;
-  job->source = array_room(&d->sources.present, "device sources", n);
+  job->source = array_reserve(&d->sources.present, "device sources", n);
   if (d->sources.present_tick != request->tick)
     LAUNCH(d, predict_bodies, blocks_for(n, THREADS), THREADS, d->sources.present.at, d->tree.view, request->tick,
            (float)request->tick_length, d->lattice.inverse);
@@ -482,8 +482,8 @@ double gpu_pair_rate(struct device *d, int64_t n, int *share)
   enum { RESULTS = 8 }; /* words of the results of a particle */
   struct pairs_job job = {};
   struct pair_shape s = choose_shape(d, n, *share, false);
-  float *words = (float *)array_room(&d->scratch, "device scratch",
-                                     (int64_t)(sizeof(struct body) + RESULTS * sizeof(float)) * n),
+  float *words = (float *)array_reserve(&d->scratch, "device scratch",
+                                        (int64_t)(sizeof(struct body) + RESULTS * sizeof(float)) * n),
         best = 1e30f;
   struct body *body = (struct body *)words;
   words += 4 * n;

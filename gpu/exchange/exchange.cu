@@ -104,7 +104,7 @@ static struct domain put_domain(struct device *d, const struct domain *domain)
   double **to[3] = {&there.x, &there.y, &there.z}, *at;
   const int64_t count[3] = {domain->px - 1, (int64_t)domain->px * (domain->py - 1),
                             (int64_t)domain->px * domain->py * (domain->pz - 1)};
-  at = array_room(&d->points, "device points", count[0] + count[1] + count[2]);
+  at = array_reserve(&d->points, "device points", count[0] + count[1] + count[2]);
   for (int c = 0; c < 3; at += count[c++]) {
     *to[c] = at;
     if (count[c] > 0)
@@ -134,9 +134,9 @@ static struct leaving find_leaving(struct device *d, const struct domain *domain
                                    double tick_length)
 {
   int64_t n = d->p.n;
-  struct leaving l = {(uint32_t *)array_room(&d->order.key[0], "device order", n),
-                      array_room(&d->order.place[0], "device order", n),
-                      array_room(&d->order.place[1], "device order", n)};
+  struct leaving l = {(uint32_t *)array_reserve(&d->order.key[0], "device order", n),
+                      array_reserve(&d->order.place[0], "device order", n),
+                      array_reserve(&d->order.place[1], "device order", n)};
   LAUNCH(d, find_owner_ranks, blocks_for(n, THREADS), THREADS, d->p, put_domain(d, domain), self, tick, tick_length,
          l.owner_key);
   select_by_owner(d, l.owner_key, 1, 0, n, l.place);
@@ -157,14 +157,14 @@ static void sort_leaving(struct device *d, int self, struct leaving *leaving, in
   }
   while (bits < 31 && 1 << bits < ranks + 1) bits++;
   /* a key has room for two */
-  uint32_t *key = (uint32_t *)array_room(&d->order.key[1], "device order", d->p.n), *sorted = key + n;
+  uint32_t *key = (uint32_t *)array_reserve(&d->order.key[1], "device order", d->p.n), *sorted = key + n;
   LAUNCH(d, gather_owner_ranks, blocks_for(n, THREADS), THREADS, leaving->owner_key, leaving->place, n, key);
   CHECK(
       cub::DeviceRadixSort::SortPairs(NULL, bytes, key, sorted, leaving->place, leaving->order, n, 0, bits, d->stream));
-  array_room(&d->scratch, "device scratch", (int64_t)bytes);
+  array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
   CHECK(cub::DeviceRadixSort::SortPairs(d->scratch.at, bytes, key, sorted, leaving->place, leaving->order, n, 0, bits,
                                         d->stream));
-  int32_t *first = array_room(&d->tree.tile_count, "device build", ranks + 2);
+  int32_t *first = array_reserve(&d->tree.tile_count, "device build", ranks + 2);
   int32_t *bounds = (int32_t *)memory_alloc("exchange", sizeof *bounds * (size_t)(ranks + 2));
   LAUNCH(d, find_bounds, blocks_for(ranks + 2, THREADS), THREADS, sorted, n, ranks + 2, first);
   CHECK(cudaMemcpyAsync(bounds, first, sizeof *bounds * (size_t)(ranks + 2), cudaMemcpyDeviceToHost, d->stream));
@@ -218,7 +218,7 @@ int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_
     memory_free(d->exchange.host_packed);
     d->exchange.host_packed = memory_alloc("exchange", d->exchange.host_packed_bytes);
   }
-  char *record = array_room(&d->exchange.packed, "device exchange", (int64_t)stride * leaving);
+  char *record = array_reserve(&d->exchange.packed, "device exchange", (int64_t)stride * leaving);
   LAUNCH(d, pack_records, blocks_for((int64_t)stride * leaving, THREADS), THREADS, record, record_fields_of(&d->p, 0),
          l.order, leaving);
   if (!d->bypass)
@@ -230,9 +230,9 @@ int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_
   return kept;
 }
 
-void *gpu_unpack_room(struct device *d, size_t bytes)
+void *gpu_unpack_buffer(struct device *d, size_t bytes)
 {
-  return array_room(&d->exchange.arriving, "device exchange", (int64_t)bytes);
+  return array_reserve(&d->exchange.arriving, "device exchange", (int64_t)bytes);
 }
 
 void gpu_unpack(struct device *d, const void *buffer, int64_t count)
@@ -245,7 +245,7 @@ void gpu_unpack(struct device *d, const void *buffer, int64_t count)
   device_particles_grow(d, n + count);
   const char *record = (const char *)buffer;
   if (!d->bypass) {
-    char *copy = array_room(&d->exchange.packed, "device exchange", (int64_t)stride * count);
+    char *copy = array_reserve(&d->exchange.packed, "device exchange", (int64_t)stride * count);
     CHECK(cudaMemcpyAsync(copy, buffer, stride * (size_t)count, cudaMemcpyHostToDevice, d->stream));
     record = copy;
   }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* State of the exchange room: buffers of migrating particles and the link between devices. Data only. */
+/* State of the exchange folder: buffers of migrating particles and the link between devices. Data only. */
 #ifndef GPU_EXCHANGE_STATE_CUH
 #define GPU_EXCHANGE_STATE_CUH
 #include "gpu/device/memory.cuh"

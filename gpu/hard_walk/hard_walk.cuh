@@ -26,7 +26,7 @@ enum { HARD_WARPS = 18, HARD_WARPS_MIXED = 16, HARD_WARPS_QUADRUPOLE = 14 };
 #endif
 
 /* Shared memory of the warp of one group. */
-template <int CELLS, int HOW, bool OWN = UNLIKE> struct hard_room : softenings<OWN, ENTRIES, GROUP_MAX> {
+template <int CELLS, int HOW, bool OWN = UNLIKE> struct hard_shared : softenings<OWN, ENTRIES, GROUP_MAX> {
   uint32_t stack[STACK];    /* ranges of siblings */
   float4 entry[ENTRIES];    /* in the group's frame: the near list, then entries of a target block */
   float4 target[GROUP_MAX]; /* position, a_old */
@@ -411,7 +411,7 @@ static __device__ __forceinline__ void store_tally(const struct walk_job &job, c
 
 /* One warp walks one group, piece or target. */
 template <int CELLS, int HOW, int SPLIT>
-static __device__ __forceinline__ void walk_one(struct hard_room<CELLS, HOW> &s, const struct walk_job &job,
+static __device__ __forceinline__ void walk_one(struct hard_shared<CELLS, HOW> &s, const struct walk_job &job,
                                                 const struct run &run, int lane)
 {
   int n = find_targets<HOW>(s, job, run, lane), near = 0, leaves = 0;
@@ -445,7 +445,7 @@ static __global__ void __launch_bounds__(WARP, CELLS == CELLS_QUADRUPOLE ? HARD_
                                                                          : HARD_WARPS)
     hard_kernel(const __grid_constant__ struct walk_job job)
 {
-  __shared__ struct hard_room<CELLS, HOW> s;
+  __shared__ struct hard_shared<CELLS, HOW> s;
   int32_t count = runs_of(job);
   for (int32_t q = (int32_t)blockIdx.x; q < count; q += (int32_t)gridDim.x) {
     walk_one<CELLS, HOW, SPLIT>(s, job, run_of(job, q), (int)threadIdx.x);

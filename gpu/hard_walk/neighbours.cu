@@ -10,20 +10,20 @@
 
 /* Allowed deviation of a particle from its straight trajectory, as a fraction of R2. A pair that is missed because of
  * such a deviation has a distance near R2, where K is below 1e-3. */
-#define SPREAD 0.01
+#define DEVIATION_PER_R2 0.01
 /* Horizon of lists that are constructed at a synchronisation, over the length of the last soft step. They must last for
  * the soft step that follows, whose length is not yet known. */
 #define HORIZON_SLACK 1.05
-/* Lists do not pay if more than the fraction HEAVY_MAX of the groups has too many neighbours for lists, or if the mean
- * number of neighbours exceeds NEIGHBOURS_MAX. Walks in trees that are rebuilt within the soft step are cheaper then:
- * lists cost one to three full walks, and groups without lists walk an old tree. Lists are tried again after PAUSE soft
- * steps. */
-#define HEAVY_MAX 0.02
+/* Lists do not pay if more than the fraction UNLISTED_SHARE_MAX of the groups has too many neighbours for lists, or if
+ * the mean number of neighbours exceeds NEIGHBOURS_MAX. Walks in trees that are rebuilt within the soft step are
+ * cheaper then: lists cost one to three full walks, and groups without lists walk an old tree. Lists are tried again
+ * after RETRY_SOFT_STEPS soft steps. */
+#define UNLISTED_SHARE_MAX 0.02
 #define NEIGHBOURS_MAX 160
-#define PAUSE 16
+#define RETRY_SOFT_STEPS 16
 /* The limit on groups without lists is larger by this factor within a soft step. Nodes have grown there, and lists that
  * served at its beginning must serve until its end, because several ranks cannot rebuild their trees within it. */
-#define HEAVY_SUBSTEP_FACTOR 2
+#define UNLISTED_SUBSTEP_FACTOR 2
 /* The fraction of the free device memory that lists may take. */
 #define MEMORY_FRACTION 0.8
 
@@ -230,12 +230,12 @@ static int lists_apply(struct device *d, const struct walk_request *request)
 /* Bytes that an array must grow by to hold n elements. */
 template <typename T> static double missing(const struct array<T> &a, int64_t n)
 {
-  return n <= a.room ? 0 : (double)sizeof(T) * (double)with_slack(n);
+  return n <= a.capacity ? 0 : (double)sizeof(T) * (double)with_slack(n);
 }
 
 /* Allocate lists of `entries` entries and all arrays that belong to them, if the memory suffices; else allocate nothing
  * and return 0. */
-static int lists_room(struct device *d, int64_t entries)
+static int reserve_lists(struct device *d, int64_t entries)
 {
   struct hard_state *s = &d->hard;
   int64_t n = d->p.n, trajectories = n + d->tree.view.nodes;
@@ -245,23 +245,23 @@ static int lists_room(struct device *d, int64_t entries)
                  missing(s->heavy, d->targets.groups) + missing(s->unlisted, d->targets.groups);
   CHECK(cudaMemGetInfo(&left, &all));
   if (bytes > MEMORY_FRACTION * (double)left) return 0;
-  array_room(&s->pool, "device neighbours", entries);
-  array_room(&s->trajectory, "device neighbours", trajectories);
-  array_room(&s->list, "device neighbours", n);
-  array_room(&s->active, "device neighbours", n);
-  array_room(&s->now, "device neighbours", trajectories);
-  array_room(&s->buffer, "device neighbours", neighbours_buffer(d));
-  array_room(&s->heavy, "device neighbours", d->targets.groups);
-  array_room(&s->unlisted, "device neighbours", d->targets.groups);
+  array_reserve(&s->pool, "device neighbours", entries);
+  array_reserve(&s->trajectory, "device neighbours", trajectories);
+  array_reserve(&s->list, "device neighbours", n);
+  array_reserve(&s->active, "device neighbours", n);
+  array_reserve(&s->now, "device neighbours", trajectories);
+  array_reserve(&s->buffer, "device neighbours", neighbours_buffer(d));
+  array_reserve(&s->heavy, "device neighbours", d->targets.groups);
+  array_reserve(&s->unlisted, "device neighbours", d->targets.groups);
   return 1;
 }
 
-/* Record that there is no memory for lists. Walks replace lists until the particles or the tree change, and for PAUSE
- * soft steps. Returns 0. */
+/* Record that there is no memory for lists. Walks replace lists until the particles or the tree change, and for
+ * RETRY_SOFT_STEPS soft steps. Returns 0. */
 static int decline(struct hard_state *state)
 {
   state->declined = 1;
-  state->pause = PAUSE;
+  state->pause = RETRY_SOFT_STEPS;
   return 0;
 }
 
@@ -277,12 +277,12 @@ static int make(struct device *d, const struct walk_request *request)
   if (s->pause > 0) return 0;
   s->tick = request->tick;
   s->horizon = request->kind == WALK_TOTAL ? HORIZON_SLACK * s->step : (TICKS - request->tick) * request->tick_length;
-  s->spread = SPREAD * request->split.r2;
+  s->spread = DEVIATION_PER_R2 * request->split.r2;
   s->mac = request->mac;
   s->r2 = request->split.r2;
   if (!s->numbers) s->numbers = (struct making_numbers *)device_alloc("device neighbours", sizeof *s->numbers);
   int64_t entries = FIRST_ENTRIES * n;
-  if (!lists_room(d, entries + POOL_END)) return decline(s);
+  if (!reserve_lists(d, entries + POOL_END)) return decline(s);
   float step = request->kind == WALK_TOTAL ? (float)s->step : 0;
   struct trajectory_job job = {d->tree.view,
                                s->trajectory.at,
@@ -299,17 +299,18 @@ static int make(struct device *d, const struct walk_request *request)
   LAUNCH(d, node_trajectories, blocks_for(d->tree.view.nodes, THREADS), THREADS, job);
   device_zero(d, violations);
   d->host_results->violations = 0;
-  s->heavy_max = (int32_t)((request->kind == WALK_TOTAL ? 1 : HEAVY_SUBSTEP_FACTOR) * HEAVY_MAX * d->targets.groups);
+  s->heavy_max =
+      (int32_t)((request->kind == WALK_TOTAL ? 1 : UNLISTED_SUBSTEP_FACTOR) * UNLISTED_SHARE_MAX * d->targets.groups);
   s->entries_max = (unsigned long long)NEIGHBOURS_MAX * (unsigned long long)n;
   do {
-    if (!lists_room(d, entries + POOL_END)) return decline(s);
+    if (!reserve_lists(d, entries + POOL_END)) return decline(s);
     s->made = neighbours_make(d, request);
     entries = (int64_t)s->host_results.top;
   } while (!s->made);
   if (neighbours_over_budget(s)) {
     device_zero(d, tests); /* their number depends on the order of the warps, so it is not reported */
     s->made = 0;
-    s->pause = PAUSE;
+    s->pause = RETRY_SOFT_STEPS;
     return 0;
   }
   s->unchecked = s->total = request->kind == WALK_TOTAL;

@@ -48,7 +48,7 @@ struct make_job {
   uint8_t *heavy;
   struct making_numbers *numbers;
   struct device_results *device_results;
-  unsigned long long room; /* capacity of the pool in entries */
+  unsigned long long memory; /* capacity of the pool in entries */
   struct mac mac;
   double a_floor;
   float spacing, r2, reach; /* of the lattice; R2; factor on the distance of the criterion, as in hard walks */
@@ -61,7 +61,7 @@ struct make_job {
 /* Shared memory of one warp: candidates and targets at each of the PLACES positions. A target is stored as -2 x and
  * w = |x|^2 - R2^2 - m, a candidate as x and w = m - |x|^2, where m is the margin2 of each. So a squared distance is
  * tested with three multiplications. */
-struct maker_room {
+struct maker_shared {
   uint32_t stack[STACK];
   float4 staged[PLACES][STAGED];
   float4 target[PLACES][TARGET_BLOCK_MAX];
@@ -77,7 +77,7 @@ static __device__ __forceinline__ float warp_max(float x)
 /* One warp that constructs the lists of one group at a time. All members but `lane` are the same in all lanes. */
 struct maker {
   const struct make_job &job;
-  struct maker_room &w;
+  struct maker_shared &w;
   struct maker_buffer &buffer;
   int lane;
   /* the group */
@@ -93,16 +93,16 @@ struct maker {
   unsigned long long pool_at, pool_end, tests;
   int longest, entries;
 
-  __device__ maker(const struct make_job &make_job, struct maker_room &room, struct maker_buffer &maker_buffer)
-      : job(make_job), w(room), buffer(maker_buffer), lane(lane_id()), pool_at(0), pool_end(0), tests(0), longest(0)
+  __device__ maker(const struct make_job &make_job, struct maker_shared &memory, struct maker_buffer &maker_buffer)
+      : job(make_job), w(memory), buffer(maker_buffer), lane(lane_id()), pool_at(0), pool_end(0), tests(0), longest(0)
   {
   }
 
   /* --- the frame --- */
 
-  __device__ struct ends ends_of(const struct trajectory &trajectory) const
+  __device__ struct trajectory_ends ends_of(const struct trajectory &trajectory) const
   {
-    struct ends e;
+    struct trajectory_ends e;
     for (int c = 0; c < 3; c++) {
       e.from[c] = (float)(trajectory.from[c] - frame.centre[0][c]) * job.spacing;
       e.to[c] = (float)(trajectory.to[c] - frame.centre[1][c]) * job.spacing;
@@ -154,7 +154,7 @@ struct maker {
     heavy = false;
     set_frame(begin, end);
     for (int32_t i = begin + lane; i < end; i += WARP) {
-      struct ends e = ends_of(load_trajectory(&job.trajectory[i]));
+      struct trajectory_ends e = ends_of(load_trajectory(&job.trajectory[i]));
       r2 = fmaxf(r2, fmaxf(length2(e.from), length2(e.to)));
     }
     radius = sqrtf(warp_max(r2)) * (1 + 1e-6f);
@@ -186,7 +186,7 @@ struct maker {
       const struct trajectory o = load_trajectory(&job.trajectory[job.t.bodies + k]);
       const int4 words = ((const int4 *)&job.t.node[k])[1]; /* the node's b, reach, first, info */
       const uint32_t info = (uint32_t)words.w;
-      struct ends e = ends_of(o);
+      struct trajectory_ends e = ends_of(o);
       float d2 = min_distance2(e), from_box2 = min_box_distance2(frame, e),
             cutoff = job.r2 + frame.deviation + o.deviation;
       float b = __int_as_float(words.x), away = cutoff + o.b, criterion_distance = __int_as_float(words.y) * sink;
@@ -241,7 +241,7 @@ struct maker {
   /* The term of a trajectory with deviation s in the margin on R2^2; the terms of target and source add up. It follows
    * from (R2 + s + s')^2 <= R2^2 + the sum of 2 R2 s + 2 s^2 over both, and from a quarter of the squared relative
    * displacement between two positions being at most the sum of half the squares of both displacements. */
-  __device__ float margin2(const struct ends &ends, float s) const
+  __device__ float margin2(const struct trajectory_ends &ends, float s) const
   {
     const float between = 1.0f / (PLACES - 1);
     return 2 * s * (job.r2 + s) + 0.5f * between * between * displacement2(ends) +
@@ -249,7 +249,7 @@ struct maker {
   }
 
   /* Position k of PLACES on a trajectory. */
-  static __device__ __forceinline__ void place_on(const struct ends &ends, int k, float x[3])
+  static __device__ __forceinline__ void place_on(const struct trajectory_ends &ends, int k, float x[3])
   {
     for (int c = 0; c < 3; c++) x[c] = ends.from[c] + (float)k / (PLACES - 1) * (ends.to[c] - ends.from[c]);
   }
@@ -263,7 +263,7 @@ struct maker {
     set_frame(first, first + size);
     __syncwarp();
     if (lane < TARGET_BLOCK_MAX) {
-      struct ends e = {};
+      struct trajectory_ends e = {};
       float square = -1e30f;
       if (lane < size) {
         const struct trajectory o = load_trajectory(&job.trajectory[first + lane]);
@@ -281,7 +281,7 @@ struct maker {
 
   /* Whether the trajectory of a source of radius b (with its deviation) comes within the cut-off of the target
    * block. */
-  __device__ bool is_within_cutoff(const struct ends &ends, float b) const
+  __device__ bool is_within_cutoff(const struct trajectory_ends &ends, float b) const
   {
     float cutoff = job.r2 + frame.deviation + b;
     return min_box_distance2(frame, ends) <= cutoff * cutoff;
@@ -322,7 +322,7 @@ struct maker {
    * warp. */
   __device__ void consider(bool valid, int32_t source)
   {
-    struct ends e = {};
+    struct trajectory_ends e = {};
     float s = 0;
     if (valid) {
       const struct trajectory o = load_trajectory(&job.trajectory[source]);
@@ -412,7 +412,7 @@ struct maker {
   __device__ void write_list(int target)
   {
     reserve((kept + LIST_ROUND - 1) / LIST_ROUND * LIST_ROUND);
-    bool fits = pool_end <= job.room;
+    bool fits = pool_end <= job.memory;
     int n = 0, nodes = 0;
     int32_t *to = job.pool + pool_at;
     for (int base = 0; base < kept; base += WARP) {
@@ -480,7 +480,7 @@ static __global__ void __launch_bounds__(MAKE_WARPS *WARP) make_lists(const __gr
 {
   extern __shared__ float4 memory[];
   int warp = (int)(threadIdx.x / WARP);
-  maker make(job, ((struct maker_room *)memory)[warp], job.buffer[(int64_t)blockIdx.x * MAKE_WARPS + warp]);
+  maker make(job, ((struct maker_shared *)memory)[warp], job.buffer[(int64_t)blockIdx.x * MAKE_WARPS + warp]);
   for (;;) {
     int32_t g = 0;
     if (lane_id() == 0) g = over_budget(job) ? job.groups : atomicAdd(&job.numbers->queue, 1);
@@ -495,7 +495,7 @@ static __global__ void __launch_bounds__(MAKE_WARPS *WARP) make_lists(const __gr
 /* Number of thread blocks of the construction: as many as are resident at a time. */
 static int64_t make_blocks(const struct device *d)
 {
-  size_t shared = MAKE_WARPS * sizeof(struct maker_room);
+  size_t shared = MAKE_WARPS * sizeof(struct maker_shared);
   int resident;
   CHECK(cudaFuncSetAttribute(make_lists, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
   CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, make_lists, MAKE_WARPS * WARP, shared));
@@ -520,7 +520,7 @@ int neighbours_make(struct device *d, const struct walk_request *request)
                          s->heavy.at,
                          s->numbers,
                          d->device_results,
-                         (unsigned long long)(s->pool.room - POOL_END),
+                         (unsigned long long)(s->pool.memory - POOL_END),
                          request->mac,
                          request->a_floor,
                          (float)d->lattice.spacing,
@@ -530,9 +530,9 @@ int neighbours_make(struct device *d, const struct walk_request *request)
                          s->heavy_max,
                          s->entries_max};
   CHECK(cudaMemsetAsync(s->numbers, 0, sizeof *s->numbers, d->stream));
-  LAUNCH_SHARED(d, make_lists, make_blocks(d), MAKE_WARPS * WARP, MAKE_WARPS * sizeof(struct maker_room), job);
+  LAUNCH_SHARED(d, make_lists, make_blocks(d), MAKE_WARPS * WARP, MAKE_WARPS * sizeof(struct maker_shared), job);
   CHECK(cudaMemcpyAsync(&s->host_results, s->numbers, sizeof s->host_results, cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
   s->makings++;
-  return neighbours_over_budget(s) || s->host_results.top + POOL_END <= (unsigned long long)s->pool.room;
+  return neighbours_over_budget(s) || s->host_results.top + POOL_END <= (unsigned long long)s->pool.memory;
 }

@@ -262,7 +262,7 @@ static void use(struct device *d, const struct walk_request *r)
                         r->split.r2 * r->split.inverse,
                         r->tick};
   if ((double)targets >= PREDICT_FRACTION * (double)n) {
-    array_room(&s->now, "device neighbours", sources);
+    array_reserve(&s->now, "device neighbours", sources);
     LAUNCH(d, predict_sources, blocks_for(sources, THREADS), THREADS, job, s->now.at);
     job.now = s->now.at;
   }
@@ -276,7 +276,7 @@ void neighbours_evaluate(struct device *d, const struct walk_request *request)
   struct hard_state *s = &d->hard;
   int total = request->kind == WALK_TOTAL;
   if (!total) {
-    array_room(&s->active, "device neighbours", d->p.n);
+    array_reserve(&s->active, "device neighbours", d->p.n);
     CHECK(cudaMemsetAsync(&s->numbers->active, 0, sizeof s->numbers->active, d->stream));
     LAUNCH(d, list_active, blocks_for((int64_t)d->active.groups * WARP, THREADS), THREADS, d->p, d->targets.group.at,
            d->active.group.at, d->active.groups, request->tick, s->active.at, &s->numbers->active);

@@ -6,7 +6,7 @@
 #include "gpu/hard_walk/state.cuh"
 
 /* Both ends of a trajectory in a frame. */
-struct ends {
+struct trajectory_ends {
   float from[3], to[3];
 };
 
@@ -21,14 +21,14 @@ struct frame {
 
 static __device__ __forceinline__ float length2(const float x[3]) { return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]; }
 
-static __device__ __forceinline__ float displacement2(const struct ends &ends)
+static __device__ __forceinline__ float displacement2(const struct trajectory_ends &ends)
 {
   const float d[3] = {ends.to[0] - ends.from[0], ends.to[1] - ends.from[1], ends.to[2] - ends.from[2]};
   return length2(d);
 }
 
 /* A lower bound of the squared distance between the trajectory and the origin. */
-static __device__ __forceinline__ float min_distance2(const struct ends &ends)
+static __device__ __forceinline__ float min_distance2(const struct trajectory_ends &ends)
 {
   return fmaxf(fminf(length2(ends.from), length2(ends.to)) - 0.25f * displacement2(ends), 0);
 }
@@ -44,7 +44,7 @@ static __device__ __forceinline__ float box2(const float x[3], const float half[
 /* A lower bound of the squared distance between the trajectory and particles that move on straight trajectories within
  * the boxes. It uses that the squared relative displacement is at most twice the sum of the squares of both
  * displacements. May be negative. */
-static __device__ __forceinline__ float min_box_distance2(const struct frame &frame, const struct ends &ends)
+static __device__ __forceinline__ float min_box_distance2(const struct frame &frame, const struct trajectory_ends &ends)
 {
   return fminf(box2(ends.from, frame.half[0]), box2(ends.to, frame.half[1])) -
          0.5f * (displacement2(ends) + frame.change2);

@@ -38,13 +38,13 @@ struct tree tree_with_lets(const struct device *d)
 template <typename T>
 static void grow(struct device *d, struct array<T> *a, const char *where, int64_t used, int64_t n, int64_t capacity)
 {
-  if (n <= a->room) return;
+  if (n <= a->capacity) return;
   struct array<T> old = *a;
-  if (used > old.room) used = old.room;
+  if (used > old.capacity) used = old.capacity;
   gpu_wait(d);
   a->at = NULL;
-  a->room = 0;
-  array_room(a, where, capacity);
+  a->capacity = 0;
+  array_reserve(a, where, capacity);
   if (used > 0)
     CHECK(cudaMemcpyAsync(a->at, old.at, sizeof(T) * (size_t)used, cudaMemcpyDeviceToDevice, d->let->stream));
   CHECK(cudaStreamSynchronize(d->let->stream));
@@ -71,7 +71,7 @@ static void reserve_let_storage(struct device *d, int64_t nodes, int64_t bodies,
 }
 
 /* Capacity for one more LET. */
-static void let_room(struct device *d, int64_t nodes, int64_t bodies, int moving)
+static void let_buffer(struct device *d, int64_t nodes, int64_t bodies, int moving)
 {
   const struct tree t = tree_with_lets(d);
   nodes += t.nodes;
@@ -105,21 +105,21 @@ struct let_layout let_layout(int64_t nodes, int64_t bodies, int quad, int moving
   return at;
 }
 
-void *gpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes)
+void *gpu_let_buffer(struct device *d, enum let_kind kind, int peer, size_t bytes)
 {
   struct let_state *l = d->let;
-  struct pinned *room = &l->in[kind][peer].message;
-  if (bytes > room->room) CHECK(cudaStreamSynchronize(l->stream)); /* the message before may still be copied */
+  struct pinned *capacity = &l->in[kind][peer].message;
+  if (bytes > capacity->capacity) CHECK(cudaStreamSynchronize(l->stream)); /* the message before may still be copied */
   l->in[kind][peer].bypassed = false;
-  return pinned_room(room, bytes);
+  return pinned_reserve(capacity, bytes);
 }
 
-void *gpu_let_body_room(struct device *d, enum let_kind kind, int peer, size_t bytes)
+void *gpu_let_body_buffer(struct device *d, enum let_kind kind, int peer, size_t bytes)
 {
-  struct incoming *in = &d->let->in[kind][peer];
-  if ((int64_t)bytes > in->arriving.room) CHECK(cudaStreamSynchronize(d->let->stream));
+  struct incoming_let *in = &d->let->in[kind][peer];
+  if ((int64_t)bytes > in->arriving.capacity) CHECK(cudaStreamSynchronize(d->let->stream));
   in->bypassed = true;
-  return array_room(&in->arriving, "device LETs", (int64_t)bytes) + LET_HEAD;
+  return array_reserve(&in->arriving, "device LETs", (int64_t)bytes) + LET_HEAD;
 }
 
 /* Shift the links of a LET to its place in the arrays of the tree. */
@@ -133,7 +133,8 @@ static __global__ void shift_links(struct node *node, int32_t nodes, int32_t roo
   *link = own;
 }
 
-template <typename T> static void arrive(struct let_state *let, T *to, const struct incoming *in, size_t at, int64_t n)
+template <typename T>
+static void arrive(struct let_state *let, T *to, const struct incoming_let *in, size_t at, int64_t n)
 {
   enum cudaMemcpyKind kind = in->bypassed ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
   const char *from = in->bypassed ? in->arriving.at : in->message.at;
@@ -141,12 +142,12 @@ template <typename T> static void arrive(struct let_state *let, T *to, const str
 }
 
 /* Append a received LET to those after the local tree. LETs of a synchronisation have no motion. */
-static void place(struct device *d, enum let_kind kind, struct incoming *in, const struct let_head *head,
+static void place(struct device *d, enum let_kind kind, struct incoming_let *in, const struct let_head *head,
                   const struct let_layout &at)
 {
   struct let_state *l = d->let;
   int moving = head->moving && kind != LET_SOFT;
-  let_room(d, head->nodes, head->bodies, moving);
+  let_buffer(d, head->nodes, head->bodies, moving);
   const struct tree to = tree_with_lets(d);
   in->root = to.nodes;
   in->body = to.bodies;
@@ -170,7 +171,7 @@ static void place(struct device *d, enum let_kind kind, struct incoming *in, con
 
 void gpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count)
 {
-  struct incoming *in = &d->let->in[kind][peer];
+  struct incoming_let *in = &d->let->in[kind][peer];
   const struct let_head *head = (const struct let_head *)in->message.at;
   in->attached = bytes > 0;
   in->nodes = in->bodies = 0;
@@ -197,7 +198,7 @@ void gpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes
   }
   struct let_head head = {LET_FORMAT, 1, 0, 0, nodes, 0};
   struct let_layout at = let_layout(head.nodes, 0, head.quad, 0);
-  char *block = (char *)gpu_let_room(d, kind, self, at.bytes);
+  char *block = (char *)gpu_let_buffer(d, kind, self, at.bytes);
   memcpy(block, &head, sizeof head);
   memcpy(block + at.node, node, sizeof *node * (size_t)nodes);
   memcpy(block + at.quad, quad, sizeof *quad * (size_t)nodes);

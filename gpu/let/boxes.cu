@@ -143,9 +143,9 @@ static void launch_rows(struct device *d, const struct boxes_job &job)
 /* Copy the top of the local tree to the host. Queued. Returns the number of nodes. */
 static int32_t copy_top(struct device *d, const struct let_request *request)
 {
-  const struct part *part = lets_part(d, request);
+  const struct tree_part *part = lets_part(d, request);
   int32_t seen = d->tree.view.nodes == 0 ? 0 : part->nodes < TOP_SEEN ? part->nodes : TOP_SEEN;
-  struct node *node = (struct node *)pinned_room(&d->let->top, (sizeof *node + sizeof(struct quad)) * TOP_SEEN);
+  struct node *node = (struct node *)pinned_reserve(&d->let->top, (sizeof *node + sizeof(struct quad)) * TOP_SEEN);
   if (seen == 0) return 0;
   CHECK(cudaMemcpyAsync(node, d->tree.view.node + part->base, sizeof *node * (size_t)seen, cudaMemcpyDeviceToHost,
                         d->stream));
@@ -169,8 +169,8 @@ int gpu_boxes(struct device *d, const struct let_request *request, int max_count
                           d->targets.group.at,
                           d->targets.groups,
                           l->boxes};
-  job.begin = array_room(&l->box_begin, "device LETs", BOX_MAX + 1);
-  job.rows = array_room(&l->rows, "device LETs", BOX_MAX * COLUMNS * (BOX_PARTS + 1));
+  job.begin = array_reserve(&l->box_begin, "device LETs", BOX_MAX + 1);
+  job.rows = array_reserve(&l->rows, "device LETs", BOX_MAX * COLUMNS * (BOX_PARTS + 1));
   job.result = job.rows + BOX_MAX * COLUMNS * BOX_PARTS;
   job.lattice = d->lattice;
   job.tick_length = request->tick_length;
@@ -178,7 +178,7 @@ int gpu_boxes(struct device *d, const struct let_request *request, int max_count
   job.tick = request->tick;
   job.active = request->active;
   launch_rows(d, job);
-  const double *row = (const double *)pinned_room(&l->numbers, bytes);
+  const double *row = (const double *)pinned_reserve(&l->numbers, bytes);
   CHECK(cudaMemcpyAsync(l->numbers.at, job.result, bytes, cudaMemcpyDeviceToHost, d->stream));
   /* for the summary, which follows */
   if (!(request->horizon > 0)) {
@@ -204,7 +204,7 @@ int gpu_boxes(struct device *d, const struct let_request *request, int max_count
 void gpu_let_summary(struct device *d, const struct let_request *request, struct let_summary *summary)
 {
   struct let_state *l = d->let;
-  const struct part *part = lets_part(d, request);
+  const struct tree_part *part = lets_part(d, request);
   memset(summary, 0, sizeof *summary);
   summary->particles = part->count;
   if (request->horizon > 0) return;

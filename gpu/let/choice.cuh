@@ -18,24 +18,24 @@ struct receiver {
 };
 
 /* Counts of a selection. */
-struct chosen {
+struct selection_counts {
   int32_t cells[GENERATIONS + 1];        /* opened cells of each generation; the first is not counted */
   int32_t leaves;                        /* opened leaves, if they are listed */
   int32_t ticks_left_max[RECEIVERS_MAX]; /* TICKS minus the first tick at which a particle will be corrected */
   uint64_t total[RECEIVERS_MAX];         /* selected nodes and particles, see choose_share */
 };
 
-struct choosing {
+struct selection_buffers {
   struct array<char> table; /* receivers, boxes, bounds of chunks */
   struct pinned host_table;
-  struct array<char> numbers;    /* struct chosen, marks, sums, kept particles: all initially zero */
-  struct chosen *host_results;   /* pinned */
-  struct array<int2> cell, leaf; /* lists, which grow if they overflow */
+  struct array<char> numbers;            /* struct selection_counts, marks, sums, kept particles: all initially zero */
+  struct selection_counts *host_results; /* pinned */
+  struct array<int2> cell, leaf;         /* lists, which grow if they overflow */
 };
 
 struct choose_job {
   struct tree t;
-  struct asking asking; /* without an origin */
+  struct essential_query query; /* without an origin */
   float cutoff;
   int receivers, moving, list_leaves;
   int32_t root;
@@ -43,11 +43,11 @@ struct choose_job {
   const struct receiver *receiver;
   const float4 *box;             /* [chunk][3][WARP] */
   const struct box_bound *bound; /* [chunk] */
-  struct chosen *chosen;
+  struct selection_counts *chosen;
   unsigned long long *mark, *sum; /* [receiver][words]; `sum` has one more */
   unsigned *keep;                 /* [receiver][keep_words]: a bit for every particle */
   int2 *cell, *leaf;              /* {first child, their number | receiver << RECEIVER_SHIFT}; {node, receiver} */
-  int32_t cell_room, leaf_room;
+  int32_t cell_capacity, leaf_capacity;
   const int32_t *tick;
   const uint8_t *level;
 };

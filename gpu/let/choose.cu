@@ -27,17 +27,17 @@ struct node_query {
   float4 a, b, c;
 };
 
-static __device__ __forceinline__ void put_query(struct node_query *to, const struct asked &asked)
+static __device__ __forceinline__ void put_query(struct node_query *to, const struct essential_source &asked)
 {
   to->a = make_float4(asked.x[0], asked.x[1], asked.x[2], asked.b);
   to->b = make_float4(asked.displacement[0], asked.displacement[1], asked.displacement[2], asked.reach);
   to->c = make_float4(asked.grow, __int_as_float(asked.opened), asked.away, 0);
 }
 
-static __device__ __forceinline__ struct asked get_query(const struct node_query *from)
+static __device__ __forceinline__ struct essential_source get_query(const struct node_query *from)
 {
   const float4 a = from->a, b = from->b, c = from->c;
-  const struct asked q = {{a.x, a.y, a.z}, {b.x, b.y, b.z}, a.w, b.w, c.z, c.x, __float_as_int(c.y)};
+  const struct essential_source q = {{a.x, a.y, a.z}, {b.x, b.y, b.z}, a.w, b.w, c.z, c.x, __float_as_int(c.y)};
   return q;
 }
 
@@ -48,10 +48,10 @@ static __device__ __forceinline__ struct table_box load_box(const float4 *chunk)
   return t;
 }
 
-static __device__ __forceinline__ struct asking receiver_request(const struct choose_job &job,
-                                                                 const struct receiver &to)
+static __device__ __forceinline__ struct essential_query receiver_request(const struct choose_job &job,
+                                                                          const struct receiver &to)
 {
-  struct asking g = job.asking;
+  struct essential_query g = job.query;
   for (int c = 0; c < 3; c++) g.origin[c] = to.origin[c];
   return g;
 }
@@ -65,18 +65,18 @@ struct need_masks {
  * all are in `queries`. A query whose result is final is not tested again: with OPENING `open`, else `near`. */
 template <bool OPENING>
 static __device__ struct need_masks test_boxes(const struct choose_job &job, const struct receiver &to,
-                                               const struct node_query *queries, const struct asked &own,
+                                               const struct node_query *queries, const struct essential_source &own,
                                                unsigned which)
 {
   struct need_masks all = {0, 0};
   for (int32_t chunk = to.chunk; chunk < to.chunk + to.chunks; chunk++) {
     unsigned left = which & ~(OPENING ? all.open : all.near), near = 0, open = 0;
-    if (job.asking.cutoff >= 0) left &= ~__ballot_sync(FULL, essential_beyond(&job.bound[chunk], job.cutoff, &own));
+    if (job.query.cutoff >= 0) left &= ~__ballot_sync(FULL, essential_beyond(&job.bound[chunk], job.cutoff, &own));
     if (!left) continue;
     const struct table_box box = load_box(job.box + (int64_t)chunk * 3 * WARP);
     for (; left; left &= left - 1) {
       int k = __ffs((int)left) - 1;
-      const struct asked a = get_query(&queries[k]);
+      const struct essential_source a = get_query(&queries[k]);
       enum need need = essential_of(&box, job.cutoff, &a);
       near |= (unsigned)(need != NEED_NOTHING) << k;
       if (OPENING) open |= (unsigned)(need == NEED_OPEN) << k;
@@ -140,11 +140,11 @@ static __device__ void append(const struct choose_job &job, int g, int32_t next,
   __syncthreads();
   if (is_cell) {
     int32_t at = place[0] + (before & 0xffff) + __popc(cells & lanes_below());
-    if (at < job.cell_room) job.cell[at] = cell;
+    if (at < job.cell_capacity) job.cell[at] = cell;
   }
   if (is_leaf) {
     int32_t at = place[1] + (before >> 16) + __popc(leaves & lanes_below());
-    if (at < job.leaf_room) job.leaf[at] = leaf;
+    if (at < job.leaf_capacity) job.leaf[at] = leaf;
   }
 }
 
@@ -152,19 +152,19 @@ static __device__ void append(const struct choose_job &job, int g, int32_t next,
 template <int WARPS>
 static __device__ void open_cell(const struct choose_job &job, int g, int32_t k, int2 range, struct node_query *queries)
 {
-  bool mine = k < range.y && (g == 0 || k < job.cell_room);
+  bool mine = k < range.y && (g == 0 || k < job.cell_capacity);
   int2 cell = mine ? g > 0 ? job.cell[k] : make_int2(job.root, 1 | k << RECEIVER_SHIFT) : make_int2(0, 0);
   int count = cell.y & CHILDREN_MASK, r = cell.y >> RECEIVER_SHIFT;
   struct receiver to = {};
   struct node n = {};
-  struct asked own = {};
+  struct essential_source own = {};
   int32_t i = cell.x + lane_id();
   if (mine) to = job.receiver[r];
   if (lane_id() < count) {
     n = load_node(&job.t.node[i]);
     const struct motion w = load_motion(&job.t.motion[i]);
-    const struct asking asking = receiver_request(job, to);
-    own = essential_node(&asking, &n, &w);
+    const struct essential_query query = receiver_request(job, to);
+    own = essential_node(&query, &n, &w);
     put_query(&queries[lane_id()], own);
   }
   __syncwarp();
@@ -223,13 +223,13 @@ static __device__ unsigned near_bodies(const struct choose_job &job, int32_t r, 
                                        double pull, struct node_query *queries)
 {
   const struct receiver to = job.receiver[r];
-  struct asked own = {};
+  struct essential_source own = {};
   if (there >> lane_id() & 1) {
     const struct body b = job.t.body[first + lane_id()];
     const struct motion_state w = job.t.motion_state[first + lane_id()];
     const int32_t x[3] = {b.x, b.y, b.z};
-    const struct asking asking = receiver_request(job, to);
-    own = essential_particle(&asking, x, w.v, w.a, w.tick, pull);
+    const struct essential_query query = receiver_request(job, to);
+    own = essential_particle(&query, x, w.v, w.a, w.tick, pull);
     put_query(&queries[lane_id()], own);
   }
   __syncwarp();
@@ -246,7 +246,7 @@ static __global__ void __launch_bounds__(THREADS) select_bodies(const __grid_con
 {
   __shared__ struct node_query queries[THREADS / WARP][WARP];
   int warp = (int)threadIdx.x / WARP;
-  int64_t leaves = min(job.chosen->leaves, job.leaf_room);
+  int64_t leaves = min(job.chosen->leaves, job.leaf_capacity);
   for (int64_t k = (int64_t)blockIdx.x * (THREADS / WARP) + warp; k < leaves;
        k += (int64_t)gridDim.x * (THREADS / WARP)) {
     const int2 leaf = job.leaf[k];
@@ -257,7 +257,7 @@ static __global__ void __launch_bounds__(THREADS) select_bodies(const __grid_con
     for (int base = 0; base < count; base += WARP) {
       int32_t first = link.x + base, j = first + lane_id();
       unsigned there = __ballot_sync(FULL, base + lane_id() < count);
-      if (job.asking.cutoff >= 0) there = near_bodies(job, leaf.y, first, there, pull, queries[warp]);
+      if (job.query.cutoff >= 0) there = near_bodies(job, leaf.y, first, there, pull, queries[warp]);
       kept += __popc(there);
       if (job.moving && there >> lane_id() & 1)
         ticks_left_max = max(ticks_left_max, TICKS - (job.tick[j] + timeline_ticks(job.level[j])));
@@ -284,11 +284,11 @@ static void find_places(struct device *d, const struct choose_job &job)
   size_t bytes = 0;
   int n = job.receivers * job.words + 1;
   CHECK(cub::DeviceScan::ExclusiveSum(NULL, bytes, job.sum, job.sum, n, d->stream));
-  array_room(&d->scratch, "device scratch", (int64_t)bytes);
+  array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
   CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, job.sum, job.sum, n, d->stream));
   LAUNCH(d, store_totals, 1, RECEIVERS_MAX, job);
-  CHECK(cudaMemcpyAsync(d->let->choosing->host_results, job.chosen, sizeof(struct chosen), cudaMemcpyDeviceToHost,
-                        d->stream));
+  CHECK(cudaMemcpyAsync(d->let->choosing->host_results, job.chosen, sizeof(struct selection_counts),
+                        cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
 }
 
@@ -315,15 +315,15 @@ static void put_chunks(const struct box_table *table, struct receiver *to, float
 static void put_table(struct device *d, const struct let_request *request, struct let_choice *const *choice,
                       struct choose_job *job)
 {
-  struct choosing *c = d->let->choosing;
+  struct selection_buffers *c = d->let->choosing;
   struct box_table table;
   struct let_request r = *request;
   int32_t chunks = 0;
   for (int k = 0; k < job->receivers; k++) chunks += (int32_t)blocks_for(choice[k]->box_count, WARP);
   size_t boxes = sizeof(struct receiver) * RECEIVERS_MAX, bounds = boxes + sizeof(float4) * 3 * WARP * (size_t)chunks;
   size_t bytes = bounds + sizeof(struct box_bound) * (size_t)chunks;
-  char *host = (char *)pinned_room(&c->host_table, bytes),
-       *there = array_room(&c->table, "device LETs", (int64_t)bytes);
+  char *host = (char *)pinned_reserve(&c->host_table, bytes),
+       *there = array_reserve(&c->table, "device LETs", (int64_t)bytes);
   struct receiver *receiver = (struct receiver *)host;
   chunks = 0;
   for (int k = 0; k < job->receivers; k++) {
@@ -336,7 +336,7 @@ static void put_table(struct device *d, const struct let_request *request, struc
     put_chunks(&table, &receiver[k], (float4 *)(host + boxes), (struct box_bound *)(host + bounds));
   }
   CHECK(cudaMemcpyAsync(there, host, bytes, cudaMemcpyHostToDevice, d->stream));
-  job->asking = essential_asking(&d->lattice, &table, request);
+  job->query = essential_query_of(&d->lattice, &table, request);
   job->cutoff = table.cutoff;
   job->receiver = (const struct receiver *)there;
   job->box = (const float4 *)(there + boxes);
@@ -358,7 +358,7 @@ static int64_t table_bytes(const struct device *d, const struct let_request *req
 static struct choose_job prepare(struct device *d, enum let_kind kind, const struct let_request *request, int receivers,
                                  struct let_choice *const *choice)
 {
-  struct choosing *c = d->let->choosing;
+  struct selection_buffers *c = d->let->choosing;
   struct choose_job job = {d->tree.view};
   job.receivers = receivers;
   job.moving = kind != LET_SOFT;
@@ -367,18 +367,19 @@ static struct choose_job prepare(struct device *d, enum let_kind kind, const str
   job.words = words_of(d);
   job.keep_words = keep_words_of(d, request);
   put_table(d, request, choice, &job);
-  int64_t bytes = (int64_t)sizeof(struct chosen) + (int64_t)sizeof(uint64_t) + receivers * table_bytes(d, request);
+  int64_t bytes =
+      (int64_t)sizeof(struct selection_counts) + (int64_t)sizeof(uint64_t) + receivers * table_bytes(d, request);
   int64_t cells = d->tree.view.nodes / 2 + 1024; /* usually enough; the lists grow if not */
-  char *numbers = array_room(&c->numbers, "device LETs", bytes);
-  job.chosen = (struct chosen *)numbers;
-  job.mark = (unsigned long long *)(numbers + sizeof(struct chosen));
+  char *numbers = array_reserve(&c->numbers, "device LETs", bytes);
+  job.chosen = (struct selection_counts *)numbers;
+  job.mark = (unsigned long long *)(numbers + sizeof(struct selection_counts));
   job.sum = job.mark + (int64_t)receivers * job.words;
   job.keep = (unsigned *)(job.sum + (int64_t)receivers * job.words + 1);
   CHECK(cudaMemsetAsync(numbers, 0, (size_t)bytes, d->stream));
-  job.cell = array_room(&c->cell, "device LETs", cells);
-  if (job.list_leaves) job.leaf = array_room(&c->leaf, "device LETs", cells);
-  job.cell_room = (int32_t)c->cell.room;
-  job.leaf_room = (int32_t)c->leaf.room;
+  job.cell = array_reserve(&c->cell, "device LETs", cells);
+  if (job.list_leaves) job.leaf = array_reserve(&c->leaf, "device LETs", cells);
+  job.cell_capacity = (int32_t)c->cell.capacity;
+  job.leaf_capacity = (int32_t)c->leaf.capacity;
   job.tick = d->p.tick;
   job.level = d->p.level;
   return job;
@@ -387,13 +388,13 @@ static struct choose_job prepare(struct device *d, enum let_kind kind, const str
 /* Enlarge a list that overflowed. Returns whether it did: then the selection must be repeated. */
 static bool grow_list(struct array<int2> *list, int64_t found)
 {
-  if (found <= list->room) return false;
+  if (found <= list->capacity) return false;
   if (found > INT32_MAX / 2) fatal("LETs that open %lld cells at once are too many: use more ranks", (long long)found);
-  array_room(list, "device LETs", 2 * found > INT32_MAX / 2 ? found : 2 * found);
+  array_reserve(list, "device LETs", 2 * found > INT32_MAX / 2 ? found : 2 * found);
   return true;
 }
 
-static bool grow_choice_lists(struct choosing *choosing)
+static bool grow_choice_lists(struct selection_buffers *choosing)
 {
   int64_t cells = 0;
   for (int g = 1; g <= GENERATIONS; g++) cells += choosing->host_results->cells[g];
@@ -417,7 +418,7 @@ static void choose_some(struct device *d, enum let_kind kind, const struct let_r
 static void choose_open(struct let_state *let)
 {
   if (let->choosing) return;
-  let->choosing = (struct choosing *)memory_alloc("LETs", sizeof *let->choosing);
+  let->choosing = (struct selection_buffers *)memory_alloc("LETs", sizeof *let->choosing);
   CHECK(cudaMallocHost(&let->choosing->host_results, sizeof *let->choosing->host_results));
 }
 
@@ -425,12 +426,12 @@ void gpu_let_select(struct device *d, enum let_kind kind, const struct let_reque
                     struct let_choice *choice)
 {
   struct let_choice *some[RECEIVERS_MAX];
-  int64_t room = TABLES_MAX / table_bytes(d, request);
-  int at_once = room < 1 ? 1 : room < RECEIVERS_MAX ? (int)room : RECEIVERS_MAX, now = 0;
+  int64_t capacity = TABLES_MAX / table_bytes(d, request);
+  int at_once = capacity < 1 ? 1 : capacity < RECEIVERS_MAX ? (int)capacity : RECEIVERS_MAX, now = 0;
   choose_open(d->let);
   for (int k = 0; k < count; k++) {
     struct let_choice *c = &choice[k];
-    struct outgoing *out = &d->let->out[kind][c->peer];
+    struct outgoing_let *out = &d->let->out[kind][c->peer];
     out->nodes = out->bodies = 0;
     out->quad = carries_quads(request);
     c->message = out->host_results.at;
@@ -454,7 +455,7 @@ void *gpu_let_body(struct device *d, enum let_kind kind, int peer)
 
 void device_choose_close(struct device *d)
 {
-  struct choosing *c = d->let->choosing;
+  struct selection_buffers *c = d->let->choosing;
   if (!c) return;
   array_free(&c->table);
   array_free(&c->numbers);

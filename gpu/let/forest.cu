@@ -31,7 +31,7 @@ static const int32_t *put_roots(struct device *d)
   if (count <= l->roots && memcmp(l->host_roots, l->waiting.root, bytes) == 0) return l->root.at;
   memcpy(l->host_roots, l->waiting.root, bytes);
   l->roots = count;
-  array_room(&l->root, "device LETs", roots_max(d));
+  array_reserve(&l->root, "device LETs", roots_max(d));
   for (int at = 0; at < count; at += ROOTS_PER_LAUNCH) {
     struct roots_argument some = {};
     int n = count - at < ROOTS_PER_LAUNCH ? count - at : (int)ROOTS_PER_LAUNCH;
@@ -44,7 +44,7 @@ static const int32_t *put_roots(struct device *d)
 /* The forest of the waiting LETs. */
 static void start_waiting(struct device *d, struct forest *forest)
 {
-  struct waiting *w = &d->let->waiting;
+  struct waiting_lets *w = &d->let->waiting;
   memset(forest, 0, sizeof *forest);
   forest->t = tree_with_lets(d);
   forest->roots = w->count;
@@ -60,17 +60,17 @@ static void start_waiting(struct device *d, struct forest *forest)
 /* LETs of a request by number: for each peer that of LET_SLOW (only at LET_STEP), then that of the request's kind.
  * NULL: there is none. */
 static int trees_of(const struct walk_request *request) { return 2 * request->peer_count; }
-static const struct incoming *tree_at(const struct device *d, const struct walk_request *request, int at)
+static const struct incoming_let *tree_at(const struct device *d, const struct walk_request *request, int at)
 {
   int kind = at % 2 ? request->let : LET_SLOW;
-  const struct incoming *in = &d->let->in[kind][request->peers[at / 2]];
+  const struct incoming_let *in = &d->let->in[kind][request->peers[at / 2]];
   return in->attached && in->nodes > 0 && (kind != LET_SLOW || request->let == LET_STEP) ? in : NULL;
 }
 
 /* Add a LET to the waiting ones, if its moments are of the same tick. Returns whether it was added. */
-static bool join_waiting(struct device *d, const struct incoming *in)
+static bool join_waiting(struct device *d, const struct incoming_let *in)
 {
-  struct waiting *w = &d->let->waiting;
+  struct waiting_lets *w = &d->let->waiting;
   if (w->count > 0 && w->motion_tick != in->motion_tick) return false;
   w->root[w->count++] = in->root;
   w->size += (int64_t)in->nodes + in->bodies;
@@ -122,14 +122,14 @@ static int join_all(struct device *d, struct forest *forest)
 static int next_joined(struct device *d, const struct walk_request *request, struct forest_parts *parts,
                        struct forest *forest)
 {
-  struct waiting *w = &d->let->waiting;
+  struct waiting_lets *w = &d->let->waiting;
   if (request->local && !parts->local_done) {
     parts->local_done = 1;
     return join_local(d, forest);
   }
   if (parts->done) return 0;
   for (; parts->at < trees_of(request); parts->at++) {
-    const struct incoming *in = tree_at(d, request, parts->at);
+    const struct incoming_let *in = tree_at(d, request, parts->at);
     if (in) w->root[w->count++] = in->root;
   }
   parts->done = 1;
@@ -148,7 +148,7 @@ static bool can_walk_all_trees(const struct device *d, const struct walk_request
 {
   if (!request->local || request->peer_count == 0 || d->tree.view.nodes == 0 || !forest_gains(d, request)) return false;
   for (int k = 0; k < trees_of(request); k++) {
-    const struct incoming *in = tree_at(d, request, k);
+    const struct incoming_let *in = tree_at(d, request, k);
     if (in && in->motion_tick != (k % 2 ? d->tree.fast_tick : d->tree.motion_tick)) return false;
   }
   return true;
@@ -157,11 +157,11 @@ static bool can_walk_all_trees(const struct device *d, const struct walk_request
 static int walk_all_trees(struct device *d, const struct walk_request *request, struct forest_parts *parts,
                           struct forest *forest)
 {
-  struct waiting *w = &d->let->waiting;
+  struct waiting_lets *w = &d->let->waiting;
   w->count = 0;
   for (int k = 0; k < d->tree.parts; k++) w->root[w->count++] = d->tree.part[k].base;
   for (; parts->at < trees_of(request); parts->at++) {
-    const struct incoming *in = tree_at(d, request, parts->at);
+    const struct incoming_let *in = tree_at(d, request, parts->at);
     if (in) w->root[w->count++] = in->root;
   }
   parts->local_done = parts->done = 1;
@@ -175,7 +175,7 @@ static int walk_all_trees(struct device *d, const struct walk_request *request, 
 
 int forest_next(struct device *d, const struct walk_request *request, struct forest_parts *parts, struct forest *forest)
 {
-  struct waiting *w = &d->let->waiting;
+  struct waiting_lets *w = &d->let->waiting;
   if (forest_joins(request)) return next_joined(d, request, parts, forest);
   if (!parts->local_done && can_walk_all_trees(d, request)) return walk_all_trees(d, request, parts, forest);
   double enough = LAUNCH_FRACTION_MIN * ((double)d->tree.view.nodes + d->tree.view.bodies);
@@ -186,7 +186,7 @@ int forest_next(struct device *d, const struct walk_request *request, struct for
   }
   if (parts->done) return 0;
   while (parts->at < trees_of(request) && (w->count == 0 || (double)w->size < enough)) {
-    const struct incoming *in = tree_at(d, request, parts->at);
+    const struct incoming_let *in = tree_at(d, request, parts->at);
     if (in && !join_waiting(d, in)) break;
     parts->at++;
   }

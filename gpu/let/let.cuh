@@ -40,7 +40,7 @@ static inline int carries_quads(const struct let_request *request) { return let_
 /* --- state ------------------------------------------------------------------------------------------------------- */
 
 /* A LET that is selected for a peer. */
-struct outgoing {
+struct outgoing_let {
   int32_t nodes, bodies;
   int quad;
   struct array<char> packed;                  /* the message on the device */
@@ -53,7 +53,7 @@ struct outgoing {
 };
 
 /* A LET that is received from a peer. */
-struct incoming {
+struct incoming_let {
   struct pinned message; /* the message on the host */
   bool bypassed;         /* `message` has the head alone, and all after the head is in `arriving` */
   struct array<char> arriving;
@@ -80,7 +80,7 @@ struct __align__(16) let_trajectory
 };
 
 /* The watch on the LETs of substeps: which entries are corrected, and which particles leave their trajectories. */
-struct watch {
+struct let_watch {
   bool on, watch_bounds; /* entries are watched; trajectories are watched too */
   int32_t tick, end;     /* tick of the selection of LETs; tick until which it holds */
   double tick_length;
@@ -96,7 +96,7 @@ struct watch {
 };
 
 /* LETs that wait for a walk. */
-struct waiting {
+struct waiting_lets {
   int count;
   int32_t *root; /* [roots_max] */
   int64_t size;  /* nodes and particles */
@@ -105,7 +105,7 @@ struct waiting {
 
 /* A walk from the local tree and LETs in several calls, while LETs are in transit. A walk of all particles joins them:
  * its first supergroups, none unless the debug switch first_part says so, begin with the local tree. */
-struct joined {
+struct joined_walk {
   int32_t supergroups; /* number of the first supergroups */
   bool two_launches;   /* the last walk was in several calls, and idle between these events: */
   bool remainder;      /* the second of them is recorded */
@@ -113,11 +113,11 @@ struct joined {
 };
 
 struct let_state {
-  cudaStream_t stream;            /* of arriving LETs and updates */
-  cudaEvent_t arrived, walked;    /* the last arrival; the last walk over LETs */
-  bool arrivals_pending;          /* the device's main stream has not waited for `arrived` yet */
-  struct outgoing *out[LET_SETS]; /* [ranks] */
-  struct incoming *in[LET_SETS];
+  cudaStream_t stream;                /* of arriving LETs and updates */
+  cudaEvent_t arrived, walked;        /* the last arrival; the last walk over LETs */
+  bool arrivals_pending;              /* the device's main stream has not waited for `arrived` yet */
+  struct outgoing_let *out[LET_SETS]; /* [ranks] */
+  struct incoming_let *in[LET_SETS];
   struct let_extent stored;     /* of all LETs, one after the other: the next one begins here */
   struct let_extent step_begin; /* those of LET_STEP begin here, after those of LET_SLOW */
 
@@ -131,22 +131,22 @@ struct let_state {
   int32_t top_copied;  /* how many `boxes` has copied for the summary that follows; 0: none, */
   int64_t top_moments; /* and the moment update that they are of */
 
-  struct choosing *choosing; /* see choose.cu */
+  struct selection_buffers *choosing; /* see choose.cu */
 
-  struct watch watch;
+  struct let_watch watch;
   struct pinned staged;       /* updates that are copied to the device */
   struct array<char> staging; /* the same on the device */
   size_t staged_bytes;        /* used bytes of both */
 
-  struct waiting waiting;
-  struct joined joined;
+  struct waiting_lets waiting;
+  struct joined_walk joined;
   struct array<int32_t> root; /* roots of the last walk on the device, */
   int32_t *host_roots;        /* their host copy, */
   int roots;                  /* and their number */
 };
 
 /* The part of the local tree that a request concerns. */
-static inline const struct part *lets_part(const struct device *d, const struct let_request *request)
+static inline const struct tree_part *lets_part(const struct device *d, const struct let_request *request)
 {
   return &d->tree.part[request->part == LET_OF_FAST ? FAST : SLOW];
 }

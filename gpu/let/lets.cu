@@ -9,8 +9,8 @@ void device_lets_open(struct device *d)
   size_t ranks = (size_t)(d->config.ranks > 0 ? d->config.ranks : 1);
   struct let_state *l = d->let = (struct let_state *)memory_alloc("LETs", sizeof *l);
   for (int k = 0; k < LET_SETS; k++) {
-    l->out[k] = (struct outgoing *)memory_alloc("LETs", sizeof **l->out * ranks);
-    l->in[k] = (struct incoming *)memory_alloc("LETs", sizeof **l->in * ranks);
+    l->out[k] = (struct outgoing_let *)memory_alloc("LETs", sizeof **l->out * ranks);
+    l->in[k] = (struct incoming_let *)memory_alloc("LETs", sizeof **l->in * ranks);
   }
   l->waiting.root = (int32_t *)memory_alloc("LETs", sizeof *l->waiting.root * (size_t)roots_max(d));
   l->host_roots = (int32_t *)memory_alloc("LETs", sizeof *l->host_roots * (size_t)roots_max(d));
@@ -25,7 +25,7 @@ static void free_kind(struct device *d, int kind)
 {
   struct let_state *l = d->let;
   for (int p = 0; p < d->config.ranks; p++) {
-    struct outgoing *out = &l->out[kind][p];
+    struct outgoing_let *out = &l->out[kind][p];
     array_free(&out->packed);
     array_free(&out->cells);
     array_free(&l->in[kind][p].arriving);
@@ -40,7 +40,7 @@ static void free_kind(struct device *d, int kind)
   memory_free(l->in[kind]);
 }
 
-static void free_watch(struct watch *watch)
+static void free_watch(struct let_watch *watch)
 {
   array_free(&watch->from);
   array_free(&watch->found);

@@ -120,35 +120,35 @@ static __global__ void __launch_bounds__(THREADS)
   }
 }
 
-static struct packing packing_of(enum let_kind kind, struct outgoing *out, const struct let_layout &at)
+static struct packing packing_of(enum let_kind kind, struct outgoing_let *out, const struct let_layout &at)
 {
-  char *block = array_room(&out->packed, "device LETs", (int64_t)at.bytes);
+  char *block = array_reserve(&out->packed, "device LETs", (int64_t)at.bytes);
   struct packing to = {(struct node *)(block + at.node)};
   to.body = (struct body *)(block + at.body);
   if (out->quad) to.quad = (struct quad *)(block + at.quad);
   if (kind == LET_SOFT) return to;
   to.motion = (struct motion *)(block + at.motion);
   to.motion_state = (struct motion_state *)(block + at.motion_state);
-  to.node_from = array_room(&out->node_from, "device LETs", out->nodes);
-  to.body_from = array_room(&out->body_from, "device LETs", out->bodies);
+  to.node_from = array_reserve(&out->node_from, "device LETs", out->nodes);
+  to.body_from = array_reserve(&out->body_from, "device LETs", out->bodies);
   return to;
 }
 
 void pack_messages(struct device *d, enum let_kind kind, int32_t motion_tick, const struct choose_job &job,
                    struct let_choice *const *choice)
 {
-  const struct chosen *host_results = d->let->choosing->host_results;
+  const struct selection_counts *host_results = d->let->choosing->host_results;
   struct let_layout at[RECEIVERS_MAX];
   struct packings to = {};
   for (int r = 0; r < job.receivers; r++) {
     struct let_choice *c = choice[r];
-    struct outgoing *out = &d->let->out[kind][c->peer];
+    struct outgoing_let *out = &d->let->out[kind][c->peer];
     out->nodes = place_node(host_results->total[r]);
     out->bodies = place_body(host_results->total[r]);
     at[r] = let_layout(out->nodes, out->bodies, out->quad, kind != LET_SOFT);
     to.of[r] = packing_of(kind, out, at[r]);
     c->bytes = at[r].bytes;
-    c->message = pinned_room(&out->host_results, d->bypass ? sizeof(struct let_head) : c->bytes);
+    c->message = pinned_reserve(&out->host_results, d->bypass ? sizeof(struct let_head) : c->bytes);
     if (kind != LET_SOFT) c->next = TICKS - host_results->ticks_left_max[r];
     struct let_head head = {LET_FORMAT, out->quad, kind != LET_SOFT, motion_tick, out->nodes, out->bodies};
     memcpy(c->message, &head, sizeof head);

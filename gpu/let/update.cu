@@ -116,13 +116,13 @@ static __global__ void __launch_bounds__(THREADS)
 
 int lets_collect(struct device *d, int32_t tick)
 {
-  struct watch *w = &d->let->watch;
+  struct let_watch *w = &d->let->watch;
   int ranks = d->config.ranks;
   size_t at_once =
       sizeof(struct update_entry) * (size_t)(w->entries < ENTRIES_WITH_COUNT ? w->entries : ENTRIES_WITH_COUNT);
   if (w->collected == tick || w->entries == 0) return 0;
   w->collected = tick;
-  struct numbers n = numbers_in(d, w->numbers.at);
+  struct watch_counts n = numbers_in(d, w->numbers.at);
   const struct is_corrected rule = {w->from.at, d->p.tick, tick};
   int32_t *count = &d->device_results->count;
   CHECK(cudaMemsetAsync(n.next, 0x7f, sizeof *n.next * (size_t)ranks, d->stream)); /* beyond all ticks */
@@ -135,7 +135,7 @@ int lets_collect(struct device *d, int32_t tick)
          n.first, n.begin, ranks, packed);
   CHECK(cudaMemcpyAsync(w->host_results.at, w->numbers.at, sizeof(int32_t) * (size_t)numbers_count(d),
                         cudaMemcpyDeviceToHost, d->stream));
-  CHECK(cudaMemcpyAsync(pinned_room(&w->host_packed, at_once), packed, at_once, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpyAsync(pinned_reserve(&w->host_packed, at_once), packed, at_once, cudaMemcpyDeviceToHost, d->stream));
   return 1;
 }
 
@@ -143,7 +143,7 @@ int lets_collect(struct device *d, int32_t tick)
 
 size_t gpu_let_update_bytes_max(struct device *d, int peer)
 {
-  const struct outgoing *out = &d->let->out[LET_STEP][peer];
+  const struct outgoing_let *out = &d->let->out[LET_STEP][peer];
   int64_t entries = entries_of(d->let, peer);
   return out->nodes > 0 || entries > 0 ? update_layout(out->nodes, entries, out->quad).bytes : 0;
 }
@@ -181,7 +181,7 @@ static __global__ void __launch_bounds__(THREADS) pack_cells(struct tree tree, c
 
 /* Pack the cells of a peer's LET on the device, and without `bypass` copy them to the host copy of the update.
  * Queued. */
-static void send_cells(struct device *d, struct outgoing *out, const struct update_layout &at)
+static void send_cells(struct device *d, struct outgoing_let *out, const struct update_layout &at)
 {
   char *block = out->cells.at;
   LAUNCH(d, pack_cells, blocks_for(out->nodes, THREADS), THREADS, d->tree.view, out->node_from.at,
@@ -194,14 +194,14 @@ static void send_cells(struct device *d, struct outgoing *out, const struct upda
 size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next,
                       void **message)
 {
-  struct watch *w = &d->let->watch;
-  struct outgoing *out = &d->let->out[LET_STEP][peer];
+  struct let_watch *w = &d->let->watch;
+  struct outgoing_let *out = &d->let->out[LET_STEP][peer];
   /* all but the head stays on the device */
   int cells = scope == SCOPE_CELLS, bypassed = scope != SCOPE_CORRECTED && d->bypass;
   *next = TICKS;
   if (!w->on || out->nodes + d->let->out[LET_SLOW][peer].nodes == 0) return 0;
   if (lets_collect(d, tick)) gpu_wait(d);
-  struct numbers host_results = numbers_in(d, w->host_results.at);
+  struct watch_counts host_results = numbers_in(d, w->host_results.at);
   int32_t begin = host_results.begin[peer], count = host_results.begin[peer + 1] - begin;
   int few = host_results.begin[d->config.ranks] <= ENTRIES_WITH_COUNT;
   if (host_results.next[peer] < TICKS) *next = host_results.next[peer];
@@ -209,9 +209,9 @@ size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
   struct update_layout at = update_layout(cells ? out->nodes : 0, count, out->quad);
   struct update_head head = {UPDATE_FORMAT, tick, cells, out->quad, cells ? out->nodes : 0, count};
   size_t from = sizeof(struct update_entry) * (size_t)begin, bytes = sizeof(struct update_entry) * (size_t)count;
-  memcpy(pinned_room(&out->update, bypassed ? sizeof head : at.bytes), &head, sizeof head);
+  memcpy(pinned_reserve(&out->update, bypassed ? sizeof head : at.bytes), &head, sizeof head);
   *message = out->update.at;
-  array_room(&out->cells, "device LETs", (int64_t)(bypassed ? at.bytes : cells ? at.entry : 0));
+  array_reserve(&out->cells, "device LETs", (int64_t)(bypassed ? at.bytes : cells ? at.entry : 0));
   if (cells) send_cells(d, out, at);
   if (bypassed) {
     if (count > 0)
@@ -227,12 +227,12 @@ size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
 
 void *gpu_update_body(struct device *d, int peer) { return d->let->out[LET_STEP][peer].cells.at + LET_HEAD; }
 
-void *gpu_update_room(struct device *d, int peer, size_t bytes)
+void *gpu_update_buffer(struct device *d, int peer, size_t bytes)
 {
-  struct incoming *in = &d->let->in[LET_STEP][peer];
-  if ((int64_t)bytes > in->update.room) CHECK(cudaStreamSynchronize(d->let->stream));
+  struct incoming_let *in = &d->let->in[LET_STEP][peer];
+  if ((int64_t)bytes > in->update.capacity) CHECK(cudaStreamSynchronize(d->let->stream));
   in->update_bypassed = true;
-  return array_room(&in->update, "device LETs", (int64_t)bytes) + LET_HEAD;
+  return array_reserve(&in->update, "device LETs", (int64_t)bytes) + LET_HEAD;
 }
 
 /* --- received updates -------------------------------------------------------------------------------------------- */
@@ -248,12 +248,12 @@ static __global__ void __launch_bounds__(THREADS) apply_cells(struct cells_job f
 }
 
 /* Where the entries of a peer are stored: the first slow_count from `slow` on (LET_SLOW), the others from `step` on. */
-struct places {
+struct entry_places {
   int32_t slow, slow_count, step, all;
 };
 
 static __global__ void __launch_bounds__(THREADS)
-    apply_entries(const struct update_entry *entry, int32_t n, int32_t tick, struct tree tree, struct places to)
+    apply_entries(const struct update_entry *entry, int32_t n, int32_t tick, struct tree tree, struct entry_places to)
 {
   int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   if (k >= n) return;
@@ -267,10 +267,11 @@ static __global__ void __launch_bounds__(THREADS)
   tree.motion_state[at] = w;
 }
 
-static struct places places_of(const struct let_state *let, int peer)
+static struct entry_places places_of(const struct let_state *let, int peer)
 {
-  const struct incoming *slow = &let->in[LET_SLOW][peer], *step = &let->in[LET_STEP][peer];
-  struct places to = {slow->body, slow->attached ? slow->bodies : 0, step->body, step->attached ? step->bodies : 0};
+  const struct incoming_let *slow = &let->in[LET_SLOW][peer], *step = &let->in[LET_STEP][peer];
+  struct entry_places to = {slow->body, slow->attached ? slow->bodies : 0, step->body,
+                            step->attached ? step->bodies : 0};
   to.all += to.slow_count;
   return to;
 }
@@ -279,11 +280,11 @@ static struct places places_of(const struct let_state *let, int peer)
 static char *stage(struct device *d, const void *message, size_t bytes)
 {
   struct let_state *l = d->let;
-  if (l->staged_bytes + aligned(bytes) > l->staged.room) {
+  if (l->staged_bytes + aligned(bytes) > l->staged.capacity) {
     CHECK(cudaStreamSynchronize(l->stream)); /* all staged updates have been applied */
     l->staged_bytes = 0;
-    if (aligned(bytes) > l->staged.room) pinned_room(&l->staged, STAGE_MAX * aligned(bytes));
-    array_room(&l->staging, "device LETs", (int64_t)l->staged.room);
+    if (aligned(bytes) > l->staged.capacity) pinned_reserve(&l->staged, STAGE_MAX * aligned(bytes));
+    array_reserve(&l->staging, "device LETs", (int64_t)l->staged.capacity);
   }
   char *from = l->staged.at + l->staged_bytes, *to = l->staging.at + l->staged_bytes;
   memcpy(from, message, bytes);
@@ -295,9 +296,9 @@ static char *stage(struct device *d, const void *message, size_t bytes)
 int64_t gpu_let_apply(struct device *d, int peer, const void *message, size_t bytes)
 {
   struct let_state *l = d->let;
-  struct incoming *in = &l->in[LET_STEP][peer];
+  struct incoming_let *in = &l->in[LET_STEP][peer];
   const struct tree t = d->tree.view; /* LETs are stored after it */
-  const struct places places = places_of(l, peer);
+  const struct entry_places places = places_of(l, peer);
   struct update_head head;
   if (bytes >= sizeof head) memcpy(&head, message, sizeof head);
   if (bytes < sizeof head || head.format != UPDATE_FORMAT || head.entries > places.all ||

@@ -70,13 +70,13 @@ static __global__ void __launch_bounds__(THREADS)
 static void watch_trajectories(struct device *d, const struct let_request *request)
 {
   struct let_state *l = d->let;
-  struct watch *w = &l->watch;
+  struct let_watch *w = &l->watch;
   struct let_trajectory_job job = {d->tree.view, d->lattice};
-  float *limit = (float *)pinned_room(&l->numbers, sizeof *limit * BOX_MAX);
+  float *limit = (float *)pinned_reserve(&l->numbers, sizeof *limit * BOX_MAX);
   for (int b = 0; b < l->boxes; b++)
     limit[b] = (float)essential_deviation(l->box[b].a_spread, request->a_typical, request->horizon);
-  job.trajectory = array_room(&w->trajectory, "device LETs", d->p.n);
-  job.limit = array_room(&w->limit, "device LETs", BOX_MAX);
+  job.trajectory = array_reserve(&w->trajectory, "device LETs", d->p.n);
+  job.limit = array_reserve(&w->limit, "device LETs", BOX_MAX);
   job.box_begin = l->box_begin.at;
   job.boxes = l->boxes;
   job.a_typical = request->a_typical;
@@ -87,7 +87,7 @@ static void watch_trajectories(struct device *d, const struct let_request *reque
   LAUNCH(d, record_trajectories, blocks_for((int64_t)d->tree.view.nodes * ROW, THREADS), THREADS, job);
 }
 
-static int32_t append_entries(struct device *d, const struct outgoing *out, int32_t at)
+static int32_t append_entries(struct device *d, const struct outgoing_let *out, int32_t at)
 {
   size_t bytes = sizeof(int32_t) * (size_t)out->bodies;
   if (bytes > 0)
@@ -99,14 +99,14 @@ static int32_t append_entries(struct device *d, const struct outgoing *out, int3
 static void watch_entries(struct device *d)
 {
   struct let_state *l = d->let;
-  struct watch *w = &l->watch;
+  struct let_watch *w = &l->watch;
   int64_t entries = 0;
   for (int p = 0; p < d->config.ranks; p++) entries += entries_of(l, p);
   if (entries > INT32_MAX / 2) fatal("%lld particles in LETs of one device: use more ranks", (long long)entries);
   w->entries = (int32_t)entries;
-  array_room(&w->from, "device LETs", entries);
-  array_room(&w->found, "device LETs", entries);
-  array_room(&w->packed, "device LETs", entries * (int64_t)sizeof(struct update_entry));
+  array_reserve(&w->from, "device LETs", entries);
+  array_reserve(&w->found, "device LETs", entries);
+  array_reserve(&w->packed, "device LETs", entries * (int64_t)sizeof(struct update_entry));
   int32_t at = 0;
   for (int p = 0; p < d->config.ranks; p++) {
     l->out[LET_STEP][p].first = at;
@@ -118,11 +118,11 @@ static void watch_entries(struct device *d)
 static void watch_numbers(struct device *d)
 {
   struct let_state *l = d->let;
-  struct watch *w = &l->watch;
+  struct let_watch *w = &l->watch;
   int ranks = d->config.ranks;
   size_t bytes = sizeof(int32_t) * (size_t)numbers_count(d);
-  array_room(&w->numbers, "device LETs", numbers_count(d));
-  struct numbers host_results = numbers_in(d, pinned_room(&w->host_results, bytes));
+  array_reserve(&w->numbers, "device LETs", numbers_count(d));
+  struct watch_counts host_results = numbers_in(d, pinned_reserve(&w->host_results, bytes));
   memset(w->host_results.at, 0, bytes);
   for (int p = 0; p < ranks; p++) host_results.first[p] = l->out[LET_STEP][p].first;
   host_results.first[ranks] = w->entries;
@@ -132,7 +132,7 @@ static void watch_numbers(struct device *d)
 
 void gpu_let_watch(struct device *d, const struct let_request *request)
 {
-  struct watch *w = &d->let->watch;
+  struct let_watch *w = &d->let->watch;
   w->on = true;
   w->tick = request->tick;
   w->collected = -1; /* corrections at this tick are still to come */
@@ -192,7 +192,7 @@ static __global__ void __launch_bounds__(THREADS) count_violations(const __grid_
 /* Count the violations of the active particles into the device's results. Queued. */
 static void queue_violations(struct device *d)
 {
-  const struct watch *w = &d->let->watch;
+  const struct let_watch *w = &d->let->watch;
   struct motion_bound_job job = {
       d->tree.view, d->p, w->trajectory.at, d->targets.group.at, d->active.group.at, d->active.groups, d->active.tick};
   job.gone = (d->active.tick - w->tick) * w->tick_length;
@@ -206,7 +206,7 @@ static void queue_violations(struct device *d)
 /* The corrections that `update` will ask for are collected too: the host then waits once. */
 int64_t gpu_violations(struct device *d, int64_t *late)
 {
-  const struct watch *w = &d->let->watch;
+  const struct let_watch *w = &d->let->watch;
   if (!w->on || d->active.groups == 0) return 0;
   int counts = w->watch_bounds, collects = lets_collect(d, d->active.tick);
   if (counts) queue_violations(d);

@@ -19,15 +19,15 @@ static inline int64_t entries_of(const struct let_state *let, int peer)
 }
 
 /* Numbers for all peers, in one block on the device and one on the host. */
-struct numbers {
+struct watch_counts {
   int32_t *first; /* [ranks + 1]: first entry of each peer among all entries */
   int32_t *begin; /* [ranks + 1]: the same among the corrected entries */
   int32_t *next;  /* [ranks]: earliest end of a step of the peer's entries, tick */
 };
-static inline struct numbers numbers_in(const struct device *d, void *block)
+static inline struct watch_counts numbers_in(const struct device *d, void *block)
 {
   int32_t *first = (int32_t *)block, ranks = d->config.ranks;
-  struct numbers n = {first, first + ranks + 1, first + 2 * (ranks + 1)};
+  struct watch_counts n = {first, first + ranks + 1, first + 2 * (ranks + 1)};
   return n;
 }
 static inline int64_t numbers_count(const struct device *d) { return 3 * (int64_t)d->config.ranks + 2; }

@@ -173,7 +173,7 @@ struct searcher {
   struct search_rows &rows;
   const struct grid_record a; /* the target */
   int32_t *out;               /* [room] gets the neighbours in any order, as far as there is room */
-  int32_t room, found;
+  int32_t capacity, found;
 
   /* Each lane has tested record s: enter those that are neighbours. */
   __device__ __forceinline__ void enter(const struct grid_record *record, bool candidate)
@@ -190,7 +190,7 @@ struct searcher {
     }
     unsigned mask = __ballot_sync(FULL, near);
     int32_t at = found + __popc(mask & lanes_below());
-    if (near && at < room) out[at] = record->index;
+    if (near && at < capacity) out[at] = record->index;
     found += __popc(mask);
   }
 
@@ -364,7 +364,7 @@ template <typename rule> static int64_t sums_before(struct device *d, const rule
   int64_t last = 0;
   auto values = thrust::make_transform_iterator(thrust::counting_iterator<int64_t>(0), of);
   CHECK(cub::DeviceScan::ExclusiveSum(NULL, bytes, values, sum, (int)(n + 1), d->stream));
-  array_room(&d->scratch, "device scratch", (int64_t)bytes);
+  array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
   CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, values, sum, (int)(n + 1), d->stream));
   CHECK(cudaMemcpyAsync(&last, sum + n, sizeof last, cudaMemcpyDeviceToHost, d->stream));
   CHECK(cudaStreamSynchronize(d->stream));
@@ -377,9 +377,9 @@ static void make_bodies(struct device *d, const struct list_request *request, in
 {
   struct list_state *s = &d->lists;
   struct gather_job job = {
-      d->p, array_room(&s->halo, "device hermite", n), d->p.n + n, d->config.gravity, request->split, d->softening};
+      d->p, array_reserve(&s->halo, "device hermite", n), d->p.n + n, d->config.gravity, request->split, d->softening};
   if (n > 0) CHECK(cudaMemcpyAsync(s->halo.at, halo, sizeof *halo * (size_t)n, cudaMemcpyHostToDevice, d->stream));
-  LAUNCH(d, gather_bodies, blocks_for(job.n, THREADS), THREADS, job, array_room(&s->body, "device hermite", job.n));
+  LAUNCH(d, gather_bodies, blocks_for(job.n, THREADS), THREADS, job, array_reserve(&s->body, "device hermite", job.n));
 }
 
 /* Enter all particles into the grid. */
@@ -394,8 +394,8 @@ static struct search_job make_grid(struct device *d, const struct list_request *
   int bits = 7; /* 2^bits buckets are at least n + FEW_CELLS: a row of cells is shorter */
   while ((int64_t)1 << bits < 2 * n) bits++;
   for (int k = 0; k < 2; k++) {
-    array_room(&s->bucket[k], "device hermite", n);
-    array_room(&s->place[k], "device hermite", n);
+    array_reserve(&s->bucket[k], "device hermite", n);
+    array_reserve(&s->place[k], "device hermite", n);
   }
   job.body = s->body.at;
   job.n = n;
@@ -403,11 +403,11 @@ static struct search_job make_grid(struct device *d, const struct list_request *
   job.horizon = horizon;
   job.margin = margin;
   job.width = CELL_SLACK * least * margin;
-  job.cell = array_room(&s->cell, "device hermite", n);
+  job.cell = array_reserve(&s->cell, "device hermite", n);
   job.bucket = s->bucket[0].at;
   job.bucket_bits = bits;
   job.place = s->place[0].at;
-  job.bucket_begin = array_room(&s->bucket_begin, "device hermite", ((int64_t)1 << bits) + 1);
+  job.bucket_begin = array_reserve(&s->bucket_begin, "device hermite", ((int64_t)1 << bits) + 1);
   job.item = s->place[1].at;
   job.grid = s->grid;
   CHECK(cudaMemsetAsync(s->grid, 0, sizeof *s->grid, d->stream));
@@ -415,11 +415,11 @@ static struct search_job make_grid(struct device *d, const struct list_request *
   for (int pass = 0; pass < 2; pass++) {
     CHECK(cub::DeviceRadixSort::SortPairs(pass ? d->scratch.at : NULL, bytes, s->bucket[0].at, s->bucket[1].at,
                                           s->place[0].at, s->place[1].at, (int)n, 0, bits, d->stream));
-    if (pass == 0) array_room(&d->scratch, "device scratch", (int64_t)bytes);
+    if (pass == 0) array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
   }
   LAUNCH(d, find_bucket_begins, blocks_for(((int64_t)1 << bits) + 1, THREADS), THREADS, s->bucket[1].at, (int32_t)n,
          s->bucket_begin.at, (int64_t)1 << bits);
-  job.record = (struct grid_record *)array_room(&s->record, "device hermite", (int64_t)sizeof *job.record * n);
+  job.record = (struct grid_record *)array_reserve(&s->record, "device hermite", (int64_t)sizeof *job.record * n);
   LAUNCH(d, place_records, blocks_for(n, THREADS), THREADS, job);
   return job;
 }
@@ -430,21 +430,21 @@ static void make_lists(struct device *d, const struct search_job *job, int numbe
   struct list_state *s = &d->lists;
   int64_t targets = job->targets;
   int32_t longest = 0;
-  struct list_job lists = {targets, array_room(&s->count, "device hermite", targets),
-                           array_room(&s->staged, "device hermite", targets * LIST_STAGED)};
+  struct list_job lists = {targets, array_reserve(&s->count, "device hermite", targets),
+                           array_reserve(&s->staged, "device hermite", targets * LIST_STAGED)};
   LAUNCH(d, count_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->count.at, s->staged.at);
   CHECK(cudaMemcpyAsync(&longest, &s->grid->longest, sizeof longest, cudaMemcpyDeviceToHost, d->stream));
-  s->entries =
-      sums_before(d, entries_of{s->count.at, targets}, targets, array_room(&s->begin, "device hermite", targets + 1));
+  s->entries = sums_before(d, entries_of{s->count.at, targets}, targets,
+                           array_reserve(&s->begin, "device hermite", targets + 1));
   if (numbered) {
-    lists.number = array_room(&s->number, "device hermite", targets + 1);
+    lists.number = array_reserve(&s->number, "device hermite", targets + 1);
     s->members = sums_before(d, is_member{s->count.at, targets}, targets, s->number.at);
-    lists.who = array_room(&s->who, "device hermite", s->members);
+    lists.who = array_reserve(&s->who, "device hermite", s->members);
   }
   lists.begin = s->begin.at;
-  lists.raw = array_room(&s->raw, "device hermite", longest > 0 ? s->entries : 0);
-  lists.entry = array_room(&s->entry, "device hermite", s->entries);
-  lists.list = array_room(&s->list, "device hermite", numbered ? s->members : targets);
+  lists.raw = array_reserve(&s->raw, "device hermite", longest > 0 ? s->entries : 0);
+  lists.entry = array_reserve(&s->entry, "device hermite", s->entries);
+  lists.list = array_reserve(&s->list, "device hermite", numbered ? s->members : targets);
   if (longest > 0)
     LAUNCH(d, store_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->count.at, s->begin.at, s->raw.at);
   LAUNCH(d, write_lists, blocks_for(targets * SHORT_LANES, THREADS), THREADS, lists);

@@ -388,14 +388,14 @@ static __device__ void meet(const struct loop_job &job, unsigned *meetings)
 }
 
 /* What each block finds from the members at each level. */
-struct outlook {
+struct level_counts {
   int deepest, limit, swift; /* swift: members deeper than the limit that held before */
   int32_t deeper;            /* of lane k: members of level k and deeper */
 };
 
 /* Publish the block's counters, meet, and read those of all blocks. */
-static __device__ struct outlook count_levels(const struct loop_job &job, struct loop_shared &shared,
-                                              unsigned *meetings, int turn, int limit)
+static __device__ struct level_counts count_levels(const struct loop_job &job, struct loop_shared &shared,
+                                                   unsigned *meetings, int turn, int limit)
 {
   int lane = lane_id();
   struct loop_numbers *n = job.numbers;
@@ -405,7 +405,7 @@ static __device__ struct outlook count_levels(const struct loop_job &job, struct
   }
   meet(job, meetings);
   int32_t deeper = lane < LEVEL_BIN - 1 ? *(volatile int32_t *)&n->count[turn][lane] : 0;
-  struct outlook o;
+  struct level_counts o;
   o.deepest = __reduce_max_sync(FULL, deeper > 0 ? lane : 0);
   for (unsigned step = 1; step < WARP; step *= 2) { /* deeper: members of this level and of deeper ones */
     int32_t other = __shfl_down_sync(FULL, deeper, step);
@@ -439,7 +439,7 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1)
   struct active_list a = {};
   int turn = 0, deepest = 0;
   count_own(job, s);
-  struct outlook o = count_levels(job, s, &meetings, turn, LEVEL_BIN);
+  struct level_counts o = count_levels(job, s, &meetings, turn, LEVEL_BIN);
   while (a.now < TICKS) {
     int32_t next = timeline_after(a.now, o.deepest);
     deepest = max(deepest, o.deepest);

@@ -189,7 +189,7 @@ int64_t list_pairs_find(struct device *d, const struct list_request *request, st
   s->pairs = 0;
   if (!(request->pair_limit > 0) || s->members == 0) return 0;
   int64_t n = s->members, blocks = blocks_for(n, THREADS);
-  int32_t *work = array_room(&s->partner, "device hermite", 2 * n + 1), count = 0;
+  int32_t *work = array_reserve(&s->partner, "device hermite", 2 * n + 1), count = 0;
   struct pair_search job = {list_sum_of(d, request),
                             s->body.at,
                             s->who.at,
@@ -201,7 +201,7 @@ int64_t list_pairs_find(struct device *d, const struct list_request *request, st
                             d->config.softening,
                             work,
                             work + n,
-                            array_room(&s->found, "device hermite", n / 2 + 1),
+                            array_reserve(&s->found, "device hermite", n / 2 + 1),
                             work + 2 * n};
   CHECK(cudaMemsetAsync(job.count, 0, sizeof *job.count, d->stream));
   LAUNCH(d, find_nearest, blocks, THREADS, job);
@@ -215,7 +215,7 @@ int64_t list_pairs_find(struct device *d, const struct list_request *request, st
   CHECK(cudaMemcpyAsync(found, s->found.at, sizeof *found * (size_t)count, cudaMemcpyDeviceToHost, d->stream));
   CHECK(cudaStreamSynchronize(d->stream));
   s->pairs = choose_pairs(found, count, d->p.n, pair, tally);
-  array_room(&s->pair, "device hermite", s->pairs);
+  array_reserve(&s->pair, "device hermite", s->pairs);
   CHECK(cudaMemcpyAsync(s->pair.at, pair, sizeof *pair * (size_t)s->pairs, cudaMemcpyHostToDevice, d->stream));
   CHECK(cudaStreamSynchronize(d->stream)); /* before the memory is freed */
   memory_free(found);

@@ -19,7 +19,7 @@ void energy_state_free(struct energy_state *state)
 
 void gpu_energy_keep(struct device *d)
 {
-  float *kept = array_room(&d->energy.kept, "device energies", d->p.n);
+  float *kept = array_reserve(&d->energy.kept, "device energies", d->p.n);
   device_wait_for_copy(d);
   if (d->p.n > 0)
     CHECK(cudaMemcpyAsync(kept, d->p.pot, sizeof *kept * (size_t)d->p.n, cudaMemcpyDeviceToDevice, d->stream));
@@ -69,7 +69,7 @@ void gpu_energy_sums(struct device *d, double limit, struct potential_sums *sums
     const struct energy_job job = {d->p,      d->targets.group.at, d->targets.groups,
                                    e->stride, e->fine.at,          e->soft && e->has_kept ? e->kept.at : NULL,
                                    limit};
-    double *rows = (double *)array_room(&d->scratch, "device scratch", (int64_t)sizeof row);
+    double *rows = (double *)array_reserve(&d->scratch, "device scratch", (int64_t)sizeof row);
     LAUNCH(d, energy_rows, SLICES * ENERGY_BATCHES, THREADS, job, rows);
     CHECK(cudaMemcpyAsync(row, rows, sizeof row, cudaMemcpyDeviceToHost, d->stream));
     gpu_wait(d);
@@ -110,13 +110,13 @@ int gpu_energy_heavy(struct device *d, double limit, struct heavy_particle *heav
   if (d->p.n == 0) return 0;
   const struct is_heavy rule = {d->p.mass, limit};
   device_wait_for_copy(d);
-  int32_t *chosen = array_room(&d->order.place[0], "device order", d->p.n);
+  int32_t *chosen = array_reserve(&d->order.place[0], "device order", d->p.n);
   select_numbers(d, rule, 0, d->p.n, chosen);
   int32_t count = device_read_results(d)->count;
   if (count > HEAVY_MAX) fatal("%d particles are heavier than %g, more than %d", (int)count, limit, (int)HEAVY_MAX);
   if (count == 0) return 0;
   struct heavy_particle *taken =
-      (struct heavy_particle *)array_room(&d->scratch, "device scratch", count * (int64_t)sizeof *taken);
+      (struct heavy_particle *)array_reserve(&d->scratch, "device scratch", count * (int64_t)sizeof *taken);
   LAUNCH(d, take_heavy, 1, THREADS, d->p, chosen, count, taken);
   CHECK(cudaMemcpyAsync(heavy, taken, sizeof *heavy * (size_t)count, cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);

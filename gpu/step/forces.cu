@@ -60,7 +60,7 @@ static void add_tally(struct tally *tally, const struct device_results *host_res
 
 void walk_complete_tally(struct device *d)
 {
-  const struct joined *joined = &d->let->joined;
+  const struct joined_walk *joined = &d->let->joined;
   float milliseconds = 0, rest = 0;
   CHECK(cudaEventElapsedTime(&milliseconds, d->timing.from, joined->two_launches ? joined->first_done : d->timing.to));
   if (joined->two_launches) {
@@ -93,7 +93,7 @@ static void walk(struct device *d, const struct walk_request *request, struct ta
     depth_first_walk(d, request, tally);
     return;
   }
-  struct joined *joined = &d->let->joined;
+  struct joined_walk *joined = &d->let->joined;
   bool joins = forest_joins(request);
   d->walk.split_off = !request->split.on;
   if (request->local) {
@@ -138,8 +138,8 @@ static void walk_apart(struct device *d, struct walk_request request, struct tal
   if (e->stride == 0) return;
   request.kind = request.split.on ? WALK_SOFT : WALK_TOTAL;
   request.add_potential = request.pending_tally = 0;
-  d->p.pot = array_room(&e->fine, "device energies", d->p.n);
-  d->p.acc = d->p.acc_hard = d->p.acc_soft = array_room(&e->unused, "device energies", 4 * d->p.n);
+  d->p.pot = array_reserve(&e->fine, "device energies", d->p.n);
+  d->p.acc = d->p.acc_hard = d->p.acc_soft = array_reserve(&e->unused, "device energies", 4 * d->p.n);
   d->p.work = d->p.acc + 3 * d->p.n;
   walk(d, &request, tally);
   d->p = usual;

@@ -37,7 +37,7 @@ void gpu_push(struct device *d, const double *change)
 {
   step_state_moved(&d->step);
   if (d->p.n == 0) return;
-  double *there = array_room(&d->points, "device points", 3 * d->p.n);
+  double *there = array_reserve(&d->points, "device points", 3 * d->p.n);
   CHECK(cudaMemcpyAsync(there, change, sizeof *change * (size_t)(3 * d->p.n), cudaMemcpyHostToDevice, d->stream));
   LAUNCH(d, add_change, blocks_for(3 * d->p.n, THREADS), THREADS, d->p, there);
   gpu_wait(d); /* the caller may change the numbers */
@@ -177,15 +177,15 @@ int32_t gpu_next_tick(struct device *d)
 }
 
 /* A particle in registers: all loads precede the stores, so that they overlap. */
-struct mover {
+struct predicted_particle {
   double x[3], v[3];
   float a[3];
 };
 
 /* Position at a later tick, and half of the step's kick with the acceleration known so far. */
-static __device__ struct mover predict(const struct particles &particles, int64_t i, double dt)
+static __device__ struct predicted_particle predict(const struct particles &particles, int64_t i, double dt)
 {
-  struct mover m;
+  struct predicted_particle m;
   for (int c = 0; c < 3; c++) {
     m.x[c] = particles.pos[3 * i + c];
     m.v[c] = particles.vel[3 * i + c];
@@ -253,7 +253,7 @@ static __device__ int advance(const struct particles &particles, const struct tr
   double dt = (tick - particles.tick[i]) * tick_length, v[3];
   float mass = keep_mass ? tree.body[i].m : particles.mass[i]; /* the source's carries the class of its softening */
   int out = 0;
-  const struct mover m = predict(particles, i, dt);
+  const struct predicted_particle m = predict(particles, i, dt);
   for (int c = 0; c < 3; c++) v[c] = m.v[c] + 0.5 * dt * m.a[c];
   const struct body b = {lattice_of(&lattice, 0, m.x[0], &out), lattice_of(&lattice, 1, m.x[1], &out),
                          lattice_of(&lattice, 2, m.x[2], &out), mass};
@@ -271,7 +271,7 @@ static __global__ void begin_selection(struct device_results *results)
 
 /* Lists of the groups with active particles, and of their supergroups, each once in this `selection`. The order has no
  * effect on results, since groups are independent. */
-struct listing {
+struct active_lists {
   const int32_t *group_of;
   const struct group *group;
   int32_t *listed, *list, selection;
@@ -283,12 +283,12 @@ enum { MANY_ACTIVE = 8 }; /* all tiles are processed if at least one in MANY_ACT
 
 /* Groups and supergroups that a block has found. They are counted for each block, since atomics on one address are
  * serialised. */
-struct found {
+struct found_groups {
   int groups, supergroups, first_group, first_supergroup;
   int32_t group[SELECT_TILE], supergroup[SELECT_TILE];
 };
 
-static __device__ void list_active_group(struct found &found, const struct listing &to, int32_t g)
+static __device__ void list_active_group(struct found_groups &found, const struct active_lists &to, int32_t g)
 {
   if (to.listed[g] == to.selection || atomicExch(&to.listed[g], to.selection) == to.selection) return;
   found.group[atomicAdd(&found.groups, 1)] = g;
@@ -300,7 +300,8 @@ static __device__ void list_active_group(struct found &found, const struct listi
 }
 
 /* Append what the block has found to the lists. All threads of the block must call. */
-static __device__ void list_found(struct found &found, const struct listing &to, struct device_results *device_results)
+static __device__ void list_found(struct found_groups &found, const struct active_lists &to,
+                                  struct device_results *device_results)
 {
   if (threadIdx.x == 0 && found.groups > 0) found.first_group = atomicAdd(&device_results->active_groups, found.groups);
   if (threadIdx.x == WARP && found.supergroups > 0)
@@ -314,7 +315,7 @@ static __device__ void list_found(struct found &found, const struct listing &to,
 /* Drift active particles to `tick` and list their groups. A tile without active particles is skipped. */
 static __global__ void __launch_bounds__(THREADS)
     select_active(struct particles particles, struct tree tree, struct lattice lattice, int32_t tick,
-                  double tick_length, const __grid_constant__ struct listing to, int32_t *tile_next,
+                  double tick_length, const __grid_constant__ struct active_lists to, int32_t *tile_next,
                   struct device_results *device_results, int keep_mass)
 {
   if (device_results->too_many) return; /* there are no groups: the step is repeated */
@@ -326,7 +327,7 @@ static __global__ void __launch_bounds__(THREADS)
   int32_t first = (int32_t)blockIdx.x * SELECT_TILE + (int32_t)threadIdx.x, next = TICKS, end[SELECT_ITEMS],
           group_of[SELECT_ITEMS];
   int count = 0, out = 0;
-  __shared__ struct found found;
+  __shared__ struct found_groups found;
   __shared__ int32_t part[3];
   if (threadIdx.x == 0) {
     part[0] = TICKS;
@@ -371,8 +372,8 @@ static __global__ void __launch_bounds__(THREADS)
 static void validate_tiles(struct device *d)
 {
   int64_t tiles = blocks_for(d->p.n, SELECT_TILE), from = d->step.tiles_known / SELECT_TILE;
-  if (tiles > d->step.tile_next.room) from = 0;
-  array_room(&d->step.tile_next, "device groups", tiles);
+  if (tiles > d->step.tile_next.capacity) from = 0;
+  array_reserve(&d->step.tile_next, "device groups", tiles);
   if (from < tiles && d->step.tiles_known < d->p.n)
     CHECK(cudaMemsetAsync(d->step.tile_next.at + from, 0, sizeof(int32_t) * (size_t)(tiles - from), d->stream));
   d->step.tiles_known = (int32_t)d->p.n;
@@ -380,8 +381,8 @@ static void validate_tiles(struct device *d)
 
 static const struct device_results *select_now(struct device *d, int32_t tick, double tick_length)
 {
-  struct listing to = {d->targets.group_of.at, d->targets.group.at, d->active.listed.at, d->active.group.at,
-                       ++d->active.selections};
+  struct active_lists to = {d->targets.group_of.at, d->targets.group.at, d->active.listed.at, d->active.group.at,
+                            ++d->active.selections};
   if (d->targets.supergroups > 0) {
     to.supergroup_listed = d->active.supergroup_listed.at;
     to.supergroup_list = d->active.supergroup.at;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* State of the step room: what is known of the ends of the particles' steps; potentials beside those of forces. Data
+/* State of the step folder: what is known of the ends of the particles' steps; potentials beside those of forces. Data
  * only. */
 #ifndef GPU_STEP_STATE_CUH
 #define GPU_STEP_STATE_CUH
 #include "gpu/device/memory.cuh"
 
 /* Numbers of all particles that are queued before a verb asks for them, and read with other results. */
-struct ahead {
+struct queued_numbers {
   /* the read of results that has the box of `horizon`, the histogram of levels; 0: none has */
   int64_t bounds, histogram;
   double horizon;
@@ -14,7 +14,7 @@ struct ahead {
 };
 
 struct step_state {
-  struct ahead ahead;
+  struct queued_numbers ahead;
   int closed;                      /* this soft step has had its closing kicks */
   int next_known;                  /* device_results->next holds the next tick */
   int next_read;                   /* so does host_results->next */

@@ -114,7 +114,7 @@ static __global__ void __launch_bounds__(THREADS)
   int32_t mine = (int)blockIdx.x * TILE + warp * WARP_PART + lane;
   uint16_t s[TILE_ITEMS];
   int counted = 0;
-  bool too_many = device_results->unsorted || build_view_nodes(part) > part.room;
+  bool too_many = device_results->unsorted || build_view_nodes(part) > part.capacity;
   if (blockIdx.x + threadIdx.x == 0) device_results->too_many = too_many;
   if (too_many) return;
   for (int k = 0; k < TILE_ITEMS; k++) {
@@ -163,13 +163,13 @@ static __device__ int32_t cell_end(const uint64_t *key, int32_t n, int32_t begin
 }
 
 /* The faces of the domain, code length; infinite ones cut no cube. */
-struct faces {
+struct domain_faces {
   double low[3], high[3];
 };
 
 /* Whether the cube of a level that contains a source extends beyond the faces. */
-static __device__ bool crosses_faces(const struct faces &faces, const struct lattice &lattice, const struct body &body,
-                                     int level)
+static __device__ bool crosses_faces(const struct domain_faces &faces, const struct lattice &lattice,
+                                     const struct body &body, int level)
 {
   const int32_t x[3] = {body.x, body.y, body.z};
   int shift = 31 - level;
@@ -185,7 +185,7 @@ static __device__ bool crosses_faces(const struct faces &faces, const struct lat
 /* Complete a node: end of its range, leaf or number of children, and whether its cube extends beyond the faces. */
 static __device__ void finish_node(const struct tree &tree, const struct build_view &part, int32_t i,
                                    const uint64_t *key, int max_leaf, int deepest, const struct lattice &lattice,
-                                   const struct faces &faces)
+                                   const struct domain_faces &faces)
 {
   int32_t all = part.first + part.count;
   struct node *n = &tree.node[i];
@@ -204,7 +204,7 @@ static __device__ void finish_node(const struct tree &tree, const struct build_v
 }
 
 static __global__ void finish_nodes(struct tree tree, struct build_view part, const uint64_t *key, int max_leaf,
-                                    int deepest, struct lattice lattice, struct faces faces,
+                                    int deepest, struct lattice lattice, struct domain_faces faces,
                                     const struct device_results *device_results)
 {
   int32_t nodes = build_view_nodes(part);
@@ -218,27 +218,28 @@ static __global__ void finish_nodes(struct tree tree, struct build_view part, co
 static void place_tree(struct device *d, int32_t nodes)
 {
   struct tree *t = &d->tree.view;
-  int64_t n = d->p.n, room = d->tree.renewing ? 0 : nodes, all = nodes > 0 ? (int64_t)nodes + d->tree.let_nodes_max : 0;
+  int64_t n = d->p.n, capacity = d->tree.renewing ? 0 : nodes,
+          all = nodes > 0 ? (int64_t)nodes + d->tree.let_nodes_max : 0;
   t->nodes = nodes;
   t->bodies = (int32_t)n;
-  array_room(&d->tree.node, "device octree", d->tree.renewing ? 0 : all);
-  array_room(&d->tree.motion, "device octree", d->tree.renewing ? 0 : all);
-  array_room(&d->tree.quad, "device octree", d->tree.renewing ? 0 : all);
-  array_room(&d->tree.range, "device octree", room);
-  array_room(&d->tree.cut, "device octree", room);
+  array_reserve(&d->tree.node, "device octree", d->tree.renewing ? 0 : all);
+  array_reserve(&d->tree.motion, "device octree", d->tree.renewing ? 0 : all);
+  array_reserve(&d->tree.quad, "device octree", d->tree.renewing ? 0 : all);
+  array_reserve(&d->tree.range, "device octree", capacity);
+  array_reserve(&d->tree.cut, "device octree", capacity);
   t->node = array_keep(&d->tree.node, "device octree", all, d->stream);
   t->motion = array_keep(&d->tree.motion, "device octree", all, d->stream);
   t->quad = array_keep(&d->tree.quad, "device octree", all, d->stream);
   t->range = array_keep(&d->tree.range, "device octree", nodes, d->stream);
   t->cut = array_keep(&d->tree.cut, "device octree", nodes, d->stream);
-  array_room(&d->tree.big, "device octree", nodes);
+  array_reserve(&d->tree.big, "device octree", nodes);
   t->body = d->sources.body.at;
   t->motion_state = array_keep(&d->sources.motion_state, "device sources", n + d->sources.let_bodies_max, d->stream);
 }
 
 /* The offset of a part in the counts of all tiles. A part has one count for each level and tile, and one more entry,
  * which becomes its number of nodes. */
-static int64_t tiles_of(const struct part *part) { return blocks_for(part->count, TILE); }
+static int64_t tiles_of(const struct tree_part *part) { return blocks_for(part->count, TILE); }
 static int64_t place_of(const struct device *d, int part)
 {
   return part == FAST ? tiles_of(&d->tree.part[SLOW]) * LEVELS + 1 : 0;
@@ -246,13 +247,13 @@ static int64_t place_of(const struct device *d, int part)
 
 struct build_view device_build_view(const struct device *d, int part)
 {
-  const struct part *p = &d->tree.part[part];
+  const struct tree_part *p = &d->tree.part[part];
   /* LETs enlarge the first array only */
-  int64_t room = d->tree.node.room < d->tree.range.room ? d->tree.node.room : d->tree.range.room;
+  int64_t capacity = d->tree.node.capacity < d->tree.range.capacity ? d->tree.node.capacity : d->tree.range.capacity;
   const struct build_view s = {p->first,
                                p->count,
                                p->base,
-                               (int32_t)(room - p->base),
+                               (int32_t)(capacity - p->base),
                                (int32_t)tiles_of(p),
                                d->tree.tile_place.at + place_of(d, part)};
   return s;
@@ -268,7 +269,7 @@ static void scan_tiles(struct device *d, int part)
   int all = (int)tiles * LEVELS + 1;
   CHECK(cudaMemsetAsync(count + tiles * LEVELS, 0, sizeof(int32_t), d->stream));
   CHECK(cub::DeviceScan::ExclusiveSum(NULL, bytes, count, place, all, d->stream));
-  array_room(&d->scratch, "device scratch", (int64_t)bytes);
+  array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
   CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, count, place, all, d->stream));
   CHECK(cudaMemcpy2DAsync(d->tree.host_level_begin + part * (LEVELS + 1), sizeof(int32_t), place, pitch,
                           sizeof(int32_t), LEVELS + 1, cudaMemcpyDeviceToHost, d->stream));
@@ -279,7 +280,7 @@ static void scan_tiles(struct device *d, int part)
 static void set_levels(struct device *d, int part)
 {
   const int32_t *host_results = d->tree.host_level_begin + part * (LEVELS + 1);
-  struct part *p = &d->tree.part[part];
+  struct tree_part *p = &d->tree.part[part];
   memset(&p->levels, 0, sizeof p->levels);
   if (!d->tree.renewing) p->base = part == FAST ? d->tree.part[SLOW].nodes : 0;
   p->nodes = host_results[LEVELS];
@@ -293,7 +294,7 @@ static void set_parts(struct device *d)
 {
   for (int k = parts_begin(d); k < d->tree.parts; k++) set_levels(d, k);
   if (d->order.levels == KEY_LEVELS) d->order.deepest = d->tree.part[SLOW].levels.count - 1;
-  const struct part *last = &d->tree.part[d->tree.parts - 1];
+  const struct tree_part *last = &d->tree.part[d->tree.parts - 1];
   place_tree(d, last->base + last->nodes);
 }
 
@@ -301,7 +302,7 @@ static void set_parts(struct device *d)
 static int may_skip_wait(const struct device *d)
 {
   const struct tree_state *t = &d->tree;
-  return t->renewing && !t->capacity_exceeded && t->node.room > 0 && d->targets.supergroup.room > 0 &&
+  return t->renewing && !t->capacity_exceeded && t->node.capacity > 0 && d->targets.supergroup.capacity > 0 &&
          d->config.method != METHOD_NEXT_MORE;
 }
 
@@ -327,11 +328,11 @@ void device_begin_build(struct device *d)
   int64_t n = d->p.n, places = (blocks_for(n, TILE) + 1) * LEVELS + PARTS_MAX;
   const uint64_t *key = d->order.key[d->order.current].at;
   if (d->config.max_leaf > WINDOW_MAX) fatal("leaves of %d particles, at most %d", d->config.max_leaf, WINDOW_MAX);
-  array_room(&d->tree.span, "device build", n);
-  array_room(&d->tree.tile_count, "device build", places);
-  array_room(&d->tree.tile_place, "device build", places);
+  array_reserve(&d->tree.span, "device build", n);
+  array_reserve(&d->tree.tile_count, "device build", places);
+  array_reserve(&d->tree.tile_place, "device build", places);
   for (int k = parts_begin(d); k < d->tree.parts; k++) {
-    const struct part *p = &d->tree.part[k];
+    const struct tree_part *p = &d->tree.part[k];
     LAUNCH(d, mark, tiles_of(p), THREADS, key + p->first, p->count, d->config.max_leaf, d->order.levels,
            d->tree.span.at + p->first, d->tree.tile_count.at + place_of(d, k));
     scan_tiles(d, k);
@@ -340,7 +341,7 @@ void device_begin_build(struct device *d)
 
 void gpu_build(struct device *d, const double low[3], const double high[3])
 {
-  const struct faces faces = {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
+  const struct domain_faces faces = {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
   const uint64_t *key = d->order.key[d->order.current].at;
   int begin = parts_begin(d), max_leaf = d->config.max_leaf, begun = d->order.build_begun;
   d->order.build_begun = 0;
@@ -357,7 +358,7 @@ void gpu_build(struct device *d, const double low[3], const double high[3])
     set_parts(d);
   }
   for (int k = begin; k < d->tree.parts; k++) {
-    const struct part *p = &d->tree.part[k];
+    const struct tree_part *p = &d->tree.part[k];
     const struct build_view s = device_build_view(d, k);
     LAUNCH(d, place_nodes, tiles_of(p), THREADS, d->tree.view, s, d->tree.span.at + p->first, d->device_results);
     LAUNCH(d, finish_nodes, blocks_for(p->nodes, THREADS), THREADS, d->tree.view, s, key, max_leaf, d->order.levels,

@@ -23,7 +23,7 @@ static __device__ bool is_wide(const struct tree &tree, int32_t i, int32_t narro
 }
 
 /* Which cells begin groups or supergroups: those of at most max_particles particles, of levels from `narrow` on. */
-struct rule {
+struct head_rule {
   int max_particles, narrow;
   unsigned flag;
 };
@@ -36,7 +36,7 @@ static __device__ __forceinline__ void set_head(uint8_t *head, int32_t i, unsign
 
 /* Flag the first particles of the largest cells of the rule that begin with this node or its children. */
 static __device__ void mark_heads(const struct tree &tree, int32_t i, bool root, int32_t narrow,
-                                  const struct rule &rule, uint8_t *head)
+                                  const struct head_rule &rule, uint8_t *head)
 {
   int2 r = tree.range[i];
   bool wide = is_wide(tree, i, narrow);
@@ -61,8 +61,8 @@ static __device__ void mark_heads(const struct tree &tree, int32_t i, bool root,
   }
 }
 
-static __global__ void mark_all_heads(struct tree tree, struct build_view part, struct rule group,
-                                      struct rule supergroup, uint8_t *head,
+static __global__ void mark_all_heads(struct tree tree, struct build_view part, struct head_rule group,
+                                      struct head_rule supergroup, uint8_t *head,
                                       const struct device_results *device_results)
 {
   int32_t nodes = build_view_nodes(part);
@@ -128,7 +128,7 @@ struct groups_job {
   int32_t first, n;            /* particles */
   const int2 *count;           /* heads in each tile */
   int32_t groups, supergroups; /* those that are kept, which precede the new ones */
-  int32_t supergroup_room;
+  int32_t supergroup_capacity;
   int32_t *group_begin, *supergroup_begin;
   struct group *group;
   struct supergroup *supergroup;
@@ -170,7 +170,7 @@ static __global__ void __launch_bounds__(THREADS) list_heads(const __grid_consta
   if (blockIdx.x != gridDim.x - 1 || threadIdx.x != THREADS - 1) return;
   job.device_results->count = at.x;
   job.device_results->supergroups = at.y;
-  if (job.supergroups + at.y > job.supergroup_room) job.device_results->too_many = 1;
+  if (job.supergroups + at.y > job.supergroup_capacity) job.device_results->too_many = 1;
 }
 
 /* The supergroup of a particle. */
@@ -229,11 +229,11 @@ static __global__ void store_fast_begin(const int32_t *group_of, const struct gr
 }
 
 /* Capacity of flags that each walk or selection sets to its own number, so that they need no clearing. */
-static void room_of_flags(struct device *d, struct array<int32_t> *flag, int64_t n, int32_t *number)
+static void reserve_flags(struct device *d, struct array<int32_t> *flag, int64_t n, int32_t *number)
 {
-  if (n <= flag->room) return;
-  array_room(flag, "device groups", n);
-  CHECK(cudaMemsetAsync(flag->at, 0, sizeof(int32_t) * (size_t)flag->room, d->stream));
+  if (n <= flag->capacity) return;
+  array_reserve(flag, "device groups", n);
+  CHECK(cudaMemsetAsync(flag->at, 0, sizeof(int32_t) * (size_t)flag->capacity, d->stream));
   *number = 0;
 }
 
@@ -256,45 +256,45 @@ void gpu_tune(struct device *d, enum tunable tunable, double value)
 
 /* An upper limit of the number of groups of at most max_particles: cells, runs of large leaves, and the first runs of
  * the supergroups in these. */
-static int64_t room_of_groups(const struct device *d, int64_t max_particles)
+static int64_t reserve_groups(const struct device *d, int64_t max_particles)
 {
-  int64_t nodes = d->tree.counts_pending ? d->tree.node.room : d->tree.view.nodes;
+  int64_t nodes = d->tree.counts_pending ? d->tree.node.capacity : d->tree.view.nodes;
   return nodes + d->p.n / max_particles + d->p.n / SUPERGROUP_MAX + 1;
 }
 
 /* Groups and supergroups of the slow particles, which are kept if only the fast ones are renewed. */
-struct kept {
+struct kept_counts {
   int32_t groups, supergroups, particles;
 };
 
-static struct kept kept_groups(struct device *d)
+static struct kept_counts kept_groups(struct device *d)
 {
-  struct kept none = {0, 0, 0};
+  struct kept_counts none = {0, 0, 0};
   if (!d->tree.renewing) return none;
   const struct device_results *host_results = d->tree.fast_results_valid ? d->host_results : device_read_results(d);
-  struct kept k = {host_results->fast_group, host_results->fast_supergroup, d->tree.part[FAST].first};
+  struct kept_counts k = {host_results->fast_group, host_results->fast_supergroup, d->tree.part[FAST].first};
   return k;
 }
 
-static void groups_room(struct device *d, int max_particles)
+static void reserve_for_groups(struct device *d, int max_particles)
 {
-  int64_t n = d->p.n, room = room_of_groups(d, max_particles);
-  array_room(&d->targets.head, "device groups", n + sizeof(unsigned));
-  array_room(&d->targets.head_count, "device groups", blocks_for(n, HEAD_TILE));
-  array_keep(&d->targets.group_begin, "device groups", room, d->stream);
-  array_keep(&d->targets.supergroup_begin, "device groups", room_of_groups(d, SUPERGROUP_MAX), d->stream);
-  array_keep(&d->targets.group, "device groups", room, d->stream);
-  array_room(&d->active.group, "device groups", room);
+  int64_t n = d->p.n, capacity = reserve_groups(d, max_particles);
+  array_reserve(&d->targets.head, "device groups", n + sizeof(unsigned));
+  array_reserve(&d->targets.head_count, "device groups", blocks_for(n, HEAD_TILE));
+  array_keep(&d->targets.group_begin, "device groups", capacity, d->stream);
+  array_keep(&d->targets.supergroup_begin, "device groups", reserve_groups(d, SUPERGROUP_MAX), d->stream);
+  array_keep(&d->targets.group, "device groups", capacity, d->stream);
+  array_reserve(&d->active.group, "device groups", capacity);
   array_keep(&d->targets.group_of, "device groups", n, d->stream);
   array_keep(&d->targets.a_old, "device groups", n, d->stream);
-  room_of_flags(d, &d->active.listed, room, &d->active.selections);
+  reserve_flags(d, &d->active.listed, capacity, &d->active.selections);
 }
 
 /* Flag and count the particles from `first` on that begin groups or supergroups. Queued. */
 static void find_heads(struct device *d, int32_t first, int max_particles)
 {
-  const struct rule group = {max_particles, first_narrow(d, d->targets.group_width), HEAD_OF_GROUP};
-  const struct rule supergroup = {SUPERGROUP_MAX, 0, HEAD_OF_SUPERGROUP};
+  const struct head_rule group = {max_particles, first_narrow(d, d->targets.group_width), HEAD_OF_GROUP};
+  const struct head_rule supergroup = {SUPERGROUP_MAX, 0, HEAD_OF_SUPERGROUP};
   int64_t begin = first / (int)sizeof(unsigned) * (int)sizeof(unsigned), n = d->p.n;
   CHECK(cudaMemsetAsync(d->targets.head.at + begin, 0, (size_t)(n - begin) + sizeof(unsigned), d->stream));
   for (int k = parts_begin(d); k < d->tree.parts; k++)
@@ -307,12 +307,12 @@ static void find_heads(struct device *d, int32_t first, int max_particles)
 static void reserve_supergroups(struct device *d, int32_t supergroups)
 {
   array_keep(&d->targets.supergroup, "device supergroups", supergroups, d->stream);
-  array_room(&d->active.supergroup, "device supergroups", d->targets.supergroup.room);
-  room_of_flags(d, &d->active.supergroup_listed, d->targets.supergroup.room, &d->active.supergroup_selections);
+  array_reserve(&d->active.supergroup, "device supergroups", d->targets.supergroup.capacity);
+  reserve_flags(d, &d->active.supergroup_listed, d->targets.supergroup.capacity, &d->active.supergroup_selections);
 }
 
 /* Take the numbers of groups and supergroups from host_results. */
-static void set_group_counts(struct device *d, const struct kept *kept)
+static void set_group_counts(struct device *d, const struct kept_counts *kept)
 {
   d->targets.groups = kept->groups + d->host_results->count;
   d->targets.supergroups = kept->supergroups + d->host_results->supergroups;
@@ -320,13 +320,13 @@ static void set_group_counts(struct device *d, const struct kept *kept)
 
 void groups_resolve_counts(struct device *d)
 {
-  const struct kept kept = kept_groups(d);
+  const struct kept_counts kept = kept_groups(d);
   set_group_counts(d, &kept);
 }
 
 void gpu_groups(struct device *d)
 {
-  const struct kept kept = kept_groups(d);
+  const struct kept_counts kept = kept_groups(d);
   int32_t n = (int32_t)d->p.n, first = kept.particles;
   int best = d->config.quadrupole ? GROUP_QUADRUPOLE : GROUP_MONOPOLE;
   int max_particles = d->config.max_group < best ? d->config.max_group : best;
@@ -339,7 +339,7 @@ void gpu_groups(struct device *d)
     return;
   }
   const struct particles *p = d->copy.pending ? &d->spare : &d->p; /* where the renewed particles are */
-  groups_room(d, max_particles);
+  reserve_for_groups(d, max_particles);
   find_heads(d, first, max_particles);
   struct groups_job job = {d->targets.head.at,
                            first,
@@ -347,7 +347,7 @@ void gpu_groups(struct device *d)
                            d->targets.head_count.at,
                            kept.groups,
                            kept.supergroups,
-                           (int32_t)d->targets.supergroup.room,
+                           (int32_t)d->targets.supergroup.capacity,
                            d->targets.group_begin.at,
                            d->targets.supergroup_begin.at,
                            d->targets.group.at,
@@ -356,7 +356,7 @@ void gpu_groups(struct device *d)
                            d->targets.group_of.at,
                            d->targets.a_old.at,
                            d->device_results};
-  if (!d->tree.counts_pending) job.supergroup_room = INT32_MAX;
+  if (!d->tree.counts_pending) job.supergroup_capacity = INT32_MAX;
   LAUNCH(d, list_heads, blocks_for(n - first, HEAD_TILE), THREADS, job);
   if (!d->tree.counts_pending) {
     device_read_results(d);

@@ -55,14 +55,14 @@ template <int ROW> static __device__ __forceinline__ float row_max(float x)
 }
 
 /* Position about an origin, velocity and acceleration, with a weight m. */
-struct moved {
+struct moving_mass {
   float x[3], v[3], a[3], m;
 };
 
 /* The weighted means of a row's partial sums; m becomes the sum of weights. */
-template <int ROW> static __device__ struct moved row_mean(const struct moved &sum)
+template <int ROW> static __device__ struct moving_mass row_mean(const struct moving_mass &sum)
 {
-  struct moved mean;
+  struct moving_mass mean;
   mean.m = row_sum<ROW>(sum.m);
   float scale = mean.m > 0 ? 1 / mean.m : 0;
   for (int c = 0; c < 3; c++) {
@@ -73,7 +73,8 @@ template <int ROW> static __device__ struct moved row_mean(const struct moved &s
   return mean;
 }
 
-static __device__ __forceinline__ void add_moved(struct moved *sum, const struct moved &moved, float w, float m)
+static __device__ __forceinline__ void add_moved(struct moving_mass *sum, const struct moving_mass &moved, float w,
+                                                 float m)
 {
   for (int c = 0; c < 3; c++) {
     sum->x[c] += w * moved.x[c];
@@ -149,7 +150,7 @@ static __device__ __forceinline__ float node_reach(const struct moments_job &job
 
 /* Store the record of a node, by the first lane of its row. x: centre of mass, lattice. */
 static __device__ void set_node(const struct moments_job &job, int32_t i, const int32_t x[3], float mass,
-                                const struct moved &mean, const struct shape &shape)
+                                const struct moving_mass &mean, const struct shape &shape)
 {
   struct node *n = &job.t.node[i];
   double spread = difference_of(job, i), radius = softening_radius(shape.b, spread);
@@ -170,12 +171,12 @@ static __device__ void set_node(const struct moments_job &job, int32_t i, const 
 
 /* A source predicted to the job's tick. Its position is relative to the first source of the leaf, code length:
  * differences of lattice coordinates are exact. */
-static __device__ __forceinline__ struct moved source_at(const struct moments_job &job, int32_t j,
-                                                         const struct body &origin)
+static __device__ __forceinline__ struct moving_mass source_at(const struct moments_job &job, int32_t j,
+                                                               const struct body &origin)
 {
   const struct body b = job.t.body[j];
   const struct motion_state c = job.t.motion_state[j];
-  struct moved s;
+  struct moving_mass s;
   float dt = (float)(job.tick - c.tick) * job.tick_length, half = 0.5f * dt, h = (float)job.spacing;
   const float x[3] = {(float)(b.x - origin.x) * h, (float)(b.y - origin.y) * h, (float)(b.z - origin.z) * h};
   for (int k = 0; k < 3; k++) {
@@ -188,14 +189,14 @@ static __device__ __forceinline__ struct moved source_at(const struct moments_jo
 }
 
 /* A lane's share of the sums over a leaf. `plain`: with unit weights instead of masses. */
-static __device__ struct moved leaf_sums(const struct moments_job &job, int32_t first, int count,
-                                         const struct body &origin, bool plain)
+static __device__ struct moving_mass leaf_sums(const struct moments_job &job, int32_t first, int count,
+                                               const struct body &origin, bool plain)
 {
-  struct moved sum = {};
+  struct moving_mass sum = {};
   for (int at = 0; at < count; at += LEAF_PIECE) {
-    struct moved part = {};
+    struct moving_mass part = {};
     for (int k = at + lane_id() % LEAF_ROW; k < min(count, at + LEAF_PIECE); k += LEAF_ROW) {
-      struct moved s = source_at(job, first + k, origin);
+      struct moving_mass s = source_at(job, first + k, origin);
       float w = plain ? 1.0f : s.m;
       add_moved(&part, s, w, w);
     }
@@ -234,16 +235,16 @@ static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_jo
   }
   if (!__any_sync(FULL, count > 0)) return;
   const struct body origin = job.t.body[first];
-  struct moved mean = row_mean<LEAF_ROW>(leaf_sums(job, first, count, origin, false));
+  struct moving_mass mean = row_mean<LEAF_ROW>(leaf_sums(job, first, count, origin, false));
   float mass = mean.m;
   if (__any_sync(FULL, count > 0 && !(mass > 0))) { /* the centre of a massless leaf is the unweighted mean */
-    struct moved plain = row_mean<LEAF_ROW>(leaf_sums(job, first, count, origin, true));
+    struct moving_mass plain = row_mean<LEAF_ROW>(leaf_sums(job, first, count, origin, true));
     if (!(mass > 0)) mean = plain;
   }
   if (job.soften) leaf_softening(job, i, first, count);
   struct shape s = {};
   for (int k = lane_id() % LEAF_ROW; k < count; k += LEAF_ROW) {
-    struct moved one = source_at(job, first + k, origin);
+    struct moving_mass one = source_at(job, first + k, origin);
     if (job.present) {
       const struct body b = {
           lattice_clamp(origin.x + one.x[0] * job.inverse), lattice_clamp(origin.y + one.x[1] * job.inverse),
@@ -297,17 +298,17 @@ static __device__ void cell_moments(const struct moments_job &job, int32_t i, in
   }
   int32_t origin[3], x[3];
   for (int c = 0; c < 3; c++) origin[c] = __shfl_sync(FULL, child.x[c], 0, CELL_ROW);
-  struct moved own = {
+  struct moving_mass own = {
       {(float)(child.x[0] - origin[0]), (float)(child.x[1] - origin[1]), (float)(child.x[2] - origin[2])},
       {w.v[0], w.v[1], w.v[2]},
       {w.a[0], w.a[1], w.a[2]},
       child.mass};
-  struct moved sum = {};
+  struct moving_mass sum = {};
   if (lane < count) add_moved(&sum, own, own.m, own.m);
-  struct moved mean = row_mean<CELL_ROW>(sum);
+  struct moving_mass mean = row_mean<CELL_ROW>(sum);
   float mass = mean.m;
   if (__any_sync(FULL, count > 0 && !(mass > 0))) {
-    struct moved plain = {};
+    struct moving_mass plain = {};
     float particles = lane < count ? (float)(t.range[k].y - t.range[k].x) : 0;
     add_moved(&plain, own, particles, particles);
     plain = row_mean<CELL_ROW>(plain);
@@ -464,12 +465,12 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
   device_wait_for_copy(d);
   int second = mac_needs_second_moments(mac);
   struct body *present =
-      tick == 0 || d->tree.view.nodes == 0 ? NULL : array_room(&d->sources.present, "device sources", d->p.n);
+      tick == 0 || d->tree.view.nodes == 0 ? NULL : array_reserve(&d->sources.present, "device sources", d->p.n);
   for (int k = parts_begin(d); k < d->tree.parts; k++) {
-    const struct part *p = &d->tree.part[k];
+    const struct tree_part *p = &d->tree.part[k];
     struct moments_job job = {d->tree.view,       p->base, p->base + p->nodes, p->levels, *mac,   d->lattice.spacing,
                               d->lattice.inverse, tick,    (float)tick_length, second,    present};
-    if (d->softening.classes > 1) job.soften = array_room(&d->tree.soften, "device octree", p->base + p->nodes);
+    if (d->softening.classes > 1) job.soften = array_reserve(&d->tree.soften, "device octree", p->base + p->nodes);
     memcpy(job.eps2, d->softening.eps2, sizeof job.eps2);
     part_moments(d, job);
   }

@@ -52,11 +52,11 @@ static __global__ void find_fast_begin(const uint64_t *key, int32_t n, int32_t *
   *fast_begin = low;
 }
 
-static void room_for_keys(struct device *d)
+static void reserve_keys(struct device *d)
 {
   for (int k = 0; k < 2; k++) {
-    array_room(&d->order.key[k], "device order", d->p.n);
-    array_room(&d->order.place[k], "device order", d->p.n);
+    array_reserve(&d->order.key[k], "device order", d->p.n);
+    array_reserve(&d->order.place[k], "device order", d->p.n);
   }
 }
 
@@ -69,7 +69,7 @@ static const int32_t *sort_keys(struct device *d, int32_t first, int levels, int
   cub::DoubleBuffer<uint64_t> key(d->order.key[0].at + first, d->order.key[1].at + first);
   cub::DoubleBuffer<int32_t> place(d->order.place[0].at + first, d->order.place[1].at + first);
   CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, key, place, n, zero_bits, KEY_BITS + top, d->stream));
-  array_room(&d->scratch, "device scratch", (int64_t)bytes);
+  array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
   CHECK(cub::DeviceRadixSort::SortPairs(d->scratch.at, bytes, key, place, n, zero_bits, KEY_BITS + top, d->stream));
   d->order.current = key.selector;
   d->order.levels = levels;
@@ -98,7 +98,7 @@ int64_t gpu_order(struct device *d, const struct lattice *lattice)
   d->order.build_begun = 0;
   divide(d, 0);
   if (d->p.n == 0) return 0;
-  room_for_keys(d);
+  reserve_keys(d);
   device_zero(d, outside);
   LAUNCH(d, make_keys, blocks_for(d->p.n, THREADS), THREADS, d->p, d->lattice, d->order.key[0].at, d->order.place[0].at,
          &d->device_results->outside);
@@ -156,7 +156,7 @@ void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
     d->tree.renewing = 1;
     return;
   }
-  room_for_keys(d);
+  reserve_keys(d);
   struct later_keys keys = {
       d->tree.view, d->p.level,         all ? fast : 0,     all ? 0 : d->tree.part[FAST].first,
       tick,         (float)tick_length, d->lattice.inverse, ~(uint64_t)0 << (KEY_BITS - 3 * levels)};

@@ -41,19 +41,19 @@ static __global__ void make_sources(struct particles particles, struct lattice l
 }
 
 /* Capacity for the sources of all particles and of LETs. The present sources are lost. */
-static void room_of_sources(struct device *d)
+static void reserve_sources(struct device *d)
 {
   lets_reset_storage(d);
-  d->tree.view.body = array_room(&d->sources.body, "device sources", d->p.n + d->sources.let_bodies_max);
+  d->tree.view.body = array_reserve(&d->sources.body, "device sources", d->p.n + d->sources.let_bodies_max);
   d->tree.view.motion_state =
-      array_room(&d->sources.motion_state, "device sources", d->p.n + d->sources.let_bodies_max);
+      array_reserve(&d->sources.motion_state, "device sources", d->p.n + d->sources.let_bodies_max);
   d->tree.view.bodies = (int32_t)d->p.n;
   d->sources.stale = 0;
 }
 
 void device_make_sources(struct device *d)
 {
-  room_of_sources(d);
+  reserve_sources(d);
   LAUNCH(d, make_sources, blocks_for(d->p.n, THREADS), THREADS, d->p, d->lattice, d->sources.body.at,
          d->sources.motion_state.at, source_class_of(d));
 }
@@ -61,7 +61,7 @@ void device_make_sources(struct device *d)
 static struct particles exchange_sets(struct device *d, int64_t n)
 {
   struct particles from = d->p;
-  device_particles_room(d, &d->spare, n);
+  device_particles_reserve(d, &d->spare, n);
   d->p = d->spare;
   d->p.n = n;
   d->spare = from;
@@ -72,7 +72,7 @@ void device_permute_sources(struct device *d, const int32_t *order)
 {
   int64_t n = d->p.n;
   struct particles from = exchange_sets(d, n);
-  room_of_sources(d);
+  reserve_sources(d);
   LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->p, from, order, n, 0, d->lattice, d->sources.body.at,
          d->sources.motion_state.at, source_class_of(d), NULL);
 }
@@ -92,7 +92,7 @@ static void copy_back(struct device *d, int64_t n, int32_t first)
 void device_permute_last(struct device *d, const int32_t *order, int32_t first)
 {
   int64_t n = d->p.n - first;
-  device_particles_room(d, &d->spare, d->p.n);
+  device_particles_reserve(d, &d->spare, d->p.n);
   LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->spare, d->p, order, n, first, d->lattice,
          d->sources.body.at, d->sources.motion_state.at, source_class_of(d), &d->device_results->unsorted);
   copy_back(d, n, first);

@@ -129,9 +129,9 @@ const int32_t *device_resort(struct device *d, const struct later_keys *keys, in
 {
   int32_t first = keys->first, buckets = (int32_t)blocks_for(n, RUN);
   int next = 1 - d->order.current;
-  array_room(&d->order.bucket_key, "device order", (int64_t)buckets * BUCKET);
-  array_room(&d->order.bucket_place, "device order", (int64_t)buckets * BUCKET);
-  array_room(&d->order.bucket_count, "device order", buckets);
+  array_reserve(&d->order.bucket_key, "device order", (int64_t)buckets * BUCKET);
+  array_reserve(&d->order.bucket_place, "device order", (int64_t)buckets * BUCKET);
+  array_reserve(&d->order.bucket_count, "device order", buckets);
   const struct resort_job job = {*keys,
                                  d->order.key[d->order.current].at + first,
                                  n,

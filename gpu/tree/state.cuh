@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* State of the tree room: the sorted order of the particles, the octree, the sources, the targets' groups, and the
+/* State of the tree folder: the sorted order of the particles, the octree, the sources, the targets' groups, and the
  * lists of active groups. Data only; functions are in gpu/tree/tree.cuh. */
 #ifndef GPU_TREE_STATE_CUH
 #define GPU_TREE_STATE_CUH
@@ -53,7 +53,7 @@ struct levels {
 /* One tree over consecutive particles. There is either one tree of all particles or, within a soft step, one of the
  * slow particles followed by one of the fast particles, which can be renewed alone. Nodes and groups of both are in the
  * same arrays. */
-struct part {
+struct tree_part {
   int32_t first, count; /* particles */
   int32_t base, nodes;
   struct levels levels; /* node indices in the common array */
@@ -62,8 +62,8 @@ enum { SLOW, FAST, PARTS_MAX };
 
 /* A part as kernels see it while its nodes are made, before the host knows how many there are. */
 struct build_view {
-  int32_t first, count; /* particles */
-  int32_t base, room;   /* index of the first node; capacity for nodes from there on */
+  int32_t first, count;   /* particles */
+  int32_t base, capacity; /* index of the first node; capacity for nodes from there on */
   int32_t tiles;
   /* [levels tiles + 1]: first node of level l in tile k at l tiles + k; then the number of nodes */
   const int32_t *place;
@@ -124,7 +124,7 @@ struct order_state {
 /* The octree (build.cu, moments.cu). */
 struct tree_state {
   struct tree view; /* what kernels get */
-  struct part part[PARTS_MAX];
+  struct tree_part part[PARTS_MAX];
   int parts;
   int counts_pending;               /* build and groups were queued without waiting for their counts */
   int capacity_exceeded;            /* the counts exceeded the arrays: build and groups are repeated, with a wait */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Functions of the tree room that other rooms call. */
+/* Functions of the tree folder that other folders call. */
 #ifndef GPU_TREE_CUH
 #define GPU_TREE_CUH
 #include "gpu/device/device.cuh"

@@ -22,12 +22,12 @@ void treeless_groups(struct device *d)
 {
   int size = d->config.max_group < GROUP_MAX ? d->config.max_group : GROUP_MAX;
   int64_t n = d->p.n, groups = blocks_for(n, size);
-  array_room(&d->targets.group, "device groups", groups);
-  array_room(&d->active.group, "device groups", groups);
-  array_room(&d->targets.group_of, "device groups", n);
-  if (groups > d->active.listed.room) {
-    array_room(&d->active.listed, "device groups", groups);
-    CHECK(cudaMemsetAsync(d->active.listed.at, 0, sizeof(int32_t) * (size_t)d->active.listed.room, d->stream));
+  array_reserve(&d->targets.group, "device groups", groups);
+  array_reserve(&d->active.group, "device groups", groups);
+  array_reserve(&d->targets.group_of, "device groups", n);
+  if (groups > d->active.listed.capacity) {
+    array_reserve(&d->active.listed, "device groups", groups);
+    CHECK(cudaMemsetAsync(d->active.listed.at, 0, sizeof(int32_t) * (size_t)d->active.listed.capacity, d->stream));
     d->active.selections = 0;
   }
   d->targets.groups = (int32_t)groups;

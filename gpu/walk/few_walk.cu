@@ -129,7 +129,7 @@ void few_walk(struct device *d, const struct walk_job *walk, int cells)
 {
   int size = size_of(d);
   int64_t capacity = pieces_max(d, size);
-  struct few_piece *piece = array_room(&d->walk.few_piece, "device walk", capacity);
+  struct few_piece *piece = array_reserve(&d->walk.few_piece, "device walk", capacity);
   const struct few_job job = {*walk, d->tree.part[FAST].base, piece, &d->device_results->few, size};
   if (!d->walk.few_listed) LAUNCH(d, list_pieces, blocks_for((int64_t)walk->groups * WARP, THREADS), THREADS, job);
   d->walk.few_listed = 1;

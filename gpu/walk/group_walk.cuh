@@ -24,7 +24,7 @@ template <int HOW> constexpr bool has_psi = HOW == WALK_STILL_POTENTIAL || HOW =
 template <int HOW> constexpr bool has_own = HOW == WALK_STILL_POTENTIAL;
 
 /* Shared memory of the warp of one group. */
-template <int CELLS, int HOW, bool OWN = UNLIKE> struct room : softenings<OWN, ENTRIES, GROUP_MAX> {
+template <int CELLS, int HOW, bool OWN = UNLIKE> struct walk_shared : softenings<OWN, ENTRIES, GROUP_MAX> {
   uint32_t stack[STACK];    /* ranges of siblings: 8 x first child + number of children - 1 */
   float4 entry[ENTRIES];    /* in the group's frame: the near list, then entries of a target block */
   float4 target[GROUP_MAX]; /* position, a_old */
@@ -79,7 +79,7 @@ static __device__ __forceinline__ void traverse(R &s, const struct walk_job &job
 #pragma unroll
   for (int i = 0; i < TAYLOR_MAX; i++) sum[i] = 0;
   int staged = 0, k[SLOTS];
-  struct tested t[SLOTS];
+  struct tested_node t[SLOTS];
   struct step n = next_step(lists.front, min(NEAR_MAX - lists.near, LEAVES_MAX - lists.leaves));
   fetch_nodes(s, n, lists.front, lane, k);
 #pragma unroll
@@ -191,8 +191,9 @@ static __device__ __forceinline__ void evaluate(R &s, const struct walk_job &job
 /* A candidate leaf becomes an entry if the target block accepts it as a cell. Else it is listed as opened, and its
  * particles are counted. */
 template <int CELLS, int HOW, class R>
-static __device__ __forceinline__ void test_leaf(R &s, const struct walk_job &job, const struct tested &tested, int k,
-                                                 const float4 &ball, float sink, struct entries &entries, int lane)
+static __device__ __forceinline__ void test_leaf(R &s, const struct walk_job &job, const struct tested_node &tested,
+                                                 int k, const float4 &ball, float sink, struct entries &entries,
+                                                 int lane)
 {
   float x = tested.at.x - ball.x, y = tested.at.y - ball.y, z = tested.at.z - ball.z, r2 = x * x + y * y + z * z;
   float d = r2 * inverse_root(fmaxf(r2, 1e-37f)) - ball.w;
@@ -224,7 +225,7 @@ static __device__ __forceinline__ void test_leaves(R &s, const struct walk_job &
   float sink = s.sink[target_block];
   for (int base = 0; base < lists.leaves; base += SLOTS * WARP) {
     int k[SLOTS];
-    struct tested t[SLOTS];
+    struct tested_node t[SLOTS];
 #pragma unroll
     for (int i = 0; i < SLOTS; i++) {
       int at = base + i * WARP + lane;
@@ -310,7 +311,7 @@ static __device__ __forceinline__ void store(const R &s, const struct walk_job &
 
 /* One warp walks one group, piece or target. */
 template <int CELLS, int HOW>
-static __device__ __forceinline__ void walk_one(struct room<CELLS, HOW> &s, const struct walk_job &job,
+static __device__ __forceinline__ void walk_one(struct walk_shared<CELLS, HOW> &s, const struct walk_job &job,
                                                 const struct run &run, int lane)
 {
   int n = find_targets<HOW>(s, job, run, lane), near = 0, leaves = 0;
@@ -340,7 +341,7 @@ template <int CELLS, int HOW>
 static __global__ void __launch_bounds__(WARP, CELLS == CELLS_QUADRUPOLE ? WARPS_QUADRUPOLE : WARPS)
     walk_kernel(const __grid_constant__ struct walk_job job)
 {
-  __shared__ struct room<CELLS, HOW> s;
+  __shared__ struct walk_shared<CELLS, HOW> s;
   int32_t count = runs_of(job);
   for (int32_t q = (int32_t)blockIdx.x; q < count; q += (int32_t)gridDim.x) {
     walk_one<CELLS, HOW>(s, job, run_of(job, q), (int)threadIdx.x);

@@ -6,8 +6,8 @@
 #include "gpu/walk/traverse.cuh"
 
 /* Lower limits of classes 0 and 1: nodes that a supergroup hands down, over the mean. */
-#define HEAVIEST 2.0f
-#define HEAVY 1.25f
+#define HEAVIEST_OVER_MEAN 2.0f
+#define HEAVY_OVER_MEAN 1.25f
 
 /* Items of a class are consecutive. */
 struct items_job {
@@ -23,8 +23,8 @@ static __device__ int class_of(const struct walk_job &job, int32_t supergroup)
   int32_t handed = job.supergroup[supergroup].handed,
           supergroups = job.supergroup_list ? *job.supergroup_count : job.supergroups;
   float mean = (float)*job.handed_sum / (float)max(supergroups, 1);
-  if (handed == HANDED_ROOTS || (float)handed > HEAVIEST * mean) return 0;
-  return (float)handed > HEAVY * mean ? 1 : 2;
+  if (handed == HANDED_ROOTS || (float)handed > HEAVIEST_OVER_MEAN * mean) return 0;
+  return (float)handed > HEAVY_OVER_MEAN * mean ? 1 : 2;
 }
 
 static __device__ struct group group_at(const struct walk_job &job, int32_t k)
@@ -105,7 +105,7 @@ void walk_items(struct device *d, struct walk_job *job, int how, int cut, int pi
     job->item_begin[c] = places;
     places += (int64_t)job->groups * (cut == CUT_ALL || (cut == CUT_HEAVIEST && c == 0) ? GROUP_MAX / piece : 1);
   }
-  struct item *item = array_room(&d->walk.item, "device walk", places);
+  struct item *item = array_reserve(&d->walk.item, "device walk", places);
   job->item = item;
   job->item_count = d->device_results->items;
   const struct items_job j = {*job, item, cut, piece, adds};

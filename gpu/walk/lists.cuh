@@ -172,7 +172,7 @@ enum { REJECT, FAR_CELL, NEAR_CELL, LEAF, OPEN };
 
 /* Append tested nodes, one in each lane, to the list or the stack of their class. FARS: far cells are possible. */
 template <int CELLS, bool FARS, class R>
-static __device__ __forceinline__ void store_nodes(R &s, const struct tested &tested, int k, int node_class,
+static __device__ __forceinline__ void store_nodes(R &s, const struct tested_node &tested, int k, int node_class,
                                                    struct lists &lists, int &staged, struct walked &walked)
 {
   unsigned mine = lanes_below();

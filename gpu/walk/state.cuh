@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* State of the walk room: work lists of the walk and its options. Data only. */
+/* State of the walk folder: work lists of the walk and its options. Data only. */
 #ifndef GPU_WALK_STATE_CUH
 #define GPU_WALK_STATE_CUH
 #include "gpu/tree/state.cuh"
@@ -38,8 +38,8 @@ struct walk_state {
   struct tally *pending_tally; /* receives the counts of the last walk when they are read back; NULL: none */
 };
 
-/* Open streams and events, and read the debug switches of the room. */
+/* Open streams and events, and read the debug switches of the folder. */
 void walk_state_open(struct walk_state *state);
-/* Free all that the room holds on the device. */
+/* Free all that the folder holds on the device. */
 void walk_state_free(struct walk_state *state);
 #endif

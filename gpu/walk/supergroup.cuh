@@ -35,7 +35,7 @@ struct stored {
 };
 
 /* Shared memory of the W warps of one supergroup. */
-template <int CELLS, bool HARD, int W, bool OWN = UNLIKE> struct supergroup_room {
+template <int CELLS, bool HARD, int W, bool OWN = UNLIKE> struct supergroup_shared {
   uint32_t stack[W * NARROW + W * SLOTS * WARP + (SIBLINGS - 1) * (KEY_LEVELS + 1)];
   struct supergroup_stage<CELLS, HARD, OWN> stage[W];
   float taylor[HARD ? 1 : TAYLOR_MAX];
@@ -116,7 +116,7 @@ enum { NONE, FAR_CELL, HAND_DOWN, OPEN };
 /* Class of a tested node. A cell that all targets accept has no hard force if its centre is beyond R2. */
 template <int CELLS, int HOW, bool HARD>
 static __device__ __forceinline__ int supergroup_classify(const struct walk_job &job, const struct view &view,
-                                                          const struct tested &tested)
+                                                          const struct tested_node &tested)
 {
   struct criterion c = test_criterion<CELLS, HOW>(job, view, tested);
   if (HARD && (is_empty(tested) || c.d > (c.accept ? job.near : job.near + tested.b))) return NONE;
@@ -129,7 +129,7 @@ static __device__ __forceinline__ int supergroup_classify(const struct walk_job 
 }
 
 /* Counts of the traversal of a supergroup: nodes handed down, by all warps; far cells and tests of this warp. */
-struct handing {
+struct traversal_counts {
   int down, far, tests;
 };
 
@@ -166,8 +166,9 @@ static __device__ __forceinline__ void supergroup_nodes(const R &s, const struct
 /* Stage far cells, and count all classes. */
 template <int CELLS, bool HARD>
 static __device__ __forceinline__ void supergroup_stage_far(struct supergroup_stage<CELLS, HARD> &s,
-                                                            const struct tested &tested, int k, int node_class,
-                                                            int &staged, struct stored &stored, struct handing &handing)
+                                                            const struct tested_node &tested, int k, int node_class,
+                                                            int &staged, struct stored &stored,
+                                                            struct traversal_counts &handing)
 {
   unsigned fars = HARD ? 0 : __ballot_sync(FULL, node_class == FAR_CELL),
            downs = __ballot_sync(FULL, node_class == HAND_DOWN);
@@ -190,7 +191,7 @@ static __device__ __forceinline__ void supergroup_stage_far(struct supergroup_st
 /* Store the nodes that are handed down, and put the ranges of opened nodes on the stack, the deepest last, so that they
  * are tested next. `at`: index of the first one of this warp; it advances. */
 static __device__ __forceinline__ void supergroup_store_nodes(uint32_t *stack, const struct walk_job &job,
-                                                              const struct tested &tested, int k, int node_class,
+                                                              const struct tested_node &tested, int k, int node_class,
                                                               int32_t *handed, struct stored &at)
 {
   unsigned mine = lanes_below(), downs = __ballot_sync(FULL, node_class == HAND_DOWN),
@@ -204,21 +205,21 @@ static __device__ __forceinline__ void supergroup_store_nodes(uint32_t *stack, c
 
 /* Traverse the roots from number `skip` on, until no node is left or more are handed down than fit. */
 template <int CELLS, int HOW, bool HARD, int W>
-static __device__ __forceinline__ struct handing supergroup_traverse(struct supergroup_room<CELLS, HARD, W> &s,
-                                                                     const struct walk_job &job,
-                                                                     const struct view &view, int skip, int32_t *handed)
+static __device__ __forceinline__ struct traversal_counts supergroup_traverse(
+    struct supergroup_shared<CELLS, HARD, W> &s, const struct walk_job &job, const struct view &view, int skip,
+    int32_t *handed)
 {
   float sum[TAYLOR_MAX];
 #pragma unroll
   for (int i = 0; i < TAYLOR_MAX; i++) sum[i] = 0;
-  struct handing h = {0, 0, 0};
+  struct traversal_counts h = {0, 0, 0};
   struct front l = {0, job.root + skip, 0, job.roots - skip};
   struct supergroup_stage<CELLS, HARD> &stage = s.stage[warp_id()];
   int staged = 0, k[SLOTS], lane = lane_id();
   for (;;) {
     struct step n = supergroup_next_step<W>(l);
     supergroup_nodes(s, n, l, k);
-    struct tested t[SLOTS];
+    struct tested_node t[SLOTS];
     int node_class[SLOTS];
     struct stored mine = {0, 0};
 #pragma unroll
@@ -263,7 +264,7 @@ static __device__ __forceinline__ struct handing supergroup_traverse(struct supe
 
 /* W warps walk supergroup `which` and store what its groups need. */
 template <int CELLS, int HOW, bool HARD, int W>
-static __device__ __forceinline__ void walk_supergroup(struct supergroup_room<CELLS, HARD, W> &s,
+static __device__ __forceinline__ void walk_supergroup(struct supergroup_shared<CELLS, HARD, W> &s,
                                                        const struct walk_job &job, int32_t which)
 {
   struct supergroup *f = &job.supergroup[which];
@@ -273,7 +274,7 @@ static __device__ __forceinline__ void walk_supergroup(struct supergroup_room<CE
   for (int k = (int)threadIdx.x; !HARD && k < TAYLOR_MAX; k += W * WARP) s.taylor[k] = 0;
   __syncthreads();
   int skip = HARD ? 0 : roots_skipped(job, which);
-  struct handing h =
+  struct traversal_counts h =
       supergroup_traverse<CELLS, HOW, HARD, W>(s, job, v, skip, job.handed + (int64_t)which * job.handed_max);
   bool kept = h.down <= job.handed_max;
   for (int k = (int)threadIdx.x; !HARD && k < TAYLOR_MAX; k += W * WARP) f->taylor[k] = kept ? s.taylor[k] : 0;
@@ -296,7 +297,7 @@ template <int CELLS, int HOW, bool HARD, int W>
 static __global__ void __launch_bounds__(W *WARP, SUPERGROUP_WARPS / W)
     supergroup_kernel(const __grid_constant__ struct walk_job job)
 {
-  __shared__ struct supergroup_room<CELLS, HARD, W> s;
+  __shared__ struct supergroup_shared<CELLS, HARD, W> s;
   int32_t count = job.supergroup_list ? *job.supergroup_count : job.supergroups;
   for (int32_t f = (int32_t)blockIdx.x; f < count; f += (int32_t)gridDim.x)
     walk_supergroup<CELLS, HOW, HARD, W>(s, job, job.supergroup_list ? job.supergroup_list[f] : f);

@@ -114,7 +114,7 @@ static __device__ __forceinline__ void set_view(const struct walk_job &job, floa
 /* --- nodes ------------------------------------------------------------------------------------------------------- */
 
 /* A node in the frame of a ball. */
-struct tested {
+struct tested_node {
   float4 at;      /* centre in the ball's frame; mass */
   float b, reach; /* radius; the node's factor of the criterion, in the criterion's unit: `sink` converts it */
   float grown;    /* addition to the criterion's distance, because nodes move */
@@ -126,12 +126,12 @@ struct tested {
 
 /* Node k at the present tick in the frame of a ball. */
 template <int HOW>
-static __device__ __forceinline__ struct tested node_in_frame(const struct walk_job &job, const struct view &view,
-                                                              int k)
+static __device__ __forceinline__ struct tested_node node_in_frame(const struct walk_job &job, const struct view &view,
+                                                                   int k)
 {
   const int4 *n = (const int4 *)&job.t.node[k];
   const int4 x = __ldg(n), w = __ldg(n + 1);
-  struct tested t;
+  struct tested_node t;
   t.at = make_float4((float)(x.x - view.centre[0]) * job.spacing, (float)(x.y - view.centre[1]) * job.spacing,
                      (float)(x.z - view.centre[2]) * job.spacing, __int_as_float(x.w));
   t.b = __int_as_float(w.x) * job.inverse_unit;
@@ -143,7 +143,7 @@ static __device__ __forceinline__ struct tested node_in_frame(const struct walk_
     uint32_t code = softening_bits(t.reach) & SOFTENING_CODE;
     t.eps2 = code < SOFTENING_CLASSES ? job.class_eps2[code] : softening_float(code << 16) * job.quad_scale;
   }
-  const struct since s = k >= job.fast_node ? job.since[FAST] : job.since[SLOW];
+  const struct elapsed s = k >= job.fast_node ? job.elapsed[FAST] : job.elapsed[SLOW];
   t.moves = HOW == WALK_MOVING && s.dt != 0;
   if (t.moves) {
     const float4 *m = (const float4 *)&job.t.motion[k];
@@ -162,14 +162,14 @@ static __device__ __forceinline__ struct tested node_in_frame(const struct walk_
  * distance, but cells move as at the tick of their moments, and particles as at their last correction: so it is
  * opened. */
 template <int HOW>
-static __device__ __forceinline__ bool is_single_particle(const struct walk_job &job, const struct tested &tested)
+static __device__ __forceinline__ bool is_single_particle(const struct walk_job &job, const struct tested_node &tested)
 {
   return HOW == WALK_MOVING && tested.moves && tested.info == (NODE_LEAF | 1);
 }
 
 /* Whether a node has no children or particles. A LET for hard forces may leave out all of them because they are beyond
  * R2. */
-static __device__ __forceinline__ bool is_empty(const struct tested &tested)
+static __device__ __forceinline__ bool is_empty(const struct tested_node &tested)
 {
   return !(tested.info & (NODE_COUNT | NODE_TERMINAL));
 }
@@ -192,7 +192,7 @@ struct criterion {
  * expansion alone a far cell must have d^5 >= needed^4 b, which allows the same error as the criterion. */
 template <int CELLS, int HOW>
 static __device__ __forceinline__ struct criterion test_criterion(const struct walk_job &job, const struct view &view,
-                                                                  const struct tested &tested)
+                                                                  const struct tested_node &tested)
 {
   struct criterion c;
   float r2 = tested.at.x * tested.at.x + tested.at.y * tested.at.y + tested.at.z * tested.at.z;
@@ -224,7 +224,7 @@ static __device__ __forceinline__ void next_nodes(const R &s, int depth, int wid
 }
 
 /* The stack entry of the children of a node. */
-static __device__ __forceinline__ uint32_t range_of(const struct tested &tested)
+static __device__ __forceinline__ uint32_t range_of(const struct tested_node &tested)
 {
   return (uint32_t)tested.first << SIBLINGS_BITS | ((tested.info & NODE_COUNT) - 1);
 }
@@ -242,14 +242,14 @@ struct step {
   int ranges, nodes;
 };
 
-/* The next step, of at most `room` nodes. The stack comes first, unless it does not fill the lanes. */
-static __device__ __forceinline__ struct step next_step(const struct front &front, int room)
+/* The next step, of at most `capacity` nodes. The stack comes first, unless it does not fill the lanes. */
+static __device__ __forceinline__ struct step next_step(const struct front &front, int capacity)
 {
   int left = front.count - front.next;
   struct step n = {0, 0};
   if (left == 0 || front.depth >= WIDE)
-    n.ranges = min(min(front.depth, front.depth > NARROW ? 1 : (int)WIDE), room / SIBLINGS);
-  else n.nodes = min(min(left, SLOTS * WARP), room);
+    n.ranges = min(min(front.depth, front.depth > NARROW ? 1 : (int)WIDE), capacity / SIBLINGS);
+  else n.nodes = min(min(left, SLOTS * WARP), capacity);
   return n;
 }
 

@@ -70,11 +70,11 @@ static void set_list_limits(struct walk_job *job, const struct mac *mac)
   job->heavy_leaves = (int32_t)fmin(HEAVY_LEAVES * longer, INT32_MAX / 2);
 }
 
-/* struct since of a number of ticks; tick_length in user time, unit in user lengths. */
-static struct since time_since(int32_t ticks, double tick_length, double unit)
+/* struct elapsed of a number of ticks; tick_length in user time, unit in user lengths. */
+static struct elapsed time_since(int32_t ticks, double tick_length, double unit)
 {
   double dt = ticks * tick_length;
-  const struct since s = {(float)(dt / unit), (float)(0.5 * dt * dt / unit)};
+  const struct elapsed s = {(float)(dt / unit), (float)(0.5 * dt * dt / unit)};
   return s;
 }
 
@@ -98,8 +98,8 @@ struct walk_job walk_job_of(struct device *d, const struct walk_request *request
   set_far_test(&job, &request->mac, cells, unit);
   if (d->softening.classes > 1) set_softenings(d, &job, &request->mac, cells, unit);
   set_list_limits(&job, &request->mac);
-  job.since[SLOW] = time_since(request->tick - forest->motion_tick, request->tick_length, unit);
-  job.since[FAST] = time_since(request->tick - d->tree.fast_tick, request->tick_length, unit);
+  job.elapsed[SLOW] = time_since(request->tick - forest->motion_tick, request->tick_length, unit);
+  job.elapsed[FAST] = time_since(request->tick - d->tree.fast_tick, request->tick_length, unit);
   job.fast_node = forest->fast_node;
   job.tick = request->tick;
   job.tick_length = (float)request->tick_length;
@@ -200,19 +200,19 @@ static int64_t pieces_max(const struct device *d) { return 2 * d->p.n / (PIECE +
 void walk_place(struct device *d, struct walk_job *job)
 {
   int local = !job->root;
-  array_room(&d->walk.root, "device walk", PARTS_MAX);
+  array_reserve(&d->walk.root, "device walk", PARTS_MAX);
   LAUNCH(d, begin_walk, 1, 1, d->device_results, local ? d->walk.root.at : NULL, d->tree.part[FAST].base);
   if (local) {
     job->root = d->walk.root.at;
     job->roots = d->tree.parts;
   }
   job->supergroup = d->targets.supergroup.at;
-  job->handed = array_room(&d->walk.handed, "device supergroups", (int64_t)d->targets.supergroups * job->handed_max);
+  job->handed = array_reserve(&d->walk.handed, "device supergroups", (int64_t)d->targets.supergroups * job->handed_max);
   job->group = d->targets.group.at;
   job->group_index = d->targets.group_of.at;
   job->a_old = d->targets.a_old.at;
-  job->pieces = array_room(&d->walk.piece, "device walk", 2 * pieces_max(d));
-  job->singles = array_room(&d->walk.single, "device walk", d->p.n);
+  job->pieces = array_reserve(&d->walk.piece, "device walk", 2 * pieces_max(d));
+  job->singles = array_reserve(&d->walk.single, "device walk", d->p.n);
   job->piece_count = d->device_results->pieces;
   job->handed_sum = &d->device_results->handed_sum;
   job->items_stage = -1;

@@ -18,7 +18,7 @@ enum { SIBLINGS_BITS = 3, NODES_MAX = 1 << (31 - SIBLINGS_BITS) };
 
 /* Time dt since the tick of the centres of nodes, and dt^2 / 2; over the walk's unit, so that they give lengths in
  * it. */
-struct since {
+struct elapsed {
   float dt, half;
 };
 
@@ -56,11 +56,11 @@ struct walk_job {
   struct walk_count *count;
   double per_a, per_psi; /* factors from sums in the walk's unit to accelerations and potentials, with G */
   const float *a_old;
-  float a_floor;            /* lower limit of |a_old| */
-  float spacing, eps2, eps; /* lattice spacing and softening in the walk's unit */
-  float inverse_unit;       /* walk's units in a user length */
-  float quad_scale;         /* factor on second moments: to the walk's unit */
-  struct since since[2];    /* of the nodes before `fast_node`, and of those from it on */
+  float a_floor;             /* lower limit of |a_old| */
+  float spacing, eps2, eps;  /* lattice spacing and softening in the walk's unit */
+  float inverse_unit;        /* walk's units in a user length */
+  float quad_scale;          /* factor on second moments: to the walk's unit */
+  struct elapsed elapsed[2]; /* of the nodes before `fast_node`, and of those from it on */
   int32_t fast_node;
   float tick_length;
   int32_t tick;

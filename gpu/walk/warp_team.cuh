@@ -24,11 +24,12 @@ enum {
   WARP_TEAM_WIDE = WARP_TEAM_WARPS * WIDE,     /* ranges that are tested at a step */
   WARP_TEAM_NODES = WARP_TEAM_WIDE * SIBLINGS, /* nodes that are tested at a step */
   WARP_TEAM_NARROW = 8,                        /* ranges at a step if the front is full */
-  FRONT_ROOM = 4096,                           /* a power of two */
-  FRONT_FULL = FRONT_ROOM - WARP_TEAM_NODES - SIBLINGS * WARP_TEAM_NARROW * (KEY_LEVELS + 2),
+  FRONT_CAPACITY = 4096,                       /* a power of two */
+  FRONT_FULL = FRONT_CAPACITY - WARP_TEAM_NODES - SIBLINGS * WARP_TEAM_NARROW * (KEY_LEVELS + 2),
   OPENED_MAX = WARP * WARP
 };
-static_assert(FRONT_FULL >= WARP_TEAM_WIDE && (FRONT_ROOM & (FRONT_ROOM - 1)) == 0 && OPENED_MAX >= WARP_TEAM_NODES,
+static_assert(FRONT_FULL >= WARP_TEAM_WIDE && (FRONT_CAPACITY & (FRONT_CAPACITY - 1)) == 0 &&
+                  OPENED_MAX >= WARP_TEAM_NODES,
               "room of a team");
 
 /* What a warp stores at a step. */
@@ -39,10 +40,10 @@ struct warp_team_counts {
 
 /* Shared memory of a team. */
 template <int CELLS> struct warp_team_shared {
-  uint32_t ring[FRONT_ROOM];
+  uint32_t ring[FRONT_CAPACITY];
   float4 near[WARP_TEAM_WARPS][STAGED_MAX]; /* cells that a warp has accepted and not yet evaluated */
   int32_t node[CELLS == CELLS_QUADRUPOLE ? WARP_TEAM_WARPS : 1][STAGED_MAX];
-  int2 opened[OPENED_MAX]; /* as in struct hard_room and struct room */
+  int2 opened[OPENED_MAX]; /* as in struct hard_shared and struct walk_shared */
   struct warp_team_counts stored[WARP_TEAM_WARPS];
   float sum[WARP_TEAM_WARPS][4 * BLOCK];
   int2 warp_totals[WARP_TEAM_WARPS]; /* near cells, tests */
@@ -129,7 +130,7 @@ static __device__ __forceinline__ void warp_team_nodes(const R &s, const struct 
     if (roots) {
       if (at < count) k[i] = root_of(job, team.root + at);
     } else if (slot < count) {
-      uint32_t range = s.ring[(team.oldest + (unsigned)(full ? team.ranges - 1 - slot : slot)) % FRONT_ROOM];
+      uint32_t range = s.ring[(team.oldest + (unsigned)(full ? team.ranges - 1 - slot : slot)) % FRONT_CAPACITY];
       if (child <= (int)(range & (SIBLINGS - 1))) k[i] = (int)(range >> SIBLINGS_BITS) + child;
     }
   }
@@ -143,7 +144,7 @@ static __device__ __forceinline__ void warp_team_nodes(const R &s, const struct 
 
 template <int CELLS>
 static __device__ __forceinline__ int warp_team_classify(const struct walk_job &job, const struct view &view,
-                                                         const struct tested &tested)
+                                                         const struct tested_node &tested)
 {
   struct criterion c = test_criterion<CELLS, WALK_MOVING>(job, view, tested);
   return c.accept ? NEAR_CELL : is_empty(tested) ? REJECT : tested.info & NODE_LEAF ? LEAF : OPEN;
@@ -151,7 +152,7 @@ static __device__ __forceinline__ int warp_team_classify(const struct walk_job &
 
 /* Append accepted cells to the list of the warp. */
 template <int CELLS, class R>
-static __device__ __forceinline__ void stage_near(R &s, const struct tested &tested, int k, int node_class,
+static __device__ __forceinline__ void stage_near(R &s, const struct tested_node &tested, int k, int node_class,
                                                   struct warp_state &state)
 {
   unsigned nears = __ballot_sync(FULL, node_class == NEAR_CELL);
@@ -190,14 +191,14 @@ static __device__ __forceinline__ void add_staged(const R &s, const struct walk_
 }
 
 /* A source as it is in memory: position and mass, motion state (unless sources are predicted). */
-struct fetched {
+struct stored_source {
   int4 x;
   float4 p, q;
 };
 
-static __device__ __forceinline__ struct fetched fetch(const struct walk_job &job, int32_t i)
+static __device__ __forceinline__ struct stored_source fetch(const struct walk_job &job, int32_t i)
 {
-  struct fetched f;
+  struct stored_source f;
   f.x = load_body(job, i);
   if (job.t.motion_state) {
     const float4 *c = (const float4 *)&job.t.motion_state[i];
@@ -208,7 +209,7 @@ static __device__ __forceinline__ struct fetched fetch(const struct walk_job &jo
 }
 
 static __device__ __forceinline__ float4 source_of(const struct walk_job &job, const struct view &view,
-                                                   const struct fetched &fetched)
+                                                   const struct stored_source &fetched)
 {
   float4 e = in_frame(job, view, fetched.x);
   if (job.t.motion_state) predict(job, e, fetched.p, fetched.q);
@@ -239,7 +240,7 @@ static __device__ __forceinline__ void add_particles(const R &s, const struct wa
   struct entries e = {0, all.opened, min(begin + share, all.particles)};
   if (begin >= e.particles) return;
   int owner = owner_of(s, all, begin, lane), i[SLOTS] = {-1, -1};
-  struct fetched x[SLOTS];
+  struct stored_source x[SLOTS];
   for (int base = begin - SLOTS * WARP; base < e.particles;) {
     float4 source[SLOTS];
     bool loaded = base >= begin;
@@ -265,7 +266,7 @@ static __device__ __forceinline__ void add_particles(const R &s, const struct wa
 /* Append the ranges and leaves of all warps to the front and to the opened leaves, in the order of warps. There are two
  * barriers: what is written is read after the second one, and what is read before the first one may be overwritten. */
 template <class R>
-static __device__ __forceinline__ void warp_team_store_nodes(R &s, const struct tested tested[SLOTS],
+static __device__ __forceinline__ void warp_team_store_nodes(R &s, const struct tested_node tested[SLOTS],
                                                              const int node_class[SLOTS], struct warp_team &team,
                                                              const struct warp_state &state, int lane)
 {
@@ -302,7 +303,7 @@ static __device__ __forceinline__ void warp_team_store_nodes(R &s, const struct 
 #pragma unroll
   for (int i = 0; i < SLOTS; i++) {
     if (node_class[i] == OPEN)
-      s.ring[(ring + (unsigned)__popc(open[i] & lanes_below())) % FRONT_ROOM] = range_of(tested[i]);
+      s.ring[(ring + (unsigned)__popc(open[i] & lanes_below())) % FRONT_CAPACITY] = range_of(tested[i]);
     if (node_class[i] == LEAF) {
       int begin = first + before[i];
       s.opened[list + (unsigned)__popc(leaf[i] & lanes_below())] = make_int2(tested[i].first - begin, begin);
@@ -325,7 +326,7 @@ static __device__ __forceinline__ void warp_team_traverse(R &s, const struct few
   team.e = {0, 0, 0};
   while (warp_team_has_work(team) && team.e.opened <= OPENED_MAX - WARP_TEAM_NODES) {
     int k[SLOTS], node_class[SLOTS];
-    struct tested t[SLOTS];
+    struct tested_node t[SLOTS];
     warp_team_nodes(s, job, team, k);
 #pragma unroll
     for (int i = 0; i < SLOTS; i++) t[i] = node_in_frame<WALK_MOVING>(job.walk, view, max(k[i], 0));

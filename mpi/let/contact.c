@@ -107,9 +107,15 @@ struct top_cell {
   int32_t x[3];
   float mass, b, reach;
 };
-/* The byte of children: the first one, and FIRST times their number less one; CLOSED, ENOUGH: there are none. */
-enum { FIRST = 32, CLOSED = 0, ENOUGH = FIRST, SUMMARY_HEAD = offsetof(struct let_summary, box) };
-_Static_assert((int)TOP_CELLS <= (int)FIRST,
+/* The byte of children: the first one, and CHILDREN_UNIT times their number less one; CHILDREN_CLOSED, CHILDREN_ENOUGH:
+ * there are none. */
+enum {
+  CHILDREN_UNIT = 32,
+  CHILDREN_CLOSED = 0,
+  CHILDREN_ENOUGH = CHILDREN_UNIT,
+  SUMMARY_HEAD = offsetof(struct let_summary, box)
+};
+_Static_assert((int)TOP_CELLS <= (int)CHILDREN_UNIT,
                "the place of a child fits into five bits, the number of children less one into three");
 
 size_t let_cell_bytes(const struct let_request *request)
@@ -151,9 +157,9 @@ static size_t pack_soft(const struct let_request *request, const struct let_summ
     const struct node *n = &summary->top.node[k];
     struct top_cell to = {{n->x[0], n->x[1], n->x[2]}, n->mass, n->b, n->reach};
     memcpy(cell + sizeof to * (size_t)k, &to, sizeof to);
-    children[k] = n->info == TOP_ENOUGH     ? ENOUGH
-                  : n->info & NODE_TERMINAL ? CLOSED
-                                            : (char)((uint32_t)n->first + FIRST * (n->info - 1));
+    children[k] = n->info == TOP_ENOUGH     ? CHILDREN_ENOUGH
+                  : n->info & NODE_TERMINAL ? CHILDREN_CLOSED
+                                            : (char)((uint32_t)n->first + CHILDREN_UNIT * (n->info - 1));
   }
   if (request->quads && c.cells)
     memcpy(children + c.cells, summary->top.quad, sizeof *summary->top.quad * (size_t)c.cells);
@@ -182,10 +188,10 @@ static size_t unpack_soft(const struct let_request *request, const char *message
                      .b = from.b,
                      .reach = from.reach,
                      .info = NODE_TERMINAL};
-    if (children == ENOUGH) n.info = TOP_ENOUGH;
-    else if (children != CLOSED) {
-      n.first = (int32_t)(children % FIRST);
-      n.info = children / FIRST + 1;
+    if (children == CHILDREN_ENOUGH) n.info = TOP_ENOUGH;
+    else if (children != CHILDREN_CLOSED) {
+      n.first = (int32_t)(children % CHILDREN_UNIT);
+      n.info = children / CHILDREN_UNIT + 1;
     }
     summary->top.node[k] = n;
   }

@@ -80,21 +80,21 @@ static void make_upper(struct lets *lets, const struct let_call *call, const str
                        const struct let_box *boxes)
 {
   struct let_request r = *call->request;
-  struct let_summary *room = memory_alloc("let", sizeof *room);
+  struct let_summary *scratch = memory_alloc("let", sizeof *scratch);
   struct upper u;
   r.boxes = boxes;
   r.box_count = own->boxes;
   upper_open(&u, tops);
   for (int k = 0; k < gathered->count + gathered->groups; k++)
-    if (top[k]) upper_add(&u, lattice, &stage_see(call->request, &gathered->entry[k], room)->top, &own->box, &r);
+    if (top[k]) upper_add(&u, lattice, &stage_see(call->request, &gathered->entry[k], scratch)->top, &own->box, &r);
   upper_finish(&u);
   lets->be->let->upper(lets->d, call->kind, lets->c->rank, u.nodes, u.node, (const float(*)[6])u.quad);
   upper_free(&u);
-  memory_free(room);
+  memory_free(scratch);
 }
 
 /* Room for so many senders and receivers in the lists, whose contents are not kept. */
-static void list_room(struct let_set *set, int ranks)
+static void reserve_list(struct let_set *set, int ranks)
 {
   if (ranks <= set->capacity) return;
   set->capacity = ranks;
@@ -104,7 +104,7 @@ static void list_room(struct let_set *set, int ranks)
   set->receiver = memory_alloc("let", sizeof *set->receiver * (size_t)ranks);
 }
 
-static void choice_room(struct lets *lets, int receivers)
+static void reserve_choices(struct lets *lets, int receivers)
 {
   if (receivers <= lets->choice_capacity) return;
   lets->choice_capacity = receivers;
@@ -120,16 +120,16 @@ static void exchange_summaries(struct lets *lets, const struct let_call *call, c
   struct let_set *set = &lets->set[kind];
   int self = lets->c->rank, tops = 0, receivers = 0, trees = 0;
   struct let_box *boxes = memory_alloc("let", sizeof *boxes * LET_BOXES);
-  struct let_summary *own = memory_alloc("let", 2 * sizeof *own), *room = own + 1;
+  struct let_summary *own = memory_alloc("let", 2 * sizeof *own), *scratch = own + 1;
   struct gathered g;
   let_summarise(lets->be, lets->d, lets->c->size, request, boxes, own);
   let_gather(lets, call, lattice, own, &g);
-  list_room(set, g.count + 1);
+  reserve_list(set, g.count + 1);
   int *forest = set->forest + 1;
   char *top = memory_alloc("let", (size_t)(g.count + g.groups + 1)); /* cells of these suffice */
   for (int k = 0; k < g.count; k++) {
     int r = g.rank[k];
-    const struct let_summary *other = stage_see(request, &g.entry[k], room);
+    const struct let_summary *other = stage_see(request, &g.entry[k], scratch);
     enum need mine = let_contact(lattice, other, own, request);
     tops += top[k] = mine == NEED_CELL;
     if (let_contact(lattice, own, other, request) == NEED_OPEN) {
@@ -142,14 +142,14 @@ static void exchange_summaries(struct lets *lets, const struct let_call *call, c
     send_boxes(lets, call, r, other, boxes, own->boxes);
   }
   for (int k = g.count; k < g.count + g.groups; k++)
-    tops += top[k] = let_contact(lattice, stage_see(request, &g.entry[k], room), own, request) == NEED_CELL;
+    tops += top[k] = let_contact(lattice, stage_see(request, &g.entry[k], scratch), own, request) == NEED_CELL;
   if (tops > 0) {
     *--forest = self;
     trees++;
   } else memmove(forest - 1, forest, sizeof *forest * (size_t)trees);
   set->trees = trees;
   set->receivers = receivers;
-  choice_room(lets, receivers);
+  reserve_choices(lets, receivers);
   make_upper(lets, call, lattice, &g, top, tops, own, boxes);
   memory_free(top);
   let_gather_free(&g);
@@ -190,7 +190,7 @@ static int add_receiver(struct lets *lets, const struct let_call *call, int peer
 {
   struct inbox *boxes = &let_peer_of(lets, peer)->boxes;
   if (let_state(lets, peer, LET_SENDER, call->kind) == LET_BOXES_EXPECTED) {
-    if (!inbox_poll(boxes, lets->c, let_host_room, NULL)) return 0;
+    if (!inbox_poll(boxes, lets->c, let_host_buffer, NULL)) return 0;
     read_boxes(call->request, boxes);
     let_advance(lets, peer, LET_SENDER, call->kind, LET_EVENT_BOXES);
   }

@@ -10,16 +10,16 @@
 
 /* --- LETs -------------------------------------------------------------------------------------------------------- */
 
-/* What let_room needs. */
+/* What let_buffer needs. */
 struct arriving_let {
   const struct lets *lets;
   enum let_kind kind;
 };
 
-static void *let_room(void *of, int peer, size_t bytes)
+static void *let_buffer(void *of, int peer, size_t bytes)
 {
   const struct arriving_let *let = of;
-  return let->lets->be->let->room(let->lets->d, let->kind, peer, bytes);
+  return let->lets->be->let->buffer(let->lets->d, let->kind, peer, bytes);
 }
 
 /* Test whether a LET through the host has arrived. */
@@ -27,7 +27,7 @@ static void poll_message(struct lets *lets, enum let_kind kind, int peer)
 {
   struct peer *p = let_peer_of(lets, peer);
   struct inbox *box = &p->let[kind];
-  if (!inbox_poll(box, lets->c, let_room, &(struct arriving_let){lets, kind})) return;
+  if (!inbox_poll(box, lets->c, let_buffer, &(struct arriving_let){lets, kind})) return;
   p->bytes[kind] = box->bytes;
   if (kind != LET_SOFT) p->valid_until = box->note;
   inbox_done(box);
@@ -76,7 +76,7 @@ static void poll_updates(struct lets *lets, struct let_call *call, int peer)
     }
     inbox_expect(&p->update, lets->c);
     /* an announcement stays in the inbox until exchange_by_round */
-    if (!inbox_poll(&p->update, lets->c, let_host_room, NULL) || p->update.note < 0) return;
+    if (!inbox_poll(&p->update, lets->c, let_host_buffer, NULL) || p->update.note < 0) return;
     apply_update(lets, call, peer);
   }
 }
@@ -90,7 +90,7 @@ static int receive_announcement(struct lets *lets, struct let_call *call, int pe
   if (p->bytes[let_listed(lets, LET_STEP)] == 0) return 1; /* its LET has nothing */
   while (let_state(lets, peer, LET_RECEIVER, let_listed(lets, LET_STEP)) != LET_UPDATE_ANNOUNCED) {
     inbox_expect(&p->update, lets->c);
-    if (!inbox_poll(&p->update, lets->c, let_host_room, NULL)) return 0;
+    if (!inbox_poll(&p->update, lets->c, let_host_buffer, NULL)) return 0;
     if (p->update.note < 0) let_round_take_announcement(lets, peer);
     else apply_update(lets, call, peer);
   }

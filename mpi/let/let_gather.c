@@ -56,7 +56,7 @@ static void exchange(struct lets *lets, struct let_traffic *traffic, struct stag
   }
   for (int k = 0; k < p.sends; k++) send_to(lets, traffic, stages, step, p.to[k], message);
   for (int k = 0; k < p.receives; k++) {
-    while (!inbox_poll(&in[k], lets->c, let_host_room, NULL)) comm_backoff(lets->c, &poll_backoff, p.from[k]);
+    while (!inbox_poll(&in[k], lets->c, let_host_buffer, NULL)) comm_backoff(lets->c, &poll_backoff, p.from[k]);
     comm_backoff_end(&poll_backoff);
     stages_unpack(stages, step, in[k].data, in[k].bytes);
     inbox_done(&in[k]);

@@ -31,7 +31,7 @@ void let_advance(struct lets *lets, int peer, enum let_side side, enum let_kind 
           let_side_name(side), let_event_name(event), let_state_name(before));
 }
 
-void *let_host_room(void *unused, int peer, size_t bytes)
+void *let_host_buffer(void *unused, int peer, size_t bytes)
 {
   (void)unused;
   (void)peer;

@@ -100,5 +100,5 @@ struct peer *let_peer_of(struct lets *lets, int rank);
 void let_advance(struct lets *lets, int peer, enum let_side side, enum let_kind kind, enum let_event event);
 
 /* Memory of the host for a message, for inbox_poll. Owner: caller (memory_free). */
-void *let_host_room(void *unused, int peer, size_t bytes);
+void *let_host_buffer(void *unused, int peer, size_t bytes);
 #endif

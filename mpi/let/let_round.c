@@ -100,15 +100,15 @@ int let_round_announced(struct lets *lets, enum let_kind kind, int peer)
   struct inbox *box = &p->let[kind];
   struct announcement a;
   if (let_state(lets, peer, LET_RECEIVER, kind) != LET_REQUESTED) return 1;
-  if (!inbox_poll(box, lets->c, let_host_room, NULL)) return 0;
+  if (!inbox_poll(box, lets->c, let_host_buffer, NULL)) return 0;
   memcpy(&a, box->data, sizeof a);
   p->bytes[kind] = a.bytes;
-  char *room =
-      lets->be->let->room(lets->d, kind, peer, lets->be->let->body_room || a.bytes < LET_HEAD ? LET_HEAD : a.bytes);
-  memcpy(room, a.head, LET_HEAD);
+  char *buffer =
+      lets->be->let->buffer(lets->d, kind, peer, lets->be->let->body_buffer || a.bytes < LET_HEAD ? LET_HEAD : a.bytes);
+  memcpy(buffer, a.head, LET_HEAD);
   if (a.bytes > LET_HEAD)
     add_body(&lets->round, peer, 1,
-             lets->be->let->body_room ? lets->be->let->body_room(lets->d, kind, peer, a.bytes) : room + LET_HEAD,
+             lets->be->let->body_buffer ? lets->be->let->body_buffer(lets->d, kind, peer, a.bytes) : buffer + LET_HEAD,
              a.bytes);
   if (kind != LET_SOFT) p->valid_until = box->note;
   memory_free(box->data);
@@ -147,13 +147,13 @@ void let_round_take_announcement(struct lets *lets, int peer)
   p->update_valid_until = p->update.note & INT32_MAX;
   inbox_done(&p->update);
   size_t bytes = p->update_announcement.bytes;
-  if (!lets->be->let->update_room) {
+  if (!lets->be->let->update_buffer) {
     p->update_arriving = memory_alloc("messages", bytes);
     memcpy(p->update_arriving, p->update_announcement.head, LET_HEAD);
   }
   add_body(&lets->round, peer, 1,
            p->update_arriving ? (char *)p->update_arriving + LET_HEAD
-                              : lets->be->let->update_room(lets->d, peer, bytes),
+                              : lets->be->let->update_buffer(lets->d, peer, bytes),
            bytes);
   let_advance(lets, peer, LET_RECEIVER, let_listed(lets, LET_STEP), LET_EVENT_UPDATE_ANNOUNCE);
 }

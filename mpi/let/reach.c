@@ -62,14 +62,14 @@ static double volume(const struct cuboid *cuboid, double margin)
 /* --- reach ------------------------------------------------------------------------------------------------------- */
 
 /* Cuboids that are being joined: the volume that joining two of them adds, and the best partner of each. */
-struct joining {
+struct cuboid_joins {
   struct cuboid *at;
   double *volume, (*added)[RUNS];
   int *partner, count;
   double margin;
 };
 
-static void find_partner(struct joining *joining, int k)
+static void find_partner(struct cuboid_joins *joining, int k)
 {
   const double *added = joining->added[k];
   int best = k == 0 && joining->count > 1;
@@ -79,7 +79,7 @@ static void find_partner(struct joining *joining, int k)
 }
 
 /* Measure a cuboid, alone and with those before `end`. */
-static void measure(struct joining *joining, int k, int end)
+static void measure(struct cuboid_joins *joining, int k, int end)
 {
   joining->volume[k] = volume(&joining->at[k], joining->margin);
   for (int i = 0; i < end; i++) {
@@ -90,7 +90,7 @@ static void measure(struct joining *joining, int k, int end)
 }
 
 /* Join two cuboids, those whose union adds the smallest volume. The last one takes the place that becomes free. */
-static void join_two(struct joining *joining)
+static void join_two(struct cuboid_joins *joining)
 {
   int a = 0;
   for (int k = 1; k < joining->count; k++)
@@ -119,7 +119,7 @@ static void join_two(struct joining *joining)
 static int join(struct cuboid *at, int count, int most, double margin)
 {
   if (count <= most) return count;
-  struct joining j = {.at = at, .count = count, .margin = margin};
+  struct cuboid_joins j = {.at = at, .count = count, .margin = margin};
   j.volume = memory_alloc("let", sizeof *j.volume * (size_t)count);
   j.added = memory_alloc("let", sizeof *j.added * (size_t)count);
   j.partner = memory_alloc("let", sizeof *j.partner * (size_t)count);

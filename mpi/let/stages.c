@@ -242,11 +242,11 @@ int stages_wanted(const struct let_request *request, int ranks)
 static int leaf_depth(const struct stages *stages) { return stages->tree->depth; }
 
 const struct let_summary *stage_see(const struct let_request *request, const struct stage_entry *entry,
-                                    struct let_summary *room)
+                                    struct let_summary *scratch)
 {
   if (!entry->packed) return entry->summary;
-  let_summary_unpack(request, entry->summary, room);
-  return room;
+  let_summary_unpack(request, entry->summary, scratch);
+  return scratch;
 }
 
 void stages_open(struct stages *stages, const struct halves *tree, const struct lattice *lattice,
@@ -291,30 +291,33 @@ int32_t stages_group(const struct stages *stages, int step)
 
 /* The leaf of this rank and the one with the same halves but of the depth `depth`: their numbers of ranks, and the
  * first rank of the other. */
-struct leaves {
+struct leaf_pair {
   int index, ranks, others, first;
 };
 
-static struct leaves leaves_at(const struct stages *stages, int depth)
+static struct leaf_pair leaves_at(const struct stages *stages, int depth)
 {
   int32_t own = stages->number >> 1, other = own ^ (int32_t)1 << (leaf_depth(stages) - depth);
-  struct leaves l = {.index = stages->number & 1};
+  struct leaf_pair l = {.index = stages->number & 1};
   l.ranks = halves_ranks(stages->tree, own, &l.first);
   l.others = halves_ranks(stages->tree, other, &l.first);
   return l;
 }
 
 /* Summaries of groups go to each rank of the other leaf from one rank of this one. */
-static int sends_groups(const struct leaves *leaves, int to) { return smaller(to, leaves->ranks - 1) == leaves->index; }
+static int sends_groups(const struct leaf_pair *leaves, int to)
+{
+  return smaller(to, leaves->ranks - 1) == leaves->index;
+}
 /* Summaries of a rank go to one rank of the other leaf. */
-static int sends_ranks(const struct leaves *leaves, int to)
+static int sends_ranks(const struct leaf_pair *leaves, int to)
 {
   return leaves->ranks < leaves->others || smaller(leaves->index, leaves->others - 1) == to;
 }
 /* From the other side: what its rank `from` sends this rank. */
-static int gets_any(const struct leaves *leaves, int from, int up)
+static int receives_any(const struct leaf_pair *leaves, int from, int up)
 {
-  struct leaves there = {.index = from, .ranks = leaves->others, .others = leaves->ranks};
+  struct leaf_pair there = {.index = from, .ranks = leaves->others, .others = leaves->ranks};
   return sends_groups(&there, leaves->index) || (!up && sends_ranks(&there, leaves->index));
 }
 
@@ -328,10 +331,10 @@ struct stage_peers stages_peers(const struct stages *stages, int step)
     p.to[0] = p.from[0] = stages->tree->rank[first + !(stages->number & 1)];
     return p;
   }
-  struct leaves l = leaves_at(stages, depth);
+  struct leaf_pair l = leaves_at(stages, depth);
   for (int k = 0; k < l.others; k++) {
     if (sends_groups(&l, k) || (!up && sends_ranks(&l, k))) p.to[p.sends++] = stages->tree->rank[l.first + k];
-    if (gets_any(&l, k, up)) p.from[p.receives++] = stages->tree->rank[l.first + k];
+    if (receives_any(&l, k, up)) p.from[p.receives++] = stages->tree->rank[l.first + k];
   }
   return p;
 }
@@ -343,12 +346,12 @@ static int find_near(const struct stages *stages, int depth, int32_t group, cons
 {
   int end = below(&stages->held, depth + 1);
   *first = below(&stages->held, depth);
-  struct let_summary *room = memory_alloc("let", sizeof *room);
+  struct let_summary *scratch = memory_alloc("let", sizeof *scratch);
   *near_ = memory_alloc("let", (size_t)(end - *first + 1));
   for (int k = *first; k < end; k++)
     (*near_)[k - *first] = (char)near(stages, group, summary, stages->held.entry[k].number,
-                                      stage_see(stages->request, &stages->held.entry[k], room));
-  memory_free(room);
+                                      stage_see(stages->request, &stages->held.entry[k], scratch));
+  memory_free(scratch);
   return end - *first;
 }
 
@@ -364,17 +367,18 @@ static int above_near(const struct stages *stages, int depth, int32_t number, in
 }
 
 /* Where a leaf with one rank faces one with two, the rank of the two that gets the summary of rank `number`. */
-static int takes(const struct leaves *leaves, int32_t number)
+static int rank_that_gets(const struct leaf_pair *leaves, int32_t number)
 {
   return leaves->ranks < leaves->others ? (int)((uint32_t)number * 2654435769u >> 31) : -1;
 }
 
 /* Add an entry to the message to rank `to` of the other leaf, if it goes there. */
-static void add_for(const struct stages *stages, const struct leaves *leaves, int to, struct stage_entry entry,
+static void add_for(const struct stages *stages, const struct leaf_pair *leaves, int to, struct stage_entry entry,
                     struct stage_list *message)
 {
   int rank = entry.number >> (leaf_depth(stages) + 1) > 0;
-  if (rank ? sends_ranks(leaves, to) && (takes(leaves, entry.number) < 0 || takes(leaves, entry.number) == to)
+  if (rank ? sends_ranks(leaves, to) &&
+                 (rank_that_gets(leaves, entry.number) < 0 || rank_that_gets(leaves, entry.number) == to)
            : sends_groups(leaves, to))
     add(message, entry);
 }
@@ -382,7 +386,7 @@ static void add_for(const struct stages *stages, const struct leaves *leaves, in
 /* Downwards: what the other half at `depth` needs of what this rank has. */
 static void send_down(const struct stages *stages, int depth, int to, struct stage_list *message)
 {
-  struct leaves l = leaves_at(stages, depth);
+  struct leaf_pair l = leaves_at(stages, depth);
   char *near_;
   int first,
       count = find_near(stages, depth, halves_above(stages->number, depth) ^ 1, stages->other[depth], &first, &near_);
@@ -485,25 +489,25 @@ static const struct let_box *box_of(const struct stages *stages, int step)
 size_t stages_bytes(const struct stages *stages, int step, const struct stage_list *message)
 {
   const struct let_box *box = box_of(stages, step);
-  struct let_summary *room = memory_alloc("let", sizeof *room);
+  struct let_summary *scratch = memory_alloc("let", sizeof *scratch);
   size_t bytes = 0;
   for (int k = 0; k < message->count; k++) {
-    const struct let_summary *e = stage_see(stages->request, &message->entry[k], room);
+    const struct let_summary *e = stage_see(stages->request, &message->entry[k], scratch);
     int spared = box ? e->top.cells - top_enough(NULL, &e->top, stages->lattice, box, stages->request) : 0;
     bytes +=
         sizeof(int32_t) + let_summary_length(stages->request, e) - (size_t)spared * let_cell_bytes(stages->request);
   }
-  memory_free(room);
+  memory_free(scratch);
   return bytes;
 }
 
 size_t stages_pack(const struct stages *stages, int step, const struct stage_list *message, void *bytes)
 {
   const struct let_box *box = box_of(stages, step);
-  struct let_summary *room = memory_alloc("let", 2 * sizeof *room), *few = room + 1;
+  struct let_summary *scratch = memory_alloc("let", 2 * sizeof *scratch), *few = scratch + 1;
   char *at = bytes;
   for (int k = 0; k < message->count; k++) {
-    const struct let_summary *e = stage_see(stages->request, &message->entry[k], room);
+    const struct let_summary *e = stage_see(stages->request, &message->entry[k], scratch);
     memcpy(at, &message->entry[k].number, sizeof(int32_t));
     if (box) {
       *few = *e;
@@ -513,27 +517,27 @@ size_t stages_pack(const struct stages *stages, int step, const struct stage_lis
     at += sizeof(int32_t);
     at += let_summary_pack(stages->request, e, at);
   }
-  memory_free(room);
+  memory_free(scratch);
   return (size_t)(at - (char *)bytes);
 }
 
 void stages_unpack(struct stages *stages, int step, char *bytes, size_t length)
 {
   int depth = depth_of(stages, step);
-  struct let_summary *room = memory_alloc("let", sizeof *room);
+  struct let_summary *scratch = memory_alloc("let", sizeof *scratch);
   for (const char *at = bytes; at < bytes + length;) {
     struct stage_entry e = {.packed = 1, .summary = at + sizeof e.number};
     memcpy(&e.number, at, sizeof e.number);
     at += sizeof e.number;
-    at += let_summary_unpack(stages->request, at, room);
+    at += let_summary_unpack(stages->request, at, scratch);
     if (!upwards(stages, step)) add(depth <= leaf_depth(stages) ? &stages->held : &stages->known, e);
   }
   if (upwards(stages, step)) {
-    stages->other[depth] = room;
+    stages->other[depth] = scratch;
     memory_free(bytes);
     return;
   }
-  memory_free(room);
+  memory_free(scratch);
   stages->block = memory_resize("let", stages->block, sizeof *stages->block * (size_t)(stages->blocks + 1));
   stages->block[stages->blocks++] = bytes;
   stages->block_bytes += length;

@@ -98,9 +98,9 @@ void stages_end(struct stages *stages, int step);
  * them on may need (top_enough). */
 size_t stages_bytes(const struct stages *stages, int step, const struct stage_list *message);
 size_t stages_pack(const struct stages *stages, int step, const struct stage_list *message, void *bytes);
-/* The summary of an entry, in `room` if need be. */
+/* The summary of an entry, in `scratch` if need be. */
 const struct let_summary *stage_see(const struct let_request *request, const struct stage_entry *entry,
-                                    struct let_summary *room);
+                                    struct let_summary *scratch);
 void stage_list_free(struct stage_list *list);
 
 /* The summary of a group: of a rank alone (b NULL), or of two halves. Pure. */

@@ -9,8 +9,9 @@
 #include "analysis/quantiles.h"
 #include "base/memory.h"
 
-enum { LEAST = 100, SHARE = 100 }; /* the last sphere has at most so many particles, or 1 / SHARE of all */
-enum { WEIGHT_BITS = 60 };         /* the sum of all weights has about so many */
+/* the last sphere has at most so many particles, or 1 / LAST_SPHERE_SHARE of all */
+enum { LAST_SPHERE_COUNT = 100, LAST_SPHERE_SHARE = 100 };
+enum { WEIGHT_BITS = 60 }; /* the sum of all weights has about so many */
 
 void subset_counts(const struct comm *comm, const struct particles *particles, int64_t count[PARTICLE_TYPES])
 {
@@ -72,30 +73,30 @@ double subset_r2(const struct subset *subset, const double centre[3], int64_t i)
 }
 
 /* Particles and a place, for moments about it. */
-struct about {
+struct moment_origin {
   const struct subset *s;
   const double *centre;
 };
 
 static double distance_of(const void *of, int64_t i)
 {
-  const struct about *a = of;
+  const struct moment_origin *a = of;
   return subset_r2(a->s, a->centre, i);
 }
 
-static int64_t weight_of(const void *of, int64_t i) { return whole_weight(((const struct about *)of)->s, i); }
+static int64_t weight_of(const void *of, int64_t i) { return whole_weight(((const struct moment_origin *)of)->s, i); }
 
 void subset_quantiles(const struct comm *comm, const struct subset *subset, const double centre[3], int by_count,
                       int count, const double *fraction, double *r2)
 {
-  const struct about about = {subset, centre};
+  const struct moment_origin about = {subset, centre};
   quantiles(comm, subset->n, distance_of, by_count ? NULL : weight_of, &about, by_count ? subset->total : subset->whole,
             count, fraction, r2);
 }
 
 static void first_moments(const void *of, int64_t i, double *value)
 {
-  const struct about *a = of;
+  const struct moment_origin *a = of;
   const double *x = &a->s->p->pos[3 * (int64_t)a->s->index[i]];
   double m = subset_weight(a->s, i);
   value[3] = m;
@@ -106,7 +107,7 @@ static void first_moments(const void *of, int64_t i, double *value)
 static void move_to_mass(const struct comm *comm, const struct subset *subset, double centre[3])
 {
   double sum[4];
-  exact_sums(comm, subset->n, subset->total, 4, first_moments, &(struct about){subset, centre}, sum);
+  exact_sums(comm, subset->n, subset->total, 4, first_moments, &(struct moment_origin){subset, centre}, sum);
   for (int k = 0; k < 3; k++) centre[k] += sum[3] > 0 ? sum[k] / sum[3] : 0;
 }
 
@@ -120,7 +121,7 @@ void subset_centre(const struct comm *comm, const struct subset *all, double cen
   memset(centre, 0, 3 * sizeof *centre);
   for (int64_t before = INT64_MAX; s.total > 0 && s.total < before;) {
     move_to_mass(comm, &s, centre);
-    if (s.total <= LEAST || s.total <= all->total / SHARE) break;
+    if (s.total <= LAST_SPHERE_COUNT || s.total <= all->total / LAST_SPHERE_SHARE) break;
     subset_quantiles(comm, &s, centre, 1, 1, &half, &limit);
     int64_t kept = 0;
     for (int64_t i = 0; i < s.n; i++)

@@ -147,7 +147,7 @@ struct backend {
   int softens_by_type;
   unsigned methods;   /* bit m: has walk method m (enum walk_method) */
   int particle_bytes; /* bytes of device memory for a particle, approximate; 0: particles are in host memory */
-  int split_bytes;    /* further bytes for a particle with the split on (neighbour lists), where there is room */
+  int split_bytes;    /* further bytes for a particle with the split on (neighbour lists), where there is memory */
   /* reorder can give fast particles a tree of their own, and LETs can be of one of the two trees; has `shares` */
   int builds_fast_tree;
   int rebuild_interval; /* default of RebuildInterval, in shortest steps; 0: no new tree within a soft step */

@@ -58,13 +58,13 @@ struct backend_let {
    * keeps it. */
   void (*sent)(struct device *d, enum let_kind kind, int peer);
   /* Memory for a message of `bytes` from `peer`. Owner: device. */
-  void *(*room)(struct device *d, enum let_kind kind, int peer, size_t bytes);
-  /* Attach the message in `room` to the forest; `bytes` 0 removes the peer from the forest. Adds to *count. */
+  void *(*buffer)(struct device *d, enum let_kind kind, int peer, size_t bytes);
+  /* Attach the message in `buffer` to the forest; `bytes` 0 removes the peer from the forest. Adds to *count. */
   void (*attach)(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
-  /* With bypass on. After `select` and `room` gave the heads: the body of the selected message (packed by queued work
+  /* With bypass on. After `select` and `buffer` gave the heads: the body of the selected message (packed by queued work
    * at the latest), and memory for the body of a message of `bytes` in all. NULL: the body follows the head. */
   void *(*body)(struct device *d, enum let_kind kind, int peer);
-  void *(*body_room)(struct device *d, enum let_kind kind, int peer, size_t bytes);
+  void *(*body_buffer)(struct device *d, enum let_kind kind, int peer, size_t bytes);
   /* Make the tree node[nodes] with second moments quad[nodes], cells of other ranks, the LET of peer `self`. 0 nodes:
    * there is none. */
   void (*upper)(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node,
@@ -90,7 +90,7 @@ struct backend_let {
    * memory for the body of an arriving one, which the next `apply` for the peer reads. NULL: updates are always in host
    * memory. */
   void *(*update_body)(struct device *d, int peer);
-  void *(*update_room)(struct device *d, int peer, size_t bytes);
+  void *(*update_buffer)(struct device *d, int peer, size_t bytes);
   /* Upper bound on the bytes of an update for `peer`. */
   size_t (*update_bytes_max)(struct device *d, int peer);
   /* For studies: the size of the LET that was selected for `peer` and not changed since, and of LETs of substeps its

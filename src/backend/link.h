@@ -24,7 +24,7 @@ struct backend_exchange {
   int64_t (*pack)(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length,
                   int64_t *counts, void **buffer);
   /* With bypass on: memory for arriving particles, valid until the next call. NULL like bypass. */
-  void *(*unpack_room)(struct device *d, size_t bytes);
+  void *(*unpack_buffer)(struct device *d, size_t bytes);
   /* Append `count` packed particles. */
   void (*unpack)(struct device *d, const void *buffer, int64_t count);
 };

@@ -85,7 +85,7 @@ int folder_same(const char *a, const char *b)
   return stat(a, &one) == 0 && stat(b, &two) == 0 && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
 }
 
-double folder_room(const char *path)
+double folder_free_bytes(const char *path)
 {
   struct statvfs fs;
   return statvfs(path, &fs) ? -1 : (double)fs.f_bavail * (double)fs.f_frsize;

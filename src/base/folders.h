@@ -20,5 +20,5 @@ int folder_nearest(const char *path, char *nearest, size_t size);
 /* Returns 1 where both paths exist and lead to the same file or folder. */
 int folder_same(const char *a, const char *b);
 /* Free bytes of the file system that holds `path`; negative: unknown. */
-double folder_room(const char *path);
+double folder_free_bytes(const char *path);
 #endif

@@ -21,14 +21,14 @@ static const struct part {
     {0, 88, 0},    /* exchange */
     {0, 20, 0},    /* messages that do not depend on LETs */
 };
-enum { PARTS = sizeof parts / sizeof *parts };
+enum { MEMORY_TERMS = sizeof parts / sizeof *parts };
 
 /* Bytes of the LETs that a rank receives and selects, with their messages: LET_BYTES n^LET_POWER k^NEIGHBOUR_POWER for
  * n particles and k other ranks near it. With the split on most LETs reach to R2 only. */
 #define LET_BYTES 4100
 #define LET_POWER 0.75
 #define NEIGHBOUR_POWER 0.55
-#define LET_HYBRID 0.55
+#define LET_HYBRID_SHARE 0.55
 enum { NEIGHBOURS_MAX = 26 };
 /* Bytes of LET summaries: of each rank in one allgather; with stages, for the square of the logarithm of their number
  * (doc/measurements.md, LET summaries in stages). Bytes of a rank's tables for each other rank. */
@@ -43,14 +43,14 @@ enum { HOST_COPIES = 3 };
 #define FILE_BUFFER_BYTES 90 /* per particle: what of the buffer few particles use */
 #define FILE_BYTES 12        /* per particle: rows on their way to a file */
 /* Growth of a measured run: later steps have other numbers of particles, LETs and list entries. */
-#define GROWTH 0.08
+#define LATER_GROWTH 0.08
 #define LATER_LIBRARY_BYTES 3e6
 
 static double per_particle(const struct need_input *in)
 {
   double sum = 0;
   if (in->on_device) return HOST_COPIES * in->particle_bytes;
-  for (int k = 0; k < PARTS; k++)
+  for (int k = 0; k < MEMORY_TERMS; k++)
     if (in->hybrid || !parts[k].hybrid_only) sum += in->ranks > 1 ? parts[k].several : parts[k].alone;
   return sum;
 }
@@ -68,7 +68,8 @@ struct memory_need need_estimate(const struct need_input *in)
                           .particles = in->particles * per_particle(in)};
   double near = fmin(in->ranks - 1, NEIGHBOURS_MAX);
   if (in->ranks > 1 && !in->on_device)
-    n.lets = LET_BYTES * pow(in->particles, LET_POWER) * pow(near, NEIGHBOUR_POWER) * (in->hybrid ? LET_HYBRID : 1);
+    n.lets =
+        LET_BYTES * pow(in->particles, LET_POWER) * pow(near, NEIGHBOUR_POWER) * (in->hybrid ? LET_HYBRID_SHARE : 1);
   if (in->ranks > 1) n.lets += summaries(in->ranks) + PEER_BYTES * (double)in->ranks;
   return n;
 }
@@ -78,5 +79,5 @@ double need_total(const struct memory_need *need) { return need->fixed + need->p
 double need_measured(const struct need_input *in, double peak, double now)
 {
   double files = buffer(in) + LATER_LIBRARY_BYTES + FILE_BYTES * in->particles;
-  return (1 + GROWTH) * fmax(peak, now + files);
+  return (1 + LATER_GROWTH) * fmax(peak, now + files);
 }

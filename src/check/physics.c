@@ -8,33 +8,33 @@
 
 /* Thresholds are far from what suits a system, so that ordinary runs have no findings. */
 enum {
-  FEW = 10,    /* particles below which sizes mean little */
-  SMOOTH = 100 /* particles below which a system is no smooth distribution: close pairs are its physics */
+  MEANINGFUL_COUNT = 10, /* particles below which sizes mean little */
+  SMOOTH_COUNT = 100     /* particles below which a system is no smooth distribution: close pairs are its physics */
 };
 #define LARGE_SOFTENING 0.25 /* of the half radius: forces within the system are far too weak */
 /* of the median distance of nearest neighbours; the usual softening is about a quarter */
 #define SMALL_SOFTENING 0.01
-#define DEFAULT_OFF 5.0      /* factor between the default softening and a suitable one */
-#define AGE_OF_UNIVERSE 13.8 /* Gyr */
-#define GYR_MAX 30.0         /* no system is that old */
-#define DYNAMICAL_MAX 1e5    /* dynamical times of a run: too many for any physics, */
-#define DYNAMICAL_MIN 1e-4   /* too few */
-#define STEP_MAX 0.5         /* given steps, in dynamical times */
+#define DEFAULT_SOFTENING_FACTOR 5.0 /* factor between the default softening and a suitable one */
+#define AGE_OF_UNIVERSE 13.8         /* Gyr */
+#define GYR_MAX 30.0                 /* no system is that old */
+#define DYNAMICAL_MAX 1e5            /* dynamical times of a run: too many for any physics, */
+#define DYNAMICAL_MIN 1e-4           /* too few */
+#define STEP_MAX 0.5                 /* given steps, in dynamical times */
 /* 2 T / |W| of a system that is neither bound nor at rest: usually a mistake in the units */
 #define VIRIAL_MAX 100
 #define VIRIAL_MIN 1e-3
-#define HEAVY_PART 0.01    /* of the mass in one particle, */
-#define HEAVY_RATIO 100    /* which has so many times the mean mass of the others */
-#define RESOLUTION_MIN 0.3 /* resolution of coordinates, in softenings */
-#define SUBSTEPS_MAX 1024  /* block steps of a soft step; ordinary systems have 4 to 128 */
-#define FIELD_LONG 4.0     /* given steps, in units of those that orbits in the external field need */
-#define FIELD_DEEP 100.0   /* the system's own steps, in these units */
-#define DENSITY_OFF 0.05   /* relative difference of the density of a sphere from that of the universe, */
-#define LATTICE_OFF 5      /* and what the surface of a sphere cut from a lattice adds, times N^(-2/3) */
-#define MASSES_ALIKE 1.01  /* within which masses are alike */
+#define HEAVY_PART 0.01         /* of the mass in one particle, */
+#define HEAVY_RATIO 100         /* which has so many times the mean mass of the others */
+#define RESOLUTION_MIN 0.3      /* resolution of coordinates, in softenings */
+#define SUBSTEPS_MAX 1024       /* block steps of a soft step; ordinary systems have 4 to 128 */
+#define FIELD_LONG 4.0          /* given steps, in units of those that orbits in the external field need */
+#define FIELD_DEEP 100.0        /* the system's own steps, in these units */
+#define DENSITY_TOLERANCE 0.05  /* relative difference of the density of a sphere from that of the universe, */
+#define LATTICE_SURFACE 5       /* and what the surface of a sphere cut from a lattice adds, times N^(-2/3) */
+#define EQUAL_MASSES_RATIO 1.01 /* within which masses are alike */
 /* The half radius of a uniform sphere in median distances of nearest neighbours, times N^(1/3); of a Plummer sphere
  * 0.66. */
-#define BODY 0.85
+#define HALF_RADIUS_FACTOR 0.85
 #define DAY 86400.0
 #define LONG_RUN (100 * DAY)
 #define ENDLESS_RUN (3650 * DAY)
@@ -57,14 +57,15 @@ static double sources(const struct physics *physics) { return physics->particles
  * shorter than in a single sphere with the half radius of all. */
 static double half_of_body(const struct physics *physics)
 {
-  double one = BODY * physics->neighbour[1] * cbrt(sources(physics));
+  double one = HALF_RADIUS_FACTOR * physics->neighbour[1] * cbrt(sources(physics));
   return one > 0 && one < physics->half ? one : physics->half;
 }
 
 double physics_softening(const struct physics *physics)
 {
-  return sources(physics) >= SMOOTH && physics->half > 0 ? 0.13 * half_of_body(physics) * pow(sources(physics), -0.26)
-                                                         : 0;
+  return sources(physics) >= SMOOTH_COUNT && physics->half > 0
+             ? 0.13 * half_of_body(physics) * pow(sources(physics), -0.26)
+             : 0;
 }
 
 double physics_dynamical_time(const struct physics *physics)
@@ -182,7 +183,7 @@ static int judge_softening(const struct physics *physics, struct findings *findi
   char what[PHRASE], steps[PHRASE];
   double eps = physics->softening, near = physics->neighbour[1], suitable = physics_softening(physics);
   double largest = fmax(eps, physics->softening_largest);
-  if (sources(physics) < FEW || !(physics->half > 0)) return 0;
+  if (sources(physics) < MEANINGFUL_COUNT || !(physics->half > 0)) return 0;
   if (largest > physics->most) {
     add(findings, FINDING_WORTHLESS,
         "Softening = %g%s is larger than the system, of which 90 %% are within %.3g of the centre: it would not "
@@ -203,7 +204,7 @@ static int judge_softening(const struct physics *physics, struct findings *findi
         "Softening is not given, and its default is %g: stars of a cluster are points; give [Gravity] Softening = 0",
         eps);
   if (physics->lists) return 0;
-  if (sources(physics) >= SMOOTH && eps < SMALL_SOFTENING * near) {
+  if (sources(physics) >= SMOOTH_COUNT && eps < SMALL_SOFTENING * near) {
     add(findings, FINDING_WARNING,
         "Softening = %g%s is %.3g of the distance %.3g of nearest neighbours (median): pairs scatter each other, and "
         "%s%s; where encounters matter, as in a star cluster, set [Steps] Integrator = hermite instead",
@@ -212,7 +213,7 @@ static int judge_softening(const struct physics *physics, struct findings *findi
     return 1;
   }
   if (physics->softening_is_default && suitable > 0 &&
-      (physics->kpc > 0 || eps > DEFAULT_OFF * suitable || DEFAULT_OFF * eps < suitable))
+      (physics->kpc > 0 || eps > DEFAULT_SOFTENING_FACTOR * suitable || DEFAULT_SOFTENING_FACTOR * eps < suitable))
     add(findings, FINDING_WARNING,
         "Softening is not given, and its default is %g: about %.2g suits %.0f particles of which half are within "
         "%.3g%s%s",
@@ -240,8 +241,8 @@ static void judge_times(const struct physics *physics, struct findings *findings
         "the run from %g to TimeMax = %g lasts %.2g dynamical times of %.3g, in which nothing moves: is TimeMax in "
         "the units of the system?",
         physics->begin, physics->end, t / dynamical, dynamical);
-  if (dynamical > 0 && sources(physics) >= FEW && physics->step_is_given && (physics->hybrid || physics->shared) &&
-      physics->soft_step > STEP_MAX * dynamical)
+  if (dynamical > 0 && sources(physics) >= MEANINGFUL_COUNT && physics->step_is_given &&
+      (physics->hybrid || physics->shared) && physics->soft_step > STEP_MAX * dynamical)
     add(findings, FINDING_WARNING,
         "steps of %.3g are given, but the dynamical time is %.3g: orbits will be wrong; give SoftStep, FixedStep or "
         "MaxSizeTimestep below %.2g",
@@ -258,7 +259,7 @@ static void judge_state(const struct physics *physics, struct findings *findings
         "the virial ratio 2 T / |W| is %.3g (about 1 in a bound system): are the units of mass, length and velocity "
         "right?",
         2 * ratio);
-  if (sources(physics) >= SMOOTH && rest > 0 && physics->mass_max > HEAVY_PART * physics->mass &&
+  if (sources(physics) >= SMOOTH_COUNT && rest > 0 && physics->mass_max > HEAVY_PART * physics->mass &&
       physics->mass_max > HEAVY_RATIO * rest)
     add(findings, FINDING_NOTE,
         "the particle with id %llu has %.3g %% of the mass, %.3g times the mean of the others: Softening and soft "
@@ -293,10 +294,11 @@ static void judge_density(const struct physics *physics, struct findings *findin
   double spacing = cbrt(4 * M_PI / 3 / physics->particles) * sqrt(5.0 / 3) * physics->rms,
          radius = sqrt(5.0 / 3 * (physics->rms * physics->rms + 0.25 * spacing * spacing));
   double density = physics->mass / (4 * M_PI / 3 * radius * radius * radius);
-  if (!(physics->mean_density > 0 && radius > 0) || physics->particles < SMOOTH ||
-      physics->mass_max > MASSES_ALIKE * physics->mass_min)
+  if (!(physics->mean_density > 0 && radius > 0) || physics->particles < SMOOTH_COUNT ||
+      physics->mass_max > EQUAL_MASSES_RATIO * physics->mass_min)
     return;
-  if (fabs(density / physics->mean_density - 1) <= DENSITY_OFF + LATTICE_OFF * pow(physics->particles, -2.0 / 3))
+  if (fabs(density / physics->mean_density - 1) <=
+      DENSITY_TOLERANCE + LATTICE_SURFACE * pow(physics->particles, -2.0 / 3))
     return;
   add(findings, FINDING_WARNING,
       "the sphere has the comoving mean density %.4g, %.3g times the mean density %.4g of the universe (Omega0 times "
@@ -311,7 +313,7 @@ static void judge_place(const struct physics *physics, struct findings *findings
 {
   double resolution = physics->coordinate_max * (physics->single ? 0x1p-24 : 0x1p-52);
   double shortest = physics->softening > 0 ? physics->softening : SMALL_SOFTENING * physics->neighbour[0];
-  if (shortest > 0 && resolution > RESOLUTION_MIN * shortest && sources(physics) >= FEW)
+  if (shortest > 0 && resolution > RESOLUTION_MIN * shortest && sources(physics) >= MEANINGFUL_COUNT)
     add(findings, FINDING_WARNING,
         "coordinates up to %.3g are %s precision numbers, which resolve %.2g there, %.2g %s: subtract the "
         "centre, (%.6g, %.6g, %.6g), from all positions%s",

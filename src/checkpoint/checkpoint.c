@@ -72,7 +72,7 @@ static int prepare(struct writing *writing, double bytes, struct fault *fault)
     if (list[k].ending == ENDING_OLD) restore_name(writing, &list[k]);
   }
   memory_free(list);
-  double space = folder_room(writing->folder), needed = 1.05 * bytes + MANIFEST_BYTES;
+  double space = folder_free_bytes(writing->folder), needed = 1.05 * bytes + MANIFEST_BYTES;
   if (space >= 0 && space < needed)
     return fault_set(fault, "the disk has %.1f MB free in %s, but %.1f MB are needed", space / 1e6, writing->folder,
                      needed / 1e6);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The checkpoints in a folder, by name. For this room only. All functions are local. */
+/* The checkpoints in a folder, by name. For this folder only. All functions are local. */
 #ifndef CHECKPOINT_LIST_H
 #define CHECKPOINT_LIST_H
 #include "checkpoint/checkpoint.h"

@@ -13,7 +13,7 @@
 #include "cpu/device.h"
 #include "particles/timeline.h"
 
-enum { MANY = 4096 }; /* fewer particles than these are not worth a team of threads */
+enum { TEAM_PARTICLES_MIN = 4096 }; /* fewer particles than these are not worth a team of threads */
 
 void cpu_active_free(struct device *d)
 {
@@ -25,7 +25,7 @@ void cpu_active_free(struct device *d)
   memory_free(d->active_first);
 }
 
-static void room(struct device *d)
+static void reserve_active(struct device *d)
 {
   if (d->p.n >= d->active_capacity) { /* also without particles: no array is NULL */
     memory_free(d->active);
@@ -91,7 +91,7 @@ static void sort_levels(struct device *d, const int32_t *list, int64_t count, in
 static void need_levels(struct device *d)
 {
   if (d->by_level_valid) return;
-  room(d);
+  reserve_active(d);
   d->deeper[LEVELS] = 0;
   sort_levels(d, NULL, d->p.n, 0);
   memset(d->active, 0, (size_t)d->p.n);
@@ -156,7 +156,7 @@ int64_t cpu_select(struct device *d, int32_t tick, double tick_length, int64_t *
   need_levels(d);
   mark_active(d, d->deeper[timeline_aligned(tick, 0)]);
   d->active_tick = tick;
-#pragma omp parallel for schedule(static) reduction(+ : left) if (d->active_count > MANY)
+#pragma omp parallel for schedule(static) reduction(+ : left) if (d->active_count > TEAM_PARTICLES_MIN)
   for (int32_t k = 0; k < d->active_count; k++) {
     int32_t i = d->active_list[k];
     if (ESP_CHECKS && timeline_end(p, i) != tick)
@@ -172,7 +172,7 @@ void cpu_correct(struct device *d, int32_t tick, double tick_length, const struc
 {
   struct particles *p = &d->p;
   struct sources *s = &d->tree.source;
-#pragma omp parallel for schedule(static) if (d->active_count > MANY)
+#pragma omp parallel for schedule(static) if (d->active_count > TEAM_PARTICLES_MIN)
   for (int32_t k = 0; k < d->active_count; k++) {
     int64_t i = d->active_list[k];
     double dt = (tick - p->tick[i]) * tick_length;

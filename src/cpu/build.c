@@ -10,29 +10,29 @@
 
 enum { SLACK = 16 }; /* nodes that vector loops may read past the last */
 
-/* The number of nodes is known only after the build: room for them grows with the levels, and that for moments is made
- * after it. */
-static void node_room(struct device *d, int64_t nodes)
+/* The number of nodes is known only after the build: capacity for them grows with the levels, and that for moments is
+ * made after it. */
+static void reserve_nodes(struct device *d, int64_t nodes)
 {
   if (nodes <= d->node_capacity) return;
   d->node_capacity = cpu_spare(nodes);
-  size_t room = (size_t)d->node_capacity + SLACK;
-  d->tree.node = memory_resize("octree", d->tree.node, sizeof *d->tree.node * room);
-  d->range = memory_resize("octree", d->range, sizeof *d->range * room);
+  size_t capacity = (size_t)d->node_capacity + SLACK;
+  d->tree.node = memory_resize("octree", d->tree.node, sizeof *d->tree.node * capacity);
+  d->range = memory_resize("octree", d->range, sizeof *d->range * capacity);
 }
 
-static void moment_room(struct device *d)
+static void reserve_moments(struct device *d)
 {
   if (d->tree.nodes <= d->moment_capacity) return;
   memory_free(d->tree.motion);
   memory_free(d->tree.quad);
   d->moment_capacity = cpu_spare(d->tree.nodes);
-  size_t room = (size_t)d->moment_capacity + SLACK;
-  d->tree.motion = memory_alloc("octree", sizeof *d->tree.motion * room);
-  d->tree.quad = memory_alloc("octree", sizeof *d->tree.quad * room);
+  size_t capacity = (size_t)d->moment_capacity + SLACK;
+  d->tree.motion = memory_alloc("octree", sizeof *d->tree.motion * capacity);
+  d->tree.quad = memory_alloc("octree", sizeof *d->tree.quad * capacity);
 }
 
-void cpu_source_room(struct device *d, int64_t n)
+void cpu_reserve_sources(struct device *d, int64_t n)
 {
   if (n > INT32_MAX / 2) fatal("%lld particles on one rank, at most %d: use more ranks", (long long)n, INT32_MAX / 2);
   if (d->sources && n <= d->source_capacity) return;
@@ -125,7 +125,7 @@ static int32_t divide_level(struct device *d, int32_t begin, int32_t end)
     n->first = (int32_t)next;
     next += n->info & NODE_COUNT;
   }
-  node_room(d, next);
+  reserve_nodes(d, next);
 #pragma omp parallel for schedule(static, 64)
   for (int32_t i = begin; i < end; i++)
     if (!(d->tree.node[i].info & NODE_LEAF)) make_children(d, i, bounds[i - begin]);
@@ -156,7 +156,7 @@ static void mark_cut(struct device *d, const double low[3], const double high[3]
 static int32_t divide_particles(struct device *d, int32_t root, int32_t first, int32_t last, int *level_begin,
                                 int *levels)
 {
-  node_room(d, (int64_t)root + 1);
+  reserve_nodes(d, (int64_t)root + 1);
   d->range[root] = (struct range){first, last, 0, 0, 0};
   int32_t begin = root, end = root + (last > first);
   *levels = 0;
@@ -194,7 +194,7 @@ void cpu_build(struct device *d, const double low[3], const double high[3])
   d->tree.nodes = divide_particles(d, 0, 0, d->massive, d->level_begin, &d->levels);
   d->light_nodes = divide_particles(d, d->tree.nodes, d->massive, (int32_t)d->p.n, NULL, &light_levels);
   note_places(d);
-  moment_room(d);
+  reserve_moments(d);
   d->key = NULL; /* the sources begin to use its memory */
   d->fresh = 1;
   fill_positions(d);

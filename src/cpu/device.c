@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 
-void cpu_room(void **block, size_t *capacity, size_t bytes, const char *label)
+void cpu_reserve(void **block, size_t *capacity, size_t bytes, const char *label)
 {
   if (bytes <= *capacity) return;
   memory_free(*block);

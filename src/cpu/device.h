@@ -64,7 +64,7 @@ struct sent_entry {
 
 /* State since LETs of substeps were selected: the predicted trajectories that the selection assumed, and which peers
  * have which particle. */
-struct watch {
+struct let_watch {
   int on;
   int32_t tick, end; /* when they were selected; until when the selection is valid */
   double tick_length;
@@ -136,7 +136,7 @@ struct device {
   int32_t active_count, active_groups;
   int64_t active_capacity, touched_capacity;
   int32_t active_tick;
-  struct watch watch;
+  struct let_watch watch;
   double *sum;          /* of a forest that is walked in parts (walk.c), */
   size_t sum_capacity;  /* bytes, */
   int64_t *group_pairs; /* and interactions of the groups */
@@ -164,7 +164,7 @@ void cpu_let_summary(struct device *d, const struct let_request *request, struct
 void cpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count,
                     struct let_choice *choice);
 void cpu_let_sent(struct device *d, enum let_kind kind, int peer);
-void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
+void *cpu_let_reserve(struct device *d, enum let_kind kind, int peer, size_t bytes);
 void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
 void cpu_let_clear(struct device *d, enum let_kind kind);
 void cpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node,
@@ -222,7 +222,7 @@ struct halo_particle *cpu_halo(struct device *d, const struct list_request *requ
 
 /* Replace *block by one of at least `bytes` if it is shorter; its contents are lost then. `label`: of the memory
  * statistics. */
-void cpu_room(void **block, size_t *capacity, size_t bytes, const char *label);
+void cpu_reserve(void **block, size_t *capacity, size_t bytes, const char *label);
 /* Seconds on a monotonic clock. */
 double cpu_seconds(void);
 /* Room for `n` elements with some to spare, so that small changes of a number do not reallocate. */
@@ -242,6 +242,6 @@ static inline float cpu_source_mass(const struct device *d, int64_t i)
   return d->softening.classes > 1 ? softening_mass(m) : m;
 }
 /* Room for `n` sources; their values are lost where it is too small. */
-void cpu_source_room(struct device *d, int64_t n);
+void cpu_reserve_sources(struct device *d, int64_t n);
 void cpu_walk_free(struct device *d);
 #endif

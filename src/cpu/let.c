@@ -33,16 +33,17 @@ struct choice {
 };
 
 /* A receiver's request in the form that the selection uses. */
-struct choosing {
+struct let_selector {
   const struct device *d;
   const struct let_request *r;
   struct box_table table;
-  struct asking asking;
+  struct essential_query query;
 };
 
-static enum need needs(const struct choosing *choosing, int32_t i)
+static enum need needs(const struct let_selector *choosing, int32_t i)
 {
-  struct asked a = essential_node(&choosing->asking, &choosing->d->tree.node[i], &choosing->d->tree.motion[i]);
+  struct essential_source a =
+      essential_node(&choosing->query, &choosing->d->tree.node[i], &choosing->d->tree.motion[i]);
   return (enum need)choosing->d->isa->needs(&choosing->table, &a);
 }
 
@@ -74,17 +75,17 @@ static void add_source(struct selection *selection, int32_t i)
 }
 
 /* Whether a particle of a leaf may come within the cutoff of any box. */
-static int particle_needed(const struct choosing *choosing, int32_t i, double pull)
+static int particle_needed(const struct let_selector *choosing, int32_t i, double pull)
 {
   const struct sources *s = &choosing->d->tree.source;
   const int32_t at[3] = {s->x[i], s->y[i], s->z[i]};
   const float v[3] = {s->vx[i], s->vy[i], s->vz[i]}, acc[3] = {s->ax[i], s->ay[i], s->az[i]};
-  struct asked a = essential_particle(&choosing->asking, at, v, acc, s->tick[i], pull);
+  struct essential_source a = essential_particle(&choosing->query, at, v, acc, s->tick[i], pull);
   return choosing->d->isa->needs(&choosing->table, &a) != NEED_NOTHING;
 }
 
 /* Add the particles of a leaf to the message: all, or those that may come within the cutoff. */
-static void choose_leaf(const struct choosing *choosing, struct choice *choice, struct selection *selection)
+static void choose_leaf(const struct let_selector *choosing, struct choice *choice, struct selection *selection)
 {
   const struct node *n = &choosing->d->tree.node[choice->node];
   double pull = essential_pull(&choosing->d->tree.motion[choice->node]);
@@ -96,10 +97,10 @@ static void choose_leaf(const struct choosing *choosing, struct choice *choice, 
 
 /* A cell with fewer particles than this within the cutoff is not sent, but these particles. One is shorter than a cell,
  * and most cells near the cutoff have none. */
-enum { FEWER = 3 };
+enum { CELL_PARTICLES_MIN = 3 };
 
 /* Number of particles of a node that may come within the cutoff of any box, up to `most`. */
-static int count_needed(const struct choosing *choosing, int32_t i, int most)
+static int count_needed(const struct let_selector *choosing, int32_t i, int most)
 {
   const struct node *n = &choosing->d->tree.node[i];
   int count = 0;
@@ -114,10 +115,10 @@ static int count_needed(const struct choosing *choosing, int32_t i, int most)
  * particles in place of cells with few of them. */
 static void choose(const struct device *d, const struct let_request *request, int sparing, struct selection *selection)
 {
-  struct choosing g = {.d = d, .r = request};
+  struct let_selector g = {.d = d, .r = request};
   if (d->tree.nodes == 0 || request->box_count == 0) return;
   essential_table(&g.table, request);
-  g.asking = essential_asking(&d->lattice, &g.table, request);
+  g.query = essential_query_of(&d->lattice, &g.table, request);
   add_choice(selection, (struct choice){0, (uint32_t)needs(&g, 0), 0});
   for (int64_t at = 0; at < selection->nodes; at++) {
     struct choice c = selection->choice[at]; /* its info is the need, until here */
@@ -131,7 +132,8 @@ static void choose(const struct device *d, const struct let_request *request, in
       c.first = (int32_t)selection->nodes;
       for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
         enum need need = needs(&g, k);
-        if (sparing && need == NEED_CELL && count_needed(&g, k, FEWER) < FEWER) need = NEED_OPEN;
+        if (sparing && need == NEED_CELL && count_needed(&g, k, CELL_PARTICLES_MIN) < CELL_PARTICLES_MIN)
+          need = NEED_OPEN;
         if (need != NEED_NOTHING) add_choice(selection, (struct choice){k, (uint32_t)need, 0});
       }
       c.info = (uint32_t)(selection->nodes - c.first);
@@ -228,7 +230,7 @@ static void shorten(struct selection *selection)
 
 /* --- the message ------------------------------------------------------------------------------------------------- */
 
-static void index_room(struct let *let, int64_t nodes)
+static void reserve_index(struct let *let, int64_t nodes)
 {
   if (nodes <= let->node_capacity) return;
   memory_free(let->node_from);
@@ -303,8 +305,8 @@ static void select_one(struct device *d, enum let_kind kind, const struct let_re
   l->sent.source.n = 0;
   if (s.nodes > 0) {
     l->packed_bytes = sizeof(struct let_head) + octree_bytes(s.nodes, s.sources, d->quadrupole, moving);
-    cpu_room(&l->packed, &l->packed_capacity, l->packed_bytes, "let");
-    index_room(l, s.nodes);
+    cpu_reserve(&l->packed, &l->packed_capacity, l->packed_bytes, "let");
+    reserve_index(l, s.nodes);
     struct let_head *head = l->packed;
     *head = (struct let_head){.nodes = s.nodes, .sources = s.sources, .quad = d->quadrupole, .moving = moving};
     octree_place(&l->sent, head + 1, s.nodes, s.sources, d->quadrupole, moving);
@@ -344,10 +346,10 @@ void cpu_let_sent(struct device *d, enum let_kind kind, int peer)
   l->packed_capacity = 0;
 }
 
-void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes)
+void *cpu_let_reserve(struct device *d, enum let_kind kind, int peer, size_t bytes)
 {
   struct let *l = cpu_let(d, kind, peer);
-  cpu_room(&l->message, &l->message_capacity, bytes, "let");
+  cpu_reserve(&l->message, &l->message_capacity, bytes, "let");
   return l->message;
 }
 
@@ -382,7 +384,7 @@ void cpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes
   struct let *l = cpu_let(d, kind, self);
   l->attached = nodes > 0;
   if (nodes == 0) return;
-  cpu_room(&l->message, &l->message_capacity, octree_bytes(nodes, 0, d->quadrupole, 0), "let");
+  cpu_reserve(&l->message, &l->message_capacity, octree_bytes(nodes, 0, d->quadrupole, 0), "let");
   octree_place(&l->tree, l->message, nodes, 0, d->quadrupole, 0);
   l->tree.motion_tick = 0;
   memcpy(l->tree.node, node, sizeof *node * (size_t)nodes);

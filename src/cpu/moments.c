@@ -226,7 +226,8 @@ void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
   t->motion_tick = tick;
   d->quadrupole = mac->order == 2;
   const int differ = d->softening.classes > 1;
-  if (differ) cpu_room((void **)&d->soften, &d->soften_capacity, sizeof *d->soften * (size_t)(t->nodes + 1), "octree");
+  if (differ)
+    cpu_reserve((void **)&d->soften, &d->soften_capacity, sizeof *d->soften * (size_t)(t->nodes + 1), "octree");
   for (int l = d->levels - 1; l >= 0; l--) {
 #pragma omp parallel for schedule(static, 64)
     for (int32_t i = d->level_begin[l]; i < d->level_begin[l + 1]; i++) {

@@ -56,7 +56,7 @@ _Static_assert(SOURCE_WORDS * 4 >= 44, "the memory of the sources is large enoug
 
 static struct sort_memory sort_memory(struct device *d, int64_t n)
 {
-  cpu_source_room(d, n);
+  cpu_reserve_sources(d, n);
   char *at = d->sources;
   int64_t c = d->source_capacity;
   if (ESP_CHECKS && particles_scratch_bytes(1) > 28)

@@ -30,7 +30,7 @@ struct update_entry {
 
 void cpu_watch_free(struct device *d)
 {
-  struct watch *w = &d->watch;
+  struct let_watch *w = &d->watch;
   for (int c = 0; c < 3; c++) {
     memory_free(w->x[c]);
     memory_free(w->v[c]);
@@ -39,12 +39,12 @@ void cpu_watch_free(struct device *d)
   memory_free(w->level);
   memory_free(w->first);
   memory_free(w->sent_entry);
-  *w = (struct watch){0};
+  *w = (struct let_watch){0};
 }
 
-static void room(struct device *d, int64_t entries)
+static void reserve_entries(struct device *d, int64_t entries)
 {
-  struct watch *w = &d->watch;
+  struct let_watch *w = &d->watch;
   if (d->p.n >= w->capacity) {
     cpu_watch_free(d);
     w->capacity = cpu_spare(d->p.n);
@@ -67,7 +67,7 @@ static void room(struct device *d, int64_t entries)
 /* Store positions and velocities: predicted trajectories are straight lines from here. */
 static void record_trajectories(struct device *d)
 {
-  struct watch *w = &d->watch;
+  struct let_watch *w = &d->watch;
   const struct sources *s = &d->tree.source;
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < d->p.n; i++) {
@@ -86,7 +86,7 @@ static void record_trajectories(struct device *d)
  * (essential_box_deviation). */
 static void note_limits(struct device *d, const struct let_request *r)
 {
-  struct watch *w = &d->watch;
+  struct let_watch *w = &d->watch;
 #pragma omp parallel for schedule(static)
   for (int b = 0; b < d->boxes; b++) {
     float deviation = (float)essential_deviation(d->box[b].a_spread, r->a_typical, r->horizon);
@@ -107,7 +107,7 @@ static void note_limits(struct device *d, const struct let_request *r)
 
 static void note_entries(struct device *d)
 {
-  struct watch *w = &d->watch;
+  struct let_watch *w = &d->watch;
   memset(w->first, 0, sizeof *w->first * (size_t)(d->p.n + 1));
   const struct sparse *lets = &d->let[LET_STEP];
   for (int p = 0; p < lets->count; p++) {
@@ -130,7 +130,7 @@ void cpu_let_watch(struct device *d, const struct let_request *request)
   int64_t entries = 0;
   for (int p = 0; p < lets->count; p++)
     entries += ((const struct let *)sparse_find(lets, lets->used[p]))->sent.source.n;
-  room(d, entries);
+  reserve_entries(d, entries);
   d->watch.on = 1;
   d->watch.tick = request->tick;
   d->watch.collected = -1; /* corrections at this very tick are still to come */
@@ -143,7 +143,7 @@ void cpu_let_watch(struct device *d, const struct let_request *request)
 
 int64_t cpu_violations(struct device *d, int64_t *late)
 {
-  const struct watch *w = &d->watch;
+  const struct let_watch *w = &d->watch;
   const struct sources *s = &d->tree.source;
   int64_t violations = 0;
   if (!w->on) return 0;
@@ -180,7 +180,7 @@ static void add_pending(struct let *let, int32_t entry)
 /* Append the corrected particles to the lists of all peers that have them. */
 static void collect(struct device *d, int32_t tick)
 {
-  struct watch *w = &d->watch;
+  struct let_watch *w = &d->watch;
   if (w->collected == tick) return;
   w->collected = tick;
   for (int32_t k = 0; k < d->active_count; k++) {
@@ -271,7 +271,7 @@ size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
   if (l->pendings == 0 && (scope == SCOPE_CORRECTED || l->sent.nodes == 0)) return 0;
   size_t entries = sizeof(struct update_entry) * (size_t)l->pendings, aligned = aligned_entries(l->pendings);
   size_t bytes = own_update_bytes(d->quadrupole, l->pendings, cells ? l->sent.nodes : 0);
-  cpu_room(&d->update, &d->update_capacity, bytes, "let");
+  cpu_reserve(&d->update, &d->update_capacity, bytes, "let");
   struct update_head *head = d->update;
   *head = (struct update_head){
       .entries = l->pendings, .tick = tick, .cells = cells, .nodes = l->sent.nodes, .quad = d->quadrupole};

@@ -225,7 +225,7 @@ static void stage_leaf(struct visit *visit, const struct node *leaf, int near)
   struct list *l = &visit->w->particles[near];
   int left = (int)(leaf->info & NODE_COUNT);
   for (int32_t first = leaf->first; left > 0;) {
-    int room = LIST_MAX - l->n, n = left < room ? left : room;
+    int capacity = LIST_MAX - l->n, n = left < capacity ? left : capacity;
     visit->d->isa->stage(visit->tree, &visit->view, first, n, l);
     if (l->n == LIST_MAX) use_list(visit, l, 0, near);
     first += n;

@@ -298,7 +298,7 @@ static int any(vi mask)
   return all != 0;
 }
 
-static int needs(const struct box_table *table, const struct asked *asked)
+static int needs(const struct box_table *table, const struct essential_source *asked)
 {
   vi open = {0}, cell = {0}, accepted = {0};
   if (!asked->opened) accepted = ~accepted;

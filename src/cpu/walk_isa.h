@@ -76,7 +76,7 @@ struct leaf {
 };
 
 struct box_table; /* boxes of a LET's receiver, and a node that is tested against them: see essential.h */
-struct asked;
+struct essential_source;
 
 struct walk_isa {
   const char *name;
@@ -88,8 +88,8 @@ struct walk_isa {
   int64_t (*list_near)(const float *x, const float *y, const float *z, int64_t n, const float at[3], float reach2,
                        int32_t *near);
   /* The largest of what the boxes need of a node (enum need); the same as essential_need. */
-  int (*needs)(const struct box_table *table, const struct asked *asked);
-  /* Visit nodes from *stack[*depth]; returns when the stack is empty (1) or when the finds have no room for another
+  int (*needs)(const struct box_table *table, const struct essential_source *asked);
+  /* Visit nodes from *stack[*depth]; returns when the stack is empty (1) or when the finds have no space for another
    * node's children (0; use the finds, empty them, call again). */
   int (*traverse)(const struct octree *octree, const struct view *view, int32_t *stack, int *depth, struct finds *finds,
                   int capacity);

@@ -125,9 +125,9 @@ void walk_need_sums(struct device *d, const struct walk_request *request)
   size_t targets = (size_t)(request->kind == WALK_HARD ? d->active_count : d->p.n),
          n = (size_t)needed_sums(request, NULL, sum);
   if (!request->local || request->last) return;
-  cpu_room((void **)&d->sum, &d->sum_capacity, sizeof *d->sum * n * targets, "sums");
-  cpu_room((void **)&d->group_pairs, &d->group_pair_capacity,
-           sizeof *d->group_pairs * (size_t)walk_group_count(d, request), "sums");
+  cpu_reserve((void **)&d->sum, &d->sum_capacity, sizeof *d->sum * n * targets, "sums");
+  cpu_reserve((void **)&d->group_pairs, &d->group_pair_capacity,
+              sizeof *d->group_pairs * (size_t)walk_group_count(d, request), "sums");
 }
 
 void walk_need_potentials(struct device *d, const struct walk_request *request)

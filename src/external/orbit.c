@@ -10,10 +10,10 @@
 #include "base/lines.h"
 #include "base/memory.h"
 
-enum { LEAST = 3, LONGEST = 10000000, COLUMNS = 4, COLUMNS_WITH_VELOCITY = 7 };
+enum { POINTS_MIN = 3, POINTS_MAX = 10000000, COLUMNS = 4, COLUMNS_WITH_VELOCITY = 7 };
 
 struct orbit {
-  size_t count, room;
+  size_t count, capacity;
   double *t, *x[3];
   gsl_interp *spline[3];
 };
@@ -41,11 +41,11 @@ static int parse(const struct lines *lines, double row[COLUMNS_WITH_VELOCITY], s
 
 static void append(struct orbit *orbit, const double *row)
 {
-  if (orbit->count == orbit->room) {
-    orbit->room = 2 * orbit->room + 64;
+  if (orbit->count == orbit->capacity) {
+    orbit->capacity = 2 * orbit->capacity + 64;
     double **all[4] = {&orbit->t, &orbit->x[0], &orbit->x[1], &orbit->x[2]};
     for (int k = 0; k < 4; k++) {
-      double *more = memory_alloc("external field", sizeof *more * orbit->room);
+      double *more = memory_alloc("external field", sizeof *more * orbit->capacity);
       if (orbit->count) memcpy(more, *all[k], sizeof *more * orbit->count);
       memory_free(*all[k]);
       *all[k] = more;
@@ -70,14 +70,14 @@ static int read_rows(struct orbit *orbit, struct lines *lines, struct fault *fau
     if (orbit->count > 0 && !(row[0] > orbit->t[orbit->count - 1]))
       return fault_set(fault, "%s:%lld: expected a time above %.15g, that of the line before, found %.15g", lines->path,
                        (long long)lines->number, orbit->t[orbit->count - 1], row[0]);
-    if (orbit->count == LONGEST)
-      return fault_set(fault, "%s: expected at most %d lines of an orbit", lines->path, LONGEST);
+    if (orbit->count == POINTS_MAX)
+      return fault_set(fault, "%s: expected at most %d lines of an orbit", lines->path, POINTS_MAX);
     append(orbit, row);
   }
   if (more < 0) return -1;
-  return orbit->count < LEAST ? fault_set(fault, "%s: expected at least %d times of an orbit, found %zu", lines->path,
-                                          LEAST, orbit->count)
-                              : 0;
+  return orbit->count < POINTS_MIN ? fault_set(fault, "%s: expected at least %d times of an orbit, found %zu",
+                                               lines->path, POINTS_MIN, orbit->count)
+                                   : 0;
 }
 
 struct orbit *orbit_read(const char *path, struct fault *fault)

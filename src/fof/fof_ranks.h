@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Links between domains. For this room only. All functions are collective. */
+/* Links between domains. For this folder only. All functions are collective. */
 #ifndef FOF_RANKS_H
 #define FOF_RANKS_H
 #include "fof/fof_book.h"

@@ -56,12 +56,13 @@ static int end_of_round(const struct comm *comm, const double *count, int first,
 }
 
 /* Send the records of ranks that are first to end - 1 behind. Returns those received. */
-static struct traveller *travel(struct fof_domain *domain, const double *room, int first, int end, int64_t *received)
+static struct traveller *travel(struct fof_domain *domain, const double *record_count, int first, int end,
+                                int64_t *received)
 {
   const struct comm *c = domain->c;
   int64_t *to = memory_alloc("fof", sizeof *to * (size_t)c->size);
   double all = 0;
-  for (int shift = first; shift < end; shift++) all += room[shift];
+  for (int shift = first; shift < end; shift++) all += record_count[shift];
   struct load p = {domain, memory_alloc("fof", sizeof *p.record * ((size_t)all + 1)), 0};
   for (int r = 0; r < c->size; r++) {
     int shift = (r - c->rank + c->size) % c->size;
@@ -98,7 +99,7 @@ static void receive(struct fof_domain *domain, struct traveller *traveller, int6
 static struct fof_pair *pairs_of(struct fof_domain *domain, int64_t *pairs)
 {
   struct fof_tree *t = &domain->tree;
-  int64_t n = t->points, room = 0;
+  int64_t n = t->points, record_count = 0;
   uint64_t *least = memory_alloc("fof", sizeof *least * (size_t)(domain->elements + 1));
   char *with_guests = memory_alloc("fof", (size_t)(domain->elements + 1));
   memset(least, 0xff, sizeof *least * (size_t)domain->elements);
@@ -108,9 +109,9 @@ static struct fof_pair *pairs_of(struct fof_domain *domain, int64_t *pairs)
     uint64_t label = e < n ? domain->label[e] : domain->guest[e - n];
     if ((e < n && domain->component[e] != e) || !with_guests[root]) continue;
     if (label < least[root]) least[root] = label;
-    room++;
+    record_count++;
   }
-  struct fof_pair *pair = memory_alloc("fof", sizeof *pair * (size_t)(room + 1));
+  struct fof_pair *pair = memory_alloc("fof", sizeof *pair * (size_t)(record_count + 1));
   *pairs = 0;
   for (int64_t e = 0; e < domain->elements; e++) {
     int64_t root = fof_tree_root(t, e);

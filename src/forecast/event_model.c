@@ -32,36 +32,36 @@ struct model {
   int *trees;                          /* [ranks] LETs that it walks at present */
 };
 
-static void works(struct model *model, int rank, enum event_phase phase, double seconds)
+static void spend_seconds(struct model *model, int rank, enum event_phase phase, double seconds)
 {
   model->clock[rank] += seconds;
   model->spent[rank][phase] += seconds;
 }
 
-static void waits(struct model *model, int rank, double until)
+static void wait_until(struct model *model, int rank, double until)
 {
-  if (until > model->clock[rank]) works(model, rank, EVENT_wait, until - model->clock[rank]);
+  if (until > model->clock[rank]) spend_seconds(model, rank, EVENT_wait, until - model->clock[rank]);
 }
 
 /* Send a message. Returns the time of its arrival. */
-static double sends(struct model *model, int from, int to, enum event_phase phase, double bytes)
+static double send_message(struct model *model, int from, int to, enum event_phase phase, double bytes)
 {
   int ranks = model->in->ranks;
-  works(model, from, phase, model->m->overhead + model->m->message_copy);
+  spend_seconds(model, from, phase, model->m->overhead + model->m->message_copy);
   model->link[from] =
       fmax(model->link[from], model->clock[from]) + bytes / machine_bandwidth(model->m, ranks, from, to);
   return model->link[from] + machine_latency(model->m, ranks, from, to) + model->m->message_delay;
 }
 
 /* All ranks meet; `times`: how often what has happened since they last met happens in a soft step. */
-static void meets(struct model *model, double times)
+static void synchronise_ranks(struct model *model, double times)
 {
   int ranks = model->in->ranks, last = 0;
   for (int r = 1; r < ranks; r++)
     if (model->clock[r] > model->clock[last]) last = r;
   for (int p = 0; p < EVENT_PHASES_COUNT; p++) model->times->critical[p] += times * model->spent[last][p];
   for (int r = 0; r < ranks; r++) {
-    waits(model, r, model->clock[last]);
+    wait_until(model, r, model->clock[last]);
     for (int p = 0; p < EVENT_PHASES_COUNT; p++) model->times->mean[p] += times * model->spent[r][p] / ranks;
     model->clock[r] = model->link[r] = 0;
     memset(model->spent[r], 0, sizeof model->spent[r]);
@@ -69,8 +69,8 @@ static void meets(struct model *model, double times)
 }
 
 /* Seconds of the collectives of a phase. */
-static double of_phase(const struct soft_step_traffic *traffic, int known_ranks, double ranks,
-                       const struct machine *machine, int gathers)
+static double collective_seconds(const struct soft_step_traffic *traffic, int known_ranks, double ranks,
+                                 const struct machine *machine, int gathers)
 {
   double count = (double)traffic->messages / known_ranks,
          bytes = count > 0 ? (double)traffic->bytes / (double)traffic->messages : 0;
@@ -92,8 +92,9 @@ double event_collectives(const struct soft_step_together *together, int known_ra
   double seconds = 0;
   int few = ranks < stages_ranks();
   for (int p = 0; p < PHASE_COUNT; p++) {
-    seconds += of_phase(&together->collectives[p], known_ranks, ranks, machine, 0);
-    if (few || !together->staged[p]) seconds += of_phase(&together->gathers[p], known_ranks, ranks, machine, 1);
+    seconds += collective_seconds(&together->collectives[p], known_ranks, ranks, machine, 0);
+    if (few || !together->staged[p])
+      seconds += collective_seconds(&together->gathers[p], known_ranks, ranks, machine, 1);
   }
   return few || together->exchanges == 0 ? seconds : seconds + stages(together, known_ranks, ranks, machine);
 }
@@ -108,17 +109,17 @@ static void exchange(struct model *model, int64_t first, int64_t last, enum even
   memset(model->ready, 0, sizeof *model->ready * (size_t)ranks);
   for (int r = 0; r < ranks && ranks > 1; r++) {
     int hard = model->in->split && phase == EVENT_hard_let;
-    works(model, r, phase,
-          hard ? model->m->hard_let_floor + (double)model->in->local[r] / model->m->hard_let_rate
-               : model->m->let_floor);
+    spend_seconds(model, r, phase,
+                  hard ? model->m->hard_let_floor + (double)model->in->local[r] / model->m->hard_let_rate
+                       : model->m->let_floor);
   }
   for (int64_t k = first; k < last; k++)
     model->ready[let[k].from] =
-        fmax(model->ready[let[k].from], sends(model, let[k].to, let[k].from, phase, let[k].boxes));
+        fmax(model->ready[let[k].from], send_message(model, let[k].to, let[k].from, phase, let[k].boxes));
   for (int64_t k = first; k < last; k++) {
-    waits(model, let[k].from, model->ready[let[k].from]);
-    works(model, let[k].from, phase, machine_let(model->m, let[k].bytes));
-    model->arrived[k] = sends(model, let[k].from, let[k].to, phase, let[k].bytes);
+    wait_until(model, let[k].from, model->ready[let[k].from]);
+    spend_seconds(model, let[k].from, phase, machine_let(model->m, let[k].bytes));
+    model->arrived[k] = send_message(model, let[k].from, let[k].to, phase, let[k].bytes);
   }
 }
 
@@ -132,7 +133,7 @@ static void count_trees(struct model *model, int64_t first, int64_t last)
 /* Ranks wait for the messages of a class that have been sent. */
 static void wait_for_lets(struct model *model, int64_t first, int64_t last)
 {
-  for (int64_t k = first; k < last; k++) waits(model, model->in->let[k].to, model->arrived[k]);
+  for (int64_t k = first; k < last; k++) wait_until(model, model->in->let[k].to, model->arrived[k]);
 }
 
 /* What a rank does for its particles at a synchronisation beside forces and trees, and on several ranks for their new
@@ -142,8 +143,8 @@ static void step_work(struct model *model, int rank)
   const struct event_input *in = model->in;
   const struct machine *m = model->m;
   double n = (double)in->local[rank];
-  works(model, rank, EVENT_step, m->step_floor + n / m->step_rate);
-  if (in->ranks > 1) works(model, rank, EVENT_migration, m->ranks_floor + n / m->domain_rate);
+  spend_seconds(model, rank, EVENT_step, m->step_floor + n / m->step_rate);
+  if (in->ranks > 1) spend_seconds(model, rank, EVENT_migration, m->ranks_floor + n / m->domain_rate);
 }
 
 /* The part of a walk that comes before LETs of so many entries have arrived: a GPU walks all trees together. */
@@ -160,31 +161,31 @@ static void synchronise(struct model *model, int64_t lets)
   for (int r = 0; r < in->ranks; r++) {
     const struct soft_step_traffic *t = &in->step->rank[r].sent[SOFT_STEP_migration];
     double part = 1.0 / (1 + (double)in->step->migrations);
-    works(model, r, EVENT_migration,
-          part * (double)t->messages *
-                  (model->m->overhead + model->m->message_copy +
-                   machine_latency(model->m, in->ranks, r, (r + 1) % in->ranks)) +
-              part * (double)t->bytes / machine_bandwidth(model->m, in->ranks, r, (r + 1) % in->ranks));
+    spend_seconds(model, r, EVENT_migration,
+                  part * (double)t->messages *
+                          (model->m->overhead + model->m->message_copy +
+                           machine_latency(model->m, in->ranks, r, (r + 1) % in->ranks)) +
+                      part * (double)t->bytes / machine_bandwidth(model->m, in->ranks, r, (r + 1) % in->ranks));
     step_work(model, r);
-    works(model, r, EVENT_tree, machine_tree(model->m, (double)in->local[r]));
+    spend_seconds(model, r, EVENT_tree, machine_tree(model->m, (double)in->local[r]));
   }
-  meets(model, 1);
+  synchronise_ranks(model, 1);
   exchange(model, 0, lets, EVENT_let_select);
   count_trees(model, 0, lets);
   for (int64_t k = 0; k < lets; k++) received[in->let[k].to] += (double)in->let[k].bytes / BYTES_PER_ENTRY;
   const double rate = in->split ? model->m->split_rate : model->m->walk_rate;
   for (int r = 0; r < in->ranks; r++) {
     double n = (double)in->local[r], all = machine_walk(model->m, n * in->full_pairs, rate);
-    works(model, r, EVENT_walk, model->m->walk_floor + walked_first(model->m, n, received[r]) * all);
-    works(model, r, EVENT_step, n / model->m->correct_rate);
+    spend_seconds(model, r, EVENT_walk, model->m->walk_floor + walked_first(model->m, n, received[r]) * all);
+    spend_seconds(model, r, EVENT_step, n / model->m->correct_rate);
   }
   wait_for_lets(model, 0, lets);
   for (int r = 0; r < in->ranks; r++) {
     double n = (double)in->local[r], all = machine_walk(model->m, n * in->full_pairs, rate);
-    works(model, r, EVENT_walk,
-          (1 - walked_first(model->m, n, received[r])) * all + n * model->trees[r] / model->m->let_walk_rate);
+    spend_seconds(model, r, EVENT_walk,
+                  (1 - walked_first(model->m, n, received[r])) * all + n * model->trees[r] / model->m->let_walk_rate);
   }
-  meets(model, 1);
+  synchronise_ranks(model, 1);
   memory_free(received);
 }
 
@@ -204,7 +205,7 @@ static void block_step(struct model *model, int rank, double n)
   double pairs = n * in->hard_pairs,
          seconds = in->split ? n / m->hard_target_rate + pairs / m->hard_rate : machine_walk(m, pairs, m->block_rate);
   if (in->ranks > 1) seconds += m->ranks_substep_floor + (in->split ? 0 : n * model->trees[rank] / m->let_walk_rate);
-  works(model, rank, EVENT_hard_walk, m->substep_floor + m->walk_floor + seconds + n / m->correct_rate);
+  spend_seconds(model, rank, EVENT_hard_walk, m->substep_floor + m->walk_floor + seconds + n / m->correct_rate);
 }
 
 /* A tick: block steps of the ranks with active particles, then their updates. `regular`: a moment update. */
@@ -217,9 +218,9 @@ static void tick(struct model *model, int64_t first, int64_t last, int aligned, 
     model->ready[in->let[k].to] = fmax(model->ready[in->let[k].to], model->arrived[k]);
   for (int r = 0; r < in->ranks; r++) {
     double n = active(model, r, aligned);
-    if (regular) works(model, r, EVENT_tree, (double)in->local[r] / m->update_rate);
+    if (regular) spend_seconds(model, r, EVENT_tree, (double)in->local[r] / m->update_rate);
     if (n == 0) continue;
-    waits(model, r, model->ready[r]);
+    wait_until(model, r, model->ready[r]);
     block_step(model, r, n);
   }
   for (int64_t k = first; k < last; k++) {
@@ -227,8 +228,8 @@ static void tick(struct model *model, int64_t first, int64_t last, int aligned, 
     if (!regular && !again && l->deepest < aligned) continue;
     double bytes = l->deepest >= aligned ? l->deeper[aligned] : 0;
     if (regular) bytes += l->cells;
-    works(model, l->from, EVENT_hard_let, machine_let_update(m, bytes));
-    model->arrived[k] = sends(model, l->from, l->to, EVENT_hard_let, bytes);
+    spend_seconds(model, l->from, EVENT_hard_let, machine_let_update(m, bytes));
+    model->arrived[k] = send_message(model, l->from, l->to, EVENT_hard_let, bytes);
   }
 }
 
@@ -254,11 +255,11 @@ static void substeps_alone(struct model *model)
   for (int64_t t = 0; t < TICKS; t += substep_interval(s)) {
     struct schedule_line line = substep_line(s, (int32_t)t, in->step->schedule.walks_tree, &built);
     double now = t > 0 ? active(model, 0, line.level) : 0;
-    if (line.rebuild != REBUILT_NONE) works(model, 0, EVENT_tree, machine_rebuild(model->m, n));
-    else if (line.moments != MOMENTS_KEPT) works(model, 0, EVENT_tree, n / model->m->update_rate);
+    if (line.rebuild != REBUILT_NONE) spend_seconds(model, 0, EVENT_tree, machine_rebuild(model->m, n));
+    else if (line.moments != MOMENTS_KEPT) spend_seconds(model, 0, EVENT_tree, n / model->m->update_rate);
     if (now > 0) block_step(model, 0, now);
   }
-  meets(model, 1);
+  synchronise_ranks(model, 1);
 }
 
 /* The substeps from a selection to the next one. */
@@ -273,8 +274,8 @@ static void section(struct model *model, const struct soft_step_class *soft_step
   for (int r = 0; r < in->ranks; r++) {
     double n = (double)in->local[r];
     int build = soft_step_class->tick > 0 && s->builds != BUILDS_NONE;
-    if (build) works(model, r, EVENT_migration, n / model->m->migrate_rate);
-    works(model, r, EVENT_tree, build ? machine_rebuild(model->m, n) : n / model->m->update_rate);
+    if (build) spend_seconds(model, r, EVENT_migration, n / model->m->migrate_rate);
+    spend_seconds(model, r, EVENT_tree, build ? machine_rebuild(model->m, n) : n / model->m->update_rate);
   }
   exchange(model, first, last, EVENT_hard_let);
   count_trees(model, first, last);
@@ -284,7 +285,7 @@ static void section(struct model *model, const struct soft_step_class *soft_step
     tick(model, first, last, timeline_aligned(at, 0), at % s->moment_interval == 0, 0);
   }
   add_floors(model, soft_step_class, (double)(ticks - 1) + (soft_step_class->tick > 0));
-  meets(model, soft_step_class->times * (followed > 0 ? (double)(ticks - 1) / (double)followed : 1));
+  synchronise_ranks(model, soft_step_class->times * (followed > 0 ? (double)(ticks - 1) / (double)followed : 1));
 }
 
 double event_total(const double *phase)

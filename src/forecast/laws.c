@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Times below this part of a soft step do not shape a law. */
-#define NOTHING 1e-9
+#define SINGULAR_PIVOT 1e-9
 
 /* Solve the normal equations m x = y of n unknowns, n at most 3, by elimination with pivots. Returns 0 where they are
  * singular. */
@@ -41,7 +41,7 @@ static struct law fit(const struct law_point *point, int count, const double *se
   double m[3][3] = {{0}}, y[3] = {0};
   int used = 0;
   for (int i = 0; i < count; i++) {
-    if (!(seconds[i] > NOTHING * event_total(point[i].times.critical))) continue;
+    if (!(seconds[i] > SINGULAR_PIVOT * event_total(point[i].times.critical))) continue;
     double x[3] = {1, log(point[i].per_rank), log(point[i].ranks)};
     for (int j = 0; j < unknowns; j++) {
       for (int k = 0; k < unknowns; k++) m[j][k] += x[j] * x[k];

@@ -29,9 +29,9 @@ static int is_path(const char *name)
 }
 
 /* Folder of the program, without a '/' at its end: 0; -1 where the system does not tell. */
-static int program_folder(char *path, size_t room)
+static int program_folder(char *path, size_t capacity)
 {
-  ssize_t n = readlink("/proc/self/exe", path, room - 1);
+  ssize_t n = readlink("/proc/self/exe", path, capacity - 1);
   if (n <= 0) return -1;
   path[n] = '\0';
   char *last = strrchr(path, '/');
@@ -43,7 +43,7 @@ static int program_folder(char *path, size_t room)
 static int chosen(const struct dirent *entry) { return is_ini(entry->d_name); }
 
 /* "a, b, c": the machine files of a folder. */
-static void list_names(const char *folder, char *text, size_t room)
+static void list_names(const char *folder, char *text, size_t capacity)
 {
   struct dirent **entries;
   int n = scandir(folder, &entries, chosen, alphasort);
@@ -51,19 +51,19 @@ static void list_names(const char *folder, char *text, size_t room)
   text[0] = '\0';
   for (int i = 0; i < n; i++) {
     int length = (int)strlen(entries[i]->d_name) - 4;
-    if (used < room)
-      used += (size_t)snprintf(text + used, room - used, "%s%.*s", i ? ", " : "", length, entries[i]->d_name);
+    if (used < capacity)
+      used += (size_t)snprintf(text + used, capacity - used, "%s%.*s", i ? ", " : "", length, entries[i]->d_name);
     free(entries[i]);
   }
   if (n >= 0) free(entries);
 }
 
-int machine_file(const char *name, char *path, size_t room, struct fault *fault)
+int machine_file(const char *name, char *path, size_t capacity, struct fault *fault)
 {
   char program[PATH_MAX], folder[2 * PATH_MAX], names[512];
   struct stat st;
   if (is_path(name)) {
-    if ((size_t)snprintf(path, room, "%s", name) >= room)
+    if ((size_t)snprintf(path, capacity, "%s", name) >= capacity)
       return fault_set(fault, "%.60s...: the path of the machine file is too long", name);
     return 0;
   }
@@ -72,8 +72,8 @@ int machine_file(const char *name, char *path, size_t room, struct fault *fault)
   for (int k = 0; k < FOLDERS; k++) {
     snprintf(folder, sizeof folder, "%s/%s", program, folders[k]);
     if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) continue;
-    int length = snprintf(path, room, "%s/%s.ini", folder, name);
-    if (length > 0 && (size_t)length < room && stat(path, &st) == 0) return 0;
+    int length = snprintf(path, capacity, "%s/%s.ini", folder, name);
+    if (length > 0 && (size_t)length < capacity && stat(path, &st) == 0) return 0;
     list_names(folder, names, sizeof names);
     return fault_set(fault, "%s: expected a machine file or the name of one: %s", name, names);
   }

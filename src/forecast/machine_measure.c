@@ -17,7 +17,7 @@
 #include "forecast/time_study.h"
 
 /* Repeats of short messages, pieces of a message that is sent as many, bytes of long messages. */
-enum { SHORT = 200, PIECES = 256, LONG = 4 << 20 };
+enum { SHORT_MESSAGE = 200, LONG_MESSAGE_PIECES = 256, LONG_MESSAGE = 4 << 20 };
 
 /* --- messages ---------------------------------------------------------------------------------------------------- */
 
@@ -58,15 +58,17 @@ static double shift_seconds(const struct comm *comm, int shift, size_t bytes, in
 static void measure_messages(const struct comm *comm, struct machine *machine)
 {
   int node = comm_node_size(comm), all = (int)comm_min_int64(comm, node);
-  machine->overhead = shift_seconds(comm, 1, 8 * PIECES, SHORT / 20, 8) / PIECES;
-  machine->node_latency = fmax(shift_seconds(comm, 1, 8, SHORT, 0) - machine->overhead, 0);
-  machine->node_bandwidth = machine_bytes_rate(LONG, shift_seconds(comm, 1, LONG, 5, 0), machine->node_latency);
+  machine->overhead = shift_seconds(comm, 1, 8 * LONG_MESSAGE_PIECES, SHORT_MESSAGE / 20, 8) / LONG_MESSAGE_PIECES;
+  machine->node_latency = fmax(shift_seconds(comm, 1, 8, SHORT_MESSAGE, 0) - machine->overhead, 0);
+  machine->node_bandwidth =
+      machine_bytes_rate(LONG_MESSAGE, shift_seconds(comm, 1, LONG_MESSAGE, 5, 0), machine->node_latency);
   machine->ranks_per_node = all;
   machine->latency = machine->node_latency;
   machine->bandwidth = machine->node_bandwidth * all;
   if (all == comm->size) return;
-  machine->latency = fmax(shift_seconds(comm, all, 8, SHORT, 0) - machine->overhead, 0);
-  machine->bandwidth = all * machine_bytes_rate(LONG, shift_seconds(comm, all, LONG, 5, 0), machine->latency);
+  machine->latency = fmax(shift_seconds(comm, all, 8, SHORT_MESSAGE, 0) - machine->overhead, 0);
+  machine->bandwidth =
+      all * machine_bytes_rate(LONG_MESSAGE, shift_seconds(comm, all, LONG_MESSAGE, 5, 0), machine->latency);
 }
 
 /* --- the device -------------------------------------------------------------------------------------------------- */
@@ -206,10 +208,10 @@ static double largest_spread(const struct machine_runs *runs)
 
 /* What to say where soft steps of one kind took this many times as long as others, since other programs ran: a line of
  * a comment; nothing where they are alike. */
-static const char *about_spread(double most, char *line, size_t room)
+static const char *about_spread(double most, char *line, size_t capacity)
 {
   if (most < debug_value("machine_spread", 1.5)) return "";
-  snprintf(line, room,
+  snprintf(line, capacity,
            "\nsoft steps of one kind took up to %.1f times as long as others: measure again where nothing else runs",
            most);
   return line;

@@ -68,7 +68,7 @@ static int attach_lets(struct virtual_exchange *exchange, int receiver)
   for (int s = 0; s < exchange->ranks; s++) {
     size_t at = (size_t)s * (size_t)exchange->ranks + (size_t)receiver;
     if (k->bytes[at] == 0) continue;
-    memcpy(be->let->room(exchange->d[0], LET_SOFT, s, k->bytes[at]), k->message[at], k->bytes[at]);
+    memcpy(be->let->buffer(exchange->d[0], LET_SOFT, s, k->bytes[at]), k->message[at], k->bytes[at]);
     be->let->attach(exchange->d[0], LET_SOFT, s, k->bytes[at], &count);
     memory_free(k->message[at]);
     k->message[at] = NULL;

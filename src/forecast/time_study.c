@@ -44,16 +44,16 @@ struct time_study {
 
 struct let_list {
   struct soft_step_let *let;
-  int64_t count, room;
+  int64_t count, capacity;
 };
 
 /* Callback of soft_step_count. */
 static void keep_let(void *of, const struct soft_step_let *let)
 {
   struct let_list *list = of;
-  if (list->count == list->room) {
-    list->room = (int64_t)memory_grown((size_t)list->room, sizeof *list->let);
-    list->let = memory_resize("study", list->let, sizeof *list->let * (size_t)list->room);
+  if (list->count == list->capacity) {
+    list->capacity = (int64_t)memory_grown((size_t)list->capacity, sizeof *list->let);
+    list->let = memory_resize("study", list->let, sizeof *list->let * (size_t)list->capacity);
   }
   list->let[list->count++] = *let;
 }

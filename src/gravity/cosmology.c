@@ -12,9 +12,9 @@
 #include "gravity/units.h"
 
 #define MPC_CM (1e3 * KPC_CM)
-#define BEYOND 1.05 /* predictions reach somewhat beyond the times of a run */
-#define PRECISION 1e-11
-enum { POINTS = 64 }; /* of Gauss-Legendre rules for the age */
+#define TABLE_MARGIN 1.05 /* predictions reach somewhat beyond the times of a run */
+#define AGE_PRECISION 1e-11
+enum { GAUSS_POINTS = 64 }; /* of Gauss-Legendre rules for the age */
 
 struct cosmology_splines {
   gsl_spline *tau_of_log, *log_of_tau;
@@ -63,7 +63,7 @@ double cosmology_age(double omega0, double omega_lambda, double a)
 {
   struct densities d = {omega0, omega_lambda};
   gsl_function f = {per_root, &d};
-  gsl_integration_glfixed_table *table = gsl_integration_glfixed_table_alloc(POINTS);
+  gsl_integration_glfixed_table *table = gsl_integration_glfixed_table_alloc(GAUSS_POINTS);
   double age = gsl_integration_glfixed(&f, 0, sqrt(a), table);
   gsl_integration_glfixed_table_free(table);
   return age;
@@ -74,14 +74,15 @@ static void fill(struct cosmology *cosmology)
 {
   struct densities d = {cosmology->omega0, cosmology->omega_lambda};
   gsl_function f = {per_log, &d};
-  double low = log(cosmology->first / BEYOND), high = log(cosmology->last * BEYOND),
+  double low = log(cosmology->first / TABLE_MARGIN), high = log(cosmology->last * TABLE_MARGIN),
          step = (high - low) / (COSMOLOGY_NODES - 1), error;
   size_t evaluations;
   for (int k = 0; k < COSMOLOGY_NODES; k++) {
     double part = 0;
     cosmology->log_a[k] = low + step * k;
     if (k > 0)
-      gsl_integration_qng(&f, cosmology->log_a[k - 1], cosmology->log_a[k], 0, PRECISION, &part, &error, &evaluations);
+      gsl_integration_qng(&f, cosmology->log_a[k - 1], cosmology->log_a[k], 0, AGE_PRECISION, &part, &error,
+                          &evaluations);
     cosmology->tau[k] = k > 0 ? cosmology->tau[k - 1] + part / cosmology->hubble0 : 0;
   }
 }
@@ -92,8 +93,8 @@ int cosmology_open(struct cosmology *cosmology, double omega0, double omega_lamb
   *cosmology = (struct cosmology){
       .omega0 = omega0, .omega_lambda = omega_lambda, .hubble0 = hubble0, .first = first, .last = last};
   for (int k = 0; k <= 1000; k++) {
-    double a = last * BEYOND * k / 1000;
-    if (k == 0) a = first / BEYOND;
+    double a = last * TABLE_MARGIN * k / 1000;
+    if (k == 0) a = first / TABLE_MARGIN;
     if (!(cosmology_rate(omega0, omega_lambda, a) > 0))
       return fault_set(
           fault, "Omega0 = %g and OmegaLambda = %g: this universe does not expand at a = %.3g, which the run needs",

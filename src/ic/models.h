@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One particle of each model is drawn. For this room and ic/galaxy only. All functions are local. */
+/* One particle of each model is drawn. For this folder and ic/galaxy only. All functions are local. */
 #ifndef IC_MODELS_H
 #define IC_MODELS_H
 #include <stdint.h>

@@ -94,7 +94,7 @@ static herr_t forget_image(void *of)
   return 0;
 }
 
-hid_t h5_image_create(struct h5_image *image, H5F_libver_t version, size_t room)
+hid_t h5_image_create(struct h5_image *image, H5F_libver_t version, size_t metadata_bytes)
 {
   H5FD_file_image_callbacks_t callbacks = {.image_realloc = resize_image,
                                            .image_free = keep_image,
@@ -105,7 +105,7 @@ hid_t h5_image_create(struct h5_image *image, H5F_libver_t version, size_t room)
   *image = (struct h5_image){NULL, 0, 0};
   H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
   H5Pset_libver_bounds(access, version, version);
-  if (room) H5Pset_meta_block_size(access, room);
+  if (metadata_bytes) H5Pset_meta_block_size(access, metadata_bytes);
   H5Pset_obj_track_times(plist, 0);
   /* HDF5 looks for a file of the name first: this one cannot exist. */
   if (H5Pset_fapl_core(access, INCREMENT, 0) >= 0 && H5Pset_file_image_callbacks(access, &callbacks) >= 0)

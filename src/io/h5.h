@@ -27,7 +27,7 @@ struct h5_image {
  * \param room     bytes at the start of the file that its metadata fill; 0: metadata and datasets alternate. The image
  *                 reaches to the last metadata, so with 0 there must be no space for rows.
  * Returns the file, < 0 on failure. No datasets may be written, and the file may not be flushed. */
-hid_t h5_image_create(struct h5_image *image, H5F_libver_t version, size_t room);
+hid_t h5_image_create(struct h5_image *image, H5F_libver_t version, size_t metadata_bytes);
 /* Close the file and all objects in it; `image` is then complete. Returns < 0 on failure. */
 herr_t h5_image_close(hid_t file, struct h5_image *image);
 void h5_image_free(struct h5_image *image);

@@ -71,16 +71,17 @@ static herr_t create_set(hid_t group, struct table_set *table_set, const struct 
   return status;
 }
 
-/* Lay the file out in `image`: with space for the rows, behind `room` bytes of metadata, where `room` is not 0. */
-static int lay_out(struct h5_image *image, struct table_file *table_file, size_t room, char cause[256])
+/* Lay the file out in `image`: with space for the rows, behind `metadata_bytes` bytes of metadata, where
+ * `metadata_bytes` is not 0. */
+static int lay_out(struct h5_image *image, struct table_file *table_file, size_t metadata_bytes, char cause[256])
 {
-  hid_t file = h5_image_create(image, H5F_LIBVER_V18, room), group = -1;
+  hid_t file = h5_image_create(image, H5F_LIBVER_V18, metadata_bytes), group = -1;
   herr_t s = file < 0 ? -1 : table_file->attributes(file, table_file->of);
   for (int k = 0; k < table_file->sets && s >= 0; k++) {
     int fresh = k == 0 || strcmp(table_file->set[k].group, table_file->set[k - 1].group) != 0;
     if (fresh && group >= 0) s |= H5Gclose(group);
     if (fresh) group = table_group(file, table_file->set[k].group);
-    s |= group < 0 ? -1 : create_set(group, &table_file->set[k], table_file, room > 0);
+    s |= group < 0 ? -1 : create_set(group, &table_file->set[k], table_file, metadata_bytes > 0);
   }
   if (s < 0) h5_cause(cause);
   if (group >= 0) H5Gclose(group);
@@ -98,9 +99,9 @@ static void create(struct table_file *file, const char *temporary, struct h5_ima
   char cause[256] = "HDF5 puts metadata behind the rows";
   double bytes = 0;
   int bad = lay_out(image, file, 0, cause) != 0;
-  size_t room = ((size_t)image->length + ROWS_ALIGNMENT - 1) / ROWS_ALIGNMENT * ROWS_ALIGNMENT;
+  size_t metadata_bytes = ((size_t)image->length + ROWS_ALIGNMENT - 1) / ROWS_ALIGNMENT * ROWS_ALIGNMENT;
   h5_image_free(image);
-  bad = bad || lay_out(image, file, room, cause) != 0;
+  bad = bad || lay_out(image, file, metadata_bytes, cause) != 0;
   uint64_t first = (uint64_t)image->length;
   for (int k = 0; k < file->sets; k++) {
     bytes += (double)row_bytes(&file->set[k]) * (double)file->set[k].total;
@@ -108,7 +109,7 @@ static void create(struct table_file *file, const char *temporary, struct h5_ima
   }
   if (bad || h5_image_end(image, first) != 0)
     fault_set(fault, "%s %s: laying it out failed: %s", file->what, file->path, cause);
-  else if (h5_file_space(file->what, file->path, bytes + (double)room, fault) == 0)
+  else if (h5_file_space(file->what, file->path, bytes + (double)metadata_bytes, fault) == 0)
     h5_file_create(file->what, temporary, image, fault);
 }
 

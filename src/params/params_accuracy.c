@@ -12,13 +12,13 @@
 #define ETA_HERMITE_MAX 0.2 /* errors go as the fourth power of eta up to there (src/tuning/finder.c) */
 /* The energy error by forces goes as (512 Delta)^q / sqrt(N), with q = 0.55 for monopoles and 0.75 for quadrupoles
  * (measured); Delta in the table is that of this number of particles. */
-#define PARTICLES 1e5
-#define BY_PARTICLES_1 (0.5 / 0.55)
-#define BY_PARTICLES_2 (0.5 / 0.75)
-#define DELTA_LEAST (1.0 / 32768)
-#define DELTA_MOST (1.0 / 64)
+#define DELTA_TABLE_PARTICLES 1e5
+#define DELTA_POWER_MONOPOLES (0.5 / 0.55)
+#define DELTA_POWER_QUADRUPOLES (0.5 / 0.75)
+#define DELTA_MIN (1.0 / 32768)
+#define DELTA_MAX (1.0 / 64)
 #define ERROR_MAX 0.1 /* largest and smallest number that Accuracy can be */
-#define ERROR_LEAST 1e-12
+#define ERROR_MIN 1e-12
 
 enum column { DELTA_MONOPOLES, DELTA_QUADRUPOLES, ETA_UNSPLIT, ETA_SPLIT, COLUMN_XS, COLUMN_YS, COLUMN_R1, COLUMNS };
 static const struct line {
@@ -40,7 +40,7 @@ int params_accuracy(const char *text, double *error)
     if (strcmp(line[i].name, text) == 0) return *error = line[i].error, 0;
   char *end;
   double x = strtod(text, &end);
-  if (end == text || *end || strspn(text, "0123456789+-.eE") != strlen(text) || !(x >= ERROR_LEAST && x <= ERROR_MAX))
+  if (end == text || *end || strspn(text, "0123456789+-.eE") != strlen(text) || !(x >= ERROR_MIN && x <= ERROR_MAX))
     return -1;
   *error = x;
   return 0;
@@ -95,8 +95,9 @@ double params_delta(const struct params *params)
   int quadrupole = params_order(params) == 2;
   double delta = by_accuracy(params, quadrupole ? DELTA_QUADRUPOLES : DELTA_MONOPOLES);
   if (params->run.particles > 0)
-    delta = rounded(delta * pow(params->run.particles / PARTICLES, quadrupole ? BY_PARTICLES_2 : BY_PARTICLES_1));
-  return fmin(fmax(delta, DELTA_LEAST), DELTA_MOST);
+    delta = rounded(delta * pow(params->run.particles / DELTA_TABLE_PARTICLES,
+                                quadrupole ? DELTA_POWER_QUADRUPOLES : DELTA_POWER_MONOPOLES));
+  return fmin(fmax(delta, DELTA_MIN), DELTA_MAX);
 }
 
 const struct criterion *criterion_of(const struct params *params)

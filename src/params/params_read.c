@@ -120,7 +120,7 @@ static int odd_line(struct source *source, const char *text)
 }
 
 /* Reader of inih. A fault ends the reading. */
-static char *next_line(char *out, int room, void *stream)
+static char *next_line(char *out, int capacity, void *stream)
 {
   struct source *s = stream;
   s->value = NULL;
@@ -134,11 +134,11 @@ static char *next_line(char *out, int room, void *stream)
     odd_line(s, text);
     return NULL;
   }
-  if (strlen(text) + 2 < (size_t)room) {
-    snprintf(out, (size_t)room, "%s", text);
-  } else if (equals && equals - text + 2 < room) {
+  if (strlen(text) + 2 < (size_t)capacity) {
+    snprintf(out, (size_t)capacity, "%s", text);
+  } else if (equals && equals - text + 2 < capacity) {
     s->value = equals + 1 + strspn(equals + 1, " \t");
-    snprintf(out, (size_t)room, "%.*s", (int)(equals - text + 1), text);
+    snprintf(out, (size_t)capacity, "%.*s", (int)(equals - text + 1), text);
   } else {
     source_fault(s, "unknown parameter '%.40s...'", text);
     return NULL;

@@ -36,8 +36,8 @@ enum { CHECKPOINT_OWN = 8192 };
 /* Free bytes on the disk where `path` is or would be made; 0: unknown. `where`: its nearest existing folder. */
 static double free_bytes(const char *path, char *where, size_t size)
 {
-  double room = folder_nearest(path, where, size) ? -1 : folder_room(where);
-  return room > 0 ? room : 0;
+  double disk_free = folder_nearest(path, where, size) ? -1 : folder_free_bytes(where);
+  return disk_free > 0 ? disk_free : 0;
 }
 
 /* Format a number of bytes with a decimal prefix. Returns `text`. */
@@ -59,7 +59,7 @@ struct estimate {
   double checkpoint, checkpoints; /* the same of checkpoints; while one is written there is one more than are kept */
   double added;                   /* checkpoints beyond those that exist */
   char where[PARAM_TEXT];         /* the nearest existing folder of OutputDir */
-  double room;                    /* free bytes of its disk */
+  double disk_free;               /* free bytes of its disk */
 };
 
 /* What the run starts or continues from. */
@@ -103,7 +103,7 @@ static struct estimate estimate(const struct comm *comm, const struct params *pa
   e.checkpoint = e.particles * bytes + CHECKPOINT_OWN * comm->size;
   e.checkpoints = params->CheckpointsKept + 1;
   e.added = fmax(1, e.checkpoints - (beginning->from && beginning->from->own_folder ? checkpoint_count(params) : 0));
-  e.room = free_bytes(params->OutputDir, e.where, sizeof e.where);
+  e.disk_free = free_bytes(params->OutputDir, e.where, sizeof e.where);
   return e;
 }
 
@@ -234,7 +234,7 @@ static void report_input(const struct comm *comm, const struct params *params, c
   else printf("begins at           %g, ends at %s%s\n", estimate->begin, end, default_mark(options, "TimeMax"));
 }
 
-static void report_room(const struct estimate *estimate, int resumes)
+static void report_disk(const struct estimate *estimate, int resumes)
 {
   char one[16], all[16];
   if (estimate->device > 0) printf("device memory       about %s per rank\n", size(estimate->device, one));
@@ -244,7 +244,7 @@ static void report_room(const struct estimate *estimate, int resumes)
   printf("a checkpoint        %s; %.0f %s kept, and one more while it is written: %s\n",
          size(estimate->checkpoint, one), estimate->checkpoints - 1, estimate->checkpoints > 2 ? "are" : "is",
          size(estimate->checkpoint * estimate->checkpoints, all));
-  printf("disk                %s are free in %s\n", size(estimate->room, one), estimate->where);
+  printf("disk                %s are free in %s\n", size(estimate->disk_free, one), estimate->where);
 }
 
 /* Print the report, up to what needs the particles. Where the run cannot work this is a fault, where it may fail a
@@ -253,23 +253,23 @@ static void report(const struct comm *comm, const struct params *params, const s
                    const struct beginning *beginning, const struct backend *be, const struct place *places,
                    const struct outputs *outputs, const struct estimate *estimate, struct fault *fault)
 {
-  char one[16], room[16];
+  char one[16], disk_free[16];
   struct memory_need need = need_estimate(&estimate->need);
   const struct params known = params_of_run(params, estimate->particles, be->particle_bytes > 0);
   report_input(comm, &known, options, beginning, estimate);
   if (beginning->from) report_discards(params, beginning, outputs);
   printf("ranks x threads     %d x %d, backend %s\n", comm->size, omp_get_max_threads(), be->name);
   placement_print(places, comm->size, stdout);
-  report_room(estimate, beginning->from != NULL);
+  report_disk(estimate, beginning->from != NULL);
   placement_warn(places, comm->size, stdout);
   if (beginning->facts) initial_warn(params->InitCondFile, beginning->facts, stdout, "warning: ");
   outputs_warn(outputs, beginning->from ? -INFINITY : beginning->time, stdout, "warning: ");
-  if (estimate->room < 1.1 * (estimate->snapshot * estimate->snapshots + estimate->checkpoint * estimate->added))
+  if (estimate->disk_free < 1.1 * (estimate->snapshot * estimate->snapshots + estimate->checkpoint * estimate->added))
     printf("warning: the disk has too little room for all snapshots that are %s, and for checkpoints\n",
            beginning->from ? "still to be written" : "planned");
-  if (estimate->room < 1.1 * (estimate->snapshot + estimate->checkpoint))
+  if (estimate->disk_free < 1.1 * (estimate->snapshot + estimate->checkpoint))
     fault_set(fault, "OutputDir = %s: %s are free in %s, too little for one snapshot and one checkpoint: %s",
-              params->OutputDir, size(estimate->room, room), estimate->where,
+              params->OutputDir, size(estimate->disk_free, disk_free), estimate->where,
               size(estimate->snapshot + estimate->checkpoint, one));
   if (!fault->text[0])
     placement_check(places, comm->size, need_total(&need) - estimate->need.baseline, estimate->device, fault);

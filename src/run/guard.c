@@ -9,12 +9,12 @@
 #include "base/memory.h"
 
 /* Trees and block steps do not conserve the total momentum exactly. Its largest allowed change, in units of
- * M (v_rms + a_rms dt), is JUMP + JUMP_FEW / sqrt(N). */
-#define JUMP 0.01
-#define JUMP_FEW 1.0
-#define FIELD 2.0      /* and in an external field so many times its impulse */
-#define MASS_LOST 1e-6 /* largest relative change of the total mass: rounding */
-enum { NAMED = 8 };    /* largest number of particles in a message */
+ * M (v_rms + a_rms dt), is MOMENTUM_CHANGE_MAX + MOMENTUM_CHANGE_FEW / sqrt(N). */
+#define MOMENTUM_CHANGE_MAX 0.01
+#define MOMENTUM_CHANGE_FEW 1.0
+#define FIELD_IMPULSE_MAX 2.0     /* and in an external field so many times its impulse */
+#define MASS_CHANGE_MAX 1e-6      /* largest relative change of the total mass: rounding */
+enum { NAMED_PARTICLES_MAX = 8 }; /* largest number of particles in a message */
 
 static double length(const double x[3]) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
@@ -71,11 +71,11 @@ int64_t guard_bad(const struct particles *particles)
   return bad;
 }
 
-/* Insert into a list of the NAMED entries of largest weight, in descending order. */
+/* Insert into a list of the NAMED_PARTICLES_MAX entries of largest weight, in descending order. */
 static void insert(struct named *list, int *count, struct named one)
 {
-  if (*count == NAMED && !(one.weight > list[NAMED - 1].weight)) return;
-  int at = *count < NAMED ? (*count)++ : NAMED - 1;
+  if (*count == NAMED_PARTICLES_MAX && !(one.weight > list[NAMED_PARTICLES_MAX - 1].weight)) return;
+  int at = *count < NAMED_PARTICLES_MAX ? (*count)++ : NAMED_PARTICLES_MAX - 1;
   list[at] = one;
   for (; at > 0 && list[at].weight > list[at - 1].weight; at--) {
     struct named swap = list[at];
@@ -98,7 +98,7 @@ static int name_particles(const struct comm *comm, const struct backend *be, str
                           const struct field *field, int fast, struct named *list)
 {
   const struct particles *p = be->view(d);
-  struct named mine[NAMED] = {{0}}, *all;
+  struct named mine[NAMED_PARTICLES_MAX] = {{0}}, *all;
   int count = 0, total = 0;
   size_t bytes;
   for (int64_t i = 0; i < p->n; i++) {
@@ -129,8 +129,8 @@ static void list_names(const struct named *list, int count, char *text, size_t s
 static int momentum_jumped(const struct guard *guard, const struct diagnostics *now, double dt)
 {
   double change2 = 0, limit = now->mass * (guard->v_rms + fmax(guard->a_rms, now->a_rms) * dt) *
-                                  (JUMP + JUMP_FEW / sqrt(now->count - now->massless)) +
-                              FIELD * dt * fmax(guard->field, length(now->force_field));
+                                  (MOMENTUM_CHANGE_MAX + MOMENTUM_CHANGE_FEW / sqrt(now->count - now->massless)) +
+                              FIELD_IMPULSE_MAX * dt * fmax(guard->field, length(now->force_field));
   for (int k = 0; k < 3; k++)
     change2 += (now->momentum[k] - guard->momentum[k]) * (now->momentum[k] - guard->momentum[k]);
   return !(change2 <= limit * limit);
@@ -140,10 +140,10 @@ int guard_check(const struct guard *guard, const struct diagnostics *now, const 
                 const struct backend *be, struct device *d, const struct field *field, long long step, double time,
                 double dt, struct fault *fault)
 {
-  struct named list[NAMED] = {{0}};
+  struct named list[NAMED_PARTICLES_MAX] = {{0}};
   char names[600], ids[640] = " (in the potential of Agama)"; /* the others are looked at */
   int bad = now->bad > 0, lost = now->count != guard->particles, jump = dt > 0 && momentum_jumped(guard, now, dt);
-  if (!bad && !lost && !jump && fabs(now->mass - guard->mass) <= MASS_LOST * guard->mass) return 0;
+  if (!bad && !lost && !jump && fabs(now->mass - guard->mass) <= MASS_CHANGE_MAX * guard->mass) return 0;
   int count = name_particles(comm, be, d, field, !bad, list);
   list_names(list, count, names, sizeof names);
   if (count) snprintf(ids, sizeof ids, ": id%s %s%s", plural(now->bad), names, now->bad > count ? ", ..." : "");

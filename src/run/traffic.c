@@ -87,15 +87,15 @@ static void collect(const struct comm *comm, const struct ledger_sum *mine, stru
 /* The pairs of this rank with at least one message or wait; owner: caller. */
 static struct pair *own_pairs(const struct comm *comm, size_t *count)
 {
-  size_t n = 0, room = 0;
+  size_t n = 0, capacity = 0;
   struct pair *pair = NULL;
   for (int p = 0; p < PHASE_COUNT; p++)
     for (int r = 0; r < comm->size; r++) {
       struct ledger_entry e = ledger_entry(comm->ledger, (enum phase)p, r);
       if (e.messages_sent == 0 && e.waited == 0) continue;
-      if (n == room) {
-        room = 2 * room + 64;
-        pair = memory_resize("messages", pair, sizeof *pair * room);
+      if (n == capacity) {
+        capacity = 2 * capacity + 64;
+        pair = memory_resize("messages", pair, sizeof *pair * capacity);
       }
       pair[n++] = (struct pair){p, comm->rank, r, e.messages_sent, e.bytes_sent, e.waited};
     }

@@ -10,16 +10,17 @@
 
 /* Masses differ if their ratio is larger than this; radii by mass are of no use where one particle has more than this
  * part of the mass. */
-#define EQUAL_MASSES 1.01
-#define DOMINANT_PART 1e-3
+#define EQUAL_MASSES_RATIO 1.01
+#define DOMINANT_MASS_SHARE 1e-3
 /* Bound pairs with 2 a below this part of R1 may go by Kepler's equation. */
-#define PAIR_LIMIT (1.0 / 32)
+#define KEPLER_PAIR_RADIUS (1.0 / 32)
 
 int neighbour_lists_radii_by_mass(const struct sim *sim)
 {
   const struct mass_facts *masses = &sim->masses;
   if (sim->par->RadiiByMass != RADII_AUTO) return sim->par->RadiiByMass == RADII_ON;
-  return masses->largest > EQUAL_MASSES * masses->smallest && masses->largest < DOMINANT_PART * masses->total;
+  return masses->largest > EQUAL_MASSES_RATIO * masses->smallest &&
+         masses->largest < DOMINANT_MASS_SHARE * masses->total;
 }
 
 struct list_request neighbour_lists_request(const struct sim *sim, double soft_step)
@@ -32,7 +33,7 @@ struct list_request neighbour_lists_request(const struct sim *sim, double soft_s
                                  .mean_mass = (double)(float)sim->masses.mean, /* whatever the order of the sum */
                                  .largest_mass = sim->masses.largest,
                                  .first = proposed_for == 0};
-  if (soft_step > 0) request.pair_limit = PAIR_LIMIT * (double)sim->split.r1;
+  if (soft_step > 0) request.pair_limit = KEPLER_PAIR_RADIUS * (double)sim->split.r1;
   if (proposed_for > 0 && soft_step > proposed_for)
     request.level_shift = (int)ceil(log2(soft_step / proposed_for) - 1e-6);
   return request;

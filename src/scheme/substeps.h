@@ -12,7 +12,7 @@ struct schedule substeps_schedule(struct sim *sim);
 struct schedule_input substeps_input(struct sim *sim);
 /* Begin the substeps after the opening soft kick, or continue them at the checkpoint tick sim->substeps.paused from the
  * particles, domains and lattice of a checkpoint. Needs block levels, and a lattice that covers the soft step
- * (sim_make_room). `shared`: as in the verb `levels`. Collective. */
+ * (sim_reserve). `shared`: as in the verb `levels`. Collective. */
 void substeps_begin(struct sim *sim, const struct step_rule *rule, int shared);
 void substeps_continue(struct sim *sim);
 /* Integrate up to the next checkpoint tick, or to the last tick before the end of the soft step. Every rank advances

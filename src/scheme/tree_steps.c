@@ -29,7 +29,7 @@ static void open_step(struct sim *sim, const struct plan *plan)
 {
   struct step_rule rule = step_rule_of(sim, plan->soft_step);
   int shared = choose_levels(sim, plan, &rule);
-  sim_make_room(sim, plan->soft_step);
+  sim_reserve(sim, plan->soft_step);
   timer_phase(&sim->timer, PHASE_correct);
   sim->half.part[0][1] = sim->timer;
   substeps_begin(sim, &rule, shared);
@@ -116,7 +116,7 @@ struct schedule_input tree_steps_preview(struct sim *sim, const struct plan *pla
   struct step_rule rule = step_rule_of(sim, plan->soft_step);
   step_opening_kick(sim, plan->soft_step);
   choose_levels(sim, plan, &rule);
-  sim_make_room(sim, plan->soft_step);
+  sim_reserve(sim, plan->soft_step);
   return substeps_input(sim);
 }
 

@@ -11,8 +11,8 @@
  *                     and a substep takes SUBSTEP_DIRECT); and for each active particle CORRECT and a force:
  *     block           BLOCK f, on cores f and up to BLOCK_CELLS more where lists are of cells
  *     hybrid          WALK + WALK_PART f and WALK_LIST l_h entries, l_h = 60 sqrt(neighbours within R2): hard lists, as
- *                     measured (groups are wider than R2); on a device, where l_h is above LISTS_MOST, there are no
- *                     lists, and it is WALKED f
+ *                     measured (groups are wider than R2); on a device, where l_h is above LIST_ENTRIES_MAX, there are
+ *                     no lists, and it is WALKED f
  *
  * The active particles are those of the histogram of block levels: level k has 2^(k-1) ticks of its own, at which
  * levels from k on end. */
@@ -70,21 +70,23 @@ static const struct rates {
                0.5,
                1.5}};
 #define HARD_ENTRIES 60
-#define LISTS_MOST 450
+#define LIST_ENTRIES_MAX 450
 #define SUBSTEP_DIRECT 9e-5
-#define MANY 0.25
+#define ACTIVE_BUILD_SHARE 0.25
 
-#define WITHIN 2.5    /* candidates within this factor of the least predicted cost are tried */
-#define TRIAL_STEPS 2 /* soft steps of a trial */
-#define TRIAL_RUN 5.0 /* predicted seconds of a run below which nothing is tried */
-#define LOST 2.0      /* a trial whose first soft step takes so many times the least measured time ends */
-#define MARGIN 0.95   /* another candidate than the first must take less than this part of its measured time, */
-#define PAYS 0.9      /* and another one than the present less than this part of its predicted time */
-#define RISK 1.05     /* soft steps of a split follow more of what a system does: hybrids count as so much dearer */
+#define CANDIDATE_COST_MAX 2.5    /* candidates within this factor of the least predicted cost are tried */
+#define TRIAL_STEPS 2             /* soft steps of a trial */
+#define TRIAL_RUN_SECONDS_MIN 5.0 /* predicted seconds of a run below which nothing is tried */
+#define TRIAL_LOST_RATIO 2.0      /* a trial whose first soft step takes so many times the least measured time ends */
+/* another candidate than the first must take less than this part of its measured time, */
+#define MEASURED_GAIN_MIN 0.95
+#define PREDICTED_GAIN_MIN 0.9 /* and another one than the present less than this part of its predicted time */
+/* soft steps of a split follow more of what a system does: hybrids count as so much dearer */
+#define HYBRID_RISK 1.05
 /* Soft steps until the system is measured again: on cores after LOOK_FORCES synchronisations' time; a measurement takes
  * less than one. On a device, where it takes about eight, LOOK_STEPS, or LOOK_STEPS_SHARED of one step for all. */
 #define LOOK_FORCES 150
-#define LOOK_LEAST 10
+#define LOOK_STEPS_MIN 10
 #define LOOK_STEPS 100
 #define LOOK_STEPS_SHARED 400
 
@@ -146,7 +148,7 @@ static double substep_seconds(const struct rates *rates_, int split, double n, d
                               const struct force_cost *cost)
 {
   if (rates_ == &rates[1] && !split && n <= DIRECT_MOST) return SUBSTEP_DIRECT + active * cost->block;
-  double trees = !split && active > MANY * n ? rates_->substep_build : rates_->substep_all[split];
+  double trees = !split && active > ACTIVE_BUILD_SHARE * n ? rates_->substep_build : rates_->substep_all[split];
   return rates_->substep_fixed[split] + n * trees + active * (rates_->correct + (split ? cost->hard : cost->block));
 }
 
@@ -161,7 +163,7 @@ void choice_cost(const struct choice_machine *machine, double particles, struct 
   double entry = r->entry * (second ? 1 + r->quadrupole * cells : 1),
          neighbours = fmin(list, HARD_ENTRIES * sqrt(candidate->neighbours));
   struct force_cost f = {.full = list * entry};
-  int walked = machine->on_device && neighbours > LISTS_MOST;
+  int walked = machine->on_device && neighbours > LIST_ENTRIES_MAX;
   f.block = (r->block + r->block_cells * cells) * f.full;
   f.hard = walked
                ? r->walked * f.full
@@ -207,7 +209,7 @@ int choice_reaches(const struct choice_table *table, enum choice_scheme scheme)
 /* Seconds by which a candidate is compared with others, from those that are predicted or measured. */
 static double weighed(int scheme, double seconds)
 {
-  return scheme == CHOICE_SHARED || scheme == CHOICE_BLOCK ? seconds : RISK * seconds;
+  return scheme == CHOICE_SHARED || scheme == CHOICE_BLOCK ? seconds : HYBRID_RISK * seconds;
 }
 
 /* Whether candidate a is better than b: one that has the wanted error before one that has not, then the cheaper or the
@@ -234,7 +236,7 @@ int choice_trials(const struct choice_table *table, int like, enum choice_scheme
   double least = choice_predicted(table, choice_cheapest(table, like), like), left = share * least * time;
   int n = 0;
   order[n++] = first;
-  if (!(least * time > TRIAL_RUN)) return n;
+  if (!(least * time > TRIAL_RUN_SECONDS_MIN)) return n;
   for (;;) {
     int next = -1;
     for (int k = 0; k < CHOICES_COUNT; k++) {
@@ -246,7 +248,7 @@ int choice_trials(const struct choice_table *table, int like, enum choice_scheme
     double each = choice_predicted(table, next, like);
     /* its soft steps against the same time by the cheapest one, and a force for each change of the split */
     double cost = TRIAL_STEPS * table->candidate[next].step * (each - least) + 2 * table->candidate[next].sync_seconds;
-    if (each > WITHIN * least || cost > left) return n;
+    if (each > CANDIDATE_COST_MAX * least || cost > left) return n;
     left -= cost;
     order[n++] = next;
   }
@@ -255,7 +257,7 @@ int choice_trials(const struct choice_table *table, int like, enum choice_scheme
 int choice_lost(const int *order, int trial, const double measured[CHOICES_COUNT])
 {
   for (int i = 0; i < trial; i++)
-    if (measured[order[trial]] > LOST * measured[order[i]]) return 1;
+    if (measured[order[trial]] > TRIAL_LOST_RATIO * measured[order[i]]) return 1;
   return 0;
 }
 
@@ -268,7 +270,7 @@ enum choice_scheme choice_fastest(const struct choice_table *table, const int *o
   for (int i = 0; i < n; i++) {
     int k = order[i];
     if (reached && !choice_reaches(table, k)) continue;
-    double seconds = weighed(k, measured[k] * choice_growth(&table->candidate[k])) * (i == 0 ? MARGIN : 1);
+    double seconds = weighed(k, measured[k] * choice_growth(&table->candidate[k])) * (i == 0 ? MEASURED_GAIN_MIN : 1);
     if (seconds < least) {
       best = k;
       least = seconds;
@@ -281,12 +283,12 @@ int choice_pays(const struct choice_table *table, enum choice_scheme now, enum c
 {
   if (cheapest != now && choice_reaches(table, cheapest) > choice_reaches(table, now)) return 1;
   return cheapest != now && weighed(cheapest, choice_predicted(table, cheapest, now)) <
-                                PAYS * weighed(now, choice_predicted(table, now, -1));
+                                PREDICTED_GAIN_MIN * weighed(now, choice_predicted(table, now, -1));
 }
 
 int choice_interval(const struct choice_machine *machine, const struct choice_candidate *candidate, int one_step)
 {
   int most = one_step ? LOOK_STEPS_SHARED : LOOK_STEPS;
   if (machine->on_device || !(candidate->step_seconds > 0)) return most;
-  return (int)fmin(fmax(LOOK_FORCES * candidate->sync_seconds / candidate->step_seconds, LOOK_LEAST), most);
+  return (int)fmin(fmax(LOOK_FORCES * candidate->sync_seconds / candidate->step_seconds, LOOK_STEPS_MIN), most);
 }

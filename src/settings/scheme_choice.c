@@ -13,10 +13,10 @@
 enum { TRIAL_STEPS = 2 }; /* soft steps of a trial; the faster one counts */
 #define TRIAL_SHARE 0.02  /* of the predicted run, which trials may take at its begin, */
 #define AGAIN_SHARE 0.005 /* and later */
-#define KEEP 0.9          /* what earlier soft steps weigh in the mean of the last ones */
+#define COST_KEPT 0.9     /* what earlier soft steps weigh in the mean of the last ones */
 /* Quantiles of the distance to the 28th neighbour, from which the mean number of neighbours within R2 is estimated. */
 static const double quantiles[] = {0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95};
-enum { QUANTILES = sizeof quantiles / sizeof *quantiles, NEIGHBOURS = 28 };
+enum { QUANTILES = sizeof quantiles / sizeof *quantiles, QUANTILE_NEIGHBOURS = 28 };
 
 static int several(unsigned bits) { return (bits & (bits - 1)) != 0; }
 
@@ -96,7 +96,7 @@ static double mean_neighbours(const double distance[QUANTILES], double r2, doubl
   double sum = 0;
   for (int k = 0; k < QUANTILES; k++) {
     double x = distance[k] > 0 ? r2 / distance[k] : 1;
-    sum += sqrt(fmin(NEIGHBOURS * x * x * x, count));
+    sum += sqrt(fmin(QUANTILE_NEIGHBOURS * x * x * x, count));
   }
   return sum / QUANTILES * sum / QUANTILES;
 }
@@ -340,8 +340,8 @@ int settings_step(struct sim *sim)
     /* 0: it continues one of before a restart */
     if (seconds > 0 && tried(sim, c, seconds / sim->soft_step)) rows = try_next(sim);
   } else {
-    c->seconds = KEEP * c->seconds + seconds;
-    c->time = KEEP * c->time + (seconds > 0 ? sim->soft_step : 0);
+    c->seconds = COST_KEPT * c->seconds + seconds;
+    c->time = COST_KEPT * c->time + (seconds > 0 ? sim->soft_step : 0);
     if (sim->step - c->looked >= c->interval) rows = look(sim);
   }
   c->choosing += effort_clock(sim) - began;

@@ -17,30 +17,30 @@ enum { HEAVY_ROUNDS = 16 };
 /* Up to so many particles all pairs are summed. A larger sample is needed for none: the error of the mean of so many is
  * below 1e-6. */
 #define PAIRS_MAX 16384
-#define SAMPLE 524288
+#define SAMPLE_MAX 524288
 /* Opening angle of PAIRS_MAX particles; it grows as the sixth root of their number, with which the noise stays alike.
  * With wider angles the error that all particles have in common, of large cells, is above 1e-6. */
-#define ANGLE 0.22
-#define ANGLE_MAX 0.3
-#define ANGLE_PAIRS 1e-3
-/* Potentials by an opening angle theta, averaged over CLUMP neighbours on the curve, scatter by NOISE theta^4 about the
- * direct sums, and have errors of COMMON theta^2 in common, measured on Plummer and Hernquist spheres of 2^13 to 2^17;
- * the rounding of all of them is alike. */
-#define NOISE 7e-4
-#define COMMON 1e-5
-#define CLUMP 64
-#define ROUNDING 1e-8
+#define SUM_ANGLE 0.22
+#define SUM_ANGLE_MAX 0.3
+#define SUM_ANGLE_FEW 1e-3
+/* Potentials by an opening angle theta, averaged over SCATTER_NEIGHBOURS neighbours on the curve, scatter by
+ * POTENTIAL_SCATTER theta^4 about the direct sums, and have errors of POTENTIAL_OFFSET theta^2 in common, measured on
+ * Plummer and Hernquist spheres of 2^13 to 2^17; the rounding of all of them is alike. */
+#define POTENTIAL_SCATTER 7e-4
+#define POTENTIAL_OFFSET 1e-5
+#define SCATTER_NEIGHBOURS 64
+#define POTENTIAL_ROUNDING 1e-8
 /* A cell with second moments takes as long as so many particles. */
 #define CELL_COST 2.0
 /* Statistics take this part of the interactions of soft steps, and there are at most so many of them in a run. */
-#define SHARE 0.015
-#define ROWS 300
-/* In short runs there are more, of coarser samples, up to ROWS_LEAST of them. A coarse sample has at least
- * COARSE_SAMPLE particles, and noise of at most NOISE_PART of the wanted error per dynamical time. */
-#define ROWS_LEAST 10
+#define COST_SHARE 0.015
+#define ROWS_MAX 300
+/* In short runs there are more, of coarser samples, up to ROWS_MIN of them. A coarse sample has at least
+ * COARSE_SAMPLE particles, and noise of at most COARSE_NOISE_SHARE of the wanted error per dynamical time. */
+#define ROWS_MIN 10
 #define COARSE_SAMPLE 1024
-#define COARSE_MOST 16
-#define NOISE_PART 0.7
+#define COARSE_FACTOR_MAX 16
+#define COARSE_NOISE_SHARE 0.7
 
 /* --- heavy particles --------------------------------------------------------------------------------------------- */
 
@@ -132,24 +132,24 @@ void energies_heavy(struct sim *sim)
 
 double energies_angle(double count)
 {
-  return count <= PAIRS_MAX ? ANGLE_PAIRS : fmin(ANGLE_MAX, ANGLE * pow(count / PAIRS_MAX, 1.0 / 6));
+  return count <= PAIRS_MAX ? SUM_ANGLE_FEW : fmin(SUM_ANGLE_MAX, SUM_ANGLE * pow(count / PAIRS_MAX, 1.0 / 6));
 }
 
-int32_t energies_stride(double count) { return (int32_t)fmax(1, floor(count / SAMPLE)); }
+int32_t energies_stride(double count) { return (int32_t)fmax(1, floor(count / SAMPLE_MAX)); }
 
 int energies_due(double spent, double cost, double beside, double passed, double whole, int coarsest)
 {
-  if (passed < whole / ROWS * (1 - 1e-9)) return 0;
-  if (SHARE * spent >= cost + beside) return 1;
-  if (passed < whole / ROWS_LEAST * (1 - 1e-9)) return 0;
-  double left = SHARE * spent - beside;
+  if (passed < whole / ROWS_MAX * (1 - 1e-9)) return 0;
+  if (COST_SHARE * spent >= cost + beside) return 1;
+  if (passed < whole / ROWS_MIN * (1 - 1e-9)) return 0;
+  double left = COST_SHARE * spent - beside;
   return left > 0 && cost <= left * coarsest ? (int)ceil(cost / left) : 0;
 }
 
 int energies_coarsest(const struct sim *sim)
 {
-  double one = sim->energy.scatter, allowed = NOISE_PART * params_error(sim->par) * fabs(energies_total(sim));
-  double most = fmin(COARSE_MOST, sim->masses.count / energies_stride(sim->masses.count) / COARSE_SAMPLE);
+  double one = sim->energy.scatter, allowed = COARSE_NOISE_SHARE * params_error(sim->par) * fabs(energies_total(sim));
+  double most = fmin(COARSE_FACTOR_MAX, sim->masses.count / energies_stride(sim->masses.count) / COARSE_SAMPLE);
   if (!(one > 0)) return 1; /* not known */
   return (int)fmax(1, fmin(most, allowed / one * (allowed / one)));
 }
@@ -219,10 +219,11 @@ void energies_measure(struct sim *sim, int every)
   e->total = total;
   double potential = fabs(sim->now.potential + total), walked = 0;
   if (sampled > 0)
-    walked = potential * hypot(NOISE * pow(angle, 4) * sqrt(CLUMP * stride / fmax(sim->masses.count, CLUMP)),
-                               COMMON * angle * angle);
+    walked = potential * hypot(POTENTIAL_SCATTER * pow(angle, 4) *
+                                   sqrt(SCATTER_NEIGHBOURS * stride / fmax(sim->masses.count, SCATTER_NEIGHBOURS)),
+                               POTENTIAL_OFFSET * angle * angle);
   e->scatter = scatter / sqrt(every);
-  e->noise = sqrt(scatter * scatter * (1 - 1.0 / stride) + walked * walked) + ROUNDING * potential;
+  e->noise = sqrt(scatter * scatter * (1 - 1.0 / stride) + walked * walked) + POTENTIAL_ROUNDING * potential;
   comm_sum_double(sim->comm, &pairs, 1);
   e->cost = pairs;
   expansion_account_correction(sim);

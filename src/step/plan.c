@@ -9,30 +9,33 @@
 #include "tuning/finder.h"
 
 /* With equal masses the means by mass and by number differ by rounding only; a larger ratio shows unequal masses. */
-#define ROUNDING 1.01
+#define EQUAL_RMS_RATIO 1.01
 
 /* The larger rms counts: where light particles orbit a heavy one at rest, the mass-weighted rms does not represent
  * their motion. */
-static double larger(double by_mass, double by_number) { return by_number > ROUNDING * by_mass ? by_number : by_mass; }
+static double larger(double by_mass, double by_number)
+{
+  return by_number > EQUAL_RMS_RATIO * by_mass ? by_number : by_mass;
+}
 
-#define NEAR_ZERO 0.1 /* smallest total energy of the model of errors, in units of kinetic and potential energy */
+#define ENERGY_MIN 0.1 /* smallest total energy of the model of errors, in units of kinetic and potential energy */
 #define NEIGHBOURS 28
 #define DENSER 3
-#define STEPS_OF_TWO 32 /* lengths of steps without the split between one and twice as much */
+#define STEPS_PER_OCTAVE 32 /* lengths of steps without the split between one and twice as much */
 /* The energy error for which the soft step is chosen with Integrator = hermite is the wanted one divided by this: 1e-6
  * by default. */
-#define HERMITE_PART 10
+#define HERMITE_ERROR_RATIO 10
 /* The rms velocity of a Maxwell distribution in units of its mean speed, sqrt(3 pi / 8). In Plummer's, Hernquist's and
- * King's spheres the ratio is up to SPREAD times as large; a still larger one shows orbits within pairs. */
-#define MAXWELL 1.0854
-#define SPREAD 1.05
+ * King's spheres the ratio is up to MAXWELL_SLACK times as large; a still larger one shows orbits within pairs. */
+#define MAXWELL_RMS_OVER_MEAN 1.0854
+#define MAXWELL_SLACK 1.05
 
 /* Particles with mass, whose number is that of the rules: the others pull on nothing. */
 static double sources(const struct diagnostics *now) { return now->count - now->massless; }
 
 struct finder_system plan_system(const struct diagnostics *now, double r2, double gravity)
 {
-  double v = larger(now->v_rms, now->v_rms_plain), most = SPREAD * MAXWELL * now->speed,
+  double v = larger(now->v_rms, now->v_rms_plain), most = MAXWELL_SLACK * MAXWELL_RMS_OVER_MEAN * now->speed,
          part = v > most && most > 0 ? most / v : 1;
   double kinetic = 0.5 * now->mass * now->v_rms * now->v_rms * part * part, potential = fmin(now->virial, 0);
   /* by rule R2 is half of the distance to the 28th neighbour */
@@ -48,7 +51,7 @@ struct finder_system plan_system(const struct diagnostics *now, double r2, doubl
 static double plan_hermite(const struct params *params, const struct diagnostics *now, double r2)
 {
   struct finder_system system = plan_system(now, r2, units_gravity(params));
-  return finder_soft_step(&system, r2, params_error(params) / HERMITE_PART);
+  return finder_soft_step(&system, r2, params_error(params) / HERMITE_ERROR_RATIO);
 }
 
 double plan_adaptive(const struct params *params, const struct diagnostics *now, double r2)
@@ -64,8 +67,8 @@ double plan_adaptive(const struct params *params, const struct diagnostics *now,
 double plan_energy(const struct diagnostics *now)
 {
   double potential = fmin(now->virial, 0), total = now->kinetic + potential, by_number = now->v_rms_plain;
-  double least = NEAR_ZERO * (now->kinetic - potential);
-  if (by_number > ROUNDING * now->v_rms) least = fmax(least, 0.5 * now->mass * by_number * by_number);
+  double least = ENERGY_MIN * (now->kinetic - potential);
+  if (by_number > EQUAL_RMS_RATIO * now->v_rms) least = fmax(least, 0.5 * now->mass * by_number * by_number);
   return total < least ? -fmax(-total, least) : total;
 }
 
@@ -74,7 +77,7 @@ double plan_energy_in_field(const struct diagnostics *now, double gravity)
   double potential = fmin(now->virial, 0),
          total = fmin(0.5 * now->mass * now->v_rms * now->v_rms + potential, 0.5 * potential);
   /* products of the masses, and so the potential, say nothing of the distances */
-  if (now->a_rms_plain > ROUNDING * now->a_rms)
+  if (now->a_rms_plain > EQUAL_RMS_RATIO * now->a_rms)
     total = fmin(total, -0.25 * now->mass * sqrt(gravity * now->mass * now->a_rms_plain)); /* G M^2 / (4 length) */
   return total;
 }
@@ -161,13 +164,13 @@ double plan_whole_step(const struct params *params, const struct diagnostics *no
                     ? errors_shared_step(&system, facts->dense, errors_allowed(params_error(params)))
                     : errors_longest_step(&system);
   if (!(step > 0 && step < 1e300)) return plan_adaptive(params, now, r2);
-  return exp2(floor(STEPS_OF_TWO * log2(step)) / STEPS_OF_TWO);
+  return exp2(floor(STEPS_PER_OCTAVE * log2(step)) / STEPS_PER_OCTAVE);
 }
 
 /* The longest step in the external field, in steps of two per cent. */
 static double field_limit(const struct plan_facts *facts)
 {
-  return facts->field_step > 0 ? exp2(floor(STEPS_OF_TWO * log2(facts->field_step)) / STEPS_OF_TWO) : 1e300;
+  return facts->field_step > 0 ? exp2(floor(STEPS_PER_OCTAVE * log2(facts->field_step)) / STEPS_PER_OCTAVE) : 1e300;
 }
 
 double plan_wanted(const struct params *params, const struct diagnostics *now, const struct plan_facts *facts)

@@ -10,13 +10,13 @@
 #define MOMENT_UPDATE_FRACTION 0.5
 enum { MOMENT_UPDATE_LOG2_MIN = 2 }; /* log2 of the smallest number of regular intervals in a soft step */
 /* Fixed cost of a build, expressed as a number of particles whose build costs as much. */
-#define BUILD_MIN 8e5
+#define BUILD_FIXED_PARTICLES 8e5
 /* The fast level is the lowest level at which builds cost at most this factor times the minimum: the slower the
  * particles of the slow tree are, the less it ages. */
 #define FAST_SLACK 1.1
-/* A walk of less than 1 / FEW of the particles, in a tree as old as one of their steps, costs less than a build. With
- * the split on walks end at R2 and cost less: 1 / FEW_HARD. */
-enum { FEW = 256, FEW_HARD = 16 };
+/* A walk of less than 1 / NO_BUILD_RATIO of the particles, in a tree as old as one of their steps, costs less than a
+ * build. With the split on walks end at R2 and cost less: 1 / NO_BUILD_RATIO_HARD. */
+enum { NO_BUILD_RATIO = 256, NO_BUILD_RATIO_HARD = 16 };
 /* There is a fast tree if on average at least this fraction of a fast particle's group is fast. Where slow particles
  * are among the fast ones, two trees fill the same volume, and interaction lists are up to twice as long. Between 0.52
  * (block steps up to twice as long with a fast tree) and 0.98 (shorter) nothing was measured. */
@@ -59,7 +59,7 @@ static double build_cost(const int64_t *count, int deepest, int fast)
     all += (double)count[l];
     quick += l >= fast ? (double)count[l] : 0;
   }
-  return whole * (all + BUILD_MIN) + (steps - whole) * (quick + BUILD_MIN);
+  return whole * (all + BUILD_FIXED_PARTICLES) + (steps - whole) * (quick + BUILD_FIXED_PARTICLES);
 }
 
 /* The deepest level such that at least one particle in `few` is at this level or deeper. */
@@ -105,7 +105,7 @@ static int plan_ranks(const struct schedule_input *in, struct schedule *schedule
   if (!builds) return 0;
   schedule->builds = BUILDS_WITH_MOMENTS;
   if (in->split && in->backend_interval == 0) return 0;
-  int level = populated_level(in->count, in->level_max, in->split ? FEW_HARD : FEW);
+  int level = populated_level(in->count, in->level_max, in->split ? NO_BUILD_RATIO_HARD : NO_BUILD_RATIO);
   for (int rest = steps - 1; rest > 0 && level > 1; rest /= 2) level--;
   if (timeline_ticks(level) < schedule->moment_interval) schedule->moment_interval = timeline_ticks(level);
   return in->split ? 0 : timeline_aligned(schedule->moment_interval, 0);
@@ -117,7 +117,7 @@ static int plan_ages(const struct schedule_input *in, struct schedule *schedule)
 {
   int steps = in->given_interval ? in->given_interval : in->backend_interval, level = in->level_max;
   if (steps == 0 && !in->tuned) return 0;
-  if (!in->given_interval && !in->tuned) level = populated_level(in->count, level, FEW);
+  if (!in->given_interval && !in->tuned) level = populated_level(in->count, level, NO_BUILD_RATIO);
   schedule->builds = in->tuned ? BUILDS_BY_TUNER : BUILDS_BY_AGE;
   schedule->build_age = (int64_t)(steps ? steps : FIRST_INTERVAL) * timeline_ticks(level);
   return level;

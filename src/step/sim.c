@@ -237,7 +237,7 @@ void sim_arrange(struct sim *sim, int decompose)
   build_local_tree(sim, box);
 }
 
-void sim_make_room(struct sim *sim, double horizon)
+void sim_reserve(struct sim *sim, double horizon)
 {
   double box[6], side = sim->lattice.spacing * (LATTICE_SIDE - 1);
   int inside = 1;

@@ -177,7 +177,7 @@ void sim_decompose(struct sim *sim);
 void sim_arrange(struct sim *sim, int decompose);
 /* Ensure that the lattice covers the positions that particles can reach within a soft step of length `horizon`. If it
  * does not, order the particles and build the tree on a larger lattice. Needs forces. Collective. */
-void sim_make_room(struct sim *sim, double horizon);
+void sim_reserve(struct sim *sim, double horizon);
 /* Migrate particles to their owner ranks within a soft step, by their positions at `tick` and the present domains. Call
  * sim_rebuild of all particles next. Collective. */
 void sim_migrate(struct sim *sim, int32_t tick, double tick_length);

@@ -110,9 +110,9 @@ static int is_chosen(const struct probes *probes, uint64_t id)
 
 static void take(struct probes *probes, struct sim *sim, const struct particles *particles)
 {
-  int64_t found = 0, room = 0;
-  for (int64_t i = 0; i < particles->n; i++) room += is_chosen(probes, particles->id[i]);
-  struct probe *mine = memory_alloc("force", sizeof *mine * (size_t)(room + 1));
+  int64_t found = 0, capacity = 0;
+  for (int64_t i = 0; i < particles->n; i++) capacity += is_chosen(probes, particles->id[i]);
+  struct probe *mine = memory_alloc("force", sizeof *mine * (size_t)(capacity + 1));
   for (int64_t i = 0; i < particles->n; i++) {
     if (!is_chosen(probes, particles->id[i])) continue;
     struct probe one = {.id = particles->id[i], .type = particles->type[i], .pot = particles->pot[i]};

@@ -77,7 +77,7 @@ struct counting {
   const struct comm *c;
   int ranks;
   const struct soft_step_wants *wants;
-  int64_t room;
+  int64_t capacity;
   const struct soft_step_class *class; /* that is counted at present; NULL: soft LETs */
   int interval_log2;                   /* regular moment updates are 2^-interval_log2 of the soft step apart */
 };
@@ -93,9 +93,9 @@ static void sent(struct counting *counting, enum soft_step_part part, int from, 
   struct soft_step_pair *last = s->pairs > 0 ? &s->pair[s->pairs - 1] : NULL;
   int phase = (int)soft_step_phase(part);
   if (!last || last->phase != phase || last->from != from || last->to != to) {
-    if (s->pairs == counting->room) {
-      counting->room = (int64_t)memory_grown((size_t)counting->room, sizeof *s->pair);
-      s->pair = memory_resize("study", s->pair, sizeof *s->pair * (size_t)counting->room);
+    if (s->pairs == counting->capacity) {
+      counting->capacity = (int64_t)memory_grown((size_t)counting->capacity, sizeof *s->pair);
+      s->pair = memory_resize("study", s->pair, sizeof *s->pair * (size_t)counting->capacity);
     }
     last = &s->pair[s->pairs++];
     *last = (struct soft_step_pair){.phase = phase, .from = from, .to = to};

@@ -107,10 +107,10 @@ static int block_end(const struct virtual_exchange *exchange, int first)
 static struct let_box *summarise(const struct virtual_exchange *exchange, struct device *d, int r,
                                  struct let_summary *summary)
 {
-  struct let_box *room = memory_alloc("study", sizeof *room * LET_BOXES);
+  struct let_box *boxes = memory_alloc("study", sizeof *boxes * LET_BOXES);
   virtual_build_tree(exchange, d, r);
-  let_summarise(be, d, exchange->ranks, &exchange->request, room, summary);
-  return memory_resize("study", room, sizeof *room * (size_t)(summary->boxes + 1));
+  let_summarise(be, d, exchange->ranks, &exchange->request, boxes, summary);
+  return memory_resize("study", boxes, sizeof *boxes * (size_t)(summary->boxes + 1));
 }
 
 static void summarise_domains(struct virtual_exchange *exchange)
@@ -145,7 +145,7 @@ static void summarise_domains(struct virtual_exchange *exchange)
 /* The LETs of a domain. */
 struct domain_lets {
   struct virtual_let *let;
-  int count, room;
+  int count, capacity;
 };
 
 static void measure_let(const struct virtual_exchange *exchange, struct device *d, const struct let_choice *choice,
@@ -164,16 +164,16 @@ static void measure_let(const struct virtual_exchange *exchange, struct device *
 static void select_let(const struct virtual_exchange *exchange, struct device *d, int sender, int receiver,
                        struct domain_lets *lets)
 {
-  size_t room = (size_t)exchange->summary[receiver].boxes + 1;
-  struct let_box *near = memory_alloc("study", sizeof *near * room);
-  void *asked = memory_alloc("study", sizeof *near * room);
+  size_t capacity = (size_t)exchange->summary[receiver].boxes + 1;
+  struct let_box *near = memory_alloc("study", sizeof *near * capacity);
+  void *asked = memory_alloc("study", sizeof *near * capacity);
   size_t bytes = let_boxes_pack(&exchange->summary[sender], exchange->boxes[receiver],
                                 exchange->summary[receiver].boxes, &exchange->request, asked);
   struct let_choice choice = {.boxes = near, .box_count = let_boxes_unpack(&exchange->request, asked, bytes, near)};
   be->let->select(d, exchange->kind, &exchange->request, 1, &choice);
-  if (lets->count == lets->room) {
-    lets->room = (int)memory_grown((size_t)lets->count, sizeof *lets->let);
-    lets->let = memory_resize("study", lets->let, sizeof *lets->let * (size_t)lets->room);
+  if (lets->count == lets->capacity) {
+    lets->capacity = (int)memory_grown((size_t)lets->count, sizeof *lets->let);
+    lets->let = memory_resize("study", lets->let, sizeof *lets->let * (size_t)lets->capacity);
   }
   struct virtual_let *let = &lets->let[lets->count++];
   *let = (struct virtual_let){.receiver = receiver, .box_bytes = bytes};

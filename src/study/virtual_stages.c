@@ -88,7 +88,7 @@ static void send_all(struct lock_step *lock, int step, struct meeting *meeting,
   }
 }
 
-static void meet(struct lock_step *lock, int step, struct meeting *meeting, struct stage_memo *memo)
+static void match_collective(struct lock_step *lock, int step, struct meeting *meeting, struct stage_memo *memo)
 {
   struct stage_list mail[PARTNERS][PARTNERS]; /* from, to */
   memset(mail, 0, sizeof mail);
@@ -108,7 +108,7 @@ static void meet(struct lock_step *lock, int step, struct meeting *meeting, stru
 }
 
 /* Meetings [from, to) in the order of the tree. */
-static void meet_some(struct lock_step *lock, int step, int from, int to)
+static void match_collectives(struct lock_step *lock, int step, int from, int to)
 {
   struct stage_memo memo = {.pair = NULL};
   int32_t group = 0;
@@ -117,7 +117,7 @@ static void meet_some(struct lock_step *lock, int step, int from, int to)
     int32_t here = stages_group(&lock->rank[m->rank[0]], step);
     if (here != group) stage_memo_clear(&memo);
     group = here;
-    meet(lock, step, m, &memo);
+    match_collective(lock, step, m, &memo);
   }
   stage_memo_free(&memo);
 }
@@ -129,8 +129,8 @@ static void make_step(struct lock_step *lock, int step, int threads)
   if (stages_upwards(&lock->tree, step)) threads = 1;
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
   for (int t = 0; t < threads; t++)
-    meet_some(lock, step, (int)((int64_t)lock->meetings * t / threads),
-              (int)((int64_t)lock->meetings * (t + 1) / threads));
+    match_collectives(lock, step, (int)((int64_t)lock->meetings * t / threads),
+                      (int)((int64_t)lock->meetings * (t + 1) / threads));
 }
 
 static void keep_results(struct virtual_gathered *gathered, const struct halves *tree, const struct stages *stages)

@@ -8,15 +8,15 @@
 
 #include "base/memory.h"
 
-enum { NEIGHBOURS = 28, SAMPLES = 512, ROOM = 2 * SAMPLES };
+enum { NEIGHBOURS = 28, SAMPLES = 512, SAMPLES_MAX = 2 * SAMPLES };
 
 int64_t radius_samples(const struct comm *comm, const struct backend *be, struct device *d, double sources,
                        struct sample **all)
 {
   double fraction = (double)SAMPLES / sources;
   uint64_t threshold = fraction >= 1 ? UINT64_MAX : (uint64_t)(fraction * 18446744073709551615.0);
-  struct sample *mine = memory_alloc("radius", sizeof *mine * ROOM);
-  size_t bytes = sizeof *mine * (size_t)be->sample(d, threshold, 1, ROOM, mine, NULL), all_bytes;
+  struct sample *mine = memory_alloc("radius", sizeof *mine * SAMPLES_MAX);
+  size_t bytes = sizeof *mine * (size_t)be->sample(d, threshold, 1, SAMPLES_MAX, mine, NULL), all_bytes;
   *all = comm_gather(comm, mine, bytes, &all_bytes);
   memory_free(mine);
   return (int64_t)(all_bytes / sizeof **all);

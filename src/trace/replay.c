@@ -15,7 +15,7 @@ struct meeting {
 };
 
 /* A collective that its rank begins before the event that waits for it. */
-struct early {
+struct early_collective {
   int64_t posted, collective;
 };
 
@@ -25,7 +25,7 @@ struct rank_state {
   double now;                                   /* end of the last event */
   double out[NETWORK_PORTS], in[NETWORK_PORTS]; /* the ports are free */
   int blocked, early_ones, early;               /* early: the next of early_list */
-  struct early *early_list;                     /* [early_ones] by posted */
+  struct early_collective *early_list;          /* [early_ones] by posted */
   double work, wait;
 };
 
@@ -293,7 +293,7 @@ static void list_earlies(struct machine *machine, int r)
     for (int64_t k = 0; k < mine->count; k++) {
       const struct event *e = &mine->event[k];
       if (!event_is_collective(e->kind) || e->posted == e->seq) continue;
-      if (pass) s->early_list[s->early_ones] = (struct early){e->posted, machine->matches.partner[r][k]};
+      if (pass) s->early_list[s->early_ones] = (struct early_collective){e->posted, machine->matches.partner[r][k]};
       s->early_ones++;
     }
     if (!pass) s->early_list = memory_alloc("trace", sizeof *s->early_list * (size_t)(s->early_ones + 1));

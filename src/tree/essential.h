@@ -131,7 +131,7 @@ struct box_table {
 
 /* A node or particle that is tested against a table, relative to its origin. Of a particle only x, displacement and
  * grow are not 0. */
-struct asked {
+struct essential_source {
   float x[3], displacement[3];
   float b, reach;
   float away; /* essential_clear */
@@ -172,7 +172,7 @@ HD void essential_table(struct box_table *table, const struct let_request *reque
 }
 
 /* The numbers of a request and its table that nodes and particles are converted with. */
-struct asking {
+struct essential_query {
   struct lattice lattice;
   double origin[3]; /* of the table */
   double a_typical, cutoff, open_within, horizon, tick_length;
@@ -180,10 +180,10 @@ struct asking {
 };
 
 /* These numbers, for nodes on the lattice `lattice`. */
-HD struct asking essential_asking(const struct lattice *lattice, const struct box_table *table,
-                                  const struct let_request *request)
+HD struct essential_query essential_query_of(const struct lattice *lattice, const struct box_table *table,
+                                             const struct let_request *request)
 {
-  struct asking g;
+  struct essential_query g;
   g.lattice = *lattice;
   for (int c = 0; c < 3; c++) g.origin[c] = table->origin[c];
   g.a_typical = request->a_typical;
@@ -196,39 +196,40 @@ HD struct asking essential_asking(const struct lattice *lattice, const struct bo
 }
 
 /* Convert a node, with its motion at the tick of the request. */
-HD struct asked essential_node(const struct asking *asking, const struct node *node, const struct motion *motion)
+HD struct essential_source essential_node(const struct essential_query *query, const struct node *node,
+                                          const struct motion *motion)
 {
-  struct asked a;
+  struct essential_source a;
   a.b = node->b;
   a.reach = node->reach;
   a.grow = 0;
   a.opened = 0;
   for (int c = 0; c < 3; c++) {
-    a.x[c] = (float)(lattice_position(&asking->lattice, c, node->x[c]) - asking->origin[c]);
-    a.displacement[c] = (float)(motion->v[c] * asking->horizon);
+    a.x[c] = (float)(lattice_position(&query->lattice, c, node->x[c]) - query->origin[c]);
+    a.displacement[c] = (float)(motion->v[c] * query->horizon);
   }
-  if (asking->horizon > 0) {
-    a.grow = (float)(motion->spread_v * asking->horizon +
-                     essential_deviation(essential_pull(motion), asking->a_typical, asking->horizon));
+  if (query->horizon > 0) {
+    a.grow = (float)(motion->spread_v * query->horizon +
+                     essential_deviation(essential_pull(motion), query->a_typical, query->horizon));
     a.opened = node->info == (NODE_LEAF | 1);
   }
-  a.away = essential_clear(node->b, a.grow, asking->open_within);
+  a.away = essential_clear(node->b, a.grow, query->open_within);
   return a;
 }
 
 /* Convert a particle of a leaf: lattice position, velocity and hard acceleration at its own tick; accelerations around
  * it of at most `pull`. */
-HD struct asked essential_particle(const struct asking *asking, const int32_t x[3], const float v[3],
-                                   const float acc[3], int32_t tick, double pull)
+HD struct essential_source essential_particle(const struct essential_query *query, const int32_t x[3], const float v[3],
+                                              const float acc[3], int32_t tick, double pull)
 {
-  struct asked a;
-  double dt = (asking->tick - tick) * asking->tick_length;
+  struct essential_source a;
+  double dt = (query->tick - tick) * query->tick_length;
   a.b = a.reach = a.away = 0;
-  a.grow = (float)essential_deviation(pull, asking->a_typical, asking->horizon);
+  a.grow = (float)essential_deviation(pull, query->a_typical, query->horizon);
   a.opened = 0;
   for (int c = 0; c < 3; c++) {
-    a.x[c] = (float)(lattice_position(&asking->lattice, c, x[c]) + (v[c] + 0.5 * dt * acc[c]) * dt - asking->origin[c]);
-    a.displacement[c] = (float)((v[c] + dt * acc[c]) * asking->horizon);
+    a.x[c] = (float)(lattice_position(&query->lattice, c, x[c]) + (v[c] + 0.5 * dt * acc[c]) * dt - query->origin[c]);
+    a.displacement[c] = (float)((v[c] + dt * acc[c]) * query->horizon);
   }
   return a;
 }
@@ -252,7 +253,7 @@ HD struct table_box essential_box(const struct box_table *table, int k)
 }
 
 /* essential_need in single precision. */
-HD enum need essential_of(const struct table_box *box, float cutoff, const struct asked *asked)
+HD enum need essential_of(const struct table_box *box, float cutoff, const struct essential_source *asked)
 {
   float r2 = 0;
   for (int c = 0; c < 3; c++) {
@@ -266,7 +267,7 @@ HD enum need essential_of(const struct table_box *box, float cutoff, const struc
 }
 
 /* The largest need of all boxes of a table. */
-HD enum need essential_needs(const struct box_table *table, const struct asked *asked)
+HD enum need essential_needs(const struct box_table *table, const struct essential_source *asked)
 {
   enum need largest = NEED_NOTHING;
   for (int k = 0; k < table->n && largest != NEED_OPEN; k++) {
@@ -308,7 +309,7 @@ HD struct box_bound essential_bound(const struct box_table *table, int from, int
 
 /* Returns 1 where essential_of is NEED_NOTHING for all boxes within the bounds: each of its steps is monotonic,
  * rounding included. */
-HD int essential_beyond(const struct box_bound *bound, float cutoff, const struct asked *asked)
+HD int essential_beyond(const struct box_bound *bound, float cutoff, const struct essential_source *asked)
 {
   float r2 = 0;
   for (int c = 0; c < 3; c++) {

@@ -6,87 +6,88 @@
  * Hard part from neighbour lists, |dE/E| within some dynamical times (constants from runs of Plummer spheres of 4096
  * and 16384 particles with softening 1e-4 and 0; doc/numerics.md has them):
  *
- *   soft steps   A t^2 (OF_MEAN_FIELD + B OF_PAIRS / (N R2^1.5)) (1 + (CROSSING_SCALE t v / R2)^4), t the soft step:
- *                the error of the mean field does not depend on R2; each of the pairs within R2, N^2 R2^3 in number,
- *                has a random error of m^2 v^2 / R2^3; in long steps pairs cross the changeover. B: <m^2> / <m>^2, or
- *                its root with radii by mass
+ *   soft steps   A t^2 (MEAN_FIELD_ERROR + B LIST_PAIR_ERROR / (N R2^1.5)) (1 + (CROSSING_SCALE t v / R2)^4), t the
+ *                soft step: the error of the mean field does not depend on R2; each of the pairs within R2, N^2 R2^3 in
+ *                number, has a random error of m^2 v^2 / R2^3; in long steps pairs cross the changeover. B: <m^2> /
+ *                <m>^2, or its root with radii by mass
  *
  * Leapfrog, |dE/E| within ten dynamical times (constants from runs of Plummer spheres and Hernquist's model of 2^14 to
  * 2^20 particles, of a merger and of a cold collapse, with true energies by direct sums; within a factor of two or
  * three). e: the softening; t: the step:
  *
- *   shared steps A t^2 (PAIRS / (N e^2)) / (1 + (2 e / (sqrt(2) v t))^2) + D t^2
- *   soft steps   A t^2 (PAIRS / (N R2^2)) CROSSING x / (1 + x) + D t^2, x = t v / R2
- *   block steps  STEPS (A^2 sqrt(STEPS_COUNT / N) + FEW STEPS_COUNT / N) max(1, (N e^2)^-1/4) eta^STEPS_POWER: FEW is
- *                of encounters, which count where particles are few; particles that matter have short steps, so the
- *                longest step, LONGEST, does not count; it is shorter where A has grown since the start. A: at most
- *                STEPS_PROFILE
+ *   shared steps A t^2 (LEAPFROG_PAIR_ERROR / (N e^2)) / (1 + (2 e / (sqrt(2) v t))^2) + D t^2
+ *   soft steps   A t^2 (LEAPFROG_PAIR_ERROR / (N R2^2)) CROSSING_FACTOR x / (1 + x) + D t^2, x = t v / R2
+ *   block steps  BLOCK_ERROR (A^2 sqrt(BLOCK_ERROR_COUNT / N) + ENCOUNTER_ERROR BLOCK_ERROR_COUNT / N) max(1, (N
+ *                e^2)^-1/4) eta^BLOCK_ERROR_POWER: ENCOUNTER_ERROR is of encounters, which count where particles are
+ *                few; particles that matter have short steps, so the longest step, BLOCK_STEP_MAX, does not count; it
+ *                is shorter where A has grown since the start. A: at most BLOCK_PROFILE_MAX
  *
- * D: the energy that the leapfrog conserves differs from E by t^2 M <a^2> / 24, which changes with A: D = CHANGE times
- * the largest change of A so far, less SPREAD of A, in which A varies by chance. It is 0 in equilibrium, and large in
- * collapses and mergers. A system out of the virial equilibrium will change: there A is expected to change at least by
- * its part |2 T + W| / |W|. */
+ * D: the energy that the leapfrog conserves differs from E by t^2 M <a^2> / 24, which changes with A: D =
+ * PROFILE_CHANGE_ERROR times the largest change of A so far, less PROFILE_SCATTER of A, in which A varies by chance. It
+ * is 0 in equilibrium, and large in collapses and mergers. A system out of the virial equilibrium will change: there A
+ * is expected to change at least by its part |2 T + W| / |W|. */
 #include <config.h>
 #include "tuning/errors.h"
 
 #include <math.h>
 
-#define OF_MEAN_FIELD 4e-3
-#define OF_PAIRS 2.5
+#define MEAN_FIELD_ERROR 4e-3
+#define LIST_PAIR_ERROR 2.5
 #define PLUMMER_A2 0.66 /* mean square of the acceleration, G = M = L = 1 */
 #define CROSSING_SCALE 5
 
-#define PAIRS 2.1
-#define CROSSING 7.0
-#define CHANGE 0.11
-#define SPREAD 0.05
-#define OUT_OF_BALANCE 5.0
-/* Errors of forces with Delta = 2^-7 and FORCES_COUNT particles: net forces on bodies that orbit each other. They go as
- * the root of Delta, and fall as that of the number. */
-#define FORCES 2.4e-4
-#define FORCES_COUNT 20000
-/* the change of A over A^2 in spheres of STEPS_COUNT particles, in the first units of time, */
-#define BY_CHANCE 0.014
+#define LEAPFROG_PAIR_ERROR 2.1
+#define CROSSING_FACTOR 7.0
+#define PROFILE_CHANGE_ERROR 0.11
+#define PROFILE_SCATTER 0.05
+#define IMBALANCE_GROWTH 5.0
+/* Errors of forces with Delta = 2^-7 and FORCE_ERROR_COUNT particles: net forces on bodies that orbit each other. They
+ * go as the root of Delta, and fall as that of the number. */
+#define FORCE_ERROR 2.4e-4
+#define FORCE_ERROR_COUNT 20000
+/* the change of A over A^2 in spheres of BLOCK_ERROR_COUNT particles, in the first units of time, */
+#define CHANCE_CHANGE 0.014
 #define CHANCE_POWER 0.35 /* and with fewer particles */
-#define STEPS 1e-5
-#define STEPS_COUNT 16384
-#define FEW 2.0
-#define STEPS_POWER 3.5
-#define STEPS_PROFILE 30 /* A of block steps at most: larger ones, of collapsed cores, were not measured */
-#define ETA_LEAST 0.1
-#define ETA_MOST 2.0
-#define LONGEST (1.0 / 16)
+#define BLOCK_ERROR 1e-5
+#define BLOCK_ERROR_COUNT 16384
+#define ENCOUNTER_ERROR 2.0
+#define BLOCK_ERROR_POWER 3.5
+#define BLOCK_PROFILE_MAX 30 /* A of block steps at most: larger ones, of collapsed cores, were not measured */
+#define ETA_MIN 0.1
+#define ETA_MAX 2.0
+#define BLOCK_STEP_MAX (1.0 / 16)
 /* of it: at least this part where A has grown, for particles outside of a collapsed core */
-#define LONGEST_LEAST (1.0 / 8)
-#define OUTSIDE 0.1 /* A above 1 / OUTSIDE is not of a cusp alone: longest steps are shorter as its root */
-#define X_MOST 0.8  /* of soft steps */
-/* Steps may have ALLOWED times the error that is wanted per dynamical time within ten of these (forces have the rest);
- * soft steps, and block steps within them, these parts of it. */
-#define ALLOWED 3.0
-#define PART_SOFT 0.6
-#define PART_BLOCK 0.4
+#define BLOCK_STEP_PART_MIN (1.0 / 8)
+/* A above 1 / CUSP_PROFILE_SHARE is not of a cusp alone: longest steps are shorter as its root */
+#define CUSP_PROFILE_SHARE 0.1
+#define CROSSING_STEP_MAX 0.8 /* of soft steps */
+/* Steps may have STEP_ERROR_FACTOR times the error that is wanted per dynamical time within ten of these (forces have
+ * the rest); soft steps, and block steps within them, these parts of it. */
+#define STEP_ERROR_FACTOR 3.0
+#define SOFT_STEP_SHARE 0.6
+#define BLOCK_STEP_SHARE 0.4
 /* Particles at the densest places, whose orbits are not resolved, have errors of the order of their energies: steps of
- * RESOLVED of the dynamical time there give |dE/E| = OF_DENSE times their part of the mass. */
-#define OF_DENSE 0.2
-#define RESOLVED 0.5
-/* A shared step is not longer than this part of the time of orbits at the softening about a particle that is HEAVY
- * times as heavy as the mean. */
+ * DENSE_STEP of the dynamical time there give |dE/E| = DENSE_ERROR times their part of the mass. */
+#define DENSE_ERROR 0.2
+#define DENSE_STEP 0.5
+/* A shared step is not longer than this part of the time of orbits at the softening about a particle that is
+ * HEAVY_RATIO times as heavy as the mean. */
 #define HEAVY_STEP 0.3
-#define HEAVY 10
-/* Soft steps are not longer than ORBIT of the time sqrt(R2^3 / G m) of orbits at R2 about the heaviest particle for the
- * wanted error ORBIT_ERROR, and than ORBIT_MOST of it for any: circular orbits between R1 and R2 are then off by about
- * 0.013 rad after ten of them. */
-#define ORBIT 0.025
+#define HEAVY_RATIO 10
+/* Soft steps are not longer than ORBIT_STEP of the time sqrt(R2^3 / G m) of orbits at R2 about the heaviest particle
+ * for the wanted error ORBIT_ERROR, and than ORBIT_STEP_MAX of it for any: circular orbits between R1 and R2 are then
+ * off by about 0.013 rad after ten of them. */
+#define ORBIT_STEP 0.025
 #define ORBIT_ERROR 1e-5
-#define ORBIT_MOST 0.1
-/* Soft steps in an external field for the wanted error FIELD_ERROR are not longer than FIELD_MEAN of the inverse of the
- * mean rate of its change, and than FIELD_LARGEST of that of the largest one (few particles on tight orbits matter
- * little for the energy): errors on an orbit go as the square. FIELD_MOST of the latter for any error: then every orbit
- * is still resolved. */
-#define FIELD_MEAN 0.007
-#define FIELD_LARGEST 0.04
+#define ORBIT_STEP_MAX 0.1
+/* Soft steps in an external field for the wanted error FIELD_ERROR are not longer than FIELD_STEP_MEAN of the inverse
+ * of the mean rate of its change, and than FIELD_STEP_LARGEST of that of the largest one (few particles on tight orbits
+ * matter little for the energy): errors on an orbit go as the square. FIELD_STEP_MAX of the latter for any error: then
+ * every orbit is still resolved. */
+#define FIELD_STEP_MEAN 0.007
+#define FIELD_STEP_LARGEST 0.04
 #define FIELD_ERROR 1e-5
-#define FIELD_MOST 0.1
+#define FIELD_STEP_MAX 0.1
 /* Particles within the distance to the 28th neighbour. */
 #define NEIGHBOURS 28
 
@@ -117,9 +118,9 @@ static double unequal_pairs(const struct finder_system *system)
 /* --- neighbour lists --------------------------------------------------------------------------------------------- */
 
 /* With radii by mass errors of pairs go as R2^-1.5. */
-static double of_pairs(const struct finder_system *system)
+static double list_pair_error(const struct finder_system *system)
 {
-  return OF_PAIRS * (system->radii_by_mass ? sqrt(unequal_pairs(system)) : unequal_pairs(system));
+  return LIST_PAIR_ERROR * (system->radii_by_mass ? sqrt(unequal_pairs(system)) : unequal_pairs(system));
 }
 
 double errors_profile(const struct finder_system *system)
@@ -130,55 +131,58 @@ double errors_profile(const struct finder_system *system)
 }
 
 /* Errors of kicks grow as the square of the acceleration: their ratio to a Plummer sphere of the same energy. */
-static double of_profile(const struct finder_system *system) { return fmax(1, errors_profile(system)); }
+static double profile_factor(const struct finder_system *system) { return fmax(1, errors_profile(system)); }
 
 double errors_forces(const struct finder_system *system, double delta)
 {
-  return system->count > 1 ? FORCES * sqrt(128 * delta * FORCES_COUNT / system->count) : 0;
+  return system->count > 1 ? FORCE_ERROR * sqrt(128 * delta * FORCE_ERROR_COUNT / system->count) : 0;
 }
 
 double errors_chance(const struct finder_system *system)
 {
-  return system->count > 0 ? BY_CHANCE * square(errors_profile(system)) * pow(STEPS_COUNT / system->count, CHANCE_POWER)
-                           : 0;
+  return system->count > 0
+             ? CHANCE_CHANGE * square(errors_profile(system)) * pow(BLOCK_ERROR_COUNT / system->count, CHANCE_POWER)
+             : 0;
 }
 
-double errors_mean_field(const struct finder_system *system) { return OF_MEAN_FIELD * of_profile(system); }
+double errors_mean_field(const struct finder_system *system) { return MEAN_FIELD_ERROR * profile_factor(system); }
 
 double errors_soft(const struct finder_system *system, const struct scales *scales, double r2, double soft_step)
 {
   double crossing = CROSSING_SCALE * soft_step * scales->v / r2;
-  return of_profile(system) * square(soft_step / scales->time) *
-         (OF_MEAN_FIELD + of_pairs(system) / (system->count * pow(r2 / scales->length, 1.5))) *
+  return profile_factor(system) * square(soft_step / scales->time) *
+         (MEAN_FIELD_ERROR + list_pair_error(system) / (system->count * pow(r2 / scales->length, 1.5))) *
          (1 + square(square(crossing)));
 }
 
 /* --- leapfrog ---------------------------------------------------------------------------------------------------- */
 
-double errors_allowed(double accuracy) { return ALLOWED * accuracy; }
+double errors_allowed(double accuracy) { return STEP_ERROR_FACTOR * accuracy; }
 
 /* Whether there are lengths and times to compare with. */
 static int has_scales(const struct scales *scales) { return scales->length > 0 && scales->time < 1e300; }
 
 /* The reversible error of the mean field over (t / time)^2. */
-static double of_change(const struct finder_system *system)
+static double change_error(const struct finder_system *system)
 {
-  double profile = of_profile(system), expected = fmin(system->imbalance, 1) * profile;
-  return CHANGE * fmax(0, fmax(system->change, expected) - SPREAD * profile);
+  double profile = profile_factor(system), expected = fmin(system->imbalance, 1) * profile;
+  return PROFILE_CHANGE_ERROR * fmax(0, fmax(system->change, expected) - PROFILE_SCATTER * profile);
 }
 
 /* The error of softened pairs in a step of all particles, over A (step / time)^2. */
-static double of_passages(const struct finder_system *system, const struct scales *scales, double step)
+static double passage_error(const struct finder_system *system, const struct scales *scales, double step)
 {
   double e = system->softening / scales->length, moved = sqrt(2) * scales->v * step / scales->length;
-  return e > 0 && moved > 0 ? PAIRS * unequal_pairs(system) / (system->count * e * e) / (1 + square(2 * e / moved)) : 0;
+  return e > 0 && moved > 0
+             ? LEAPFROG_PAIR_ERROR * unequal_pairs(system) / (system->count * e * e) / (1 + square(2 * e / moved))
+             : 0;
 }
 
 double errors_shared(const struct finder_system *system, double step)
 {
   struct scales u = errors_scales(system);
   if (!has_scales(&u) || !(step > 0)) return 0;
-  return square(step / u.time) * (of_profile(system) * of_passages(system, &u, step) + of_change(system));
+  return square(step / u.time) * (profile_factor(system) * passage_error(system, &u, step) + change_error(system));
 }
 
 double errors_hybrid(const struct finder_system *system, double r2, double soft_step)
@@ -186,43 +190,48 @@ double errors_hybrid(const struct finder_system *system, double r2, double soft_
   struct scales u = errors_scales(system);
   double x = soft_step * u.v / r2;
   if (!has_scales(&u) || !(r2 > 0) || !(soft_step > 0)) return 0;
-  double pairs = PAIRS * unequal_pairs(system) / (system->count * square(r2 / u.length)) * CROSSING * x / (1 + x),
-         softened = of_passages(system, &u, soft_step);
+  double pairs = LEAPFROG_PAIR_ERROR * unequal_pairs(system) / (system->count * square(r2 / u.length)) *
+                 CROSSING_FACTOR * x / (1 + x),
+         softened = passage_error(system, &u, soft_step);
   if (softened > 0) pairs = fmin(pairs, softened); /* forces are smooth within the softening */
-  return square(soft_step / u.time) * (of_profile(system) * pairs + of_change(system));
+  return square(soft_step / u.time) * (profile_factor(system) * pairs + change_error(system));
 }
 
 /* The error of block steps with eta = 1. */
-static double of_eta(const struct finder_system *system)
+static double block_error(const struct finder_system *system)
 {
   struct scales u = errors_scales(system);
   double e = u.length > 0 ? system->softening / u.length : 0,
          close = e > 0 ? fmax(1, pow(system->count * e * e, -0.25)) : 1;
   /* A at the beginning of a collapse */
-  double grows = 1 + OUT_OF_BALANCE * fmax(0, fmin(system->imbalance, 1) - SPREAD);
-  double smooth = square(fmin(grows * of_profile(system), STEPS_PROFILE)) * sqrt(STEPS_COUNT / system->count);
-  return STEPS * (smooth + FEW * STEPS_COUNT / system->count) * close;
+  double grows = 1 + IMBALANCE_GROWTH * fmax(0, fmin(system->imbalance, 1) - PROFILE_SCATTER);
+  double smooth =
+      square(fmin(grows * profile_factor(system), BLOCK_PROFILE_MAX)) * sqrt(BLOCK_ERROR_COUNT / system->count);
+  return BLOCK_ERROR * (smooth + ENCOUNTER_ERROR * BLOCK_ERROR_COUNT / system->count) * close;
 }
 
-double errors_block(const struct finder_system *system, double eta) { return of_eta(system) * pow(eta, STEPS_POWER); }
+double errors_block(const struct finder_system *system, double eta)
+{
+  return block_error(system) * pow(eta, BLOCK_ERROR_POWER);
+}
 
 double errors_eta(const struct finder_system *system, int split, double allowed)
 {
-  double part = split ? PART_BLOCK : 1;
+  double part = split ? BLOCK_STEP_SHARE : 1;
   if (!(errors_profile(system) > 0)) return 0;
-  return fmin(fmax(pow(part * allowed / of_eta(system), 1 / STEPS_POWER), ETA_LEAST), ETA_MOST);
+  return fmin(fmax(pow(part * allowed / block_error(system), 1 / BLOCK_ERROR_POWER), ETA_MIN), ETA_MAX);
 }
 
 double errors_longest_step(const struct finder_system *system)
 {
   struct scales u = errors_scales(system);
   double profile = errors_profile(system), grown = system->first_profile > 0 ? profile / system->first_profile : 1;
-  double part = fmax(1 / sqrt(fmax(1, fmax(grown, OUTSIDE * profile))), LONGEST_LEAST);
-  return has_scales(&u) ? LONGEST * u.time * part : 1e300;
+  double part = fmax(1 / sqrt(fmax(1, fmax(grown, CUSP_PROFILE_SHARE * profile))), BLOCK_STEP_PART_MIN);
+  return has_scales(&u) ? BLOCK_STEP_MAX * u.time * part : 1e300;
 }
 
 /* The longest step with at most this error, which grows with the step as `error_of` says. */
-static double longest(const struct finder_system *system, double r2, double most, double error)
+static double longest_step_within(const struct finder_system *system, double r2, double most, double error)
 {
   double low = 0, high = most;
   for (int k = 0; k < 60; k++) {
@@ -236,10 +245,10 @@ static double longest(const struct finder_system *system, double r2, double most
 double errors_shared_step(const struct finder_system *system, double dense, double allowed)
 {
   struct scales u = errors_scales(system);
-  double step = has_scales(&u) ? longest(system, 0, LONGEST * u.time, allowed) : 1e300,
+  double step = has_scales(&u) ? longest_step_within(system, 0, BLOCK_STEP_MAX * u.time, allowed) : 1e300,
          mean = system->mass / system->count;
-  if (dense > 0) step = fmin(step, RESOLVED * dense);
-  if (system->largest_mass > HEAVY * mean && system->softening > 0)
+  if (dense > 0) step = fmin(step, DENSE_STEP * dense);
+  if (system->largest_mass > HEAVY_RATIO * mean && system->softening > 0)
     step = fmin(step, HEAVY_STEP * sqrt(system->softening * system->softening * system->softening /
                                         (system->gravity * system->largest_mass)));
   return step;
@@ -249,12 +258,14 @@ double errors_hybrid_step(const struct finder_system *system, double r2, double 
 {
   struct scales u = errors_scales(system);
   if (!has_scales(&u) || !(r2 > 0)) return 1e300;
-  return longest(system, r2,
-                 u.v > 0 ? fmin(X_MOST * fmax(r2, system->softening) / u.v, 2 * LONGEST * u.time) : LONGEST * u.time,
-                 PART_SOFT * allowed);
+  return longest_step_within(
+      system, r2,
+      u.v > 0 ? fmin(CROSSING_STEP_MAX * fmax(r2, system->softening) / u.v, 2 * BLOCK_STEP_MAX * u.time)
+              : BLOCK_STEP_MAX * u.time,
+      SOFT_STEP_SHARE * allowed);
 }
 
-double errors_dense_part(double allowed) { return allowed / OF_DENSE; }
+double errors_dense_part(double allowed) { return allowed / DENSE_ERROR; }
 
 double errors_dense(const struct finder_system *system, const double distance[2], double part)
 {
@@ -267,12 +278,12 @@ double errors_dense(const struct finder_system *system, const double distance[2]
 
 double errors_orbit_step(double gravity, double mass, double r2, double accuracy)
 {
-  double part = fmin(ORBIT * sqrt(accuracy / ORBIT_ERROR), ORBIT_MOST);
+  double part = fmin(ORBIT_STEP * sqrt(accuracy / ORBIT_ERROR), ORBIT_STEP_MAX);
   return mass > 0 ? part * sqrt(r2 * r2 * r2 / (gravity * mass)) : 1e300;
 }
 
 double errors_field_step(double mean, double largest, double accuracy)
 {
-  double wanted = sqrt(accuracy / FIELD_ERROR), step = fmin(FIELD_LARGEST * wanted, FIELD_MOST) / largest;
-  return mean > 0 ? fmin(step, FIELD_MEAN * wanted / mean) : step;
+  double wanted = sqrt(accuracy / FIELD_ERROR), step = fmin(FIELD_STEP_LARGEST * wanted, FIELD_STEP_MAX) / largest;
+  return mean > 0 ? fmin(step, FIELD_STEP_MEAN * wanted / mean) : step;
 }

@@ -3,15 +3,16 @@
  * E|^(3/2) (the N-body units of Henon: 1 and 1 for M = G = 1, E = -1/4).
  *
  *   soft steps   |dE/E| as in errors.c
- *   hard part    |dE/E| = OF_ETA (eta / 0.2)^4: of stars alone it is 3e-7 (eta / 0.2)^4, but a bound pair that is
+ *   hard part    |dE/E| = HARD_ERROR (eta / 0.2)^4: of stars alone it is 3e-7 (eta / 0.2)^4, but a bound pair that is
  *                integrated step by step loses energy the whole time
- *   forces       |dE/E| = OF_NOISE, or OF_NOISE_MANY N^-1/2 where that is smaller, times the relative noise of the soft
- *                force, which goes as the square root of Delta: the noise of many particles adds up at random
- *   hard entries, per particle and time:  NEIGHBOURS (R2 / d)^3 times the steps, sqrt((RATE (v / d) (d / R2)^0.4 (0.2 /
- *   eta))^2 + (4 / t)^2),
+ *   forces       |dE/E| = NOISE_ERROR, or NOISE_ERROR_MANY N^-1/2 where that is smaller, times the relative noise of
+ *                the soft force, which goes as the square root of Delta: the noise of many particles adds up at random
+ *   hard entries, per particle and time:  LIST_NEIGHBOURS (R2 / d)^3 times the steps, sqrt((LIST_STEP_RATE (v / d) (d /
+ *   R2)^0.4 (0.2 / eta))^2 + (4 / t)^2),
  *                d: median distance to the 28th neighbour; steps follow encounters, and there are at least four in a
  *                soft step
- *   soft force   per particle: INTERACTIONS (1e-3 / Delta)^0.27 interactions, at most N, and the rest of a soft step
+ *   soft force   per particle: SOFT_INTERACTIONS (1e-3 / Delta)^0.27 interactions, at most N, and the rest of a soft
+ *                step
  *
  * Constants are from runs of Plummer spheres of 4096 and 16384 particles with softening 1e-4 and 0 (doc/numerics.md has
  * them). */
@@ -21,28 +22,28 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define OF_ETA 5e-6
-#define OF_NOISE 0.005
-#define OF_NOISE_MANY 0.768
-#define NEIGHBOURS 75
-#define RATE 145
-#define INTERACTIONS 3000
+#define HARD_ERROR 5e-6
+#define NOISE_ERROR 0.005
+#define NOISE_ERROR_MANY 0.768
+#define LIST_NEIGHBOURS 75
+#define LIST_STEP_RATE 145
+#define SOFT_INTERACTIONS 3000
 /* Relative noise of the soft force at Delta = 2^-9, by MultipoleOrder. */
 static const double noise[3] = {0, 3.0e-4, 1.1e-4};
 /* Parts of the wanted error that soft steps, the hard part and the forces may have. */
-#define PART_SOFT 0.6
-#define PART_HARD 0.25
-#define PART_FORCES 0.15
+#define SOFT_STEP_SHARE 0.6
+#define HARD_SHARE 0.25
+#define FORCE_SHARE 0.15
 /* Soft steps are not longer than these parts of R2 / v, and of sqrt(R2^3 / G m), the time of orbits about the heaviest
- * particle. Soft steps in which the latter orbits have the error 1e-6 are OF_ORBIT of that time. */
-#define CROSSING_MOST 0.25
-#define ORBIT_MOST 0.1
-#define OF_ORBIT 0.04
-#define ETA_LEAST 0.05
-#define ETA_MOST 0.5
-#define DELTA_LEAST 1e-8
+ * particle. Soft steps in which the latter orbits have the error 1e-6 are ORBIT_STEP of that time. */
+#define CROSSING_STEP_MAX 0.25
+#define ORBIT_STEP_MAX 0.1
+#define ORBIT_STEP 0.04
+#define ETA_MIN 0.05
+#define ETA_MAX 0.5
+#define DELTA_MIN 1e-8
 /* R1 / R2; a smaller ratio makes a smoother changeover. */
-#define RATIO 0.25
+#define R1_OVER_R2 0.25
 /* Seconds of a core and of a device: of an interaction of the soft force with quadrupoles, of the rest of a soft step
  * per particle (order, tree, neighbour lists), and of a hard entry. */
 static const double interaction_seconds[2] = {5e-10, 5e-12}, step_seconds[2] = {1.5e-6, 1e-8},
@@ -50,7 +51,7 @@ static const double interaction_seconds[2] = {5e-10, 5e-12}, step_seconds[2] = {
 
 static double square(double x) { return x * x; }
 
-static double hard_error(double eta) { return OF_ETA * square(square(eta / 0.2)); }
+static double hard_error(double eta) { return HARD_ERROR * square(square(eta / 0.2)); }
 
 double finder_error(const struct finder_system *system, double r2, double soft_step, double eta)
 {
@@ -75,7 +76,7 @@ static double longest_step(const struct finder_system *system, const struct find
   double low = 0, high = longest;
   for (int k = 0; k < 60; k++) {
     double middle = 0.5 * (low + high);
-    if (errors_soft(system, scales, r2, middle) > PART_SOFT * request->error) high = middle;
+    if (errors_soft(system, scales, r2, middle) > SOFT_STEP_SHARE * request->error) high = middle;
     else low = middle;
   }
   return high;
@@ -84,12 +85,12 @@ static double longest_step(const struct finder_system *system, const struct find
 static double soft_step_of(const struct finder_system *system, const struct finder_request *request,
                            const struct scales *scales, double r2)
 {
-  double step = scales->time * sqrt(PART_SOFT * request->error / errors_mean_field(system));
+  double step = scales->time * sqrt(SOFT_STEP_SHARE * request->error / errors_mean_field(system));
   /* nothing moves and nothing pulls */
   if (!(scales->time < 1e300)) return request->longest > 0 ? request->longest : 1e300;
-  if (scales->v > 0) step = fmin(step, CROSSING_MOST * r2 / scales->v);
+  if (scales->v > 0) step = fmin(step, CROSSING_STEP_MAX * r2 / scales->v);
   if (system->largest_mass > 0)
-    step = fmin(step, fmin(OF_ORBIT * sqrt(request->error / 1e-6), ORBIT_MOST) *
+    step = fmin(step, fmin(ORBIT_STEP * sqrt(request->error / 1e-6), ORBIT_STEP_MAX) *
                           sqrt(r2 * r2 * r2 / (system->gravity * system->largest_mass)));
   if (request->longest > 0) step = fmin(step, request->longest);
   return rounded(longest_step(system, request, scales, r2, step));
@@ -104,19 +105,19 @@ double finder_soft_step(const struct finder_system *system, double r2, double er
 
 static double eta_of(double error)
 {
-  return rounded(fmin(fmax(0.2 * pow(PART_HARD * error / OF_ETA, 0.25), ETA_LEAST), ETA_MOST));
+  return rounded(fmin(fmax(0.2 * pow(HARD_SHARE * error / HARD_ERROR, 0.25), ETA_MIN), ETA_MAX));
 }
 
 static double delta_of(double count, double error, int order)
 {
-  double of_noise = count > 0 ? fmin(OF_NOISE, OF_NOISE_MANY / sqrt(count)) : OF_NOISE;
-  return rounded(fmax(square(PART_FORCES * error / (of_noise * noise[order])) / 512, DELTA_LEAST));
+  double noise_error = count > 0 ? fmin(NOISE_ERROR, NOISE_ERROR_MANY / sqrt(count)) : NOISE_ERROR;
+  return rounded(fmax(square(FORCE_SHARE * error / (noise_error * noise[order])) / 512, DELTA_MIN));
 }
 
 static double soft_cost_of(const struct finder_system *system, const struct finder_request *request, double delta)
 {
   if (request->soft_cost > 0) return request->soft_cost;
-  double interactions = fmin(system->count, INTERACTIONS * pow(1e-3 / delta, 0.27));
+  double interactions = fmin(system->count, SOFT_INTERACTIONS * pow(1e-3 / delta, 0.27));
   int k = request->on_device != 0;
   return (interactions * interaction_seconds[k] + step_seconds[k]) / entry_seconds[k];
 }
@@ -125,8 +126,8 @@ static double entries_of(const struct finder_system *system, const struct scales
                          const struct finder_choice *choice)
 {
   double x = choice->r2 / system->distance;
-  double steps = RATE * scales->v / system->distance * pow(x, -0.4) * (0.2 / choice->eta);
-  return NEIGHBOURS * x * x * x * hypot(steps, 4 / choice->soft_step);
+  double steps = LIST_STEP_RATE * scales->v / system->distance * pow(x, -0.4) * (0.2 / choice->eta);
+  return LIST_NEIGHBOURS * x * x * x * hypot(steps, 4 / choice->soft_step);
 }
 
 static struct finder_choice choice_of(const struct finder_system *system, const struct finder_request *request,
@@ -134,10 +135,10 @@ static struct finder_choice choice_of(const struct finder_system *system, const 
 {
   struct scales u = errors_scales(system);
   struct finder_choice c = {.r2 = r2,
-                            .r1 = request->r1 > 0 ? request->r1 : rounded(RATIO * r2),
+                            .r1 = request->r1 > 0 ? request->r1 : rounded(R1_OVER_R2 * r2),
                             .eta = request->eta > 0 ? request->eta : eta_of(request->error)};
   c.soft_step = request->soft_step > 0 ? request->soft_step : soft_step_of(system, request, &u, r2);
-  c.error = finder_error(system, r2, c.soft_step, c.eta) + PART_FORCES * request->error;
+  c.error = finder_error(system, r2, c.soft_step, c.eta) + FORCE_SHARE * request->error;
   c.entries = entries_of(system, &u, &c);
   double second = system->count * entry_seconds[request->on_device != 0] / fmax(request->workers, 1);
   c.soft_seconds = second * soft_cost / c.soft_step;
@@ -160,7 +161,7 @@ struct finder_result finder_find(const struct finder_system *system, const struc
                             .delta_at_order_2 = delta_of(system->count, request->error, 2)};
   r.soft_cost = soft_cost_of(system, request, r.delta);
   if (request->r1 > 0) {
-    r.choice[r.n++] = choice_of(system, request, request->r2 > 0 ? request->r2 : request->r1 / RATIO, r.soft_cost);
+    r.choice[r.n++] = choice_of(system, request, request->r2 > 0 ? request->r2 : request->r1 / R1_OVER_R2, r.soft_cost);
   } else {
     for (; r.n < FINDER_CHOICES; r.n++)
       r.choice[r.n] = choice_of(system, request, rounded(system->distance * exp2(-0.5 * r.n)), r.soft_cost);

@@ -200,7 +200,7 @@ int main(int argc, char **argv)
     for (int f = 0; f < 5; f++) row(d, r, fractions[f], soft_step, full);
     const struct hard_state *s = &d->hard;
     printf("  lists: mean %.1f, longest %d, %.2f GB; %d of %d groups have none\n",
-           (double)s->host_results.entries / (double)n, s->host_results.longest, 4e-9 * (double)s->pool.room,
+           (double)s->host_results.entries / (double)n, s->host_results.longest, 4e-9 * (double)s->pool.capacity,
            s->host_results.heavy, d->targets.groups);
   }
   be->download(d, &p);

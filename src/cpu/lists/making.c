@@ -13,8 +13,8 @@
 #include "cpu/lists/neighbour_lists.h"
 #include "gravity/bound_pair.h"
 
-#define NOWHERE 1e18f  /* position of a particle that is in no list */
-#define SLOW_REACH 0.2 /* least displacement, in units of the widest R2, of a fast particle */
+#define UNLISTED_POSITION 1e18f /* position of a particle that is in no list */
+#define SLOW_REACH 0.2          /* least displacement, in units of the widest R2, of a fast particle */
 enum {
   FAST_PART = 32,
   FAST_MIN = 64,
@@ -125,7 +125,8 @@ static void place_particles(struct grid *grid)
   for (int64_t k = 0; k < s->n; k++) {
     if (k == 0 || grid->place[k].cell != grid->place[k - 1].cell) grid->cell_first[grid->cells++] = k;
     for (int c = 0; c < 3; c++)
-      grid->x[c][k] = s->gm[grid->place[k].i] > 0 ? (float)(s->motion[grid->place[k].i].x[c] - grid->low[c]) : NOWHERE;
+      grid->x[c][k] =
+          s->gm[grid->place[k].i] > 0 ? (float)(s->motion[grid->place[k].i].x[c] - grid->low[c]) : UNLISTED_POSITION;
   }
   grid->cell_first[grid->cells] = s->n;
 }

@@ -15,7 +15,7 @@
 #include "cpu/device.h"
 #include "particles/timeline.h"
 
-enum { MANY = 128 }; /* fewer active particles than these are not worth a team of threads */
+enum { TEAM_PARTICLES_MIN = 128 }; /* fewer active particles than these are not worth a team of threads */
 
 /* By enum step_integrator. */
 static const struct integrator *const integrators[] = {&integrator_leapfrog, &integrator_hermite};
@@ -195,7 +195,7 @@ static void advance_to(struct list_loop *loop, int32_t tick)
   struct list_set *s = loop->set;
   int lowest = timeline_aligned(tick, LIST_LONGEST_LEVEL);
   int64_t active = loop->deeper[lowest], pairs = 0;
-  if (active < MANY) {
+  if (active < TEAM_PARTICLES_MIN) {
     for (int64_t k = 0; k < active; k++) pairs += advance_one(loop, k, tick);
   } else {
 #pragma omp parallel for schedule(dynamic, 16) reduction(+ : pairs)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Equilibrium models of galaxies: spheroids and discs in each other's potential (as MAGI, Miki & Umemura 2018). The
- * room's interface. Lengths, masses and velocities are in the units of the model file; gravity is G in them. */
+ * folder's interface. Lengths, masses and velocities are in the units of the model file; gravity is G in them. */
 #ifndef GALAXY_H
 #define GALAXY_H
 #include <stdint.h>

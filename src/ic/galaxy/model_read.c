@@ -105,7 +105,7 @@ static int begin_section(struct source *source, char *text)
 }
 
 /* Reader of inih. A fault ends the reading. */
-static char *next_line(char *out, int room, void *stream)
+static char *next_line(char *out, int capacity, void *stream)
 {
   struct source *s = stream;
   if (s->fault->text[0] || lines_next(&s->lines, "'Key = value'", s->fault) != 1) return NULL;
@@ -121,8 +121,8 @@ static char *next_line(char *out, int room, void *stream)
     at_fault(s, "expected 'Key = value', found '%.60s'", text);
     return NULL;
   }
-  if (n + 2 < (size_t)room) return memcpy(out, text, n + 1);
-  at_fault(s, "a line of more than %d characters", room - 3);
+  if (n + 2 < (size_t)capacity) return memcpy(out, text, n + 1);
+  at_fault(s, "a line of more than %d characters", capacity - 3);
   return NULL;
 }
 

@@ -158,9 +158,9 @@ static int open_table(struct profile *profile, struct fault *fault)
   struct lines l;
   if (lines_open(&l, profile->c->table, fault)) return -1;
   double *s = NULL;
-  int n = 0, room = 0, rc;
+  int n = 0, capacity = 0, rc;
   while ((rc = lines_next(&l, "a radius and a density", fault)) == 1 && (rc = n < ROWS ? 0 : 1) == 0) {
-    if (n == room) s = memory_resize("ic tables", s, sizeof *s * 2 * (size_t)(room += 1000));
+    if (n == capacity) s = memory_resize("ic tables", s, sizeof *s * 2 * (size_t)(capacity += 1000));
     if ((rc = table_row(&l, n, s, fault)) < 0) break;
     n += rc;
   }

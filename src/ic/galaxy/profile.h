@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Densities of spheroids, without a mass. For this room only. Local. */
+/* Densities of spheroids, without a mass. For this folder only. Local. */
 #ifndef GALAXY_PROFILE_H
 #define GALAXY_PROFILE_H
 #include <gsl/gsl_spline.h>

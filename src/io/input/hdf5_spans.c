@@ -18,15 +18,16 @@ struct span {
 
 struct spans {
   struct span *at;
-  int64_t n, room;
+  int64_t n, capacity;
 };
 
 /* 0; -1 where there are too many. */
 static int append(struct spans *spans, hsize_t begin, hsize_t end, uint64_t columns)
 {
   if (spans->n == SPANS_MAX) return -1;
-  if (spans->n == spans->room)
-    spans->at = memory_resize("file set", spans->at, sizeof *spans->at * (size_t)(spans->room = 2 * spans->room + 64));
+  if (spans->n == spans->capacity)
+    spans->at =
+        memory_resize("file set", spans->at, sizeof *spans->at * (size_t)(spans->capacity = 2 * spans->capacity + 64));
   spans->at[spans->n++] = (struct span){begin, end, columns};
   return 0;
 }

@@ -187,7 +187,7 @@ static int check_all(const struct comm *comm, const struct set *set, const char 
 }
 
 /* A set that cannot be held: a fault instead of exhausted memory. */
-static int check_room(const struct comm *comm, const struct set *set, const char *path, struct fault *fault)
+static int check_capacity(const struct comm *comm, const struct set *set, const char *path, struct fault *fault)
 {
   double bytes = 0, memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
   int node = comm_node_size(comm);
@@ -227,7 +227,7 @@ static int read_all_of(const struct comm *comm, const char *path, enum ic_format
   s.potential = potential && has_potential(&s);
   *facts = s.facts;
   facts->has_potential = s.potential;
-  if (check_room(comm, &s, path, fault) != 0) {
+  if (check_capacity(comm, &s, path, fault) != 0) {
     set_close(&s);
     return -1;
   }

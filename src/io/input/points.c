@@ -46,16 +46,16 @@ static int parse(const struct lines *lines, double x[3], struct fault *fault)
 static int read_text(const char *path, struct points *points, struct fault *fault)
 {
   struct lines l;
-  size_t room = 0;
+  size_t capacity = 0;
   if (lines_open(&l, path, fault) != 0) return -1;
   while (lines_next(&l, expected, fault) == 1) {
     double x[3];
     if (!l.text[strspn(l.text, separators)]) continue;
     if (points->n == POINTS_MAX) fault_set(fault, "%s has more than %d points", path, POINTS_MAX);
     if (fault->text[0] || parse(&l, x, fault) != 0) break;
-    if ((size_t)points->n == room) {
-      room = memory_grown(room, sizeof *points->at);
-      points->at = memory_resize("points", points->at, sizeof *points->at * room);
+    if ((size_t)points->n == capacity) {
+      capacity = memory_grown(capacity, sizeof *points->at);
+      points->at = memory_resize("points", points->at, sizeof *points->at * capacity);
     }
     memcpy(points->at[points->n++], x, sizeof x);
   }

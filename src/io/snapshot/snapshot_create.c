@@ -305,13 +305,14 @@ static herr_t attribute_groups(hid_t file, const struct creation *creation)
   return s;
 }
 
-/* Lay the file out in `image`: with space for the rows, behind `room` bytes of metadata, where `room` is not 0. */
-static int lay_out(struct h5_image *image, const struct creation *creation, size_t room, char cause[256])
+/* Lay the file out in `image`: with space for the rows, behind `metadata_bytes` bytes of metadata, where
+ * `metadata_bytes` is not 0. */
+static int lay_out(struct h5_image *image, const struct creation *creation, size_t metadata_bytes, char cause[256])
 {
   /* checksummed metadata that HDF5 1.8 can read; virtual datasets need 1.10 */
-  hid_t file = h5_image_create(image, creation->sources ? H5F_LIBVER_V110 : H5F_LIBVER_V18, room);
+  hid_t file = h5_image_create(image, creation->sources ? H5F_LIBVER_V110 : H5F_LIBVER_V18, metadata_bytes);
   herr_t s = file < 0 ? -1 : attribute_groups(file, creation);
-  if (s >= 0) s = particle_groups(file, creation, room > 0);
+  if (s >= 0) s = particle_groups(file, creation, metadata_bytes > 0);
   if (s < 0) h5_cause(cause);
   if (file >= 0 && h5_image_close(file, image) < 0 && s >= 0) {
     h5_cause(cause);
@@ -340,9 +341,9 @@ static int make_image(const struct creation *creation, char cause[256])
   h5_image_free(image);
   if (lay_out(image, creation, 0, cause) != 0) return -1;
   if (!creation->sources) {
-    size_t room = ((size_t)image->length + ROWS_ALIGNMENT - 1) / ROWS_ALIGNMENT * ROWS_ALIGNMENT;
+    size_t metadata_bytes = ((size_t)image->length + ROWS_ALIGNMENT - 1) / ROWS_ALIGNMENT * ROWS_ALIGNMENT;
     h5_image_free(image);
-    if (lay_out(image, creation, room, cause) != 0) return -1;
+    if (lay_out(image, creation, metadata_bytes, cause) != 0) return -1;
   }
   uint64_t first = creation->sources ? (uint64_t)image->length : first_row(creation->l);
   if (h5_image_end(image, first) == 0) return 0;

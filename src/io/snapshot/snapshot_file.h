@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One file of a snapshot: rank 0 creates it without rows, all ranks write their rows, all ranks verify. For this room
+/* One file of a snapshot: rank 0 creates it without rows, all ranks write their rows, all ranks verify. For this folder
  * only. */
 #ifndef IO_SNAPSHOT_FILE_H
 #define IO_SNAPSHOT_FILE_H

@@ -35,9 +35,9 @@ static double file_factor(const struct layout *layout, const struct column *colu
   return column == &columns[1] ? 1 / (a * sqrt(a)) : column->velocity != 0 ? 1 / a : 1;
 }
 
-/* Row `i` as it is in the file; `room`: for one that differs from the array in memory. */
+/* Row `i` as it is in the file; `converted`: for one that differs from the array in memory. */
 static const void *file_row(const struct layout *layout, const struct column *column, const struct particles *particles,
-                            int64_t i, double room[3])
+                            int64_t i, double converted[3])
 {
   static const double nothing[3] = {0, 0, 0};
   const void *row = columns_row(column, particles, i);
@@ -47,10 +47,10 @@ static const void *file_row(const struct layout *layout, const struct column *co
   double factor = file_factor(layout, column);
   if (factor == 1 && add[0] == 0 && add[1] == 0 && add[2] == 0) return row;
   for (int c = 0; c < column->components; c++) {
-    if (column->number == COLUMN_F64) room[c] = factor * (((const double *)row)[c] + add[c]);
-    else ((float *)room)[c] = (float)(factor * ((const float *)row)[c]);
+    if (column->number == COLUMN_F64) converted[c] = factor * (((const double *)row)[c] + add[c]);
+    else ((float *)converted)[c] = (float)(factor * ((const float *)row)[c]);
   }
-  return room;
+  return converted;
 }
 
 static void add_sums(struct layout *layout, const struct particles *particles)
@@ -59,11 +59,11 @@ static void add_sums(struct layout *layout, const struct particles *particles)
   for (int t = 0; t < PARTICLE_TYPES; begin += layout->mine.count[t++])
     for (int k = 0; k < column_count; k++) {
       uint64_t sum = 0;
-      double room[3];
+      double converted[3];
       if (!layout_has(layout, &columns[k])) continue;
       for (int64_t i = 0; i < layout->mine.count[t]; i++)
-        sum += row_checksum(file_row(layout, &columns[k], particles, layout->order[begin + i], room), columns[k].bytes,
-                            (uint64_t)(layout->mine.first[t] + i));
+        sum += row_checksum(file_row(layout, &columns[k], particles, layout->order[begin + i], converted),
+                            columns[k].bytes, (uint64_t)(layout->mine.first[t] + i));
       layout->sums[t][k] = sum;
     }
 }
@@ -110,10 +110,10 @@ static void write_column(int fd, uint64_t offset, int t, const struct column *co
   int64_t n = layout->mine.count[t], limit = rows_per_transfer(comm, column);
   for (int64_t done = 0; done < n; done += limit) {
     int64_t rows = n - done < limit ? n - done : limit;
-    double room[3];
+    double converted[3];
     for (int64_t i = 0; i < rows; i++)
       memcpy(buffer + column->bytes * (size_t)i,
-             file_row(layout, column, particles, layout->order[begin + done + i], room), column->bytes);
+             file_row(layout, column, particles, layout->order[begin + done + i], converted), column->bytes);
     int64_t at = (int64_t)(offset + column->bytes * (uint64_t)(layout->mine.first[t] + done));
     if (write_all(fd, buffer, (int64_t)column->bytes * rows, at)) {
       fault_set(fault, "snapshot %s: writing /PartType%d/%s failed on rank %d: %s", path, t, column->name, comm->rank,
