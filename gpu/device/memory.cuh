@@ -23,7 +23,7 @@ void device_free(const char *label, void *block, size_t bytes);
 /* A device array that grows. Zero-initialise. */
 template <typename T> struct array {
   T *at;
-  int64_t capacity; /* capacity, elements */
+  int64_t capacity; /* elements */
   const char *label;
 };
 

@@ -51,7 +51,7 @@ template <int CELLS, int HOW, bool OWN = UNLIKE> struct hard_shared : softenings
  * depends on the distance of the centre. */
 template <int CELLS, int HOW>
 static __device__ __forceinline__ int hard_classify(const struct walk_job &job, const struct view &view,
-                                                    const struct tested &tested)
+                                                    const struct tested_node &tested)
 {
   struct criterion c = test_criterion<CELLS, HOW>(job, view, tested);
   if (is_empty(tested) || c.d > (c.accept ? job.near : job.near + tested.b)) return REJECT;
@@ -65,7 +65,7 @@ static __device__ __forceinline__ void traverse(R &s, const struct walk_job &job
 {
   for (;;) {
     int k[SLOTS], node_class[SLOTS], staged = 0;
-    struct tested t[SLOTS];
+    struct tested_node t[SLOTS];
     struct step n = next_step(lists.front, min(NEAR_MAX - lists.near, LEAVES_MAX - lists.leaves));
     if (n.ranges + n.nodes == 0) return;
     fetch_nodes(s, n, lists.front, lane, k);
@@ -250,8 +250,9 @@ static __device__ __forceinline__ int keep_near(R &s, const struct walk_job &job
  * accepts it as a cell, else it is listed as opened and its particles are counted. Returns the number of new
  * entries. */
 template <int CELLS, int HOW, class R>
-static __device__ __forceinline__ int keep_leaf(R &s, const struct walk_job &job, const struct tested &tested, int k,
-                                                const float4 &ball, float sink, struct entries &entries, int lane)
+static __device__ __forceinline__ int keep_leaf(R &s, const struct walk_job &job, const struct tested_node &tested,
+                                                int k, const float4 &ball, float sink, struct entries &entries,
+                                                int lane)
 {
   float r2 = square_from(ball, tested.at), d = r2 * inverse_root(fmaxf(r2, 1e-37f)) - ball.w;
   bool accept = d >= fmaxf(tested.reach * sink + tested.grown, mac_clear(tested.b, job.open_within)) && r2 > 0 &&
@@ -276,7 +277,7 @@ static __device__ __forceinline__ int keep_leaves(R &s, const struct walk_job &j
   float4 ball = s.ball[target_block];
   float sink = s.sink[target_block] * job.reach;
   int k[SLOTS], count = 0;
-  struct tested t[SLOTS];
+  struct tested_node t[SLOTS];
 #pragma unroll
   for (int i = 0; i < SLOTS; i++) {
     int at = from + i * WARP + lane;

@@ -48,7 +48,7 @@ struct make_job {
   uint8_t *heavy;
   struct making_numbers *numbers;
   struct device_results *device_results;
-  unsigned long long memory; /* capacity of the pool in entries */
+  unsigned long long pool_capacity; /* capacity of the pool in entries */
   struct mac mac;
   double a_floor;
   float spacing, r2, reach; /* of the lattice; R2; factor on the distance of the criterion, as in hard walks */
@@ -412,7 +412,7 @@ struct maker {
   __device__ void write_list(int target)
   {
     reserve((kept + LIST_ROUND - 1) / LIST_ROUND * LIST_ROUND);
-    bool fits = pool_end <= job.memory;
+    bool fits = pool_end <= job.pool_capacity;
     int n = 0, nodes = 0;
     int32_t *to = job.pool + pool_at;
     for (int base = 0; base < kept; base += WARP) {
@@ -520,7 +520,7 @@ int neighbours_make(struct device *d, const struct walk_request *request)
                          s->heavy.at,
                          s->numbers,
                          d->device_results,
-                         (unsigned long long)(s->pool.memory - POOL_END),
+                         (unsigned long long)(s->pool.capacity - POOL_END),
                          request->mac,
                          request->a_floor,
                          (float)d->lattice.spacing,
@@ -534,5 +534,5 @@ int neighbours_make(struct device *d, const struct walk_request *request)
   CHECK(cudaMemcpyAsync(&s->host_results, s->numbers, sizeof s->host_results, cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
   s->makings++;
-  return neighbours_over_budget(s) || s->host_results.top + POOL_END <= (unsigned long long)s->pool.memory;
+  return neighbours_over_budget(s) || s->host_results.top + POOL_END <= (unsigned long long)s->pool.capacity;
 }

@@ -46,7 +46,7 @@ static __device__ void pack_body(const struct choose_job &job, const struct pack
 /* The number of particles that are sent, of `count` from `first` on. */
 static __device__ int kept_of(const struct choose_job &job, const unsigned *keep, int32_t first, int count)
 {
-  if (job.asking.cutoff < 0) return count;
+  if (job.query.cutoff < 0) return count;
   int kept = 0;
   for (int32_t j = first, end = first + count; j < end;) {
     int32_t next = min(end, (j / 32 + 1) * 32);
@@ -77,7 +77,7 @@ static __device__ void pack_bodies(const struct choose_job &job, const struct pa
     for (int step = WARP / 2; step > 0; step /= 2)
       if (__shfl_sync(FULL, end, leaf + step - 1) <= k) leaf += step; /* the lane whose leaf has particle k */
     int32_t j = __shfl_sync(FULL, first + count - end, leaf) + k;
-    bool kept = k < all && (job.asking.cutoff < 0 || keep[j / 32] >> j % 32 & 1);
+    bool kept = k < all && (job.query.cutoff < 0 || keep[j / 32] >> j % 32 & 1);
     unsigned lanes = __ballot_sync(FULL, kept);
     if (kept) pack_body(job, to, j, at + __popc(lanes & lanes_below()));
     at += __popc(lanes);
