@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A run with PBS Professional (OpenPBS) and Open MPI, as on Miyabi-G: one GH200 with 72 cores a node. Change the lines marked
-# CHANGE, then in the run's folder: qsub -v parameters=run.ini pbs-miyabi.sh
+# A run with PBS Professional (OpenPBS) and Open MPI, as on Miyabi-G: one GH200 with 72 cores a node. Change the lines
+# marked CHANGE, then in the run's folder: qsub -v parameters=run.ini pbs-miyabi.sh
 #
 #PBS -N espalier
 #PBS -q regular-g
@@ -11,8 +11,9 @@
 #PBS -j oe
 # CHANGE all of these: queue, group, nodes:ranks of a node:cores of a rank, time.
 #
-# PBS gives no warning before the end: the run ends itself in time, by --walltime. A long run is a chain of jobs, submitted
-# beforehand; each goes on where the one before it stopped, and those left over when the run has finished end at once:
+# PBS gives no warning before the end: the run ends itself in time, by --walltime. A long run is a chain of jobs,
+# submitted beforehand; each goes on where the one before it stopped, and those left over when the run has finished end
+# at once:
 #   id=$(qsub -v parameters=run.ini pbs-miyabi.sh)
 #   for k in 2 3 4 5; do id=$(qsub -W depend=afterany:$id -v parameters=run.ini pbs-miyabi.sh); done
 set -eu

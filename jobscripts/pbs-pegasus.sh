@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A run with NQSV, whose scripts have PBS lines, and Open MPI, as on Pegasus: one H100 with 48 cores a node. Change the lines
-# marked CHANGE, then in the run's folder: qsub -v parameters=run.ini pbs-pegasus.sh
+# A run with NQSV, whose scripts have PBS lines, and Open MPI, as on Pegasus: one H100 with 48 cores a node. Change the
+# lines marked CHANGE, then in the run's folder: qsub -v parameters=run.ini pbs-pegasus.sh
 #
 #PBS -N espalier
 #PBS -A PROJECT
@@ -14,8 +14,9 @@
 #PBS -j o
 # CHANGE all of these: project, queue, nodes, time, version of Open MPI (as in 'module avail openmpi'), cores of a rank.
 #
-# The run ends itself in time, by --walltime. A long run is a chain of jobs, submitted beforehand; each goes on where the one
-# before it stopped, and those left over when the run has finished end at once. qsub answers with the number of the job:
+# The run ends itself in time, by --walltime. A long run is a chain of jobs, submitted beforehand; each goes on where
+# the one before it stopped, and those left over when the run has finished end at once. qsub answers with the number of
+# the job:
 #   qsub -v parameters=run.ini pbs-pegasus.sh
 #   qsub --after NUMBER -v parameters=run.ini pbs-pegasus.sh
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A run with PJM and Fujitsu MPI on CPU nodes, as on Fugaku: 48 cores in four groups (CMG) with a memory each, so four ranks a
-# node. Change the lines marked CHANGE, then in the run's folder: pjsub -x parameters=run.ini pjm-fugaku.sh
+# A run with PJM and Fujitsu MPI on CPU nodes, as on Fugaku: 48 cores in four groups (CMG) with a memory each, so four
+# ranks a node. Change the lines marked CHANGE, then in the run's folder: pjsub -x parameters=run.ini pjm-fugaku.sh
 #
 #PJM -N espalier
 #PJM -g GROUP
@@ -14,8 +14,8 @@
 # CHANGE all of these: group, resource group, nodes, time, ranks of a node, the volumes that the job reads from.
 #
 # PJM gives no warning before the end: the run ends itself in time, by --walltime. A long run is a step job, submitted
-# beforehand, whose jobs run one after the other. Each goes on where the one before it stopped; those left over when the run
-# has finished end at once. The first line answers with the number for the others:
+# beforehand, whose jobs run one after the other. Each goes on where the one before it stopped; those left over when the
+# run has finished end at once. The first line answers with the number for the others:
 #   pjsub --step -x parameters=run.ini pjm-fugaku.sh
 #   pjsub --step --sparam jid=NUMBER -x parameters=run.ini pjm-fugaku.sh
 set -eu

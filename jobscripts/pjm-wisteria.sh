@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A run with PJM (Fujitsu's Technical Computing Suite) and Open MPI on nodes with GPUs, as on Wisteria's Aquarius: eight A100
-# with 72 cores a node. Change the lines marked CHANGE, then in the run's folder: pjsub -x parameters=run.ini pjm-wisteria.sh
+# A run with PJM (Fujitsu's Technical Computing Suite) and Open MPI on nodes with GPUs, as on Wisteria's Aquarius: eight
+# A100 with 72 cores a node. Change the lines marked CHANGE, then in the run's folder: pjsub -x parameters=run.ini
+# pjm-wisteria.sh
 #
 #PJM -N espalier
 #PJM -g GROUP
@@ -12,9 +13,10 @@
 #PJM -j
 # CHANGE all of these: group, resource group, nodes, time, ranks (one for each GPU).
 #
-# PJM gives no warning before the end, and jobs cannot be submitted from the nodes: the run ends itself in time, by --walltime,
-# and a long run is a step job, submitted beforehand, whose jobs run one after the other. Each goes on where the one before it
-# stopped; those left over when the run has finished end at once. The first line answers with the number for the others:
+# PJM gives no warning before the end, and jobs cannot be submitted from the nodes: the run ends itself in time, by
+# --walltime, and a long run is a step job, submitted beforehand, whose jobs run one after the other. Each goes on where
+# the one before it stopped; those left over when the run has finished end at once. The first line answers with the
+# number for the others:
 #   pjsub --step -x parameters=run.ini pjm-wisteria.sh
 #   pjsub --step --sparam jid=NUMBER -x parameters=run.ini pjm-wisteria.sh
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A run on a GPU cluster with Slurm and Open MPI, for as many jobs as it takes. Change the lines marked CHANGE, then in the run's
-# folder: sbatch slurm.sh run.ini
+# A run on a GPU cluster with Slurm and Open MPI, for as many jobs as it takes. Change the lines marked CHANGE, then in
+# the run's folder: sbatch slurm.sh run.ini
 #
 #SBATCH --job-name=espalier
 #SBATCH --nodes=2                 # CHANGE

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What is looked at while a run proceeds: rows of analysis.csv and maps, in a run, after restarts, on several ranks, on
-# a
-# full disk; and sentences for bad parameters.
+# a full disk; and sentences for bad parameters.
 . "${srcdir:-.}/tests/harness.sh"
 parts_model 1000
 maps="-P Output:Projections=on -P Output:TimeBetProjections=0.03 -P Output:ProjectionPixels=32

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Runs of a star cluster without softening, with two masses and two hard binaries: true energies on one rank and three,
-# bound pairs in
-# steps.csv, restarts on the same ranks (the same bits) and on others. tests/slow/clusters.sh has the accuracy of larger
-# ones.
+# bound pairs in steps.csv, restarts on the same ranks (the same bits) and on others. tests/slow/clusters.sh has the
+# accuracy of larger ones.
 . "${srcdir:-.}/tests/harness.sh"
 shown="said"
 with_python "h5py"

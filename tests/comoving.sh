@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Runs in comoving coordinates from files to files: a GADGET file with a redshift comes back in the first snapshot,
-# times are
-# expansion factors, restarts give the same bits, a snapshot can be a beginning, and bad input has a sentence.
+# times are expansion factors, restarts give the same bits, a snapshot can be a beginning, and bad input has a sentence.
 # tests/expansion.c has the physics.
 . "${srcdir:-.}/tests/harness.sh"
 tool=$src/tests/comoving.py limit=600

@@ -50,8 +50,7 @@ dead tree > bad
 ok $? "links in the source"
 
 # fenced PAGE: each block for the shell goes to a file of its own in blocks; yt.sh and pynbody.sh carry out those for
-# Python,
-# and C is not for the shell
+# Python, and C is not for the shell
 fenced() {
   rm -f blocks/*
   awk '/^```/ { code = !code; python = /python|[{]|```c$/; if (code) file = "blocks/" (n += 1); next }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# External potentials: orbits of test stars against formulas and an integration of its own, a cluster on a circular orbit, a
-# tidal field, a potential that moves, a library with Agama's interface; restarts, ranks, mistakes.
+# External potentials: orbits of test stars against formulas and an integration of its own, a cluster on a circular
+# orbit, a tidal field, a potential that moves, a library with Agama's interface; restarts, ranks, mistakes.
 . "${srcdir:-.}/tests/harness.sh"
 limit=600   # of a run, at most: on a busy machine two ranks wait for each other
 
@@ -28,7 +28,7 @@ conserved() {
     END { printf "# %s: %d rows, largest |dE/E| %.2e\n", run, NR, most; exit !(NR > 20 && most < limit) }'
 }
 
-# --- each potential: v^2 of the circular orbit at x = 1, with G = 1 ---------------------------------------------------------
+# --- each potential: v^2 of the circular orbit at x = 1, with G = 1
 while read -r kind v2 numbers; do
   v=$(awk "BEGIN { printf \"%.17g\", sqrt($v2) }")
   field 3 "Potential1 = $kind $numbers"
@@ -60,7 +60,7 @@ hernquist 4/2.2^2 mass=4 scale=1.2
 miyamoto-nagai 3/2.44^1.5 mass=3 a=1 b=0.2
 END_OF_TABLE
 
-# --- the tidal field --------------------------------------------------------------------------------------------------------
+# --- the tidal field
 star 0.5 0 0.2 0 -1 0
 field 9 'TidalField = omega=1 kappa=1.4'
 go epicycle 1 -P Split:Mode=tree
@@ -68,7 +68,8 @@ ends 0 && conserved epicycle 1e-5 && rows epicycle time com_x com_y com_z |
   awk '{ d = sqrt(($2 - 0.5 * cos(1.4 * $1)) ^ 2) + sqrt(($3 + sin(1.4 * $1) / 1.4) ^ 2) + sqrt(($4 - 0.2 * cos($1)) ^ 2); if (d > most) most = d }
     END { printf "# off the epicycle by at most %.1e\n", most; exit !(most < 2e-4) }'
 ok $? "tidal field: an epicycle is that of the formula, and total is its Jacobi integral"
-# the tidal radius of a mass 2 is (G M / (4 omega^2 - kappa^2))^(1/3) = 1: a star at rest there stays, one further out leaves, one within falls
+# the tidal radius of a mass 2 is (G M / (4 omega^2 - kappa^2))^(1/3) = 1: a star at rest there stays, one further out
+# leaves, one within falls
 for x in 1 1.01 0.99; do
   star $x 0 0 0 0 0
   field 1.5 'TidalField = omega=1 kappa=1.4142135623730951' 'Potential1 = point mass=2'
@@ -79,7 +80,7 @@ shown="tides"
 awk '{ x[NR] = $1 } END { printf "# %s\n", x[1] " " x[2] " " x[3]; exit !(x[1] > 0.99999 && x[1] < 1.00001 && x[2] > 1.05 && x[3] < 0.95) }' tides
 ok $? "tidal field and a potential: the tidal radius is that of the formula"
 
-# --- a potential that moves past a star ------------------------------------------------------------------------------------------
+# --- a potential that moves past a star
 awk 'BEGIN { for (k = -5; k <= 45; k++) printf "%.17g %.17g 0.5 0 1 0 0\n", 0.2 * k, 0.2 * k - 4 }' > orbit.txt
 star 0 0 0 0 0 0.1
 field 8 'Potential1 = plummer mass=0.5 scale=0.3 orbit=../orbit.txt' \
@@ -107,7 +108,8 @@ ends 0 && quiet && grep -q 'largest |dE/E| -' moving/log && rows moving com_x co
     printf "# at %.3g %.3g %.3g, off an integration of its own by %.1e\n", $1, $2, $3, d; exit !(d < 2e-4 && r > 0.1) }'
 ok $? "a potential on an orbit: the star moves as in an integration of its own, and no energy error is claimed"
 
-# one that flies past much faster than anything moves: the reference is of Runge-Kutta's method of fourth order with 80000 steps
+# one that flies past much faster than anything moves: the reference is of Runge-Kutta's method of fourth order with
+# 80000 steps
 awk 'BEGIN { for (k = -30; k <= 30; k++) printf "%.17g %.17g 0.5 0\n", 0.02 * k + 0.4, 2 * k }' > orbit.txt
 star 0 0 0 0 0 0.1
 field 0.8 'Potential1 = plummer mass=0.5 scale=0.3 orbit=../orbit.txt'
@@ -116,8 +118,9 @@ ends 0 && quiet && rows past com_x com_y com_z | tail -n 1 | awk '
   { d = sqrt(($1 + 0.000391957) ^ 2 + ($2 - 0.005853931) ^ 2 + ($3 - 0.079532077) ^ 2); printf "# off by %.1e of %.1e\n", d, 0.005853931; exit !(d < 1.5e-5) }'
 ok $? "a potential that flies past a star is not missed between two steps"
 
-# --- a cluster of 500 stars on a circular orbit ------------------------------------------------------------------------------------
-# Plummer's sphere of mass 1 and scale 0.1 at x = 10, where the field has v = 5: the tidal radius is (1 / (2 * 0.25))^(1/3) = 1.26
+# --- a cluster of 500 stars on a circular orbit
+# ------------------------------------------------------------------------------------ Plummer's sphere of mass 1 and
+# scale 0.1 at x = 10, where the field has v = 5: the tidal radius is (1 / (2 * 0.25))^(1/3) = 1.26
 awk 'BEGIN { s = 4711
   while (n < 500) {
     for (k = 0; k < 7; k++) { s = (s * 16807) % 2147483647; u[k] = s / 2147483647 }
@@ -153,7 +156,8 @@ go parts-2 2 -r -P Split:Mode=tree -P Accuracy:Repeatable=on -P Accuracy:Accurac
 ends 0 && cmp cluster-2/out/snapshot_002.hdf5 parts-2/out/snapshot_002.hdf5 && cmp cluster-2/out/energy.csv \
   parts-2/out/energy.csv
 ok $? "a restart has the same bits"
-# the same cluster in the frame that turns with it: the Jacobi integral is the cluster's own energy, not that of its orbit
+# the same cluster in the frame that turns with it: the Jacobi integral is the cluster's own energy, not that of its
+# orbit
 awk '{ print $1 - 10, $2, $3, $4, $5 - 5, $6, $7 }' ic.txt > still.txt
 field 0.5 'TidalField = omega=0.5 kappa=0.70710678118654757' Gravity:Softening=0.03 Input:InitCondFile=../still.txt
 go still 1 -P Split:Mode=tree -P Accuracy:Accuracy=finest
@@ -187,7 +191,7 @@ for run in one-1 one-3; do grep -v '^#' "$run/out/energy.csv" > "$run.rows"; don
 ends 0 && [ "$(wc -l < one-1.rows)" -gt 20 ] && cmp one-1.rows one-3.rows
 ok $? "one star in a rotating frame with a moving potential: a restart, and more ranks than particles, have the same bits"
 
-# --- Agama's interface -------------------------------------------------------------------------------------------------------------
+# --- Agama's interface
 if ${CC:-cc} -shared -fPIC -o stub.so "$src/tests/agama_stub.c" -lm > said 2>&1; then
   awk 'BEGIN { for (k = 0; k < 12; k++) printf "%.17g %.17g %.17g %.17g %.17g 0 1e-3\n", cos(k), sin(k), 0.1 * cos(3 * k), -0.9 * sin(k), 0.9 * cos(k) }' > ic.txt
   field 2 'Potential1 = plummer mass=1.2 scale=0.7'
@@ -217,7 +221,7 @@ else
   skip "Agama's interface" "no C compiler"
 fi
 
-# --- steps that do not suit ---------------------------------------------------------------------------------------------------------
+# --- steps that do not suit
 awk 'BEGIN { for (k = 0; k < 12; k++) printf "%.17g %.17g 0 %.17g %.17g 0 1e-3\n", cos(k), sin(k), -sin(k), cos(k); print "1e-3 0 0 0 30 0 1e-3" }' > ic.txt
 field 2 'Potential1 = point mass=1'
 check "run --check: orbits deep in a potential are named" says 0 \
@@ -232,7 +236,7 @@ field 2 'Potential1 = point mass=1 centre=1,0,0'
 go ontop 1
 ends 1 'phase kick: 1 particle has values that are not finite: id 1 (in the external field)$'
 ok $? "a star on top of a point mass is named"
-# --- mistakes ------------------------------------------------------------------------------------------------------------------------
+# --- mistakes
 printf '0 1 2 3\n1 1 2 3\n' > short.txt
 printf '%s\n' '-1 1 2 3' '0 1 2 3' '1 1 2 3' > early.txt
 star 1 0 0 0 1 0

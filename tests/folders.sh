@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A run whose folder or lock is removed, renamed or replaced while it goes on; FIFOs in the place of its files; a
-# checkpoint that
-# was renamed; a signal before the program has begun; a run that cannot be trusted.
+# checkpoint that was renamed; a signal before the program has begun; a run that cannot be trusted.
 . "${srcdir:-.}/tests/harness.sh"
 parts_model 500
 limit=60   # what hangs, ends

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # espalier force --at: acceleration and potential at points, of a point mass by its formula, of a sphere by direct sums;
-# on 1 to
-# 3 ranks; text, HDF5 and CSV; bad input.
+# on 1 to 3 ranks; text, HDF5 and CSV; bad input.
 . "${srcdir:-.}/tests/harness.sh"
 shown="err"
 # field_of FILE SOFTENING G: the parameter file

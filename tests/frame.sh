@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The frame of the centre of mass: a system in motion or far away has the orbits of one at rest; output is in the user's
-# frame;
-# the net force of the tree moves nothing; a restart has the same bits.
+# frame; the net force of the tree moves nothing; a restart has the same bits.
 . "${srcdir:-.}/tests/harness.sh"
 # 1024 particles in a ball of radius 1, total mass 1. All numbers are multiples of 2^-24, so that 10^6 can be added
 # without rounding.
@@ -49,8 +48,7 @@ scales rest-1 > said
 ok $? "the sums m|v| and m|r x v| are the same on 1, 2 and 3 ranks"
 
 # straight CENTRE MOMENTUM RUN: over the rows of energy.csv the centre of mass stays within CENTRE of a straight line,
-# and the momentum
-# within MOMENTUM
+# and the momentum within MOMENTUM
 straight() {
   of "$3" time com_x com_y com_z momentum_x momentum_y momentum_z momentum_removed |
     awk -v centre="$1" -v momentum="$2" '

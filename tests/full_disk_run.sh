@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A run whose disk of 20 MB fills up: it continues without snapshots and checkpoints, leaves no incomplete file under a
-# final
-# name, and writes them when there is space again. On one and on three ranks.
+# final name, and writes them when there is space again. On one and on three ranks.
 . "${srcdir:-.}/tests/harness.sh"
 [ "${1-}" = inside ] || { small_disk 20m full_disk_run.sh; skip_all "a file system may not be mounted here"; }
 disk=$2

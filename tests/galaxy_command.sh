@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # `espalier ic galaxy`: models that are refused, with one sentence and nothing written; what is printed and written; the
-# files in
-# params/models.
+# files in params/models.
 . "${srcdir:-.}/tests/harness.sh"
 export OMP_NUM_THREADS=2
 limit=100
@@ -14,8 +13,8 @@ plummer='[a]|Profile = plummer|Mass = 1|Scale = 1|N = 100'
 model() { printf '%s\n' "$@" | tr '|' '\n' > m.ini; }
 cases=0
 # refused TEXT [OPTION...]: with one message that has the text, status 1, and no file written. Cases run a few at a
-# time, because starting MPI
-# is mostly waiting; each has a folder of its own, with the files of this one, and 'check_all' looks at what came out.
+# time, because starting MPI is mostly waiting; each has a folder of its own, with the files of this one, and
+# 'check_all' looks at what came out.
 refused() {
   cases=$((cases + 1))
   mkdir "case$cases"

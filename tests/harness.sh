@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
 # What test scripts share. A script begins with `. "${srcdir:-.}/tests/harness.sh"`, which leads into a new folder,
-# $dir,
-# that is removed at the end; $here is the build folder, whose program is `espalier`, and $src the sources. Then it
-# makes a
-# model and a parameter file, runs, and judges: each check prints one line of TAP. Its last line is `finish`.
+# $dir, that is removed at the end; $here is the build folder, whose program is `espalier`, and $src the sources. Then
+# it makes a model and a parameter file, runs, and judges: each check prints one line of TAP. Its last line is `finish`.
 # shellcheck disable=SC2034  # variables that scripts use
 here=$PWD number=0 failed=0
 src=$(cd "${srcdir:-.}" && pwd) && dir=$(mktemp -d) && cd "$dir" || exit 99
@@ -78,8 +76,7 @@ model() {
   launch 1 ic "$@" > ic.log 2>&1 || { cat ic.log; exit 99; }
 }
 # parameters FILE SECTION:NAME=VALUE...: a parameter file for ic.hdf5 with G = 1 unless others are given; the last of
-# two
-# values counts, and NAME= leaves a parameter out
+# two values counts, and NAME= leaves a parameter out
 parameters() {
   file=$1
   shift
@@ -96,8 +93,8 @@ parts="Input:InitCondFile=../ic.hdf5 Output:OutputDir=out Output:TimeBetSnapshot
 parts_model() { model plummer -n "$1" -s 3 && parameters run.ini $parts; }   # PARTICLES
 
 # --- runs ---
-# starter RANKS: the launcher's words; none for one rank (half a second less), but with sanitizers, and where a script sets
-# $always_launched; RANKS = 0: none
+# starter RANKS: the launcher's words; none for one rank (half a second less), but with sanitizers, and where a script
+# sets $always_launched; RANKS = 0: none
 starter() { [ "$1" = 0 ] || { [ "$1" = 1 ] && [ -z "${ASAN_OPTIONS-}${always_launched-}" ]; } || echo "${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n $1"; }
 # launch RANKS ARGUMENT...: the program; for at most $limit seconds, where that is set
 launch() {
@@ -155,8 +152,7 @@ refused() {
 reports() { grep -q -x -e "$2" "$1/out/status"; }      # NAME KEY=VALUE: the status file of a run
 
 # small_disk SIZE SCRIPT: the script begins again as "SCRIPT inside FOLDER", with a file system of this size at FOLDER;
-# goes on
-# where none may be mounted
+# goes on where none may be mounted
 small_disk() {
   mkdir disk
   mount="mount -t tmpfs -o size=$1 espalier-test $dir/disk"

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Soft steps that are interrupted: requests are served at checkpoint ticks, and the run goes on from there to the same
-# bits; on another
-# number of ranks within the error of the forces. A long soft step reports its progress.
+# bits; on another number of ranks within the error of the forces. A long soft step reports its progress.
 . "${srcdir:-.}/tests/harness.sh"
 shown=said
 export ESPALIER_DEBUG=checkpoint_ticks=4

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # espalier-job with a program that only pretends to run: what it starts, that signals reach it, when the next job is
-# submitted,
-# and that a chain without progress ends. The batch scripts: that they parse.
+# submitted, and that a chain without progress ends. The batch scripts: that they parse.
 . "${srcdir:-.}/tests/harness.sh"
 batch=$src/jobscripts/espalier-job
 real=$here/espalier

@@ -1,10 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Ranks are killed (SIGKILL) at random moments, every other time while a checkpoint is being written, and the run is
-# gone on
-# with: a good checkpoint is always found, nothing that has a good name is damaged, and the end is that of a run that
-# was left
-# alone. ESPALIER_KILLS: how often (3).
+# gone on with: a good checkpoint is always found, nothing that has a good name is damaged, and the end is that of a run
+# that was left alone. ESPALIER_KILLS: how often (3).
 . "${srcdir:-.}/tests/harness.sh"
 kills=${ESPALIER_KILLS:-3} steps=$((10 + 10 * ${ESPALIER_KILLS:-3}))
 command -v pgrep > /dev/null || skip_all "no pgrep"

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # lane.sh COMMAND...: run a test on one half of the cores, while another has the other half. Ranks that wait for a
-# message leave their
-# core; a second test on it would keep it until its time slice ends, message by message.
+# message leave their core; a second test on it would keep it until its time slice ends, message by message.
 command -v taskset > /dev/null && command -v flock > /dev/null || exec "$@"
 # halves of a list as "0-3,8"
 half() {

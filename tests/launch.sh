@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # How the program is launched: ranks in different working folders understand the command line alike; an MPI library
-# without threads
-# meets a sentence.
+# without threads meets a sentence.
 . "${srcdir:-.}/tests/harness.sh"
 
 # -r FOLDER FILE.ini, where rank 1 sees no such folder

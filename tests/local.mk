@@ -8,11 +8,12 @@ SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 # Tests start more threads than there are cores: those that wait sleep, and leave the core to those that work.
 AM_TESTS_ENVIRONMENT += OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive}; export OMP_WAIT_POLICY;
-# Where a rank of Open MPI ends with an error, mpirun sleeps for one or two seconds between SIGTERM and SIGKILL, even if all have ended: that
-# is a minute for tests of bad input. The program's ranks end together, and have said why before; watchdog.sh kills one, and takes the default.
+# Where a rank of Open MPI ends with an error, mpirun sleeps for one or two seconds between SIGTERM and SIGKILL, even if
+# all have ended: that is a minute for tests of bad input. The program's ranks end together, and have said why before;
+# watchdog.sh kills one, and takes the default.
 AM_TESTS_ENVIRONMENT += OMPI_MCA_odls_base_sigkill_timeout=$${OMPI_MCA_odls_base_sigkill_timeout:-0}; export OMPI_MCA_odls_base_sigkill_timeout;
-# Open MPI counts the cores of the machine, not those of a lane (lane.sh), so ranks that wait would not yield where two share its core: each
-# message then takes a time slice.
+# Open MPI counts the cores of the machine, not those of a lane (lane.sh), so ranks that wait would not yield where two
+# share its core: each message then takes a time slice.
 AM_TESTS_ENVIRONMENT += OMPI_MCA_mpi_yield_when_idle=$${OMPI_MCA_mpi_yield_when_idle:-1}; export OMPI_MCA_mpi_yield_when_idle;
 
 unit_tests = \
@@ -167,7 +168,8 @@ script_tests = \
   %D%/unwritten.sh \
   %D%/watchdog.sh \
   %D%/yt.sh
-# Those by script that a busy machine could break, since they send signals or measure times: they run alone, whatever -j says.
+# Those by script that a busy machine could break, since they send signals or measure times: they run alone, whatever -j
+# says.
 alone_tests = \
   %D%/folders.sh \
   %D%/jobs.sh \
@@ -218,8 +220,8 @@ tarball_tests = \
   %D%/schemes.sh \
   %D%/several_files.sh \
   %D%/shellcheck.sh
-# Those by script whose C code no unit test runs, for sanitizers: the others are about shell scripts, Python and documents, end by
-# SIGKILL, wait for clocks, or run what these run.
+# Those by script whose C code no unit test runs, for sanitizers: the others are about shell scripts, Python and
+# documents, end by SIGKILL, wait for clocks, or run what these run.
 sanitized_tests = \
   %D%/check.sh \
   %D%/cli.sh \
@@ -245,8 +247,17 @@ test_helpers = \
   %D%/pending \
   %D%/poison \
   %D%/true_energy
-# The second tier, of minutes each: make check-slow. These run two at a time, the longest first; slow_alone after them, one by one,
-# since they measure times, or send signals at certain moments.
+# Those whose code others run as well, and that count more than they reach for: sanitizers take minutes for each, so they
+# are left to the third tier.
+unsanitized_tests = \
+  %D%/cuts_ranks.mpi \
+  %D%/energy_ranks.mpi \
+  %D%/expansion.mpi \
+  %D%/force_ranks.mpi \
+  %D%/pair_steps \
+  %D%/study.mpi
+# The second tier, of minutes each: make check-slow. These run two at a time, the longest first; slow_alone after them,
+# one by one, since they measure times, or send signals at certain moments.
 slow_together = \
   %D%/slow/emulator.sh \
   %D%/slow/sanitizers.sh \
@@ -261,9 +272,12 @@ slow_alone = \
   %D%/slow/chain.sh \
   %D%/slow/killed.sh \
   %D%/slow/slurm.sh
-# The third tier, before a release: make check-release. What users get beside the program: a tarball, the tutorials, the gallery, the
-# worker for AMUSE, traces for SimGrid.
+# The third tier, before a release: make check-release. What users get beside the program: a tarball, the tutorials, the
+# gallery, the worker for AMUSE, traces for SimGrid.
 release_tests = \
+  %D%/slow/sanitizers_all.sh \
+  %D%/slow/energy_all.sh \
+  %D%/slow/killed_often.sh \
   %D%/slow/distcheck.sh \
   %D%/slow/tutorials.sh \
   %D%/slow/amuse.sh \
@@ -324,9 +338,11 @@ EXTRA_DIST += \
 #   check-release    the third tier
 # The targets go on after a failure and then fail.
 TESTS_AT_ONCE = 2
-# Ranks are not bound to cores, since two programs that run at once would be bound to the same; the lines of a test stay together.
+# Ranks are not bound to cores, since two programs that run at once would be bound to the same; the lines of a test stay
+# together.
 SUITE = OMPI_MCA_hwloc_base_binding_policy=$${OMPI_MCA_hwloc_base_binding_policy:-none} $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) -Otarget check
-# Tests of MPI and by script, two at a time, have half of the cores each; the former two threads a rank, on two cores as everywhere.
+# Tests of MPI and by script, two at a time, have half of the cores each; the former two threads a rank, on two cores as
+# everywhere.
 LANE = $(SHELL) $(top_srcdir)/tests/lane.sh
 LANES = $(SUITE) SH_LOG_COMPILER='$(LANE) $(SHELL)' MPI_LOG_COMPILER='env OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} $(LANE) $(MPI_LOG_COMPILER)'
 # Programs are compiled side by side all the same.

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Particles without mass in runs: the others move as they do alone, in every scheme and on several ranks; they cost
-# targets, not lists nor LETs;
-# restarts, energies, checks, bad input.
+# targets, not lists nor LETs; restarts, energies, checks, bad input.
 . "${srcdir:-.}/tests/harness.sh"
 # A ball of 1024 particles of mass 1 in all; then as many without mass, the first 512 at the places of the first ones,
 # with their velocities.

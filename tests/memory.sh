@@ -1,10 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Memory of the CPU backend: bytes of a rank at the peak for each of its particles, by the accounting of labelled
-# memory. A bound
-# is what was measured and 5 percent. Domains are of equal numbers of particles, so that the measurement does not depend
-# on
-# times, and Eta is given, since more block steps have more updates under way.
+# memory. A bound is what was measured and 5 percent. Domains are of equal numbers of particles, so that the measurement
+# does not depend on times, and Eta is given, since more block steps have more updates under way.
 . "${srcdir:-.}/tests/harness.sh"
 particles=100000
 limit=300

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The plots of real runs on three ranks and one: pictures in which nothing lies over anything else, the numbers of the
-# comparison,
-# and a sentence for bad input.
+# comparison, and a sentence for bad input.
 . "${srcdir:-.}/tests/harness.sh"
 with_plots
 # no display is needed, whatever the environment says
@@ -334,8 +333,7 @@ refuses 't.foo: expected a name that ends in .png' "$here/espalier" plummer.hdf5
 refuses 'picture: .*t.png cannot be written' "$here/espalier" plummer.hdf5 0.1 --picture absent/t.png
 
 # A program that takes 4 s / step, 2 s / eta and R1 s / 2 eta for errors of 1e-4 step^2, 1e-6 k eta^2 (but not below
-# 8e-6: noise)
-# and 1e-5 xs eta^2 (3 / R1)^2.
+# 8e-6: noise) and 1e-5 xs eta^2 (3 / R1)^2.
 cat > schemes << 'END'
 #!/bin/sh
 for word; do

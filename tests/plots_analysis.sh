@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The plots of analysis.csv and the movies of maps, of a real run: pictures in which nothing lies over anything else,
-# frames with one scale,
-# and a sentence for bad input.
+# frames with one scale, and a sentence for bad input.
 . "${srcdir:-.}/tests/harness.sh"
 with_plots
 parameters run.ini Input:InitCondFile=merger.hdf5 Output:OutputDir=run Output:TimeBetStatistics=1e-9 Output:Projections=on \

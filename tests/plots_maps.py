@@ -85,7 +85,8 @@ for which in moving + (("type", 1), ("group", 0), ("all", None)):
         off.append(np.abs(origin - at * (np.array([3.0, 0, 0]) + k * motion)).max() + np.abs(speed - at * motion).max())
     ok(max(off) < 0.2, f"a frame that follows {which}", str(off))
 
-# --- the velocity of a frame is the mean of so many particles that its error is small: a set at rest, velocities of dispersion 1
+# --- the velocity of a frame is the mean of so many particles that its error is small: a set at rest, velocities of
+# dispersion 1
 draw, off = np.random.default_rng(11), []
 for _ in range(20):
     frame = measure.Followed(measure.of_type(2)).frame(draw.normal(0, 1, (4000, 3)), draw.normal(0, 1, (4000, 3)), np.ones(4000),

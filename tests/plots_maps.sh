@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # espalier-plot map, movie and profile with velocities, phase space and frames that follow: numbers of known models,
-# pictures in
-# which nothing lies over anything else, vector files, and a sentence for bad input. The particles are made by
-# tests/plots_maps.py.
+# pictures in which nothing lies over anything else, vector files, and a sentence for bad input. The particles are made
+# by tests/plots_maps.py.
 . "${srcdir:-.}/tests/harness.sh"
 with_plots
 try "$python" "$src/tests/plots_maps.py" "$src" "$dir"

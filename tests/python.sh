@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # pyespalier over the library of this build: errors, steps, particles, files, and the bits of a run of the program. The
-# package is
-# used from the source tree; its wheel is for doc/python.md.
+# package is used from the source tree; its wheel is for doc/python.md.
 . "${srcdir:-.}/tests/harness.sh"
 with_python numpy || skip_all "no Python with numpy"
 ! ldd "$here/lib/libespalier.so" 2> /dev/null | grep -q libasan ||

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # quickstart in a source tree that only pretends to be one, with an apt-get that does: locks of other programs are
-# waited for; names and
-# values from the environment are no commands; what cannot be written is named.
+# waited for; names and values from the environment are no commands; what cannot be written is named.
 . "${srcdir:-.}/tests/harness.sh"
 tree=$dir/tree bin=$dir/bin
 mkdir -p "$tree/m4" "$tree/src" "$bin"

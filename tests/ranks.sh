@@ -15,8 +15,7 @@ for n in 1 2 3 5 8; do on $n 60 fof_ranks; done
 # messages in one piece: MPI is declared to accept device memory, which here is host memory
 for n in 2 3 7; do ESPALIER_CUDA_MPI=1 on $n 20 force_ranks short cpu; done
 # Domains do not cut the cells of a sphere in eight: no more interactions than on one rank, where cut ones had made them
-# 1.6 times
-# as many.
+# 1.6 times as many.
 parameters p.ini Gravity:Softening=0.004
 model hernquist -n 60000
 interactions() { launch "$1" force -P Split:Mode=tree p.ini | awk '/^per particle/ { print $3 + $5 }'; }

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A run that is interrupted and gone on with gives the same bits as one that is not: on 1, 2 and 4 ranks and on a
-# device, with one
-# step for all, with block steps, with the split. On other numbers of ranks it gives nearly the same.
+# device, with one step for all, with block steps, with the split. On other numbers of ranks it gives nearly the same.
 . "${srcdir:-.}/tests/harness.sh"
 parts_model 2000
 places="cpu-1 cpu-2 cpu-4"

@@ -94,11 +94,13 @@ rule "no space at the end of a line" \
     ls configure.ac Makefile.am README.md ChangeLog AUTHORS CITATION.cff; } | xargs grep -Hn "[ $tab]\$" | cut -c 1-100)"
 # Lines "FILE: N lines" of the files on stdin that are longer than $1.
 longer() { xargs wc -l | awk -v limit="$1" '$1 > limit && $2 != "total" { print $2 ": " $1 " lines" }'; }
-# A type of two sources with one name is two types for each compiler, but one for the linker, which merges templates of both.
+# A type of two sources with one name is two types for each compiler, but one for the linker, which merges templates of
+# both.
 rule "types of gpu/ have names of their own" "$(sources gpu | xargs grep -h -o -E '^(struct|enum|union) [a-z_0-9]+ \{' | sort | uniq -d)"
 rule "no source is longer than 560 lines" "$(sources src mpi gpu | longer 560)"
 rule "no test or script is longer than 640 lines" "$({ sources tests; scripts; } | longer 640)"
-# Terms that the field does not use. Exceptions: the columns strays and card_bytes of tables, a section of checkpoints, and two fixed phrases.
+# Terms that the field does not use. Exceptions: the columns strays and card_bytes of tables, a section of checkpoints,
+# and two fixed phrases.
 old_terms='cards?|strays?|strayed|parcels?|sprouts?|uproot(ed|s)?|plant(s|ed|ing)?|nobody|somebody|anybody|everybody|whoever|anew|wish(es|ed)?|news|famil(y|ies)|knobs?|crowd(s|ed)?|go(es)? home|going home|ways ahead|patience|hears?|foresees?|foreseen|mend(ed|s)?|told|owed|settles?|stamps?|labour'
 rule "old terms do not occur: doc/glossary.md has the standard ones" \
   "$({ sources src mpi gpu; find . -maxdepth 1 -name '*.md'; find doc -name '*.md'; } | xargs awk -v terms="$old_terms" '

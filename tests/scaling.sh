@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A scaling study on this machine: folders and jobs, runs, the table, the plot; what is missing is named and made up
-# for; bad
-# input meets a sentence. The jobs of the batch systems: every word of their templates is filled in.
+# for; bad input meets a sentence. The jobs of the batch systems: every word of their templates is filled in.
 . "${srcdir:-.}/tests/harness.sh"
 scaling=$src/jobscripts/scaling
 command -v python3 > /dev/null 2>&1 || skip_all "no python3"

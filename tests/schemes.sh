@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # compare-schemes --all and calibrate-accuracy: runs of tiny models with true errors, tables by a program of known
-# errors, continued tables,
-# runs that fail, and a sentence for bad input. tests/plots.sh has compare-schemes with one model.
+# errors, continued tables, runs that fail, and a sentence for bad input. tests/plots.sh has compare-schemes with one
+# model.
 . "${srcdir:-.}/tests/harness.sh"
 with_python "csv, tempfile" || skip_all "no python3"
 
@@ -53,8 +53,8 @@ tool calibrate-accuracy "$here/espalier"
 ok $? "calibrate-accuracy: how it is called"
 
 # A program of known errors and times: of shared steps 1e-4 (step / dh)^2 and 4 dh / step, of block steps 1e-6 eta^2 and
-# 2 / eta, of the hybrid
-# 1e-5 eta^2 and 1 / eta, by default 4e-6 and 1.5, with Accuracy = fine 1e-6 and 6; with a file `broken` hybrids fail.
+# 2 / eta, of the hybrid 1e-5 eta^2 and 1 / eta, by default 4e-6 and 1.5, with Accuracy = fine 1e-6 and 6; with a file
+# `broken` hybrids fail.
 cat > schemes << 'END_OF_PROGRAM'
 #!/bin/sh
 folder=$(dirname "$0") scheme=auto x=2

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Runs that write snapshots in several files: interrupted and gone on with they write the same; --overwrite replaces
-# them; a run
-# begins from one by each of its names; one's own input is not written over.
+# them; a run begins from one by each of its names; one's own input is not written over.
 . "${srcdir:-.}/tests/harness.sh"
 parameters run.ini Output:NumFilesPerSnapshot=2 Output:TimeBetSnapshot=0.0625 Time:TimeMax=0.125 \
   Gravity:Softening=0.03 \

@@ -4,8 +4,7 @@
 . "${srcdir:-.}/tests/harness.sh"
 shown="said"
 # ring NUMBER MASS: particles on circles from 0.5 to 2 about one of mass 1 at rest; orbits: with the velocities of
-# circular orbits
-# in the softened force
+# circular orbits in the softened force
 ring() { circles $(($1 - 1)) "$1" "$2" '1 / sqrt(r)'; }
 orbits() { circles "$1" "$1" "$2" 'r / (r * r + 0.0004) ^ 0.75'; }
 circles() {

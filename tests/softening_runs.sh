@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Softenings of types in whole runs: forces against direct sums and energies on several ranks, restarts, snapshots, and
-# what is
-# refused.
+# what is refused.
 . "${srcdir:-.}/tests/harness.sh"
 model merger -n 1500 --separation 0.5 -s 3
 parameters run.ini $parts

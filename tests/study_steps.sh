@@ -13,8 +13,7 @@ for model in plummer hernquist; do
 done
 
 # agrees SCHEME RANKS: messages and bytes of the steps 2 and 3 in comm.csv and those of the study differ by at most 10
-# %, of all phases
-# together and of LETs alone
+# %, of all phases together and of LETs alone
 agrees() {
   table 'function far(x, y) { return !(y > 0) || x > 1.1 * y || x < 0.9 * y }
     FNR == NR { if ($1 == "'"$1"'" && $at["ranks"] == '"$2"') { rows++; messages = $at["step_messages"];

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What a run prints: a line that renews itself on a terminal, lines of progress in a log, rows and tables with -v, and
-# five lines
-# at the end.
+# five lines at the end.
 . "${srcdir:-.}/tests/harness.sh"
 parts_model 1000
 parameters here.ini $parts Input:InitCondFile=ic.hdf5

@@ -1,16 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Recordings of runs on 1, 2, 3, 4 and 7 ranks (CommTrace = on) against comm.csv; traces of them and of virtual ranks
-# for SimGrid and
-# LogGOPSim, whose messages must all have two ends; a restart; bad command lines and files.
+# for SimGrid and LogGOPSim, whose messages must all have two ends; a restart; bad command lines and files.
 . "${srcdir:-.}/tests/harness.sh"
 model plummer -n 600
 parameters run.ini Output:OutputDir=run Output:CommTrace=on Time:TimeMax=0.125 Gravity:Softening=0.03 Split:SoftStep=0.03125 $hybrid
 start() { limit=300 try launch "$@"; }   # RANKS ARGUMENT...
 
 # Messages and collectives by soft step and phase. A sum that does not wait (hard_let) is in comm.csv when it begins, in
-# a recording when it
-# ends.
+# a recording when it ends.
 same_as_comm() {
   awk -F, '/^#/ || /^espalier/ { next }
     $1 == "step" || $1 == "seq" { for (i = 1; i <= NF; i++) at[$i] = i; next }

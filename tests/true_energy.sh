@@ -24,8 +24,7 @@ refuses() {
 }
 
 # Masses 3/4 and 1/4, semi-major axis 1e-4, eccentricity 0.9, at the pericentre and at the apocentre; the centre of mass
-# is at (1, 2, 3)
-# and moves at 1/2: E = - 3/16 / (2 a) + 1/8.
+# is at (1, 2, 3) and moves at 1/2: E = - 3/16 / (2 a) + 1/8.
 awk -v dir="$dir" 'BEGIN { OFMT = CONVFMT = "%.17g"
   for (k = 0; k < 2; k++) { r = 1e-4 * (k ? 1.9 : 0.1); v = sqrt(2 / r - 1e4);
     file = dir "/" (k ? "far" : "near") ".txt"

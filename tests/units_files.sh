@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What files say of their units: dimensionless models and physical runs, in snapshots, tables and parameters-used.ini;
-# models that are
-# given units; snapshots without the statement.
+# models that are given units; snapshots without the statement.
 . "${srcdir:-.}/tests/harness.sh"
 with_python "h5py" || skip_all "no python3 with h5py"
 limit=60

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A value that is not finite comes into a run: it ends with step, phase and ids, and an emergency snapshot; no
-# checkpoint is made
-# of it.
+# checkpoint is made of it.
 . "${srcdir:-.}/tests/harness.sh"
 parts_model 1000
 for ranks in 1 3; do

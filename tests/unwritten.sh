@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Results that the disk did not take, or lost: rows are in the checkpoint and are written later, missing snapshots are
-# named until the end
-# of the run, a table that is not as it was at the checkpoint is reported. And snapshots of a killed run with -n stay
-# where they are.
+# named until the end of the run, a table that is not as it was at the checkpoint is reported. And snapshots of a killed
+# run with -n stay where they are.
 . "${srcdir:-.}/tests/harness.sh"
 [ "${1-}" = inside ] || small_disk 2m unwritten.sh
 disk=${2-}

@@ -3,7 +3,8 @@
 # A rank that stalls, and one that dies, end the job; stderr says where.
 . "${srcdir:-.}/tests/harness.sh"
 trap 'exit 1' HUP INT TERM
-# where a rank dies, mpirun tells the others to end by SIGTERM, and they need a second to say where they were (tests/local.mk has 0)
+# where a rank dies, mpirun tells the others to end by SIGTERM, and they need a second to say where they were
+# (tests/local.mk has 0)
 unset OMPI_MCA_odls_base_sigkill_timeout
 shown="err"
 command -v pgrep > /dev/null || skip_all "no pgrep"

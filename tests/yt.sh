@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # yt opens every kind of snapshot and finds its particles, mass, units and time, and draws by the recipe of
-# doc/readers.md. Every version
-# of yt is tried that these have: Debian's python3, ESPALIER_PYNBODY (a python3 with modules from PyPI), python3.
+# doc/readers.md. Every version of yt is tried that these have: Debian's python3, ESPALIER_PYNBODY (a python3 with
+# modules from PyPI), python3.
 . "${srcdir:-.}/tests/harness.sh"
 . "$src/tests/recipe.sh"
 # "VERSION PYTHON", one for each version

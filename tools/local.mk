@@ -29,8 +29,8 @@ nobase_dist_pkgdata_SCRIPTS += \
   %D%/zeldovich_sphere.py
 EXTRA_DIST += %D%/README.md
 
-# The scripts stay together; those that are called by name are in PATH. The links hold wherever the tree is moved to, as DESTDIR's
-# is; only where bin and share have no folder in common they name the whole path.
+# The scripts stay together; those that are called by name are in PATH. The links hold wherever the tree is moved to, as
+# DESTDIR's is; only where bin and share have no folder in common they name the whole path.
 scripts_in_path = espalier-plot espalier-xdmf compare-schemes calibrate-accuracy
 install-exec-local:
 	$(MKDIR_P) "$(DESTDIR)$(bindir)"

@@ -7,7 +7,8 @@ COLUMNS = ["model", "particles", "softening", "time", "scan", "label", "delta", 
            "seconds", "price", "soft_steps", "h", "evaluations_full", "evaluations_hard", "errors"]
 VALUES = "delta", "order", "step", "eta", "xs", "r1"
 NAMES = {1e-4: "coarse", 1e-5: "standard", 1e-6: "fine", 1e-7: "finest"}
-# Of all scans, and of few settings: powers of 1/2 that are Delta, by the order of multipoles; shared steps in dh; Eta; R1, xs, Eta.
+# Of all scans, and of few settings: powers of 1/2 that are Delta, by the order of multipoles; shared steps in dh; Eta;
+# R1, xs, Eta.
 DELTAS = {False: {1: range(3, 18, 2), 2: range(1, 16, 2)}, True: {1: range(5, 15, 3), 2: range(3, 13, 3)}}
 SHARED = {False: (16, 8, 4, 2, 1, 0.5, 0.25, 0.125), True: (8, 4, 2, 1, 0.5)}
 BLOCK = {False: (4, 2.8, 2, 1.4, 1, 0.7, 0.5, 0.35, 0.25, 0.18, 0.125), True: (2.8, 1.4, 0.7, 0.35)}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A picture of doc/gallery.md, collision.png: two disc galaxies pass each other, grow tails and come back. In the current folder; espalier and
-# espalier-plot in PATH. GALLERY=small: few particles, a short time, for a test.
+# A picture of doc/gallery.md, collision.png: two disc galaxies pass each other, grow tails and come back. In the
+# current folder; espalier and espalier-plot in PATH. GALLERY=small: few particles, a short time, for a test.
 set -e
 n=1 end=0.9 between=0.15
 [ "${GALLERY:-}" != small ] || n=40 end=0.04 between=0.02

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A picture of doc/gallery.md, core-collapse.png: a star cluster without softening whose heavy stars sink to the centre, until its core
-# collapses. In the current folder; espalier and espalier-plot in PATH. GALLERY=small: few stars, a short time, for a test.
+# A picture of doc/gallery.md, core-collapse.png: a star cluster without softening whose heavy stars sink to the centre,
+# until its core collapses. In the current folder; espalier and espalier-plot in PATH. GALLERY=small: few stars, a short
+# time, for a test.
 set -e
 n=1024 end=40 between=0.5
 [ "${GALLERY:-}" != small ] || n=128 end=2 between=0.5

@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A picture of doc/gallery.md, m31.png: the disc and bulge of the Andromeda galaxy after 300 million years, of a model of 8,388,608 particles.
-# For a GPU of 80 GB or more; in the current folder; espalier (with CUDA) and espalier-plot in PATH. GALLERY=small: few particles, any backend.
+# A picture of doc/gallery.md, m31.png: the disc and bulge of the Andromeda galaxy after 300 million years, of a model
+# of 8,388,608 particles.
+# For a GPU of 80 GB or more; in the current folder; espalier (with CUDA) and espalier-plot in PATH. GALLERY=small: few
+# particles, any backend.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 n=8388608 end=3 backend=cuda

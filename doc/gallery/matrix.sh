@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A picture of doc/gallery.md, matrix.png: bytes from rank to rank in a soft step of a galaxy on 64 ranks, counted without using so many
-# processes. In the current folder; espalier in PATH. GALLERY=small: few particles and ranks, for a test.
+# A picture of doc/gallery.md, matrix.png: bytes from rank to rank in a soft step of a galaxy on 64 ranks, counted
+# without using so many processes. In the current folder; espalier in PATH. GALLERY=small: few particles and ranks, for
+# a test.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 n=65536 ranks=64

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# point.sh RANKS TASK LAUNCHER [ARGUMENT]...: one point and repeat of a scaling study, or all on so many ranks one after the
-# other (TASK = all). TASK is a line of jobs/RANKS.tasks: folder, particles. Repeats that are done are skipped.
+# point.sh RANKS TASK LAUNCHER [ARGUMENT]...: one point and repeat of a scaling study, or all on so many ranks one after
+# the other (TASK = all). TASK is a line of jobs/RANKS.tasks: folder, particles. Repeats that are done are skipped.
 set -u
 unset CDPATH
 cd -- "$(dirname -- "$0")" || exit 1
@@ -36,7 +36,8 @@ where() {
   echo "gpu=$(nvidia-smi --query-gpu=name,clocks.sm --format=csv,noheader 2> /dev/null | head -n 1 | tr -d ,)"
 }
 
-# counter NAME: the sum of a counter (microjoules) of all packages of this node's processors; nothing where it cannot be read
+# counter NAME: the sum of a counter (microjoules) of all packages of this node's processors; nothing where it cannot be
+# read
 counter() {
   (set +f; cat "${POWERCAP:-/sys/class/powercap}"/intel-rapl:[0-9]/"$1" "${POWERCAP:-/sys/class/powercap}"/intel-rapl:[0-9][0-9]/"$1" 2> /dev/null) |
     awk '{ s += $1 } END { if (NR) printf "%.0f", s }'

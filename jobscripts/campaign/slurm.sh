@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A scaling study's job on @RANKS@ ranks: one task of the array for each point and repeat, one after the other on equal nodes.
+# A scaling study's job on @RANKS@ ranks: one task of the array for each point and repeat, one after the other on equal
+# nodes.
 # Words between two @ are filled in by 'scaling make'. Change the lines marked CHANGE.
 #SBATCH --job-name=@NAME@
 #SBATCH --array=1-@TASKS@%1

@@ -5,11 +5,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, MaxNLocator, NullFormatter
 
-# Okabe and Ito's colours, which colour-blind readers can distinguish; grey replaces their yellow, which is faint as a line.
+# Okabe and Ito's colours, which colour-blind readers can distinguish; grey replaces their yellow, which is faint as a
+# line.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#585858"]
 TYPES = ["gas", "halo", "disk", "bulge", "stars", "boundary"]
-# Scales of colours in which lightness rises evenly, for colour-blind readers and for print without colours: densities, dispersions,
-# values with a sign.
+# Scales of colours in which lightness rises evenly, for colour-blind readers and for print without colours: densities,
+# dispersions, values with a sign.
 DENSITY, WIDTH, SIGNED = "inferno", "cividis", "RdBu_r"
 STYLE = {
     "axes.prop_cycle": matplotlib.cycler(color=COLOURS), "axes.grid": True, "grid.alpha": 0.25, "axes.axisbelow": True,

@@ -32,7 +32,8 @@ libespalier_a_SOURCES += \
 
 EXTRA_DIST += %D%/README.md
 
-# Every make asks for the revision and rewrites the file only when it has changed. Two makes may do so at once (make -j all check).
+# Every make asks for the revision and rewrites the file only when it has changed. Two makes may do so at once (make -j
+# all check).
 CLEANFILES += %D%/revision_string.h
 %D%/revision_string.h: FORCE
 	$(AM_V_GEN)$(MKDIR_P) %D% && $(SHELL) $(top_srcdir)/build-aux/revision.sh $(top_srcdir) > $@.$$$$; \

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Memory that `espalier run --check` predicts, against the largest resident set of a run with snapshots and a checkpoint.
+# Memory that `espalier run --check` predicts, against the largest resident set of a run with snapshots and a
+# checkpoint.
 #
 #   [NUMBERS="10000 100000 1000000"] [RANKS="1 2 4"] [MODES="tree hybrid"] [MODELS=plummer] sh tests/bench/memory.sh [ESPALIER]
 #
-# One line for each run: megabytes per rank predicted and found, their ratio, and the peaks of labels in bytes per particle of rank 0.
+# One line for each run: megabytes per rank predicted and found, their ratio, and the peaks of labels in bytes per
+# particle of rank 0.
 # The constants are in the table of src/check/memory_need.c; a ratio below 1, or above 1.15, asks for new ones.
 # Ten minutes on two cores, and 2 GB of memory.
 program=$(realpath "${1:-./espalier}") || exit 1

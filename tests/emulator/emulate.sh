@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck disable=SC2046  # words
-# Build tests with the kernels of gpu/ run by an emulator of CUDA on the CPU: lanes are fibers, blocks and kernels follow each
-# other. It shows what the kernels compute, and with -fsanitize=address in CXXFLAGS where they reach; no times, no races
-# between streams, nothing that CUDA itself does.
-# Usage, from a configured and built tree:  emulate.sh SOURCE BUILD TEST OUT [TEST OUT]...    e.g. emulate.sh .. . walk walk-emulated
+# Build tests with the kernels of gpu/ run by an emulator of CUDA on the CPU: lanes are fibers, blocks and kernels
+# follow each other. It shows what the kernels compute, and with -fsanitize=address in CXXFLAGS where they reach; no
+# times, no races between streams, nothing that CUDA itself does.
+# Usage, from a configured and built tree:  emulate.sh SOURCE BUILD TEST OUT [TEST OUT]...
+# For example:  emulate.sh .. . walk walk-emulated
 # Neither nvcc nor CUDA's headers are needed, whether or not the tree was configured with CUDA.
 set -e
-[ $# -ge 4 ] && [ $(($# % 2)) -eq 0 ] || { sed -n '3,8s/^# //p' "$0" >&2; exit 2; }
+[ $# -ge 4 ] && [ $(($# % 2)) -eq 0 ] || { sed -n '4,/^set/s/^# //p' "$0" >&2; exit 2; }
 source=$(realpath "$1") build=$(realpath "$2") here=$(dirname "$(realpath "$0")")
 shift 2
 tests=() outs=()

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# libFuzzer on one reader: fuzz.sh READER [SECONDS [OPTION OF LIBFUZZER]...]; see README.md. Started in a build folder after configure.
+# libFuzzer on one reader: fuzz.sh READER [SECONDS [OPTION OF LIBFUZZER]...]; see README.md. Started in a build folder
+# after configure.
 reader=$1 seconds=${2:-120}
 test $# -lt 2 || shift
 test $# -lt 1 || shift

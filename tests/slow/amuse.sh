@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # packaging/amuse: the worker is built against the installed library, and passes the tests that AMUSE has for all
-# gravitational codes and
-# those of packaging/amuse/test_espalier.py. ESPALIER_AMUSE names a python3 whose environment has AMUSE
-# (packaging/amuse/README.md).
+# gravitational codes and those of packaging/amuse/test_espalier.py. ESPALIER_AMUSE names a python3 whose environment
+# has AMUSE (packaging/amuse/README.md).
 . "${srcdir:-.}/tests/slow/common.sh"
 here=$PWD
 python=${ESPALIER_AMUSE:-python3}

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The collision of two galaxies in a chain of jobs, each submitted again while the one before has left the file cont,
-# gives the
-# same snapshots and tables as one job. ESPALIER_GALAXIES: the file of params/galaxies.ini; without it a model merger is
-# made.
+# gives the same snapshots and tables as one job. ESPALIER_GALAXIES: the file of params/galaxies.ini; without it a model
+# merger is made.
 . "${srcdir:-.}/tests/slow/common.sh"
 program=$PWD/espalier
 plan 4
@@ -15,7 +14,7 @@ if [ -n "${ESPALIER_GALAXIES-}" ]; then
   cp "$src/params/galaxies.ini" run.ini
   input=../galaxy.dat
 else
-  "$program" ic merger -n 10000 -s 5 -o galaxy.dat > ic.log 2>&1 || exit 99
+  "$program" ic merger -n 4000 -s 5 -o galaxy.dat > ic.log 2>&1 || exit 99
   cp "$src/params/merger.ini" run.ini
   input=../galaxy.dat
 fi

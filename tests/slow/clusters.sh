@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # True energy errors of star clusters without softening, Integrator = hermite: the largest |dE/E| over snapshots by
-# direct sums in double
-# precision (tests/true_energy), against limits. Prints TAP, and a table of errors and costs.
+# direct sums in double precision (tests/true_energy), against limits. Prints TAP, and a table of errors and costs.
 #
-#   [RANKS=1] [OPTIONS="-P Device:Backend=cuda"] sh tests/slow/clusters.sh [CASE...]     in the build folder; all cases
-# by default
+#   [RANKS=1] [OPTIONS="-P Device:Backend=cuda"] sh tests/slow/clusters.sh [CASE...]   in the build folder;
+# all cases by default
 #
 # Cases: double single half (soft steps), masses, binary, binaries, nucleus. Half a minute on two cores, make
 # tests/true_energy before it.

@@ -46,8 +46,7 @@ finish() {
   exit "$tap_failed"
 }
 # hybrid PROGRAM [WRAPPER...]: write hybrid.ini and hybrid.sh here: a small hybrid run on 3 ranks, each below the
-# wrapper, one
-# that is gone on with on 3 and then on 2 ranks, and one of 3 particles on 5 ranks.
+# wrapper, one that is gone on with on 3 and then on 2 ranks, and one of 3 particles on 5 ranks.
 # Even the one rank that makes its initial conditions has a launcher: without one, gcc 12's LeakSanitizer was seen to
 # crash.
 hybrid() {

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The tarball holds every file of the repository, builds elsewhere from a read-only source, passes the tests that could
-# miss a
-# file, installs and cleans up (make distcheck, without CUDA).
+# miss a file, installs and cleans up (make distcheck, without CUDA).
 . "${srcdir:-.}/tests/slow/common.sh"
 plan 3
 scratch distcheck

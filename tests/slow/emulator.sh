@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The kernels of gpu/ by the emulator of CUDA (tests/emulator), with AddressSanitizer where there is one: their results
-# are
-# right, and they reach for nothing that is not theirs. Neither nvcc nor a device is needed. As many programs at a time
-# as there are cores.
+# are right, and they reach for nothing that is not theirs. Neither nvcc nor a device is needed. As many programs at a
+# time as there are cores.
 . "${srcdir:-.}/tests/slow/common.sh"
 emulator=$src/tests/emulator
 tests="walk contract neighbours lets lets_joined walk_active softening reorder choices verbs depth_first massless margin"   # the longest first

@@ -1,10 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Runs on a disk that fails: calls of fault_shim.c under espalier return errors, write less than asked, or nothing;
-# files are
-# replaced by FIFOs, folders and locks vanish. No run crashes or hangs, each loss is told with exit status 1, all files
-# with a good
-# name can be read, and the last checkpoint goes on to the bits of a run without faults.
+# files are replaced by FIFOs, folders and locks vanish. No run crashes or hangs, each loss is told with exit status 1,
+# all files with a good name can be read, and the last checkpoint goes on to the bits of a run without faults.
 # ESPALIER_FAULTS: random trials (100); ESPALIER_FAULT_SEED (1); ESPALIER_FAULT_LANES: trials at a time (2);
 # ESPALIER_FAULT_SECONDS:
 # the limit for one run (180); ESPALIER_FAULT_ONLY: trials whose name begins so; ESPALIER_FAULT_KEEP=1: keep the folders

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer find nothing: in the unit tests, in the tests by script
-# (bad input above all), and in a hybrid run on three ranks.
+# (bad input above all), and in a hybrid run on three ranks. ESPALIER_SANITIZE=all: also in tests that take minutes
+# under sanitizers.
 # ESPALIER_DETECT_LEAKS=0 leaves leaks out (LeakSanitizer cannot run where ptrace is forbidden).
 . "${srcdir:-.}/tests/slow/common.sh"
 plan 5
@@ -28,11 +29,13 @@ try 900 make.log "it compiles" sh -c '"$0" -j2 && "$0" -j2 check TESTS=' "$MAKE"
 
 export LD_PRELOAD="$scratch_dir/keep.so"
 # Leaks are searched for in the hybrid run below (and by valgrind): gcc 12's search itself now and then crashes at the
-# end of a program that has done nothing wrong ("Tracer caught signal 11"), and the more programs, the more often. The tests
-# themselves check that all labelled memory is given back.
+# end of a program that has done nothing wrong ("Tracer caught signal 11"), and the more programs, the more often. The
+# tests themselves check that all labelled memory is given back.
 export ASAN_OPTIONS="$asan:detect_leaks=0"
 # shellcheck disable=SC2016  # make expands these
-try 1200 unit.log "unit tests run clean" "$MAKE" check TESTS='$(unit_tests) $(mpi_tests)'
+units='$(unit_tests) $(mpi_tests)'
+[ "${ESPALIER_SANITIZE:-}" = all ] || units="\$(filter-out \$(unsanitized_tests),$units)"
+try 1200 unit.log "unit tests run clean" "$MAKE" check TESTS="$units"
 
 export ASAN_OPTIONS="$asan:detect_leaks=$leaks"
 hybrid ./espalier

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A soft step of 64 virtual ranks, and a recorded run on 4 ranks, replayed by SimGrid on a torus and on a fat tree,
-# against the event model
-# of src/trace/replay.c with the latency of their links and their bandwidth: within 20 %.
+# against the event model of src/trace/replay.c with the latency of their links and their bandwidth: within 20 %.
 . "${srcdir:-.}/tests/slow/common.sh"
 command -v smpirun > /dev/null 2>&1 || skip_all "no SimGrid (Debian: libsimgrid-dev)"
 plan 10
@@ -44,8 +43,7 @@ platform() {
 END
 }
 # simulate PLATFORM RANKS TRACES: the seconds. Messages are buffered as by the program, which does not wait for
-# receivers; factors that
-# correct a real Ethernet are off.
+# receivers; factors that correct a real Ethernet are off.
 simulate() {
   timeout 300 smpirun -replay "$3/ti.txt" -platform "$1.xml" -hostfile hosts -np "$2" --cfg=smpi/bw-factor:0:1.0 --cfg=smpi/lat-factor:0:1.0 \
     --cfg=smpi/async-small-thresh:65536 --cfg=smpi/allreduce:rdb --cfg=smpi/allgather:rdb --cfg=smpi/alltoall:bruck --log=smpi_replay.thres:info > simgrid.log 2>&1 ||

@@ -1,10 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The shipped scripts on a real Slurm with two pretended nodes (tests/slurm/cluster): a run that is longer than its job
-# gets
-# SIGUSR1 before the limit, writes a checkpoint, is queued again and goes on to its end, bit for bit as an uninterrupted
-# run; a
-# scaling study as an array of jobs.
+# gets SIGUSR1 before the limit, writes a checkpoint, is queued again and goes on to its end, bit for bit as an
+# uninterrupted run; a scaling study as an array of jobs.
 . "${srcdir:-.}/tests/slow/common.sh"
 why=$("$src/tests/slurm/cluster" check) || skip_all "$why"
 plan 9
@@ -23,8 +21,7 @@ result $? "two nodes are idle"
 cd "$dir" || exit 99
 
 # wait_for JOB SECONDS: until it has left the queue; one that waits to be begun again after a requeue may begin soon,
-# but not within the
-# same second: nodes refuse a job whose credential is as old as the one that was revoked.
+# but not within the same second: nodes refuse a job whose credential is as old as the one that was revoked.
 wait_for() {
   waited=0 absent=0 waiting=0   # a busy controller may fail to answer now and then
   while [ $waited -lt "$2" ]; do
@@ -42,8 +39,7 @@ wait_for() {
 }
 
 # How many steps 30 s are, here and now: the job below gets its signal after 10 to 20 s of a limit of a minute. Where
-# the machine has
-# become faster since, it gets one all the same when a third of the steps are made.
+# the machine has become faster since, it gets one all the same when a third of the steps are made.
 cat > run.ini << END
 [Input]
 InitCondFile = ic.hdf5

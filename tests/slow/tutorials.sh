@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The pages in doc/tutorials are carried out: every block for the shell, in their order, with fewer particles and
-# shorter times than in
-# the pages, and their pictures are there. ESPALIER_TUTORIALS=whole takes the pages as they are.
+# shorter times than in the pages, and their pictures are there. ESPALIER_TUTORIALS=whole takes the pages as they are.
 . "${srcdir:-.}/tests/slow/common.sh"
 here=$PWD
 plan 11
