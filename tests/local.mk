@@ -247,9 +247,11 @@ test_helpers = \
   %D%/pending \
   %D%/poison \
   %D%/true_energy
-# Those whose code others run as well, and that count more than they reach for: sanitizers take minutes for each, so they
-# are left to the third tier.
+# Those for which sanitizers take minutes, and whose code others run as well: the third tier has them.
 unsanitized_tests = \
+  %D%/external.sh \
+  %D%/fof.sh \
+  %D%/frame.sh \
   %D%/cuts_ranks.mpi \
   %D%/energy_ranks.mpi \
   %D%/expansion.mpi \
@@ -261,7 +263,6 @@ unsanitized_tests = \
 slow_together = \
   %D%/slow/emulator.sh \
   %D%/slow/sanitizers.sh \
-  %D%/slow/energy.sh \
   %D%/slow/valgrind.sh \
   %D%/slow/clusters.sh \
   %D%/slow/many_ranks.sh \
@@ -276,7 +277,8 @@ slow_alone = \
 # gallery, the worker for AMUSE, traces for SimGrid.
 release_tests = \
   %D%/slow/sanitizers_all.sh \
-  %D%/slow/energy_all.sh \
+  %D%/slow/emulator_all.sh \
+  %D%/slow/energy.sh \
   %D%/slow/killed_often.sh \
   %D%/slow/distcheck.sh \
   %D%/slow/tutorials.sh \
@@ -352,7 +354,7 @@ check-quick: all
 	$(ALONE) TESTS='$(unit_tests) $(mpi_tests) $(quick_scripts)' TEST_SUITE_LOG=quick-suite.log
 check-together: all
 	status=0; rm -f test-seconds; \
-	$(ALONE) TESTS='$(unit_tests)' TEST_SUITE_LOG=unit-suite.log || status=1; \
+	$(COMPILED) && $(LANES) TESTS='$(unit_tests)' TEST_SUITE_LOG=unit-suite.log LOG_COMPILER='$(LANE)' || status=1; \
 	$(LANES) TESTS='$(long_tests) $(filter-out $(long_tests) $(alone_tests),$(mpi_tests) $(script_tests))' TEST_SUITE_LOG=together-suite.log || status=1; \
 	$(ALONE) TESTS='$(alone_tests)' TEST_SUITE_LOG=alone-suite.log || status=1; exit $$status
 check-slow: all

@@ -171,6 +171,18 @@ print(found, stated)
 assert len(found) == len(stated) > 1 and np.allclose(found, stated, rtol=1e-13)
 END
 ok $? "radii, core and hard pairs of models, true energies as by tests/true_energy"
+# in an external potential the snapshots state the energy in it
+awk 'BEGIN { for (k = -5; k <= 5; k++) print 0.1 * k, 0.1 * k, 3, 0, 1, 0, 0 }' > orbit.txt
+run 2 field -P Split:Mode=tree -P Output:TimeBetSnapshot=0.03125 -P "External:Potential1=nfw mass=4 scale=1.2" &&
+  run 2 moving -P Split:Mode=tree -P "External:Potential1=plummer mass=4 scale=1.2 orbit=orbit.txt"
+ok $? "runs in a potential at rest, and in one that moves"
+check "true energies in a potential" try "$here/tests/true_energy" --max 1e-4 field/snapshot_*.hdf5
+draws "a cluster in a potential" cluster field --true-energies on
+check "its true error is small" has said '[0-9]e-0[5-9] .true.$'
+draws "a cluster in a potential that moves" cluster moving
+check "no error where the potential moves" has said 'dE/E. none, since the external potential moves$'
+check "nor a true energy" says 1 'its external potential moves, so the energy is not conserved' -- \
+  "$here/tests/true_energy" moving/snapshot_*.hdf5
 # seven snapshots in a row, nine in two rows, and twenty-one of forty in three
 mkdir rows
 copies() { while [ "$copied" -lt "$1" ]; do ln -s ../hybrid/snapshot_000.hdf5 "rows/$(printf 's_%03d.hdf5' "$copied")"; copied=$((copied + 1)); done; }

@@ -3,6 +3,8 @@
  * with Plummer softening: without the errors that the potential of a tree has. Seconds for 2^14 particles, tens of
  * seconds for 2^17.
  *
+ * The potential energy in an external field is that which a snapshot states.
+ *
  * Prints a line for each snapshot: time, kinetic, potential and total energy, relative error to the first snapshot.
  *   -s, --softening LENGTH   default: that of the snapshots, which must be the same in all
  *   -g, --gravity G          default: that of the snapshots
@@ -39,6 +41,24 @@ static double stated_softening(const char *path)
   if (group >= 0 && h5_numbers(group, "Softening", H5T_NATIVE_DOUBLE, 1, &length) != 1) length = -1;
   if (file >= 0) h5_close(file);
   return length;
+}
+
+/* Potential energy in the external field that a snapshot states, or 0; -1 with a fault where the field moves, since
+ * then the energy is not conserved. */
+static int add_field(const char *path, struct energy *energy, struct fault *fault)
+{
+  double stated = 0, moves = 0;
+  char cause[256];
+  hid_t file = h5_open_read(path, cause), group = file < 0 ? -1 : H5Gopen2(file, "Header", H5P_DEFAULT);
+  if (group >= 0) {
+    h5_numbers(group, "ExternalPotentialEnergy", H5T_NATIVE_DOUBLE, 1, &stated);
+    h5_numbers(group, "ExternalPotentialMoves", H5T_NATIVE_DOUBLE, 1, &moves);
+  }
+  if (file >= 0) h5_close(file);
+  if (moves > 0) return fault_set(fault, "%s: its external potential moves, so the energy is not conserved", path);
+  energy->potential += stated;
+  energy->total += stated;
+  return 0;
 }
 
 /* Softening and gravitational constant of a snapshot, where they are not given. 0; -1 with a fault. */
@@ -106,7 +126,8 @@ static int measure(const struct comm *comm, const char *path, const struct choic
   if (!failed) {
     energies(&p, used, energy);
     energy->time = facts.time;
-    if (!isfinite(energy->total))
+    failed = add_field(path, energy, fault);
+    if (!failed && !isfinite(energy->total))
       failed = fault_set(fault, "%s has particles at the same place: without softening the energy is infinite", path);
   }
   particles_free(&p);

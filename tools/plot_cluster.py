@@ -107,17 +107,21 @@ class Moment:
         if not found:
             fail(f"{path}: all particles are in one place")
         self.path, self.units, self.time, self.count, self.mass = path, snapshot.units, snapshot.time, len(mass), mass.sum()
-        self.gravity, self.softening = snapshot.gravity, snapshot.softening
+        self.gravity, self.softening, self.field_moves = snapshot.gravity, snapshot.softening, snapshot.field_moves
         self.centre, self.core = found
         self.radii = lagrangian(np.linalg.norm(pos - self.centre, axis=1), mass, FRACTIONS)
         self.energy = self.pairs = np.nan
         stated = self.gravity is not None and self.softening is not None
+        if energies and snapshot.field_energy is None:
+            fail(f"{path} does not state the energy in its external potential, which true energies need: "
+                 "espalier run writes it since November 2026")
         if energies and not stated:
             fail(f"{path} does not state one softening length for all particles and the gravitational constant, which true energies need")
         if stated and np.isfinite(vel).all() and not arguments.types and not snapshot.incomplete:
             self.pairs = hard_pairs(pos, vel, mass, self.gravity, self.softening, index)
-            if energies or energies is None:
-                self.energy = 0.5 * (mass * (vel**2).sum(axis=1)).sum() - self.gravity * potential(pos, mass, self.softening)
+            if (energies or energies is None) and snapshot.field_energy is not None:
+                self.energy = 0.5 * (mass * (vel**2).sum(axis=1)).sum() + snapshot.field_energy \
+                    - self.gravity * potential(pos, mass, self.softening)
         elif energies:
             fail(f"{path}: true energies need the positions, velocities and masses of all particles")
 
@@ -208,6 +212,11 @@ def errors(values):
 def draw_errors(axis, moments, energy, scale):
     """|dE/E| of the table, and that of the snapshots; returns what the terminal says about them."""
     said = []
+    if any(moment.field_moves for moment in moments):
+        axis.set(title="energy error", yticks=[])
+        axis.text(0.5, 0.5, "the external potential moves:\nthe energy is not conserved", ha="center", va="center",
+                  transform=axis.transAxes)
+        return ["none, since the external potential moves"]
     if energy:
         error = np.abs(errors(energy["total"]))
         axis.semilogy(energy["time"] * scale.size, np.where(error > 0, error, np.nan), color=COLOURS[0], label="energy.csv")

@@ -133,11 +133,12 @@ def careful(path, reader):
 
 
 class Snapshot:
-    """Time, units, softening length and gravitational constant (None where they are not stated, or not one for all types), and per type the positions and masses,
-    with `velocities` and `ids` those too, of all parts of a snapshot."""
+    """Time, units, softening length and gravitational constant (None where they are not stated, or not one for all types),
+    the potential energy in an external field, and per type the positions and masses, with `velocities` and `ids` those
+    too, of all parts of a snapshot."""
 
     def __init__(self, path, types=None, partial=False, velocities=False, ids=False):
-        self.path, self.softening, self.gravity = path, None, None
+        self.path, self.softening, self.gravity, self.field_energy, self.field_moves = path, None, None, 0.0, False
         try:
             self.time, self.units, parts, total = careful(path, self.facts)
         except Fault as fault:
@@ -187,6 +188,12 @@ class Snapshot:
         self.softening = float(np.ravel(own[0])[0]) if len(own) == 1 else None
         self.gravity = next((float(np.ravel(known[name])[0]) for name in ("GravityConstantUsed", "GravityConstantInternal")
                              if name in known and np.ravel(known[name])[0] > 0), None)
+        # of an external field; None: there is one, and a version before 2026-11 did not state it
+        in_field = any(str(known[name], "utf-8") if isinstance(known[name], bytes) else known[name]
+                       for name in [f"Potential{k}" for k in range(1, 9)] + ["TidalField", "Agama"] if name in known)
+        stated = known.get("ExternalPotentialEnergy")
+        self.field_energy = float(np.ravel(stated)[0]) if stated is not None else None if in_field else 0.0
+        self.field_moves = bool(number(known, "ExternalPotentialMoves", 0))
         parts = virtual_parts(file, os.path.dirname(os.path.realpath(self.path)) if os.path.islink(self.path) else os.path.dirname(self.path))
         files = number(header, "NumFilesPerSnapshot", 1)
         if not parts and files > 1:

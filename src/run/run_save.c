@@ -10,15 +10,24 @@
 #include "io/snapshot/snapshot.h"
 #include "run/continuation.h"
 #include "run/terminal.h"
+#include "step/kicks.h"
 
 enum { FAILURES_MAX = 3 }; /* attempts to write the checkpoint of a run that is to stop */
 
-/* Of a snapshot of the present state, in the user's frame. */
+/* Of a snapshot of the present state, in the user's frame. Collective. */
 static struct snapshot_facts facts_of(const struct sim *sim, unsigned extras, int files)
 {
-  struct snapshot_facts facts = {sim->par, sim->time, sim->step, sim->gravity, extras, files, {0}, {0}, 0};
+  struct snapshot_facts facts = {.params = sim->par,
+                                 .time = sim->time,
+                                 .step = sim->step,
+                                 .gravity = sim->gravity,
+                                 .extras = extras,
+                                 .files = files,
+                                 .comoving = sim->expansion.on ? sim->time : 0,
+                                 .in_field = sim->external.given,
+                                 .field_moves = sim->external.moves,
+                                 .field_energy = kicks_energy(sim)};
   sim_shift(sim, facts.place, facts.motion);
-  facts.comoving = sim->expansion.on ? sim->time : 0;
   return facts;
 }
 

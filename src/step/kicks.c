@@ -101,3 +101,15 @@ void kicks_measure(struct sim *sim)
   comm_max_double(sim->comm, &rate, 1);
   sim->system.field_step = rate > 0 ? errors_field_step(sim->now.rate_field, rate, params_error(sim->par)) : 0;
 }
+
+double kicks_energy(const struct sim *sim)
+{
+  if (!sim->external.given) return 0;
+  const struct particles *p = sim->be->view(sim->dev);
+  double sum = 0, *host = sim->external.agama ? compute(sim, p, sim->time) : NULL;
+  for (int64_t i = 0; i < p->n; i++)
+    sum += p->mass[i] * (field_potential(&sim->field, &p->pos[3 * i]) + (host ? host[3 * p->n + i] : 0));
+  memory_free(host);
+  comm_sum_double(sim->comm, &sum, 1);
+  return sum;
+}

@@ -21,4 +21,7 @@ void kicks_centre(struct sim *sim, double dt);
 /* Add to sim->now what the host computes, and note the step that orbits in the field need. At a synchronisation, after
  * diagnostics_measure. Collective. */
 void kicks_measure(struct sim *sim);
+/* Potential energy of the particles in the field, of all ranks, by a sum in double precision; 0 without a field. At a
+ * synchronisation. Collective. */
+double kicks_energy(const struct sim *sim);
 #endif

@@ -12,6 +12,7 @@
 #include "study/probes.h"
 #include "scheme/schemes.h"
 #include "settings/settings.h"
+#include "step/kicks.h"
 
 static void print_errors(const char *what, const struct probes *probes, enum probe_field field)
 {
@@ -110,7 +111,15 @@ int force(const struct comm *comm, const struct params *par, const struct force_
   if (options->direct > 0) compare(&s, options->direct);
   int status = 0;
   if (options->output) {
-    struct snapshot_facts facts = {par, s.time, 0, s.gravity, SNAPSHOT_ALL, 1, {0}, {0}, s.expansion.on ? s.time : 0};
+    struct snapshot_facts facts = {.params = par,
+                                   .time = s.time,
+                                   .gravity = s.gravity,
+                                   .extras = SNAPSHOT_ALL,
+                                   .files = 1,
+                                   .comoving = s.expansion.on ? s.time : 0,
+                                   .in_field = s.external.given,
+                                   .field_moves = s.external.moves,
+                                   .field_energy = kicks_energy(&s)};
     sim_shift(&s, facts.place, facts.motion);
     status = snapshot_write(comm, options->output, s.be->view(s.dev), &facts, &fault) != 0;
     comm_print_fault(comm, "error", &fault);

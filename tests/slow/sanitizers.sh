@@ -35,6 +35,8 @@ export ASAN_OPTIONS="$asan:detect_leaks=0"
 # shellcheck disable=SC2016  # make expands these
 units='$(unit_tests) $(mpi_tests)'
 [ "${ESPALIER_SANITIZE:-}" = all ] || units="\$(filter-out \$(unsanitized_tests),$units)"
+scripts='$(sanitized_tests)'
+[ "${ESPALIER_SANITIZE:-}" = all ] || scripts="\$(filter-out \$(unsanitized_tests),$scripts)"
 try 1200 unit.log "unit tests run clean" "$MAKE" check TESTS="$units"
 
 export ASAN_OPTIONS="$asan:detect_leaks=$leaks"
@@ -48,7 +50,7 @@ export MOST_RANKS=3
 # A program that ends with an error may leave memory to the system, so leaks do not count here.
 export ASAN_OPTIONS="$asan:detect_leaks=0"
 # shellcheck disable=SC2016
-try 1800 scripts.log "tests by script run clean" "$MAKE" check TESTS='$(sanitized_tests)'
+try 1800 scripts.log "tests by script run clean" "$MAKE" check TESTS="$scripts"
 echo "# the longest, in seconds of the clock and of processors:"
 sort -rn test-seconds | head -n 12 | sed 's/^/# /'
 finish

@@ -19,6 +19,8 @@ struct snapshot_facts {
   double place[3], motion[3];  /* are added to positions and velocities */
   /* the expansion factor of a run in comoving coordinates, whose units columns.h states; 0: none */
   double comoving;
+  int in_field, field_moves; /* there is an external field; it depends on time */
+  double field_energy;       /* potential energy of all particles in it, internal units */
 };
 
 /* Write a snapshot.

@@ -62,6 +62,10 @@ static herr_t put_header(hid_t at, const struct layout *layout, const struct sna
   s |= h5_put_whole(at, "Flag_DoublePrecision", 1);
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) s |= h5_put_whole(at, flags[i], 0);
   s |= put_cosmology(at, facts);
+  if (facts->in_field) {
+    s |= h5_put_real(at, "ExternalPotentialEnergy", facts->field_energy);
+    s |= h5_put_whole(at, "ExternalPotentialMoves", facts->field_moves);
+  }
   s |= h5_put(at, "Step", H5T_STD_I64LE, H5T_NATIVE_INT64, 0, &step);
   s |= h5_put_text(at, "Code", "Espalier");
   s |= h5_put_text(at, "RunName", facts->params->SnapshotFileBase);
