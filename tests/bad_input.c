@@ -111,6 +111,40 @@ static void gadget_values(void)
   poke(4 + 124, &files, 4, "NAME.K", "one file of seven under no such name");
 }
 
+/* Format 1 does not name its blocks: what cannot be told apart is refused. */
+static void gadget_unnamed(void)
+{
+  enum { N = 100 };
+  uint32_t numbers[N];
+  float reals[N];
+  for (int i = 0; i < N; i++) {
+    numbers[i] = 1000000001u + (uint32_t)i; /* as a real 0.0047 */
+    reals[i] = 0.01f * (float)(1 + i % 9);
+  }
+  for (int k = 0; k < 5; k++) {
+    static const char *const word[] = {"2 blocks after the ids can be the masses", "GADGET format 2 or as HDF5",
+                                       "can be ids as well as real numbers", "may be another block",
+                                       "if these are masses"};
+    static const char *const what[] = {
+        "a block of ids between ids and masses", "a block of reals after the masses", "a block of reals and no ids",
+        "masses in single precision after positions in double", "small whole numbers in place of masses"};
+    struct bytes b = {0};
+    struct gadget g = plain;
+    if (k == 3) g.real_width = 8;
+    gadget_header(&b, &g);
+    if (k == 2) memcpy(b.at + 4 + 24 + 8, (double[]){1, 1}, 16); /* masses in the header */
+    gadget_reals(&b, &g, "POS ", 0);
+    gadget_reals(&b, &g, "VEL ", 3);
+    if (k != 2) gadget_ids(&b, &g);
+    if (k == 0) gadget_block(&b, &g, "CHID", N, numbers);
+    for (int i = 0; i < N && k == 4; i++) memcpy(&reals[i], &(uint32_t){(uint32_t)i}, 4);
+    gadget_block(&b, &g, "MASS", N, reals);
+    if (k == 1) gadget_block(&b, &g, "TSTP", N, reals);
+    keep(&b);
+    refused(FORMAT_AUTO, word[k], what[k]);
+  }
+}
+
 static void same_ids(void)
 {
   struct bytes b = good(1);
@@ -177,6 +211,12 @@ static void tipsy_bad(void)
                      : "truncated",
             what[i]);
   }
+  struct bytes b = {0};
+  struct tipsy y = {.count = {0, 1, 0}, .header = 32, .real_width = 8};
+  tipsy_build(&b, &y);
+  memset(b.at + 36, 0, 36); /* the body at the origin, at rest */
+  keep(&b);
+  refused(FORMAT_AUTO, "do not show which", "TIPSY whose values do not show what is in double precision");
 }
 
 static void text_bad(const char *content, const char *word, const char *what)
@@ -236,6 +276,12 @@ static void ascii_bad(void)
   text_bad("1 2 3 4 5 6 7\n1 2 3 nan 5 6 7\n", ":2: column 4", "ASCII with a NaN");
   text_bad("1 2 3 4 5 6 -7\n", ":1: column 7", "ASCII with a negative mass");
   text_bad("1 2 3 4 5 6 7e80\n", "single precision", "ASCII with a mass beyond single precision");
+  text_bad("1 2 3 4 5 6 7\n1 2 3 4 5 6 -7\n", ":2: column 7", "ASCII with the mass in column 1, perhaps");
+  text_bad("1D 2 3 4 5 6 7\n", ":1: '1D' in column 1", "ASCII with half an exponent");
+  text_bad("1D0D0 2 3 4 5 6 7\n", ":1: '1D0D0' in column 1", "ASCII with two exponents");
+  char same[20 * 16] = "";
+  for (int k = 0; k < 20; k++) sprintf(same + strlen(same), "1 2 3 4 5 6 %d\n", k % 2 + 1);
+  text_bad(same, "is the mass in column 1?", "ASCII whose column 1 is all the same");
   char many[6000] = "";
   memset(many, '1', 5000);
   text_bad(many, ":1: the line at byte 1 has more than 4094 characters; expected seven numbers",
@@ -255,8 +301,43 @@ enum harm {
   NEUTRINOS,
   SAME_IDS,
   SHORT_COUNTS,
-  DANGLING
+  DANGLING,
+  FILTER
 };
+
+/* A filter that the reader does not have. */
+static size_t unchanged(unsigned flags, size_t count, const unsigned values[], size_t bytes, size_t *capacity,
+                        void **buffer)
+{
+  (void)flags;
+  (void)count;
+  (void)values;
+  (void)capacity;
+  (void)buffer;
+  return bytes;
+}
+
+static void filtered(hid_t at, const char *name, const double *x)
+{
+  const H5Z_class2_t filter = {.version = H5Z_CLASS_T_VERS,
+                               .id = 32000,
+                               .encoder_present = 1,
+                               .decoder_present = 1,
+                               .name = "lzf",
+                               .filter = unchanged};
+  hsize_t extent[2] = {100, 3};
+  H5Zregister(&filter);
+  hid_t space = H5Screate_simple(2, extent, NULL), plist = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_chunk(plist, 2, extent);
+  H5Pset_filter(plist, filter.id, H5Z_FLAG_OPTIONAL, 0, NULL);
+  hid_t set = H5Dcreate2(at, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+  H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x);
+  H5Dclose(set);
+  H5Pclose(plist);
+  H5Sclose(space);
+  H5Fflush(at, H5F_SCOPE_GLOBAL);
+  H5Zunregister(filter.id);
+}
 
 static void harm_types(hid_t file, enum harm harm)
 {
@@ -270,6 +351,7 @@ static void harm_types(hid_t file, enum harm harm)
   if (harm == FEWER_ROWS) dataset(at, victim, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 99, 3, 0, x);
   if (harm == UNWRITTEN) dataset(at, victim, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 100, 3, 0, NULL);
   if (harm == SAME_IDS) dataset(at, victim, H5T_STD_I64LE, H5T_NATIVE_INT64, 100, 0, 0, id);
+  if (harm == FILTER) filtered(at, victim, x);
   if (harm == DANGLING) H5Lcreate_soft("/nowhere", at, victim, H5P_DEFAULT, H5P_DEFAULT);
   H5Gclose(at);
 }
@@ -315,6 +397,7 @@ static void hdf_bad(void)
   hdf_harm(UNWRITTEN, "Velocities", "HDF5 with a dataset that was never written");
   hdf_harm(NEUTRINOS, "neutrino", "HDF5 with neutrinos");
   hdf_harm(SAME_IDS, "same id 0", "HDF5 with equal ids");
+  hdf_harm(FILTER, "compressed with the filter 'lzf' (32000)", "HDF5 compressed with a filter that is not there");
   hdf_harm(DANGLING, "Velocities", "HDF5 with a link to nowhere");
 }
 
@@ -359,6 +442,7 @@ int main(int argc, char **argv)
   snprintf(path, sizeof path, "%s/bad", folder);
   gadget_truncated();
   gadget_values();
+  gadget_unnamed();
   same_ids();
   wide_header();
   tipsy_bad();

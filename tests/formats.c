@@ -132,18 +132,48 @@ static void tipsy_all(void)
   static const int64_t count[6] = {9, 130, 0, 0, 77, 0};
   for (int big = 0; big < 2; big++)
     for (int header = 28; header <= 32; header += 4)
-      for (int width = 4; width <= 8; width += 4) {
+      for (int widths = 0; widths < 4; widths++) {
         char what[128], title[64], path[512];
         struct bytes b = {.big = big};
-        struct tipsy y = {.count = {9, 130, 77}, .header = header, .real_width = width};
+        struct tipsy y = {.count = {9, 130, 77},
+                          .header = header,
+                          .real_width = widths & 1 ? 8 : 4,
+                          .velocity_width = widths & 2 ? 8 : 4};
         name_in(path, "tipsy");
         tipsy_build(&b, &y);
         if (c.rank == 0) save(&b, path);
         drop(&b);
         snprintf(title, sizeof title, "TIPSY, %s endian", big ? "big" : "little");
-        snprintf(what, sizeof what, "%s, header of %d bytes, %d-byte positions", title, header, width);
+        snprintf(what, sizeof what, "%s, header of %d bytes, %d-byte positions, %d-byte velocities", title, header,
+                 y.real_width, y.velocity_width);
         reads("tipsy", FORMAT_AUTO, title, 2.5, count, NULL, 0, what);
       }
+}
+
+/* Blocks after the ids that cannot be the masses, or that GADGET writes for gas alone. */
+static void gadget_others(void)
+{
+  static const int64_t stars[6] = {0, 80, 0, 0, 0, 0}, gas[6] = {80, 0, 0, 0, 0, 0};
+  for (int k = 0; k < 3; k++) {
+    char path[512];
+    struct bytes b = {0};
+    struct gadget g = gadget_of(1, 0, 4, 4, NULL);
+    float block[80];
+    memcpy(g.count, k == 2 ? gas : stars, sizeof g.count);
+    memcpy(g.total, g.count, sizeof g.total);
+    gadget_build(&b, &g); /* with internal energies of gas */
+    for (int i = 0; i < 80; i++) block[i] = k == 0 ? -1.0f - (float)i : 0.5f;
+    if (k == 1) gadget_block(&b, &g, "LONG", 60, block);
+    else gadget_block(&b, &g, "POT ", 80, block);
+    if (k == 2) gadget_block(&b, &g, "HSML", 80, block);
+    name_in(path, "others");
+    if (c.rank == 0) save(&b, path);
+    drop(&b);
+    reads("others", FORMAT_AUTO, "GADGET 1, little endian", 1.5, g.count, NULL, 1,
+          k == 0   ? "GADGET 1: negative numbers after the masses"
+          : k == 1 ? "GADGET 1: a shorter block after the masses"
+                   : "GADGET 1: the three blocks of gas alone");
+  }
 }
 
 static void ascii_all(void)
@@ -168,6 +198,26 @@ static void ascii_all(void)
   }
   reads("text", FORMAT_AUTO, "ASCII, 7 columns", 0, count, NULL, 0,
         "ASCII with a byte order mark, comments, separators, no last line end");
+}
+
+/* Exponents as Fortran writes them. */
+static void ascii_fortran(void)
+{
+  static const int64_t count[6] = {0, 97, 0, 0, 0, 0};
+  char path[512];
+  name_in(path, "fortran");
+  if (c.rank == 0) {
+    FILE *f = fopen(path, "w");
+    for (int row = 0; row < 97; row++)
+      for (int k = 0; k < 7; k++) {
+        char text[64];
+        snprintf(text, sizeof text, "%.17e", k < 6 ? value(row, k) : row_mass(row));
+        *strchr(text, 'e') = row % 2 ? 'D' : 'd';
+        fprintf(f, "%s%c", text, k < 6 ? ' ' : '\n');
+      }
+    fclose(f);
+  }
+  reads("fortran", FORMAT_AUTO, "ASCII, 7 columns", 0, count, NULL, 0, "ASCII with Fortran's exponents");
 }
 
 static void hdf_one(const struct hdf *hdf, int ids, const char *name, const char *what)
@@ -249,8 +299,15 @@ static void warns(const char *path, const char *words, const char *what)
   struct initial_facts facts;
   struct fault f = {""};
   char line[512], found[512] = "";
-  static const char *const all[] = {"BoxSize = 50", "Redshift = 63", "comoving: ", "HubbleParam = 0.7", "gas particle"};
-  static const char names[] = "BZChg";
+  static const char *const all[] = {"BoxSize = 50",
+                                    "Redshift = 63",
+                                    "comoving: ",
+                                    "HubbleParam = 0.7",
+                                    "gas particle",
+                                    "masses of its own for them, of ",
+                                    "group PartType4 has particles",
+                                    "mass in column 1?"};
+  static const char names[] = "BZChgML1";
   MPI_Barrier(c.mpi);
   FILE *said = tmpfile();
   int ok = initial_inspect(path, FORMAT_AUTO, &facts, &f) == 0;
@@ -258,7 +315,7 @@ static void warns(const char *path, const char *words, const char *what)
   rewind(said);
   for (size_t n = 0; fgets(line, sizeof line, said) && n < 9; n++) {
     char one[2] = "?";
-    for (int k = 0; k < 5; k++)
+    for (int k = 0; k < 8; k++)
       if (strncmp(line, "warning: ", 9) == 0 && strstr(line, path) && strstr(line, all[k])) one[0] = names[k];
     strcat(found, one);
   }
@@ -320,6 +377,58 @@ static void physics(void)
   warns_hdf((struct hdf){.g = plain}, 0, "", "HDF5: nothing to warn about");
 }
 
+/* What files say twice, and not alike. */
+static void doubts(void)
+{
+  char path[512];
+  const int64_t none[6] = {0, 300, 0, 0, 0, 0};
+  for (int k = 0; k < 3; k++) {
+    struct hdf h = {.g = gadget_of(1, 0, 4, 4, table), .count_type = H5T_STD_U32LE};
+    h.g.count[0] = h.g.total[0] = 0;
+    h.all_masses = 1;
+    h.factor = k == 1 ? 0.001 : 0;
+    if (k == 2) h.g.count[2] = h.g.count[5] = 0;
+    name_in(path, "doubt.hdf5");
+    if (c.rank == 0) hdf_save(&h, path);
+    if (c.rank == 0 && k == 2) {
+      hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), at = H5Gopen2(file, "Header", H5P_DEFAULT);
+      H5Adelete(at, "NumPart_ThisFile");
+      H5Adelete(at, "NumPart_Total");
+      attribute(at, "NumPart_ThisFile", H5T_STD_U32LE, H5T_NATIVE_INT64, 6, none);
+      H5Gclose(at);
+      H5Fclose(file);
+    }
+    warns(path,
+          k == 0   ? ""
+          : k == 1 ? "M"
+                   : "L",
+          k == 0   ? "HDF5: Masses as in MassTable"
+          : k == 1 ? "HDF5: Masses that contradict MassTable"
+                   : "HDF5: a group that the counts leave out");
+  }
+  for (int k = 0; k < 2; k++) {
+    struct bytes b = {0};
+    struct gadget g = gadget_of(2, 0, 4, 4, NULL);
+    float mass[300];
+    memcpy(g.count, none, sizeof none);
+    g.table[1] = 0.5;
+    gadget_build(&b, &g);
+    for (int i = 0; i < 300; i++) mass[i] = k ? 0.001f * (float)(i + 1) : 0.5f;
+    gadget_block(&b, &g, "MASS", 300, mass);
+    name_in(path, "doubt");
+    if (c.rank == 0) save(&b, path);
+    drop(&b);
+    warns(path, k ? "M" : "", k ? "GADGET 2: masses that contradict the header" : "GADGET 2: masses as in the header");
+  }
+  name_in(path, "doubt.txt");
+  if (c.rank == 0) {
+    FILE *f = fopen(path, "w");
+    for (int k = 0; k < 20; k++) fprintf(f, "%d %d %d %d 1 1 %d\n", k + 1, k - 7, 7 - k, k - 5, k % 3 + 1);
+    fclose(f);
+  }
+  warns(path, "1", "ASCII: columns 1 and 7 may both be masses");
+}
+
 int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
@@ -327,12 +436,15 @@ int main(int argc, char **argv)
   folder_make(&c, folder);
   gadget_all();
   gadget_split();
+  gadget_others();
   tipsy_all();
   ascii_all();
+  ascii_fortran();
   hdf_all();
   hdf_units();
   hdf_split();
   physics();
+  doubts();
   folder_remove(&c, folder);
   all_ok(&c, memory_current() == 0, "all memory is given back");
   all_ok(&c, handles_left() == 0, "all handles of HDF5 are given back");

@@ -154,6 +154,17 @@ static inline void gadget_masses(struct bytes *bytes, const struct gadget *gadge
   put_u32(bytes, size);
 }
 
+/* Another block of `n` numbers of 4 bytes. */
+static inline void gadget_block(struct bytes *bytes, const struct gadget *gadget, const char *label, int64_t n,
+                                const void *from)
+{
+  uint32_t size = (uint32_t)(4 * n);
+  gadget_label(bytes, gadget, label, size);
+  put_u32(bytes, size);
+  for (int64_t i = 0; i < n; i++) put_swapped(bytes, (const char *)from + 4 * i, 4);
+  put_u32(bytes, size);
+}
+
 static inline void gadget_build(struct bytes *bytes, const struct gadget *gadget)
 {
   gadget_header(bytes, gadget);
@@ -172,7 +183,7 @@ static inline void gadget_build(struct bytes *bytes, const struct gadget *gadget
 
 struct tipsy {
   int64_t count[3]; /* gas, dark, star */
-  int header, real_width;
+  int header, real_width, velocity_width;
 };
 
 static inline void tipsy_build(struct bytes *bytes, const struct tipsy *tipsy)
@@ -188,7 +199,7 @@ static inline void tipsy_build(struct bytes *bytes, const struct tipsy *tipsy)
     for (int64_t i = 0; i < tipsy->count[k]; i++, row++) {
       put_real(bytes, row_mass(row), 4);
       for (int c = 0; c < 3; c++) put_real(bytes, value(row, c), tipsy->real_width);
-      for (int c = 0; c < 3; c++) put_real(bytes, value(row, 3 + c), 4);
+      for (int c = 0; c < 3; c++) put_real(bytes, value(row, 3 + c), tipsy->velocity_width == 8 ? 8 : 4);
       put_zeros(bytes, 4 * (size_t)extra[k]);
     }
 }
@@ -221,6 +232,8 @@ struct hdf {
   int swift;            /* seven types, length-1 attributes, units by name */
   int comoving, vacuum; /* SWIFT's cosmological run; GADGET's ComovingIntegrationOn; SWIFT's box is not periodic */
   int big, no_velocities, chunk;
+  int all_masses;   /* Masses also of types that the mass table has */
+  double factor;    /* of these; 0: the masses of the table */
   hid_t count_type; /* of NumPart attributes */
 };
 
@@ -281,7 +294,7 @@ static inline void hdf_type(hid_t file, const struct hdf *hdf, int t, int64_t ro
   for (int64_t i = 0; i < n; i++) {
     for (int c = 0; c < 3; c++) x[3 * i + c] = value(row + i, c);
     for (int c = 0; c < 3; c++) v[3 * i + c] = value(row + i, 3 + c);
-    m[i] = row_mass(row + i);
+    m[i] = hdf->g.table[t] == 0 ? row_mass(row + i) : hdf->factor > 0 ? hdf->factor * (double)(i + 1) : hdf->g.table[t];
     id[i] = row_id(row + i);
   }
   snprintf(name, sizeof name, "PartType%d", t);
@@ -289,7 +302,7 @@ static inline void hdf_type(hid_t file, const struct hdf *hdf, int t, int64_t ro
   hsize_t chunk = (hsize_t)hdf->chunk;
   dataset(at, "Coordinates", real, H5T_NATIVE_DOUBLE, (hsize_t)n, 3, chunk, x);
   if (!hdf->no_velocities) dataset(at, "Velocities", real, H5T_NATIVE_DOUBLE, (hsize_t)n, 3, chunk, v);
-  if (hdf->g.table[t] == 0) dataset(at, "Masses", real, H5T_NATIVE_DOUBLE, (hsize_t)n, 0, chunk, m);
+  if (hdf->g.table[t] == 0 || hdf->all_masses) dataset(at, "Masses", real, H5T_NATIVE_DOUBLE, (hsize_t)n, 0, chunk, m);
   if (hdf->g.id_width)
     dataset(at, "ParticleIDs", hdf->g.id_width == 8 ? H5T_STD_I64LE : H5T_STD_U32LE, H5T_NATIVE_UINT64, (hsize_t)n, 0,
             chunk, id);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -75,6 +76,21 @@ int lines_next(struct lines *lines, const char *expected, struct fault *fault)
   char *comment = strchr(lines->text, '#');
   if (comment) *comment = 0;
   return 1;
+}
+
+int lines_number(const char *at, int length, double *x)
+{
+  enum { NUMBER_BYTES = 400 };
+  char copy[NUMBER_BYTES], *end;
+  if (length <= 0) return -1;
+  *x = strtod(at, &end);
+  if (end == at + length) return 0;
+  if (end >= at + length || !strchr("dD", *end) || length >= NUMBER_BYTES) return -1;
+  memcpy(copy, at, (size_t)length);
+  copy[length] = 0;
+  copy[end - at] = 'e';
+  *x = strtod(copy, &end);
+  return end == copy + length ? 0 : -1;
 }
 
 void lines_close(struct lines *lines)

@@ -25,6 +25,10 @@ int lines_open(struct lines *lines, const char *path, struct fault *fault);
 int lines_next(struct lines *lines, const char *expected, struct fault *fault);
 void lines_close(struct lines *lines);
 
+/* Read a number of `length` characters; the exponent may be Fortran's, as in 1.5D-3. 0; -1 if the characters are none,
+ * or not all of them. */
+int lines_number(const char *at, int length, double *x);
+
 /* Returns the bytes of the byte order mark of UTF-8 that the text begins with (0 or 3). */
 int text_mark(const char *text);
 /* Whether the first n bytes of a text are of UTF-16: its byte order mark, or every other byte is a NUL; and what is to

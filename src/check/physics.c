@@ -26,6 +26,7 @@ enum {
 #define HEAVY_PART 0.01         /* of the mass in one particle, */
 #define HEAVY_RATIO 100         /* which has so many times the mean mass of the others */
 #define RESOLUTION_MIN 0.3      /* resolution of coordinates, in softenings */
+#define FAR_OUT 100             /* largest coordinate in units of the size of the system and its distance */
 #define SUBSTEPS_MAX 1024       /* block steps of a soft step; ordinary systems have 4 to 128 */
 #define FIELD_LONG 4.0          /* given steps, in units of those that orbits in the external field need */
 #define FIELD_DEEP 100.0        /* the system's own steps, in these units */
@@ -313,7 +314,14 @@ static void judge_place(const struct physics *physics, struct findings *findings
 {
   double resolution = physics->coordinate_max * (physics->single ? 0x1p-24 : 0x1p-52);
   double shortest = physics->softening > 0 ? physics->softening : SMALL_SOFTENING * physics->neighbour[0];
-  if (shortest > 0 && resolution > RESOLUTION_MIN * shortest && sources(physics) >= MEANINGFUL_COUNT)
+  if (!(shortest > 0 && resolution > RESOLUTION_MIN * shortest) || sources(physics) < MEANINGFUL_COUNT) return;
+  if (physics->coordinate_max > FAR_OUT * (length3(physics->centre) + physics->most))
+    add(findings, FINDING_WARNING,
+        "coordinates are up to %.3g, but 90 %% of the particles are within %.3g of (%.3g, %.3g, %.3g), and positions "
+        "are "
+        "resolved to %.2g only: are the particles farthest out right?",
+        physics->coordinate_max, physics->most, physics->centre[0], physics->centre[1], physics->centre[2], resolution);
+  else
     add(findings, FINDING_WARNING,
         "coordinates up to %.3g are %s precision numbers, which resolve %.2g there, %.2g %s: subtract the "
         "centre, (%.6g, %.6g, %.6g), from all positions%s",

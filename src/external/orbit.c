@@ -4,7 +4,6 @@
 
 #include <gsl/gsl_interp.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/lines.h"
@@ -26,15 +25,14 @@ static int parse(const struct lines *lines, double row[COLUMNS_WITH_VELOCITY], s
 {
   int n = 0;
   for (const char *at = lines->text + strspn(lines->text, separators); *at; at += strspn(at, separators)) {
-    char *end;
-    double value = strtod(at, &end);
+    double value = 0;
     int length = (int)strcspn(at, separators);
-    if (end != at + length || !isfinite(value))
+    if (lines_number(at, length, &value) != 0 || !isfinite(value))
       return fault_set(fault, "%s:%lld: '%.*s' in column %d is not a finite number; expected t x y z of an orbit",
                        lines->path, (long long)lines->number, length < 40 ? length : 40, at, n + 1);
     if (n < COLUMNS_WITH_VELOCITY) row[n] = value;
     if (n <= COLUMNS_WITH_VELOCITY) n++;
-    at = end;
+    at += length;
   }
   return n;
 }

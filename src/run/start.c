@@ -20,6 +20,35 @@
  * shorter */
 #define RESOLUTION 0x1p-26
 
+enum { OUTLYING = 100 }; /* times farther out than nine tenths of the others: one that is named */
+
+/* "; the particle with id 8 has the largest position, (1e+10, 0, 0): is it right?" where few of the vectors[3 n] (pos,
+ * vel) have such large components; elsewhere `text` is empty. Collective. */
+static const char *outlier(const struct comm *comm, const struct particles *particles, const double *vectors,
+                           const char *name, char text[250])
+{
+  double most = 0, x[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+  int64_t far = 0, count = particles->n, mine = INT64_MAX, at = 0;
+  for (int64_t i = 0; i < 3 * particles->n; i++) most = fmax(most, fabs(vectors[i]));
+  comm_max_double(comm, &most, 1);
+  for (int64_t i = 0; i < 3 * particles->n; i++) {
+    far += fabs(vectors[i]) > most / OUTLYING;
+    if (fabs(vectors[i]) < most || (int64_t)particles->id[i / 3] > mine) continue;
+    at = i - i % 3;
+    mine = (int64_t)particles->id[i / 3];
+  }
+  comm_sum_int64(comm, &far, 1);
+  comm_sum_int64(comm, &count, 1);
+  int64_t id = comm_min_int64(comm, mine);
+  if (particles->n > 0 && mine == id) memcpy(x, vectors + at, sizeof x);
+  comm_max_double(comm, x, 3);
+  text[0] = 0;
+  if (10 * far <= count)
+    snprintf(text, 250, "; the particle with id %llu has the largest %s, (%g, %g, %g): is it right?",
+             (unsigned long long)id, name, x[0], x[1], x[2]);
+  return text;
+}
+
 /* A fault where lengths, masses or velocities could overflow float32. Collective. 0 or -1. */
 static int check_range(const struct comm *comm, const struct particles *particles, const struct params *par,
                        struct fault *fault)
@@ -38,12 +67,17 @@ static int check_range(const struct comm *comm, const struct particles *particle
   double softening = params_softening(par, NULL), size = fmax(length, softening);
   if (!(size > 0)) size = 1; /* all at the origin, without softening */
   double eps = softening > 0 ? softening : RESOLUTION * size, typical = mass / size;
+  char far[250];
   const char *advice =
       "choose units of length and mass nearer to those of the system (pair forces are computed in single precision)";
   if (softening > 0 && eps < SOFTENING_MIN)
     return fault_set(fault, "Softening = %g is below %g (0: none): %s", eps, SOFTENING_MIN, advice);
-  if (size * size * fmax(mass, 1) > FLOAT_MAX || speed > FLOAT_MAX)
-    return fault_set(fault, "coordinates up to %g and a mass of %g in all are too large: %s", length, mass, advice);
+  if (speed > FLOAT_MAX)
+    return fault_set(fault, "velocities up to %g are too large: %s%s", speed, advice,
+                     outlier(comm, particles, particles->vel, "velocity", far));
+  if (size * size * fmax(mass, 1) > FLOAT_MAX)
+    return fault_set(fault, "coordinates up to %g and a mass of %g in all are too large: %s%s", length, mass, advice,
+                     outlier(comm, particles, particles->pos, "position", far));
   if (count < 2) return 0; /* no forces */
   double density = fmax(mass, 1) / (eps * eps * eps);
   if (softening > 0 && density > FLOAT_MAX)
@@ -55,12 +89,13 @@ static int check_range(const struct comm *comm, const struct particles *particle
                      "represent, are too large; choose a unit of length so that coordinates are about 1",
                      size, mass);
   if (typical / (size * size) * 1e-10 < 1 / FLOAT_MAX || 1 / (size * size * size) < 1 / FLOAT_MAX)
-    return fault_set(fault, "forces of a mass of %g at distances up to %g are too small: %s", mass, size, advice);
+    return fault_set(fault, "forces of a mass of %g at distances up to %g are too small: %s%s", mass, size, advice,
+                     outlier(comm, particles, particles->pos, "position", far));
   if (params_order(par) == 2 &&
       (pow(size, 5) > FLOAT_MAX || (softening > 0 && pow(eps, -5) * fmax(1, mass) > FLOAT_MAX * 100)))
-    return fault_set(fault,
-                     "lengths from %g to %g are too wide a range for MultipoleOrder = 2: set MultipoleOrder = 1, or %s",
-                     eps, size, advice);
+    return fault_set(
+        fault, "lengths from %g to %g are too wide a range for MultipoleOrder = 2: set MultipoleOrder = 1, or %s%s",
+        eps, size, advice, outlier(comm, particles, particles->pos, "position", far));
   return 0;
 }
 

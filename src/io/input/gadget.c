@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* GADGET formats 1 and 2: Fortran records; in format 2 a record with a label precedes each. */
 #include <config.h>
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -104,6 +106,115 @@ static int find_block(struct walk *walk, int column, int64_t numbers, int option
                    walk->in.path, what, (long long)walk->at, (long long)stated, 4LL * numbers, 8LL * numbers);
 }
 
+/* --- what format 1 does not name --------------------------------------------------------------------------------- */
+
+#define NAMED "write the file in GADGET format 2 or as HDF5, which name their blocks"
+enum { PIECE = 2048 };
+#define REAL_MIN 1e-12 /* numbers between these, and zeros, are taken for reals, */
+#define REAL_MAX 1e12
+#define DENSE 16 /* unless they are whole numbers of a range of so many times their count, as ids are */
+
+/* Whether all bytes of a block of `count` whole numbers are reals of ordinary size too. */
+static int looks_real(const struct walk *walk, const struct set_block *block, int64_t count)
+{
+  struct fault none = {""};
+  uint64_t whole[PIECE], least = UINT64_MAX, most = 0;
+  double real[PIECE];
+  for (int64_t done = 0; done < count; done += PIECE) {
+    int64_t piece = count - done < PIECE ? count - done : PIECE, at = block->offset + done * block->width;
+    if (input_reals(&walk->in, at, block->width, walk->swap, piece, real, &none) != 0 ||
+        input_wholes(&walk->in, at, block->width, walk->swap, piece, whole, &none) != 0)
+      return 0;
+    for (int64_t i = 0; i < piece; i++) {
+      if (real[i] != 0 && !(fabs(real[i]) >= REAL_MIN && fabs(real[i]) <= REAL_MAX)) return 0;
+      if (whole[i] < least) least = whole[i];
+      if (whole[i] > most) most = whole[i];
+    }
+  }
+  return most - least < (uint64_t)count - 1 || most - least >= DENSE * (uint64_t)count;
+}
+
+/* Whether a block can be masses: finite, not negative, not all zero, none denormal. */
+static int can_be_masses(const struct walk *walk, const struct set_block *block, int64_t count)
+{
+  struct fault none = {""};
+  double real[PIECE], sum = 0;
+  for (int64_t done = 0; done < count; done += PIECE) {
+    int64_t piece = count - done < PIECE ? count - done : PIECE;
+    if (input_reals(&walk->in, block->offset + done * block->width, block->width, walk->swap, piece, real, &none) != 0)
+      return 0;
+    for (int64_t i = 0; i < piece; i++) {
+      if (!(real[i] == 0 || (real[i] >= FLT_MIN && real[i] <= FLT_MAX))) return 0;
+      sum += real[i];
+    }
+  }
+  return sum > 0;
+}
+
+/* Whether nothing says that the block found as ids holds them. */
+static int check_ids(const struct walk *walk, const struct set_block *block, int64_t n, struct fault *fault)
+{
+  if (block->width == 0 || !looks_real(walk, block, n)) return 0;
+  return fault_set(
+      fault,
+      "%s: the block at byte %lld, after the velocities, can be ids as well as real numbers such as masses "
+      "or potentials, and format 1 does not say which: " NAMED,
+      walk->in.path, (long long)block->offset - 4);
+}
+
+/* The block found as masses: it has the precision of the positions or velocities, and no block after it can be the
+ * masses as well. With gas alone having masses of its own, GADGET writes one other block of that size (internal
+ * energies), or three (densities and smoothing lengths too). */
+static int check_masses(const struct walk *walk, const struct set_file *file, int64_t own_mass, struct fault *fault)
+{
+  const struct set_block *mass = &file->block[MASS];
+  int others = 0, gas = own_mass == file->count[0];
+  if (mass->width != file->block[POS].width && mass->width != file->block[VEL].width)
+    return fault_set(
+        fault,
+        "%s: the mass block at byte %lld has the length of %d-byte numbers, but the positions have %d bytes "
+        "each, so it may be another block: " NAMED,
+        walk->in.path, (long long)mass->offset - 4, mass->width, file->block[POS].width);
+  for (int64_t at = walk->at; at + 8 <= walk->in.size;) {
+    struct set_block other = {at + 4, mass->width};
+    struct fault none = {""};
+    int64_t bytes = mass->width * own_mass;
+    if (is_record(walk, at, bytes)) others += can_be_masses(walk, &other, own_mass);
+    else if ((bytes = marker(walk, at, "", &none)) < 0 || !is_record(walk, at, bytes)) break;
+    at += bytes + 8;
+  }
+  if (others == 0 || (gas && (others == 1 || others == 3))) return 0;
+  return fault_set(
+      fault,
+      "%s: %d blocks after the ids can be the masses by their length and values, and format 1 does not say "
+      "which is: " NAMED,
+      walk->in.path, others + 1);
+}
+
+/* Format 2: masses in the file that contradict those of the header, which are used. */
+static int find_doubt(struct walk *walk, const struct set_file *file, struct initial_doubts *doubts,
+                      struct fault *fault)
+{
+  double real[PIECE];
+  struct set_block block = {0};
+  int64_t row = 0;
+  walk->at = walk->blocks;
+  int found = seek_label(walk, labels[MASS], fault);
+  if (found <= 0) return found;
+  for (block.width = 8; block.width && !is_record(walk, walk->at, block.width * set_file_total(file)); block.width -= 4)
+    ;
+  block.offset = walk->at + 4;
+  for (int t = 0; t < PARTICLE_TYPES && block.width; row += file->count[t++])
+    for (int64_t done = 0; done < file->count[t]; done += PIECE) {
+      int64_t piece = file->count[t] - done < PIECE ? file->count[t] - done : PIECE;
+      if (input_reals(&walk->in, block.offset + (row + done) * block.width, block.width, walk->swap, piece, real,
+                      fault) != 0)
+        return -1;
+      for (int64_t i = 0; i < piece; i++) initial_doubt_mass(doubts, t, file->mass[t], real[i]);
+    }
+  return 0;
+}
+
 /* The first four bytes determine byte order and format. */
 static int begin(struct walk *walk, struct fault *fault)
 {
@@ -175,7 +286,7 @@ static int header(struct walk *walk, struct set_header *header, struct set_file 
   return 0;
 }
 
-static int blocks(struct walk *walk, struct set_file *file, struct fault *fault)
+static int blocks(struct walk *walk, struct set_header *header, struct set_file *file, struct fault *fault)
 {
   int64_t n = set_file_total(file), own_mass = 0;
   for (int t = 0; t < PARTICLE_TYPES; t++)
@@ -185,7 +296,10 @@ static int blocks(struct walk *walk, struct set_file *file, struct fault *fault)
   if (find_block(walk, POS, 3 * n, 0, &file->block[POS], fault) != 0) return -1;
   if (find_block(walk, VEL, 3 * n, 0, &file->block[VEL], fault) != 0) return -1;
   if (find_block(walk, ID, n, own_mass == 0 || walk->labelled, &file->block[ID], fault) != 0) return -1;
+  if (!walk->labelled && check_ids(walk, &file->block[ID], n, fault) != 0) return -1;
   if (own_mass && find_block(walk, MASS, own_mass, 0, &file->block[MASS], fault) != 0) return -1;
+  if (own_mass && !walk->labelled && check_masses(walk, file, own_mass, fault) != 0) return -1;
+  if (!own_mass && walk->labelled && find_doubt(walk, file, &header->facts.doubts, fault) != 0) return -1;
   file->has_ids = file->block[ID].width != 0;
   return 0;
 }
@@ -194,7 +308,8 @@ static int inspect(const char *path, struct set_header *set_header, struct set_f
 {
   struct walk w = {.at = 0};
   if (input_open(&w.in, path, fault) != 0) return -1;
-  int bad = begin(&w, fault) != 0 || header(&w, set_header, file, fault) != 0 || blocks(&w, file, fault) != 0;
+  int bad =
+      begin(&w, fault) != 0 || header(&w, set_header, file, fault) != 0 || blocks(&w, set_header, file, fault) != 0;
   file->swap = w.swap;
   input_close(&w.in);
   return bad ? -1 : 0;
@@ -205,7 +320,6 @@ static int inspect(const char *path, struct set_header *set_header, struct set_f
 static int masses(const struct input *in, const struct set_file *file, int t, int64_t type_first, int64_t first,
                   int64_t count, struct particles *particles, int64_t at, struct fault *fault)
 {
-  enum { PIECE = 2048 };
   double buffer[PIECE];
   int64_t before = first - type_first; /* entries of the mass block before these */
   for (int u = 0; u < t; u++)

@@ -214,6 +214,44 @@ static int take_sum(hid_t set, int t, int k, struct set_file *file)
   return 1;
 }
 
+/* Read `count` rows of a dataset from row `first` on, converted to the type `memory`. */
+static int read_numbers(hid_t set, hid_t memory, int components, int64_t first, int64_t count, void *to,
+                        const char *name, struct fault *fault)
+{
+  char cause[256];
+  hsize_t start[2] = {(hsize_t)first, 0}, extent[2] = {(hsize_t)count, (hsize_t)components};
+  hid_t space = H5Dget_space(set), block = H5Screate_simple(2, extent, NULL);
+  int bad = space < 0 || H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, extent, NULL) < 0 ||
+            H5Dread(set, memory, block, space, H5P_DEFAULT, to) < 0;
+  if (bad) fault_set(fault, "%s cannot be read: %s", name, h5_cause(cause));
+  if (space >= 0) H5Sclose(space);
+  if (block >= 0) H5Sclose(block);
+  return bad ? -1 : 0;
+}
+
+/* Compare the masses of a type that MassTable gives a mass too. A dataset that cannot be masses is not used anyway. */
+static int compare_masses(hid_t file_id, const char *path, int t, const struct set_file *file,
+                          struct initial_doubts *doubts, struct fault *fault)
+{
+  enum { PIECE = 1 << 16 };
+  char where[64];
+  struct fault ignored = {""};
+  snprintf(where, sizeof where, "PartType%d/%s", t, columns[MASSES].name);
+  if (storage_check_links(file_id, path, where, &ignored) != 0 || h5_exists(file_id, where) <= 0) return 0;
+  hid_t set = H5Dopen2(file_id, where, H5P_DEFAULT);
+  if (set < 0) return 0;
+  double *mass = memory_alloc("file buffer", sizeof *mass * PIECE);
+  int64_t n = check_dataset(set, MASSES, file->count[t], where, &ignored) == 0 ? file->count[t] : 0;
+  for (int64_t done = 0; done < n && !fault->text[0]; done += PIECE) {
+    int64_t piece = n - done < PIECE ? n - done : PIECE;
+    if (read_numbers(set, H5T_NATIVE_DOUBLE, 1, done, piece, mass, where, fault) != 0) break;
+    for (int64_t i = 0; i < piece; i++) initial_doubt_mass(doubts, t, file->mass[t], mass[i]);
+  }
+  memory_free(mass);
+  H5Dclose(set);
+  return fault->text[0] ? -1 : 0;
+}
+
 /* Check the datasets of type `t` and read their checksums. */
 static int inspect_type(hid_t file_id, const char *path, int t, struct set_header *header, struct set_file *file,
                         struct fault *fault)
@@ -239,7 +277,21 @@ static int inspect_type(hid_t file_id, const char *path, int t, struct set_heade
     if (fault->text[0]) return -1;
     if (k == IDS) file->has_ids++;
   }
-  return 0;
+  return file->mass[t] > 0 ? compare_masses(file_id, path, t, file, &header->facts.doubts, fault) : 0;
+}
+
+/* Note a group with particles of type `t`, for which the header counts none. */
+static void look_for_left_out(hid_t file_id, const char *path, int t, struct initial_doubts *doubts)
+{
+  char where[64];
+  struct fault ignored = {""};
+  snprintf(where, sizeof where, "PartType%d/%s", t, columns[0].name);
+  if (storage_check_links(file_id, path, where, &ignored) != 0 || h5_exists(file_id, where) <= 0) return;
+  hid_t set = H5Dopen2(file_id, where, H5P_DEFAULT);
+  hid_t space = set < 0 ? -1 : H5Dget_space(set);
+  if (space >= 0 && H5Sget_simple_extent_npoints(space) > 0) doubts->left_out |= 1u << t;
+  if (space >= 0) H5Sclose(space);
+  if (set >= 0) H5Dclose(set);
 }
 
 /* Whether the potentials of type `t` can be read. A file without them, or with something else of this name, is not
@@ -278,8 +330,11 @@ static int inspect(const char *path, struct set_header *set_header, struct set_f
   if (file_id < 0) return fault_set(fault, "%s cannot be opened as an HDF5 file: %s", path, cause);
   int types = 0, potentials = 0,
       bad = check_links(file_id, path, fault) != 0 || header(file_id, path, set_header, file, fault) != 0;
-  for (int t = 0; t < PARTICLE_TYPES && !bad; t++) {
-    if (file->count[t] == 0) continue;
+  for (int t = 0; t < FILE_TYPES && !bad; t++) {
+    if (t == PARTICLE_TYPES || file->count[t] == 0) {
+      look_for_left_out(file_id, path, t, &set_header->facts.doubts);
+      continue;
+    }
     types++;
     bad = inspect_type(file_id, path, t, set_header, file, fault) != 0;
     potentials += !bad && has_potential(file_id, path, t, set_header->facts.own, file);
@@ -292,21 +347,6 @@ static int inspect(const char *path, struct set_header *set_header, struct set_f
   if (!bad) read_cosmology(file_id, &set_header->facts);
   bad |= fault->text[0] != 0;
   h5_close(file_id);
-  return bad ? -1 : 0;
-}
-
-/* Read `count` rows of a dataset from row `first` on, converted to the type `memory`. */
-static int read_numbers(hid_t set, hid_t memory, int components, int64_t first, int64_t count, void *to,
-                        const char *name, struct fault *fault)
-{
-  char cause[256];
-  hsize_t start[2] = {(hsize_t)first, 0}, extent[2] = {(hsize_t)count, (hsize_t)components};
-  hid_t space = H5Dget_space(set), block = H5Screate_simple(2, extent, NULL);
-  int bad = space < 0 || H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, extent, NULL) < 0 ||
-            H5Dread(set, memory, block, space, H5P_DEFAULT, to) < 0;
-  if (bad) fault_set(fault, "%s cannot be read: %s", name, h5_cause(cause));
-  if (space >= 0) H5Sclose(space);
-  if (block >= 0) H5Sclose(block);
   return bad ? -1 : 0;
 }
 

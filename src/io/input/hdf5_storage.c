@@ -208,6 +208,29 @@ static int check_virtual(struct check *check, hid_t set, hid_t plist, const stru
   return bad ? -1 : 0;
 }
 
+/* Compression that this HDF5 library cannot undo. */
+static int check_filters(struct check *check, hid_t plist)
+{
+  int count = H5Pget_nfilters(plist);
+  for (int k = 0; k < count; k++) {
+    char name[64] = "";
+    unsigned flags, settings;
+    size_t values = 0;
+    H5Z_filter_t filter = H5Pget_filter2(plist, (unsigned)k, &flags, &values, NULL, sizeof name, name, &settings);
+    if (filter < 0)
+      return fault_set(check->f, "%s: the properties of the dataset cannot be read: the file is damaged", check->name);
+    if (H5Zfilter_avail(filter) > 0) continue;
+    for (char *at = name; *at; at++)
+      if ((unsigned char)*at < ' ' || (unsigned char)*at > '~') *at = '?';
+    return fault_set(
+        check->f,
+        "%s is compressed with the filter '%s' (%d), which the HDF5 library here does not have: write it with "
+        "compression='gzip' (h5py), or where the filter is installed: h5repack -f GZIP=4 FILE NEW",
+        check->name, name, (int)filter);
+  }
+  return 0;
+}
+
 static int check_set(struct check *check, hid_t set, const char *dataset, const struct chain *up)
 {
   struct stat st;
@@ -227,6 +250,8 @@ static int check_set(struct check *check, hid_t set, const char *dataset, const 
     bad = fault_set(check->f, "%s has its values in the file %s, which is %s: copy the values into the HDF5 file",
                     check->name, bad ? "?" : name,
                     stat(name, &st) == 0 ? "not read (external storage)" : "missing (external storage)") != 0;
+  } else if (check_filters(check, plist) != 0) {
+    bad = 1;
   } else if (!is_stored(set, plist, &st)) {
     bad = fault_set(check->f,
                     "%s: not all values of the dataset%s%s%s are in the file: it is damaged or was never written",

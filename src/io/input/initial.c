@@ -328,8 +328,47 @@ static int stated(double x, double neutral) { return isfinite(x) && x != 0 && fa
 
 void initial_take_cosmology(struct initial_facts *facts) { facts->redshift = facts->hubble = facts->comoving = 0; }
 
+#define MASS_TOLERANCE 1e-5 /* of masses that single precision numbers state twice */
+
+void initial_doubt_mass(struct initial_doubts *doubts, int t, double table, double mass)
+{
+  if (fabs(mass - table) <= MASS_TOLERANCE * table) return;
+  if (!doubts->masses) {
+    doubts->table = table;
+    doubts->lightest = doubts->heaviest = mass;
+  }
+  if ((doubts->masses & ((1u << t) - 1)) == 0) {
+    doubts->lightest = fmin(doubts->lightest, mass);
+    doubts->heaviest = fmax(doubts->heaviest, mass);
+  }
+  doubts->masses |= 1u << t;
+}
+
+static void warn_of_doubts(const char *path, const struct initial_doubts *doubts, FILE *out, const char *before)
+{
+  int t = 0;
+  while (doubts->masses && !(doubts->masses >> t & 1)) t++;
+  if (doubts->masses)
+    fprintf(out,
+            "%s%s gives all particles of type %d the mass %g in its header (MassTable), but has masses of its own for "
+            "them, of %g to %g: that of the header is used; where it is wrong, set it to 0 there\n",
+            before, path, t, doubts->table, doubts->lightest, doubts->heaviest);
+  for (t = 0; doubts->left_out >> t; t++)
+    if (doubts->left_out >> t & 1)
+      fprintf(out,
+              "%s%s: the group PartType%d has particles, but /Header/NumPart_ThisFile counts none: they are left out\n",
+              before, path, t);
+  if (doubts->mass_first)
+    fprintf(
+        out,
+        "%s%s: columns 1 and 7 are positive in all lines, and column 7 is taken for the mass; is the mass in column "
+        "1? expected x y z vx vy vz m\n",
+        before, path);
+}
+
 void initial_warn(const char *path, const struct initial_facts *facts, FILE *out, const char *before)
 {
+  warn_of_doubts(path, &facts->doubts, out, before);
   if (facts->own) return;
   if (stated(facts->box, 0) && facts->box > 0)
     fprintf(out, "%s%s states BoxSize = %g: this program has open boundaries, no periodic ones\n", before, path,

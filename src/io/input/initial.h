@@ -10,6 +10,15 @@
 #include "params/params.h"
 #include "particles/particles.h"
 
+/* What a file says twice, and not alike, or may mean otherwise; the run goes on with a warning. Zero-initialise. */
+struct initial_doubts {
+  /* bits of types: the file has masses of its own for them, which differ from the mass that its header gives */
+  unsigned masses;
+  double table, lightest, heaviest; /* of the first such type: in the header, and the range of its own masses */
+  unsigned left_out;                /* bits of types: particles in HDF5 that the counts of the header leave out */
+  int mass_first;                   /* text: column 1 may be the mass too */
+};
+
 struct initial_facts {
   char format[32];               /* for messages: "GADGET 1, little endian" */
   int64_t count[PARTICLE_TYPES]; /* particles in all files */
@@ -24,6 +33,7 @@ struct initial_facts {
   double box, redshift, hubble;
   int comoving;                /* also of own files */
   double omega0, omega_lambda; /* 0: not stated */
+  struct initial_doubts doubts;
 };
 
 /* Read and check the headers of all files of the set. Local. 0; -1 with a fault. */
@@ -31,8 +41,11 @@ int initial_inspect(const char *path, enum ic_format format, struct initial_fact
 /* For a run in comoving coordinates: forget redshift, comoving coordinates and factors of h, of which initial_warn
  * would warn. Local. */
 void initial_take_cosmology(struct initial_facts *facts);
-/* Print one line, which starts with `before`, for each property of the file that this program ignores: periodic
- * boundaries, comoving coordinates, factors of h, gas. Prints nothing for snapshots of this program. Local. */
+/* Note a particle's own mass of type `t`, for which the header gives the mass `table`, if they differ. Local. */
+void initial_doubt_mass(struct initial_doubts *doubts, int t, double table, double mass);
+/* Print one line, which starts with `before`, for each doubt, and for each property of the file that this program
+ * ignores, which snapshots of this program have not: periodic boundaries, comoving coordinates, factors of h, gas.
+ * Local. */
 void initial_warn(const char *path, const struct initial_facts *facts, FILE *out, const char *before);
 /* Whether `file` is one of the files that the initial conditions are read from, also under another name (a link).
  * Local. */

@@ -3,7 +3,6 @@
 #include "io/input/points.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -28,14 +27,13 @@ static int parse(const struct lines *lines, double x[3], struct fault *fault)
   const char *at = lines->text;
   int n = 0;
   for (at += strspn(at, separators); *at; at += strspn(at, separators), n++) {
-    char *end;
-    double value = strtod(at, &end);
+    double value = 0;
     int length = (int)strcspn(at, separators);
-    if (end != at + length || !isfinite(value))
+    if (lines_number(at, length, &value) != 0 || !isfinite(value))
       return fault_set(fault, "%s:%lld: '%.*s' in column %d is not a finite number; expected %s", lines->path,
                        (long long)lines->number, length < 40 ? length : 40, at, n + 1, expected);
     if (n < 3) x[n] = value;
-    at = end;
+    at += length;
   }
   if (n != 3)
     return fault_set(fault, "%s:%lld: %d number%s; expected %s", lines->path, (long long)lines->number, n, plural(n),

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,11 +41,11 @@ int set_mass(struct particles *particles, int64_t at, double mass, const char *p
 {
   float kept = (float)mass;
   particles->mass[at] = kept;
-  if ((kept == 0 && mass != 0) || (isinf(kept) && !isinf(mass)))
+  if ((fabsf(kept) < FLT_MIN && mass != 0) || (isinf(kept) && !isinf(mass)))
     return fault_set(
         fault,
-        "%s: particle %lld has the mass %g, which is outside the range of single precision (1e-38 to 3e38); choose a "
-        "unit of mass nearer to the masses of the particles",
+        "%s: particle %lld has the mass %g, which is outside the range of single precision (1.2e-38 to 3e38): "
+        "choose a unit of mass nearer to the masses of the particles, if these are masses",
         path, (long long)row, mass);
   return 0;
 }
@@ -98,6 +99,12 @@ static int add_file(struct set *set, int k, const struct set_header *leader, str
   set->file = memory_resize("file set", set->file, sizeof *set->file * (size_t)(k + 1));
   file.first = set->total;
   set->has_sums |= file.has_sums != 0;
+  if (!set->facts.doubts.masses && h.facts.doubts.masses) {
+    unsigned left_out = set->facts.doubts.left_out;
+    set->facts.doubts = h.facts.doubts;
+    set->facts.doubts.left_out |= left_out;
+  }
+  set->facts.doubts.left_out |= h.facts.doubts.left_out;
   set->file[k] = file;
   set->files = k + 1;
   set->total += set_file_total(&file);
