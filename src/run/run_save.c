@@ -7,6 +7,7 @@
 
 #include "analysis/projection.h"
 #include "fof/fof.h"
+#include "gravity/cosmology.h"
 #include "io/snapshot/snapshot.h"
 #include "run/continuation.h"
 #include "run/terminal.h"
@@ -18,7 +19,7 @@ static struct snapshot_facts facts_of(const struct sim *sim, unsigned extras, in
 {
   struct snapshot_facts facts = {sim->par, sim->time, sim->step, sim->gravity, extras, files, {0}, {0}, 0};
   sim_shift(sim, facts.place, facts.motion);
-  facts.comoving = sim->expansion.on ? sim->time : 0;
+  facts.comoving = effects_have(sim, EFFECT_COMOVING) ? sim->time : 0;
   return facts;
 }
 

@@ -110,7 +110,8 @@ int force(const struct comm *comm, const struct params *par, const struct force_
   if (options->direct > 0) compare(&s, options->direct);
   int status = 0;
   if (options->output) {
-    struct snapshot_facts facts = {par, s.time, 0, s.gravity, SNAPSHOT_ALL, 1, {0}, {0}, s.expansion.on ? s.time : 0};
+    struct snapshot_facts facts = {
+        par, s.time, 0, s.gravity, SNAPSHOT_ALL, 1, {0}, {0}, effects_have(&s, EFFECT_COMOVING) ? s.time : 0};
     sim_shift(&s, facts.place, facts.motion);
     status = snapshot_write(comm, options->output, s.be->view(s.dev), &facts, &fault) != 0;
     comm_print_fault(comm, "error", &fault);
