@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "base/memory.h"
+#include "gravity/cosmology.h"
 #include "step/energies.h"
 #include "step/effects.h"
 #include "step/plan.h"
