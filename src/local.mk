@@ -11,6 +11,7 @@ include %D%/cpu/lists/local.mk
 include %D%/system/local.mk
 include %D%/analysis/local.mk
 include %D%/step/local.mk
+include %D%/effects/local.mk
 include %D%/scheme/local.mk
 include %D%/settings/local.mk
 include %D%/tuning/local.mk

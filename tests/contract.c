@@ -5,10 +5,11 @@
 #include <mpi.h>
 
 #include "base/debug.h"
+#include "base/memory.h"
+#include "effects/expansion.h"
 #include "reference.h"
 #include "set_params.h"
 #include "sets.h"
-#include "step/expansion.h"
 #include "step/plan.h"
 #include "step/sim.h"
 #include "step/step.h"
@@ -53,14 +54,34 @@ static struct params params_of(const struct set *set, const struct arrangement *
   return par;
 }
 
-/* Comoving coordinates at a = 1 of a universe with the background of the scheme: gravity grows, and the background
- * repels. */
-static void expand(struct sim *sim, const struct set *set, const struct arrangement *how)
+/* An effect of this test: a uniform field. */
+static void add_uniform(const void *state, double time, struct field *field)
 {
-  struct expansion *e = &sim->expansion;
+  (void)time;
+  field->acc[0] += *(const double *)state;
+}
+
+static const struct effect uniform_field = {.name = "uniform field", .size = sizeof(double), .field = add_uniform};
+
+static void *zeros(size_t size)
+{
+  void *state = memory_alloc("test", size);
+  return memset(state, 0, size);
+}
+
+/* What acts beside the particles: a uniform field; comoving coordinates at a = 1 of a universe with the background of
+ * the scheme: gravity grows, and the background repels. */
+static void add_effects(struct sim *sim, const struct set *set, const struct arrangement *how)
+{
   struct fault f = {""};
+  if (how->uniform != 0) {
+    double *uniform = zeros(sizeof *uniform);
+    *uniform = how->uniform * set->gravity;
+    effects_use(sim, &uniform_field, uniform);
+  }
   if (!(how->density > 0)) return;
-  e->on = 1;
+  struct expansion *e = zeros(sizeof *e);
+  effects_use(sim, &effect_expansion, e);
   e->density = how->density * sim->masses.total / (4 * M_PI / 3 * pow(set->r2, 3));
   e->background.count = 1;
   e->background.term[0].kind = FIELD_LINEAR;
@@ -76,6 +97,9 @@ static void reopen(struct sim *sim, const struct comm *comm, const struct params
   const struct particles *v = sim->be->view(sim->dev);
   struct particles p;
   struct fault f = {""};
+  struct expansion *e = effects_state(sim, &effect_expansion);
+  struct expansion_integral potential = {0};
+  if (e) potential = e->potential;
   particles_init(&p);
   particles_reserve(&p, v->n);
   for (int64_t i = 0; i < v->n; i++) particles_copy(&p, i, v, i);
@@ -83,7 +107,7 @@ static void reopen(struct sim *sim, const struct comm *comm, const struct params
   sim_close(sim);
   sim_open(sim, comm, par, before.be, &p, &f);
   sim->field = before.field;
-  sim->frame = before.frame;
+  memcpy(sim->v_com, before.v_com, sizeof sim->v_com);
   sim->split = before.split;
   sim->a_floor = before.a_floor;
   sim->radius_rule = before.radius_rule;
@@ -94,9 +118,10 @@ static void reopen(struct sim *sim, const struct comm *comm, const struct params
   sim->lattice = before.lattice;
   sim->substeps = before.substeps;
   scheme_resume(sim, 1);
-  expand(sim, set, how);
-  sim->expansion.potential = before.expansion.potential;
-  expansion_at(sim, sim->time);
+  add_effects(sim, set, how);
+  e = effects_state(sim, &effect_expansion);
+  if (e) e->potential = potential;
+  effects_at(sim, sim->time);
 }
 
 enum run_kind { STRAIGHT, INTERRUPTED };
@@ -113,8 +138,7 @@ static void run(const struct comm *comm, const struct backend *be, const struct 
   small.n = PARTICLES;
   set_make(&small, 0.3 * sqrt(set->gravity), &p);
   sim_open(&s, comm, &par, be, &p, &f);
-  s.field = (struct field){.acc = {how->uniform * set->gravity}};
-  expand(&s, set, how);
+  add_effects(&s, set, how);
   settings_first_force(&s);
   memset(end, 0, sizeof *end);
   end->begin = s.now.total;

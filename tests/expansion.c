@@ -9,8 +9,9 @@
 
 #include "backend/backend.h"
 #include "base/memory.h"
+#include "gravity/cosmology.h"
 #include "step/energies.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 #include "step/plan.h"
 #include "step/step.h"
 #include "tap.h"
@@ -202,7 +203,7 @@ static void run(const struct comm *comm, const struct model *model, struct end *
   measure(&s, model, first, end);
   end->first = end->y;
   while (s.time < model->end) {
-    struct plan plan = expansion_plan(&s, model->end);
+    struct plan plan = effects_plan(&s, model->end);
     step_open(&s, &plan);
     while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
     end->substeps += s.counts.substeps;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "chance.h"
-#include "system/frame.h"
+#include "effects/frame.h"
 #include "tap.h"
 
 enum { N = 500 };

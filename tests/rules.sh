@@ -43,8 +43,9 @@ ic/galaxy    base particles params gravity mpi ic
 system       base particles gravity backend mpi
 tuning       base params backend
 analysis     base particles params gravity mpi io
-step         base particles params tree gravity external backend mpi mpi/let system tuning
-scheme       base particles params tree gravity external backend mpi system tuning step
+step         base particles params tree gravity backend mpi mpi/let system tuning
+effects      base particles params gravity external backend mpi system tuning step
+scheme       base particles params tree gravity backend mpi system tuning step
 settings     base particles params gravity backend mpi system tuning step scheme
 job          base params
 checkpoint   base particles params mpi io io/snapshot job
@@ -116,6 +117,7 @@ if python3 -c 'import pathlib' 2> /dev/null; then
   code_rule "a function has at most 60 lines" functions
   code_rule "a struct has at most 25 members" members
   code_rule "no header includes itself by way of others" circles
+  code_rule "expansion, external fields and the frame are called through step/effects.h only" effects
   code_rule "which scheme is in use is asked in src/scheme only" schemes
 fi
 # Other versions of the formatter differ in details.

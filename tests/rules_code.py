@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """rules_code.py RULE: lines "FILE:LINE: what" of places in src, mpi, gpu and tests that break a rule of CONTRIBUTING.md.
-RULE: columns, commas, functions, members, circles, schemes."""
+RULE: columns, commas, functions, members, circles, schemes, effects."""
 import collections
 import pathlib
 import re
@@ -191,6 +191,20 @@ def schemes():
             continue
         for number, line in enumerate(path.read_text().split("\n"), 1):
             if re.search(r"split\.on|[!=]= ?&scheme_|hard_used", line) and "WHOLE(\"split.on\"" not in line:
+                yield f"{path}:{number}: {line.strip()}"
+
+
+
+def effects():
+    """Names of one effect outside effects/ and what it is made of; the table in step/effects.c has each once."""
+    for path in files("src", "mpi"):
+        if path.parts[1] in ("effects", "external", "params", "ic", "gravity"):
+            continue
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            direct = re.search(r"\b(expansion|frame|external|orbit|agama|cosmology_(tau|a|open))(_\w*)?\(|"
+                               r"#include \"(effects|external)/|\beffect_(expansion|external_field|frame)\b", line)
+            table = path.name in ("effects.c", "effects.h") and "effect_" in line
+            if direct and not table and "static" not in line and "external_link" not in line:
                 yield f"{path}:{number}: {line.strip()}"
 
 

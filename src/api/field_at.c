@@ -119,7 +119,7 @@ static int walk(espalier *e, const double *points, const struct answer *answer)
   } else {
     double origin[3], motion[3];
     sim_arrange(s, 1);
-    frame_shift(&s->frame, s->time, origin, motion);
+    effects_shift(s, origin, motion);
     if (params_softening(s->par, NULL) == 0 && same_place_check(s->comm, s->be->view(s->dev), origin, &f)) {
       code = api_fail(ESPALIER_BAD_ARGUMENT, &f);
     } else {

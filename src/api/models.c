@@ -12,7 +12,6 @@
 #include "io/input/initial.h"
 #include "io/snapshot/snapshot.h"
 #include "mpi/start.h"
-#include "step/kicks.h"
 
 int espalier_save(espalier *e, const char *path)
 {
@@ -28,9 +27,9 @@ int espalier_save(espalier *e, const char *path)
                                  .gravity = s->gravity,
                                  .extras = SNAPSHOT_RUN,
                                  .files = 1,
-                                 .in_field = s->external.given,
-                                 .field_moves = s->external.moves,
-                                 .field_energy = kicks_energy(s)};
+                                 .in_field = effects_have(s, EFFECT_IN_FIELD),
+                                 .field_moves = effects_have(s, EFFECT_ENERGY_CHANGES),
+                                 .field_energy = effects_energy(s)};
   sim_shift(s, facts.place, facts.motion);
   return snapshot_write(&e->comm, path, s->be->view(s->dev), &facts, &f) ? api_fail(ESPALIER_BAD_FILE, &f)
                                                                          : ESPALIER_OK;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 #include "step/scheme.h"
 
 int64_t espalier_count(const espalier *e) { return e->sim->be->count(e->sim->dev); }
@@ -159,11 +159,11 @@ static int set_velocities(espalier *e, const double *in)
                 (unsigned long long)p->id[order[k / 3]], in[k]);
   int code = api_agree(&e->comm, ESPALIER_BAD_PARTICLES, &f);
   if (code) return code;
-  frame_shift(&s->frame, expansion_frame_time(s, s->time), place, motion);
+  effects_shift(s, place, motion);
   for (int64_t k = 0; k < p->n; k++)
     for (int c = 0; c < 3; c++) p->vel[3 * order[k] + c] = in[3 * k + c] - motion[c];
   sim_measure(s);
-  for (int c = 0; c < 3; c++) s->frame.v_com[c] = s->now.v_com[c] - s->field.acc[c] * (s->time - s->frame.begin);
+  memcpy(s->v_com, s->now.v_com, sizeof s->v_com);
   sim_note_energy(s);
   s->system.first_profile = s->system.change = 0;
   plan_note_profile(s->par, &s->now, &s->system);

@@ -10,7 +10,7 @@
 #include "run/run_parts.h"
 #include "settings/settings.h"
 #include "step/energies.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 #include "step/scheme.h"
 #include "step/step.h"
 #include "scheme/schemes.h"
@@ -26,7 +26,7 @@ int64_t espalier_steps(const espalier *e) { return e->before + e->sim->step; }
 static int expect(struct sim *sim, double end, struct fault *fault)
 {
   if (!(end > sim->par->TimeMax)) return 0;
-  if (external_check_times(&sim->external, sim->time, end, fault)) return -1;
+  if (effects_cover(sim, end, fault)) return -1;
   settings_extend(sim, end);
   return 0;
 }
@@ -35,7 +35,7 @@ static int expect(struct sim *sim, double end, struct fault *fault)
 static int make_plan(struct sim *sim, double until, struct plan *plan, struct fault *fault)
 {
   if (isnan(until)) return fault_set(fault, "until: expected a time, found nan");
-  *plan = expansion_plan(sim, fmin(until, 1e300));
+  *plan = effects_plan(sim, fmin(until, 1e300));
   if (isinf(until) && plan->soft_step > NO_SCALE)
     return fault_set(
         fault, "the system has no time scale that limits a soft step: give the time until which it is to be advanced");

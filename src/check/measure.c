@@ -9,8 +9,9 @@
 
 #include "backend/neighbour_list_verbs.h"
 #include "base/memory.h"
+#include "gravity/cosmology.h"
 #include "gravity/units.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 #include "step/scheme.h"
 #include "system/radius.h"
 #include "step/step.h"
@@ -130,13 +131,15 @@ static void take_parameters(const struct sim *sim, const struct plan *plan, stru
   physics->shared = plan->shared;
   physics->step_is_given = (physics->hybrid ? par->SoftStep : par->MaxSizeTimestep) > 0 || par->FixedStep > 0;
   physics->steps_max = -1;
-  if (sim->expansion.on) { /* soft steps are short and equal in ln a; other times have no meaning for its rules */
-    double end = expansion_end(sim, plan), steps = log(par->TimeMax / sim->time) / log(end / sim->time);
+  if (effects_have(
+          sim,
+          EFFECT_COMOVING)) { /* soft steps are short and equal in ln a; other times have no meaning for its rules */
+    double end = effects_end(sim, plan), steps = log(par->TimeMax / sim->time) / log(end / sim->time);
     physics->begin = 0;
     physics->end = steps * plan->soft_step;
     physics->gravity *= sim->time;
     /* later the sphere has structures */
-    physics->mean_density = sim->time == par->TimeBegin ? sim->expansion.density : 0;
+    physics->mean_density = sim->time == par->TimeBegin ? cosmology_mean_density(par) : 0;
     physics->comoving = 1;
     return;
   }
@@ -159,7 +162,7 @@ void measure_physics(struct sim *sim, const struct plan *plan, struct physics *p
   physics->kinetic = 0.5 * now->mass * now->v_rms * now->v_rms;
   /* in a field the potential energy has an arbitrary zero: what balances the kinetic energy, about the centre of
    * mass */
-  physics->potential = sim->external.given ? now->virial + now->virial_field : now->potential;
+  physics->potential = effects_have(sim, EFFECT_IN_FIELD) ? now->virial + now->virial_field : now->potential;
   physics->v_rms = now->v_rms;
   sim_shift(sim, place, physics->v_com);
   physics->soft_step = plan->soft_step;

@@ -12,7 +12,7 @@
 #include "run/start.h"
 #include "settings/settings.h"
 #include "step/energies.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 #include "step/effort.h"
 #include "step/scheme.h"
 #include "step/step.h"
@@ -38,7 +38,7 @@ static int assess(struct sim *sim, const struct run_options *options, double tar
   comm_max_double(sim->comm, &seconds, 1);
   if (sim->scheme->check(sim, fault)) return -1;
   if (sim->now.bad > 0) return 1;
-  assessment->plan = expansion_plan(sim, target);
+  assessment->plan = effects_plan(sim, target);
   if (run_check_advance(sim, &assessment->plan, fault)) return -1;
   struct physics *p = &assessment->physics;
   measure_physics(sim, &assessment->plan, p);

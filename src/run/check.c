@@ -28,7 +28,7 @@
 #include "run/outputs.h"
 #include "run/start.h"
 #include "run/state.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 
 /* Bytes of a rank in a checkpoint beside its particles. */
 enum { CHECKPOINT_OWN = 8192 };
@@ -86,7 +86,7 @@ static double count_snapshots(const struct params *params, const struct outputs 
 {
   if (!beginning->from) return 1 + count_outputs(outputs, beginning->time);
   const struct plan *plan = &beginning->state->run.plan;
-  double t = expansion_end_of(params, beginning->time, plan); /* end of the soft step under way */
+  double t = effects_end_of(params, beginning->time, plan); /* end of the soft step under way */
   return (plan->at_target || t >= outputs->end || beginning->state->run.pending) + count_outputs(outputs, t);
 }
 

@@ -432,9 +432,9 @@ void logs_energy(struct logs *logs, const struct sim *sim)
 {
   struct diagnostics d = energies_corrected(sim);
   /* a field that moves changes the energy: no error is known */
-  if (!logs->has_energy && !sim->external.moves) logs->first_energy = d.total;
+  if (!logs->has_energy && !effects_have(sim, EFFECT_ENERGY_CHANGES)) logs->first_energy = d.total;
   logs->has_energy = logs->has_energy ? 2 : 1;
-  if (sim->expansion.on) logs->scale = d.kinetic + fabs(d.potential);
+  if (effects_have(sim, EFFECT_COMOVING)) logs->scale = d.kinetic + fabs(d.potential);
   logs->worst = fmax(logs->worst, logs_error(logs, d.total));
   if (!logs->energy) return;
   double place[3], motion[3], gained[3];

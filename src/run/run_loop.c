@@ -12,7 +12,7 @@
 #include "run/terminal.h"
 #include "settings/settings.h"
 #include "step/energies.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 #include "step/step.h"
 
 /* The multiple of TimeBetStatistics after `time`. Statistics are due at the first synchronisation at or after each
@@ -54,7 +54,7 @@ static double virial_ratio(const struct sim *sim, const struct diagnostics *diag
   double bulk = diagnostics->v_com[0] * diagnostics->v_com[0] + diagnostics->v_com[1] * diagnostics->v_com[1] +
                 diagnostics->v_com[2] * diagnostics->v_com[2];
   double potential = diagnostics->potential;
-  if (sim->external.given)
+  if (effects_have(sim, EFFECT_IN_FIELD))
     potential = params_neighbour_lists(sim->par) ? NAN : diagnostics->virial + diagnostics->virial_field;
   return potential < 0 ? (2 * diagnostics->kinetic - diagnostics->mass * bulk) / -potential : NAN;
 }
@@ -93,7 +93,7 @@ void run_statistics(struct run *run, int every)
 
 int run_check_advance(const struct sim *sim, const struct plan *plan, struct fault *fault)
 {
-  double end = expansion_end(sim, plan);
+  double end = effects_end(sim, plan);
   if (end > sim->time && (plan->at_target || sim->par->TimeMax - sim->time < STEPS_MAX * plan->soft_step)) return 0;
   return fault_set(
       fault,
@@ -163,7 +163,7 @@ static void note_collapse(struct run *run)
   const struct sim *s = &run->sim;
   const struct plan *plan = &run->state.plan;
   if (!s->counts.collapsed) return;
-  guard_collapsed(&run->guard, (const double[3]){(double)(s->step + 1), expansion_end(s, plan), plan->soft_step});
+  guard_collapsed(&run->guard, (const double[3]){(double)(s->step + 1), effects_end(s, plan), plan->soft_step});
   run->collapsed = 1;
   run->control.forced = "steps of a close pair collapsed";
 }
@@ -173,7 +173,7 @@ static int open_step(struct run *run, struct fault *fault)
 {
   struct sim *s = &run->sim;
   struct plan *plan = &run->state.plan;
-  *plan = expansion_plan(s, outputs_next(&run->outputs, s->time));
+  *plan = effects_plan(s, outputs_next(&run->outputs, s->time));
   if (run_check_advance(s, plan, fault)) return -1;
   s->stop_request = ask(run);
   step_open(s, plan);
@@ -245,7 +245,7 @@ static int advance(struct run *run, struct fault *fault)
   int within = resumed && s->substeps.paused > 0; /* interrupted at a checkpoint tick */
   if (!resumed && open_step(run, fault)) return -1;
   if (within) step_continue(s, plan);
-  double end = expansion_end(s, plan);
+  double end = effects_end(s, plan);
   int last = end >= s->par->TimeMax || reaches_step_limit(run, s->step + 1);
   if (!resumed || within) {
     ends = carry_out_substeps(run, fault);

@@ -7,10 +7,10 @@
 
 #include "analysis/projection.h"
 #include "fof/fof.h"
+#include "gravity/cosmology.h"
 #include "io/snapshot/snapshot.h"
 #include "run/continuation.h"
 #include "run/terminal.h"
-#include "step/kicks.h"
 
 enum { FAILURES_MAX = 3 }; /* attempts to write the checkpoint of a run that is to stop */
 
@@ -23,10 +23,10 @@ static struct snapshot_facts facts_of(const struct sim *sim, unsigned extras, in
                                  .gravity = sim->gravity,
                                  .extras = extras,
                                  .files = files,
-                                 .comoving = sim->expansion.on ? sim->time : 0,
-                                 .in_field = sim->external.given,
-                                 .field_moves = sim->external.moves,
-                                 .field_energy = kicks_energy(sim)};
+                                 .comoving = effects_have(sim, EFFECT_COMOVING) ? sim->time : 0,
+                                 .in_field = effects_have(sim, EFFECT_IN_FIELD),
+                                 .field_moves = effects_have(sim, EFFECT_ENERGY_CHANGES),
+                                 .field_energy = effects_energy(sim)};
   sim_shift(sim, facts.place, facts.motion);
   return facts;
 }

@@ -3,7 +3,7 @@
 #include "base/watchdog.h"
 #include "run/run_parts.h"
 #include "run/start.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 #include "step/step.h"
 #include "scheme/tree_steps.h"
 #include "step/scheme.h"
@@ -19,7 +19,7 @@ static void print_first(struct sim *sim, struct fault *fault)
     return;
   }
   settings_first_force(sim);
-  struct plan plan = expansion_plan(sim, outputs_next(&outputs, sim->time));
+  struct plan plan = effects_plan(sim, outputs_next(&outputs, sim->time));
   outputs_close(&outputs);
   if (run_check_advance(sim, &plan, fault)) return;
   if (sim->comm->rank == 0)

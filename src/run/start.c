@@ -10,8 +10,7 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "io/input/initial.h"
-#include "params/params_external.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 
 /* Pair forces and multipole moments are computed in float32, whose range ends at 1e38. */
 #define FLOAT_MAX 1e36
@@ -198,13 +197,9 @@ static int add_particles(const struct comm *comm, const struct params *par, stru
 static int start_at(struct sim *sim, const struct comm *comm, const struct params *par, const struct backend *be,
                     struct particles *particles, double begin, struct fault *fault)
 {
-  struct frame frame;
+  struct effects_entry entry;
   const struct params known = params_of_run(par, 0, be->particle_bytes > 0);
-  double factor = expansion_velocity(par, begin);
-  for (int64_t i = 0; i < 3 * particles->n && factor != 1; i++) particles->vel[i] *= factor;
-  /* its potentials are at places in the user's frame */
-  if (external_given(par)) frame = (struct frame){.begin = begin};
-  else frame_choose(&frame, comm, particles, begin);
+  effects_enter(comm, par, begin, particles, &entry);
   check_range(comm, particles, &known, fault);
   if (comm_agree(comm, fault)) {
     particles_free(particles);
@@ -215,9 +210,8 @@ static int start_at(struct sim *sim, const struct comm *comm, const struct param
     return -1;
   }
   sim->time = begin;
-  sim->frame = frame;
-  sim->frame.begin = expansion_frame_time(sim, begin);
-  if (external_check_times(&sim->external, sim->time, par->TimeMax, fault)) {
+  effects_begin(sim, &entry);
+  if (effects_cover(sim, par->TimeMax, fault)) {
     sim_close(sim);
     return -1;
   }

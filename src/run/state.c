@@ -11,7 +11,7 @@
 #include "run/start.h"
 #include "scheme/schemes.h"
 #include "settings/settings.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 
 enum { ITEMS = 48, OWN = 24 };
 #define ROWS "tables" /* section of rank 0: rows that the disk did not take */
@@ -91,25 +91,21 @@ static int list_substeps(struct sim *sim, struct item *item)
   return sizeof all / sizeof *all;
 }
 
-static int list_frame(struct sim *sim, struct item *item)
+/* The numbers of effect `k` (step/effects.h); -1: there is no such effect. */
+static int list_effect(struct sim *sim, int k, struct item *item)
 {
-  struct frame *f = &sim->frame;
-  const struct item all[] = {{"frame.x0", ITEM_REAL, 3, f->x0},
-                             {"frame.v0", ITEM_REAL, 3, f->v0},
-                             {"frame.v_com", ITEM_REAL, 3, f->v_com},
-                             REAL("frame.begin", f->begin)};
-  memcpy(item, all, sizeof all);
-  return sizeof all / sizeof *all;
+  struct effect_numbers numbers[EFFECT_NUMBERS];
+  int count = effects_numbers(sim, k, numbers);
+  for (int i = 0; i < count; i++)
+    item[i] = (struct item){numbers[i].name, ITEM_REAL, numbers[i].count, numbers[i].value};
+  return count;
 }
 
-static int list_expansion(struct sim *sim, struct item *item)
+static int list_effects(struct sim *sim, struct item *item)
 {
-  struct expansion *e = &sim->expansion;
-  /* doubles only */
-  const struct item all[] = {{"expansion.potential", ITEM_REAL, 3, &e->potential},
-                             {"expansion.correction", ITEM_REAL, 3, &e->correction}};
-  memcpy(item, all, sizeof all);
-  return sizeof all / sizeof *all;
+  int items = 0;
+  for (int k = 0, count; (count = list_effect(sim, k, item + items)) >= 0; k++) items += count;
+  return items;
 }
 
 static int list_logs(struct logs *logs, struct item *item)
@@ -244,14 +240,13 @@ int state_save(struct sim *sim, struct logs *logs, struct run_state *state, stru
   items += list_logs(logs, item + items);
   items += list_tables(&ends, LOGS_TABLES, item + items);
   items += list_missing(&state->missing, item + items);
-  items += list_frame(sim, item + items);
+  items += list_effects(sim, item + items);
   item[items++] = (struct item){"run.collapsed", ITEM_REAL, 4, state->collapsed};
   item[items++] = (struct item){"run.statistics", ITEM_REAL, 3, &state->statistics};
   item[items++] = (struct item){"run.projections", ITEM_REAL, 2, &state->projections};
   item[items++] = (struct item)REAL("energy.total", sim->energy.total);
   item[items++] = (struct item)REAL("energy.scatter", sim->energy.scatter);
   item[items++] = (struct item)WHOLE("logs.tables", tables);
-  if (sim->expansion.on) items += list_expansion(sim, item + items);
   int owns = list_own(sim, own);
   own[owns++] = (struct section){ROWS, rows, (uint64_t)logs_unwritten(&ends)};
   if (sim->be->remember) sim->be->remember(sim->dev, remembered, 0);
@@ -345,11 +340,12 @@ static int is_foreign(const struct sim *sim, const struct checkpoint *checkpoint
 
 /* A checkpoint of an older version has no frame: that of its particles is the user's, and the momentum is kept as it
  * is. */
-static void load_frame(struct sim *sim, const char *text, struct fault *fault)
+static void load_effects(struct sim *sim, const char *text, struct fault *fault)
 {
   struct item item[ITEMS];
-  memcpy(sim->frame.v_com, sim->now.v_com, sizeof sim->frame.v_com);
-  if (has(text, "frame.begin")) items_read(text, item, list_frame(sim, item), fault);
+  memcpy(sim->v_com, sim->now.v_com, sizeof sim->v_com);
+  for (int k = 0, count; (count = list_effect(sim, k, item)) >= 0; k++)
+    if (count > 0 && has(text, item[0].name)) items_read(text, item, count, fault);
 }
 
 /* The choice of a scheme, and what its rules know of the system. An older checkpoint has none: then the scheme in use
@@ -410,8 +406,8 @@ int state_load(struct sim *sim, struct run_state *state, struct checkpoint *chec
     load_missing(checkpoint->text, &state->missing, fault);
     scheme_resume(sim, params_mode(&found) != MODE_TREE);
     resume_choice(sim, checkpoint, fault);
-    load_frame(sim, checkpoint->text, fault);
-    external_check_times(&sim->external, sim->time, fmax(sim->time, par->TimeMax), fault);
+    load_effects(sim, checkpoint->text, fault);
+    effects_cover(sim, fmax(sim->time, par->TimeMax), fault);
     if (has(checkpoint->text, "substeps.paused")) items_read(checkpoint->text, item, list_substeps(sim, item), fault);
     if (has(checkpoint->text, "run.statistics"))
       items_read(checkpoint->text, &(const struct item){"run.statistics", ITEM_REAL, 3, &state->statistics}, 1, fault);
@@ -420,8 +416,7 @@ int state_load(struct sim *sim, struct run_state *state, struct checkpoint *chec
     if (has(checkpoint->text, "run.projections"))
       items_read(checkpoint->text, &(const struct item){"run.projections", ITEM_REAL, 2, &state->projections}, 1,
                  fault);
-    if (sim->expansion.on) items_read(checkpoint->text, item, list_expansion(sim, item), fault);
-    expansion_at(sim, sim->time);
+    effects_at(sim, sim->time);
     if (comm_agree(comm, fault) == 0) {
       load_own(sim, checkpoint);
       sim->substeps.foreign = is_foreign(sim, checkpoint);

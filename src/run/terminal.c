@@ -96,10 +96,7 @@ void terminal_start(const struct run *run)
   printf("%.0f particle%s%s on %d rank%s x %d thread%s, backend %s; %s from time %g to %g\n", s->now.count,
          plural(s->now.count), massless, s->comm->size, plural(s->comm->size), omp_get_max_threads(),
          plural(omp_get_max_threads()), s->be->name, s->scheme->mode, s->time, s->par->TimeMax);
-  if (s->expansion.on)
-    printf("comoving: Omega0 = %g, OmegaLambda = %g, HubbleParam = %g; times are expansion factors, from z = %.4g to "
-           "%.4g\n",
-           s->par->Omega0, s->par->OmegaLambda, s->par->HubbleParam, 1 / s->time - 1, 1 / s->par->TimeMax - 1);
+  effects_describe(s, stdout);
   if (run->soft_step_opened)
     printf("restart from %s (of %lld rank%s), within soft step %lld\n", run->from.path, run->from.ranks,
            plural((double)run->from.ranks), s->step + 1);
@@ -117,7 +114,7 @@ void terminal_start(const struct run *run)
            "not)\n");
   double potential = s->now.potential + s->energy.total;
   printf("energy %.9g (kinetic %.6g, potential %.6g)", energies_total(s), s->now.kinetic, potential);
-  if (!s->expansion.on && !s->external.given)
+  if (!effects_have(s, EFFECT_COMOVING) && !effects_have(s, EFFECT_IN_FIELD))
     printf(", virial ratio %.4g", potential != 0 ? -2 * s->now.kinetic / potential : 0);
   putchar('\n');
   /* a launcher may kill ranks soon after Ctrl-C */
@@ -144,12 +141,12 @@ static void row(struct logs *logs, const struct sim *sim, const struct step_repo
   char eta[32], error[16] = "-";
   if (logs->lines++ % HEADER_LINES == 0)
     printf("%7s %12s %10s %5s %8s %8s %6s %6s %9s %8s %9s\n", "step", "time", "dt_soft", "sub", "list", "hard",
-           sim->expansion.on ? "z" : "h", "imbal", "|dE/E|", "s/step", "ETA");
+           effects_have(sim, EFFECT_COMOVING) ? "z" : "h", "imbal", "|dE/E|", "s/step", "ETA");
   double elapsed = timer_clock() - logs->started, done = (sim->time - logs->begin) / (logs->end - logs->begin);
   if (energy) logs_error_text(logs_error(logs, energies_total(sim)), 2, error, sizeof error);
   printf("%7lld %12.6g %10.3e %5lld %8.1f %8.1f %6.3f %6.2f %9s %8.3f %9s\n", sim->step, sim->time, report->dt,
          (long long)sim->counts.substeps, report->list_full, report->list_hard,
-         sim->expansion.on ? 1 / sim->time - 1 : report->h, report->imbalance, error, report->wall,
+         effects_have(sim, EFFECT_COMOVING) ? 1 / sim->time - 1 : report->h, report->imbalance, error, report->wall,
          duration(elapsed * (1 - done) / done, eta, sizeof eta));
   fflush(stdout);
 }
@@ -162,7 +159,7 @@ static void describe(const struct logs *logs, const struct sim *sim, double now,
   *done = (sim->time - logs->begin) / (logs->end - logs->begin);
   if (logs->progress.error >= 0)
     snprintf(relative, sizeof relative, ", |dE/E| %s", logs_error_text(logs->progress.error, 1, error, sizeof error));
-  if (sim->expansion.on) snprintf(redshift, sizeof redshift, ", z %.3f", 1 / sim->time - 1);
+  if (effects_have(sim, EFFECT_COMOVING)) snprintf(redshift, sizeof redshift, ", z %.3f", 1 / sim->time - 1);
   snprintf(text, size, "time %.6g of %.6g (%.1f %%)%s, step %lld, %.3g steps/s%s, %s left", sim->time, logs->end,
            100 * *done, redshift, sim->step, since > 0 ? (double)(sim->step - logs->progress.step) / since : 0,
            relative, *done > 0 ? duration(elapsed * (1 - *done) / *done, eta, sizeof eta) : "-");
@@ -245,9 +242,9 @@ static void note_h(struct logs *logs, const struct sim *sim, const struct step_r
 static void warn_energy(struct logs *logs, const struct sim *sim)
 {
   char text[32];
-  double part = sim->expansion.on ? 1 : 0.1, change = fabs(energies_total(sim) - logs->first_energy);
+  double part = effects_have(sim, EFFECT_COMOVING) ? 1 : 0.1, change = fabs(energies_total(sim) - logs->first_energy);
   double scale = fmax(fabs(logs->first_energy), part * (sim->now.kinetic + fabs(sim->now.potential)));
-  if (sim->external.moves || logs->warned_energy || !(change > ENERGY_WARNING * scale)) return;
+  if (effects_have(sim, EFFECT_ENERGY_CHANGES) || logs->warned_energy || !(change > ENERGY_WARNING * scale)) return;
   terminal_clear(logs);
   printf("warning: at time %g the total energy is off by %s of its initial value: do not trust this run;\n"
          "         check the length of soft steps (xs, ys, SoftStep, MaxSizeTimestep), Eta, Softening and\n"
@@ -278,7 +275,7 @@ static void warn_close_pairs(struct logs *logs, const struct sim *sim, const str
   struct list_request request = neighbour_lists_request(sim, report->dt);
   struct list_tally tally = report->lists;
   double origin[3], motion[3];
-  frame_shift(&sim->frame, sim->time, origin, motion);
+  effects_shift(sim, origin, motion);
   for (int c = 0; c < 3; c++) {
     tally.worst.pos[c] += origin[c];
     tally.triple.pos[c] += origin[c];
@@ -395,9 +392,9 @@ static void print_kept(const struct run *run)
   }
   const char *energy =
       isnan(logs_worst(&run->logs)) ? "unknown" : logs_error_text(logs_worst(&run->logs), 1, error, sizeof error);
-  printf("kept: energy to %s%s", energy, s->expansion.on ? " of kinetic plus potential energy" : "");
+  printf("kept: energy to %s%s", energy, effects_have(s, EFFECT_COMOVING) ? " of kinetic plus potential energy" : "");
   if (s->field.count > 0) printf("; momentum and angular momentum change in the external field");
-  else if (!s->expansion.on && scale[0] > 0 && scale[1] > 0)
+  else if (!effects_have(s, EFFECT_COMOVING) && scale[0] > 0 && scale[1] > 0)
     printf(", momentum to %.1e sum m|v|, angular momentum to %.1e sum m|r x v|", change[0] / scale[0],
            change[1] / scale[1]);
   putchar('\n');

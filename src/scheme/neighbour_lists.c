@@ -150,7 +150,7 @@ static int check(const struct sim *sim, struct fault *fault)
   double origin[3], motion[3];
   if (scheme_hybrid.check(sim, fault)) return -1;
   if (params_softening(sim->par, NULL) > 0) return 0;
-  frame_shift(&sim->frame, sim->time, origin, motion);
+  effects_shift(sim, origin, motion);
   return same_place_check(sim->comm, sim->be->view(sim->dev), origin, fault);
 }
 

@@ -9,7 +9,7 @@
 #include "backend/let_verbs.h"
 #include "base/debug.h"
 #include "particles/timeline.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 
 /* 1: the hard walks of this rank use the tree, so a new tree makes them faster. */
 static int walks_tree(const struct sim *sim)
@@ -191,9 +191,9 @@ static void block_step(struct sim *sim, const struct step_rule *rule, int32_t ti
                               .tick_length = tick_length,
                               .pending_tally = 1};
   timer_phase(&sim->timer, PHASE_hard_walk);
-  expansion_at_tick(sim, tick, tick_length);
+  effects_at_tick(sim, tick, tick_length);
   let_walk(sim->lets, walk, &sim->counts.hard, &sim->counts.updates);
-  if (!sim->split.on) expansion_add(sim, WALK_HARD, 0, tick);
+  if (!sim->split.on) effects_add(sim, WALK_HARD, 0, tick);
   part_ends(sim, parts, row, SUBSTEP_walk);
   timer_phase(&sim->timer, PHASE_correct);
   sim->be->correct(sim->dev, tick, tick_length, rule, shared);

@@ -4,7 +4,7 @@
 
 #include "scheme/schemes.h"
 #include "scheme/substeps.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 #include "step/step.h"
 
 /* Choose the block levels of all particles. The deepest level and the stop request become the maximum over ranks.
@@ -65,7 +65,7 @@ static void before_walk(struct sim *sim, int potential, struct let_request *let,
 
 static void after_walk(struct sim *sim)
 {
-  expansion_add(sim, WALK_TOTAL, sim->split.on, 0);
+  effects_add(sim, WALK_TOTAL, sim->split.on, 0);
   sim->be->split_soft(sim->dev);
 }
 

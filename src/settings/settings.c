@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "scheme/schemes.h"
 #include "settings/parts.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 
 void settings_make(struct sim *sim, const struct params *asked)
 {
@@ -30,7 +30,7 @@ void settings_first_force(struct sim *sim)
 {
   settings_make(sim, sim->par);
   choice_take_only(sim);
-  expansion_at(sim, sim->time);
+  effects_at(sim, sim->time);
   sim_arrange(sim, 1);
   timer_phase(&sim->timer, PHASE_moments);
   sim->be->sources(sim->dev);
@@ -52,8 +52,8 @@ void settings_first_force(struct sim *sim)
   sim->scheme->hard_part(sim);
   sim_force(sim, &sim->mac, 1);
   sim_measure(sim);
-  expansion_account(sim);
-  memcpy(sim->frame.v_com, sim->now.v_com, sizeof sim->frame.v_com);
+  effects_account(sim);
+  memcpy(sim->v_com, sim->now.v_com, sizeof sim->v_com);
   sim_note_energy(sim);
   sim->system.first_profile = sim->system.change = 0;
   plan_note_profile(sim->par, &sim->now, &sim->system);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 #include "step/scheme.h"
 
 /* Particles of more mass than this, in mean masses of the others, are heavy. The mean is found in at most so many
@@ -226,7 +226,7 @@ void energies_measure(struct sim *sim, int every)
   e->noise = sqrt(scatter * scatter * (1 - 1.0 / stride) + walked * walked) + POTENTIAL_ROUNDING * potential;
   comm_sum_double(sim->comm, &pairs, 1);
   e->cost = pairs;
-  expansion_account_correction(sim);
+  effects_account_correction(sim);
   timer_phase(&sim->timer, PHASE_other);
 }
 

@@ -1,12 +1,10 @@
 libespalier_a_SOURCES += \
+  %D%/effects.c \
+  %D%/effects.h \
   %D%/effort.c \
   %D%/effort.h \
   %D%/energies.c \
   %D%/energies.h \
-  %D%/expansion.c \
-  %D%/expansion.h \
-  %D%/kicks.c \
-  %D%/kicks.h \
   %D%/plan.c \
   %D%/plan.h \
   %D%/schedule.c \

@@ -9,8 +9,6 @@
 #include "base/memory.h"
 #include "gravity/units.h"
 #include "step/energies.h"
-#include "step/expansion.h"
-#include "step/kicks.h"
 #include "step/scheme.h"
 
 /* Predicted trajectories may widen the lattice until its spacing is this fraction of the softening, or until it is
@@ -21,8 +19,6 @@
 /* Lower bound of |a_old| as a fraction of its rms: without it a particle with zero acceleration at a centre would open
  * every cell. */
 #define A_FLOOR 1e-5
-/* Peculiar accelerations are differences of larger ones, and small by chance at many places. */
-#define A_FLOOR_COMOVING 0.1
 
 struct mac sim_criterion(const struct sim *sim, int kind)
 {
@@ -109,16 +105,15 @@ int sim_open(struct sim *sim, const struct comm *comm, const struct params *par,
                      "backend %s has one softening "
                      "for all; set [Device] Backend = cpu, or one softening",
                      be->name);
-  if (kicks_open(sim, par, fault)) return -1;
+  if (effects_open(sim, fault)) return -1;
   if (params_neighbour_lists(par) && !be->neighbour_lists)
     return fault_set(fault, "Integrator = hermite and Criterion = pairs: the backend %s does not have them", be->name);
-  return expansion_open(sim, fault) || failed ? -1 : 0;
+  return failed ? -1 : 0;
 }
 
 void sim_close(struct sim *sim)
 {
   struct particles p;
-  expansion_close(sim);
   lets_close(sim->lets);
   halo_free(&sim->lists.halo);
   memory_free(sim->settings);
@@ -130,7 +125,7 @@ void sim_close(struct sim *sim)
   domain_close(&sim->domain);
   substep_log_close(&sim->log);
   tuning_close(&sim->tuning);
-  kicks_close(sim);
+  effects_close(sim);
 }
 
 /* The bounding box of all particles and of the positions that they can reach within `horizon`: low, then high. Returns
@@ -300,12 +295,11 @@ void sim_force(struct sim *sim, const struct mac *mac, int potential)
 void sim_measure(struct sim *sim)
 {
   timer_phase(&sim->timer, PHASE_diagnostics);
-  kicks_field_at(sim, sim->time);
-  diagnostics_measure(&sim->now, sim->comm, sim->be, sim->dev, expansion_field(sim));
+  effects_field(sim, sim->time);
+  diagnostics_measure(&sim->now, sim->comm, sim->be, sim->dev, effects_potential(sim));
   sim->now.massless = sim->masses.massless;
-  kicks_measure(sim);
-  expansion_measured(sim);
-  sim->a_floor = (sim->expansion.on ? A_FLOOR_COMOVING : A_FLOOR) * sim->now.a_rms_plain;
+  effects_measured(sim);
+  sim->a_floor = effects_a_floor(sim, A_FLOOR) * sim->now.a_rms_plain;
   memset(sim->energy.correction, 0, sizeof sim->energy.correction);
   sim->energy.total = sim->energy.noise = 0;
   timer_phase(&sim->timer, PHASE_other);
@@ -313,10 +307,9 @@ void sim_measure(struct sim *sim)
 
 int sim_gained(const struct sim *sim, double gained[3])
 {
-  const struct field *field = &sim->field;
-  int known = field->count == 0 || sim->external.given; /* kicks_centre adds those of parameters */
+  int known = 1;
   for (int k = 0; k < 3; k++) {
-    gained[k] = sim->now.v_com[k] - sim->frame.v_com[k] - field->acc[k] * (sim->time - sim->frame.begin);
+    gained[k] = sim->now.v_com[k] - sim->v_com[k]; /* effects_kick_centre adds those of fields */
     known = known && isfinite(gained[k]);
   }
   if (!known) memset(gained, 0, 3 * sizeof *gained);
@@ -326,7 +319,7 @@ int sim_gained(const struct sim *sim, double gained[3])
 void sim_shift(const struct sim *sim, double place[3], double motion[3])
 {
   double gained[3];
-  frame_shift(&sim->frame, expansion_frame_time(sim, sim->time), place, motion);
+  effects_shift(sim, place, motion);
   if (!sim_gained(sim, gained)) return;
   for (int k = 0; k < 3; k++) motion[k] -= gained[k];
 }

@@ -6,8 +6,6 @@
 #include "backend/energy_verbs.h"
 #include "backend/neighbour_list_verbs.h"
 #include "base/timer.h"
-#include "external/external.h"
-#include "gravity/cosmology.h"
 #include "mpi/comm.h"
 #include "mpi/domain.h"
 #include "mpi/halo.h"
@@ -16,7 +14,7 @@
 #include "params/params.h"
 #include "particles/softening.h"
 #include "system/diagnostics.h"
-#include "system/frame.h"
+#include "step/effects.h"
 #include "step/plan.h"
 #include "step/substep_log.h"
 #include "tuning/tuning.h"
@@ -93,21 +91,6 @@ struct energy_part {
   struct let_traffic traffic;
 };
 
-/* An integral of y da by trapezoids: the sum so far, the last expansion factor (0: none yet) and y there. */
-struct expansion_integral {
-  double sum, a, y;
-};
-
-/* A run in comoving coordinates (step/expansion.h). */
-struct expansion {
-  int on;
-  struct cosmology c;
-  double density;          /* the comoving mean density */
-  double offset;           /* comoving potential energy by which a uniform sphere of this density has none */
-  struct field background; /* takes out the attraction of the mean density, at the present time */
-  struct expansion_integral potential, correction; /* of W da: potentials of forces, and what the finer ones add */
-};
-
 struct scheme;
 struct settings;
 
@@ -125,11 +108,10 @@ struct sim {
   struct lattice lattice;
   struct softening softening;
   struct split split;
-  struct field field;       /* external field, at the time of the next kick */
-  struct external external; /* what the parameters say of it */
-  struct expansion expansion;
-  struct frame frame; /* the frame of the particles */
-  struct mac mac;     /* acceptance criterion of all forces but the first */
+  struct effects effects; /* expansion, external fields, frame: step/effects.h */
+  struct field field;     /* the field of the next kick, at its time */
+  double v_com[3];        /* velocity of the centre of mass that the run conserves, but for kicks in the field */
+  struct mac mac;         /* acceptance criterion of all forces but the first */
   double gravity;
   double a_floor; /* lower bound on |a_old| in the criterion */
   double time;
@@ -194,8 +176,7 @@ void sim_force(struct sim *sim, const struct mac *mac, int potential);
 /* Measure the sums at a synchronisation (sim->now) and set the lower bound on |a_old|. Collective. */
 void sim_measure(struct sim *sim);
 /* What the velocity of the centre of mass has gained since the start but for the external field, at a synchronisation.
- * Returns 1; 0 with zeros where it is not known: without mass, with values that are not finite, in a field that is not
- * uniform. Local. */
+ * Returns 1; 0 with zeros where it is not known: without mass, with values that are not finite. Local. */
 int sim_gained(const struct sim *sim, double gained[3]);
 /* What is added to positions and velocities at a synchronisation for the user's frame. The velocity that the centre of
  * mass has gained, which the next opening kick takes out, is taken out here too. Local. */

@@ -5,9 +5,8 @@
 
 #include <string.h>
 
+#include "step/effects.h"
 #include "step/effort.h"
-#include "step/expansion.h"
-#include "step/kicks.h"
 #include "step/scheme.h"
 
 /* Weight of the newest measurement in the smoothed seconds per interaction; single measurements are noisy. */
@@ -79,8 +78,8 @@ static struct field opening_field(const struct sim *sim, double dt)
 void step_opening_kick(struct sim *sim, double soft_step)
 {
   struct field field = opening_field(sim, 0.5 * soft_step);
-  kicks_apply(sim, &field, sim->time, 0.5 * soft_step);
-  kicks_centre(sim, 0.5 * soft_step);
+  effects_kick(sim, &field, sim->time, 0.5 * soft_step);
+  effects_kick_centre(sim, 0.5 * soft_step);
 }
 
 void step_open(struct sim *sim, const struct plan *plan)
@@ -114,20 +113,20 @@ enum step_state step_substeps(struct sim *sim, const struct plan *plan, double u
 static void measure(struct sim *sim, double soft_step)
 {
   sim_measure(sim);
-  kicks_centre(sim, 0.5 * soft_step);
-  expansion_account(sim);
+  effects_kick_centre(sim, 0.5 * soft_step);
+  effects_account(sim);
   sim_note_energy(sim);
   plan_note_profile(sim->par, &sim->now, &sim->system);
 }
 
 void step_close(struct sim *sim, const struct plan *plan, int potential)
 {
-  double tick_length = plan->soft_step / TICKS, end = expansion_end(sim, plan);
-  potential |= sim->expansion.on; /* for the integral of W da */
+  double tick_length = plan->soft_step / TICKS, end = effects_end(sim, plan);
+  potential |= effects_have(sim, EFFECT_POTENTIALS);
   recorder_at(sim->comm->recorder, sim->step + 1, TICKS);
   sim->scheme->drift(sim, tick_length);
   tuning_now(&sim->tuning, sim->step + 1, end);
-  expansion_at(sim, end);
+  effects_at(sim, end);
 
   sim_arrange(sim, 1);
   sim_force(sim, &sim->mac, potential);
@@ -135,8 +134,8 @@ void step_close(struct sim *sim, const struct plan *plan, int potential)
   timer_phase(&sim->timer, PHASE_correct);
   sim->scheme->finish(sim, tick_length);
   sim->time = end;
-  kicks_field_at(sim, sim->time);
-  kicks_apply(sim, &sim->field, sim->time, 0.5 * plan->soft_step);
+  effects_field(sim, sim->time);
+  effects_kick(sim, &sim->field, sim->time, 0.5 * plan->soft_step);
   sim->step++;
   measure_work(sim, timer_computing(&sim->timer) - sim->half.computed);
   sim->scheme->note_cost(sim, sim->computing);
@@ -148,7 +147,7 @@ void step_close(struct sim *sim, const struct plan *plan, int potential)
     sim_force(sim, &sim->mac, potential); /* hard forces need the new split */
     /* with the newer a_old forces, and so energies, change within the criterion's error */
     sim_measure(sim);
-    expansion_account(sim);
+    effects_account(sim);
   }
   effort_end(sim);
 }

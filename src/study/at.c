@@ -10,7 +10,7 @@
 #include "base/watchdog.h"
 #include "io/input/points.h"
 #include "run/start.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 #include "study/result_file.h"
 #include "system/same_place.h"
 #include "settings/settings.h"
@@ -95,7 +95,7 @@ static void sum_directly(struct sim *sim, struct field_at *field_at)
   double place[3], motion[3], at[PART][3];
   uint64_t skip[PART];
   sim_shift(sim, place, motion);
-  expansion_at(sim, sim->time);
+  effects_at(sim, sim->time);
   memset(field_at->acc, 0, sizeof *field_at->acc * (size_t)field_at->points.n);
   memset(field_at->pot, 0, sizeof *field_at->pot * (size_t)field_at->points.n);
   for (int64_t k = 0; k < field_at->points.n; k += PART) { /* in parts, between which the watchdog sees progress */
@@ -108,7 +108,7 @@ static void sum_directly(struct sim *sim, struct field_at *field_at)
                            field_at->pot + k);
     comm_sum_double(sim->comm, field_at->acc[k], 3 * n);
     comm_sum_double(sim->comm, field_at->pot + k, n);
-    for (int i = 0; i < n; i++) expansion_add_at(sim, at[i], field_at->acc[k + i]);
+    for (int i = 0; i < n; i++) effects_add_at(sim, at[i], field_at->acc[k + i]);
     watchdog_progress();
   }
 }
@@ -116,7 +116,7 @@ static void sum_directly(struct sim *sim, struct field_at *field_at)
 /* In comoving coordinates those of comoving positions, as in snapshots: forces of a run are a times these. */
 static void use_file_units(const struct sim *sim, struct field_at *field_at)
 {
-  if (!sim->expansion.on) return;
+  if (!effects_have(sim, EFFECT_COMOVING)) return;
   for (int64_t i = 0; i < field_at->points.n; i++) {
     for (int c = 0; c < 3; c++) field_at->acc[i][c] /= sim->time;
     field_at->pot[i] /= sim->time;

@@ -12,7 +12,6 @@
 #include "study/probes.h"
 #include "scheme/schemes.h"
 #include "settings/settings.h"
-#include "step/kicks.h"
 
 static void print_errors(const char *what, const struct probes *probes, enum probe_field field)
 {
@@ -116,10 +115,10 @@ int force(const struct comm *comm, const struct params *par, const struct force_
                                    .gravity = s.gravity,
                                    .extras = SNAPSHOT_ALL,
                                    .files = 1,
-                                   .comoving = s.expansion.on ? s.time : 0,
-                                   .in_field = s.external.given,
-                                   .field_moves = s.external.moves,
-                                   .field_energy = kicks_energy(&s)};
+                                   .comoving = effects_have(&s, EFFECT_COMOVING) ? s.time : 0,
+                                   .in_field = effects_have(&s, EFFECT_IN_FIELD),
+                                   .field_moves = effects_have(&s, EFFECT_ENERGY_CHANGES),
+                                   .field_energy = effects_energy(&s)};
     sim_shift(&s, facts.place, facts.motion);
     status = snapshot_write(comm, options->output, s.be->view(s.dev), &facts, &fault) != 0;
     comm_print_fault(comm, "error", &fault);

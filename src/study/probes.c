@@ -11,7 +11,7 @@
 #include "backend/probe.h"
 #include "base/memory.h"
 #include "base/watchdog.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 #include "scheme/schemes.h"
 
 enum { PART = 1024 }; /* points of one direct sum */
@@ -160,8 +160,8 @@ void probes_open(struct probes *probes, struct sim *sim, int64_t count)
   comm_sum_double(sim->comm, probes->acc[0], (int)(6 * n));
   comm_sum_double(sim->comm, probes->pot, (int)n);
   for (size_t i = 0; i < n; i++) {
-    expansion_add_at(sim, probes->now[i].pos, probes->acc[i]);
-    if (!scheme_split(sim)) expansion_add_at(sim, probes->now[i].pos, probes->hard[i]);
+    effects_add_at(sim, probes->now[i].pos, probes->acc[i]);
+    if (!scheme_split(sim)) effects_add_at(sim, probes->now[i].pos, probes->hard[i]);
   }
   memory_free(skip);
   memory_free(type);

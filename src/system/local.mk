@@ -1,8 +1,6 @@
 libespalier_a_SOURCES += \
   %D%/diagnostics.c \
   %D%/diagnostics.h \
-  %D%/frame.c \
-  %D%/frame.h \
   %D%/radius.c \
   %D%/radius.h \
   %D%/same_place.c \

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "system/frame.h"
+#include "effects/frame.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "step/sim.h"
 
 enum { GRID_BITS = 24 };
 
@@ -74,3 +76,45 @@ void frame_shift(const struct frame *frame, double time, double place[3], double
     motion[k] = frame->v0[k];
   }
 }
+
+/* --- hooks ------------------------------------------------------------------------------------------------------- */
+
+static void enter(const struct comm *comm, const struct params *params, struct effects_entry *entry,
+                  struct particles *particles)
+{
+  struct frame frame;
+  (void)params;
+  if (entry->traits & EFFECT_AT_PLACES) return;
+  frame_choose(&frame, comm, particles, entry->begin);
+  memcpy(entry->x0, frame.x0, sizeof entry->x0);
+  memcpy(entry->v0, frame.v0, sizeof entry->v0);
+}
+
+static void begin(void *state, const struct sim *sim, const struct effects_entry *entry)
+{
+  struct frame *frame = state;
+  memcpy(frame->x0, entry->x0, sizeof frame->x0);
+  memcpy(frame->v0, entry->v0, sizeof frame->v0);
+  frame->begin = effects_clock(sim);
+}
+
+static void shift(const void *state, const struct sim *sim, double place[3], double motion[3])
+{
+  double x[3], v[3];
+  frame_shift(state, effects_clock(sim), x, v);
+  for (int c = 0; c < 3; c++) place[c] += x[c];
+  for (int c = 0; c < 3; c++) motion[c] += v[c];
+}
+
+static int numbers(void *state, struct sim *sim, struct effect_numbers *numbers)
+{
+  struct frame *frame = state;
+  numbers[0] = (struct effect_numbers){"frame.x0", 3, frame->x0};
+  numbers[1] = (struct effect_numbers){"frame.v0", 3, frame->v0};
+  numbers[2] = (struct effect_numbers){"frame.v_com", 3, sim->v_com};
+  numbers[3] = (struct effect_numbers){"frame.begin", 1, &frame->begin};
+  return 4;
+}
+
+const struct effect effect_frame = {
+    .name = "frame", .size = sizeof(struct frame), .enter = enter, .begin = begin, .shift = shift, .numbers = numbers};

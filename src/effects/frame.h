@@ -2,14 +2,13 @@
 /* The frame in which a run works: that of the centre of mass. Input and output are in the user's frame. */
 #ifndef FRAME_H
 #define FRAME_H
-#include "mpi/comm.h"
 #include "particles/particles.h"
+#include "step/effects.h"
 
-/* At the time t the user's position is x + x0 + v0 (t - begin), and the user's velocity v + v0. Internal units.
- * Zero-initialised: the frames are the same. */
+/* The state of effect_frame. At the time t the user's position is x + x0 + v0 (t - begin), and the user's velocity
+ * v + v0. Internal units. Zero-initialised: the frames are the same. */
 struct frame {
-  double x0[3], v0[3], begin;
-  double v_com[3]; /* velocity of the centre of mass in the run's frame that the run conserves (step.c) */
+  double x0[3], v0[3], begin; /* begin: by the clock (effects_clock) */
 };
 
 /* Choose the frame of the particles `particles` at the time `begin`, and subtract x0 and v0 from positions and
