@@ -507,7 +507,7 @@ const struct command command_study = {
                                          "      --steps FIRST:LAST  these soft steps only [all]\n"
                                          "      --trace KIND NAME   write it for a network simulator, as above\n"
                                          "      --latency S         seconds of a message beside its bytes [1e-6]\n"
-                                         "      --topology NAME     flat, fat-tree:RANKS_PER_LEAF, torus:X,Y,Z or "
+                                         "      --topology NAME     flat, fat-tree:RANKS_PER_SWITCH, dragonfly:RANKS_PER_SWITCH, torus:X,Y,Z or "
                                          "torus:X,Y,Z:PORTS: the latency is that of a link, of\n"
                                          "                          which a message passes several; a rank of a torus "
                                          "sends on PORTS of its six links at once [flat; 6]\n"

@@ -53,7 +53,7 @@ int network_read(struct network *network, const char *text, struct fault *fault)
   if (strncmp(text, "dragonfly:", 10) == 0) failed = read_tree(network, TOPOLOGY_dragonfly, text + 10);
   if (!failed) return 0;
   return fault_set(fault,
-                   "topology: expected flat, torus:X,Y,Z (at most %.0f places), fat-tree:RANKS_PER_SWITCH or "
+                   "topology: expected flat, torus:X,Y,Z (at most %g places), fat-tree:RANKS_PER_SWITCH or "
                    "dragonfly:RANKS_PER_SWITCH, where :PORTS (1 to %d) may follow a torus, found '%.60s'",
                    PLACES_MAX, NETWORK_PORTS, text);
 }
