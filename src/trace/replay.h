@@ -19,7 +19,8 @@ struct replay {
   struct replay_phase phase[PHASE_COUNT];
 };
 
-/* Replay a trace on a network that is placed. `end`: [ranks] seconds at which each rank ends, or NULL. 0; -1 with a fault where events do not match
+/* Replay a trace on a network that is placed.
+ * `end`: [ranks] seconds at which each rank ends, or NULL. 0; -1 with a fault where events do not match
  * (events_match) or ranks wait for each other. */
 int replay(const struct events *events, const struct network *network, struct replay *result, double *end,
            struct fault *fault);
