@@ -126,7 +126,8 @@ static void check_file(struct machine machine)
   struct machine read;
   struct fault f = {""};
   machine.update_rate = machine.split_rate = machine.let_rate = machine.correct_rate = MACHINE_NO_RATE;
-  machine.topology_factor = machine.ranks_per_node = machine.bandwidth = machine.node_bandwidth = 1;
+  machine.network.topology_factor = machine.network.ranks_per_node = machine.network.bandwidth =
+      machine.network.node_bandwidth = 1;
   snprintf(machine.name, sizeof machine.name, "a machine");
   int fd = mkstemp(path);
   FILE *file = fd >= 0 ? fdopen(fd, "w+") : NULL;

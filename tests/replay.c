@@ -11,7 +11,6 @@
 
 #include "tap.h"
 #include "trace/simulators.h"
-#include "trace/topology.h"
 
 static char folder[] = "replay-XXXXXX";
 
@@ -89,13 +88,12 @@ static double on(const char *network, int messages, const int *from, const int *
 {
   struct events t;
   struct replay r;
-  struct topology o;
   struct network n = {.latency = 0.25, .bandwidth = 100};
   struct fault f = {""};
   events_open(&t, 8);
   for (int k = 0; k < messages; k++) events_add(&t, event(from[k], EVENT_send, to[k], 100, work[k], -1));
   for (int k = 0; k < messages; k++) events_add(&t, event(to[k], EVENT_receive, from[k], 100, 0, -1));
-  double s = topology_read(&o, network, &f) || topology_apply(&o, &n, 8, &f) ? (double)NAN : seconds(&t, n, &r, NULL);
+  double s = network_read(&n, network, &f) || network_place(&n, 8, &f) ? (double)NAN : seconds(&t, n, &r, NULL);
   events_close(&t);
   return s;
 }
@@ -122,18 +120,18 @@ static void check_torus_links(void)
   tap_ok(near(on("fat-tree:8", 2, (int[]){0, 0}, (int[]){1, 7}, none), 2.5), "fat tree: a rank has one link");
 }
 
-/* Every way leads to its end, by links of its own places, and is as long as topology_links. */
+/* Every way leads to its end, by links of its own places, and is as long as network_hops says. */
 static void check_ways(void)
 {
   static const int sides[][3] = {{4, 4, 4}, {3, 5, 2}, {8, 1, 1}, {1, 2, 7}};
   int good = 1, read = 1;
   for (size_t t = 0; t < sizeof sides / sizeof *sides; t++) {
-    struct topology o = {.kind = TOPOLOGY_TORUS, .side = {sides[t][0], sides[t][1], sides[t][2]}};
+    struct network o = {.topology = TOPOLOGY_torus, .side = {sides[t][0], sides[t][1], sides[t][2]}};
     int places = sides[t][0] * sides[t][1] * sides[t][2], link[16],
         stride[3] = {1, sides[t][0], sides[t][0] * sides[t][1]};
     for (int pair = 0; pair < places * places; pair++) {
-      int from = pair / places, at = from, count = topology_way(&o, from, pair % places, link);
-      good &= count == topology_links(&o, from, pair % places);
+      int from = pair / places, at = from, count = network_way(&o, from, pair % places, link);
+      good &= count == (at == pair % places ? 0 : network_hops(&o, from, pair % places) + 1);
       for (int k = 0; k < count; k++) {
         int axis = link[k] % 6 / 2, side = sides[t][axis], x = at / stride[axis] % side,
             next = (x + (link[k] % 2 ? side - 1 : 1)) % side;
@@ -151,6 +149,8 @@ static void check_ways(void)
                {"torus:4,4,4:6", 6},
                {"torus:4,4,4:1", 1},
                {"fat-tree:8", 1},
+               {"dragonfly:8", 1},
+               {"dragonfly:0", -1},
                {"flat", 1},
                {"torus:4,4,4:0", -1},
                {"torus:4,4,4:7", -1},
@@ -165,13 +165,45 @@ static void check_ways(void)
                {"torus:4,4,4:4294967298", -1},
                {"fat-tree:4294967304", -1}};
   for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
-    struct topology o;
+    struct network o = {.latency = 1};
     struct fault f = {""};
-    int failed = topology_read(&o, words[k].text, &f);
-    read &= words[k].ports < 0 ? failed && strstr(f.text, words[k].text) : !failed && o.ports == words[k].ports;
+    int failed = network_read(&o, words[k].text, &f);
+    read &= words[k].ports < 0 ? failed && strstr(f.text, words[k].text)
+                               : !failed && (o.ports > 1 ? o.ports : 1) == words[k].ports;
   }
   tap_ok(read, "topologies: links of a rank that carry its messages at once; tori that are too large, numbers that are "
                "too long");
+}
+
+/* The hops of pairs have the mean that collectives have; the sides of tori without any. */
+static void check_places(void)
+{
+  static const struct {
+    enum topology topology;
+    int per_node, ranks, side[3], hops; /* hops: from the first to the last rank */
+  } given[] = {{TOPOLOGY_torus, 1, 64, {4, 4, 4}, 2},       {TOPOLOGY_torus, 4, 140, {7, 5, 1}, 1},
+               {TOPOLOGY_torus, 1, 300, {10, 6, 5}, 2},     {TOPOLOGY_torus, 1, 7, {7, 1, 1}, 0},
+               {TOPOLOGY_fat_tree, 1, 32, {32, 0, 0}, 0},   {TOPOLOGY_fat_tree, 2, 2100, {32, 0, 0}, 4},
+               {TOPOLOGY_dragonfly, 1, 2000, {32, 0, 0}, 2}};
+  int sides = 1, means = 1;
+  for (size_t k = 0; k < sizeof given / sizeof *given; k++) {
+    struct network n = {.topology = given[k].topology, .ranks_per_node = given[k].per_node};
+    struct fault f = {""};
+    int nodes = (given[k].ranks + given[k].per_node - 1) / given[k].per_node;
+    double sum = 0;
+    sides &= network_place(&n, given[k].ranks, &f) == 0 && memcmp(n.side, given[k].side, sizeof n.side) == 0;
+    for (int i = 1; i < nodes; i++) sum += network_hops(&n, 0, i);
+    means &= near(n.mean_hops, sum / (nodes - 1)) && network_hops(&n, 0, nodes - 1) == given[k].hops;
+  }
+  tap_ok(sides, "a torus without sides has those of the most cubic factorisation of its nodes");
+  tap_ok(means, "the mean of the hops between nodes: tori, fat trees, dragonflies");
+  struct network n = {.topology = TOPOLOGY_torus, .side = {5, 4, 3}};
+  struct fault f = {""};
+  double sum = 0;
+  for (int i = 1; i < 33; i++) sum += network_hops(&n, 0, i);
+  tap_ok(network_place(&n, 33, &f) == 0 && near(n.mean_hops, sum / 32) && network_place(&n, 61, &f) &&
+             strstr(f.text, "5 x 4 x 3 has no place for 61 ranks"),
+         "a torus with sides may be filled in part, and not over its places");
 }
 
 /* A collective that waits, and one that a rank begins before it works. */
@@ -187,7 +219,7 @@ static void check_collectives(void)
       struct event e = event(p, EVENT_allreduce, -1, 8, p, -1);
       events_add(&t, e);
     }
-    tap_ok(near(seconds(&t, n, &r, NULL), ranks - 1 + 1.25 * stages) && r.collectives == 1,
+    tap_ok(near(seconds(&t, n, &r, NULL), ranks - 1 + 0.25 * stages + fmin(stages, 2)) && r.collectives == 1,
            "a sum over ranks begins with the last of them");
     events_close(&t);
   }
@@ -200,11 +232,21 @@ static void check_collectives(void)
   tap_ok(near(seconds(&t, n, &r, NULL), 6.25) && near(r.wait_max, 1.25),
          "a sum that was begun before the work does not delay it");
   events_close(&t);
-  tap_ok(near(replay_collective(&n, EVENT_allgather, 4, 8), 0.5 + 3) &&
-             near(replay_collective(&n, EVENT_barrier, 5, 0), 0.75) &&
-             near(replay_collective(&n, EVENT_alltoall, 4, 8), 3 * 1.25 < 2 * 2.25 ? 3.75 : 4.5) &&
-             replay_collective(&n, EVENT_barrier, 1, 0) == 0,
+  tap_ok(near(network_collective(&n, EVENT_allgather, 4, 8), 0.5 + 3) &&
+             near(network_collective(&n, EVENT_barrier, 5, 0), 0.75) &&
+             near(network_collective(&n, EVENT_alltoall, 4, 8), 3 * 1.25 < 2 * 2.25 ? 3.75 : 4.5) &&
+             network_collective(&n, EVENT_barrier, 1, 0) == 0,
          "seconds of other collectives");
+  n = (struct network){.latency = 0.5, .bandwidth = 8, .ranks_per_node = 4, .node_latency = 0.25, .node_bandwidth = 16};
+  tap_ok(near(network_collective(&n, EVENT_allreduce, 64, 8), 4 * 0.5 + 2 * 0.25 + 2 * 4) &&
+             near(network_collective(&n, EVENT_exscan, 64, 8), 4 * 0.5 + 2 * 0.25 + 6 * 4) &&
+             near(network_collective(&n, EVENT_allreduce, 2, 8), 0.25 + 0.5),
+         "a long reduction sends its bytes twice, by the share of a rank in its node");
+  n = (struct network){.latency = 1, .hop_latency = 1, .topology = TOPOLOGY_torus};
+  struct fault f = {""};
+  tap_ok(network_place(&n, 5, &f) == 0 && near(network_collective(&n, EVENT_allgather, 5, 0), 4) &&
+             near(network_collective(&n, EVENT_barrier, 5, 0), 3 * 1.5),
+         "an allgather goes around a ring of five where that is faster");
 }
 
 static void fails(const struct events *events, const char *fragment, const char *what)
@@ -334,6 +376,7 @@ int main(void)
   check_links();
   check_torus_links();
   check_ways();
+  check_places();
   check_collectives();
   check_faults();
   check_files();

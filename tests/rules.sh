@@ -52,7 +52,7 @@ checkpoint   base particles params mpi io io/snapshot job
 check        base gravity backend mpi mpi/let system step scheme
 run          base particles params gravity backend mpi io/input io/snapshot fof system analysis step scheme settings job checkpoint check
 study        base particles params tree gravity backend mpi mpi/let trace io/input io/snapshot system tuning step scheme settings run
-forecast     base particles params tree backend mpi mpi/let step settings run study
+forecast     base particles params tree backend mpi mpi/let trace step settings run study
 cli          base particles params gravity backend mpi trace io/input io/snapshot ic fof ic/galaxy run study forecast
 api          base particles params gravity backend mpi io/input io/snapshot ic ic/galaxy system step scheme settings run
 gpu/device   base particles tree gravity backend

@@ -211,6 +211,11 @@ wrong '\[Network\] Latency: expected a number from 0 to 1, found .-1' Latency=-1
 wrong '\[Device\] WalkRate: expected a number, found .fast' WalkRate=fast
 wrong '\[Device\] WalkRate: expected a number, found .nan' WalkRate=nan
 wrong '\[Device\] WalkRate: expected a number from 1 to 1e+18, found .0' WalkRate=0
+wrong '\[Network\] Sides: only Topology = torus has sides' 'Topology=dragonfly\nSides = 4,4,4'
+wrong '\[Network\] Sides: expected X,Y,Z, .*found .4,4.' 'Topology=torus\nSides = 4,4'
+machine RanksPerNode=1 'Topology=torus\nSides = 2,2,1'
+check "sides with too few places: a sentence" \
+  says 1 'a torus of 2 x 2 x 1 has no place for 8 ranks' -- espalier 1 study time --machine machine.ini --ranks 4,8 few.ini
 # wrong_line TEXT LINE: the same of a key that the file lacks
 wrong_line() {
   machine; echo "$2" >> machine.ini

@@ -126,7 +126,9 @@ cp again-3/rank_000001.csv broken && sed -i '$d' broken/rank_000002.csv
 bad 1 'rank 2 has [0-9]* collectives, rank 0 has' study trace broken
 bad 1 'no event of the soft steps 90 to 91' study trace --steps 90:91 again-3
 bad 1 'a torus of 2 x 1 x 1 has no place for 3 ranks' study trace --topology torus:2,1,1 again-3
-bad 2 'expected flat, torus:X,Y,Z or fat-tree' study trace --topology ring again-3
+start 1 study trace --topology dragonfly:2 again-3 && grep -q '^network: latency' said
+ok $? "a dragonfly"
+bad 2 'expected flat, torus:X,Y,Z (at most 1e+07 places), fat-tree' study trace --topology ring again-3
 bad 2 'where :PORTS (1 to 6) may follow a torus, found .torus:3,1,1:7.' study trace --topology torus:3,1,1:7 again-3
 bad 2 'expected ti, goal or events' study trace --trace otf FILE again-3
 bad 2 'expected a kind and a name' study trace again-3 --trace ti

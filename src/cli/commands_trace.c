@@ -53,7 +53,7 @@ int act_study_trace(const struct command *self, const struct comm *comm, int arg
       {"topology", required_argument, NULL, TOPOLOGY}, COMMAND_LONG};
   struct network n = {.latency = 1e-6, .bandwidth = 1e10, .overhead = 0, .speed = 1};
   struct trace_outputs outputs = {NULL, NULL, NULL};
-  struct topology topology = {.kind = TOPOLOGY_FLAT};
+  const char *topology = "flat";
   struct fault f = {""};
   int64_t first = 0, last = -1;
   int status = STATUS_OK, option;
@@ -69,17 +69,16 @@ int act_study_trace(const struct command *self, const struct comm *comm, int arg
       if (status == STATUS_OK && n.speed == 0)
         status = command_misused(self, comm, "option --speed: expected a number above 0");
       break;
-    case TOPOLOGY:
-      if (topology_read(&topology, optarg, &f)) status = command_misused(self, comm, "option --%s", f.text);
-      break;
+    case TOPOLOGY: topology = optarg; break;
     case STEPS:
       if (take_steps(optarg, &first, &last))
         status = command_misused(self, comm, "option --steps: expected soft steps FIRST:LAST, found '%s'", optarg);
     }
     if (status != STATUS_OK) return status;
   }
+  if (network_read(&n, topology, &f)) return command_misused(self, comm, "option --%s", f.text);
   const char *folder = command_operand(self, comm, argc, argv, "folder of a recording", &status);
   if (!folder) return status;
-  if (comm->rank == 0) trace_study(folder, first, last, n, topology, &outputs, &f);
+  if (comm->rank == 0) trace_study(folder, first, last, n, &outputs, &f);
   return comm_verdict(comm, &f) ? command_failed(comm, &f) : STATUS_OK;
 }

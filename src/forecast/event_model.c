@@ -9,6 +9,7 @@
 #include "forecast/substep_lines.h"
 #include "mpi/let/stages.h"
 #include "particles/timeline.h"
+#include "trace/clock.h"
 
 const char *const event_phase_names[EVENT_PHASES_COUNT] = {
 #define X(name, meaning) #name,
@@ -25,7 +26,7 @@ struct model {
   const struct event_input *in;
   const struct machine *m;
   struct event_times *times;
-  double *clock, *link;                /* [ranks] the rank is busy until; its link is */
+  struct clocks clocks;
   double (*spent)[EVENT_PHASES_COUNT]; /* [ranks] in the present section */
   double *ready;                       /* [ranks] the last arrival of messages for the next work */
   double *arrived;                     /* [lets] arrival of the last message of a LET */
@@ -34,69 +35,70 @@ struct model {
 
 static void spend_seconds(struct model *model, int rank, enum event_phase phase, double seconds)
 {
-  model->clock[rank] += seconds;
+  clock_work(&model->clocks, rank, seconds);
   model->spent[rank][phase] += seconds;
 }
 
 static void wait_until(struct model *model, int rank, double until)
 {
-  if (until > model->clock[rank]) spend_seconds(model, rank, EVENT_wait, until - model->clock[rank]);
+  model->spent[rank][EVENT_wait] += clock_wait(&model->clocks, rank, until);
 }
 
 /* Send a message. Returns the time of its arrival. */
 static double send_message(struct model *model, int from, int to, enum event_phase phase, double bytes)
 {
-  int ranks = model->in->ranks;
-  spend_seconds(model, from, phase, model->m->overhead + model->m->message_copy);
-  model->link[from] =
-      fmax(model->link[from], model->clock[from]) + bytes / machine_bandwidth(model->m, ranks, from, to);
-  return model->link[from] + machine_latency(model->m, ranks, from, to) + model->m->message_delay;
+  model->spent[from][phase] += model->m->network.overhead + model->m->network.copy;
+  return clock_send(&model->clocks, from, to, bytes);
 }
 
 /* All ranks meet; `times`: how often what has happened since they last met happens in a soft step. */
 static void synchronise_ranks(struct model *model, double times)
 {
-  int ranks = model->in->ranks, last = 0;
-  for (int r = 1; r < ranks; r++)
-    if (model->clock[r] > model->clock[last]) last = r;
-  for (int p = 0; p < EVENT_PHASES_COUNT; p++) model->times->critical[p] += times * model->spent[last][p];
+  int ranks = model->in->ranks;
+  struct meeting meeting = {0};
+  for (int r = 0; r < ranks; r++) meeting_join(&meeting, r, model->clocks.now[r]);
+  for (int p = 0; p < EVENT_PHASES_COUNT; p++) model->times->critical[p] += times * model->spent[meeting.last][p];
   for (int r = 0; r < ranks; r++) {
-    wait_until(model, r, model->clock[last]);
+    wait_until(model, r, meeting.latest);
     for (int p = 0; p < EVENT_PHASES_COUNT; p++) model->times->mean[p] += times * model->spent[r][p] / ranks;
-    model->clock[r] = model->link[r] = 0;
     memset(model->spent[r], 0, sizeof model->spent[r]);
   }
+  clocks_restart(&model->clocks);
 }
 
 /* Seconds of the collectives of a phase. */
-static double collective_seconds(const struct soft_step_traffic *traffic, int known_ranks, double ranks,
-                                 const struct machine *machine, int gathers)
+static double collective_seconds(const struct soft_step_traffic *traffic, int known_ranks, int ranks,
+                                 const struct network *network, enum event_kind kind)
 {
   double count = (double)traffic->messages / known_ranks,
          bytes = count > 0 ? (double)traffic->bytes / (double)traffic->messages : 0;
-  return count * machine_collective(machine, ranks, bytes, gathers);
+  return count * network_collective(network, kind, ranks, bytes);
 }
 
-/* Seconds of LET summaries in stages: each exchange goes up and down through all groups, as two reductions do. */
-static double stages(const struct soft_step_together *together, int known_ranks, double ranks,
-                     const struct machine *machine)
+/* Seconds of LET summaries in stages: each exchange goes up and down through all groups, each time with the startups of
+ * a reduction. A rank sends the bytes once. */
+static double stages(const struct soft_step_together *together, int known_ranks, int ranks,
+                     const struct network *network)
 {
   double grown = log2(ranks) / log2(known_ranks), bytes = (double)together->staged_bytes / known_ranks * grown * grown;
-  double startup = machine_collective(machine, ranks, 0, 0);
-  return 2 * (double)together->exchanges * startup + machine_collective(machine, ranks, 0.5 * bytes, 0) - startup;
+  return 2 * (double)together->exchanges * network_collective(network, EVENT_barrier, ranks, 0) +
+         bytes * network_per_byte(network, ranks, 0, ranks - 1);
 }
 
-double event_collectives(const struct soft_step_together *together, int known_ranks, double ranks,
-                         const struct machine *machine)
+double event_collectives(const struct soft_step_together *together, int known_ranks, int ranks,
+                         const struct network *network)
 {
+  struct network own = *network;
+  struct fault fault = {""}; /* too few places: said at the begin */
   double seconds = 0;
   int few = ranks < stages_ranks();
+  network_place(&own, ranks, &fault);
   for (int p = 0; p < PHASE_COUNT; p++) {
-    seconds += collective_seconds(&together->collectives[p], known_ranks, ranks, machine, 0);
+    seconds += collective_seconds(&together->collectives[p], known_ranks, ranks, &own, EVENT_allreduce);
     if (few || !together->staged[p])
-      seconds += collective_seconds(&together->gathers[p], known_ranks, ranks, machine, 1);
+      seconds += collective_seconds(&together->gathers[p], known_ranks, ranks, &own, EVENT_allgather);
   }
-  return few || together->exchanges == 0 ? seconds : seconds + stages(together, known_ranks, ranks, machine);
+  return few || together->exchanges == 0 ? seconds : seconds + stages(together, known_ranks, ranks, &own);
 }
 
 /* --- parts of a soft step ---------------------------------------------------------------------------------------- */
@@ -160,12 +162,13 @@ static void synchronise(struct model *model, int64_t lets)
   double *received = memory_alloc("study", sizeof *received * (size_t)in->ranks);
   for (int r = 0; r < in->ranks; r++) {
     const struct soft_step_traffic *t = &in->step->rank[r].sent[SOFT_STEP_migration];
+    int next = (r + 1) % in->ranks;
     double part = 1.0 / (1 + (double)in->step->migrations);
-    spend_seconds(model, r, EVENT_migration,
-                  part * (double)t->messages *
-                          (model->m->overhead + model->m->message_copy +
-                           machine_latency(model->m, in->ranks, r, (r + 1) % in->ranks)) +
-                      part * (double)t->bytes / machine_bandwidth(model->m, in->ranks, r, (r + 1) % in->ranks));
+    spend_seconds(
+        model, r, EVENT_migration,
+        part * (double)t->messages *
+                (model->m->network.overhead + model->m->network.copy + network_latency(&model->m->network, r, next)) +
+            part * (double)t->bytes * network_per_byte(&model->m->network, in->ranks, r, next));
     step_work(model, r);
     spend_seconds(model, r, EVENT_tree, machine_tree(model->m, (double)in->local[r]));
   }
@@ -299,10 +302,11 @@ void event_model(const struct event_input *in, const struct machine *machine, st
 {
   size_t n = (size_t)in->ranks;
   struct machine own = machine_shared(machine, in->ranks);
+  struct fault fault = {""}; /* too few places: said at the begin */
   struct model e = {.in = in, .m = &own, .times = times};
   memset(times, 0, sizeof *times);
-  e.clock = memory_alloc("study", sizeof *e.clock * n);
-  e.link = memory_alloc("study", sizeof *e.link * n);
+  network_place(&own.network, in->ranks, &fault);
+  clocks_open(&e.clocks, &own.network, in->ranks, 0);
   e.ready = memory_alloc("study", sizeof *e.ready * n);
   e.spent = memory_alloc("study", sizeof *e.spent * n);
   e.arrived = memory_alloc("study", sizeof *e.arrived * (size_t)(in->lets + 1));
@@ -324,11 +328,10 @@ void event_model(const struct event_input *in, const struct machine *machine, st
   }
   if (in->ranks == 1 && in->step->schedule.moment_interval > 0) /* no LETs are selected */
     substeps_alone(&e);
-  double collective = event_collectives(&in->step->together, in->ranks, in->ranks, &own);
+  double collective = event_collectives(&in->step->together, in->ranks, in->ranks, &own.network);
   times->mean[EVENT_collective] += collective;
   times->critical[EVENT_collective] += collective;
-  memory_free(e.clock);
-  memory_free(e.link);
+  clocks_close(&e.clocks);
   memory_free(e.ready);
   memory_free(e.spent);
   memory_free(e.arrived);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The time of a soft step of virtual ranks on a machine, by an event model without a global clock: a rank begins its
- * next piece of work when the previous one has ended and the messages that it needs have arrived, t(k) = max(t(k - 1) +
- * work, arrivals). Messages leave a rank one after the other at its bandwidth. Only collectives are common to all
- * ranks. */
+/* The time of a soft step of virtual ranks on a machine, by the clocks of ranks (trace/clock.h): a rank begins its next
+ * piece of work when the previous one has ended and the messages that it needs have arrived. Only collectives are
+ * common to all ranks. */
 #ifndef EVENT_MODEL_H
 #define EVENT_MODEL_H
 #include "forecast/machine.h"
@@ -54,6 +53,6 @@ double event_total(const double *phase);
 /* Seconds of the collectives of a soft step of `ranks` ranks, exchanges of LET summaries included, where that of
  * known_ranks is known. Bytes of summaries in stages grow with the square of the logarithm of the number of ranks: each
  * depth of groups adds a message, and to each message the groups of one more depth. Pure. */
-double event_collectives(const struct soft_step_together *together, int known_ranks, double ranks,
-                         const struct machine *machine);
+double event_collectives(const struct soft_step_together *together, int known_ranks, int ranks,
+                         const struct network *network);
 #endif

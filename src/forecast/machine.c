@@ -19,7 +19,6 @@
  * walked. */
 #define FILL_STEEPNESS 64
 
-static const char *const topology_names[TOPOLOGIES] = {"flat", "fat-tree", "dragonfly", "torus"};
 static const char *const device_names[DEVICES] = {"cpu", "gpu"};
 
 enum {
@@ -67,10 +66,10 @@ static const struct optional {
                 {"LetRate", NULL, LARGEST}};
 
 /* Words, whose lines follow those of the numbers. */
-enum { NAME = NUMBERS, TOPOLOGY, DEVICE, KEYS };
+enum { NAME = NUMBERS, TOPOLOGY, SIDES, DEVICE, KEYS };
 static const struct word {
   const char *section, *key;
-} words[] = {{"Machine", "Name"}, {"Network", "Topology"}, {"Device", "Kind"}};
+} words[] = {{"Machine", "Name"}, {"Network", "Topology"}, {"Network", "Sides"}, {"Device", "Kind"}};
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -137,8 +136,12 @@ static int take_key(struct source *source, int k, const char *value)
   }
   if (k == TOPOLOGY) {
     if (!take_word(source, w, topology_names, TOPOLOGIES, value, &found)) return 0;
-    source->m->topology = (enum machine_topology)found;
+    source->m->network.topology = (enum topology)found;
     return 1;
+  }
+  if (k == SIDES) {
+    if (network_sides(source->m->network.side, value, &found) == 0 && !value[found]) return 1;
+    return bad(source, w->section, w->key, "expected X,Y,Z, three whole numbers of at most ten million nodes", value);
   }
   if (!take_word(source, w, device_names, DEVICES, value, &found)) return 0;
   source->m->device = (enum machine_device)found;
@@ -229,6 +232,10 @@ int machine_read(const char *path, struct machine *machine, struct fault *fault)
   lines_close(&s.lines);
   if (fault->text[0]) return -1;
   if (rc) return fault_set(fault, "%s:%d: cannot be read as an ini file", path, rc);
+  if (s.line[SIDES] && s.line[TOPOLOGY] && machine->network.topology != TOPOLOGY_torus)
+    return fault_set(fault, "%s:%d: [Network] Sides: only Topology = torus has sides: remove the line", path,
+                     s.line[SIDES]);
+  s.line[SIDES] = -1;
   fill(&s);
   for (int k = 0; k < KEYS; k++)
     if (!s.line[k]) {
@@ -254,7 +261,8 @@ void machine_write(FILE *out, const struct machine *machine, const char *source)
     const struct number *n = &numbers[k];
     if (strcmp(section, n->section) != 0) {
       fprintf(out, "\n[%s]\n", n->section);
-      if (strcmp(n->section, "Network") == 0) fprintf(out, "Topology = %s\n", topology_names[machine->topology]);
+      if (strcmp(n->section, "Network") == 0)
+        fprintf(out, "Topology = %s\n", topology_names[machine->network.topology]);
       else fprintf(out, "Kind = %s\n", device_names[machine->device]);
     }
     section = n->section;
@@ -272,7 +280,7 @@ enum { BYTES_PER_PARTICLE = 64 };
 struct machine machine_shared(const struct machine *machine, double ranks)
 {
   struct machine own = *machine;
-  double beside = fmin(ranks, machine->ranks_per_node) - 1, most = machine->ranks_per_node - 1;
+  double beside = fmin(ranks, machine->network.ranks_per_node) - 1, most = machine->network.ranks_per_node - 1;
   double factor = ranks <= 1 ? 1 : most > 0 ? 1 + (machine->node_factor - 1) * beside / most : machine->node_factor;
   double *rates[] = {&own.step_rate,    &own.walk_rate,     &own.split_rate,    &own.block_rate,
                      &own.hard_rate,    &own.order_rate,    &own.build_rate,    &own.update_rate,
@@ -309,61 +317,4 @@ double machine_let(const struct machine *machine, double bytes)
 double machine_let_update(const struct machine *machine, double bytes)
 {
   return machine->let_rate < MACHINE_NO_RATE ? bytes / machine->let_rate : 0;
-}
-
-/* --- the network ------------------------------------------------------------------------------------------------- */
-
-static double nodes_of(const struct machine *machine, double ranks)
-{
-  return fmax(1, ceil(ranks / machine->ranks_per_node));
-}
-
-/* Switches or nodes of a mean path beyond the first. */
-static double hops(const struct machine *machine, double nodes)
-{
-  enum { PORTS = 32 }; /* nodes of a switch of a fat tree */
-  switch (machine->topology) {
-  case TOPOLOGY_fat_tree: return nodes > PORTS ? 2 * ceil(log(nodes / PORTS) / log(PORTS)) : 0;
-  case TOPOLOGY_dragonfly: return nodes > PORTS ? 2 : 0;
-  case TOPOLOGY_torus: return 0.75 * cbrt(nodes);
-  default: return 0;
-  }
-}
-
-static double between_nodes(const struct machine *machine, double ranks)
-{
-  return machine->latency + machine->hop_latency * hops(machine, nodes_of(machine, ranks));
-}
-
-static int same_node(const struct machine *machine, int a, int b)
-{
-  int per_node = (int)machine->ranks_per_node;
-  return a / per_node == b / per_node;
-}
-
-double machine_latency(const struct machine *machine, int ranks, int from, int to)
-{
-  return same_node(machine, from, to) ? machine->node_latency : between_nodes(machine, ranks);
-}
-
-/* The share of a rank in the injection bandwidth of its node. */
-static double share(const struct machine *machine, double ranks)
-{
-  return machine->bandwidth / (machine->topology_factor * fmin(machine->ranks_per_node, ranks));
-}
-
-double machine_bandwidth(const struct machine *machine, int ranks, int from, int to)
-{
-  return same_node(machine, from, to) ? machine->node_bandwidth : share(machine, ranks);
-}
-
-double machine_collective(const struct machine *machine, double ranks, double bytes, int gathers)
-{
-  double nodes = nodes_of(machine, ranks), inside = fmin(ranks, machine->ranks_per_node);
-  if (ranks <= 1) return 0;
-  double startup = ceil(log2(nodes)) * (between_nodes(machine, ranks) + machine->overhead) +
-                   ceil(log2(inside)) * (machine->node_latency + machine->overhead);
-  double all = gathers ? bytes * (ranks - 1) : 2 * bytes,
-         rate = nodes > 1 ? share(machine, ranks) : machine->node_bandwidth;
-  return startup + all / rate;
 }

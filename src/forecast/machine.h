@@ -5,26 +5,27 @@
 #define MACHINE_H
 #include <stdio.h>
 
-#include "base/fault.h"
+#include "trace/network.h"
 
-/* How links are shared: flat: not at all; fat-tree: the path grows with the logarithm of the number of nodes;
- * dragonfly: at most three switches; torus: three-dimensional, paths grow with the cube root, and so does the number of
- * messages that share a link. */
-enum machine_topology { TOPOLOGY_flat, TOPOLOGY_fat_tree, TOPOLOGY_dragonfly, TOPOLOGY_torus, TOPOLOGIES };
 enum machine_device { DEVICE_cpu, DEVICE_gpu, DEVICES };
 
 /* X(section, key, member, low, high, meaning): real numbers. */
-#define MACHINE_NUMBERS(X)                                                                                            \
-  X(Network, Latency, latency, 0, 1, "seconds of a short message between neighbouring nodes")                         \
-  X(Network, HopLatency, hop_latency, 0, 1, "seconds that each further switch or node of the path adds")              \
-  X(Network, Overhead, overhead, 0, 1,                                                                                \
-    "seconds for which a message keeps the sending rank, and the receiving one, busy")                                \
-  X(Network, Bandwidth, bandwidth, 1, 1e18, "bytes a second that a node injects")                                     \
-  X(Network, TopologyFactor, topology_factor, 1, 1e6,                                                                 \
-    "how many times slower bytes are between nodes because links are shared")                                         \
-  X(Network, RanksPerNode, ranks_per_node, 1, 1e6, "ranks of a node, which share its bandwidth")                      \
-  X(Network, NodeLatency, node_latency, 0, 1, "seconds of a short message within a node")                             \
-  X(Network, NodeBandwidth, node_bandwidth, 1, 1e18, "bytes a second that a rank sends within a node")                \
+#define MACHINE_NETWORK(X)                                                                                       \
+  X(Network, Latency, network.latency, 0, 1, "seconds of a short message between neighbouring nodes")            \
+  X(Network, HopLatency, network.hop_latency, 0, 1, "seconds that each further switch or node of the path adds") \
+  X(Network, Overhead, network.overhead, 0, 1,                                                                   \
+    "seconds for which a message keeps the sending rank, and the receiving one, busy")                           \
+  X(Network, Bandwidth, network.bandwidth, 1, 1e18, "bytes a second that a node injects")                        \
+  X(Network, TopologyFactor, network.topology_factor, 1, 1e6,                                                    \
+    "how many times slower bytes are between nodes because links are shared")                                    \
+  X(Network, RanksPerNode, network.ranks_per_node, 1, 1e6, "ranks of a node, which share its bandwidth")         \
+  X(Network, NodeLatency, network.node_latency, 0, 1, "seconds of a short message within a node")                \
+  X(Network, NodeBandwidth, network.node_bandwidth, 1, 1e18, "bytes a second that a rank sends within a node")   \
+  X(Device, MessageCopy, network.copy, 0, 1,                                                                     \
+    "seconds in which a message is copied between device and host; 0: it is not")                                \
+  X(Device, MessageDelay, network.delay, 0, 1,                                                                   \
+    "seconds by which a message from device to device is later than one of hosts")
+#define MACHINE_DEVICE(X)                                                                                             \
   X(Device, StepFloor, step_floor, 0, 1e3,                                                                            \
     "seconds of a soft step of few particles beside forces and trees: kicks, sums, tables")                           \
   X(Device, StepRate, step_rate, 1, 1e18, "particles of which the same takes a second")                               \
@@ -47,10 +48,6 @@ enum machine_device { DEVICE_cpu, DEVICE_gpu, DEVICES };
   X(Device, CorrectRate, correct_rate, 1, 1e18,                                                                       \
     "particles that are kicked or corrected, and get new steps, in a second")                                         \
   X(Device, SubstepFloor, substep_floor, 0, 1e3, "seconds of a block step of few particles, beside WalkFloor")        \
-  X(Device, MessageCopy, message_copy, 0, 1,                                                                          \
-    "seconds in which a message is copied between device and host; 0: it is not")                                     \
-  X(Device, MessageDelay, message_delay, 0, 1,                                                                        \
-    "seconds by which a message from device to device is later than one of hosts")                                    \
   X(Device, NodeFactor, node_factor, 1e-3, 1,                                                                         \
     "rates of a rank where all ranks of its node compute, over those of one alone")                                   \
   X(Device, RanksFloor, ranks_floor, 0, 1e3,                                                                          \
@@ -66,16 +63,17 @@ enum machine_device { DEVICE_cpu, DEVICE_gpu, DEVICES };
   X(Device, HardLetRate, hard_let_rate, 1, 1e18,                                                                      \
     "particles of a rank for which the boxes of these are made in a second")                                          \
   X(Device, LetRate, let_rate, 1, 1e18, "bytes of LETs and their updates that a rank makes in a second, and reads")
+#define MACHINE_NUMBERS(X) MACHINE_NETWORK(X) MACHINE_DEVICE(X)
 
 /* A rate without a value: no time is needed, or another rate is used. A machine file does not have the key. */
 #define MACHINE_NO_RATE 1e18
 
 struct machine {
   char name[128];
-  enum machine_topology topology;
+  struct network network;
   enum machine_device device;
 #define X(section, key, member, low, high, meaning) double member;
-  MACHINE_NUMBERS(X)
+  MACHINE_DEVICE(X)
 #undef X
 };
 
@@ -96,12 +94,4 @@ int machine_read(const char *path, struct machine *machine, struct fault *fault)
 /* Write a machine file, without the keys that it may lack whose rate is MACHINE_NO_RATE; `source`: lines for its head,
  * without '#', separated by newlines. */
 void machine_write(FILE *out, const struct machine *machine, const char *source);
-
-/* Seconds from the injection of a short message on rank `from` until it arrives on rank `to`; bytes a second of a
- * longer one; of `ranks` ranks. Pure. */
-double machine_latency(const struct machine *machine, int ranks, int from, int to);
-double machine_bandwidth(const struct machine *machine, int ranks, int from, int to);
-/* Seconds of a collective operation to which each of `ranks` ranks contributes `bytes`; `gathers`: 1: every rank
- * obtains the bytes of all ranks; 0: a reduction. Pure. */
-double machine_collective(const struct machine *machine, double ranks, double bytes, int gathers);
 #endif

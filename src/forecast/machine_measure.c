@@ -58,17 +58,18 @@ static double shift_seconds(const struct comm *comm, int shift, size_t bytes, in
 static void measure_messages(const struct comm *comm, struct machine *machine)
 {
   int node = comm_node_size(comm), all = (int)comm_min_int64(comm, node);
-  machine->overhead = shift_seconds(comm, 1, 8 * LONG_MESSAGE_PIECES, SHORT_MESSAGE / 20, 8) / LONG_MESSAGE_PIECES;
-  machine->node_latency = fmax(shift_seconds(comm, 1, 8, SHORT_MESSAGE, 0) - machine->overhead, 0);
-  machine->node_bandwidth =
-      machine_bytes_rate(LONG_MESSAGE, shift_seconds(comm, 1, LONG_MESSAGE, 5, 0), machine->node_latency);
-  machine->ranks_per_node = all;
-  machine->latency = machine->node_latency;
-  machine->bandwidth = machine->node_bandwidth * all;
+  machine->network.overhead =
+      shift_seconds(comm, 1, 8 * LONG_MESSAGE_PIECES, SHORT_MESSAGE / 20, 8) / LONG_MESSAGE_PIECES;
+  machine->network.node_latency = fmax(shift_seconds(comm, 1, 8, SHORT_MESSAGE, 0) - machine->network.overhead, 0);
+  machine->network.node_bandwidth =
+      machine_bytes_rate(LONG_MESSAGE, shift_seconds(comm, 1, LONG_MESSAGE, 5, 0), machine->network.node_latency);
+  machine->network.ranks_per_node = all;
+  machine->network.latency = machine->network.node_latency;
+  machine->network.bandwidth = machine->network.node_bandwidth * all;
   if (all == comm->size) return;
-  machine->latency = fmax(shift_seconds(comm, all, 8, SHORT_MESSAGE, 0) - machine->overhead, 0);
-  machine->bandwidth =
-      all * machine_bytes_rate(LONG_MESSAGE, shift_seconds(comm, all, LONG_MESSAGE, 5, 0), machine->latency);
+  machine->network.latency = fmax(shift_seconds(comm, all, 8, SHORT_MESSAGE, 0) - machine->network.overhead, 0);
+  machine->network.bandwidth =
+      all * machine_bytes_rate(LONG_MESSAGE, shift_seconds(comm, all, LONG_MESSAGE, 5, 0), machine->network.latency);
 }
 
 /* --- the device -------------------------------------------------------------------------------------------------- */
@@ -142,9 +143,10 @@ static void use_direct(struct machine *machine, const struct machine_runs *runs)
   const struct bench_step *few = &runs->beside[BENCH_FEW][STUDY_BLOCK], *many = &runs->beside[BENCH_MANY][STUDY_BLOCK];
   if (!(few->direct_seconds > 0 && many->direct_seconds > 0)) return;
   double message = few->direct_seconds / few->direct_messages, all = many->direct_seconds;
-  machine->message_delay = fmax(message - machine->node_latency, 0);
-  machine->node_bandwidth = many->direct_bytes / fmax(all - many->direct_messages * message, 0.1 * all);
-  if (machine->ranks_per_node == many->ranks) machine->bandwidth = machine->node_bandwidth * machine->ranks_per_node;
+  machine->network.delay = fmax(message - machine->network.node_latency, 0);
+  machine->network.node_bandwidth = many->direct_bytes / fmax(all - many->direct_messages * message, 0.1 * all);
+  if (machine->network.ranks_per_node == many->ranks)
+    machine->network.bandwidth = machine->network.node_bandwidth * machine->network.ranks_per_node;
 }
 
 static int measure_device(const struct comm *comm, const struct params *par, struct machine *machine,
@@ -223,7 +225,7 @@ int machine_study(const struct comm *comm, const struct params *par, const char 
 {
   struct fault f = {""};
   struct result_file out = {.file = NULL};
-  struct machine m = {.topology = TOPOLOGY_flat, .topology_factor = 1};
+  struct machine m = {.network = {.topology = TOPOLOGY_flat, .topology_factor = 1}};
   struct machine_runs *r = memory_alloc("study", sizeof *r);
   char host[64] = "this machine", source[600], busy[160] = "";
   if (comm->size < 2)
@@ -239,8 +241,8 @@ int machine_study(const struct comm *comm, const struct params *par, const char 
     snprintf(source, sizeof source,
              "measured by espalier study machine, %s (%s), on %d ranks, %d of a node\n"
              "messages between nodes: %s; topology: set it by hand%s",
-             PACKAGE_VERSION, revision, comm->size, (int)m.ranks_per_node,
-             m.ranks_per_node == comm->size ? "not measured, as within the node" : "measured",
+             PACKAGE_VERSION, revision, comm->size, (int)m.network.ranks_per_node,
+             m.network.ranks_per_node == comm->size ? "not measured, as within the node" : "measured",
              about_spread(largest_spread(r), busy, sizeof busy));
     if (busy[0]) fprintf(stderr, "espalier: warning: %s\n", busy + 1);
     machine_write(out.file ? out.file : stdout, &m, source);

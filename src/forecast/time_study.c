@@ -263,7 +263,7 @@ static void rows_by_law(struct time_study *study, const struct study_facts *fact
     if (!by_law(study, k, facts->particles)) continue;
     laws_predict(&laws, r.ranks, r.per_rank, &r.times);
     if (r.ranks == 1) without_others(&r.times);
-    double collective = event_collectives(&study->together, study->known_ranks, r.ranks, &study->m);
+    double collective = event_collectives(&study->together, study->known_ranks, o->ranks[k], &study->m.network);
     r.times.mean[EVENT_collective] = r.times.critical[EVENT_collective] = collective;
     r.by = laws_reach(&laws, r.ranks, r.per_rank) ? "law" : "law*";
     row(study, facts, &r);
@@ -358,6 +358,16 @@ static int one_scheme(struct time_study *study, const struct params *par, int fi
   return 0;
 }
 
+/* Whether the network has places for all numbers of ranks; else a fault. */
+static int places_suffice(const struct time_study *study, struct fault *fault)
+{
+  for (int k = 0; k < study->options.rank_count && !fault->text[0]; k++) {
+    struct network network = study->m.network;
+    network_place(&network, study->options.ranks[k], fault);
+  }
+  return !fault->text[0];
+}
+
 int time_study(const struct comm *comm, const struct params *par, int files, const struct time_options *options)
 {
   struct time_study *t = memory_alloc("study", sizeof *t);
@@ -366,7 +376,7 @@ int time_study(const struct comm *comm, const struct params *par, int files, con
   t->options = *options;
   char machine[2 * PATH_MAX];
   if (comm->rank == 0 && machine_file(options->machine, machine, sizeof machine, &f) == 0 &&
-      machine_read(machine, &t->m, &f) == 0)
+      machine_read(machine, &t->m, &f) == 0 && places_suffice(t, &f))
     result_open(&t->out, options->output, options->overwrite, par, &f);
   if (comm_verdict(comm, &f) == 0) {
     comm_broadcast(comm, &t->m, sizeof t->m);

@@ -13,7 +13,7 @@ void time_text_begin(struct time_text *text, const struct study_facts *facts, co
 {
   text->scheme[text->schemes++] = facts->scheme;
   text->rows = 0;
-  text->ranks_per_node = machine->ranks_per_node;
+  text->ranks_per_node = machine->network.ranks_per_node;
   text->weak = weak;
   printf("%s: %s %.0f particles, scheme %s, soft step %.4g (code units)\n", machine->name,
          weak ? "weak scaling, counts of" : "strong scaling of", facts->particles, facts->scheme, facts->soft_step);

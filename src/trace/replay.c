@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "trace/clock.h"
 
-/* A collective: ranks that have begun it, when the last of them did, and which event it ended before. */
-struct meeting {
-  int begun, last;
-  int64_t last_event; /* of rank `last`: the event before its part began; -1: none */
-  double latest;
+/* A collective: when its ranks begin it, and which event it ended before. */
+struct collective {
+  struct meeting meeting;
+  int64_t last_event; /* of the last rank: the event before its part began; -1: none */
 };
 
 /* A collective that its rank begins before the event that waits for it. */
@@ -20,220 +20,172 @@ struct early_collective {
 };
 
 struct rank_state {
-  int64_t next;                                 /* event that comes next */
-  int64_t collective;                           /* number of the next collective event */
-  double now;                                   /* end of the last event */
-  double out[NETWORK_PORTS], in[NETWORK_PORTS]; /* the ports are free */
-  int blocked, early_ones, early;               /* early: the next of early_list */
-  struct early_collective *early_list;          /* [early_ones] by posted */
+  int64_t next;                        /* event that comes next */
+  int64_t collective;                  /* number of the next collective event */
+  int blocked, early_ones, early;      /* early: the next of early_list */
+  struct early_collective *early_list; /* [early_ones] by posted */
   double work, wait;
 };
 
-struct machine {
+struct player {
   const struct events *t;
   const struct network *n;
+  struct clocks clocks;
   struct matches matches;
-  struct rank_state *rank; /* [ranks] */
-  struct meeting *meeting; /* [collectives] */
+  struct rank_state *rank;       /* [ranks] */
+  struct collective *collective; /* [collectives] */
   /* [ranks][count]: end of an event; arrival of the message of a receive, negative: not sent yet */
   double **end, **arrival;
   char **waited;         /* [ranks][count]: whether the event waited */
-  double *link;          /* [links]: they are free */
-  int *way;              /* [longest] of a message */
   int *heap, heap_count; /* ranks that can go on, the earliest first */
   struct replay *result;
 };
 
 /* --- a heap of ranks --------------------------------------------------------------------------------------------- */
 
-static const struct event *event_at(const struct machine *machine, int r, int64_t k)
+static const struct event *event_at(const struct player *player, int r, int64_t k)
 {
-  return &machine->t->rank[r].event[k];
+  return &player->t->rank[r].event[k];
 }
-static double work_of(const struct machine *machine, const struct event *event)
+static double work_of(const struct player *player, const struct event *event)
 {
-  return event->work / (machine->n->speed > 0 ? machine->n->speed : 1);
+  return event->work / (player->n->speed > 0 ? player->n->speed : 1);
 }
 
 /* When the next event of a rank takes place, if it does not wait. */
-static double due(const struct machine *machine, int r)
+static double due(const struct player *player, int r)
 {
-  const struct rank_state *s = &machine->rank[r];
-  return s->now + work_of(machine, event_at(machine, r, s->next));
+  const struct rank_state *s = &player->rank[r];
+  return player->clocks.now[r] + work_of(player, event_at(player, r, s->next));
 }
 
-static void sift_down(struct machine *machine, int at)
+static void sift_down(struct player *player, int at)
 {
   for (;;) {
     int least = at;
-    for (int child = 2 * at + 1; child <= 2 * at + 2 && child < machine->heap_count; child++)
-      if (due(machine, machine->heap[child]) < due(machine, machine->heap[least])) least = child;
+    for (int child = 2 * at + 1; child <= 2 * at + 2 && child < player->heap_count; child++)
+      if (due(player, player->heap[child]) < due(player, player->heap[least])) least = child;
     if (least == at) return;
-    int r = machine->heap[at];
-    machine->heap[at] = machine->heap[least];
-    machine->heap[least] = r;
+    int r = player->heap[at];
+    player->heap[at] = player->heap[least];
+    player->heap[least] = r;
     at = least;
   }
 }
 
-static void heap_push(struct machine *machine, int r)
+static void heap_push(struct player *player, int r)
 {
-  int at = machine->heap_count++;
-  for (; at > 0 && due(machine, machine->heap[(at - 1) / 2]) > due(machine, r); at = (at - 1) / 2)
-    machine->heap[at] = machine->heap[(at - 1) / 2];
-  machine->heap[at] = r;
+  int at = player->heap_count++;
+  for (; at > 0 && due(player, player->heap[(at - 1) / 2]) > due(player, r); at = (at - 1) / 2)
+    player->heap[at] = player->heap[(at - 1) / 2];
+  player->heap[at] = r;
 }
 
-static int heap_pop(struct machine *machine)
+static int heap_pop(struct player *player)
 {
-  int r = machine->heap[0];
-  machine->heap[0] = machine->heap[--machine->heap_count];
-  sift_down(machine, 0);
+  int r = player->heap[0];
+  player->heap[0] = player->heap[--player->heap_count];
+  sift_down(player, 0);
   return r;
 }
 
-static void wake(struct machine *machine, int r)
+static void wake(struct player *player, int r)
 {
-  if (!machine->rank[r].blocked) return;
-  machine->rank[r].blocked = 0;
-  heap_push(machine, r);
+  if (!player->rank[r].blocked) return;
+  player->rank[r].blocked = 0;
+  heap_push(player, r);
 }
 
 /* --- collectives ------------------------------------------------------------------------------------------------- */
 
-double replay_collective(const struct network *network, enum event_kind kind, int ranks, double bytes)
+static void begin_collective(struct player *player, int r, int64_t which, double at)
 {
-  if (ranks < 2) return 0;
-  double stages = ceil(log2(ranks)), per_byte = network->bandwidth > 0 ? 1 / network->bandwidth : 0,
-         message = network->latency + 2 * network->overhead;
-  if (kind == EVENT_barrier) return stages * message;
-  if (kind == EVENT_allgather) return stages * message + (ranks - 1) * bytes * per_byte;
-  if (kind == EVENT_alltoall)
-    return fmin(stages * (message + 0.5 * ranks * bytes * per_byte), (ranks - 1) * (message + bytes * per_byte));
-  return stages * (message + bytes * per_byte);
-}
-
-static void begin_collective(struct machine *machine, int r, int64_t which, double at)
-{
-  struct meeting *c = &machine->meeting[which];
-  if (c->begun == 0 || at > c->latest) {
-    c->latest = at;
-    c->last = r;
-    c->last_event = machine->rank[r].next - 1;
-  }
-  if (++c->begun < machine->t->ranks) return;
-  for (int p = 0; p < machine->t->ranks; p++) { /* those that wait for it */
-    const struct rank_state *s = &machine->rank[p];
-    if (s->blocked && s->collective == which && event_is_collective(event_at(machine, p, s->next)->kind))
-      wake(machine, p);
+  struct collective *c = &player->collective[which];
+  if (meeting_join(&c->meeting, r, at)) c->last_event = player->rank[r].next - 1;
+  if (c->meeting.begun < player->t->ranks) return;
+  for (int p = 0; p < player->t->ranks; p++) { /* those that wait for it */
+    const struct rank_state *s = &player->rank[p];
+    if (s->blocked && s->collective == which && event_is_collective(event_at(player, p, s->next)->kind))
+      wake(player, p);
   }
 }
 
 /* The parts in collectives that this rank begins before the next event. */
-static void begin_earlies(struct machine *machine, int r)
+static void begin_earlies(struct player *player, int r)
 {
-  struct rank_state *s = &machine->rank[r];
+  struct rank_state *s = &player->rank[r];
   while (s->early < s->early_ones && s->early_list[s->early].posted <= s->next)
-    begin_collective(machine, r, s->early_list[s->early++].collective, s->now);
+    begin_collective(player, r, s->early_list[s->early++].collective, player->clocks.now[r]);
 }
 
 /* Returns when the collective has ended; negative: not all ranks have begun it. */
-static double collective_ends(struct machine *machine, int r, const struct event *event, double ready)
+static double collective_ends(struct player *player, int r, const struct event *event, double ready)
 {
-  struct rank_state *s = &machine->rank[r];
-  struct meeting *c = &machine->meeting[s->collective];
-  if (event->posted == event->seq && machine->arrival[r][s->next] < 0) {
-    machine->arrival[r][s->next] = 0; /* begun */
-    begin_collective(machine, r, s->collective, ready);
+  struct rank_state *s = &player->rank[r];
+  const struct meeting *c = &player->collective[s->collective].meeting;
+  if (event->posted == event->seq && player->arrival[r][s->next] < 0) {
+    player->arrival[r][s->next] = 0; /* begun */
+    begin_collective(player, r, s->collective, ready);
   }
-  if (c->begun < machine->t->ranks) return -1;
+  if (c->begun < player->t->ranks) return -1;
   return c->latest +
-         replay_collective(machine->n, (enum event_kind)event->kind, machine->t->ranks, (double)event->bytes);
+         network_collective(player->n, (enum event_kind)event->kind, player->t->ranks, (double)event->bytes);
 }
 
 /* --- events ------------------------------------------------------------------------------------------------------ */
 
-/* The port that is free first. */
-static double *port(const struct machine *machine, double *ports)
+static void send(struct player *player, int r, const struct event *event)
 {
-  double *first = ports;
-  for (int k = 1; k < machine->n->ports; k++)
-    if (ports[k] < *first) first = &ports[k];
-  return first;
-}
-
-/* The first byte of a message passes the links between two ranks, each of which is then busy for so many seconds;
- * `*leaves`: when it may leave, then when it does. Returns when it arrives. */
-static double pass(struct machine *machine, int from, int to, double seconds, double *leaves)
-{
-  double latency = machine->n->between ? machine->n->between(machine->n->of, from, to) : machine->n->latency,
-         head = *leaves;
-  int links = machine->n->way ? machine->n->way(machine->n->of, from, to, machine->way) : 0;
-  for (int k = 0; k < links; k++) {
-    double *link = &machine->link[machine->way[k]];
-    head = fmax(head, *link);
-    if (k == 0) *leaves = head;
-    *link = head + seconds;
-    head += latency / links;
-  }
-  return links ? head : head + latency;
-}
-
-static void send(struct machine *machine, int r, const struct event *event, double ready)
-{
-  double seconds = machine->n->bandwidth > 0 ? (double)event->bytes / machine->n->bandwidth : 0;
-  double *out = port(machine, machine->rank[r].out), *in = port(machine, machine->rank[event->peer].in),
-         leaves = fmax(ready, *out);
-  int64_t receive = machine->matches.partner[r][event->seq];
-  double arrives = pass(machine, r, event->peer, seconds, &leaves);
-  machine->result->messages++;
-  machine->result->bytes += event->bytes;
-  *out = leaves + seconds;
+  int64_t receive = player->matches.partner[r][event->seq];
+  double arrives = clock_send(&player->clocks, r, event->peer, (double)event->bytes);
+  player->result->messages++;
+  player->result->bytes += event->bytes;
   if (receive < 0) return;
-  *in = fmax(arrives, *in) + seconds;
-  machine->arrival[event->peer][receive] = *in;
-  if (machine->rank[event->peer].next == receive) wake(machine, event->peer);
+  player->arrival[event->peer][receive] = arrives;
+  if (player->rank[event->peer].next == receive) wake(player, event->peer);
 }
 
 /* Carry out the next event of a rank. Returns 0; 1 where it waits for others. */
-static int execute(struct machine *machine, int r)
+static int execute(struct player *player, int r)
 {
-  struct rank_state *s = &machine->rank[r];
-  const struct event *e = event_at(machine, r, s->next);
-  struct replay_phase *phase = &machine->result->phase[e->phase];
-  double ready = due(machine, r), overhead = event_is_collective(e->kind) ? 0 : machine->n->overhead, until = ready;
-  begin_earlies(machine, r);
-  if (e->kind == EVENT_send) send(machine, r, e, ready + overhead);
-  if (e->kind == EVENT_receive) until = machine->arrival[r][s->next];
-  if (event_is_collective(e->kind)) until = collective_ends(machine, r, e, ready);
+  struct rank_state *s = &player->rank[r];
+  const struct event *e = event_at(player, r, s->next);
+  struct replay_phase *phase = &player->result->phase[e->phase];
+  double ready = due(player, r), overhead = event_is_collective(e->kind) ? 0 : player->n->overhead, until = ready;
+  begin_earlies(player, r);
+  if (e->kind == EVENT_receive) until = player->arrival[r][s->next];
+  if (event_is_collective(e->kind)) until = collective_ends(player, r, e, ready);
   if (until < 0) return 1;
+  clock_work(&player->clocks, r, work_of(player, e));
+  double wait = clock_wait(&player->clocks, r, until);
+  if (e->kind == EVENT_send) send(player, r, e);
+  else clock_work(&player->clocks, r, overhead);
   s->collective += event_is_collective(e->kind);
-  double wait = until > ready ? until - ready : 0;
-  machine->waited[r][s->next] = until > ready;
-  machine->end[r][s->next] = s->now = ready + wait + overhead;
-  s->work += work_of(machine, e);
+  player->waited[r][s->next] = until > ready;
+  player->end[r][s->next] = player->clocks.now[r];
+  s->work += work_of(player, e);
   s->wait += wait;
-  phase->work += (work_of(machine, e) + overhead) / machine->t->ranks;
-  phase->wait += wait / machine->t->ranks;
+  phase->work += (work_of(player, e) + overhead) / player->t->ranks;
+  phase->wait += wait / player->t->ranks;
   s->next++;
   return 0;
 }
 
-static int run(struct machine *machine, struct fault *fault)
+static int run(struct player *player, struct fault *fault)
 {
-  for (int r = 0; r < machine->t->ranks; r++)
-    if (machine->t->rank[r].count > 0) heap_push(machine, r);
-  while (machine->heap_count > 0) {
-    int r = heap_pop(machine);
-    if (execute(machine, r)) machine->rank[r].blocked = 1;
-    else if (machine->rank[r].next < machine->t->rank[r].count) heap_push(machine, r);
+  for (int r = 0; r < player->t->ranks; r++)
+    if (player->t->rank[r].count > 0) heap_push(player, r);
+  while (player->heap_count > 0) {
+    int r = heap_pop(player);
+    if (execute(player, r)) player->rank[r].blocked = 1;
+    else if (player->rank[r].next < player->t->rank[r].count) heap_push(player, r);
   }
-  for (int r = 0; r < machine->t->ranks; r++) {
-    int64_t k = machine->rank[r].next;
-    if (k < machine->t->rank[r].count)
+  for (int r = 0; r < player->t->ranks; r++) {
+    int64_t k = player->rank[r].next;
+    if (k < player->t->rank[r].count)
       return fault_set(fault,
                        "the trace cannot be replayed: rank %d waits in event %lld (%s) for ranks that wait themselves",
-                       r, (long long)k, event_kind_names[event_at(machine, r, k)->kind]);
+                       r, (long long)k, event_kind_names[event_at(player, r, k)->kind]);
   }
   return 0;
 }
@@ -241,114 +193,112 @@ static int run(struct machine *machine, struct fault *fault)
 /* --- results ----------------------------------------------------------------------------------------------------- */
 
 /* Follow the critical path from the last event of rank r back to the start. */
-static void follow_critical(const struct machine *machine, int r)
+static void follow_critical(const struct player *player, int r)
 {
-  for (int64_t k = machine->t->rank[r].count - 1; k >= 0;) {
-    const struct event *e = event_at(machine, r, k);
-    struct replay_phase *phase = &machine->result->phase[e->phase];
-    double now = machine->end[r][k];
-    int64_t partner = machine->matches.partner[r][k];
-    if (!machine->waited[r][k]) {
-      phase->critical_work += now - (k > 0 ? machine->end[r][k - 1] : 0);
+  for (int64_t k = player->t->rank[r].count - 1; k >= 0;) {
+    const struct event *e = event_at(player, r, k);
+    struct replay_phase *phase = &player->result->phase[e->phase];
+    double now = player->end[r][k];
+    int64_t partner = player->matches.partner[r][k];
+    if (!player->waited[r][k]) {
+      phase->critical_work += now - (k > 0 ? player->end[r][k - 1] : 0);
       k--;
     } else if (e->kind == EVENT_receive) {
-      phase->critical_transfer += now - machine->end[e->peer][partner];
+      phase->critical_transfer += now - player->end[e->peer][partner];
       r = e->peer;
       k = partner;
     } else {
-      const struct meeting *c = &machine->meeting[partner];
-      r = c->last;
+      const struct collective *c = &player->collective[partner];
+      r = c->meeting.last;
       k = c->last_event;
-      phase->critical_transfer += now - c->latest;
-      phase->critical_work += c->latest - (k >= 0 ? machine->end[r][k] : 0);
+      phase->critical_transfer += now - c->meeting.latest;
+      phase->critical_work += c->meeting.latest - (k >= 0 ? player->end[r][k] : 0);
     }
   }
 }
 
-static void sum_up(struct machine *machine, double *end)
+static void sum_up(struct player *player, double *end)
 {
-  struct replay *q = machine->result;
-  int last = 0, ranks = machine->t->ranks;
+  struct replay *q = player->result;
+  int last = 0, ranks = player->t->ranks;
   for (int r = 0; r < ranks; r++) {
-    const struct rank_state *s = &machine->rank[r];
+    const struct rank_state *s = &player->rank[r];
     q->work_mean += s->work / ranks;
     q->wait_mean += s->wait / ranks;
     q->work_max = fmax(q->work_max, s->work);
     q->wait_max = fmax(q->wait_max, s->wait);
-    if (s->now > machine->rank[last].now) last = r;
-    if (end) end[r] = s->now;
+    if (player->clocks.now[r] > player->clocks.now[last]) last = r;
+    if (end) end[r] = player->clocks.now[r];
   }
-  q->seconds = machine->rank[last].now;
-  q->collectives = machine->matches.collectives;
-  follow_critical(machine, last);
+  q->seconds = player->clocks.now[last];
+  q->collectives = player->matches.collectives;
+  follow_critical(player, last);
 }
 
 /* List the collectives that rank r begins before it waits for them. */
-static void list_earlies(struct machine *machine, int r)
+static void list_earlies(struct player *player, int r)
 {
-  struct rank_state *s = &machine->rank[r];
-  const struct rank_events *mine = &machine->t->rank[r];
+  struct rank_state *s = &player->rank[r];
+  const struct rank_events *mine = &player->t->rank[r];
   for (int pass = 0; pass < 2; pass++) {
     s->early_ones = 0;
     for (int64_t k = 0; k < mine->count; k++) {
       const struct event *e = &mine->event[k];
       if (!event_is_collective(e->kind) || e->posted == e->seq) continue;
-      if (pass) s->early_list[s->early_ones] = (struct early_collective){e->posted, machine->matches.partner[r][k]};
+      if (pass) s->early_list[s->early_ones] = (struct early_collective){e->posted, player->matches.partner[r][k]};
       s->early_ones++;
     }
     if (!pass) s->early_list = memory_alloc("trace", sizeof *s->early_list * (size_t)(s->early_ones + 1));
   }
 }
 
-static void open_machine(struct machine *machine)
+static void open_player(struct player *player)
 {
-  size_t ranks = (size_t)machine->t->ranks;
-  machine->rank = memory_alloc("trace", sizeof *machine->rank * ranks);
-  machine->heap = memory_alloc("trace", sizeof *machine->heap * (ranks + 1));
-  machine->link = memory_alloc("trace", sizeof *machine->link * (size_t)(machine->n->links + 1));
-  machine->way = memory_alloc("trace", sizeof *machine->way * (size_t)(machine->n->longest + 1));
-  machine->meeting = memory_alloc("trace", sizeof *machine->meeting * (size_t)(machine->matches.collectives + 1));
-  machine->end = memory_alloc("trace", sizeof *machine->end * ranks);
-  machine->arrival = memory_alloc("trace", sizeof *machine->arrival * ranks);
-  machine->waited = memory_alloc("trace", sizeof *machine->waited * ranks);
-  for (int r = 0; r < machine->t->ranks; r++) {
-    size_t count = (size_t)machine->t->rank[r].count;
-    machine->end[r] = memory_alloc("trace", sizeof **machine->end * (count + 1));
-    machine->arrival[r] = memory_alloc("trace", sizeof **machine->arrival * (count + 1));
-    machine->waited[r] = memory_alloc("trace", count + 1);
-    for (size_t k = 0; k < count; k++) machine->arrival[r][k] = -1;
-    list_earlies(machine, r);
+  clocks_open(&player->clocks, player->n, player->t->ranks, 1);
+  size_t ranks = (size_t)player->t->ranks;
+  player->rank = memory_alloc("trace", sizeof *player->rank * ranks);
+  player->heap = memory_alloc("trace", sizeof *player->heap * (ranks + 1));
+  player->collective = memory_alloc("trace", sizeof *player->collective * (size_t)(player->matches.collectives + 1));
+  player->end = memory_alloc("trace", sizeof *player->end * ranks);
+  player->arrival = memory_alloc("trace", sizeof *player->arrival * ranks);
+  player->waited = memory_alloc("trace", sizeof *player->waited * ranks);
+  for (int r = 0; r < player->t->ranks; r++) {
+    size_t count = (size_t)player->t->rank[r].count;
+    player->end[r] = memory_alloc("trace", sizeof **player->end * (count + 1));
+    player->arrival[r] = memory_alloc("trace", sizeof **player->arrival * (count + 1));
+    player->waited[r] = memory_alloc("trace", count + 1);
+    for (size_t k = 0; k < count; k++) player->arrival[r][k] = -1;
+    list_earlies(player, r);
   }
 }
 
-static void close_machine(struct machine *machine)
+static void close_player(struct player *player)
 {
-  for (int r = 0; r < machine->t->ranks; r++) {
-    memory_free(machine->end[r]);
-    memory_free(machine->arrival[r]);
-    memory_free(machine->waited[r]);
-    memory_free(machine->rank[r].early_list);
+  for (int r = 0; r < player->t->ranks; r++) {
+    memory_free(player->end[r]);
+    memory_free(player->arrival[r]);
+    memory_free(player->waited[r]);
+    memory_free(player->rank[r].early_list);
   }
-  memory_free(machine->end);
-  memory_free(machine->arrival);
-  memory_free(machine->waited);
-  memory_free(machine->meeting);
-  memory_free(machine->way);
-  memory_free(machine->link);
-  memory_free(machine->heap);
-  memory_free(machine->rank);
+  memory_free(player->end);
+  memory_free(player->arrival);
+  memory_free(player->waited);
+  memory_free(player->collective);
+  memory_free(player->heap);
+  memory_free(player->rank);
+  clocks_close(&player->clocks);
 }
 
 int replay(const struct events *events, const struct network *network, struct replay *result, double *end,
            struct fault *fault)
 {
-  struct machine m = {.t = events, .n = network, .result = result};
+  struct player m = {.t = events, .n = network, .result = result};
   memset(result, 0, sizeof *result);
   if (events_match(events, &m.matches, fault)) return -1;
-  open_machine(&m);
+  open_player(&m);
   int failed = run(&m, fault);
   if (!failed) sum_up(&m, end);
-  close_machine(&m);
+  close_player(&m);
   matches_free(events, &m.matches);
   return failed;
 }

@@ -33,7 +33,7 @@ int trace_report(FILE *out, const struct events *events, const struct network *n
   fprintf(out, "%d rank%s, %lld events: %lld messages with %.6g MB, %lld collectives\n", events->ranks,
           plural(events->ranks), (long long)events_count(events), (long long)real.messages, (double)real.bytes / 1e6,
           (long long)real.collectives);
-  fprintf(out, "network: latency %.4g s, overhead %.4g s, bandwidth %.4g bytes/s\n", network->latency,
+  fprintf(out, "network: latency %.4g s, overhead %.4g s, bandwidth %.4g bytes/s\n", network_mean_latency(network),
           network->overhead, network->bandwidth);
   fprintf(out,
           "seconds: %.9g on it, %.9g where messages take no time; work of a rank %.9g (mean), %.9g (maximum); waiting "
@@ -52,13 +52,13 @@ int trace_report(FILE *out, const struct events *events, const struct network *n
   return 0;
 }
 
-int trace_study(const char *folder, int64_t first, int64_t last, struct network network, struct topology topology,
+int trace_study(const char *folder, int64_t first, int64_t last, struct network network,
                 const struct trace_outputs *outputs, struct fault *fault)
 {
   struct events t;
   if (events_read(&t, folder, fault)) return -1;
   if (last >= 0) events_keep_steps(&t, first, last, fault);
-  if (!fault->text[0]) topology_apply(&topology, &network, t.ranks, fault);
+  if (!fault->text[0]) network_place(&network, t.ranks, fault);
   if (!fault->text[0] && trace_report(stdout, &t, &network, fault) == 0) trace_write(&t, outputs, fault);
   events_close(&t);
   return fault->text[0] ? -1 : 0;

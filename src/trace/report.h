@@ -2,7 +2,7 @@
 /* What a trace is written to, and its numbers on the terminal. Not collective. */
 #ifndef TRACE_REPORT_H
 #define TRACE_REPORT_H
-#include "trace/topology.h"
+#include "trace/replay.h"
 
 /* Where a trace is written; NULL: not. */
 struct trace_outputs {
@@ -17,7 +17,7 @@ int trace_write(const struct events *events, const struct trace_outputs *outputs
  * fault. */
 int trace_report(FILE *out, const struct events *events, const struct network *network, struct fault *fault);
 /* Read a recording, keep its soft steps first to last (last negative: all), write it to the outputs, and print its
- * report. n.latency is that of a link of the topology. 0, or -1 with a fault. */
-int trace_study(const char *folder, int64_t first, int64_t last, struct network network, struct topology topology,
+ * report. Its ranks are placed. 0, or -1 with a fault. */
+int trace_study(const char *folder, int64_t first, int64_t last, struct network network,
                 const struct trace_outputs *outputs, struct fault *fault);
 #endif
