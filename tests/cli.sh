@@ -49,6 +49,7 @@ expect 0 '^MPI  *[^ ]' -V
 expect 0 '^HDF5  *1\.' -V
 expect 0 '^Softening = ' params
 expect 0 '^| Softening |' params --markdown
+expect 0 '"name": "Softening", "kind": "real", "default": "0.1", "values": "at least 0", "unit": "length"' params --json
 expect 0 '^  cpu ' info
 expect 0 '^.TH ESPALIER 1' info --manual
 # a machine without a driver, if the build asks for one

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# espalier convert: parameter files of GADGET-2 and GADGET-4.
+# espalier-convert: parameter files of GADGET-2 and GADGET-4.
 . "${srcdir:-.}/tests/harness.sh"
-espalier=espalier
+command -v python3 > /dev/null 2>&1 || skip_all "no python3"
+tool=$src/tools/espalier-convert
 # The files are written by the documentation of these codes.
 cat > two.param << 'END'
 % isolated galaxies
@@ -50,7 +51,7 @@ SofteningBndry 0
 END
 lines() { for line in "$@"; do grep -qx -e "$line *\(;.*\)\?" ini || { echo "# '$line' is missing"; return 1; }; done; }
 without() { lacks ini "^$1 "; }
-convert() { try espalier convert --overwrite -o ini "$@"; }
+convert() { try "$tool" --overwrite -o ini "$@"; }
 shown="ini said err"
 check "a file of GADGET-2" convert two.param
 lines 'InitCondFile = ics.dat' 'ICFormat = gadget2' 'OutputDir = run' 'SnapshotFileBase = snap' \
@@ -67,7 +68,8 @@ lines 'TypeOfOpeningCriterion = acceleration' 'ErrTolForceAcc = 0.005' 'ErrTolTh
   'Criterion = a' 'Eta = 0.2'
 ok $? "... tolerances; Eta is sqrt(2 ErrTolIntAccuracy)"
 cut -d : -f 1,2,3 err | sed 's/ = .*//' | tr '\n' ' ' > list
-[ "$(cat list)" = "two.param:5: EnergyFile two.param:7: SnapFormat two.param:8: TimeLimitCPU two.param:31: DesNumNgb two.param:32: PartAllocFactor two.param:37,41,42: SofteningGas, SofteningStars, SofteningBndry " ] &&
+[ "$(cat list)" = "two.param:5: EnergyFile two.param:7: SnapFormat two.param:8: TimeLimitCPU two.param:31: DesNumNgb \
+two.param:32: PartAllocFactor two.param:37,41,42: SofteningGas, SofteningStars, SofteningBndry " ] &&
   has err 'walltime 10:00:00' && has err '^two.param:31: DesNumNgb = 50: gas feels only gravity here$' &&
     [ "$(wc -l < err)" = 6 ]
 ok $? "... what has no counterpart is named with its line and the reason"
@@ -80,7 +82,8 @@ has err '^gas.param:31,32,33: DesNumNgb, MaxNumNgbDeviation, ArtBulkViscConst: g
 ok $? "... those with one reason have one line"
 # the new file is one that runs
 model plummer -n 1000 -o ics.hdf5
-sed 's/^InitCondFile.*/InitCondFile ics/; s/^ICFormat.*/ICFormat 3/; s/^GravityC.*/GravityConstantInternal 1/; s/^TimeMax.*/TimeMax 0.02/; s/^TimeBetSn.*/TimeBetSnapshot 0.01/' two.param > short.param
+sed 's/^InitCondFile.*/InitCondFile ics/; s/^ICFormat.*/ICFormat 3/; s/^GravityC.*/GravityConstantInternal 1/
+  s/^TimeMax.*/TimeMax 0.02/; s/^TimeBetSn.*/TimeBetSnapshot 0.01/' two.param > short.param
 convert short.param && lines 'InitCondFile = ics.hdf5' 'ICFormat = hdf5' && try espalier run ini &&
   has said '^done: time 0.02' && [ -f run/snap_002.hdf5 ]
 ok $? "... the run that it describes runs; HDF5 files get their ending"
@@ -135,11 +138,22 @@ ok $? "... classes of softenings; largest physical lengths have no counterpart"
 [ "$(tr '\n' ' ' < ini-times.txt)" = "0.1 0.15 0.225 0.3375 0.50625 0.759375 " ]
 ok $? "... times by factors"
 
+# a byte order mark; Python's own modules are enough
+mkdir modules && for module in h5py numpy; do echo "raise SystemExit('$module')" > modules/$module.py; done
+{ printf '\357\273\277' && sed 1d two.param; } > mark.param
+PYTHONPATH=$dir/modules convert mark.param && lines 'InitCondFile = ics.dat' 'OutputDir = run'
+ok $? "a byte order mark is no part of the first name; no module of others is used"
+check "a program that is not in PATH is named" \
+  try env PATH=/usr/bin:/bin "$tool" --espalier "$here/espalier" -o named.ini two.param
+check "without it a sentence" says 1 'espalier-convert: error: the program espalier.* --espalier names it' -- \
+  env PATH=/usr/bin:/bin "$tool" -o none.ini two.param
+check "the former command names the tool" says 2 'espalier-convert FILE.param' -- espalier convert two.param
+
 # refuse TEXT SED: the changed file of GADGET-2 is refused, nothing is written
 refuse() {
   sed "$2" "${3:-two.param}" > bad.param
   rm -f ini
-  says 1 -- convert bad.param && [ ! -e ini ] && [ "$(wc -l < err)" = 1 ] && has err "^espalier: error: $1"
+  says 1 -- convert bad.param && [ ! -e ini ] && [ "$(wc -l < err)" = 1 ] && has err "^espalier-convert: error: $1"
   ok $? "refused: $1"
 }
 refuse 'bad.param:16: TimeMax: expected a number' 's/^TimeMax.*/TimeMax soon/'
@@ -156,12 +170,15 @@ refuse 'bad.param: UnitMass_in_g is missing' '/^UnitMass/d'
 refuse 'bad.param:6: ICFormat: expected a whole number from 1 to 3' 's/^ICFormat.*/ICFormat 4/'
 refuse 'bad.param:33: UnitLength_in_cm: expected a number above 0' 's/^UnitLength.*/UnitLength_in_cm 0/'
 refuse 'bad.param:1: found .\[Input\].: expected a parameter file of GADGET' '1s/.*/[Input]/'
+refuse 'bad.param:1: this is text in UTF-16' '1s/^/\xff\xfe/'
+refuse 'bad.param:7: SnapFormat: expected text that can stand' 's/^SnapFormat.*/SnapFormat ;1/'
+refuse 'bad.param:4: SnapshotFileBase = a.b: expected a name without' 's/^SnapshotFileBase.*/SnapshotFileBase a.b/'
 refuse 'bad.param:15: Hubble: H_0 is 100 km/s/Mpc' 's/^Hubble .*/Hubble 0.1/' four.param
 refuse 'bad.param:27: SofteningClassOfPartType2 = 7: SofteningComovingClass7 is missing' \
   's/^\(SofteningClassOfPartType2\).*/\1 7/' four.param
 refuse 'bad.param:20: TimeBetSnapshot: expected a factor above 1' 's/^TimeBetSnapshot.*/TimeBetSnapshot 0.5/' four.param
 check "refused: a folder" \
-  says 1 '^espalier: error: .: expected a parameter file of GADGET: this is no file' -- convert .
-try espalier convert two.param && [ -f two.ini ] && says 1 'two.ini: already exists' -- espalier convert two.param
+  says 1 '^espalier-convert: error: .: expected a parameter file of GADGET: this is no file' -- convert .
+try "$tool" two.param && [ -f two.ini ] && says 1 'two.ini: already exists' -- "$tool" two.param
 ok $? "a file that exists is not replaced"
 finish

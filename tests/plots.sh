@@ -32,6 +32,7 @@ if [ -r "$here/Makefile" ]; then
   ok $? "an installation has it in PATH, wherever it is moved to"
   check "compare-schemes too" says 1 'compare-schemes ESPALIER FILE.hdf5 SOFTENING' -- moved/usr/bin/compare-schemes
   check "espalier-xdmf too" says 0 '^usage: espalier-xdmf ' -- moved/usr/bin/espalier-xdmf --help
+  check "espalier-convert too" says 0 '^usage: espalier-convert ' -- moved/usr/bin/espalier-convert --help
   installed DESTDIR="$dir/apart" bindir=/opt/bin &&
     [ "$(readlink apart/opt/bin/espalier-plot)" = /usr/share/espalier/tools/espalier-plot ]
   ok $? "with nothing in common the link names the whole path"

@@ -15,7 +15,7 @@ rule() {
   fi
 }
 sources() { find "$@" \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' \) ! -name revision_string.h; }
-scripts() { find tests tools jobscripts python \( -name '*.sh' -o -name '*.py' -o -name '*.supp' -o -name espalier-plot -o -name espalier-xdmf -o -name compare-schemes -o -name calibrate-accuracy -o -name espalier-job -o -name scaling -o -name cluster \); ls quickstart; ls .ci/run 2> /dev/null; }
+scripts() { find tests tools jobscripts python \( -name '*.sh' -o -name '*.py' -o -name '*.supp' -o -name espalier-convert -o -name espalier-plot -o -name espalier-xdmf -o -name compare-schemes -o -name calibrate-accuracy -o -name espalier-job -o -name scaling -o -name cluster \); ls quickstart; ls .ci/run 2> /dev/null; }
 include='^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]'
 
 rule "src/ and mpi/ include nothing of CUDA" "$(sources src mpi | xargs grep -Hn -E "$include(.*/)?(cuda|nvtx|cub/|thrust/)")"
@@ -107,7 +107,7 @@ rule "old terms do not occur: doc/glossary.md has the standard ones" \
   "$({ sources src mpi gpu; find . -maxdepth 1 -name '*.md'; find doc -name '*.md'; } | xargs awk -v terms="$old_terms" '
     { line = tolower($0); gsub(/x\(strays,|strays`?(, ?| and `)remakes|card_bytes|own\.planting|time stamps|family 26/, "", line)
       if (match(line, "(^|[^a-z])(" terms ")([^a-z]|$)")) print FILENAME ":" FNR ": " substr(line, RSTART, RLENGTH) }')"
-rule "scripts may be executed" "$(find quickstart tools/espalier-plot tools/espalier-xdmf tools/compare-schemes tools/calibrate-accuracy tests/slurm jobscripts -type f ! -name "*.md" ! -name "*.py" ! -name "*.mk" ! -perm -u+x)"
+rule "scripts may be executed" "$(find quickstart tools/espalier-convert tools/espalier-plot tools/espalier-xdmf tools/compare-schemes tools/calibrate-accuracy tests/slurm jobscripts -type f ! -name "*.md" ! -name "*.py" ! -name "*.mk" ! -perm -u+x)"
 
 # Statements, functions, structs and includes, by a script of their own.
 code_rule() { rule "$1" "$("${python:-python3}" tests/rules_code.py "$2" 2>&1)"; }

@@ -7,6 +7,7 @@ nobase_dist_pkgdata_DATA += \
   %D%/schemes.py \
   %D%/snapshots.py
 nobase_dist_pkgdata_SCRIPTS += \
+  %D%/espalier-convert \
   %D%/espalier-plot \
   %D%/calibrate-accuracy \
   %D%/compare-schemes \
@@ -31,7 +32,7 @@ EXTRA_DIST += %D%/README.md
 
 # The scripts stay together; those that are called by name are in PATH. The links hold wherever the tree is moved to, as
 # DESTDIR's is; only where bin and share have no folder in common they name the whole path.
-scripts_in_path = espalier-plot espalier-xdmf compare-schemes calibrate-accuracy
+scripts_in_path = espalier-convert espalier-plot espalier-xdmf compare-schemes calibrate-accuracy
 install-exec-local:
 	$(MKDIR_P) "$(DESTDIR)$(bindir)"
 	@from="$(bindir)"; to="$(pkgdatadir)/tools"; up=; \

@@ -33,15 +33,17 @@ static int act_params(const struct command *self, const struct comm *comm, int a
   enum { GET = 256 };
   static const struct option longs[] = {{"ini", no_argument, NULL, 'i'},
                                         {"markdown", no_argument, NULL, 'm'},
+                                        {"json", no_argument, NULL, 'j'},
                                         {"get", required_argument, NULL, GET},
                                         COMMAND_LONG};
   struct overrides overrides = {.count = 0};
-  int status = STATUS_OK, option, markdown = 0, count = 0, chosen[PARAM_LIMIT];
+  int status = STATUS_OK, option, form = 'i', count = 0, chosen[PARAM_LIMIT];
   char hint[200];
   while ((option = command_option(self, comm, argc, argv, COMMAND_SHORT "P:", longs, &status)) != -1) switch (option) {
     case COMMAND_DONE: return status;
-    case 'i': markdown = 0; break;
-    case 'm': markdown = 1; break;
+    case 'i':
+    case 'm':
+    case 'j': form = option; break;
     case 'P':
       if (overrides_add(&overrides, optarg)) return overrides_misused(self, comm, optarg);
       break;
@@ -59,16 +61,19 @@ static int act_params(const struct command *self, const struct comm *comm, int a
   }
   if (optind != argc) return command_misused(self, comm, "unexpected '%s'", argv[optind]);
   if (overrides.count > 0) return command_misused(self, comm, "option -P: belongs to --get");
-  if (comm->rank == 0 && markdown) params_write_markdown(stdout);
-  if (comm->rank == 0 && !markdown) params_write_ini(stdout, NULL);
+  if (comm->rank != 0) return STATUS_OK;
+  if (form == 'm') params_write_markdown(stdout);
+  else if (form == 'j') params_write_json(stdout);
+  else params_write_ini(stdout, NULL);
   return STATUS_OK;
 }
 
 const struct command command_params = {
-    "params", "params [--ini|--markdown|--get NAME... [-P Section:Name=value]... FILE.ini]",
+    "params", "params [--ini|--markdown|--json|--get NAME... [-P Section:Name=value]... FILE.ini]",
     "Print every parameter with unit, default, range and meaning",
     "      --ini               print a parameter file (default)\n"
     "      --markdown          print tables\n"
+    "      --json              print a list for programs\n"
     "      --get NAME          print only the value that a run of FILE.ini would use, alone on a line; may be "
     "repeated\n"
     "  -P Section:Name=value   with --get: replace the value of a parameter of the file; may be repeated\n",

@@ -2,7 +2,6 @@ bin_PROGRAMS += espalier
 espalier_SOURCES = \
   %D%/commands.c \
   %D%/commands.h \
-  %D%/commands_convert.c \
   %D%/commands_groups.c \
   %D%/commands_galaxy.c \
   %D%/commands_ic.c \
@@ -11,9 +10,6 @@ espalier_SOURCES = \
   %D%/commands_study.c \
   %D%/commands_trace.c \
   %D%/commands_trace.h \
-  %D%/gadget.c \
-  %D%/gadget.h \
-  %D%/gadget_write.c \
   %D%/info.c \
   %D%/info.h \
   %D%/main.c \

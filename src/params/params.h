@@ -180,7 +180,10 @@ int params_check_files(const struct params *params, const struct param_origin *o
 void params_format(const struct params *params, const struct param_entry *entry, char *text, size_t size);
 /* Write the range of a parameter to text[size]: "above 0", "from 0 to 1", "a, b or c"; "any"; for strings "". */
 void param_range(const struct param_entry *entry, char *text, size_t size);
-/* Write a complete parameter file with comments (`params` NULL: defaults), and the page doc/parameters.md. */
+/* Write a complete parameter file with comments (`params` NULL: defaults), the page doc/parameters.md, and the table
+ * for programs: a list of objects with the strings section, name, kind (real, whole, choice, string), default, values
+ * (param_range), unit and meaning. */
 void params_write_ini(FILE *out, const struct params *params);
 void params_write_markdown(FILE *out);
+void params_write_json(FILE *out);
 #endif

@@ -139,7 +139,7 @@ void gadget_hint(const char *line, int in_section, char *hint, size_t size)
   if (!of_gadget) return;
   size_t at = (size_t)snprintf(
       hint, size,
-      "; this looks like a parameter file of GADGET, which must be rewritten: '%s convert FILE' "
+      "; this looks like a parameter file of GADGET, which must be rewritten: '%s-convert FILE' "
       "does it, and '%s params --ini > run.ini' writes a file with sections in which many names are GADGET's "
       "(InitCondFile, OutputDir, TimeMax, ErrTolForceAcc); comments begin with #",
       PACKAGE_NAME, PACKAGE_NAME);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of parameters as a parameter file and as a page. */
+/* The table of parameters as a parameter file, as a page and as JSON. */
 #include <config.h>
 #include <string.h>
 
@@ -48,4 +48,31 @@ void params_write_markdown(FILE *out)
     fprintf(out, "| %s | %s%s%s | %s | %s | %s |\n", e->name, quote, e->initial, quote, range[0] ? range : "text",
             e->unit, e->meaning);
   }
+}
+
+/* Write a string of JSON, without its quotes. Texts of the table have no control characters. */
+static void put_json(FILE *out, const char *text)
+{
+  for (; *text; text++) fprintf(out, "%s%c", strchr("\"\\", *text) ? "\\" : "", *text);
+}
+
+void params_write_json(FILE *out)
+{
+  static const char *const kinds[] = {"real", "whole", "choice", "string"};
+  for (int i = 0; i < param_count; i++) {
+    const struct param_entry *e = &param_table[i];
+    char range[200];
+    param_range(e, range, sizeof range);
+    const char *const parts[][2] = {{"section", e->section}, {"name", e->name}, {"kind", kinds[e->kind]},
+                                    {"default", e->initial}, {"values", range}, {"unit", e->unit},
+                                    {"meaning", e->meaning}};
+    fprintf(out, "%s\n  {", i ? "," : "[");
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+      fprintf(out, "%s\"%s\": \"", k ? ", " : "", parts[k][0]);
+      put_json(out, parts[k][1]);
+      fputc('"', out);
+    }
+    fputc('}', out);
+  }
+  fputs("\n]\n", out);
 }
