@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/shell.h"
 #include "cli/commands.h"
 #include "cli/gadget.h"
 
@@ -83,8 +84,10 @@ static void convert(const char *file, const char *output, int overwrite, struct 
     print_without(file, g, r);
     for (int i = 0; i < param_count; i++) written += r->origin.line[i] != ORIGIN_DEFAULT;
     if (count > 0) snprintf(made, sizeof made, " and %d output times", count);
-    printf("%s: %d parameters%s; %d without a counterpart\nnext: espalier run --check %s\n", name, written - 1, made,
-           r->notes, name);
+    printf("%s: %d parameters%s; %d without a counterpart\nnext: espalier run --check ", name, written - 1, made,
+           r->notes);
+    shell_word(stdout, name);
+    putchar('\n');
   }
   memory_free(g);
   memory_free(r);

@@ -215,7 +215,8 @@ static int write_checkpoint(struct run *run, struct fault *fault)
     terminal_clear(&run->logs);
     printf("checkpoint %s in soft step %lld (%.2f s)\n", run->status.checkpoint, s->step + 1, seconds);
     fflush(stdout);
-    status_running(&run->status, 1);
+    terminal_saved(run);
+    if (s->stop_request < REQUEST_STOP) status_running(&run->status, 1); /* else its end follows */
   }
   return 0;
 }
