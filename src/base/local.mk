@@ -22,8 +22,6 @@ libespalier_a_SOURCES += \
   %D%/revision.h \
   %D%/resumed.c \
   %D%/resumed.h \
-  %D%/shell.c \
-  %D%/shell.h \
   %D%/sparse.h \
   %D%/spool.c \
   %D%/spool.h \

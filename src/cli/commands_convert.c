@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/shell.h"
+#include "base/lines.h"
 #include "cli/commands.h"
 #include "cli/gadget.h"
 

@@ -9,7 +9,7 @@
 #include "base/debug.h"
 #include "base/memory.h"
 #include "base/revision.h"
-#include "base/shell.h"
+#include "base/lines.h"
 #include "params/params.h"
 #include "mpi/start.h"
 #include "run/start.h"

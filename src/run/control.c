@@ -60,8 +60,8 @@ static void end_by(int number)
   raise(number);
 }
 
-/* SIGTERM or SIGINT during the start: give it some seconds to come to its first step, and end it then. A second one ends
- * it at once. */
+/* SIGTERM or SIGINT during the start: give it some seconds to come to its first step, and end it then. A second one
+ * ends it at once. */
 static void on_signal_at_start(int number)
 {
   static volatile sig_atomic_t before_end;

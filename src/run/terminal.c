@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "base/resident.h"
-#include "base/shell.h"
+#include "base/lines.h"
 #include "run/run_parts.h"
 #include "settings/settings.h"
 #include "step/energies.h"
