@@ -216,7 +216,7 @@ static int write_checkpoint(struct run *run, struct fault *fault)
     printf("checkpoint %s in soft step %lld (%.2f s)\n", run->status.checkpoint, s->step + 1, seconds);
     fflush(stdout);
     terminal_saved(run);
-    if (s->stop_request < REQUEST_STOP) status_running(&run->status, 1); /* else its end follows */
+    status_running(&run->status, 1);
   }
   return 0;
 }
