@@ -155,6 +155,7 @@ script_tests = \
   %D%/soft_steps.sh \
   %D%/ic_files.sh \
   %D%/interrupt.sh \
+  %D%/signals.sh \
   %D%/stops.sh \
   %D%/study_ranks.sh \
   %D%/study_steps.sh \
@@ -175,6 +176,7 @@ alone_tests = \
   %D%/jobs.sh \
   %D%/killed.sh \
   %D%/scaling.sh \
+  %D%/signals.sh \
   %D%/stops.sh \
   %D%/tuning.sh \
   %D%/watchdog.sh

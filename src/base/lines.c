@@ -98,3 +98,17 @@ void lines_close(struct lines *lines)
   if (lines->file) fclose(lines->file);
   lines->file = NULL;
 }
+
+void shell_word(FILE *out, const char *text)
+{
+  static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789%+,-./:=@_";
+  if (text[0] && text[strspn(text, plain)] == 0) {
+    fputs(text, out);
+    return;
+  }
+  putc('\'', out);
+  for (; *text; text++)
+    if (*text == '\'') fputs("'\\''", out);
+    else putc(*text, out);
+  putc('\'', out);
+}

@@ -35,4 +35,8 @@ int text_mark(const char *text);
  * be said then. */
 int text_is_utf16(const char *text, int64_t n);
 #define TEXT_UTF16 "this is text in UTF-16: save it as UTF-8"
+
+/* Print `text` as one word of a POSIX shell: as it is, or in single quotes where the shell would change or divide
+ * it. For commands that the user is to type. */
+void shell_word(FILE *out, const char *text);
 #endif

@@ -99,6 +99,8 @@ static int act_run(const struct command *self, const struct comm *comm, int argc
   struct param_origin origin;
   if (command_load_params(comm, file, &overrides, !options.restart, &par, &origin, &f)) return command_failed(comm, &f);
   if (comm->rank == 0) options.origin = &origin;
+  if (options.walltime < 0 && comm->rank == 0) control_job_end(&options.walltime, &f);
+  if (comm_verdict(comm, &f)) return command_failed(comm, &f);
   return run(comm, &par, &options);
 }
 

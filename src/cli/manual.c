@@ -75,6 +75,8 @@ static const struct {
      "threads of a rank; where it is not set, ranks that are not bound share the processors of their node equally", 0},
     {"SLURM_JOB_END_TIME",
      "end of the job, in seconds since 1970; without --walltime a run writes a checkpoint and stops before it", 0},
+    {"OMPI_COMM_WORLD_RANK",
+     "set by mpirun of Open MPI; a run then begins a checkpoint at SIGCONT, which comes a second before SIGTERM", 0},
     {"SOURCE_DATE_EPOCH", "the date written to snapshots, in seconds since 1970 (default: the present date)", 0},
     {"HDF5_VDS_PREFIX",
      "folders, with colons between them, in which HDF5 looks for the source files of virtual datasets; "

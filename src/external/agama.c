@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "params/params.h"
@@ -33,6 +34,11 @@ static void *load(const char *library, struct fault *fault)
   const char *const names[] = {library[0] ? library : "libagama.so", library[0] ? NULL : "agama.so"};
   char why[300] = "";
   for (int k = 0; k < 2 && names[k]; k++) {
+    struct stat st;
+    if (strchr(names[k], '/') && stat(names[k], &st) == 0 && !S_ISREG(st.st_mode)) { /* opening a FIFO would wait */
+      fault_set(fault, "AgamaLibrary = %.500s is not a regular file: give the file of the library", names[k]);
+      return NULL;
+    }
     void *found = dlopen(names[k], RTLD_LAZY | RTLD_LOCAL);
     if (found) return found;
     if (k == 0) snprintf(why, sizeof why, "%.290s", dlerror());

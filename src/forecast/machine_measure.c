@@ -9,6 +9,7 @@
 #include "base/debug.h"
 #include "base/memory.h"
 #include "base/revision.h"
+#include "base/lines.h"
 #include "params/params.h"
 #include "mpi/start.h"
 #include "run/start.h"
@@ -249,9 +250,11 @@ int machine_study(const struct comm *comm, const struct params *par, const char 
     write_runs(out.file ? out.file : stdout, r);
   }
   if (comm->rank == 0) result_close(&out, &f);
-  if (comm->rank == 0 && output && !f.text[0])
-    printf("%s: machine file, measured on %d ranks\nnext: espalier study time --machine %s FILE.ini\n", output,
-           comm->size, output);
+  if (comm->rank == 0 && output && !f.text[0]) {
+    printf("%s: machine file, measured on %d ranks\nnext: espalier study time --machine ", output, comm->size);
+    shell_word(stdout, output);
+    puts(" FILE.ini");
+  }
   memory_free(r);
   comm_verdict(comm, &f);
   comm_print_fault(comm, "error", &f);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -37,6 +38,11 @@ const char *h5_cause(char text[256])
 
 hid_t h5_open_read(const char *path, char cause[256])
 {
+  struct stat st;
+  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* opening a FIFO would wait */
+    snprintf(cause, 256, "it is not a regular file");
+    return -1;
+  }
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
 #if H5_VERSION_GE(1, 10, 7)

@@ -15,30 +15,42 @@
 
 #include "base/timer.h"
 
-#define LOOK_SECONDS 2.0     /* between searches for request files */
-#define MARGIN_MAX 60.0      /* seconds left unused before the limit: at most this, */
-#define MARGIN_PART 0.05     /* and at most this part of the wall-clock time */
-#define STEPS_AHEAD 2.0      /* a request is read when the next soft step begins, and served within that step */
-#define WRITING_SLACK 1.5    /* a checkpoint may take this times as long as the last one */
-#define RETRY_SECONDS 60.0   /* between a checkpoint that failed and the next attempt */
+#define LOOK_SECONDS 2.0   /* between searches for request files */
+#define MARGIN_MAX 60.0    /* seconds left unused before the limit: at most this, */
+#define MARGIN_PART 0.05   /* and at most this part of the wall-clock time */
+#define STEPS_AHEAD 2.0    /* a request is read when the next soft step begins, and served within that step */
+#define WRITING_SLACK 1.5  /* a checkpoint may take this times as long as the last one */
+#define RETRY_SECONDS 60.0 /* between a checkpoint that failed and the next attempt */
+/* Between checkpoints: at least INTERVAL_MIN seconds, and INTERVAL_COST times what one takes, so that they take one per
+ * cent of a run; never more than TimeBetCheckpoints. */
+#define INTERVAL_MIN 120.0
+#define INTERVAL_COST 100.0
+enum { START_SECONDS = 3 };  /* a start goes on so long after SIGTERM or SIGINT */
 enum { REQUEST_BYTES = 64 }; /* largest size of a request file */
 
 static volatile sig_atomic_t yields, stops, checkpoints; /* signals that were received */
 static volatile sig_atomic_t yielded_by, begun;          /* begun: control_open was called */
+static volatile sig_atomic_t started;                    /* control_started was called */
+static volatile sig_atomic_t launcher_warns, warned;     /* SIGCONT is of mpirun; it came */
+enum { SAVED_TEXT = 4096 };
+static char saved_text[2][SAVED_TEXT]; /* the handler prints one while the other one is changed */
+static volatile sig_atomic_t saved_now, has_saved;
 
-static const int caught[] = {SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP};
+static const int caught[] = {SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP, SIGCONT, SIGALRM};
 enum { CAUGHT = sizeof caught / sizeof *caught };
 static struct sigaction before[CAUGHT];
 static int saved, prints, hangup_ignored; /* saved: `before` is set */
 
-/* Tell a user who pressed Ctrl-C why the run does not end at once. A signal handler may call write() but not
- * printf(). */
-static void print_stopping(void)
+/* Tell a user who pressed Ctrl-C why the run does not end at once. */
+static const char stopping[] =
+    "\nespalier: SIGINT: the run stops within this soft step or the next; a second SIGINT ends it at once\n";
+static const char ended_at_start[] = "\nespalier: error: ended by a signal during the start; the run has not begun\n";
+
+/* Rank 0. A signal handler may call write() but not printf(). */
+static void print(const char *text, size_t length)
 {
-  static const char text[] =
-      "\nespalier: SIGINT: the run stops within this soft step or the next; a second SIGINT ends it at once\n";
   int error = errno;
-  if (prints && write(STDERR_FILENO, text, sizeof text - 1) < 0) error = errno;
+  if (prints && write(STDERR_FILENO, text, length) < 0) error = errno;
   errno = error;
 }
 
@@ -48,17 +60,36 @@ static void end_by(int number)
   raise(number);
 }
 
+/* SIGTERM or SIGINT during the start: give it some seconds to come to its first step, and end it then. A second one
+ * ends it at once. */
+static void on_signal_at_start(int number)
+{
+  static volatile sig_atomic_t before_end;
+  if (number == SIGALRM) {
+    print(ended_at_start, sizeof ended_at_start - 1);
+    end_by(before_end);
+  } else if (before_end) end_by(number);
+  else if (begun) {
+    before_end = number;
+    alarm(START_SECONDS);
+  }
+}
+
 static void on_signal(int number)
 {
-  if (number == SIGUSR2) checkpoints = 1;
+  if (!started && (number == SIGALRM || number == SIGTERM || number == SIGINT)) on_signal_at_start(number);
+  if (number == SIGALRM) return;
+  if (number == SIGCONT) warned = launcher_warns;
+  else if (number == SIGUSR2) checkpoints = 1;
   else if (number == SIGTERM && yielded_by == SIGTERM && !begun) end_by(number); /* a start that hangs */
   else if (number != SIGINT) {
+    if (number == SIGTERM && !yields && has_saved) print(saved_text[saved_now], strlen(saved_text[saved_now]));
     yields = 1;
     yielded_by = number;
     if (number == SIGHUP) signal(SIGPIPE, SIG_IGN); /* the reader of the output has most likely ended, too */
   } else if (!stops) {
     stops = 1;
-    print_stopping();
+    print(stopping, sizeof stopping - 1);
   } else end_by(number);
 }
 
@@ -99,19 +130,56 @@ void control_cancel(void)
   if (yields) raise(yielded_by);
 }
 
+int control_job_end(double *walltime, struct fault *fault)
+{
+  const char *end = getenv("SLURM_JOB_END_TIME");
+  *walltime = -1;
+  if (!end || !*end) return 0;
+  /* the year 2286 has ten digits still */
+  if (strlen(end) > 11 || end[strspn(end, "0123456789")] != 0 || atoll(end) == 0)
+    return fault_set(
+        fault,
+        "SLURM_JOB_END_TIME = '%.40s': expected the end of the job in whole seconds since 1970; unset it, or "
+        "give --walltime",
+        end);
+  *walltime = fmax(0, (double)(atoll(end) - (long long)time(NULL)));
+  return 0;
+}
+
+/* The next checkpoint after one at `now`. */
+static void set_due(struct control *control, double now)
+{
+  double most = 60 * control->par->TimeBetCheckpoints, cheap = fmax(INTERVAL_MIN, INTERVAL_COST * control->writing);
+  if (most > 0) control->due = now + fmin(most, cheap);
+}
+
 void control_open(struct control *control, const struct params *params, int rank, double walltime, double writing)
 {
   double now = timer_clock();
-  const char *end = getenv("SLURM_JOB_END_TIME");
-  if (walltime < 0 && end && atoll(end) > 0) walltime = fmax(0, (double)(atoll(end) - (long long)time(NULL)));
   if (walltime < 0) walltime = HUGE_VAL;
   *control = (struct control){
       .par = params, .rank = rank, .limit = now + walltime, .writing = writing, .due = HUGE_VAL, .looked = now};
   control->margin = fmin(MARGIN_MAX, MARGIN_PART * walltime);
-  if (params->TimeBetCheckpoints > 0) control->due = now + 60 * params->TimeBetCheckpoints;
+  set_due(control, now);
   prints = rank == 0;
+  launcher_warns = getenv("OMPI_COMM_WORLD_RANK") != NULL;
   begun = 1;
   catch_signals(0);
+}
+
+void control_started(void)
+{
+  started = 1;
+  alarm(0);
+}
+
+void control_saved(const struct control *control, const char *text)
+{
+  int next = !saved_now;
+  if (control->rank != 0) return;
+  snprintf(saved_text[next], SAVED_TEXT, "%s", text);
+  saved_now = next;
+  has_saved = 1;
 }
 
 void control_close(void)
@@ -181,6 +249,7 @@ enum stop_request control_request(struct control *control)
   if (control->files == REQUEST_STOP) return request_for(control, REQUEST_STOP, "the file 'stop'");
   if (now < control->retry) return REQUEST_NONE;
   if (checkpoints) return request_for(control, REQUEST_CHECKPOINT, "SIGUSR2");
+  if (warned) return request_for(control, REQUEST_CHECKPOINT, "SIGCONT");
   if (control->files == REQUEST_CHECKPOINT) return request_for(control, REQUEST_CHECKPOINT, "the file 'checkpoint'");
   if (control->rank == 0 && now >= control->due) return request_for(control, REQUEST_CHECKPOINT, "the clock");
   return REQUEST_NONE;
@@ -190,7 +259,9 @@ void control_step(struct control *control, double seconds) { control->longest = 
 
 void control_guess(struct control *control, double seconds)
 {
-  if (control->writing == 0) control->writing = seconds;
+  if (control->writing > 0) return;
+  control->writing = seconds;
+  set_due(control, timer_clock());
 }
 
 void control_wrote(struct control *control, double seconds, int good, int stops)
@@ -202,8 +273,9 @@ void control_wrote(struct control *control, double seconds, int good, int stops)
     return;
   }
   control->writing = fmax(seconds, 1e-6);
-  if (control->par->TimeBetCheckpoints > 0) control->due = now + 60 * control->par->TimeBetCheckpoints;
+  set_due(control, now);
   checkpoints = 0;
+  warned = 0;
   if (control->files == REQUEST_CHECKPOINT) control->files = REQUEST_NONE;
 }
 

@@ -176,11 +176,26 @@ static void write_used(const struct sim *sim, struct fault *fault)
   if (fclose(used)) fault_set(fault, "cannot write %s: %s", path, strerror(errno));
 }
 
+/* A fault where a table or parameters-used.ini is a symbolic link, whose target would be overwritten. */
+static int check_links(const struct params *params, struct fault *fault)
+{
+  char path[PARAM_TEXT + 64];
+  struct stat st;
+  for (int k = 0; k <= LOGS_TABLES; k++) {
+    table_path(params, k < LOGS_TABLES ? table_names[k] : USED_PARAMETERS, path);
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+      return fault_set(fault, "%s is a symbolic link, whose target would be overwritten; move it away", path);
+  }
+  return 0;
+}
+
 static void open_all(struct logs *logs, const struct sim *sim, int overwrite, struct fault *fault)
 {
   struct table table[LOGS_TABLES];
   list_tables(logs, sim, table);
-  if (check_folder(sim->par, overwrite, fault) || folder_make(sim->par->OutputDir, "OutputDir", fault)) return;
+  if (check_folder(sim->par, overwrite, fault) || check_links(sim->par, fault) ||
+      folder_make(sim->par->OutputDir, "OutputDir", fault))
+    return;
   for (int k = 0; k < LOGS_TABLES && !fault->text[0]; k++) {
     if (table[k].enabled) begin_table(logs, &table[k], k, sim, fault);
     else remove_table(sim->par, table_names[k], fault);
@@ -243,7 +258,7 @@ static void resume_all(struct logs *logs, const struct sim *sim, const struct lo
 {
   struct table table[LOGS_TABLES];
   list_tables(logs, sim, table);
-  if (folder_make(sim->par->OutputDir, "OutputDir", fault)) return;
+  if (check_links(sim->par, fault) || folder_make(sim->par->OutputDir, "OutputDir", fault)) return;
   for (int k = 0; k < LOGS_TABLES && !fault->text[0]; k++) {
     resume_table(logs, &table[k], k, sim, ends, rows, fault);
     if (ends->end[k] >= 0 && rows) rows += ends->end[k] - ends->written[k];
@@ -265,7 +280,7 @@ static int check_make_folder(const char *path, struct fault *fault)
 
 int logs_check(const struct params *params, int overwrite, struct fault *fault)
 {
-  return check_folder(params, overwrite, fault) || status_check(params, fault) ||
+  return check_folder(params, overwrite, fault) || check_links(params, fault) || status_check(params, fault) ||
                  check_make_folder(params->OutputDir, fault)
              ? -1
              : 0;
@@ -273,7 +288,8 @@ int logs_check(const struct params *params, int overwrite, struct fault *fault)
 
 int logs_check_resume(const struct params *params, struct fault *fault)
 {
-  return status_check(params, fault) || check_make_folder(params->OutputDir, fault) ? -1 : 0;
+  return check_links(params, fault) || status_check(params, fault) || check_make_folder(params->OutputDir, fault) ? -1
+                                                                                                                  : 0;
 }
 
 static void begin(struct logs *logs, const struct sim *sim)

@@ -163,9 +163,11 @@ static int carry_out(struct run *run, const struct comm *comm, const struct para
     outputs_warn(&run->outputs, run->soft_step_opened ? -INFINITY : run->sim.time, stderr, "espalier: warning: ");
   run_begin_status(run);
   terminal_open(run);
+  terminal_saved(run);
+  control_started();
   if (comm->rank == 0) status_running(&run->status, 1);
   abort_status_open(par->OutputDir, comm->rank, 0);
-  if (run->soft_step_opened) run->control.writing = run->state.checkpoint_seconds;
+  if (run->soft_step_opened) control_guess(&run->control, run->state.checkpoint_seconds);
   if (comm->rank == 0) run_hold_folders(run);
   int status = simulate(run, &f) != 0;
   if (comm->rank == 0) terminal_clear(&run->logs);

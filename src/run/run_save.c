@@ -224,6 +224,7 @@ static int write_checkpoint(struct run *run, struct fault *fault)
     terminal_clear(&run->logs);
     printf("checkpoint %s in soft step %lld (%.2f s)\n", run->status.checkpoint, s->step + 1, seconds);
     fflush(stdout);
+    terminal_saved(run);
     status_running(&run->status, 1);
   }
   return 0;

@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/debug.h"
+#include "base/files.h"
 #include "base/memory.h"
 #include "base/resident.h"
+#include "base/lines.h"
 #include "run/run_parts.h"
 #include "settings/settings.h"
 #include "step/energies.h"
@@ -353,7 +356,7 @@ static int changes(const struct params *par, double change[2], double scale[2])
   double first[ROW_LENGTH];
   int rows = 0;
   snprintf(path, sizeof path, "%s/energy.csv", par->OutputDir);
-  FILE *table = fopen(path, "r");
+  FILE *table = file_stream(path, "r");
   if (!table) return 0;
   change[0] = change[1] = scale[0] = scale[1] = 0;
   while (fgets(line, sizeof line, table)) {
@@ -400,33 +403,55 @@ static void print_kept(const struct run *run)
   putchar('\n');
 }
 
-/* The command that continues a run: that of this one with --restart. */
-static void print_restart(const struct run *run)
+/* The command of this run with another option, --restart or --overwrite. */
+static void print_command(const struct run *run, const char *option, FILE *out)
 {
   const struct param_origin *origin = run->options->origin;
   const struct params *asked = &run->sim.settings->asked;
   struct params given = *run->sim.par; /* with the scheme as it was given, not as it was chosen */
-  char text[PARAM_TEXT + 64];
+  char text[PARAM_TEXT + 64], word[PARAM_TEXT + 192];
   given.Mode = asked->Mode;
   given.Scheme = asked->Scheme;
   given.R1OverR0 = asked->R1OverR0;
-  printf("next: ");
-  if (run->sim.comm->size > 1) printf("mpirun -n %d ", run->sim.comm->size);
-  printf("espalier run --restart");
+  if (run->sim.comm->size > 1) fprintf(out, "mpirun -n %d ", run->sim.comm->size);
+  fprintf(out, "espalier run %s", option);
   for (int k = 0; origin && k < param_count; k++) {
     const struct param_entry *e = &param_table[k];
     if (origin->line[k] != ORIGIN_OPTION) continue;
     params_format(&given, e, text, sizeof text);
-    const char *quote = text[strcspn(text, " \t;&|<>()$*?'\"")] ? "'" : "";
-    printf(" -P %s%s:%s=%s%s", quote, e->section, e->name, text, quote);
+    snprintf(word, sizeof word, "%s:%s=%s", e->section, e->name, text);
+    fputs(" -P ", out);
+    shell_word(out, word);
   }
-  printf(" %s\n", origin && origin->file ? origin->file : "FILE.ini");
+  putc(' ', out);
+  shell_word(out, origin && origin->file ? origin->file : "FILE.ini");
+  putc('\n', out);
+}
+
+void terminal_saved(struct run *run)
+{
+  char *text = NULL, when[32] = "";
+  size_t size;
+  time_t now = time(NULL);
+  struct tm local;
+  if (run->sim.comm->rank != 0 || run->options->no_output) return;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) return;
+  strftime(when, sizeof when, "%H:%M:%S", localtime_r(&now, &local));
+  fputs("\nespalier: SIGTERM: the run writes a checkpoint and stops; if it is killed before, ", out);
+  if (run->status.checkpoint[0]) fprintf(out, "%s, as of %s, is saved\nnext: ", run->status.checkpoint, when);
+  else fputs("nothing is saved yet\nnext: ", out);
+  print_command(run, run->status.checkpoint[0] ? "--restart" : "--overwrite", out);
+  fclose(out);
+  control_saved(&run->control, text);
+  free(text);
 }
 
 /* Where the files are, and what to do next. */
 static void print_files(const struct run *run, int continues)
 {
   const struct params *par = run->sim.par;
+  char base[2 * PARAM_TEXT + 8];
   int count = run->state.snapshots - run->state.pending;
   if (run->options->no_output || count < 1)
     printf("snapshots: none%s\n", run->options->no_output ? " (--no-output)" : "");
@@ -434,11 +459,20 @@ static void print_files(const struct run *run, int continues)
   else printf("snapshots: %s/%s_000.hdf5 to _%03d.hdf5\n", par->OutputDir, par->SnapshotFileBase, count - 1);
   printf("tables: %s/energy.csv, steps.csv%s and others (doc/file-formats.md)\n", par->OutputDir,
          run->logs.analysis ? ", analysis.csv" : "");
-  if (continues) print_restart(run);
-  else if (count > 1 && !run->options->no_output)
-    printf("next: espalier-plot density %s/%s_???.hdf5; espalier-plot energy %s\n", par->OutputDir,
-           par->SnapshotFileBase, par->OutputDir);
-  else printf("next: espalier-plot energy %s\n", par->OutputDir);
+  fputs("next: ", stdout);
+  if (continues) {
+    print_command(run, "--restart", stdout);
+    return;
+  }
+  if (count > 1 && !run->options->no_output) {
+    snprintf(base, sizeof base, "%s/%s_", par->OutputDir, par->SnapshotFileBase);
+    fputs("espalier-plot density ", stdout);
+    shell_word(stdout, base);
+    fputs("???.hdf5; ", stdout);
+  }
+  fputs("espalier-plot energy ", stdout);
+  shell_word(stdout, par->OutputDir);
+  putchar('\n');
 }
 
 /* What was measured, for developers: memory by purpose, milliseconds by part, tuning, costs. */

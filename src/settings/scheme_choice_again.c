@@ -86,7 +86,13 @@ static int read_rows(struct sim *sim, struct lines *lines, struct fault *fault)
     int n = split(lines->text, word);
     if (n == 1 && word[0][strspn(word[0], " \t")] == 0) continue;
     if (titled && take_row(sim, word, n, at, lines, fault)) return -1;
-    if (!titled && !find_columns(word, n, at)) return 0; /* of an older version, which did not write all changes */
+    if (!titled && !find_columns(word, n, at)) {
+      if (at[COLUMN_STEP] >= 0) return 0; /* of an older version, which did not write all changes */
+      return fault_set(fault,
+                       "%.400s, line %lld: expected the column names of choice.csv, whose choices Repeatable = on "
+                       "repeats: remove this file, and the run chooses by itself",
+                       lines->path, (long long)lines->number);
+    }
     titled = 1;
   }
   return more;

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What a run says and keeps when it is ended by signals, and names that a shell or a file system could misread.
+. "${srcdir:-.}/tests/harness.sh"
+parts_model 500
+limit=60
+mkfifo pipe.so
+mkdir fifo
+(cd fifo && exec "$here/espalier" run -P External:AgamaLibrary=../pipe.so -P External:Agama=type=Plummer ../run.ini) > \
+  fifo/log 2> fifo/err < /dev/null &
+job=$!
+ended
+ends 1 && has fifo/err 'AgamaLibrary = .*pipe.so is not a regular file'
+ok $? "AgamaLibrary names a FIFO: refused"
+
+name=linked shown="linked/err linked/log"
+mkdir -p linked/out
+echo kept > target
+ln -s ../../target linked/out/parameters-used.ini
+go linked 1 --overwrite -n 1
+ends 1 'parameters-used.ini is a symbolic link' && [ "$(cat target)" = kept ]
+ok $? "parameters-used.ini is a symbolic link: refused, and its target stays"
+
+go quoted 1 -P Output:OutputDir='x;touch pwn y' -n 2
+ends 0 && has quoted/log "^next: espalier-plot .*'x;touch pwn y'"
+ok $? "the command to type next is quoted for a shell"
+
+for value in 1e30 garbage -5; do
+  SLURM_JOB_END_TIME=$value go slurm 1 --overwrite -n 1
+  ends 1 "SLURM_JOB_END_TIME = '$value': expected"
+  ok $? "SLURM_JOB_END_TIME=$value: refused"
+  SLURM_JOB_END_TIME=$value go slurm 1 --overwrite -n 1 --walltime 10
+  ends 0
+  ok $? "... but not with --walltime"
+done
+
+mkdir -p random/out
+printf 'x\001\377,7\nnoise,1\n' > random/out/choice.csv
+go random 1 --overwrite -n 1 -P Accuracy:Repeatable=on -P Split:Mode=auto -P Split:SoftStep=0 -P Steps:Scheme=auto
+ends 1 'expected the column names of choice.csv'
+ok $? "choice.csv of another kind: refused"
+
+begin told 1 -P Time:TimeMax=1000 -P Output:TimeBetSnapshot=0 -P Checkpoints:TimeBetCheckpoints=0.001
+saved() { has told/log '^checkpoint '; }
+within 30 saved
+kill -TERM "$job"
+ended
+ends 0 && has told/err '^espalier: SIGTERM: .*checkpoint_[0-9]*, as of .*, is saved' &&
+  has told/err '^next: .*espalier run --restart .*run.ini' && reports told state=interrupted
+ok $? "SIGTERM: at once a line that says what is saved and what to type"
+finish
