@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Keys on the space-filling curve, the sort of the particles, and the verbs order and reorder. */
 #include <config.h>
-#include <cub/device/device_radix_sort.cuh>
 
+#include "gpu/device/sort.cuh"
 #include "gpu/tree/tree.cuh"
 #include "gpu/tree/order.cuh"
 #include "particles/timeline.h"
@@ -65,13 +65,9 @@ static void reserve_keys(struct device *d)
 static const int32_t *sort_keys(struct device *d, int32_t first, int levels, int top)
 {
   int n = (int)(d->p.n - first), zero_bits = KEY_BITS - 3 * levels;
-  size_t bytes = 0;
-  cub::DoubleBuffer<uint64_t> key(d->order.key[0].at + first, d->order.key[1].at + first);
-  cub::DoubleBuffer<int32_t> place(d->order.place[0].at + first, d->order.place[1].at + first);
-  CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, key, place, n, zero_bits, KEY_BITS + top, d->stream));
-  array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceRadixSort::SortPairs(d->scratch.at, bytes, key, place, n, zero_bits, KEY_BITS + top, d->stream));
-  d->order.current = key.selector;
+  uint64_t *const key[2] = {d->order.key[0].at + first, d->order.key[1].at + first};
+  int32_t *const place[2] = {d->order.place[0].at + first, d->order.place[1].at + first};
+  d->order.current = sort_pairs_in_two(d, key, place, n, zero_bits, KEY_BITS + top);
   d->order.levels = levels;
   d->sources.present_tick = -1;
   return place.Current();

@@ -52,10 +52,10 @@ static __global__ void fill_buckets(const __grid_constant__ struct resort_job jo
   uint64_t key = later_key(job.keys, table, i);
   if (k < job.n) b = bucket_of(job, key, k / RUN);
   /* most particles of a warp go to one bucket: one lane counts for all, since atomics on one address are serialised */
-  unsigned peers = __match_any_sync(FULL, b);
-  int first = __ffs((int)peers) - 1;
-  if (lane_id() == first && b >= 0) at = atomicAdd(&job.count[b], __popc(peers));
-  at = __shfl_sync(FULL, at, first) + __popc(peers & lanes_below());
+  lane_mask peers = warp_match(b);
+  int first = first_lane(peers);
+  if (lane_id() == first && b >= 0) at = atomicAdd(&job.count[b], lane_count(peers));
+  at = warp_shuffle(at, first) + lane_count(peers & lanes_below());
   if (b < 0) return;
   if (at >= BUCKET) {
     *job.unsorted = 1;
@@ -68,14 +68,14 @@ static __global__ void fill_buckets(const __grid_constant__ struct resort_job jo
 /* The number of particles in the buckets before this one, for all threads. */
 static __device__ int32_t particles_before(const int32_t *count)
 {
-  __shared__ int32_t part[BUCKET_THREADS / WARP];
+  __shared__ int32_t part[BUCKET_THREADS / LANES];
   int32_t sum = 0;
   for (int k = (int)threadIdx.x; k < (int)blockIdx.x; k += BUCKET_THREADS) sum += count[k];
-  sum = (int32_t)__reduce_add_sync(FULL, (unsigned)sum);
-  if (lane_id() == 0) part[threadIdx.x / WARP] = sum;
+  sum = (int32_t)warp_sum((unsigned)sum);
+  if (lane_id() == 0) part[threadIdx.x / LANES] = sum;
   __syncthreads();
   sum = 0;
-  for (int w = 0; w < BUCKET_THREADS / WARP; w++) sum += part[w];
+  for (int w = 0; w < BUCKET_THREADS / LANES; w++) sum += part[w];
   return sum;
 }
 
@@ -98,8 +98,8 @@ static __device__ void sort_shared(uint64_t *key, int32_t *place, int size)
         }
       }
       int next = step > 1 ? step / 2 : run;
-      if (step > WARP || next > WARP) __syncthreads();
-      else __syncwarp();
+      if (step > LANES || next > LANES) __syncthreads();
+      else warp_sync();
     }
   __syncthreads();
 }
@@ -142,7 +142,7 @@ const int32_t *device_resort(struct device *d, const struct later_keys *keys, in
                                  d->order.key[next].at + first,
                                  d->order.place[next].at + first,
                                  &d->device_results->unsorted};
-  CHECK(cudaMemsetAsync(job.count, 0, sizeof(int32_t) * (size_t)buckets, d->stream));
+  CHECK(runtime_set_bytes(job.count, 0, sizeof(int32_t) * (size_t)buckets, d->stream));
   LAUNCH(d, fill_buckets, blocks_for(n, THREADS), THREADS, job);
   LAUNCH(d, sort_buckets, buckets, BUCKET_THREADS, job);
   d->order.current = next;

@@ -231,15 +231,15 @@ int64_t walk_groups_count(const struct device *d, const struct walk_job *job)
  * for the device. */
 static void walk_longest_beside(struct device *d, struct walk_job job, int cells, int how, int64_t groups)
 {
-  cudaStream_t stream = d->stream;
-  CHECK(cudaEventRecord(d->walk.listed, stream));
-  CHECK(cudaStreamWaitEvent(d->walk.beside, d->walk.listed, 0));
+  runtime_stream stream = d->stream;
+  CHECK(runtime_event_record(d->walk.listed, stream));
+  CHECK(runtime_stream_wait(d->walk.beside, d->walk.listed));
   d->stream = d->walk.beside;
   job.class_end = 1;
   for (job.stage = 0; job.stage < 3; job.stage++)
     walk_groups(d, &job, cells, how,
                 job.stage == 0 ? groups / LONGEST_PART + 1 : (int64_t)PIECE_WARPS * d->multiprocessors);
-  CHECK(cudaEventRecord(d->walk.walked, d->stream));
+  CHECK(runtime_event_record(d->walk.walked, d->stream));
   d->stream = stream;
 }
 
@@ -258,7 +258,7 @@ static void walk_stages(struct device *d, struct walk_job job, int cells, int ho
   }
   for (job.stage = job.items_stage; job.stage < 3; job.stage++) {
     /* stage 1 writes the list of single targets again */
-    if (!cut && job.stage == 1) CHECK(cudaStreamWaitEvent(d->stream, d->walk.walked, 0));
+    if (!cut && job.stage == 1) CHECK(runtime_stream_wait(d->stream, d->walk.walked));
     int64_t max_blocks = groups * (job.stage == 1 ? GROUP_MAX / PIECE : GROUP_MAX);
     walk_groups(d, &job, cells, how,
                 job.stage == job.items_stage ? (cut ? max_blocks : groups)
