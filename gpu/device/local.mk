@@ -8,6 +8,7 @@ gpu_sources += \
   %D%/reduce.cuh \
   %D%/runtime.cuh \
   %D%/scan.cuh \
+  %D%/search.cuh \
   %D%/select.cuh \
   %D%/sets.cu \
   %D%/sort.cuh \

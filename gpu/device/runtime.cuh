@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The one door to the device's runtime: all names of the vendor that gpu/ uses.
  *
- * Other files of gpu/ use the names of this header only (tests/rules.sh checks it), so that another runtime is another
- * version of this header. The parts are: lanes of a warp, arithmetic and memory of a lane, launches, and the calls of
- * the host. What CUDA and HIP share is used as it is: __global__, __shared__, threadIdx, __syncthreads, atomics, float4,
- * and the conversions of bits as __float_as_int. Libraries have doors of their own: scan.cuh, sort.cuh, select.cuh
- * (CUB), ranges.cu (NVTX), exchange/nccl.cu (NCCL).
+ * Other files of gpu/ use the names of this header only (tests/rules.sh checks it), so another runtime is another
+ * version of this header. Its parts are lanes of a warp, arithmetic and memory of a lane, launches, calls of the host.
+ * What CUDA and HIP share is used as it is: __global__, __shared__, threadIdx, __syncthreads, atomics, float4, and the
+ * conversions of bits as __float_as_int. Libraries have doors of their own: scan.cuh, sort.cuh, select.cuh (CUB),
+ * ranges.cu (NVTX), exchange/nccl.cu (NCCL).
  *
  * ESP_EMULATED is set where tests/emulator compiles the kernels for the CPU. */
 #ifndef GPU_RUNTIME_CUH
@@ -121,8 +121,8 @@ typedef cudaError_t runtime_error;
 typedef cudaStream_t runtime_stream;
 typedef cudaEvent_t runtime_event;
 
-/* Arrays grow with slack, and the shared memory that a launch asks for has a name. The emulator leaves no slack, so that
- * what lies beyond an array is found. */
+/* Arrays grow with slack, and the shared memory that a launch asks for has a name. The emulator leaves no slack, so it
+ * finds what lies beyond an array. */
 #ifdef ESP_EMULATED
 enum { MEMORY_SLACK = 0 };
 #define LAUNCHED_MEMORY(type, name) extern type name[]

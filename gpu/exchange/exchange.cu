@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "gpu/device/device.cuh"
+#include "gpu/device/search.cuh"
 #include "gpu/device/select.cuh"
 #include "gpu/device/sort.cuh"
 #include "particles/timeline.h"
@@ -44,13 +45,7 @@ static __global__ void find_bounds(const uint32_t *owner_key, int32_t n, int cou
 {
   int k = (int)(blockIdx.x * THREADS + threadIdx.x);
   if (k >= count) return;
-  int32_t begin = 0, end = n;
-  while (begin < end) {
-    int32_t middle = begin + (end - begin) / 2;
-    if (owner_key[middle] < (uint32_t)k) begin = middle + 1;
-    else end = middle;
-  }
-  first[k] = begin;
+  first[k] = search_first_not(0, n, [&](int32_t i) { return owner_key[i] < (uint32_t)k; });
 }
 
 /* The fields of particles, and their places in records of `stride` bytes. */

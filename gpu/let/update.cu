@@ -4,6 +4,7 @@
  * all. */
 #include <config.h>
 #include "backend/let_verbs.h"
+#include "gpu/device/search.cuh"
 #include "gpu/device/select.cuh"
 #include "gpu/let/watch.cuh"
 #include "particles/timeline.h"
@@ -61,12 +62,8 @@ static __global__ void __launch_bounds__(THREADS)
   if (e < entries) {
     int32_t i = from[e];
     end = timeline_end(&particles, i);
-    int high = ranks; /* the last peer whose entries begin at or before e */
-    while (high - peer > 1) {
-      int middle = (peer + high) / 2;
-      if (first[middle] <= e) peer = middle;
-      else high = middle;
-    }
+    /* the last peer whose entries begin at or before e */
+    peer = search_last(0, ranks, [&](int32_t k) { return first[k] <= e; });
   }
   lane_mask mine = warp_match(peer);
   end = warp_min_of(mine, end);
@@ -80,13 +77,7 @@ static __global__ void find_begins(const int32_t *found, const int32_t *count, c
 {
   int p = (int)(blockIdx.x * THREADS + threadIdx.x);
   if (p > ranks) return;
-  int32_t low = 0, high = *count;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (found[middle] < first[p]) low = middle + 1;
-    else high = middle;
-  }
-  begin[p] = low;
+  begin[p] = search_first_not(0, *count, [&](int32_t k) { return found[k] < first[p]; });
 }
 
 /* Pack the corrected entries. `place` counts from the first entry of the peer. */
@@ -96,12 +87,8 @@ static __global__ void __launch_bounds__(THREADS)
 {
   int32_t count = begin[ranks];
   for (int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x); k < count; k += (int32_t)(gridDim.x * THREADS)) {
-    int low = 0, high = ranks; /* the last peer whose entries begin at or before k */
-    while (high - low > 1) {
-      int middle = (low + high) / 2;
-      if (begin[middle] <= k) low = middle;
-      else high = middle;
-    }
+    /* the last peer whose entries begin at or before k */
+    int low = search_last(0, ranks, [&](int32_t r) { return begin[r] <= k; });
     int32_t i = from[found[k]];
     const struct body b = tree.body[i];
     const struct motion_state w = tree.motion_state[i];

@@ -4,6 +4,7 @@
 #include <config.h>
 #include <math.h>
 
+#include "gpu/device/search.cuh"
 #include "gpu/let/watch.cuh"
 
 enum { ROW = 8 }; /* lanes for each leaf */
@@ -24,13 +25,7 @@ struct let_trajectory_job {
 /* The box of a target particle. */
 static __device__ int box_of(const struct let_trajectory_job &job, int32_t i)
 {
-  int low = 0, high = job.boxes;
-  while (high - low > 1) {
-    int middle = (low + high) / 2;
-    if (job.box_begin[middle] <= i) low = middle;
-    else high = middle;
-  }
-  return low;
+  return search_last(0, job.boxes, [&](int32_t k) { return job.box_begin[k] <= i; });
 }
 
 /* The straight trajectory from position and velocity at the job's tick. */

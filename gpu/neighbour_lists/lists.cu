@@ -6,6 +6,7 @@
 #include <config.h>
 
 #include "gpu/device/scan.cuh"
+#include "gpu/device/search.cuh"
 #include "gpu/device/sort.cuh"
 #include "gpu/neighbour_lists/neighbour_lists.cuh"
 
@@ -136,14 +137,8 @@ static __global__ void enter_cells(struct search_job job)
 static __global__ void find_bucket_begins(const uint32_t *bucket, int32_t n, int32_t *begin, int64_t buckets)
 {
   int64_t b = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  int32_t low = 0, high = n;
   if (b > buckets) return;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (bucket[middle] < (uint64_t)b) low = middle + 1;
-    else high = middle;
-  }
-  begin[b] = low;
+  begin[b] = search_first_not(0, n, [&](int32_t k) { return bucket[k] < (uint64_t)b; });
 }
 
 /* The bodies in the order of buckets. */

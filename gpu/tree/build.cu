@@ -8,6 +8,7 @@
 #include <config.h>
 
 #include "gpu/device/scan.cuh"
+#include "gpu/device/search.cuh"
 #include "gpu/tree/tree.cuh"
 
 enum {
@@ -154,12 +155,7 @@ static __device__ int32_t cell_end(const uint64_t *key, int32_t n, int32_t begin
     step *= 2;
   }
   int32_t outside = step < n - inside ? inside + step : n;
-  while (outside - inside > 1) {
-    int32_t middle = inside + (outside - inside) / 2;
-    if (key[middle] >> shift == cell) inside = middle;
-    else outside = middle;
-  }
-  return outside;
+  return search_last(inside, outside, [&](int32_t k) { return key[k] >> shift == cell; }) + 1;
 }
 
 /* The faces of the domain, code length; infinite ones cut no cube. */

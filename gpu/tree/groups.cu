@@ -4,6 +4,7 @@
  * divided, down to leaves, and their children are not joined (Miki & Umemura 2017, section 2.4). The width of
  * supergroups is not limited. */
 #include <config.h>
+#include "gpu/device/search.cuh"
 #include "gpu/tree/tree.cuh"
 
 /* Flags of particles; a supergroup begins with a group. */
@@ -176,13 +177,7 @@ static __global__ void __launch_bounds__(THREADS) list_heads(const __grid_consta
 /* The supergroup of a particle. */
 static __device__ int32_t supergroup_of(const int32_t *begin, int32_t supergroups, int32_t i)
 {
-  int32_t low = 0, high = supergroups;
-  while (high - low > 1) {
-    int32_t middle = low + (high - low) / 2;
-    if (begin[middle] <= i) low = middle;
-    else high = middle;
-  }
-  return low;
+  return search_last(0, supergroups, [&](int32_t k) { return begin[k] <= i; });
 }
 
 static __device__ void fill_supergroup(const struct groups_job &job, int32_t f, int32_t supergroups)

@@ -2,6 +2,7 @@
 /* Keys on the space-filling curve, the sort of the particles, and the verbs order and reorder. */
 #include <config.h>
 
+#include "gpu/device/search.cuh"
 #include "gpu/device/sort.cuh"
 #include "gpu/tree/tree.cuh"
 #include "gpu/tree/order.cuh"
@@ -43,13 +44,7 @@ static __global__ void make_later_keys(const __grid_constant__ struct later_keys
 /* The first fast particle. */
 static __global__ void find_fast_begin(const uint64_t *key, int32_t n, int32_t *fast_begin)
 {
-  int32_t low = 0, high = n;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (key[middle] & KEY_FAST) high = middle;
-    else low = middle + 1;
-  }
-  *fast_begin = low;
+  *fast_begin = search_first_not(0, n, [&](int32_t k) { return !(key[k] & KEY_FAST); });
 }
 
 static void reserve_keys(struct device *d)
@@ -70,7 +65,7 @@ static const int32_t *sort_keys(struct device *d, int32_t first, int levels, int
   d->order.current = sort_pairs_in_two(d, key, place, n, zero_bits, KEY_BITS + top);
   d->order.levels = levels;
   d->sources.present_tick = -1;
-  return place.Current();
+  return place[d->order.current];
 }
 
 /* One tree of all particles, or a second one of the particles from `fast_begin` on. */

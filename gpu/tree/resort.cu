@@ -4,6 +4,7 @@
  * take a pass of two launches for every eight bits. If a bucket overflows, the kernels that follow do nothing, and the
  * host sorts when it reads the flag. */
 #include <config.h>
+#include "gpu/device/search.cuh"
 #include "gpu/tree/order.cuh"
 
 enum { RUN = 448, BUCKET = 1024, BUCKET_THREADS = BUCKET / 2 };
@@ -34,12 +35,7 @@ static __device__ int32_t bucket_of(const struct resort_job &job, uint64_t key, 
     low = high;
     high = min(job.buckets, high + step);
   }
-  while (high - low > 1) {
-    int32_t middle = low + (high - low) / 2;
-    if (job.old[(int64_t)middle * RUN] <= key) low = middle;
-    else high = middle;
-  }
-  return low;
+  return search_last(low, high, [&](int32_t k) { return job.old[(int64_t)k * RUN] <= key; });
 }
 
 /* Distribute the keys over the buckets; their order within a bucket is arbitrary. */

@@ -24,7 +24,8 @@ enum {
  * Delta, which requires small tails of the error distribution, and for quadrupoles, whose tails are small. */
 static void set_budgets(const struct mac *mac, int cells, double budget[2])
 {
-  int fine = cells == CELLS_QUADRUPOLE || (mac_uses_a_old(mac) && mac->delta < exp2(-9.5));
+  double fraction = mac_fraction_of_a(mac);
+  int fine = cells == CELLS_QUADRUPOLE || (fraction > 0 && fraction < exp2(-9.5));
   budget[OF_SUPERGROUP] = fine ? 0.03 : 0.05;
   budget[OF_GROUP] = fine ? 0.1 : 0.25;
 }
@@ -61,10 +62,11 @@ static void set_softenings(const struct device *d, struct walk_job *job, const s
         mac_is_fraction(mac) ? (float)(1.5 * job->eps2_spread / (budget[k] * pow(mac->delta, mac->order + 1))) : 0;
 }
 
-/* Limits of the lengths of lists, which grow as Delta^-1/2. With the other criteria there is no typical length. */
+/* Limits of the lengths of lists, which grow as Delta^-1/2 where Delta is a fraction of |a_old|. With the other
+ * criteria there is no typical length. */
 static void set_list_limits(struct walk_job *job, const struct mac *mac)
 {
-  double longer = mac_uses_a_old(mac) ? exp2(fmax(0, (-log2(mac->delta) - 9) / 2)) : 2;
+  double fraction = mac_fraction_of_a(mac), longer = fraction > 0 ? exp2(fmax(0, (-log2(fraction) - 9) / 2)) : 2;
   job->handed_max = (int32_t)fmin(HANDED * longer, HANDED_MAX);
   job->heavy_near = (int32_t)fmin(HEAVY_NEAR * longer, INT32_MAX / 2);
   job->heavy_leaves = (int32_t)fmin(HEAVY_LEAVES * longer, INT32_MAX / 2);
