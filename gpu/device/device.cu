@@ -15,51 +15,49 @@ static __global__ void empty_kernel(void) {} /* tells whether kernels can run */
 static int capability(int device)
 {
   int major = 0;
-  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  runtime_capability(&major, device);
   return major;
 }
 
 /* The reason why there is no device. The driver may be missing, which version 0 means, or too old. */
-static void describe_no_device(cudaError_t status, char *why, size_t size)
+static void describe_no_device(runtime_error status, char *why, size_t size)
 {
   int driver = 0, runtime = 0;
-  cudaError_t queried = cudaDriverGetVersion(&driver);
-  if (queried == cudaSuccess && driver == 0)
+  runtime_error queried = runtime_driver_version(&driver);
+  if (queried == RUNTIME_SUCCESS && driver == 0)
     snprintf(why, size, "there is no NVIDIA driver (or it is not visible: a container needs its libcuda.so)");
-  else if (status == cudaErrorInsufficientDriver && queried == cudaSuccess &&
-           cudaRuntimeGetVersion(&runtime) == cudaSuccess)
+  else if (status == RUNTIME_OLD_DRIVER && queried == RUNTIME_SUCCESS && runtime_version(&runtime) == RUNTIME_SUCCESS)
     snprintf(why, size,
              "the NVIDIA driver is for CUDA up to %d.%d, and this build uses %d.%d: a newer driver is needed",
              driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-  else snprintf(why, size, "there is no CUDA device (%s)", cudaGetErrorString(status));
+  else snprintf(why, size, "there is no CUDA device (%s)", runtime_error_text(status));
 }
 
 int gpu_probe(char *why, size_t size)
 {
-  struct cudaFuncAttributes attributes;
   int count = 0, good = 0;
-  cudaError_t status = cudaGetDeviceCount(&count);
-  if (status != cudaSuccess || count == 0) {
+  runtime_error status = runtime_device_count(&count);
+  if (status != RUNTIME_SUCCESS || count == 0) {
     describe_no_device(status, why, size);
     count = 0;
   }
   for (int k = 0; k < count; k++) good += capability(k) >= CAPABILITY_MIN;
   if (good < count && good == 0) snprintf(why, size, "no CUDA device has compute capability %d.0", CAPABILITY_MIN);
-  if (good > 0 && (status = cudaFuncGetAttributes(&attributes, empty_kernel)) != cudaSuccess) {
+  if (good > 0 && (status = runtime_try_kernel(empty_kernel)) != RUNTIME_SUCCESS) {
     snprintf(why, size, "the CUDA device does not run the compiled kernels, see --with-cuda-arch (%s)",
-             cudaGetErrorString(status));
+             runtime_error_text(status));
     good = 0;
   }
-  cudaGetLastError(); /* the error is reported in `why`: clear it */
+  runtime_last_error(); /* the error is reported in `why`: clear it */
   return good;
 }
 
 void gpu_describe(FILE *out)
 {
-  struct cudaDeviceProp prop;
+  runtime_properties prop;
   int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) return;
-  for (int k = 0; k < count && cudaGetDeviceProperties(&prop, k) == cudaSuccess; k++)
+  if (runtime_device_count(&count) != RUNTIME_SUCCESS) return;
+  for (int k = 0; k < count && runtime_device_properties(&prop, k) == RUNTIME_SUCCESS; k++)
     fprintf(out, "  cuda     device %d: %s, compute capability %d.%d, %d multiprocessors, %.1f GiB%s\n", k, prop.name,
             prop.major, prop.minor, prop.multiProcessorCount, (double)prop.totalGlobalMem / 1073741824.0,
             prop.major < CAPABILITY_MIN ? " (too old)" : "");
@@ -70,11 +68,11 @@ void gpu_describe(FILE *out)
 static int choose_device(int node_rank)
 {
   int count, good[64], n = 0;
-  CHECK(cudaGetDeviceCount(&count));
+  CHECK(runtime_device_count(&count));
   for (int k = 0; k < count && n < 64; k++)
     if (capability(k) >= CAPABILITY_MIN) good[n++] = k;
   if (n == 0) fatal("no CUDA device has compute capability %d.0", CAPABILITY_MIN);
-  CHECK(cudaSetDevice(good[node_rank % n]));
+  CHECK(runtime_set_device(good[node_rank % n]));
   return good[node_rank % n];
 }
 
@@ -82,7 +80,7 @@ int gpu_memory(int node_rank, double *all, double *left)
 {
   size_t bytes = 0, empty = 0;
   choose_device(node_rank);
-  if (cudaMemGetInfo(&empty, &bytes) != cudaSuccess) return -1;
+  if (runtime_memory(&empty, &bytes) != RUNTIME_SUCCESS) return -1;
   *all = (double)bytes;
   *left = (double)empty;
   return 0;
@@ -90,11 +88,11 @@ int gpu_memory(int node_rank, double *all, double *left)
 
 void gpu_identify(int node_rank, struct device_identity *id)
 {
-  struct cudaDeviceProp prop;
+  runtime_properties prop;
   int device = choose_device(node_rank);
   memset(id, 0, sizeof *id);
-  CHECK(cudaGetDeviceProperties(&prop, device));
-  CHECK(cudaDeviceGetPCIBusId(id->place, (int)sizeof id->place, device));
+  CHECK(runtime_device_properties(&prop, device));
+  CHECK(runtime_bus_id(id->place, (int)sizeof id->place, device));
   memcpy(id->id, &prop.uuid, sizeof id->id);
   snprintf(id->name, sizeof id->name, "%.60s", prop.name);
 }
@@ -111,19 +109,19 @@ struct device *gpu_open(const struct device_config *config)
   if (d->softening.classes > 1) d->config.method = METHOD_GROUPS; /* the other methods have one softening */
   d->targets.group_width = HUGE_VAL;
   walk_state_open(&d->walk);
-  CHECK(cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  CHECK(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
-  CHECK(cudaStreamCreateWithFlags(&d->copy.stream, cudaStreamNonBlocking));
-  CHECK(cudaEventCreateWithFlags(&d->copy.permuted, cudaEventDisableTiming));
-  CHECK(cudaEventCreateWithFlags(&d->copy.copied, cudaEventDisableTiming));
-  CHECK(cudaEventCreateWithFlags(&d->sampled, cudaEventDisableTiming));
-  CHECK(cudaEventCreate(&d->timing.from));
-  CHECK(cudaEventCreate(&d->timing.to));
-  for (int k = 0; k < DEVICE_EVENTS; k++) CHECK(cudaEventCreate(&d->timing.event[k]));
+  CHECK(runtime_multiprocessors(&d->multiprocessors, device));
+  CHECK(runtime_stream_create(&d->stream));
+  CHECK(runtime_stream_create(&d->copy.stream));
+  CHECK(runtime_event_create_untimed(&d->copy.permuted));
+  CHECK(runtime_event_create_untimed(&d->copy.copied));
+  CHECK(runtime_event_create_untimed(&d->sampled));
+  CHECK(runtime_event_create(&d->timing.from));
+  CHECK(runtime_event_create(&d->timing.to));
+  for (int k = 0; k < DEVICE_EVENTS; k++) CHECK(runtime_event_create(&d->timing.event[k]));
   d->device_results = (struct device_results *)device_alloc("device", sizeof *d->device_results);
-  CHECK(cudaMemsetAsync(d->device_results, 0, sizeof *d->device_results, d->stream));
-  CHECK(cudaMallocHost(&d->host_results, sizeof *d->host_results));
-  CHECK(cudaMallocHost(&d->tree.host_level_begin, PARTS_MAX * sizeof d->tree.part->levels.begin));
+  CHECK(runtime_set_bytes(d->device_results, 0, sizeof *d->device_results, d->stream));
+  CHECK(runtime_alloc_host(&d->host_results, sizeof *d->host_results));
+  CHECK(runtime_alloc_host(&d->tree.host_level_begin, PARTS_MAX * sizeof d->tree.part->levels.begin));
   list_state_open(&d->lists);
   device_lets_open(d);
   return d;
@@ -155,12 +153,12 @@ void device_particles_reserve(struct device *d, struct particles *particles, int
 }
 
 static void copy_particles(struct device *d, const struct particles *to, const struct particles *from, int64_t n,
-                           enum cudaMemcpyKind kind)
+                           runtime_direction kind)
 {
   device_wait_for_copy(d);
   for (int f = 0; f < particle_field_count && n > 0; f++) {
     const struct particle_field *field = &particle_fields[f];
-    CHECK(cudaMemcpyAsync(*array_of(to, field), *array_of(from, field), field->bytes * (size_t)n, kind, d->stream));
+    CHECK(runtime_copy(*array_of(to, field), *array_of(from, field), field->bytes * (size_t)n, kind, d->stream));
   }
   gpu_wait(d);
 }
@@ -169,7 +167,7 @@ void device_particles_grow(struct device *d, int64_t n)
 {
   if (n <= d->p.capacity) return;
   device_particles_reserve(d, &d->spare, n);
-  copy_particles(d, &d->spare, &d->p, d->p.n, cudaMemcpyDeviceToDevice);
+  copy_particles(d, &d->spare, &d->p, d->p.n, ON_DEVICE);
   struct particles grown = d->spare;
   grown.n = d->p.n;
   d->spare = d->p;
@@ -198,15 +196,15 @@ void gpu_close(struct device *d)
   array_free(&d->points);
   pinned_free(&d->samples);
   device_free("device", d->device_results, sizeof *d->device_results);
-  CHECK(cudaFreeHost(d->host_results));
-  CHECK(cudaEventDestroy(d->sampled));
-  CHECK(cudaEventDestroy(d->timing.from));
-  CHECK(cudaEventDestroy(d->timing.to));
-  for (int k = 0; k < DEVICE_EVENTS; k++) CHECK(cudaEventDestroy(d->timing.event[k]));
-  CHECK(cudaEventDestroy(d->copy.permuted));
-  CHECK(cudaEventDestroy(d->copy.copied));
-  CHECK(cudaStreamDestroy(d->copy.stream));
-  CHECK(cudaStreamDestroy(d->stream));
+  CHECK(runtime_free_host(d->host_results));
+  CHECK(runtime_event_destroy(d->sampled));
+  CHECK(runtime_event_destroy(d->timing.from));
+  CHECK(runtime_event_destroy(d->timing.to));
+  for (int k = 0; k < DEVICE_EVENTS; k++) CHECK(runtime_event_destroy(d->timing.event[k]));
+  CHECK(runtime_event_destroy(d->copy.permuted));
+  CHECK(runtime_event_destroy(d->copy.copied));
+  CHECK(runtime_stream_destroy(d->copy.stream));
+  CHECK(runtime_stream_destroy(d->stream));
   memory_free(d);
 }
 
@@ -222,14 +220,14 @@ void gpu_upload(struct device *d, struct particles *particles)
   d->p.n = d->mirror.n;
   step_state_invalidate(&d->step);
   neighbours_invalidate(&d->hard);
-  copy_particles(d, &d->p, &d->mirror, d->p.n, cudaMemcpyHostToDevice);
+  copy_particles(d, &d->p, &d->mirror, d->p.n, TO_DEVICE);
 }
 
 const struct particles *gpu_view(struct device *d)
 {
   if (d->mirror.capacity < d->p.n) particles_reserve(&d->mirror, with_slack(d->p.n));
   d->mirror.n = d->p.n;
-  copy_particles(d, &d->mirror, &d->p, d->p.n, cudaMemcpyDeviceToHost);
+  copy_particles(d, &d->mirror, &d->p, d->p.n, TO_HOST);
   return &d->mirror;
 }
 
@@ -246,26 +244,25 @@ int64_t gpu_count(struct device *d) { return d->p.n; }
 void gpu_wait(struct device *d)
 {
   device_wait_for_copy(d);
-  CHECK(cudaStreamSynchronize(d->stream));
+  CHECK(runtime_stream_sync(d->stream));
 }
 
 void gpu_record_event(struct device *d, int device_event)
 {
-  CHECK(cudaEventRecord(d->timing.event[device_event], d->stream));
+  CHECK(runtime_event_record(d->timing.event[device_event], d->stream));
 }
 
 double gpu_between(struct device *d, int from, int to)
 {
   float milliseconds = 0;
-  CHECK(cudaEventSynchronize(d->timing.event[to])); /* next_tick does not wait where its number is read already */
-  CHECK(cudaEventElapsedTime(&milliseconds, d->timing.event[from], d->timing.event[to]));
+  CHECK(runtime_event_sync(d->timing.event[to])); /* next_tick does not wait where its number is read already */
+  CHECK(runtime_event_milliseconds(&milliseconds, d->timing.event[from], d->timing.event[to]));
   return 1e-3 * milliseconds;
 }
 
 const struct device_results *device_read_results(struct device *d)
 {
-  CHECK(
-      cudaMemcpyAsync(d->host_results, d->device_results, sizeof *d->host_results, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(runtime_copy(d->host_results, d->device_results, sizeof *d->host_results, TO_HOST, d->stream));
   gpu_wait(d);
   d->results_read++;
   d->tree.fast_results_valid = 1;

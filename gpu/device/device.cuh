@@ -8,7 +8,7 @@
 #define GPU_DEVICE_CUH
 #include "gpu/device/memory.cuh"
 #include "gpu/device/verbs.h"
-#include "gpu/device/warp.cuh"
+#include "gpu/device/runtime.cuh"
 #include "gpu/exchange/state.cuh"
 #include "gpu/hard_walk/state.cuh"
 #include "gpu/neighbour_lists/state.cuh"
@@ -19,14 +19,14 @@
 
 /* Launch a kernel on the stream of `d`; a grid without blocks is not launched. With checks on, the host waits for the
  * kernel, so that an error names it. */
-#define LAUNCH_SHARED(d, kernel, blocks, threads, shared, ...)                        \
-  do {                                                                                \
-    unsigned blocks_ = (unsigned)(blocks);                                            \
-    if (blocks_ > 0) {                                                                \
-      (kernel)<<<blocks_, (unsigned)(threads), (shared), (d)->stream>>>(__VA_ARGS__); \
-      CHECK(cudaGetLastError());                                                      \
-      if (ESP_CHECKS) CHECK(cudaStreamSynchronize((d)->stream));                      \
-    }                                                                                 \
+#define LAUNCH_SHARED(d, kernel, blocks, threads, shared, ...)                                \
+  do {                                                                                        \
+    unsigned blocks_ = (unsigned)(blocks);                                                    \
+    if (blocks_ > 0) {                                                                        \
+      RUNTIME_LAUNCH((d)->stream, kernel, blocks_, (unsigned)(threads), shared, __VA_ARGS__); \
+      CHECK(runtime_last_error());                                                            \
+      if (ESP_CHECKS) CHECK(runtime_stream_sync((d)->stream));                                \
+    }                                                                                         \
   } while (0)
 #define LAUNCH(d, kernel, blocks, threads, ...) LAUNCH_SHARED(d, kernel, blocks, threads, 0, __VA_ARGS__)
 
@@ -57,21 +57,21 @@ struct device_results {
 
 /* Events that measure times. */
 struct timing_state {
-  cudaEvent_t from, to;             /* begin and end of the last walk */
-  cudaEvent_t event[DEVICE_EVENTS]; /* of the verb record_event */
+  runtime_event from, to;             /* begin and end of the last walk */
+  runtime_event event[DEVICE_EVENTS]; /* of the verb record_event */
 };
 
 /* Copies on a stream of their own, which other work need not wait for. */
 struct copy_state {
-  cudaStream_t stream;
-  cudaEvent_t permuted, copied;
+  runtime_stream stream;
+  runtime_event permuted, copied;
   int pending; /* particles are being copied from `spare` to `p`: readers of `p` first call device_wait_for_copy */
 };
 
 struct device {
   struct device_config config;
   struct softening softening; /* of the types */
-  cudaStream_t stream;
+  runtime_stream stream;
   int multiprocessors;
   int bypass;                /* long messages stay on the device */
   struct particles p, spare; /* device arrays: the particles, and a second set */
@@ -83,7 +83,7 @@ struct device {
   struct copy_state copy;
   struct array<char> scratch;  /* temporary storage of CUB and of partial sums */
   struct pinned samples;       /* of the verb `sample`, */
-  cudaEvent_t sampled;         /* which are on the host then */
+  runtime_event sampled;       /* which are on the host then */
   struct array<double> points; /* positions of direct sums and nearest, cuts of the domain */
   struct order_state order;
   struct tree_state tree;
@@ -107,7 +107,7 @@ const struct device_results *device_read_results(struct device *d);
 void device_look_ahead(struct device *d, double horizon);
 /* Set a member of the device's results to zero. Queued. */
 #define device_zero(d, field) \
-  CHECK(cudaMemsetAsync(&(d)->device_results->field, 0, sizeof(d)->device_results->field, (d)->stream))
+  CHECK(runtime_set_bytes(&(d)->device_results->field, 0, sizeof(d)->device_results->field, (d)->stream))
 /* Make the capacity of a set of device arrays at least n particles; the contents are lost when it grows. */
 void device_particles_reserve(struct device *d, struct particles *particles, int64_t n);
 /* Make the capacity of d->p at least n particles; the contents are kept. */

@@ -6,8 +6,11 @@ gpu_sources += \
   %D%/memory.cuh \
   %D%/ranges.cu \
   %D%/reduce.cuh \
+  %D%/runtime.cuh \
+  %D%/scan.cuh \
+  %D%/search.cuh \
   %D%/select.cuh \
   %D%/sets.cu \
+  %D%/sort.cuh \
   %D%/stall.cu \
-  %D%/verbs.h \
-  %D%/warp.cuh
+  %D%/verbs.h

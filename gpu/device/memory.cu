@@ -8,10 +8,10 @@
 void *device_alloc(const char *label, size_t bytes)
 {
   void *block = NULL;
-  cudaError_t status = cudaMalloc(&block, bytes);
-  if (status == cudaErrorMemoryAllocation) {
+  runtime_error status = runtime_alloc(&block, bytes);
+  if (status == RUNTIME_NO_MEMORY) {
     size_t left = 0, all = 0;
-    CHECK(cudaMemGetInfo(&left, &all));
+    CHECK(runtime_memory(&left, &all));
     fatal("out of device memory: %zu bytes for '%s', %zu of %zu bytes are free; use more devices or fewer particles",
           bytes, label, left, all);
   }
@@ -23,7 +23,7 @@ void *device_alloc(const char *label, size_t bytes)
 void device_free(const char *label, void *block, size_t bytes)
 {
   if (!block) return;
-  CHECK(cudaFree(block));
+  CHECK(runtime_free(block));
   memory_note(label, 0, bytes);
 }
 
@@ -32,7 +32,7 @@ void *pinned_reserve(struct pinned *pinned, size_t bytes)
   if (bytes <= pinned->capacity) return pinned->at;
   pinned_free(pinned);
   pinned->capacity = (size_t)with_slack((int64_t)bytes);
-  CHECK(cudaMallocHost(&pinned->at, pinned->capacity));
+  CHECK(runtime_alloc_host(&pinned->at, pinned->capacity));
   memory_note("page-locked", pinned->capacity, 0);
   return pinned->at;
 }
@@ -40,7 +40,7 @@ void *pinned_reserve(struct pinned *pinned, size_t bytes)
 void pinned_free(struct pinned *pinned)
 {
   if (!pinned->at) return;
-  CHECK(cudaFreeHost(pinned->at));
+  CHECK(runtime_free_host(pinned->at));
   memory_note("page-locked", 0, pinned->capacity);
   pinned->at = NULL;
   pinned->capacity = 0;

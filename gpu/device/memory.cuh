@@ -2,18 +2,10 @@
 /* Labelled device memory, in arrays that grow with slack and never shrink, so that steady steps allocate nothing. */
 #ifndef GPU_MEMORY_CUH
 #define GPU_MEMORY_CUH
-#include <cuda_runtime.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/fault.h"
-
-/* Every CUDA call goes through this. An error is fatal; the message has the call and CUDA's own text. */
-#define CHECK(call)                                                                        \
-  do {                                                                                     \
-    cudaError_t status_ = (call);                                                          \
-    if (status_ != cudaSuccess) fatal("CUDA: %s: %s", #call, cudaGetErrorString(status_)); \
-  } while (0)
+#include "gpu/device/runtime.cuh"
 
 /* Allocate and free a block of device memory under a label, for the accounts of memory. Running out is fatal and names
  * the label. The string `label` must outlive the block. NULL may be freed. */
@@ -28,7 +20,7 @@ template <typename T> struct array {
 };
 
 /* Capacity that is allocated for n elements: the slack absorbs fluctuations from step to step. */
-static inline int64_t with_slack(int64_t n) { return n + n / 8 + 64; }
+static inline int64_t with_slack(int64_t n) { return MEMORY_SLACK ? n + n / 8 + 64 : n; }
 
 template <typename T> void array_free(struct array<T> *a)
 {
@@ -49,15 +41,15 @@ template <typename T> T *array_reserve(struct array<T> *a, const char *label, in
 }
 
 /* The same, keeping the contents. Growing waits for the stream. */
-template <typename T> T *array_keep(struct array<T> *a, const char *label, int64_t n, cudaStream_t stream)
+template <typename T> T *array_keep(struct array<T> *a, const char *label, int64_t n, runtime_stream stream)
 {
   struct array<T> old = *a;
   if (n <= a->capacity) return a->at;
   a->at = NULL;
   a->capacity = 0;
   array_reserve(a, label, n);
-  CHECK(cudaMemcpyAsync(a->at, old.at, sizeof(T) * (size_t)old.capacity, cudaMemcpyDeviceToDevice, stream));
-  CHECK(cudaStreamSynchronize(stream));
+  CHECK(runtime_copy(a->at, old.at, sizeof(T) * (size_t)old.capacity, ON_DEVICE, stream));
+  CHECK(runtime_stream_sync(stream));
   array_free(&old);
   return a->at;
 }

@@ -5,7 +5,7 @@
 #define GPU_REDUCE_CUH
 #include "gpu/device/device.cuh"
 
-enum { REDUCE_RUN = 32 * THREADS, REDUCE_WARPS = THREADS / WARP, REDUCE_ROWS = 32 };
+enum { REDUCE_RUN = 32 * THREADS, REDUCE_WARPS = THREADS / LANES, REDUCE_ROWS = 32 };
 
 struct add_op {
   static __device__ double start(void) { return 0; }
@@ -23,8 +23,8 @@ template <class OP, int COUNT> static __device__ void reduce_block(const double 
 #pragma unroll
   for (int k = 0; k < COUNT; k++) {
     double x = value[k];
-    for (int step = WARP / 2; step > 0; step /= 2) x = OP::join(x, __shfl_down_sync(FULL, x, (unsigned)step));
-    if (lane_id() == 0) part[threadIdx.x / WARP][k] = x;
+    for (int step = LANES / 2; step > 0; step /= 2) x = OP::join(x, warp_shuffle_down(x, (unsigned)step));
+    if (lane_id() == 0) part[threadIdx.x / LANES][k] = x;
   }
   __syncthreads();
   if (threadIdx.x < COUNT) {
@@ -34,12 +34,12 @@ template <class OP, int COUNT> static __device__ void reduce_block(const double 
   }
 }
 
-/* One block of WARP x REDUCE_ROWS threads combines the rows; lanes are columns, WARP of them at a time. */
+/* One block of LANES x REDUCE_ROWS threads combines the rows; lanes are columns, LANES of them at a time. */
 template <class OP, int COUNT> static __global__ void reduce_rows(const double *rows, int n, double *result)
 {
-  __shared__ double part[REDUCE_ROWS][WARP];
-  int first = threadIdx.x / WARP;
-  for (int begin = 0; begin < COUNT; begin += WARP) {
+  __shared__ double part[REDUCE_ROWS][LANES];
+  int first = threadIdx.x / LANES;
+  for (int begin = 0; begin < COUNT; begin += LANES) {
     int column = begin + lane_id();
     double x = OP::start();
     for (int r = first; r < n && column < COUNT; r += REDUCE_ROWS) x = OP::join(x, rows[(int64_t)r * COUNT + column]);

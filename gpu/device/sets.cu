@@ -42,7 +42,7 @@ static void queue_bounds(struct device *d, double horizon)
 {
   double *rows = reserve_rows(d, 6);
   LAUNCH(d, box_rows, runs(d), THREADS, d->p, horizon, rows);
-  LAUNCH(d, (reduce_rows<max_op, 6>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), d->device_results->box);
+  LAUNCH(d, (reduce_rows<max_op, 6>), 1, LANES * REDUCE_ROWS, rows, (int)runs(d), d->device_results->box);
 }
 
 void gpu_bounds(struct device *d, double horizon, double low[3], double high[3])
@@ -94,7 +94,7 @@ static void sum_work(struct device *d)
 {
   double *rows = reserve_rows(d, 1);
   LAUNCH(d, work_rows, runs(d), THREADS, d->p, rows);
-  LAUNCH(d, (reduce_rows<add_op, 1>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), &d->device_results->work);
+  LAUNCH(d, (reduce_rows<add_op, 1>), 1, LANES * REDUCE_ROWS, rows, (int)runs(d), &d->device_results->work);
 }
 
 /* so many are copied through page-locked memory together with their number, which takes one wait */
@@ -113,7 +113,7 @@ static void copy_samples(struct device *d, const int32_t *chosen, int64_t most, 
       (struct sample *)array_reserve(&d->points, "device points", most * (int64_t)(sizeof *taken / sizeof(double)));
   LAUNCH(d, take_samples, blocks_for(most, THREADS), THREADS, d->p, chosen, &d->device_results->count, (int32_t)most,
          taken);
-  if (most > 0) CHECK(cudaMemcpyAsync(to, taken, sizeof *to * (size_t)most, cudaMemcpyDeviceToHost, d->stream));
+  if (most > 0) CHECK(runtime_copy(to, taken, sizeof *to * (size_t)most, TO_HOST, d->stream));
 }
 
 int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t max_count, struct sample *out,
@@ -138,13 +138,12 @@ int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t ma
   struct sampled *there =
       (struct sampled *)pinned_reserve(&d->samples, sizeof *there + sizeof *out * (size_t)max_count);
   copy_samples(d, chosen, max_count, there->sample);
-  CHECK(cudaMemcpyAsync(&there->count, &d->device_results->count, sizeof there->count, cudaMemcpyDeviceToHost,
-                        d->stream));
-  CHECK(cudaMemcpyAsync(&there->work, &d->device_results->work, sizeof there->work, cudaMemcpyDeviceToHost, d->stream));
-  CHECK(cudaEventRecord(d->sampled, d->stream));
+  CHECK(runtime_copy(&there->count, &d->device_results->count, sizeof there->count, TO_HOST, d->stream));
+  CHECK(runtime_copy(&there->work, &d->device_results->work, sizeof there->work, TO_HOST, d->stream));
+  CHECK(runtime_event_record(d->sampled, d->stream));
   /* while the host uses the samples */
   if (d->step.ahead.next_horizon > 0) device_look_ahead(d, d->step.ahead.next_horizon);
-  CHECK(cudaEventSynchronize(d->sampled));
+  CHECK(runtime_event_sync(d->sampled));
   if (there->count < max_count) max_count = there->count;
   if (work) *work = there->work;
   memcpy(out, there->sample, sizeof *out * (size_t)max_count);
@@ -174,7 +173,7 @@ void gpu_reduce(struct device *d, const struct field *field, struct sums *sums)
   if (d->p.n == 0) return;
   double *rows = reserve_rows(d, SUMS);
   LAUNCH(d, sum_rows, runs(d), THREADS, d->p, *field, rows);
-  LAUNCH(d, (reduce_rows<add_op, SUMS>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), d->device_results->sums);
+  LAUNCH(d, (reduce_rows<add_op, SUMS>), 1, LANES * REDUCE_ROWS, rows, (int)runs(d), d->device_results->sums);
   memcpy(sums, device_read_results(d)->sums, sizeof *sums);
 }
 
@@ -192,7 +191,7 @@ double gpu_rate(struct device *d, const struct field *field)
   if (d->p.n == 0) return 0;
   double *rows = reserve_rows(d, 1);
   LAUNCH(d, rate_rows, runs(d), THREADS, d->p, *field, rows);
-  LAUNCH(d, (reduce_rows<max_op, 1>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), &d->device_results->work);
+  LAUNCH(d, (reduce_rows<max_op, 1>), 1, LANES * REDUCE_ROWS, rows, (int)runs(d), &d->device_results->work);
   return sqrt(device_read_results(d)->work);
 }
 
@@ -239,12 +238,12 @@ static __global__ void __launch_bounds__(THREADS) sum_shares(struct particles pa
                                                              int32_t groups, int level, unsigned long long *sum)
 {
   unsigned long long number = 0, share = 0;
-  int32_t warps = (int32_t)(gridDim.x * THREADS / WARP);
-  for (int32_t g = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP); g < groups; g += warps) {
+  int32_t warps = (int32_t)(gridDim.x * THREADS / LANES);
+  for (int32_t g = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / LANES); g < groups; g += warps) {
     int32_t begin = group[g].begin, end = group[g].end;
     unsigned fast = 0;
-    for (int32_t i = begin; i < end; i += WARP)
-      fast += __popc(__ballot_sync(FULL, i + lane_id() < end && particles.level[i + lane_id()] >= level));
+    for (int32_t i = begin; i < end; i += LANES)
+      fast += lane_count(warp_ballot(i + lane_id() < end && particles.level[i + lane_id()] >= level));
     number += fast;
     share += (unsigned long long)fast * fast * SHARE_UNIT / (unsigned)(end - begin);
   }
@@ -255,7 +254,7 @@ static __global__ void __launch_bounds__(THREADS) sum_shares(struct particles pa
 
 void gpu_shares(struct device *d, int level, double sums[2])
 {
-  int64_t blocks = blocks_for((int64_t)d->targets.groups * WARP, THREADS),
+  int64_t blocks = blocks_for((int64_t)d->targets.groups * LANES, THREADS),
           max_blocks = SHARE_BLOCKS * (int64_t)d->multiprocessors;
   d->step.ahead.histogram = 0;
   device_zero(d, histogram);

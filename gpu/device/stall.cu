@@ -9,7 +9,7 @@ enum { STALL_INTERVAL = 1000000 }; /* nanoseconds: the longest sleep that the de
 
 static __global__ void stall(int milliseconds)
 {
-  for (int k = 0; k < milliseconds; k++) __nanosleep(STALL_INTERVAL);
+  for (int k = 0; k < milliseconds; k++) pause_thread(STALL_INTERVAL);
 }
 
 void device_stall(struct device *d)

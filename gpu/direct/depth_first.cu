@@ -136,7 +136,7 @@ template <int SPLIT, bool QUAD, bool WEIGHTED> struct depth_first_walker {
 /* A warp adds the counts of its lanes to a sum in global memory. */
 static __device__ void count(unsigned long long *sum, int mine)
 {
-  unsigned all = __reduce_add_sync(FULL, (unsigned)mine);
+  unsigned all = warp_sum((unsigned)mine);
   if (lane_id() == 0) atomicAdd(sum, (unsigned long long)all);
 }
 
@@ -201,17 +201,17 @@ void depth_first_walk(struct device *d, const struct walk_request *request, stru
   job.open_within = (float)(job.soft ? split_widest(&request->split) : total ? 0 : clearance_of(d));
   job.per_mass = request->split.mass_scale > 0 ? 1 / request->split.mass_scale : 0;
   job.core2 = split_core2(&request->split);
-  CHECK(cudaMemsetAsync(&d->device_results->targets, 0,
-                        offsetof(struct device_results, histogram) - offsetof(struct device_results, targets),
-                        d->stream));
-  CHECK(cudaEventRecord(d->timing.from, d->stream));
+  CHECK(runtime_set_bytes(&d->device_results->targets, 0,
+                          offsetof(struct device_results, histogram) - offsetof(struct device_results, targets),
+                          d->stream));
+  CHECK(runtime_event_record(d->timing.from, d->stream));
   if (request->mac.order == 2 && weighted) start<true, true>(d, job);
   else if (request->mac.order == 2) start<true, false>(d, job);
   else if (weighted) start<false, true>(d, job);
   else start<false, false>(d, job);
-  CHECK(cudaEventRecord(d->timing.to, d->stream));
+  CHECK(runtime_event_record(d->timing.to, d->stream));
   const struct device_results *host_results = device_read_results(d);
-  CHECK(cudaEventElapsedTime(&milliseconds, d->timing.from, d->timing.to));
+  CHECK(runtime_event_milliseconds(&milliseconds, d->timing.from, d->timing.to));
   tally->seconds += 1e-3 * milliseconds;
   tally->evaluating += 1e-3 * milliseconds;
   tally->targets += job.targets;

@@ -9,7 +9,7 @@
 /* Copy n 8-byte words to d->points from word `at` on, which has room for them. Queued. */
 static void put(struct device *d, int64_t at, const void *from, int64_t n)
 {
-  CHECK(cudaMemcpyAsync(d->points.at + at, from, sizeof(double) * (size_t)n, cudaMemcpyHostToDevice, d->stream));
+  CHECK(runtime_copy(d->points.at + at, from, sizeof(double) * (size_t)n, TO_DEVICE, d->stream));
 }
 
 /* --- direct sum -------------------------------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64
          device + 4 * n, d->softening, split ? *split : none, result);
   double(*f)[SUM_VALUES] = (double(*)[SUM_VALUES])malloc(sizeof *f * (size_t)n);
   if (!f) fatal("out of memory: %lld results of a direct sum", (long long)n);
-  CHECK(cudaMemcpyAsync(f, result, sizeof *f * (size_t)n, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(runtime_copy(f, result, sizeof *f * (size_t)n, TO_HOST, d->stream));
   gpu_wait(d);
   for (int64_t i = 0; i < n; i++) {
     for (int c = 0; c < 3; c++) {
@@ -137,7 +137,7 @@ static __device__ void search_leaf(const struct particles &particles, const stru
                                    uint64_t skip, int k, double *nearest)
 {
   int32_t end = node.first + (int32_t)(node.info & NODE_COUNT);
-  for (int32_t base = node.first; base < end; base += WARP) {
+  for (int32_t base = node.first; base < end; base += LANES) {
     int64_t j = base + lane_id();
     double r = 1e300;
     if (j < end && particles.id[j] != skip && particles.mass[j] > 0) {
@@ -145,11 +145,11 @@ static __device__ void search_leaf(const struct particles &particles, const stru
              dz = particles.pos[3 * j + 2] - at[2];
       r = sqrt(dx * dx + dy * dy + dz * dz);
     }
-    for (unsigned lanes = __ballot_sync(FULL, r < nearest[k - 1]); lanes; lanes &= lanes - 1) {
-      double one = __shfl_sync(FULL, r, __ffs((int)lanes) - 1);
+    for (lane_mask lanes = warp_ballot(r < nearest[k - 1]); lanes; lanes &= lanes - 1) {
+      double one = warp_shuffle(r, first_lane(lanes));
       if (lane_id() == 0 && one < nearest[k - 1]) insert(nearest, k, one);
     }
-    __syncwarp();
+    warp_sync();
   }
 }
 
@@ -162,17 +162,17 @@ static __device__ void push_children(const struct tree &tree, const struct latti
   bool valid = lane < (int)(node.info & NODE_COUNT);
   double r = valid ? node_distance(tree, lattice, node.first + lane, at) : 1e300;
   valid = valid && r < limit;
-  unsigned lanes = __ballot_sync(FULL, valid);
+  lane_mask lanes = warp_ballot(valid);
   for (int k = 0; k < 8; k++) {
-    double other = __shfl_sync(FULL, r, k);
+    double other = warp_shuffle(r, k);
     rank += (lanes >> k & 1) && (other > r || (other == r && k < lane));
   }
   if (valid) {
     search->node[depth + rank] = node.first + lane;
     search->distance[depth + rank] = r;
   }
-  depth += __popc(lanes);
-  __syncwarp();
+  depth += lane_count(lanes);
+  warp_sync();
 }
 
 /* One warp finds the k nearest distances of one point. */
@@ -180,22 +180,22 @@ static __global__ void search_nearest(struct particles particles, struct tree tr
                                       const double *points, const uint64_t *skip, int k, double *distance)
 {
   __shared__ struct search searches[SEARCH_WARPS];
-  struct search *s = &searches[threadIdx.x / WARP];
-  int i = (int)(blockIdx.x * SEARCH_WARPS + threadIdx.x / WARP), depth = 1;
+  struct search *s = &searches[threadIdx.x / LANES];
+  int i = (int)(blockIdx.x * SEARCH_WARPS + threadIdx.x / LANES), depth = 1;
   const struct node all = {{0, 0, 0}, 0, 0, 0, 0, NODE_LEAF | (uint32_t)particles.n}; /* where there is no tree */
   if (i >= n) return;
   const double at[3] = {points[3 * i], points[3 * i + 1], points[3 * i + 2]};
   double *nearest = distance + (int64_t)i * k;
-  for (int m = lane_id(); m < k; m += WARP) nearest[m] = 1e300;
+  for (int m = lane_id(); m < k; m += LANES) nearest[m] = 1e300;
   if (lane_id() == 0) {
     s->node[0] = 0;
     s->distance[0] = -1;
   }
-  __syncwarp();
+  warp_sync();
   while (depth > 0) {
     int32_t node = s->node[--depth];
     double r = s->distance[depth], limit = nearest[k - 1];
-    __syncwarp();
+    warp_sync();
     if (r >= limit) continue;
     const struct node one = tree.nodes > 0 ? tree.node[node] : all;
     if (one.info & NODE_LEAF) search_leaf(particles, one, at, skip[i], k, nearest);
@@ -210,8 +210,8 @@ void gpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint6
   double *device = array_reserve(&d->points, "device points", n * (4 + k)), *result = device + 4 * n;
   put(d, 0, at, 3 * n);
   put(d, 3 * n, skip, n);
-  LAUNCH(d, search_nearest, blocks_for(n, SEARCH_WARPS), SEARCH_WARPS * WARP, d->p, d->tree.view, d->lattice, (int)n,
+  LAUNCH(d, search_nearest, blocks_for(n, SEARCH_WARPS), SEARCH_WARPS * LANES, d->p, d->tree.view, d->lattice, (int)n,
          device, (const uint64_t *)(device + 3 * n), k, result);
-  CHECK(cudaMemcpyAsync(distance, result, sizeof(double) * (size_t)(n * k), cudaMemcpyDeviceToHost, d->stream));
+  CHECK(runtime_copy(distance, result, sizeof(double) * (size_t)(n * k), TO_HOST, d->stream));
   gpu_wait(d);
 }

@@ -21,9 +21,9 @@ enum {
   PAIR_THREADS = 256,
   PAIR_STAGED = 4, /* sources that a thread stages at once */
   PAIR_TILE = PAIR_STAGED * PAIR_THREADS,
-  SHARE_MAX = WARP, /* S = 1, 2, 4, ... */
-  SHARE_MIN = 4,    /* smallest S that is chosen: a smaller one gains nothing */
-  TARGETS_MAX = 4,  /* in the registers of a thread */
+  SHARE_MAX = LANES, /* S = 1, 2, 4, ... */
+  SHARE_MIN = 4,     /* smallest S that is chosen: a smaller one gains nothing */
+  TARGETS_MAX = 4,   /* in the registers of a thread */
   /* softenings (soft sums: or R1) from the centre beyond which targets are scattered; the error is 6e-5 of it */
   SCATTERED = 1024
 };
@@ -170,11 +170,11 @@ static __device__ __forceinline__ void finish(const struct pairs_job &job, int32
 #pragma unroll
   for (int k = 0; k < K; k++)
     for (int step = S / 2; step > 0; step /= 2) {
-      for (int c = 0; c < 3 && WHAT != SUM_HARD; c++) f[k].a[c] += __shfl_xor_sync(FULL, f[k].a[c], step);
+      for (int c = 0; c < 3 && WHAT != SUM_HARD; c++) f[k].a[c] += warp_shuffle_xor(f[k].a[c], step);
       for (int c = 0; c < 3 && SPLIT != SPLIT_NONE && WHAT != SUM_SOFT; c++)
-        f[k].h[c] += __shfl_xor_sync(FULL, f[k].h[c], step);
-      if (WHAT == SUM_POTENTIAL || WHAT == SUM_SOFT) f[k].p += __shfl_xor_sync(FULL, f[k].p, step);
-      if (WHAT == SUM_POTENTIAL) f[k].own += __shfl_xor_sync(FULL, f[k].own, step);
+        f[k].h[c] += warp_shuffle_xor(f[k].h[c], step);
+      if (WHAT == SUM_POTENTIAL || WHAT == SUM_SOFT) f[k].p += warp_shuffle_xor(f[k].p, step);
+      if (WHAT == SUM_POTENTIAL) f[k].own += warp_shuffle_xor(f[k].own, step);
     }
   if (threadIdx.x % S > 0) return;
 #pragma unroll
@@ -353,7 +353,7 @@ static __global__ void predict_bodies(struct body *present, struct tree tree, in
   if (i < tree.bodies) present[i] = body_at(&tree.body[i], &tree.motion_state[i], tick, tick_length, inverse);
 }
 
-enum { LIST_THREADS = 1024, LIST_WARPS = LIST_THREADS / WARP };
+enum { LIST_THREADS = 1024, LIST_WARPS = LIST_THREADS / LANES };
 
 static __device__ bool ends_at(const struct particles &particles, int32_t i, int32_t tick)
 {
@@ -368,18 +368,18 @@ static __global__ void __launch_bounds__(LIST_THREADS)
   __shared__ int32_t part[LIST_WARPS];
   int32_t first = (int32_t)blockIdx.x * LIST_THREADS, i = first + (int32_t)threadIdx.x, before = 0;
   for (int32_t j = (int32_t)threadIdx.x; j < first; j += LIST_THREADS)
-    before += __popc(__ballot_sync(FULL, ends_at(particles, j, tick)));
+    before += lane_count(warp_ballot(ends_at(particles, j, tick)));
   bool mine = ends_at(particles, i, tick);
-  unsigned lanes = __ballot_sync(FULL, mine);
-  if (lane_id() == 0) part[threadIdx.x / WARP] = before; /* the same in all lanes */
+  lane_mask lanes = warp_ballot(mine);
+  if (lane_id() == 0) part[threadIdx.x / LANES] = before; /* the same in all lanes */
   __syncthreads();
   before = 0;
   for (int w = 0; w < LIST_WARPS; w++) before += part[w];
   __syncthreads();
-  if (lane_id() == 0) part[threadIdx.x / WARP] = __popc(lanes);
+  if (lane_id() == 0) part[threadIdx.x / LANES] = lane_count(lanes);
   __syncthreads();
-  for (int w = 0; w < (int)threadIdx.x / WARP; w++) before += part[w];
-  if (mine) list[before + __popc(lanes & lanes_below())] = i;
+  for (int w = 0; w < (int)threadIdx.x / LANES; w++) before += part[w];
+  if (mine) list[before + lane_count(lanes & lanes_below())] = i;
 }
 
 int32_t *pairwise_list_active(struct device *d, int32_t tick)
@@ -443,13 +443,13 @@ void pairwise_walk(struct device *d, const struct walk_request *request, struct 
   job.p = d->p;
   job.sources = (int32_t)d->p.n;
   job.kept = request->kind == WALK_HARD ? 1 : WORK_KEPT;
-  CHECK(cudaEventRecord(d->timing.from, d->stream));
+  CHECK(runtime_event_record(d->timing.from, d->stream));
   job.targets = set_targets(d, request, &job);
   struct pair_shape s = choose_shape(d, job.targets, share_override(), request->split.on);
   start_sums(d, job, s);
-  CHECK(cudaEventRecord(d->timing.to, d->stream));
-  CHECK(cudaEventSynchronize(d->timing.to));
-  CHECK(cudaEventElapsedTime(&milliseconds, d->timing.from, d->timing.to));
+  CHECK(runtime_event_record(d->timing.to, d->stream));
+  CHECK(runtime_event_sync(d->timing.to));
+  CHECK(runtime_event_milliseconds(&milliseconds, d->timing.from, d->timing.to));
   int64_t pairs = (int64_t)job.targets * job.sources;
   tally->seconds += 1e-3 * milliseconds;
   tally->evaluating += 1e-3 * milliseconds;
@@ -502,11 +502,11 @@ double gpu_pair_rate(struct device *d, int64_t n, int *share)
   int repeats = (int)fmin(fmax(RATE_PAIRS / ((double)n * (double)n), 1), 64);
   for (int attempt = 0; attempt <= RATE_TRIES; attempt++) {
     float milliseconds;
-    CHECK(cudaEventRecord(d->timing.from, d->stream));
+    CHECK(runtime_event_record(d->timing.from, d->stream));
     for (int k = 0; k < repeats; k++) start_sums(d, job, s);
-    CHECK(cudaEventRecord(d->timing.to, d->stream));
+    CHECK(runtime_event_record(d->timing.to, d->stream));
     gpu_wait(d);
-    CHECK(cudaEventElapsedTime(&milliseconds, d->timing.from, d->timing.to));
+    CHECK(runtime_event_milliseconds(&milliseconds, d->timing.from, d->timing.to));
     if (attempt > 0 && milliseconds < best) best = milliseconds; /* the first attempt is not timed */
   }
   return (double)n * (double)n * repeats / (1e-3 * best);

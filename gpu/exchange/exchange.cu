@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Migration of particles: packed by destination rank, and unpacked after arrival. */
 #include <config.h>
-#include <cub/device/device_radix_sort.cuh>
 
 #include "base/memory.h"
 #include "gpu/device/device.cuh"
+#include "gpu/device/search.cuh"
 #include "gpu/device/select.cuh"
+#include "gpu/device/sort.cuh"
 #include "particles/timeline.h"
 #include "tree/cuboids.h"
 
@@ -44,13 +45,7 @@ static __global__ void find_bounds(const uint32_t *owner_key, int32_t n, int cou
 {
   int k = (int)(blockIdx.x * THREADS + threadIdx.x);
   if (k >= count) return;
-  int32_t begin = 0, end = n;
-  while (begin < end) {
-    int32_t middle = begin + (end - begin) / 2;
-    if (owner_key[middle] < (uint32_t)k) begin = middle + 1;
-    else end = middle;
-  }
-  first[k] = begin;
+  first[k] = search_first_not(0, n, [&](int32_t i) { return owner_key[i] < (uint32_t)k; });
 }
 
 /* The fields of particles, and their places in records of `stride` bytes. */
@@ -107,8 +102,7 @@ static struct domain put_domain(struct device *d, const struct domain *domain)
   at = array_reserve(&d->points, "device points", count[0] + count[1] + count[2]);
   for (int c = 0; c < 3; at += count[c++]) {
     *to[c] = at;
-    if (count[c] > 0)
-      CHECK(cudaMemcpyAsync(at, from[c], sizeof(double) * (size_t)count[c], cudaMemcpyHostToDevice, d->stream));
+    if (count[c] > 0) CHECK(runtime_copy(at, from[c], sizeof(double) * (size_t)count[c], TO_DEVICE, d->stream));
   }
   return there;
 }
@@ -148,7 +142,6 @@ static struct leaving find_leaving(struct device *d, const struct domain *domain
 static void sort_leaving(struct device *d, int self, struct leaving *leaving, int64_t *counts)
 {
   int ranks = d->config.ranks, bits = 1;
-  size_t bytes = 0;
   int32_t n = (int32_t)leaving->count;
   if (ranks == 2) { /* all leave for the other rank, in the same order as after a sort */
     counts[1 - self] = n;
@@ -159,15 +152,11 @@ static void sort_leaving(struct device *d, int self, struct leaving *leaving, in
   /* a key has room for two */
   uint32_t *key = (uint32_t *)array_reserve(&d->order.key[1], "device order", d->p.n), *sorted = key + n;
   LAUNCH(d, gather_owner_ranks, blocks_for(n, THREADS), THREADS, leaving->owner_key, leaving->place, n, key);
-  CHECK(
-      cub::DeviceRadixSort::SortPairs(NULL, bytes, key, sorted, leaving->place, leaving->order, n, 0, bits, d->stream));
-  array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceRadixSort::SortPairs(d->scratch.at, bytes, key, sorted, leaving->place, leaving->order, n, 0, bits,
-                                        d->stream));
+  sort_pairs(d, key, sorted, leaving->place, leaving->order, n, 0, bits);
   int32_t *first = array_reserve(&d->tree.tile_count, "device build", ranks + 2);
   int32_t *bounds = (int32_t *)memory_alloc("exchange", sizeof *bounds * (size_t)(ranks + 2));
   LAUNCH(d, find_bounds, blocks_for(ranks + 2, THREADS), THREADS, sorted, n, ranks + 2, first);
-  CHECK(cudaMemcpyAsync(bounds, first, sizeof *bounds * (size_t)(ranks + 2), cudaMemcpyDeviceToHost, d->stream));
+  CHECK(runtime_copy(bounds, first, sizeof *bounds * (size_t)(ranks + 2), TO_HOST, d->stream));
   gpu_wait(d);
   for (int r = 0; r < ranks; r++) counts[r] = bounds[r + 2] - bounds[r + 1];
   memory_free(bounds);
@@ -221,9 +210,7 @@ int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_
   char *record = array_reserve(&d->exchange.packed, "device exchange", (int64_t)stride * leaving);
   LAUNCH(d, pack_records, blocks_for((int64_t)stride * leaving, THREADS), THREADS, record, record_fields_of(&d->p, 0),
          l.order, leaving);
-  if (!d->bypass)
-    CHECK(
-        cudaMemcpyAsync(d->exchange.host_packed, record, stride * (size_t)leaving, cudaMemcpyDeviceToHost, d->stream));
+  if (!d->bypass) CHECK(runtime_copy(d->exchange.host_packed, record, stride * (size_t)leaving, TO_HOST, d->stream));
   fill_gaps(d, &l);
   if (!d->bypass) gpu_wait(d);
   *buffer = d->bypass ? record : d->exchange.host_packed;
@@ -246,7 +233,7 @@ void gpu_unpack(struct device *d, const void *buffer, int64_t count)
   const char *record = (const char *)buffer;
   if (!d->bypass) {
     char *copy = array_reserve(&d->exchange.packed, "device exchange", (int64_t)stride * count);
-    CHECK(cudaMemcpyAsync(copy, buffer, stride * (size_t)count, cudaMemcpyHostToDevice, d->stream));
+    CHECK(runtime_copy(copy, buffer, stride * (size_t)count, TO_DEVICE, d->stream));
     record = copy;
   }
   LAUNCH(d, unpack_records, blocks_for((int64_t)stride * count, THREADS), THREADS, record, record_fields_of(&d->p, n),

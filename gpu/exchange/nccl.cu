@@ -33,15 +33,15 @@ static struct {
   int (*get_async_error)(communicator, int *);
   int (*group_start)(void);
   int (*group_end)(void);
-  int (*send)(const void *, size_t, int, int, communicator, cudaStream_t);
-  int (*recv)(void *, size_t, int, int, communicator, cudaStream_t);
+  int (*send)(const void *, size_t, int, int, communicator, runtime_stream);
+  int (*recv)(void *, size_t, int, int, communicator, runtime_stream);
   const char *(*get_error_string)(int);
 } nccl;
 
 struct nccl_link {
   communicator comm;
-  cudaStream_t stream;
-  cudaEvent_t ready, begun, ended; /* `ready`: the work of other streams that a round waits for */
+  runtime_stream stream;
+  runtime_event ready, begun, ended; /* `ready`: the work of other streams that a round waits for */
 };
 
 /* --- the library ------------------------------------------------------------------------------------------------- */
@@ -120,12 +120,12 @@ static int nccl_key(char key[LINK_KEY], char *why, size_t size)
 static int queue_round(struct device *d, int count, const struct link_message *message)
 {
   struct nccl_link *w = d->exchange.link;
-  cudaStream_t before[2] = {d->stream, d->let->stream};
+  runtime_stream before[2] = {d->stream, d->let->stream};
   for (int k = 0; k < 2; k++) {
-    CHECK(cudaEventRecord(w->ready, before[k]));
-    CHECK(cudaStreamWaitEvent(w->stream, w->ready, 0));
+    CHECK(runtime_event_record(w->ready, before[k]));
+    CHECK(runtime_stream_wait(w->stream, w->ready));
   }
-  CHECK(cudaEventRecord(w->begun, w->stream));
+  CHECK(runtime_event_record(w->begun, w->stream));
   int status = nccl.group_start();
   for (int k = 0; k < count && status == NCCL_GOOD; k++) {
     if (message[k].bytes == 0) continue;
@@ -134,7 +134,7 @@ static int queue_round(struct device *d, int count, const struct link_message *m
     else status = nccl.send(message[k].at, message[k].bytes, NCCL_BYTES, message[k].peer, w->comm, w->stream);
   }
   int ended = nccl.group_end(); /* establishes connections */
-  CHECK(cudaEventRecord(w->ended, w->stream));
+  CHECK(runtime_event_record(w->ended, w->stream));
   return status == NCCL_GOOD ? ended : status;
 }
 
@@ -148,15 +148,15 @@ static int nccl_done(struct device *d, double *seconds)
   struct nccl_link *w = d->exchange.link;
   float milliseconds = 0;
   int error = NCCL_GOOD;
-  cudaError_t status = cudaEventQuery(w->ended);
-  if (status == cudaErrorNotReady) {
-    cudaGetLastError(); /* not ready is no error: clear it */
+  runtime_error status = runtime_event_query(w->ended);
+  if (status == RUNTIME_NOT_READY) {
+    runtime_last_error(); /* not ready is no error: clear it */
     NCCL(get_async_error(w->comm, &error));
     if (error != NCCL_RUNNING) check(error, "messages between devices");
     return 0;
   }
   CHECK(status);
-  CHECK(cudaEventElapsedTime(&milliseconds, w->begun, w->ended));
+  CHECK(runtime_event_milliseconds(&milliseconds, w->begun, w->ended));
   *seconds = 1e-3 * milliseconds;
   return 1;
 }
@@ -164,12 +164,12 @@ static int nccl_done(struct device *d, double *seconds)
 static void nccl_close(struct device *d)
 {
   struct nccl_link *w = d->exchange.link;
-  CHECK(cudaStreamSynchronize(w->stream));
+  CHECK(runtime_stream_sync(w->stream));
   if (w->comm) NCCL(destroy(w->comm));
-  CHECK(cudaEventDestroy(w->ready));
-  CHECK(cudaEventDestroy(w->begun));
-  CHECK(cudaEventDestroy(w->ended));
-  CHECK(cudaStreamDestroy(w->stream));
+  CHECK(runtime_event_destroy(w->ready));
+  CHECK(runtime_event_destroy(w->begun));
+  CHECK(runtime_event_destroy(w->ended));
+  CHECK(runtime_stream_destroy(w->stream));
   memory_free(w);
   d->exchange.link = NULL;
 }
@@ -184,8 +184,8 @@ static int try_all(struct device *d, int rank, int ranks, char *why, size_t size
   char *sent = (char *)device_alloc("device exchange", 2 * bytes), *got = sent + bytes;
   char *host_results = (char *)memory_alloc("transport", bytes);
   int count = 0, wrong = 0;
-  CHECK(cudaMemsetAsync(sent, rank % 251 + 1, bytes, d->stream));
-  CHECK(cudaMemsetAsync(got, 0, bytes, d->stream));
+  CHECK(runtime_set_bytes(sent, rank % 251 + 1, bytes, d->stream));
+  CHECK(runtime_set_bytes(got, 0, bytes, d->stream));
   for (int k = 1; k < ranks; k++) {
     int to = (rank + k) % ranks, from = (rank + ranks - k) % ranks;
     const struct link_message out = {to, 0, sent + (size_t)to * EACH, EACH},
@@ -194,8 +194,8 @@ static int try_all(struct device *d, int rank, int ranks, char *why, size_t size
     m[count++] = in;
   }
   int status = ranks > 1 ? queue_round(d, count, m) : NCCL_GOOD;
-  CHECK(cudaStreamSynchronize(d->exchange.link->stream));
-  CHECK(cudaMemcpyAsync(host_results, got, bytes, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(runtime_stream_sync(d->exchange.link->stream));
+  CHECK(runtime_copy(host_results, got, bytes, TO_HOST, d->stream));
   gpu_wait(d);
   for (int r = 0; r < ranks; r++)
     for (int b = 0; b < EACH && r != rank; b++) wrong |= host_results[r * EACH + b] != (char)(r % 251 + 1);
@@ -215,18 +215,18 @@ static int nccl_open(struct device *d, const char key[LINK_KEY], int rank, int r
   struct unique_id id;
   int low_priority, high_priority;
   memcpy(&id, key, LINK_KEY);
-  CHECK(cudaDeviceGetStreamPriorityRange(&low_priority, &high_priority));
+  CHECK(runtime_stream_priorities(&low_priority, &high_priority));
   /* messages precede the walk's blocks */
-  CHECK(cudaStreamCreateWithPriority(&w->stream, cudaStreamNonBlocking, high_priority));
-  CHECK(cudaEventCreateWithFlags(&w->ready, cudaEventDisableTiming));
-  CHECK(cudaEventCreate(&w->begun));
-  CHECK(cudaEventCreate(&w->ended));
-  CHECK(cudaEventRecord(w->begun, w->stream));
-  CHECK(cudaEventRecord(w->ended, w->stream));
+  CHECK(runtime_stream_create_priority(&w->stream, high_priority));
+  CHECK(runtime_event_create_untimed(&w->ready));
+  CHECK(runtime_event_create(&w->begun));
+  CHECK(runtime_event_create(&w->ended));
+  CHECK(runtime_event_record(w->begun, w->stream));
+  CHECK(runtime_event_record(w->ended, w->stream));
   int status = nccl.init_rank(&w->comm, ranks, id, rank);
   if (status != NCCL_GOOD) {
     w->comm = NULL;
-    cudaGetLastError();
+    runtime_last_error();
     snprintf(why, size, "NCCL does not start: %s", nccl.get_error_string(status));
   } else if (try_all(d, rank, ranks, why, size) == 0) {
     return 0;

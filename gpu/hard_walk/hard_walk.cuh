@@ -74,14 +74,14 @@ static __device__ __forceinline__ void traverse(R &s, const struct walk_job &job
 #pragma unroll
     for (int i = 0; i < SLOTS; i++) {
       node_class[i] = k[i] < 0 ? (int)REJECT : hard_classify<CELLS, HOW>(job, view, t[i]);
-      walked.tests += __popc(__ballot_sync(FULL, k[i] >= 0 && node_class[i] == REJECT));
+      walked.tests += lane_count(warp_ballot(k[i] >= 0 && node_class[i] == REJECT));
     }
-    __syncwarp(); /* ranges are read before they are overwritten */
+    warp_sync(); /* ranges are read before they are overwritten */
 #pragma unroll
     for (int i = SLOTS - 1; i >= 0; i--)
       store_nodes<CELLS == CELLS_MONOPOLE ? CELLS_MONOPOLE : CELLS_QUADRUPOLE, false>(s, t[i], k[i], node_class[i],
                                                                                       lists, staged, walked);
-    __syncwarp();
+    warp_sync();
   }
 }
 
@@ -132,8 +132,8 @@ static __device__ __forceinline__ void hard_spread_pairs(struct targets<T> &b, c
 static __device__ __forceinline__ float trace_of(const struct walk_job &job, int k)
 {
   const float2 *m = (const float2 *)&job.t.quad[k];
-  const float2 x = __ldg(m);
-  return job.quad_scale * (x.x + x.y + __ldg(&job.t.quad[k].q[2]));
+  const float2 x = load_read_only(m);
+  return job.quad_scale * (x.x + x.y + load_read_only(&job.t.quad[k].q[2]));
 }
 
 /* Second moments of the cell that is entry j. */
@@ -143,7 +143,7 @@ static __device__ __forceinline__ struct quad quad_of(const R &s, const struct w
   struct quad q = {};
   if (!(mass > 0)) return q;
   const float2 *m = (const float2 *)&job.t.quad[s.node[j]];
-  const float2 x = __ldg(m), y = __ldg(m + 1), z = __ldg(m + 2);
+  const float2 x = load_read_only(m), y = load_read_only(m + 1), z = load_read_only(m + 2);
   float f = job.quad_scale;
   q = {{f * x.x, f * x.y, f * y.x, f * y.y, f * z.x, f * z.y}};
   return q;
@@ -174,14 +174,14 @@ static __device__ __forceinline__ void evaluate_targets(R &s, const struct walk_
   }
 #pragma unroll
   for (int k = 0; k < 3 * T; k++) b.sum[k] = 0;
-  for (int j = entries.begin + lane; CELLS != CELLS_MONOPOLE && j < entries.cells; j += WARP) {
+  for (int j = entries.begin + lane; CELLS != CELLS_MONOPOLE && j < entries.cells; j += LANES) {
     float4 c = s.entry[j];
     if (CELLS == CELLS_QUADRUPOLE)
       hard_quad_pairs<SPLIT>(b, job, c, quad_of(s, job, j, c.w), UNLIKE ? s.eps2[j] : job.eps2);
     else hard_spread_pairs<SPLIT>(b, job, c, c.w > 0 ? s.trace[j] : 0, UNLIKE ? s.eps2[j] : job.eps2);
   }
 #pragma unroll UNROLL
-  for (int j = (CELLS != CELLS_MONOPOLE ? entries.cells : entries.begin) + lane; j < end; j += WARP)
+  for (int j = (CELLS != CELLS_MONOPOLE ? entries.cells : entries.begin) + lane; j < end; j += LANES)
     hard_pairs<SPLIT>(b, job, s.entry[j], UNLIKE ? s.eps2[j] : job.eps2);
   float mine = lanes_sum<3 * T>(b.sum, lane);
   if (lane < 3 * T) s.sum[3 * first + lane] += mine;
@@ -193,7 +193,7 @@ static __device__ __forceinline__ void evaluate(R &s, const struct walk_job &job
                                                 const struct hard_entries &entries, int lane)
 {
   int end = pad(s, entries.at.end, lane), last = min((target_block + 1) * HARD_TARGET_BLOCK, targets);
-  __syncwarp();
+  warp_sync();
   for (int first = target_block * HARD_TARGET_BLOCK; first < last; first += BLOCK) {
     int left = last - first;
     if (left > 4) evaluate_targets<CELLS, SPLIT, BLOCK>(s, job, first, entries, end, lane);
@@ -201,7 +201,7 @@ static __device__ __forceinline__ void evaluate(R &s, const struct walk_job &job
     else if (left > 1) evaluate_targets<CELLS, SPLIT, 2>(s, job, first, entries, end, lane);
     else evaluate_targets<CELLS, SPLIT, 1>(s, job, first, entries, end, lane);
   }
-  __syncwarp();
+  warp_sync();
 }
 
 /* --- entries of a target block ----------------------------------------------------------------------------------- */
@@ -218,14 +218,14 @@ template <int CELLS, class R>
 static __device__ __forceinline__ int append(R &s, struct entries &entries, const float4 &c, int k, float eps2,
                                              bool take)
 {
-  unsigned takes = __ballot_sync(FULL, take);
-  int at = entries.end + __popc(takes & lanes_below());
+  lane_mask takes = warp_ballot(take);
+  int at = entries.end + lane_count(takes & lanes_below());
   if (take) s.entry[at] = c;
   if (UNLIKE && take) s.eps2[at] = eps2;
   if (CELLS == CELLS_QUADRUPOLE && take) s.node[at] = k;
   if (CELLS == CELLS_MIXED && take) s.trace[at] = __int_as_float(k);
-  entries.end += __popc(takes);
-  return __popc(takes);
+  entries.end += lane_count(takes);
+  return lane_count(takes);
 }
 
 /* Append the near cells from index `from` on whose centres are within R2 of the target block's bounding sphere. Returns
@@ -238,9 +238,9 @@ static __device__ __forceinline__ int keep_near(R &s, const struct walk_job &job
   int count = 0;
 #pragma unroll
   for (int i = 0; i < SLOTS; i++) {
-    int j = min(from + i * WARP + lane, lists.near - 1);
+    int j = min(from + i * LANES + lane, lists.near - 1);
     float4 c = s.entry[j];
-    bool take = from + i * WARP + lane < lists.near && square_from(ball, c) <= cutoff * cutoff;
+    bool take = from + i * LANES + lane < lists.near && square_from(ball, c) <= cutoff * cutoff;
     count += append<CELLS>(s, entries, c, CELLS != CELLS_MONOPOLE ? s.node[j] : 0, UNLIKE ? s.eps2[j] : 0, take);
   }
   return count;
@@ -258,11 +258,11 @@ static __device__ __forceinline__ int keep_leaf(R &s, const struct walk_job &job
   bool accept = d >= fmaxf(tested.reach * sink + tested.grown, mac_clear(tested.b, job.open_within)) && r2 > 0 &&
                 !is_single_particle<HOW>(job, tested);
   bool open = k >= 0 && !accept && d <= job.near + tested.b;
-  unsigned opens = __ballot_sync(FULL, open);
+  lane_mask opens = warp_ballot(open);
   int n = open ? (int)(tested.info & NODE_COUNT) : 0, sum = lanes_scan(n, lane), before = entries.particles + sum - n;
-  if (open) s.opened[entries.opened + __popc(opens & lanes_below())] = make_int2(tested.first - before, before);
-  entries.opened += __popc(opens);
-  entries.particles += __shfl_sync(FULL, sum, WARP - 1);
+  if (open) s.opened[entries.opened + lane_count(opens & lanes_below())] = make_int2(tested.first - before, before);
+  entries.opened += lane_count(opens);
+  entries.particles += warp_shuffle(sum, LANES - 1);
   bool take = k >= 0 && accept && d <= job.near;
   return append<CELLS>(s, entries, tested.at, CELLS == CELLS_MIXED && take ? __float_as_int(trace_of(job, k)) : k,
                        tested.eps2, take);
@@ -280,14 +280,14 @@ static __device__ __forceinline__ int keep_leaves(R &s, const struct walk_job &j
   struct tested_node t[SLOTS];
 #pragma unroll
   for (int i = 0; i < SLOTS; i++) {
-    int at = from + i * WARP + lane;
+    int at = from + i * LANES + lane;
     k[i] = at < lists.leaves ? s.leaf[at] : -1;
     t[i] = node_in_frame<HOW>(job, view, max(k[i], 0));
   }
 #pragma unroll
   for (int i = 0; i < SLOTS; i++)
-    if (from + i * WARP < lists.leaves) count += keep_leaf<CELLS, HOW>(s, job, t[i], k[i], ball, sink, entries, lane);
-  __syncwarp();
+    if (from + i * LANES < lists.leaves) count += keep_leaf<CELLS, HOW>(s, job, t[i], k[i], ball, sink, entries, lane);
+  warp_sync();
   return count;
 }
 
@@ -302,7 +302,7 @@ static __device__ __forceinline__ int keep_particles(R &s, const struct walk_job
   int i[SLOTS], count = 0;
   int4 x[SLOTS];
 #pragma unroll
-  for (int k = 0; k < SLOTS; k++) i[k] = particle_of(s, entries, from + k * WARP, owner, lane);
+  for (int k = 0; k < SLOTS; k++) i[k] = particle_of(s, entries, from + k * LANES, owner, lane);
 #pragma unroll
   for (int k = 0; k < SLOTS; k++) x[k] = load_body(job, max(i[k], 0));
 #pragma unroll
@@ -324,7 +324,7 @@ static __device__ __forceinline__ void use_lists(R &s, const struct walk_job &jo
                                                  struct walked &walked)
 {
   bool only = view.targets <= HARD_TARGET_BLOCK;
-  int begin = only ? 0 : (lists.near + WARP - 1) / WARP * WARP, near = only ? lists.near : 0, leaf = 0, particle = 0,
+  int begin = only ? 0 : (lists.near + LANES - 1) / LANES * LANES, near = only ? lists.near : 0, leaf = 0, particle = 0,
       owner = 0;
   int members = min(view.targets - target_block * HARD_TARGET_BLOCK, (int)HARD_TARGET_BLOCK), cells = near,
       particles = 0;
@@ -334,20 +334,20 @@ static __device__ __forceinline__ void use_lists(R &s, const struct walk_job &jo
     bool more_cells = near < lists.near || leaf < lists.leaves, more = more_cells || particle < e.at.particles;
     if (CELLS != CELLS_MONOPOLE && (more_cells || particle == 0))
       e.cells = e.at.end = more_cells ? e.at.end : pad(s, e.at.end, lane);
-    if (!more || e.at.end + (SLOTS + 1) * WARP > ENTRIES) {
+    if (!more || e.at.end + (SLOTS + 1) * LANES > ENTRIES) {
       evaluate<CELLS, SPLIT>(s, job, target_block, view.targets, e, lane);
       e.cells = e.at.end = e.begin;
       if (!more) break;
     }
     if (near < lists.near) {
       cells += keep_near<CELLS>(s, job, lists, ball, near, e.at, lane);
-      near += SLOTS * WARP;
+      near += SLOTS * LANES;
     } else if (more_cells) {
       cells += keep_leaves<CELLS, HOW>(s, job, view, lists, target_block, leaf, e.at, lane);
-      leaf += SLOTS * WARP;
+      leaf += SLOTS * LANES;
     } else {
       particles += keep_particles<HOW>(s, job, view, ball, particle, e.at, owner, lane);
-      particle += SLOTS * WARP;
+      particle += SLOTS * LANES;
     }
   }
   walked.cell_pairs += (unsigned)(cells * members);
@@ -358,8 +358,8 @@ static __device__ __forceinline__ void use_lists(R &s, const struct walk_job &jo
 template <class R>
 static __device__ __forceinline__ void find_traces(R &s, const struct walk_job &job, int near, int lane)
 {
-  for (int j = lane; j < near; j += WARP) s.trace[j] = trace_of(job, s.node[j]);
-  __syncwarp();
+  for (int j = lane; j < near; j += LANES) s.trace[j] = trace_of(job, s.node[j]);
+  warp_sync();
 }
 
 /* --- results ----------------------------------------------------------------------------------------------------- */
@@ -369,7 +369,7 @@ template <class R>
 static __device__ __forceinline__ void store(const R &s, const struct walk_job &job, const struct run &run, int targets,
                                              float each, int lane)
 {
-  for (int k = lane; k < targets; k += WARP) {
+  for (int k = lane; k < targets; k += LANES) {
     int64_t i = run.begin + s.target_of(k);
     for (int c = 0; c < 3; c++) {
       float h = (float)(job.per_a * s.sum[3 * k + c]), *to = &job.p.acc_hard[3 * i + c];
@@ -390,8 +390,8 @@ static __device__ __forceinline__ bool defer_single(const R &s, const struct wal
     return false;
   int at = 0;
   if (lane == 0) at = atomicAdd(&job.piece_count[1], view.targets);
-  at = __shfl_sync(FULL, at, 0);
-  for (int k = lane; k < view.targets; k += WARP) job.singles[at + k] = run.begin + s.target_of(k);
+  at = warp_shuffle(at, 0);
+  for (int k = lane; k < view.targets; k += LANES) job.singles[at + k] = run.begin + s.target_of(k);
   return true;
 }
 
@@ -420,7 +420,7 @@ static __device__ __forceinline__ void walk_one(struct hard_shared<CELLS, HOW> &
   struct view v;
   struct lists l;
   struct walked w = {0, 0, 0, 0};
-  for (int k = lane; k < 3 * GROUP_MAX; k += WARP) s.sum[k] = 0;
+  for (int k = lane; k < 3 * GROUP_MAX; k += LANES) s.sum[k] = 0;
   place_targets<HARD_TARGET_BLOCK, CELLS, HOW>(s, job, run, n, lane, v);
   soften_targets(s, job, run, n, lane);
   v.sink *= job.reach;
@@ -441,16 +441,16 @@ static __device__ __forceinline__ void walk_one(struct hard_shared<CELLS, HOW> &
 
 /* A thread block is one warp; the grid strides over the groups, pieces or targets of the stage. */
 template <int CELLS, int HOW, int SPLIT>
-static __global__ void __launch_bounds__(WARP, CELLS == CELLS_QUADRUPOLE ? HARD_WARPS_QUADRUPOLE
-                                               : CELLS == CELLS_MIXED    ? HARD_WARPS_MIXED
-                                                                         : HARD_WARPS)
+static __global__ void __launch_bounds__(LANES, CELLS == CELLS_QUADRUPOLE ? HARD_WARPS_QUADRUPOLE
+                                                : CELLS == CELLS_MIXED    ? HARD_WARPS_MIXED
+                                                                          : HARD_WARPS)
     hard_kernel(const __grid_constant__ struct walk_job job)
 {
   __shared__ struct hard_shared<CELLS, HOW> s;
   int32_t count = runs_of(job);
   for (int32_t q = (int32_t)blockIdx.x; q < count; q += (int32_t)gridDim.x) {
     walk_one<CELLS, HOW, SPLIT>(s, job, run_of(job, q), (int)threadIdx.x);
-    __syncwarp();
+    warp_sync();
   }
 }
 
@@ -459,8 +459,8 @@ static __global__ void __launch_bounds__(WARP, CELLS == CELLS_QUADRUPOLE ? HARD_
 template <int CELLS, int SPLIT>
 static void launch(struct device *d, const struct walk_job &job, int how, int64_t blocks)
 {
-  if (how == WALK_MOVING) LAUNCH(d, (hard_kernel<CELLS, WALK_MOVING, SPLIT>), blocks, WARP, job);
-  else LAUNCH(d, (hard_kernel<CELLS, WALK_STILL, SPLIT>), blocks, WARP, job);
+  if (how == WALK_MOVING) LAUNCH(d, (hard_kernel<CELLS, WALK_MOVING, SPLIT>), blocks, LANES, job);
+  else LAUNCH(d, (hard_kernel<CELLS, WALK_STILL, SPLIT>), blocks, LANES, job);
 }
 
 #define LAUNCH_SPLIT(kernel, name) \

@@ -173,7 +173,7 @@ static __global__ void count_violations(struct violation_job job)
   int32_t n = job.count ? *job.count : job.t.bodies, violations = 0;
   for (int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x); k < n; k += (int32_t)(gridDim.x * THREADS))
     violations += is_violation(job, job.count ? job.list[k] : k);
-  violations = (int32_t)__reduce_add_sync(FULL, (unsigned)violations);
+  violations = (int32_t)warp_sum((unsigned)violations);
   if (lane_id() == 0 && violations > 0) atomicAdd(job.violations, violations);
 }
 
@@ -243,7 +243,7 @@ static int reserve_lists(struct device *d, int64_t entries)
   double bytes = missing(s->pool, entries) + missing(s->trajectory, trajectories) + missing(s->list, n) +
                  missing(s->active, n) + missing(s->now, trajectories) + missing(s->buffer, neighbours_buffer(d)) +
                  missing(s->heavy, d->targets.groups) + missing(s->unlisted, d->targets.groups);
-  CHECK(cudaMemGetInfo(&left, &all));
+  CHECK(runtime_memory(&left, &all));
   if (bytes > MEMORY_FRACTION * (double)left) return 0;
   array_reserve(&s->pool, "device neighbours", entries);
   array_reserve(&s->trajectory, "device neighbours", trajectories);
@@ -355,10 +355,10 @@ static int32_t find_remaining(struct device *d, int total)
   struct hard_state *s = &d->hard;
   int32_t groups = total ? d->targets.groups : d->active.groups;
   if (s->host_results.heavy == 0) return 0;
-  CHECK(cudaMemsetAsync(&s->numbers->unlisted, 0, sizeof s->numbers->unlisted, d->stream));
+  CHECK(runtime_set_bytes(&s->numbers->unlisted, 0, sizeof s->numbers->unlisted, d->stream));
   LAUNCH(d, list_remaining, blocks_for(groups, THREADS), THREADS, total ? NULL : d->active.group.at, groups,
          s->heavy.at, s->unlisted.at, &s->numbers->unlisted);
-  CHECK(cudaMemcpyAsync(&s->host_results, s->numbers, sizeof s->host_results, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(runtime_copy(&s->host_results, s->numbers, sizeof s->host_results, TO_HOST, d->stream));
   gpu_wait(d);
   return s->host_results.unlisted;
 }

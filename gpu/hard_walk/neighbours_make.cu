@@ -20,11 +20,11 @@ enum {
   TARGET_BLOCK_UNROLL = 4,
   /* positions, equally spaced from end to end, at which candidates and targets are compared */
   PLACES = 3,
-  STAGED = 2 * WARP,
+  STAGED = 2 * LANES,
   CHUNK = 4096, /* pool entries that a warp reserves at a time */
   BRANCH = 8,
-  OPEN = WARP / BRANCH,
-  STACK = WARP * (KEY_LEVELS + 1), /* each level leaves fewer than WARP cells on the stack */
+  OPEN = LANES / BRANCH,
+  STACK = LANES * (KEY_LEVELS + 1), /* each level leaves fewer than LANES cells on the stack */
   COUNT_BITS = 3
 };
 
@@ -69,10 +69,7 @@ struct maker_shared {
 };
 
 /* Maximum over the lanes of non-negative numbers. */
-static __device__ __forceinline__ float warp_max(float x)
-{
-  return __uint_as_float(__reduce_max_sync(FULL, __float_as_uint(x)));
-}
+static __device__ __forceinline__ float warp_max(float x) { return __uint_as_float(warp_max(__float_as_uint(x))); }
 
 /* One warp that constructs the lists of one group at a time. All members but `lane` are the same in all lanes. */
 struct maker {
@@ -119,7 +116,7 @@ struct maker {
       low[0][c] = low[1][c] = INT32_MAX;
       high[0][c] = high[1][c] = INT32_MIN;
     }
-    for (int32_t i = from + lane; i < to; i += WARP) {
+    for (int32_t i = from + lane; i < to; i += LANES) {
       const struct trajectory o = load_trajectory(&job.trajectory[i]);
       for (int c = 0; c < 3; c++) {
         low[0][c] = min(low[0][c], o.from[c]);
@@ -133,7 +130,7 @@ struct maker {
     float change[3];
     for (int c = 0; c < 3; c++) {
       for (int k = 0; k < 2; k++) {
-        int32_t a = __reduce_min_sync(FULL, low[k][c]), b = __reduce_max_sync(FULL, high[k][c]);
+        int32_t a = warp_min(low[k][c]), b = warp_max(high[k][c]);
         frame.centre[k][c] = a + (b - a) / 2;
         frame.half[k][c] = (float)(b - frame.centre[k][c]) * job.spacing * (1 + 1e-6f); /* the farther side */
       }
@@ -153,7 +150,7 @@ struct maker {
     cells = leaves = 0;
     heavy = false;
     set_frame(begin, end);
-    for (int32_t i = begin + lane; i < end; i += WARP) {
+    for (int32_t i = begin + lane; i < end; i += LANES) {
       struct trajectory_ends e = ends_of(load_trajectory(&job.trajectory[i]));
       r2 = fmaxf(r2, fmaxf(length2(e.from), length2(e.to)));
     }
@@ -164,15 +161,15 @@ struct maker {
 
   __device__ void append_leaf(bool mine, int32_t k)
   {
-    unsigned lanes = __ballot_sync(FULL, mine);
-    if (mine) buffer.node[leaves + __popc(lanes & lanes_below())] = k;
-    leaves += __popc(lanes);
+    lane_mask lanes = warp_ballot(mine);
+    if (mine) buffer.node[leaves + lane_count(lanes & lanes_below())] = k;
+    leaves += lane_count(lanes);
   }
   __device__ void append_cell(bool mine, int32_t k)
   {
-    unsigned lanes = __ballot_sync(FULL, mine);
-    if (mine) buffer.node[NODES_MAX - 1 - cells - __popc(lanes & lanes_below())] = k;
-    cells += __popc(lanes);
+    lane_mask lanes = warp_ballot(mine);
+    if (mine) buffer.node[NODES_MAX - 1 - cells - lane_count(lanes & lanes_below())] = k;
+    cells += lane_count(lanes);
   }
 
   /* Each lane tests one node (-1: none): it is out of range, or accepted by the group until the horizon, or opened. A
@@ -200,14 +197,15 @@ struct maker {
       first_child = words.z;
       children = (int)(info & NODE_COUNT);
     }
-    unsigned lanes = __ballot_sync(FULL, opened);
+    lane_mask lanes = warp_ballot(opened);
     if (opened)
-      w.stack[depth + __popc(lanes & lanes_below())] = (uint32_t)first_child << COUNT_BITS | (uint32_t)(children - 1);
-    depth += __popc(lanes);
+      w.stack[depth + lane_count(lanes & lanes_below())] =
+          (uint32_t)first_child << COUNT_BITS | (uint32_t)(children - 1);
+    depth += lane_count(lanes);
     append_leaf(leaf, k);
     append_cell(cell, k);
-    heavy = leaves + cells > NODES_MAX - 2 * WARP;
-    __syncwarp();
+    heavy = leaves + cells > NODES_MAX - 2 * LANES;
+    warp_sync();
   }
 
   /* Find the nodes of the group; `heavy` if there are too many. */
@@ -221,7 +219,7 @@ struct maker {
     } else {
       if (lane == 0) w.stack[0] = (uint32_t)root.first << COUNT_BITS | ((root.info & NODE_COUNT) - 1);
       depth = 1;
-      __syncwarp();
+      warp_sync();
     }
     while (depth > 0 && !heavy) {
       int32_t k = -1, which = lane / BRANCH, child = lane % BRANCH;
@@ -230,8 +228,8 @@ struct maker {
         if (child <= (int)(entry & (BRANCH - 1))) k = (int32_t)(entry >> COUNT_BITS) + child;
       }
       depth = max(depth - OPEN, 0);
-      tests += (unsigned long long)__popc(__ballot_sync(FULL, k >= 0));
-      __syncwarp(); /* entries are read before they are overwritten */
+      tests += (unsigned long long)lane_count(warp_ballot(k >= 0));
+      warp_sync(); /* entries are read before they are overwritten */
       test(k, depth);
     }
   }
@@ -261,7 +259,7 @@ struct maker {
     size = count;
     staged = kept = 0;
     set_frame(first, first + size);
-    __syncwarp();
+    warp_sync();
     if (lane < TARGET_BLOCK_MAX) {
       struct trajectory_ends e = {};
       float square = -1e30f;
@@ -276,7 +274,7 @@ struct maker {
         w.target[k][lane] = make_float4(-2 * x[0], -2 * x[1], -2 * x[2], length2(x) - square);
       }
     }
-    __syncwarp();
+    warp_sync();
   }
 
   /* Whether the trajectory of a source of radius b (with its deviation) comes within the cut-off of the target
@@ -312,10 +310,10 @@ struct maker {
     }
     if (self >= 0 && self < size) mask &= ~(1u << self);
     bool mine = lane < count && mask != 0;
-    unsigned lanes = __ballot_sync(FULL, mine);
-    if (mine) buffer.kept[kept + __popc(lanes & lanes_below())] = make_int2(source, (int)mask);
-    kept += __popc(lanes);
-    heavy = kept > KEPT_MAX - WARP;
+    lane_mask lanes = warp_ballot(mine);
+    if (mine) buffer.kept[kept + lane_count(lanes & lanes_below())] = make_int2(source, (int)mask);
+    kept += lane_count(lanes);
+    heavy = kept > KEPT_MAX - LANES;
   }
 
   /* Each lane stages one source if it comes within the cut-off; staged candidates are tested as soon as they fill a
@@ -330,9 +328,9 @@ struct maker {
       s = o.deviation;
       valid = is_within_cutoff(e, s);
     }
-    unsigned lanes = __ballot_sync(FULL, valid);
+    lane_mask lanes = warp_ballot(valid);
     if (valid) {
-      int at = staged + __popc(lanes & lanes_below());
+      int at = staged + lane_count(lanes & lanes_below());
       float margin = margin2(e, s);
       for (int k = 0; k < PLACES; k++) {
         float x[3];
@@ -341,34 +339,34 @@ struct maker {
       }
       w.source[at] = source;
     }
-    staged += __popc(lanes);
-    __syncwarp();
-    if (staged < WARP) return;
-    filter_candidates(WARP);
-    staged -= WARP;
-    __syncwarp();
+    staged += lane_count(lanes);
+    warp_sync();
+    if (staged < LANES) return;
+    filter_candidates(LANES);
+    staged -= LANES;
+    warp_sync();
     if (lane < staged) {
-      for (int k = 0; k < PLACES; k++) w.staged[k][lane] = w.staged[k][WARP + lane];
-      w.source[lane] = w.source[WARP + lane];
+      for (int k = 0; k < PLACES; k++) w.staged[k][lane] = w.staged[k][LANES + lane];
+      w.source[lane] = w.source[LANES + lane];
     }
-    __syncwarp();
+    warp_sync();
   }
 
   /* Stage the particles of leaves, of which each lane gives one (count 0: none). Lanes share the particles evenly. */
   __device__ void consider_leaves(int32_t from, int count)
   {
     int up_to = count;
-    for (int step = 1; step < WARP; step *= 2) {
-      int below = __shfl_up_sync(FULL, up_to, (unsigned)step);
+    for (int step = 1; step < LANES; step *= 2) {
+      int below = warp_shuffle_up(up_to, (unsigned)step);
       if (lane >= step) up_to += below;
     }
-    int total = __shfl_sync(FULL, up_to, WARP - 1);
+    int total = warp_shuffle(up_to, LANES - 1);
     int32_t origin = from - (up_to - count); /* the particle with index `place` over all leaves is origin + place */
-    for (int base = 0; base < total && !heavy; base += WARP) {
+    for (int base = 0; base < total && !heavy; base += LANES) {
       int place = base + lane, leaf = 0;
-      for (int step = WARP / 2; step > 0; step /= 2)
-        if (__shfl_sync(FULL, up_to, leaf + step - 1) <= place) leaf += step;
-      int32_t j = __shfl_sync(FULL, origin, leaf) + place;
+      for (int step = LANES / 2; step > 0; step /= 2)
+        if (warp_shuffle(up_to, leaf + step - 1) <= place) leaf += step;
+      int32_t j = warp_shuffle(origin, leaf) + place;
       consider(place < total, j);
     }
   }
@@ -376,11 +374,11 @@ struct maker {
   /* Candidates of the target block, from the cells and leaves of the group. */
   __device__ void find_candidates(void)
   {
-    for (int base = 0; base < cells && !heavy; base += WARP) {
+    for (int base = 0; base < cells && !heavy; base += LANES) {
       bool valid = base + lane < cells;
       consider(valid, valid ? job.t.bodies + buffer.node[NODES_MAX - 1 - base - lane] : 0);
     }
-    for (int base = 0; base < leaves && !heavy; base += WARP) {
+    for (int base = 0; base < leaves && !heavy; base += LANES) {
       int32_t from = 0;
       int count = 0;
       if (base + lane < leaves) {
@@ -393,7 +391,7 @@ struct maker {
       consider_leaves(from, count);
     }
     if (!heavy) filter_candidates(staged);
-    __syncwarp();
+    warp_sync();
   }
 
   /* --- lists --- */
@@ -404,7 +402,7 @@ struct maker {
     if (pool_end - pool_at >= (unsigned long long)n) return;
     unsigned long long more = (unsigned long long)max((int)CHUNK, n);
     if (lane == 0) pool_at = atomicAdd(&job.numbers->top, more);
-    pool_at = __shfl_sync(FULL, pool_at, 0);
+    pool_at = warp_shuffle(pool_at, 0);
     pool_end = pool_at + more;
   }
 
@@ -415,14 +413,14 @@ struct maker {
     bool fits = pool_end <= job.pool_capacity;
     int n = 0, nodes = 0;
     int32_t *to = job.pool + pool_at;
-    for (int base = 0; base < kept; base += WARP) {
+    for (int base = 0; base < kept; base += LANES) {
       int2 e = {0, 0};
       if (base + lane < kept) e = buffer.kept[base + lane];
       bool mine = (e.y >> target & 1) != 0;
-      unsigned lanes = __ballot_sync(FULL, mine);
-      if (mine && fits) to[n + __popc(lanes & lanes_below())] = e.x;
-      if (cells > 0) nodes += __popc(__ballot_sync(FULL, mine && e.x >= job.t.bodies));
-      n += __popc(lanes);
+      lane_mask lanes = warp_ballot(mine);
+      if (mine && fits) to[n + lane_count(lanes & lanes_below())] = e.x;
+      if (cells > 0) nodes += lane_count(warp_ballot(mine && e.x >= job.t.bodies));
+      n += lane_count(lanes);
     }
     int rounded = (n + LIST_ROUND - 1) / LIST_ROUND * LIST_ROUND;
     if (n + lane < rounded && fits) to[n + lane] = first + target;
@@ -437,7 +435,7 @@ struct maker {
   __device__ void visit(int32_t g)
   {
     set_group(job.group[g]);
-    __syncwarp();
+    warp_sync();
     traverse();
     entries = 0;
     int members = end - begin, target_blocks = (members + TARGET_BLOCK_MAX - 1) / TARGET_BLOCK_MAX;
@@ -454,8 +452,8 @@ struct maker {
     }
     if (!heavy) return;
     const struct neighbour_list none = {LIST_NONE, 0, 0};
-    __syncwarp();
-    for (int32_t i = begin + lane; i < end; i += WARP) job.list[i] = none;
+    warp_sync();
+    for (int32_t i = begin + lane; i < end; i += LANES) job.list[i] = none;
   }
 
   /* Add the counters of this warp to those of the construction. */
@@ -476,18 +474,18 @@ static __device__ bool over_budget(const struct make_job &job)
 
 /* Each warp takes groups from a queue until it is empty. The positions of lists in the pool depend on the order of the
  * warps; the contents of lists do not. */
-static __global__ void __launch_bounds__(MAKE_WARPS *WARP) make_lists(const __grid_constant__ struct make_job job)
+static __global__ void __launch_bounds__(MAKE_WARPS *LANES) make_lists(const __grid_constant__ struct make_job job)
 {
-  extern __shared__ float4 memory[];
-  int warp = (int)(threadIdx.x / WARP);
+  LAUNCHED_MEMORY(float4, memory);
+  int warp = (int)(threadIdx.x / LANES);
   maker make(job, ((struct maker_shared *)memory)[warp], job.buffer[(int64_t)blockIdx.x * MAKE_WARPS + warp]);
   for (;;) {
     int32_t g = 0;
     if (lane_id() == 0) g = over_budget(job) ? job.groups : atomicAdd(&job.numbers->queue, 1);
-    g = __shfl_sync(FULL, g, 0);
+    g = warp_shuffle(g, 0);
     if (g >= job.groups) break;
     make.visit(g);
-    __syncwarp();
+    warp_sync();
   }
   make.report();
 }
@@ -497,8 +495,8 @@ static int64_t make_blocks(const struct device *d)
 {
   size_t shared = MAKE_WARPS * sizeof(struct maker_shared);
   int resident;
-  CHECK(cudaFuncSetAttribute(make_lists, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, make_lists, MAKE_WARPS * WARP, shared));
+  CHECK(runtime_allow_shared(make_lists, shared));
+  CHECK(runtime_resident_blocks(&resident, make_lists, MAKE_WARPS * LANES, shared));
   int64_t blocks = blocks_for(d->targets.groups, MAKE_WARPS), max_blocks = (int64_t)resident * d->multiprocessors;
   return blocks < max_blocks ? blocks : max_blocks;
 }
@@ -529,9 +527,9 @@ int neighbours_make(struct device *d, const struct walk_request *request)
                          d->targets.groups,
                          s->heavy_max,
                          s->entries_max};
-  CHECK(cudaMemsetAsync(s->numbers, 0, sizeof *s->numbers, d->stream));
-  LAUNCH_SHARED(d, make_lists, make_blocks(d), MAKE_WARPS * WARP, MAKE_WARPS * sizeof(struct maker_shared), job);
-  CHECK(cudaMemcpyAsync(&s->host_results, s->numbers, sizeof s->host_results, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(runtime_set_bytes(s->numbers, 0, sizeof *s->numbers, d->stream));
+  LAUNCH_SHARED(d, make_lists, make_blocks(d), MAKE_WARPS * LANES, MAKE_WARPS * sizeof(struct maker_shared), job);
+  CHECK(runtime_copy(&s->host_results, s->numbers, sizeof s->host_results, TO_HOST, d->stream));
   gpu_wait(d);
   s->makings++;
   return neighbours_over_budget(s) || s->host_results.top + POOL_END <= (unsigned long long)s->pool.capacity;

@@ -26,35 +26,35 @@ static __global__ void __launch_bounds__(THREADS)
     list_active(struct particles particles, const struct group *group, const int32_t *list, int32_t groups,
                 int32_t tick, int32_t *active, int32_t *count)
 {
-  __shared__ int32_t begin[THREADS / WARP];
-  int32_t k = (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP), warp = (int32_t)threadIdx.x / WARP,
+  __shared__ int32_t begin[THREADS / LANES];
+  int32_t k = (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / LANES), warp = (int32_t)threadIdx.x / LANES,
           found = 0;
   struct group g = {0, 0, 0};
   if (k < groups) g = group[list[k]];
-  for (int32_t base = g.begin; base < g.end; base += WARP) {
+  for (int32_t base = g.begin; base < g.end; base += LANES) {
     int32_t i = base + lane_id();
-    found += __popc(__ballot_sync(FULL, i < g.end && timeline_end(&particles, i) == tick));
+    found += lane_count(warp_ballot(i < g.end && timeline_end(&particles, i) == tick));
   }
   if (lane_id() == 0) begin[warp] = found;
   __syncthreads();
   if (threadIdx.x == 0) {
     int32_t sum = 0;
-    for (int w = 0; w < THREADS / WARP; w++) {
+    for (int w = 0; w < THREADS / LANES; w++) {
       int32_t n = begin[w];
       begin[w] = sum;
       sum += n;
     }
     int32_t from = sum > 0 ? atomicAdd(count, sum) : 0;
-    for (int w = 0; w < THREADS / WARP; w++) begin[w] += from;
+    for (int w = 0; w < THREADS / LANES; w++) begin[w] += from;
   }
   __syncthreads();
   int32_t at = begin[warp];
-  for (int32_t base = g.begin; base < g.end; base += WARP) {
+  for (int32_t base = g.begin; base < g.end; base += LANES) {
     int32_t i = base + lane_id();
     bool mine = i < g.end && timeline_end(&particles, i) == tick;
-    unsigned lanes = __ballot_sync(FULL, mine);
-    if (mine) active[at + __popc(lanes & lanes_below())] = i;
-    at += __popc(lanes);
+    lane_mask lanes = warp_ballot(mine);
+    if (mine) active[at + lane_count(lanes & lanes_below())] = i;
+    at += lane_count(lanes);
   }
 }
 
@@ -195,9 +195,9 @@ static __global__ void __launch_bounds__(THREADS, USE_RESIDENT) use_lists(const 
     double sum[3] = {0, 0, 0};
     sum_list<SPLIT, CELLS, NOW>(job, i, job.pool + (l.count > 0 ? (int64_t)l.begin * LIST_ROUND : 0),
                                 (l.count + LIST_ROUND - 1) / LIST_ROUND, sum);
-    __syncwarp();
+    warp_sync();
     for (int step = 1; step < ROW; step *= 2)
-      for (int c = 0; c < 3; c++) sum[c] += __shfl_xor_sync(FULL, sum[c], step);
+      for (int c = 0; c < 3; c++) sum[c] += warp_shuffle_xor(sum[c], step);
     if (l.begin == LIST_NONE || threadIdx.x % ROW > 0) continue;
     for (int c = 0; c < 3; c++) job.p.acc_hard[3 * (int64_t)i + c] = (float)(job.gravity * sum[c]);
     job.p.work[i] += (float)l.count;
@@ -205,9 +205,9 @@ static __global__ void __launch_bounds__(THREADS, USE_RESIDENT) use_lists(const 
     pairs += l.count;
     cells += l.cells;
   }
-  walked = __reduce_add_sync(FULL, (unsigned)walked); /* of one warp: far below 2^32 */
-  pairs = __reduce_add_sync(FULL, (unsigned)pairs);
-  cells = __reduce_add_sync(FULL, (unsigned)cells);
+  walked = warp_sum((unsigned)walked); /* of one warp: far below 2^32 */
+  pairs = warp_sum((unsigned)pairs);
+  cells = warp_sum((unsigned)cells);
   if (lane_id() > 0 || walked == 0) return;
   if (job.active) {
     atomicAdd(&job.device_results->targets, walked);
@@ -277,8 +277,8 @@ void neighbours_evaluate(struct device *d, const struct walk_request *request)
   int total = request->kind == WALK_TOTAL;
   if (!total) {
     array_reserve(&s->active, "device neighbours", d->p.n);
-    CHECK(cudaMemsetAsync(&s->numbers->active, 0, sizeof s->numbers->active, d->stream));
-    LAUNCH(d, list_active, blocks_for((int64_t)d->active.groups * WARP, THREADS), THREADS, d->p, d->targets.group.at,
+    CHECK(runtime_set_bytes(&s->numbers->active, 0, sizeof s->numbers->active, d->stream));
+    LAUNCH(d, list_active, blocks_for((int64_t)d->active.groups * LANES, THREADS), THREADS, d->p, d->targets.group.at,
            d->active.group.at, d->active.groups, request->tick, s->active.at, &s->numbers->active);
   }
   use(d, request);

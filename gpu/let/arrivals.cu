@@ -8,18 +8,18 @@ static const struct let_extent no_lets_stored = {0, 0};
 
 /* --- order between the streams ----------------------------------------------------------------------------------- */
 
-void lets_wait_for_walk(struct device *d) { CHECK(cudaStreamWaitEvent(d->let->stream, d->let->walked, 0)); }
+void lets_wait_for_walk(struct device *d) { CHECK(runtime_stream_wait(d->let->stream, d->let->walked)); }
 
 void lets_arrived(struct device *d)
 {
-  CHECK(cudaEventRecord(d->let->arrived, d->let->stream));
+  CHECK(runtime_event_record(d->let->arrived, d->let->stream));
   d->let->arrivals_pending = true;
 }
 
 void lets_wait_for_arrivals(struct device *d)
 {
   struct let_state *l = d->let;
-  if (l->arrivals_pending) CHECK(cudaStreamWaitEvent(d->stream, l->arrived, 0));
+  if (l->arrivals_pending) CHECK(runtime_stream_wait(d->stream, l->arrived));
   l->arrivals_pending = false;
 }
 
@@ -45,9 +45,8 @@ static void grow(struct device *d, struct array<T> *a, const char *where, int64_
   a->at = NULL;
   a->capacity = 0;
   array_reserve(a, where, capacity);
-  if (used > 0)
-    CHECK(cudaMemcpyAsync(a->at, old.at, sizeof(T) * (size_t)used, cudaMemcpyDeviceToDevice, d->let->stream));
-  CHECK(cudaStreamSynchronize(d->let->stream));
+  if (used > 0) CHECK(runtime_copy(a->at, old.at, sizeof(T) * (size_t)used, ON_DEVICE, d->let->stream));
+  CHECK(runtime_stream_sync(d->let->stream));
   array_free(&old);
 }
 
@@ -109,7 +108,7 @@ void *gpu_let_buffer(struct device *d, enum let_kind kind, int peer, size_t byte
 {
   struct let_state *l = d->let;
   struct pinned *capacity = &l->in[kind][peer].message;
-  if (bytes > capacity->capacity) CHECK(cudaStreamSynchronize(l->stream)); /* the message before may still be copied */
+  if (bytes > capacity->capacity) CHECK(runtime_stream_sync(l->stream)); /* the message before may still be copied */
   l->in[kind][peer].bypassed = false;
   return pinned_reserve(capacity, bytes);
 }
@@ -117,7 +116,7 @@ void *gpu_let_buffer(struct device *d, enum let_kind kind, int peer, size_t byte
 void *gpu_let_body_buffer(struct device *d, enum let_kind kind, int peer, size_t bytes)
 {
   struct incoming_let *in = &d->let->in[kind][peer];
-  if ((int64_t)bytes > in->arriving.capacity) CHECK(cudaStreamSynchronize(d->let->stream));
+  if ((int64_t)bytes > in->arriving.capacity) CHECK(runtime_stream_sync(d->let->stream));
   in->bypassed = true;
   return array_reserve(&in->arriving, "device LETs", (int64_t)bytes) + LET_HEAD;
 }
@@ -136,9 +135,9 @@ static __global__ void shift_links(struct node *node, int32_t nodes, int32_t roo
 template <typename T>
 static void arrive(struct let_state *let, T *to, const struct incoming_let *in, size_t at, int64_t n)
 {
-  enum cudaMemcpyKind kind = in->bypassed ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
+  runtime_direction kind = in->bypassed ? ON_DEVICE : TO_DEVICE;
   const char *from = in->bypassed ? in->arriving.at : in->message.at;
-  if (n > 0) CHECK(cudaMemcpyAsync(to, from + at, sizeof(T) * (size_t)n, kind, let->stream));
+  if (n > 0) CHECK(runtime_copy(to, from + at, sizeof(T) * (size_t)n, kind, let->stream));
 }
 
 /* Append a received LET to those after the local tree. LETs of a synchronisation have no motion. */
@@ -216,7 +215,7 @@ static bool any_attached(const struct device *d)
 void gpu_let_clear(struct device *d, enum let_kind kind)
 {
   struct let_state *l = d->let;
-  CHECK(cudaStreamSynchronize(l->stream)); /* LETs that were not walked may still be copied from their messages */
+  CHECK(runtime_stream_sync(l->stream)); /* LETs that were not walked may still be copied from their messages */
   for (int p = 0; p < d->config.ranks; p++) {
     l->in[kind][p].attached = false;
     l->out[kind][p].nodes = l->out[kind][p].bodies = 0;

@@ -134,10 +134,10 @@ static __global__ void join_rows(const double *rows, int columns, int added, dou
 static void launch_rows(struct device *d, const struct boxes_job &job)
 {
   LAUNCH(d, box_rows, job.boxes * BOX_PARTS, THREADS, job);
-  LAUNCH(d, join_rows, job.boxes, WARP, job.rows, (int)COLUMNS, (int)ADDED, job.result, (int)COLUMNS);
+  LAUNCH(d, join_rows, job.boxes, LANES, job.rows, (int)COLUMNS, (int)ADDED, job.result, (int)COLUMNS);
   if (!(job.horizon > 0)) return;
   LAUNCH(d, end_rows, job.boxes * BOX_PARTS, THREADS, job);
-  LAUNCH(d, join_rows, job.boxes, WARP, job.rows, (int)ENDS, 0, job.result + ADDED, (int)COLUMNS);
+  LAUNCH(d, join_rows, job.boxes, LANES, job.rows, (int)ENDS, 0, job.result + ADDED, (int)COLUMNS);
 }
 
 /* Copy the top of the local tree to the host. Queued. Returns the number of nodes. */
@@ -147,10 +147,9 @@ static int32_t copy_top(struct device *d, const struct let_request *request)
   int32_t seen = d->tree.view.nodes == 0 ? 0 : part->nodes < TOP_SEEN ? part->nodes : TOP_SEEN;
   struct node *node = (struct node *)pinned_reserve(&d->let->top, (sizeof *node + sizeof(struct quad)) * TOP_SEEN);
   if (seen == 0) return 0;
-  CHECK(cudaMemcpyAsync(node, d->tree.view.node + part->base, sizeof *node * (size_t)seen, cudaMemcpyDeviceToHost,
-                        d->stream));
-  CHECK(cudaMemcpyAsync(node + TOP_SEEN, d->tree.view.quad + part->base, sizeof(struct quad) * (size_t)seen,
-                        cudaMemcpyDeviceToHost, d->stream));
+  CHECK(runtime_copy(node, d->tree.view.node + part->base, sizeof *node * (size_t)seen, TO_HOST, d->stream));
+  CHECK(runtime_copy(node + TOP_SEEN, d->tree.view.quad + part->base, sizeof(struct quad) * (size_t)seen, TO_HOST,
+                     d->stream));
   return seen;
 }
 
@@ -179,7 +178,7 @@ int gpu_boxes(struct device *d, const struct let_request *request, int max_count
   job.active = request->active;
   launch_rows(d, job);
   const double *row = (const double *)pinned_reserve(&l->numbers, bytes);
-  CHECK(cudaMemcpyAsync(l->numbers.at, job.result, bytes, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(runtime_copy(l->numbers.at, job.result, bytes, TO_HOST, d->stream));
   /* for the summary, which follows */
   if (!(request->horizon > 0)) {
     l->top_copied = copy_top(d, request);

@@ -11,7 +11,7 @@ enum {
   GENERATIONS = KEY_LEVELS + 3
 };
 
-/* A receiver. Its boxes are divided into chunks of WARP boxes. */
+/* A receiver. Its boxes are divided into chunks of LANES boxes. */
 struct receiver {
   double origin[3];
   int32_t chunk, chunks;
@@ -41,7 +41,7 @@ struct choose_job {
   int32_t root;
   int32_t words, keep_words; /* of each receiver */
   const struct receiver *receiver;
-  const float4 *box;             /* [chunk][3][WARP] */
+  const float4 *box;             /* [chunk][3][LANES] */
   const struct box_bound *bound; /* [chunk] */
   struct selection_counts *chosen;
   unsigned long long *mark, *sum; /* [receiver][words]; `sum` has one more */

@@ -4,10 +4,10 @@
  * selected nodes their places. The operations on
  * one node are in choose.h. */
 #include <config.h>
-#include <cub/device/device_scan.cuh>
 
 #include "backend/let_verbs.h"
 #include "base/memory.h"
+#include "gpu/device/scan.cuh"
 #include "gpu/let/choice.cuh"
 #include "particles/timeline.h"
 
@@ -43,7 +43,7 @@ static __device__ __forceinline__ struct essential_source get_query(const struct
 
 static __device__ __forceinline__ struct table_box load_box(const float4 *chunk)
 {
-  const float4 a = chunk[lane_id()], b = chunk[WARP + lane_id()], c = chunk[2 * WARP + lane_id()];
+  const float4 a = chunk[lane_id()], b = chunk[LANES + lane_id()], c = chunk[2 * LANES + lane_id()];
   const struct table_box t = {{a.x, a.y, a.z}, {a.w, b.x, b.y}, {b.z, b.w, c.x}, c.y, c.z};
   return t;
 }
@@ -58,7 +58,7 @@ static __device__ __forceinline__ struct essential_query receiver_request(const 
 
 /* Results of queries. Bit k: the query of lane k. */
 struct need_masks {
-  unsigned near, open;
+  lane_mask near, open;
 };
 
 /* Test the queries in the mask `which` of a warp against all boxes of a receiver. Each lane has its own query in `own`;
@@ -66,23 +66,23 @@ struct need_masks {
 template <bool OPENING>
 static __device__ struct need_masks test_boxes(const struct choose_job &job, const struct receiver &to,
                                                const struct node_query *queries, const struct essential_source &own,
-                                               unsigned which)
+                                               lane_mask which)
 {
   struct need_masks all = {0, 0};
   for (int32_t chunk = to.chunk; chunk < to.chunk + to.chunks; chunk++) {
-    unsigned left = which & ~(OPENING ? all.open : all.near), near = 0, open = 0;
-    if (job.query.cutoff >= 0) left &= ~__ballot_sync(FULL, essential_beyond(&job.bound[chunk], job.cutoff, &own));
+    lane_mask left = which & ~(OPENING ? all.open : all.near), near = 0, open = 0;
+    if (job.query.cutoff >= 0) left &= ~warp_ballot(essential_beyond(&job.bound[chunk], job.cutoff, &own));
     if (!left) continue;
-    const struct table_box box = load_box(job.box + (int64_t)chunk * 3 * WARP);
+    const struct table_box box = load_box(job.box + (int64_t)chunk * 3 * LANES);
     for (; left; left &= left - 1) {
-      int k = __ffs((int)left) - 1;
+      int k = first_lane(left);
       const struct essential_source a = get_query(&queries[k]);
       enum need need = essential_of(&box, job.cutoff, &a);
-      near |= (unsigned)(need != NEED_NOTHING) << k;
-      if (OPENING) open |= (unsigned)(need == NEED_OPEN) << k;
+      near |= (lane_mask)(need != NEED_NOTHING) << k;
+      if (OPENING) open |= (lane_mask)(need == NEED_OPEN) << k;
     }
-    all.near |= __reduce_or_sync(FULL, near);
-    if (OPENING) all.open |= __reduce_or_sync(FULL, open);
+    all.near |= warp_or(near);
+    if (OPENING) all.open |= warp_or(open);
   }
   return all;
 }
@@ -95,9 +95,11 @@ static __device__ int2 generation(const struct choose_job &job, int g)
 {
   const volatile int32_t *cells = job.chosen->cells;
   if (g == 0) return make_int2(0, job.receivers);
-  int32_t begin = __reduce_add_sync(FULL, lane_id() >= 1 && lane_id() < g ? cells[lane_id()] : 0);
+  int32_t begin = warp_sum(lane_id() >= 1 && lane_id() < g ? cells[lane_id()] : 0);
   return make_int2(begin, begin + cells[g]);
 }
+
+static_assert(LANES == MARKED, "the masks of a warp are words of marks");
 
 /* One mask of bits from `at` on in a row of words, as this lane's part: lanes 0 and 1 have a word each. */
 static __device__ __forceinline__ unsigned part_of(unsigned mask, int at)
@@ -109,7 +111,7 @@ static __device__ __forceinline__ unsigned part_of(unsigned mask, int at)
 static __device__ void mark_children(const struct choose_job &job, int2 cell, unsigned near, unsigned open, int bodies)
 {
   int shift = cell.x % MARKED, later = shift + lane_id() >= MARKED;
-  int here = __reduce_add_sync(FULL, later ? 0 : bodies), there = __reduce_add_sync(FULL, later ? bodies : 0);
+  int here = warp_sum(later ? 0 : bodies), there = warp_sum(later ? bodies : 0);
   if (cell.x == job.root && !near) open = 1; /* an empty root */
   unsigned needed = part_of(near, shift), opened = part_of(open, shift);
   if (!(needed | opened)) return;
@@ -127,23 +129,23 @@ static __device__ void append(const struct choose_job &job, int g, int32_t next,
 {
   __shared__ int count[WARPS];
   __shared__ int32_t place[2];
-  unsigned cells = __ballot_sync(FULL, is_cell), leaves = __ballot_sync(FULL, is_leaf);
-  int warp = (int)threadIdx.x / WARP;
-  if (lane_id() == 0) count[warp] = __popc(cells) | __popc(leaves) << 16;
+  lane_mask cells = warp_ballot(is_cell), leaves = warp_ballot(is_leaf);
+  int warp = (int)threadIdx.x / LANES;
+  if (lane_id() == 0) count[warp] = lane_count(cells) | lane_count(leaves) << 16;
   __syncthreads();
   int own = lane_id() < WARPS ? count[lane_id()] : 0;
-  int all = __reduce_add_sync(FULL, own), before = __reduce_add_sync(FULL, lane_id() < warp ? own : 0);
+  int all = warp_sum(own), before = warp_sum(lane_id() < warp ? own : 0);
   if (threadIdx.x == 0) {
     place[0] = all & 0xffff ? next + atomicAdd(&job.chosen->cells[g + 1], all & 0xffff) : 0;
     place[1] = all >> 16 ? atomicAdd(&job.chosen->leaves, all >> 16) : 0;
   }
   __syncthreads();
   if (is_cell) {
-    int32_t at = place[0] + (before & 0xffff) + __popc(cells & lanes_below());
+    int32_t at = place[0] + (before & 0xffff) + lane_count(cells & lanes_below());
     if (at < job.cell_capacity) job.cell[at] = cell;
   }
   if (is_leaf) {
-    int32_t at = place[1] + (before >> 16) + __popc(leaves & lanes_below());
+    int32_t at = place[1] + (before >> 16) + lane_count(leaves & lanes_below());
     if (at < job.leaf_capacity) job.leaf[at] = leaf;
   }
 }
@@ -167,9 +169,9 @@ static __device__ void open_cell(const struct choose_job &job, int g, int32_t k,
     own = essential_node(&query, &n, &w);
     put_query(&queries[lane_id()], own);
   }
-  __syncwarp();
-  const struct need_masks a = test_boxes<true>(job, to, queries, own, (1u << count) - 1);
-  __syncwarp();
+  warp_sync();
+  const struct need_masks a = test_boxes<true>(job, to, queries, own, lane_bit(count) - 1);
+  warp_sync();
   bool opened = a.open >> lane_id() & 1, leaf = n.info & NODE_LEAF;
   int bodies = opened && leaf && !job.list_leaves ? (int)(n.info & NODE_COUNT) : 0;
   if (mine) mark_children(job, cell, a.near, a.open, bodies);
@@ -182,13 +184,13 @@ template <int COUNT>
 static __global__ void __launch_bounds__(COUNT)
     open_cells(const __grid_constant__ struct choose_job job, int first, int last)
 {
-  __shared__ struct node_query queries[COUNT / WARP][CHILDREN];
-  int warp = (int)threadIdx.x / WARP;
+  __shared__ struct node_query queries[COUNT / LANES][CHILDREN];
+  int warp = (int)threadIdx.x / LANES;
   for (int g = first; g <= last; g++) {
     int2 range = generation(job, g);
-    for (int64_t base = range.x + (int64_t)blockIdx.x * (COUNT / WARP); base < range.y;
-         base += (int64_t)gridDim.x * (COUNT / WARP))
-      open_cell<COUNT / WARP>(job, g, (int32_t)base + warp, range, queries[warp]);
+    for (int64_t base = range.x + (int64_t)blockIdx.x * (COUNT / LANES); base < range.y;
+         base += (int64_t)gridDim.x * (COUNT / LANES))
+      open_cell<COUNT / LANES>(job, g, (int32_t)base + warp, range, queries[warp]);
     __syncthreads();
   }
 }
@@ -204,7 +206,7 @@ static void mark_nodes(struct device *d, const struct choose_job &job, const str
 {
   int64_t max_blocks = (int64_t)BLOCKS_PER_MULTIPROCESSOR * d->multiprocessors;
   for (int g = 0, end; g < levels.count; g = end) {
-    int64_t cells = cells_max(job, levels, g), blocks = blocks_for(cells, THREADS / WARP);
+    int64_t cells = cells_max(job, levels, g), blocks = blocks_for(cells, THREADS / LANES);
     end = g + 1;
     if (cells > FEW_CELLS) {
       LAUNCH(d, open_cells<THREADS>, blocks < max_blocks ? blocks : max_blocks, THREADS, job, g, g);
@@ -219,8 +221,8 @@ static void mark_nodes(struct device *d, const struct choose_job &job, const str
 
 /* Lanes in the mask `there` have a particle, from `first` on. Returns the mask of those that may come within the
  * cutoff, and marks them to be kept. */
-static __device__ unsigned near_bodies(const struct choose_job &job, int32_t r, int32_t first, unsigned there,
-                                       double pull, struct node_query *queries)
+static __device__ lane_mask near_bodies(const struct choose_job &job, int32_t r, int32_t first, lane_mask there,
+                                        double pull, struct node_query *queries)
 {
   const struct receiver to = job.receiver[r];
   struct essential_source own = {};
@@ -232,9 +234,9 @@ static __device__ unsigned near_bodies(const struct choose_job &job, int32_t r, 
     own = essential_particle(&query, x, w.v, w.a, w.tick, pull);
     put_query(&queries[lane_id()], own);
   }
-  __syncwarp();
-  unsigned near = test_boxes<false>(job, to, queries, own, there).near;
-  __syncwarp();
+  warp_sync();
+  lane_mask near = test_boxes<false>(job, to, queries, own, there).near;
+  warp_sync();
   unsigned bits = part_of(near, first % 32);
   if (bits) atomicOr(&job.keep[(int64_t)r * job.keep_words + first / 32 + lane_id()], bits);
   return near;
@@ -244,25 +246,25 @@ static __device__ unsigned near_bodies(const struct choose_job &job, int32_t r, 
  * corrected. */
 static __global__ void __launch_bounds__(THREADS) select_bodies(const __grid_constant__ struct choose_job job)
 {
-  __shared__ struct node_query queries[THREADS / WARP][WARP];
-  int warp = (int)threadIdx.x / WARP;
+  __shared__ struct node_query queries[THREADS / LANES][LANES];
+  int warp = (int)threadIdx.x / LANES;
   int64_t leaves = min(job.chosen->leaves, job.leaf_capacity);
-  for (int64_t k = (int64_t)blockIdx.x * (THREADS / WARP) + warp; k < leaves;
-       k += (int64_t)gridDim.x * (THREADS / WARP)) {
+  for (int64_t k = (int64_t)blockIdx.x * (THREADS / LANES) + warp; k < leaves;
+       k += (int64_t)gridDim.x * (THREADS / LANES)) {
     const int2 leaf = job.leaf[k];
     const int2 link = *(const int2 *)&job.t.node[leaf.x].first;
     const struct motion w = load_motion(&job.t.motion[leaf.x]);
     int count = (int)((uint32_t)link.y & NODE_COUNT), kept = 0, ticks_left_max = 0;
     double pull = essential_pull(&w);
-    for (int base = 0; base < count; base += WARP) {
+    for (int base = 0; base < count; base += LANES) {
       int32_t first = link.x + base, j = first + lane_id();
-      unsigned there = __ballot_sync(FULL, base + lane_id() < count);
+      lane_mask there = warp_ballot(base + lane_id() < count);
       if (job.query.cutoff >= 0) there = near_bodies(job, leaf.y, first, there, pull, queries[warp]);
-      kept += __popc(there);
+      kept += lane_count(there);
       if (job.moving && there >> lane_id() & 1)
         ticks_left_max = max(ticks_left_max, TICKS - (job.tick[j] + timeline_ticks(job.level[j])));
     }
-    ticks_left_max = __reduce_max_sync(FULL, ticks_left_max);
+    ticks_left_max = warp_max(ticks_left_max);
     if (lane_id() == 0 && kept > 0)
       atomicAdd(&job.sum[(int64_t)leaf.y * job.words + leaf.x / MARKED], (unsigned long long)kept);
     int32_t *so_far = &job.chosen->ticks_left_max[leaf.y];
@@ -281,14 +283,10 @@ static __global__ void store_totals(const __grid_constant__ struct choose_job jo
 /* Turn contributions into places by prefix sums, and copy the counts to the host. Waits. */
 static void find_places(struct device *d, const struct choose_job &job)
 {
-  size_t bytes = 0;
   int n = job.receivers * job.words + 1;
-  CHECK(cub::DeviceScan::ExclusiveSum(NULL, bytes, job.sum, job.sum, n, d->stream));
-  array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, job.sum, job.sum, n, d->stream));
+  prefix_sums(d, job.sum, job.sum, n);
   LAUNCH(d, store_totals, 1, RECEIVERS_MAX, job);
-  CHECK(cudaMemcpyAsync(d->let->choosing->host_results, job.chosen, sizeof(struct selection_counts),
-                        cudaMemcpyDeviceToHost, d->stream));
+  CHECK(runtime_copy(d->let->choosing->host_results, job.chosen, sizeof(struct selection_counts), TO_HOST, d->stream));
   gpu_wait(d);
 }
 
@@ -299,14 +297,14 @@ static void put_chunks(const struct box_table *table, struct receiver *to, float
 {
   for (int c = 0; c < 3; c++) to->origin[c] = table->origin[c];
   for (int32_t chunk = to->chunk; chunk < to->chunk + to->chunks; chunk++) {
-    int from = (chunk - to->chunk) * WARP, end = from + WARP < table->n ? from + WARP : table->n;
+    int from = (chunk - to->chunk) * LANES, end = from + LANES < table->n ? from + LANES : table->n;
     bound[chunk] = essential_bound(table, from, end);
-    for (int k = 0; k < WARP; k++) {
+    for (int k = 0; k < LANES; k++) {
       const struct table_box b = essential_box(table, from + k < end ? from + k : end - 1);
-      float4 *at = box + (int64_t)chunk * 3 * WARP + k;
+      float4 *at = box + (int64_t)chunk * 3 * LANES + k;
       at[0] = make_float4(b.low[0], b.low[1], b.low[2], b.high[0]);
-      at[WARP] = make_float4(b.high[1], b.high[2], b.displacement[0], b.displacement[1]);
-      at[2 * WARP] = make_float4(b.displacement[2], b.deviation, b.sink, 0);
+      at[LANES] = make_float4(b.high[1], b.high[2], b.displacement[0], b.displacement[1]);
+      at[2 * LANES] = make_float4(b.displacement[2], b.deviation, b.sink, 0);
     }
   }
 }
@@ -319,8 +317,8 @@ static void put_table(struct device *d, const struct let_request *request, struc
   struct box_table table;
   struct let_request r = *request;
   int32_t chunks = 0;
-  for (int k = 0; k < job->receivers; k++) chunks += (int32_t)blocks_for(choice[k]->box_count, WARP);
-  size_t boxes = sizeof(struct receiver) * RECEIVERS_MAX, bounds = boxes + sizeof(float4) * 3 * WARP * (size_t)chunks;
+  for (int k = 0; k < job->receivers; k++) chunks += (int32_t)blocks_for(choice[k]->box_count, LANES);
+  size_t boxes = sizeof(struct receiver) * RECEIVERS_MAX, bounds = boxes + sizeof(float4) * 3 * LANES * (size_t)chunks;
   size_t bytes = bounds + sizeof(struct box_bound) * (size_t)chunks;
   char *host = (char *)pinned_reserve(&c->host_table, bytes),
        *there = array_reserve(&c->table, "device LETs", (int64_t)bytes);
@@ -331,11 +329,11 @@ static void put_table(struct device *d, const struct let_request *request, struc
     r.box_count = choice[k]->box_count;
     essential_table(&table, &r);
     receiver[k].chunk = chunks;
-    receiver[k].chunks = (int32_t)blocks_for(r.box_count, WARP);
+    receiver[k].chunks = (int32_t)blocks_for(r.box_count, LANES);
     chunks += receiver[k].chunks;
     put_chunks(&table, &receiver[k], (float4 *)(host + boxes), (struct box_bound *)(host + bounds));
   }
-  CHECK(cudaMemcpyAsync(there, host, bytes, cudaMemcpyHostToDevice, d->stream));
+  CHECK(runtime_copy(there, host, bytes, TO_DEVICE, d->stream));
   job->query = essential_query_of(&d->lattice, &table, request);
   job->cutoff = table.cutoff;
   job->receiver = (const struct receiver *)there;
@@ -375,7 +373,7 @@ static struct choose_job prepare(struct device *d, enum let_kind kind, const str
   job.mark = (unsigned long long *)(numbers + sizeof(struct selection_counts));
   job.sum = job.mark + (int64_t)receivers * job.words;
   job.keep = (unsigned *)(job.sum + (int64_t)receivers * job.words + 1);
-  CHECK(cudaMemsetAsync(numbers, 0, (size_t)bytes, d->stream));
+  CHECK(runtime_set_bytes(numbers, 0, (size_t)bytes, d->stream));
   job.cell = array_reserve(&c->cell, "device LETs", cells);
   if (job.list_leaves) job.leaf = array_reserve(&c->leaf, "device LETs", cells);
   job.cell_capacity = (int32_t)c->cell.capacity;
@@ -419,7 +417,7 @@ static void choose_open(struct let_state *let)
 {
   if (let->choosing) return;
   let->choosing = (struct selection_buffers *)memory_alloc("LETs", sizeof *let->choosing);
-  CHECK(cudaMallocHost(&let->choosing->host_results, sizeof *let->choosing->host_results));
+  CHECK(runtime_alloc_host(&let->choosing->host_results, sizeof *let->choosing->host_results));
 }
 
 void gpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count,
@@ -462,6 +460,6 @@ void device_choose_close(struct device *d)
   array_free(&c->cell);
   array_free(&c->leaf);
   pinned_free(&c->host_table);
-  CHECK(cudaFreeHost(c->host_results));
+  CHECK(runtime_free_host(c->host_results));
   memory_free(c);
 }

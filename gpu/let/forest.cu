@@ -12,7 +12,7 @@
 #define LAUNCH_FRACTION_MIN 0.125
 
 /* Some of the roots as a kernel argument, which needs no memory that outlives the call. */
-enum { ROOTS_PER_LAUNCH = WARP };
+enum { ROOTS_PER_LAUNCH = LANES };
 struct roots_argument {
   int32_t root[ROOTS_PER_LAUNCH];
 };
@@ -198,5 +198,5 @@ int forest_next(struct device *d, const struct walk_request *request, struct for
 
 void forest_walked(struct device *d, const struct forest *forest)
 {
-  if (forest->root) CHECK(cudaEventRecord(d->let->walked, d->stream));
+  if (forest->root) CHECK(runtime_event_record(d->let->walked, d->stream));
 }

@@ -109,12 +109,12 @@ struct joined_walk {
   int32_t supergroups; /* number of the first supergroups */
   bool two_launches;   /* the last walk was in several calls, and idle between these events: */
   bool remainder;      /* the second of them is recorded */
-  cudaEvent_t first_done, remainder_began;
+  runtime_event first_done, remainder_began;
 };
 
 struct let_state {
-  cudaStream_t stream;                /* of arriving LETs and updates */
-  cudaEvent_t arrived, walked;        /* the last arrival; the last walk over LETs */
+  runtime_stream stream;              /* of arriving LETs and updates */
+  runtime_event arrived, walked;      /* the last arrival; the last walk over LETs */
   bool arrivals_pending;              /* the device's main stream has not waited for `arrived` yet */
   struct outgoing_let *out[LET_SETS]; /* [ranks] */
   struct incoming_let *in[LET_SETS];

@@ -14,11 +14,11 @@ void device_lets_open(struct device *d)
   }
   l->waiting.root = (int32_t *)memory_alloc("LETs", sizeof *l->waiting.root * (size_t)roots_max(d));
   l->host_roots = (int32_t *)memory_alloc("LETs", sizeof *l->host_roots * (size_t)roots_max(d));
-  CHECK(cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking));
-  CHECK(cudaEventCreateWithFlags(&l->arrived, cudaEventDisableTiming));
-  CHECK(cudaEventCreateWithFlags(&l->walked, cudaEventDisableTiming));
-  CHECK(cudaEventCreate(&l->joined.first_done));
-  CHECK(cudaEventCreate(&l->joined.remainder_began));
+  CHECK(runtime_stream_create(&l->stream));
+  CHECK(runtime_event_create_untimed(&l->arrived));
+  CHECK(runtime_event_create_untimed(&l->walked));
+  CHECK(runtime_event_create(&l->joined.first_done));
+  CHECK(runtime_event_create(&l->joined.remainder_began));
 }
 
 static void free_kind(struct device *d, int kind)
@@ -55,7 +55,7 @@ static void free_watch(struct let_watch *watch)
 void device_lets_close(struct device *d)
 {
   struct let_state *l = d->let;
-  CHECK(cudaStreamSynchronize(l->stream));
+  CHECK(runtime_stream_sync(l->stream));
   for (int k = 0; k < LET_SETS; k++) free_kind(d, k);
   free_watch(&l->watch);
   device_choose_close(d);
@@ -66,11 +66,11 @@ void device_lets_close(struct device *d)
   pinned_free(&l->numbers);
   pinned_free(&l->top);
   pinned_free(&l->staged);
-  CHECK(cudaEventDestroy(l->joined.first_done));
-  CHECK(cudaEventDestroy(l->joined.remainder_began));
-  CHECK(cudaEventDestroy(l->arrived));
-  CHECK(cudaEventDestroy(l->walked));
-  CHECK(cudaStreamDestroy(l->stream));
+  CHECK(runtime_event_destroy(l->joined.first_done));
+  CHECK(runtime_event_destroy(l->joined.remainder_began));
+  CHECK(runtime_event_destroy(l->arrived));
+  CHECK(runtime_event_destroy(l->walked));
+  CHECK(runtime_stream_destroy(l->stream));
   memory_free(l->waiting.root);
   memory_free(l->host_roots);
   memory_free(l);

@@ -51,7 +51,7 @@ static __device__ int kept_of(const struct choose_job &job, const unsigned *keep
   for (int32_t j = first, end = first + count; j < end;) {
     int32_t next = min(end, (j / 32 + 1) * 32);
     unsigned bits = keep[j / 32] >> j % 32;
-    kept += __popc(next - j < 32 ? bits & ((1u << (next - j)) - 1) : bits);
+    kept += bit_count(next - j < 32 ? bits & ((1u << (next - j)) - 1) : bits);
     j = next;
   }
   return kept;
@@ -60,8 +60,8 @@ static __device__ int kept_of(const struct choose_job &job, const unsigned *keep
 /* Inclusive prefix sum over the lanes. */
 static __device__ int sum_upto(int own)
 {
-  for (int step = 1; step < WARP; step *= 2) {
-    int below = __shfl_up_sync(FULL, own, step);
+  for (int step = 1; step < LANES; step *= 2) {
+    int below = warp_shuffle_up(own, step);
     if (lane_id() >= step) own += below;
   }
   return own;
@@ -71,16 +71,16 @@ static __device__ int sum_upto(int own)
 static __device__ void pack_bodies(const struct choose_job &job, const struct packing &to, const unsigned *keep,
                                    int32_t first, int count, int32_t at)
 {
-  int end = sum_upto(count), all = __shfl_sync(FULL, end, WARP - 1);
-  for (int base = 0; base < all; base += WARP) {
+  int end = sum_upto(count), all = warp_shuffle(end, LANES - 1);
+  for (int base = 0; base < all; base += LANES) {
     int k = base + lane_id(), leaf = 0;
-    for (int step = WARP / 2; step > 0; step /= 2)
-      if (__shfl_sync(FULL, end, leaf + step - 1) <= k) leaf += step; /* the lane whose leaf has particle k */
-    int32_t j = __shfl_sync(FULL, first + count - end, leaf) + k;
+    for (int step = LANES / 2; step > 0; step /= 2)
+      if (warp_shuffle(end, leaf + step - 1) <= k) leaf += step; /* the lane whose leaf has particle k */
+    int32_t j = warp_shuffle(first + count - end, leaf) + k;
     bool kept = k < all && (job.query.cutoff < 0 || keep[j / 32] >> j % 32 & 1);
-    unsigned lanes = __ballot_sync(FULL, kept);
-    if (kept) pack_body(job, to, j, at + __popc(lanes & lanes_below()));
-    at += __popc(lanes);
+    lane_mask lanes = warp_ballot(kept);
+    if (kept) pack_body(job, to, j, at + lane_count(lanes & lanes_below()));
+    at += lane_count(lanes);
   }
 }
 
@@ -101,22 +101,22 @@ static __device__ void pack_word(const struct choose_job &job, const struct pack
   int32_t body = place_body(base) + sum_upto(kept) - kept;
   if (own != MARK_NONE)
     pack_node(job, to, i, choose_record(&n, own, mark, sum, body, kept),
-              place_node(base) + __popc(choose_included(word) & lanes_below()));
+              place_node(base) + lane_count(choose_included(word) & lanes_below()));
   pack_bodies(job, to, keep, n.first, count, place_body(base));
 }
 
 static __global__ void __launch_bounds__(THREADS)
     pack(const __grid_constant__ struct choose_job job, const __grid_constant__ struct packings to)
 {
-  int64_t k = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP;
+  int64_t k = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / LANES;
   int32_t each = (job.words + PACK_WORDS - 1) / PACK_WORDS, r = (int32_t)(k / each),
           w = (int32_t)(k % each) * PACK_WORDS;
   if (r >= job.receivers) return;
   uint64_t own =
       lane_id() < PACK_WORDS && w + lane_id() < job.words ? job.mark[(int64_t)r * job.words + w + lane_id()] : 0;
-  for (unsigned left = __ballot_sync(FULL, own != 0); left; left &= left - 1) {
-    int at = __ffs((int)left) - 1;
-    pack_word(job, to.of[r], r, w + at, __shfl_sync(FULL, own, at));
+  for (lane_mask left = warp_ballot(own != 0); left; left &= left - 1) {
+    int at = first_lane(left);
+    pack_word(job, to.of[r], r, w + at, warp_shuffle(own, at));
   }
 }
 
@@ -153,10 +153,10 @@ void pack_messages(struct device *d, enum let_kind kind, int32_t motion_tick, co
     struct let_head head = {LET_FORMAT, out->quad, kind != LET_SOFT, motion_tick, out->nodes, out->bodies};
     memcpy(c->message, &head, sizeof head);
   }
-  LAUNCH(d, pack, blocks_for((int64_t)job.receivers * ((job.words + PACK_WORDS - 1) / PACK_WORDS), THREADS / WARP),
+  LAUNCH(d, pack, blocks_for((int64_t)job.receivers * ((job.words + PACK_WORDS - 1) / PACK_WORDS), THREADS / LANES),
          THREADS, job, to);
   for (int r = 0; r < job.receivers && !d->bypass; r++)
-    CHECK(cudaMemcpyAsync((char *)choice[r]->message + at[r].node,
-                          d->let->out[kind][choice[r]->peer].packed.at + at[r].node, at[r].bytes - at[r].node,
-                          cudaMemcpyDeviceToHost, d->stream));
+    CHECK(runtime_copy((char *)choice[r]->message + at[r].node,
+                       d->let->out[kind][choice[r]->peer].packed.at + at[r].node, at[r].bytes - at[r].node, TO_HOST,
+                       d->stream));
 }

@@ -4,6 +4,7 @@
  * all. */
 #include <config.h>
 #include "backend/let_verbs.h"
+#include "gpu/device/search.cuh"
 #include "gpu/device/select.cuh"
 #include "gpu/let/watch.cuh"
 #include "particles/timeline.h"
@@ -61,16 +62,12 @@ static __global__ void __launch_bounds__(THREADS)
   if (e < entries) {
     int32_t i = from[e];
     end = timeline_end(&particles, i);
-    int high = ranks; /* the last peer whose entries begin at or before e */
-    while (high - peer > 1) {
-      int middle = (peer + high) / 2;
-      if (first[middle] <= e) peer = middle;
-      else high = middle;
-    }
+    /* the last peer whose entries begin at or before e */
+    peer = search_last(0, ranks, [&](int32_t k) { return first[k] <= e; });
   }
-  unsigned mine = __match_any_sync(FULL, peer);
-  end = __reduce_min_sync(mine, end);
-  if (lane_id() == __ffs((int)mine) - 1 && end < TICKS && end < *(volatile int32_t *)&next[peer])
+  lane_mask mine = warp_match(peer);
+  end = warp_min_of(mine, end);
+  if (lane_id() == first_lane(mine) && end < TICKS && end < *(volatile int32_t *)&next[peer])
     atomicMin(&next[peer], end);
 }
 
@@ -80,13 +77,7 @@ static __global__ void find_begins(const int32_t *found, const int32_t *count, c
 {
   int p = (int)(blockIdx.x * THREADS + threadIdx.x);
   if (p > ranks) return;
-  int32_t low = 0, high = *count;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (found[middle] < first[p]) low = middle + 1;
-    else high = middle;
-  }
-  begin[p] = low;
+  begin[p] = search_first_not(0, *count, [&](int32_t k) { return found[k] < first[p]; });
 }
 
 /* Pack the corrected entries. `place` counts from the first entry of the peer. */
@@ -96,12 +87,8 @@ static __global__ void __launch_bounds__(THREADS)
 {
   int32_t count = begin[ranks];
   for (int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x); k < count; k += (int32_t)(gridDim.x * THREADS)) {
-    int low = 0, high = ranks; /* the last peer whose entries begin at or before k */
-    while (high - low > 1) {
-      int middle = (low + high) / 2;
-      if (begin[middle] <= k) low = middle;
-      else high = middle;
-    }
+    /* the last peer whose entries begin at or before k */
+    int low = search_last(0, ranks, [&](int32_t r) { return begin[r] <= k; });
     int32_t i = from[found[k]];
     const struct body b = tree.body[i];
     const struct motion_state w = tree.motion_state[i];
@@ -125,7 +112,7 @@ int lets_collect(struct device *d, int32_t tick)
   struct watch_counts n = numbers_in(d, w->numbers.at);
   const struct is_corrected rule = {w->from.at, d->p.tick, tick};
   int32_t *count = &d->device_results->count;
-  CHECK(cudaMemsetAsync(n.next, 0x7f, sizeof *n.next * (size_t)ranks, d->stream)); /* beyond all ticks */
+  CHECK(runtime_set_bytes(n.next, 0x7f, sizeof *n.next * (size_t)ranks, d->stream)); /* beyond all ticks */
   LAUNCH(d, find_next, blocks_for(w->entries, THREADS), THREADS, w->from.at, w->entries, d->p, n.first, ranks, n.next);
   select_numbers(d, rule, 0, w->entries, w->found.at);
   LAUNCH(d, find_begins, blocks_for(ranks + 1, THREADS), THREADS, w->found.at, count, n.first, ranks, n.begin);
@@ -133,9 +120,9 @@ int lets_collect(struct device *d, int32_t tick)
   int64_t blocks = blocks_for(w->entries, THREADS), max_blocks = 8 * (int64_t)d->multiprocessors;
   LAUNCH(d, pack_entries, blocks < max_blocks ? blocks : max_blocks, THREADS, d->tree.view, w->from.at, w->found.at,
          n.first, n.begin, ranks, packed);
-  CHECK(cudaMemcpyAsync(w->host_results.at, w->numbers.at, sizeof(int32_t) * (size_t)numbers_count(d),
-                        cudaMemcpyDeviceToHost, d->stream));
-  CHECK(cudaMemcpyAsync(pinned_reserve(&w->host_packed, at_once), packed, at_once, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(
+      runtime_copy(w->host_results.at, w->numbers.at, sizeof(int32_t) * (size_t)numbers_count(d), TO_HOST, d->stream));
+  CHECK(runtime_copy(pinned_reserve(&w->host_packed, at_once), packed, at_once, TO_HOST, d->stream));
   return 1;
 }
 
@@ -187,8 +174,7 @@ static void send_cells(struct device *d, struct outgoing_let *out, const struct 
   LAUNCH(d, pack_cells, blocks_for(out->nodes, THREADS), THREADS, d->tree.view, out->node_from.at,
          cells_in(block, at, out->nodes, out->quad));
   if (!d->bypass)
-    CHECK(cudaMemcpyAsync(out->update.at + at.node, block + at.node, at.entry - at.node, cudaMemcpyDeviceToHost,
-                          d->stream));
+    CHECK(runtime_copy(out->update.at + at.node, block + at.node, at.entry - at.node, TO_HOST, d->stream));
 }
 
 size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next,
@@ -214,13 +200,11 @@ size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
   array_reserve(&out->cells, "device LETs", (int64_t)(bypassed ? at.bytes : cells ? at.entry : 0));
   if (cells) send_cells(d, out, at);
   if (bypassed) {
-    if (count > 0)
-      CHECK(cudaMemcpyAsync(out->cells.at + at.entry, w->packed.at + from, bytes, cudaMemcpyDeviceToDevice, d->stream));
+    if (count > 0) CHECK(runtime_copy(out->cells.at + at.entry, w->packed.at + from, bytes, ON_DEVICE, d->stream));
     return at.bytes;
   }
   if (count > 0 && few) memcpy(out->update.at + at.entry, w->host_packed.at + from, bytes);
-  if (count > 0 && !few)
-    CHECK(cudaMemcpyAsync(out->update.at + at.entry, w->packed.at + from, bytes, cudaMemcpyDeviceToHost, d->stream));
+  if (count > 0 && !few) CHECK(runtime_copy(out->update.at + at.entry, w->packed.at + from, bytes, TO_HOST, d->stream));
   if (cells || !few) gpu_wait(d);
   return at.bytes;
 }
@@ -230,7 +214,7 @@ void *gpu_update_body(struct device *d, int peer) { return d->let->out[LET_STEP]
 void *gpu_update_buffer(struct device *d, int peer, size_t bytes)
 {
   struct incoming_let *in = &d->let->in[LET_STEP][peer];
-  if ((int64_t)bytes > in->update.capacity) CHECK(cudaStreamSynchronize(d->let->stream));
+  if ((int64_t)bytes > in->update.capacity) CHECK(runtime_stream_sync(d->let->stream));
   in->update_bypassed = true;
   return array_reserve(&in->update, "device LETs", (int64_t)bytes) + LET_HEAD;
 }
@@ -281,14 +265,14 @@ static char *stage(struct device *d, const void *message, size_t bytes)
 {
   struct let_state *l = d->let;
   if (l->staged_bytes + aligned(bytes) > l->staged.capacity) {
-    CHECK(cudaStreamSynchronize(l->stream)); /* all staged updates have been applied */
+    CHECK(runtime_stream_sync(l->stream)); /* all staged updates have been applied */
     l->staged_bytes = 0;
     if (aligned(bytes) > l->staged.capacity) pinned_reserve(&l->staged, STAGE_MAX * aligned(bytes));
     array_reserve(&l->staging, "device LETs", (int64_t)l->staged.capacity);
   }
   char *from = l->staged.at + l->staged_bytes, *to = l->staging.at + l->staged_bytes;
   memcpy(from, message, bytes);
-  CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, l->stream));
+  CHECK(runtime_copy(to, from, bytes, TO_DEVICE, l->stream));
   l->staged_bytes += aligned(bytes);
   return to;
 }

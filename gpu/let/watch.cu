@@ -4,6 +4,7 @@
 #include <config.h>
 #include <math.h>
 
+#include "gpu/device/search.cuh"
 #include "gpu/let/watch.cuh"
 
 enum { ROW = 8 }; /* lanes for each leaf */
@@ -24,13 +25,7 @@ struct let_trajectory_job {
 /* The box of a target particle. */
 static __device__ int box_of(const struct let_trajectory_job &job, int32_t i)
 {
-  int low = 0, high = job.boxes;
-  while (high - low > 1) {
-    int middle = (low + high) / 2;
-    if (job.box_begin[middle] <= i) low = middle;
-    else high = middle;
-  }
-  return low;
+  return search_last(0, job.boxes, [&](int32_t k) { return job.box_begin[k] <= i; });
 }
 
 /* The straight trajectory from position and velocity at the job's tick. */
@@ -83,15 +78,14 @@ static void watch_trajectories(struct device *d, const struct let_request *reque
   job.horizon = request->horizon;
   job.tick_length = request->tick_length;
   job.tick = request->tick;
-  CHECK(cudaMemcpyAsync(w->limit.at, limit, sizeof *limit * (size_t)l->boxes, cudaMemcpyHostToDevice, d->stream));
+  CHECK(runtime_copy(w->limit.at, limit, sizeof *limit * (size_t)l->boxes, TO_DEVICE, d->stream));
   LAUNCH(d, record_trajectories, blocks_for((int64_t)d->tree.view.nodes * ROW, THREADS), THREADS, job);
 }
 
 static int32_t append_entries(struct device *d, const struct outgoing_let *out, int32_t at)
 {
   size_t bytes = sizeof(int32_t) * (size_t)out->bodies;
-  if (bytes > 0)
-    CHECK(cudaMemcpyAsync(d->let->watch.from.at + at, out->body_from.at, bytes, cudaMemcpyDeviceToDevice, d->stream));
+  if (bytes > 0) CHECK(runtime_copy(d->let->watch.from.at + at, out->body_from.at, bytes, ON_DEVICE, d->stream));
   return at + out->bodies;
 }
 
@@ -127,7 +121,7 @@ static void watch_numbers(struct device *d)
   for (int p = 0; p < ranks; p++) host_results.first[p] = l->out[LET_STEP][p].first;
   host_results.first[ranks] = w->entries;
   for (int p = 0; p < ranks; p++) host_results.next[p] = TICKS;
-  CHECK(cudaMemcpyAsync(w->numbers.at, host_results.first, bytes, cudaMemcpyHostToDevice, d->stream));
+  CHECK(runtime_copy(w->numbers.at, host_results.first, bytes, TO_DEVICE, d->stream));
 }
 
 void gpu_let_watch(struct device *d, const struct let_request *request)
@@ -161,11 +155,11 @@ struct motion_bound_job {
  * watch. */
 static __global__ void __launch_bounds__(THREADS) count_violations(const __grid_constant__ struct motion_bound_job job)
 {
-  int32_t k = (int32_t)((blockIdx.x * (int64_t)THREADS + threadIdx.x) / WARP);
+  int32_t k = (int32_t)((blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES);
   unsigned violations = 0, late = 0;
   if (k >= job.count) return;
   const struct group g = job.group[job.list[k]];
-  for (int32_t i = g.begin + lane_id(); i < g.end; i += WARP) {
+  for (int32_t i = g.begin + lane_id(); i < g.end; i += LANES) {
     if (job.p.tick[i] != job.tick) continue;
     const struct body b = job.t.body[i];
     const struct motion_state w = job.t.motion_state[i];
@@ -182,8 +176,8 @@ static __global__ void __launch_bounds__(THREADS) count_violations(const __grid_
     violations += now2 > limit * limit || then2 > limit * limit;
     late += now2 > limit * limit;
   }
-  violations = __reduce_add_sync(FULL, violations);
-  late = __reduce_add_sync(FULL, late);
+  violations = warp_sum(violations);
+  late = warp_sum(late);
   if (lane_id() > 0 || violations == 0) return;
   atomicAdd(&job.violations[0], (unsigned long long)violations);
   if (late > 0) atomicAdd(&job.violations[1], (unsigned long long)late);
@@ -200,7 +194,7 @@ static void queue_violations(struct device *d)
   job.spacing = d->lattice.spacing;
   job.violations = d->device_results->left;
   device_zero(d, left);
-  LAUNCH(d, count_violations, blocks_for((int64_t)d->active.groups * WARP, THREADS), THREADS, job);
+  LAUNCH(d, count_violations, blocks_for((int64_t)d->active.groups * LANES, THREADS), THREADS, job);
 }
 
 /* The corrections that `update` will ask for are collected too: the host then waits once. */

@@ -127,7 +127,7 @@ static __global__ void count_members(const __grid_constant__ struct finish_job j
     sum[3] += own;
   }
   for (int k = 0; k < 4; k++) {
-    for (unsigned step = WARP / 2; step > 0; step /= 2) sum[k] += __shfl_down_sync(FULL, sum[k], step);
+    for (unsigned step = LANES / 2; step > 0; step /= 2) sum[k] += warp_shuffle_down(sum[k], step);
     if (lane_id() == 0)
       atomicAdd(k == 0 ? &n->steps : k == 1 ? &n->pairs : k == 2 ? &n->entries : &n->with_neighbours, sum[k]);
   }
@@ -199,7 +199,7 @@ static void clear_numbers(struct device *d)
   memset(s->host_numbers, 0, sizeof *s->host_numbers);
   s->host_numbers->wanted = 1e300;
   s->host_numbers->who = s->host_numbers->neighbour = -1;
-  CHECK(cudaMemcpyAsync(s->numbers, s->host_numbers, sizeof *s->numbers, cudaMemcpyHostToDevice, d->stream));
+  CHECK(runtime_copy(s->numbers, s->host_numbers, sizeof *s->numbers, TO_DEVICE, d->stream));
 }
 
 /* The job of the loop, with room for all members. */
@@ -226,7 +226,7 @@ static struct loop_job open_loop(struct device *d, const struct list_request *re
   job.mean_gm = d->config.gravity * request->mean_mass;
   job.swift_aim = s->swift_aim > 0 ? s->swift_aim : (int)SWIFT_AIM;
   job.numbers = s->numbers;
-  CHECK(cudaMemsetAsync(job.status, 0, (size_t)job.owned * (size_t)blocks, d->stream));
+  CHECK(runtime_set_bytes(job.status, 0, (size_t)job.owned * (size_t)blocks, d->stream));
   return job;
 }
 
@@ -236,11 +236,11 @@ static void complete_hard_tally(struct device *d, struct list_tally *tally)
   struct list_state *s = &d->lists;
   struct loop_numbers *n = s->host_numbers;
   float all = 0, lists = 0;
-  CHECK(cudaEventRecord(s->event[2], d->stream));
-  CHECK(cudaMemcpyAsync(n, s->numbers, sizeof *n, cudaMemcpyDeviceToHost, d->stream));
-  CHECK(cudaStreamSynchronize(d->stream));
-  CHECK(cudaEventElapsedTime(&lists, s->event[0], s->event[1]));
-  CHECK(cudaEventElapsedTime(&all, s->event[0], s->event[2]));
+  CHECK(runtime_event_record(s->event[2], d->stream));
+  CHECK(runtime_copy(n, s->numbers, sizeof *n, TO_HOST, d->stream));
+  CHECK(runtime_stream_sync(d->stream));
+  CHECK(runtime_event_milliseconds(&lists, s->event[0], s->event[1]));
+  CHECK(runtime_event_milliseconds(&all, s->event[0], s->event[2]));
   tally->seconds += 1e-3 * all;
   tally->list_seconds += 1e-3 * lists;
   tally->entries += (int64_t)n->entries;
@@ -270,14 +270,14 @@ void gpu_advance(struct device *d, const struct list_request *request, int64_t n
                  struct list_tally *tally)
 {
   struct list_state *s = &d->lists;
-  CHECK(cudaEventRecord(s->event[0], d->stream));
+  CHECK(runtime_event_record(s->event[0], d->stream));
   clear_numbers(d);
   lists_make(d, request, request->soft_step, n, halo, 1);
   if (list_pairs_find(d, request, tally) > 0) {
     lists_make_again(d, request, request->soft_step, n, 1);
     list_pairs_begin(d, request);
   }
-  CHECK(cudaEventRecord(s->event[1], d->stream));
+  CHECK(runtime_event_record(s->event[1], d->stream));
   struct finish_job finish = {d->p};
   finish.loop.soft_step = request->soft_step;
   if (s->members > 0) {
@@ -319,14 +319,14 @@ void list_state_open(struct list_state *state)
 {
   state->numbers = (struct loop_numbers *)device_alloc("device hermite", sizeof *state->numbers);
   state->grid = (struct grid_numbers *)device_alloc("device hermite", sizeof *state->grid);
-  CHECK(cudaMallocHost(&state->host_numbers, sizeof *state->host_numbers));
-  for (int k = 0; k < 3; k++) CHECK(cudaEventCreate(&state->event[k]));
+  CHECK(runtime_alloc_host(&state->host_numbers, sizeof *state->host_numbers));
+  for (int k = 0; k < 3; k++) CHECK(runtime_event_create(&state->event[k]));
 }
 
 void list_state_free(struct list_state *state)
 {
-  for (int k = 0; k < 3; k++) CHECK(cudaEventDestroy(state->event[k]));
-  CHECK(cudaFreeHost(state->host_numbers));
+  for (int k = 0; k < 3; k++) CHECK(runtime_event_destroy(state->event[k]));
+  CHECK(runtime_free_host(state->host_numbers));
   device_free("device hermite", state->numbers, sizeof *state->numbers);
   device_free("device hermite", state->grid, sizeof *state->grid);
   array_free(&state->halo);

@@ -57,8 +57,7 @@ struct halo_particle *gpu_halo(struct device *d, const struct list_request *requ
     sent = (struct halo_particle *)memory_resize("halo", sent, sizeof *sent * (size_t)(total + counts[k]));
     LAUNCH(d, copy_halo, blocks_for(counts[k], THREADS), THREADS, d->p, s->place[0].at, (int32_t)counts[k],
            array_reserve(&s->halo, "device hermite", counts[k]));
-    CHECK(
-        cudaMemcpyAsync(sent + total, s->halo.at, sizeof *sent * (size_t)counts[k], cudaMemcpyDeviceToHost, d->stream));
+    CHECK(runtime_copy(sent + total, s->halo.at, sizeof *sent * (size_t)counts[k], TO_HOST, d->stream));
     gpu_wait(d);
     total += counts[k];
   }

@@ -4,17 +4,16 @@
  * that particles with long paths or large radii are in wide cells of their own and do not widen the search of the
  * others. Cells are hashed. */
 #include <config.h>
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
+#include "gpu/device/scan.cuh"
+#include "gpu/device/search.cuh"
+#include "gpu/device/sort.cuh"
 #include "gpu/neighbour_lists/neighbour_lists.cuh"
 
 enum {
   CELL_BITS = 20, /* of each cell coordinate; farther cells are those at the end */
   CELL_LAST = (1 << CELL_BITS) - 1,
-  LIST_WARPS = THREADS / WARP,
+  LIST_WARPS = THREADS / LANES,
   LIST_STAGED = 24,  /* neighbours that the first search stores; longer lists are searched again */
   LIST_SORTED = 128, /* longer lists are sorted by a block */
   FEW_CELLS = 64
@@ -138,14 +137,8 @@ static __global__ void enter_cells(struct search_job job)
 static __global__ void find_bucket_begins(const uint32_t *bucket, int32_t n, int32_t *begin, int64_t buckets)
 {
   int64_t b = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  int32_t low = 0, high = n;
   if (b > buckets) return;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (bucket[middle] < (uint64_t)b) low = middle + 1;
-    else high = middle;
-  }
-  begin[b] = low;
+  begin[b] = search_first_not(0, n, [&](int32_t k) { return bucket[k] < (uint64_t)b; });
 }
 
 /* The bodies in the order of buckets. */
@@ -162,9 +155,9 @@ static __global__ void place_records(struct search_job job)
 
 /* Rows of cells that a warp searches at once. */
 struct search_rows {
-  uint64_t cell[WARP]; /* the first one */
+  uint64_t cell[LANES]; /* the first one */
   /* last candidate + 1 in the sequence of all candidates; a candidate's record is shift + its number */
-  int32_t end[WARP], shift[WARP];
+  int32_t end[LANES], shift[LANES];
 };
 
 /* One warp's search for the neighbours of a target. All members are the same in all lanes. */
@@ -188,16 +181,16 @@ struct searcher {
       }
       near = hermite_closest2(d, u, job.horizon) < reach * reach;
     }
-    unsigned mask = __ballot_sync(FULL, near);
-    int32_t at = found + __popc(mask & lanes_below());
+    lane_mask mask = warp_ballot(near);
+    int32_t at = found + lane_count(mask & lanes_below());
     if (near && at < capacity) out[at] = record->index;
-    found += __popc(mask);
+    found += lane_count(mask);
   }
 
   /* All particles of a level: where cells are more than particles. */
   __device__ void search_particles(int level)
   {
-    for (int64_t s = 0; s < job.n; s += WARP) {
+    for (int64_t s = 0; s < job.n; s += LANES) {
       int64_t mine = min(s + lane_id(), job.n - 1);
       const struct grid_record *b = &job.record[mine];
       enter(b, s + lane_id() < job.n && (int)(b->cell >> 3 * CELL_BITS) == level);
@@ -215,29 +208,29 @@ struct searcher {
       count = job.bucket_begin[to + 1] - begin + (to < from ? (int32_t)job.n : 0);
     }
     end = count;
-    for (unsigned step = 1; step < WARP; step *= 2) {
-      int32_t other = __shfl_up_sync(FULL, end, step);
+    for (unsigned step = 1; step < LANES; step *= 2) {
+      int32_t other = warp_shuffle_up(end, step);
       if (lane_id() >= (int)step) end += other;
     }
     rows.cell[lane_id()] = cell;
     rows.end[lane_id()] = end;
     rows.shift[lane_id()] = begin - (end - count);
-    __syncwarp(FULL);
-    return __shfl_sync(FULL, end, WARP - 1);
+    warp_sync();
+    return warp_shuffle(end, LANES - 1);
   }
 
   /* The candidates of the rows that were entered. */
   __device__ void search_rows_entered(int32_t candidates, int width)
   {
-    for (int32_t first = 0; first < candidates; first += WARP) {
+    for (int32_t first = 0; first < candidates; first += LANES) {
       int32_t k = min(first + lane_id(), candidates - 1), row = 0;
-      for (int step = WARP / 2; step > 0; step /= 2)
+      for (int step = LANES / 2; step > 0; step /= 2)
         if (rows.end[row + step - 1] <= k) row += step;
       int32_t s = rows.shift[row] + k;
       const struct grid_record *b = &job.record[s < job.n ? s : s - job.n];
       enter(b, first + lane_id() < candidates && b->cell - rows.cell[row] < (unsigned)width);
     }
-    __syncwarp(FULL);
+    warp_sync();
   }
 
   __device__ void search_level(int level)
@@ -256,7 +249,7 @@ struct searcher {
       search_particles(level);
       return;
     }
-    for (int first = 0; first < size[1] * size[2]; first += WARP) {
+    for (int first = 0; first < size[1] * size[2]; first += LANES) {
       int row = first + lane_id(), width = row < size[1] * size[2] ? size[0] : 0;
       uint64_t cell = cell_name(level, low[0], low[1] + row % size[1], low[2] + row / size[1]);
       search_rows_entered(enter_row(cell, width), size[0]);
@@ -277,10 +270,10 @@ static __global__ void __launch_bounds__(THREADS)
     count_neighbours(const __grid_constant__ struct search_job job, int32_t *count, int32_t *staged)
 {
   __shared__ struct search_rows rows[LIST_WARPS];
-  int64_t s = (int64_t)blockIdx.x * LIST_WARPS + threadIdx.x / WARP;
+  int64_t s = (int64_t)blockIdx.x * LIST_WARPS + threadIdx.x / LANES;
   if (s >= job.n || job.record[s].index >= job.targets) return;
   int64_t i = job.record[s].index;
-  struct searcher w = {job, rows[threadIdx.x / WARP], job.record[s], staged + i * LIST_STAGED, LIST_STAGED, 0};
+  struct searcher w = {job, rows[threadIdx.x / LANES], job.record[s], staged + i * LIST_STAGED, LIST_STAGED, 0};
   int32_t found = w.search();
   if (lane_id() > 0) return;
   count[i] = found;
@@ -293,11 +286,11 @@ static __global__ void __launch_bounds__(THREADS)
                      int32_t *raw)
 {
   __shared__ struct search_rows rows[LIST_WARPS];
-  int64_t s = (int64_t)blockIdx.x * LIST_WARPS + threadIdx.x / WARP;
+  int64_t s = (int64_t)blockIdx.x * LIST_WARPS + threadIdx.x / LANES;
   if (s >= job.n || job.record[s].index >= job.targets) return;
   int64_t i = job.record[s].index;
   if (count[i] <= LIST_STAGED) return;
-  struct searcher w = {job, rows[threadIdx.x / WARP], job.record[s], raw + begin[i], count[i], 0};
+  struct searcher w = {job, rows[threadIdx.x / LANES], job.record[s], raw + begin[i], count[i], 0};
   w.search();
 }
 
@@ -360,14 +353,10 @@ struct is_member {
 /* sum[i]: the sum of the rule over the numbers before i, for i up to n. Returns sum[n]. The host waits. */
 template <typename rule> static int64_t sums_before(struct device *d, const rule &of, int64_t n, int64_t *sum)
 {
-  size_t bytes = 0;
   int64_t last = 0;
-  auto values = thrust::make_transform_iterator(thrust::counting_iterator<int64_t>(0), of);
-  CHECK(cub::DeviceScan::ExclusiveSum(NULL, bytes, values, sum, (int)(n + 1), d->stream));
-  array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, values, sum, (int)(n + 1), d->stream));
-  CHECK(cudaMemcpyAsync(&last, sum + n, sizeof last, cudaMemcpyDeviceToHost, d->stream));
-  CHECK(cudaStreamSynchronize(d->stream));
+  prefix_sums_of(d, of, sum, (int)(n + 1));
+  CHECK(runtime_copy(&last, sum + n, sizeof last, TO_HOST, d->stream));
+  CHECK(runtime_stream_sync(d->stream));
   return last;
 }
 
@@ -378,7 +367,7 @@ static void make_bodies(struct device *d, const struct list_request *request, in
   struct list_state *s = &d->lists;
   struct gather_job job = {
       d->p, array_reserve(&s->halo, "device hermite", n), d->p.n + n, d->config.gravity, request->split, d->softening};
-  if (n > 0) CHECK(cudaMemcpyAsync(s->halo.at, halo, sizeof *halo * (size_t)n, cudaMemcpyHostToDevice, d->stream));
+  if (n > 0) CHECK(runtime_copy(s->halo.at, halo, sizeof *halo * (size_t)n, TO_DEVICE, d->stream));
   LAUNCH(d, gather_bodies, blocks_for(job.n, THREADS), THREADS, job, array_reserve(&s->body, "device hermite", job.n));
 }
 
@@ -388,7 +377,6 @@ static struct search_job make_grid(struct device *d, const struct list_request *
 {
   struct list_state *s = &d->lists;
   struct search_job job = {};
-  size_t bytes = 0;
   double margin = NEIGHBOUR_MARGIN * (double)request->split.r2,
          least = request->split.mass_scale > 0 ? cbrt(1.0 / SPLIT_MASS_RATIO) : 1;
   int bits = 7; /* 2^bits buckets are at least n + FEW_CELLS: a row of cells is shorter */
@@ -410,13 +398,9 @@ static struct search_job make_grid(struct device *d, const struct list_request *
   job.bucket_begin = array_reserve(&s->bucket_begin, "device hermite", ((int64_t)1 << bits) + 1);
   job.item = s->place[1].at;
   job.grid = s->grid;
-  CHECK(cudaMemsetAsync(s->grid, 0, sizeof *s->grid, d->stream));
+  CHECK(runtime_set_bytes(s->grid, 0, sizeof *s->grid, d->stream));
   LAUNCH(d, enter_cells, blocks_for(n, THREADS), THREADS, job);
-  for (int pass = 0; pass < 2; pass++) {
-    CHECK(cub::DeviceRadixSort::SortPairs(pass ? d->scratch.at : NULL, bytes, s->bucket[0].at, s->bucket[1].at,
-                                          s->place[0].at, s->place[1].at, (int)n, 0, bits, d->stream));
-    if (pass == 0) array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
-  }
+  sort_pairs(d, s->bucket[0].at, s->bucket[1].at, s->place[0].at, s->place[1].at, (int)n, 0, bits);
   LAUNCH(d, find_bucket_begins, blocks_for(((int64_t)1 << bits) + 1, THREADS), THREADS, s->bucket[1].at, (int32_t)n,
          s->bucket_begin.at, (int64_t)1 << bits);
   job.record = (struct grid_record *)array_reserve(&s->record, "device hermite", (int64_t)sizeof *job.record * n);
@@ -433,7 +417,7 @@ static void make_lists(struct device *d, const struct search_job *job, int numbe
   struct list_job lists = {targets, array_reserve(&s->count, "device hermite", targets),
                            array_reserve(&s->staged, "device hermite", targets * LIST_STAGED)};
   LAUNCH(d, count_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->count.at, s->staged.at);
-  CHECK(cudaMemcpyAsync(&longest, &s->grid->longest, sizeof longest, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(runtime_copy(&longest, &s->grid->longest, sizeof longest, TO_HOST, d->stream));
   s->entries = sums_before(d, entries_of{s->count.at, targets}, targets,
                            array_reserve(&s->begin, "device hermite", targets + 1));
   if (numbered) {

@@ -58,7 +58,7 @@ struct members_at_tick {
   }
 };
 
-static __device__ int aligned_level(int32_t tick) { return TIMELINE_BITS + 1 - __ffs(tick); }
+static __device__ int aligned_level(int32_t tick) { return TIMELINE_BITS + 1 - lowest_bit((uint32_t)tick); }
 
 static __device__ __forceinline__ int field(unsigned long long packed, int k)
 {
@@ -139,19 +139,19 @@ template <class force>
 static __device__ void sum_short_lists(const struct loop_job &job, struct loop_shared &shared,
                                        const struct active_list &list, int first, int last)
 {
-  for (int warp_task = (int)(threadIdx.x / WARP);; warp_task += LOOP_WARPS) {
+  for (int warp_task = (int)(threadIdx.x / LANES);; warp_task += LOOP_WARPS) {
     int task = warp_task, begin = 0, end = 0, lanes = 0;
     bool found = false;
     for (int k = 0; k < CLASS_BLOCK && !found; k++) {
-      lanes = k == CLASS_QUAD ? (int)QUAD_LANES : k == CLASS_HALF ? (int)HALF_LANES : (int)WARP;
+      lanes = k == CLASS_QUAD ? (int)QUAD_LANES : k == CLASS_HALF ? (int)HALF_LANES : (int)LANES;
       begin = max(k > 0 ? field(list.end, k - 1) : 0, first);
       end = min(field(list.end, k), last);
-      int tasks = end > begin ? ((end - begin) * lanes + WARP - 1) / WARP : 0;
+      int tasks = end > begin ? ((end - begin) * lanes + LANES - 1) / LANES : 0;
       if (task < tasks) found = true;
       else task -= tasks;
     }
     if (!found) return;
-    int k = begin + task * (WARP / lanes) + lane_id() / lanes, sub = lane_id() % lanes;
+    int k = begin + task * (LANES / lanes) + lane_id() / lanes, sub = lane_id() % lanes;
     force f = {};
     if (k < end) add_member(job, list, listed_member(shared, list, k), sub, lanes, &f);
     list_join(&f, lanes);
@@ -166,8 +166,8 @@ static __device__ void sum_long_list(const struct loop_job &job, struct loop_sha
 {
   force f = {};
   add_member(job, list, listed_member(shared, list, k), (int)threadIdx.x, LOOP_THREADS, &f);
-  list_join(&f, WARP);
-  if (lane_id() == 0) store_force(shared.part[threadIdx.x / WARP], f);
+  list_join(&f, LANES);
+  if (lane_id() == 0) store_force(shared.part[threadIdx.x / LANES], f);
   __syncthreads();
   if ((int)threadIdx.x < parts_of(f)) {
     double sum = 0;
@@ -268,12 +268,12 @@ static __device__ unsigned long long places_in_list(struct loop_shared &shared, 
                                                     unsigned long long *end)
 {
   unsigned long long before = 0, all = 0, sum = mine;
-  int lane = lane_id(), warp = (int)(threadIdx.x / WARP);
-  for (unsigned step = 1; step < WARP; step *= 2) {
-    unsigned long long other = __shfl_up_sync(FULL, sum, step);
+  int lane = lane_id(), warp = (int)(threadIdx.x / LANES);
+  for (unsigned step = 1; step < LANES; step *= 2) {
+    unsigned long long other = warp_shuffle_up(sum, step);
     if (lane >= (int)step) sum += other;
   }
-  if (lane == WARP - 1) shared.warp_sum[warp] = sum;
+  if (lane == LANES - 1) shared.warp_sum[warp] = sum;
   __syncthreads();
   for (int w = 0; w < LOOP_WARPS; w++) {
     if (w == warp) before = all;
@@ -306,12 +306,12 @@ static __device__ void list_piece(const struct loop_job &job, struct loop_shared
   for (int k = 0; k < STATUS_BYTES / 4; k++) {
     active[k] = bytes_at_least(word[k], max(list->align, (int)LIST_LONGEST_LEVEL));
     for (unsigned left = active[k]; left; left &= left - 1)
-      mine += 1ull << 16 * (word[k] >> (__ffs((int)left) - 8 + STATUS_CLASS) & (CLASSES - 1));
+      mine += 1ull << 16 * (word[k] >> (lowest_bit(left) - 8 + STATUS_CLASS) & (CLASSES - 1));
   }
   unsigned long long place = places_in_list(shared, mine, &list->end);
   for (int k = 0; k < STATUS_BYTES / 4; k++)
     for (unsigned left = active[k]; left; left &= left - 1) {
-      int bit = __ffs((int)left) - 8, class_of = (int)(word[k] >> (bit + STATUS_CLASS) & (CLASSES - 1));
+      int bit = lowest_bit(left) - 8, class_of = (int)(word[k] >> (bit + STATUS_CLASS) & (CLASSES - 1));
       shared.listed[field(place, class_of)] = (uint16_t)(STATUS_BYTES * threadIdx.x + 4 * k + bit / 8);
       place += 1ull << 16 * class_of;
     }
@@ -324,7 +324,7 @@ static __device__ void list_piece(const struct loop_job &job, struct loop_shared
 static __device__ int deepest_of(const int32_t *count)
 {
   int lane = lane_id();
-  return __reduce_max_sync(FULL, lane < LEVEL_BIN - 1 && count[lane] > 0 ? lane : 0);
+  return warp_max(lane < LEVEL_BIN - 1 && count[lane] > 0 ? lane : 0);
 }
 
 /* A window of the first block: the members of numbers->swift from tick `now` to tick `end`, at which they are active
@@ -379,10 +379,10 @@ static __device__ void meet(const struct loop_job &job, unsigned *meetings)
   ++*meetings;
   __syncthreads();
   if (gridDim.x > 1 && threadIdx.x == 0) {
-    __threadfence();
+    device_fence();
     atomicAdd(&job.numbers->arrived, 1u);
     while ((int)(*(volatile unsigned *)&job.numbers->arrived - *meetings * gridDim.x) < 0) continue;
-    __threadfence();
+    device_fence();
   }
   __syncthreads();
 }
@@ -406,14 +406,14 @@ static __device__ struct level_counts count_levels(const struct loop_job &job, s
   meet(job, meetings);
   int32_t deeper = lane < LEVEL_BIN - 1 ? *(volatile int32_t *)&n->count[turn][lane] : 0;
   struct level_counts o;
-  o.deepest = __reduce_max_sync(FULL, deeper > 0 ? lane : 0);
-  for (unsigned step = 1; step < WARP; step *= 2) { /* deeper: members of this level and of deeper ones */
-    int32_t other = __shfl_down_sync(FULL, deeper, step);
-    if (lane + (int)step < WARP) deeper += other;
+  o.deepest = warp_max(deeper > 0 ? lane : 0);
+  for (unsigned step = 1; step < LANES; step *= 2) { /* deeper: members of this level and of deeper ones */
+    int32_t other = warp_shuffle_down(deeper, step);
+    if (lane + (int)step < LANES) deeper += other;
   }
-  o.swift = __shfl_sync(FULL, deeper, min(limit + 1, WARP - 1));
+  o.swift = warp_shuffle(deeper, min(limit + 1, LANES - 1));
   o.deeper = deeper;
-  o.limit = max(__popc(__ballot_sync(FULL, deeper > job.swift_aim)) - 1, 0);
+  o.limit = max(lane_count(warp_ballot(deeper > job.swift_aim)) - 1, 0);
   return o;
 }
 
@@ -453,7 +453,7 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1)
     a.align = aligned_level(next);
     a.limit = o.limit;
     a.turn = turn;
-    int32_t active = __shfl_sync(FULL, o.deeper, a.align);
+    int32_t active = warp_shuffle(o.deeper, a.align);
     a.all_predicted = active >= PREDICT_MIN && active >= job.members / PREDICT_PART;
     if (a.all_predicted) {
       predict_members(job, a.now);
@@ -478,9 +478,9 @@ static loop_kernel kernel_of(enum step_integrator integrator)
 int list_loop_blocks(struct device *d, enum step_integrator integrator, int64_t members)
 {
   int device, together = 0, fit = 0;
-  CHECK(cudaGetDevice(&device));
-  CHECK(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, device));
-  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel_of(integrator), LOOP_THREADS, 0));
+  CHECK(runtime_device(&device));
+  CHECK(runtime_launches_together(&together, device));
+  CHECK(runtime_resident_blocks(&fit, kernel_of(integrator), LOOP_THREADS, 0));
   int64_t blocks =
       min(blocks_for(members, MEMBERS_A_BLOCK), (int64_t)(together ? fit > 0 ? d->multiprocessors : 1 : 1));
   if (d->lists.blocks_max > 0) blocks = min(blocks, (int64_t)d->lists.blocks_max);
@@ -493,7 +493,5 @@ void list_loop(struct device *d, enum step_integrator integrator, const struct l
   struct loop_job copy = *job;
   void *arguments[] = {&copy};
   if (blocks == 1) LAUNCH(d, integrate, 1, LOOP_THREADS, copy);
-  else
-    CHECK(cudaLaunchCooperativeKernel((const void *)integrate, dim3((unsigned)blocks), dim3(LOOP_THREADS), arguments, 0,
-                                      d->stream));
+  else CHECK(runtime_launch_together((const void *)integrate, blocks, LOOP_THREADS, arguments, d->stream));
 }

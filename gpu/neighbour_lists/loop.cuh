@@ -11,7 +11,7 @@
 
 enum {
   LOOP_THREADS = 512,
-  LOOP_WARPS = LOOP_THREADS / WARP,
+  LOOP_WARPS = LOOP_THREADS / LANES,
   STATUS_BYTES = 16,                        /* status bytes that a thread reads at once */
   LOOP_PIECE = LOOP_THREADS * STATUS_BYTES, /* members that a block searches at once for active ones */
   MEMBER_RUN = 8,
@@ -124,7 +124,7 @@ static __device__ void note_collapse(struct loop_numbers *numbers, const struct 
     }
   }
   while (atomicCAS(&numbers->lock, 0, 1) != 0) continue;
-  __threadfence();
+  device_fence();
   volatile struct loop_numbers *v = numbers;
   if (wanted < v->wanted || (wanted == v->wanted && m < v->who)) {
     v->wanted = wanted;
@@ -133,7 +133,7 @@ static __device__ void note_collapse(struct loop_numbers *numbers, const struct 
     v->neighbour = nearest;
     for (int c = 0; c < 3; c++) v->at[c] = x[c];
   }
-  __threadfence();
+  device_fence();
   atomicExch(&numbers->lock, 0);
 }
 #endif

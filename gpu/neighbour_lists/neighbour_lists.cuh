@@ -75,7 +75,7 @@ static __device__ void list_add(const struct list_sum &list_sum, const sources &
 /* Sum over `lanes` neighbouring lanes (a power of two); all lanes of the warp take part. All get the sum. */
 static __device__ __forceinline__ double list_over_lanes(double x, int lanes)
 {
-  for (int step = lanes / 2; step > 0; step /= 2) x += __shfl_xor_sync(FULL, x, step);
+  for (int step = lanes / 2; step > 0; step /= 2) x += warp_shuffle_xor(x, step);
   return x;
 }
 static __device__ __forceinline__ void list_join(struct hermite_force *force, int lanes)
@@ -88,8 +88,7 @@ static __device__ __forceinline__ void list_join(struct hermite_force *force, in
 static __device__ __forceinline__ void list_join(struct pair_kick *kick, int lanes)
 {
   for (int c = 0; c < 3; c++) kick->a[c] = list_over_lanes(kick->a[c], lanes);
-  for (int step = lanes / 2; step > 0; step /= 2)
-    kick->rate = fmax(kick->rate, __shfl_xor_sync(FULL, kick->rate, step));
+  for (int step = lanes / 2; step > 0; step /= 2) kick->rate = fmax(kick->rate, warp_shuffle_xor(kick->rate, step));
 }
 /* The potential too. */
 static __device__ __forceinline__ void list_join_all(struct hermite_force *force, int lanes)
@@ -122,12 +121,12 @@ template <class storing>
 static __device__ void list_begin_forces(const struct list_sum &list_sum, const struct list_bodies &at, int64_t n,
                                          const storing &to)
 {
-  int64_t warp = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP, first = warp * (WARP / SHORT_LANES);
+  int64_t warp = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / LANES, first = warp * (LANES / SHORT_LANES);
   int lane = lane_id();
   /* pass 0: all short lists; pass k: the list of target k - 1, if it is long */
-  for (int pass = 0; pass <= WARP / SHORT_LANES; pass++) {
+  for (int pass = 0; pass <= LANES / SHORT_LANES; pass++) {
     int64_t k = pass == 0 ? first + lane / SHORT_LANES : first + pass - 1;
-    int lanes = pass == 0 ? (int)SHORT_LANES : (int)WARP, sub = lane % lanes;
+    int lanes = pass == 0 ? (int)SHORT_LANES : (int)LANES, sub = lane % lanes;
     typename storing::sum f = {};
     struct member_list l = {0, 0, 0};
     if (k < n) l = list_sum.list[k];

@@ -203,21 +203,21 @@ int64_t list_pairs_find(struct device *d, const struct list_request *request, st
                             work + n,
                             array_reserve(&s->found, "device hermite", n / 2 + 1),
                             work + 2 * n};
-  CHECK(cudaMemsetAsync(job.count, 0, sizeof *job.count, d->stream));
+  CHECK(runtime_set_bytes(job.count, 0, sizeof *job.count, d->stream));
   LAUNCH(d, find_nearest, blocks, THREADS, job);
   LAUNCH(d, match_pairs, blocks, THREADS, job);
   LAUNCH(d, store_pairs, blocks, THREADS, job);
-  CHECK(cudaMemcpyAsync(&count, job.count, sizeof count, cudaMemcpyDeviceToHost, d->stream));
-  CHECK(cudaStreamSynchronize(d->stream));
+  CHECK(runtime_copy(&count, job.count, sizeof count, TO_HOST, d->stream));
+  CHECK(runtime_stream_sync(d->stream));
   if (count == 0) return 0;
   struct list_pair_found *found = (struct list_pair_found *)memory_alloc("bound pairs", sizeof *found * (size_t)count);
   struct list_bound *pair = (struct list_bound *)memory_alloc("bound pairs", sizeof *pair * (size_t)count);
-  CHECK(cudaMemcpyAsync(found, s->found.at, sizeof *found * (size_t)count, cudaMemcpyDeviceToHost, d->stream));
-  CHECK(cudaStreamSynchronize(d->stream));
+  CHECK(runtime_copy(found, s->found.at, sizeof *found * (size_t)count, TO_HOST, d->stream));
+  CHECK(runtime_stream_sync(d->stream));
   s->pairs = choose_pairs(found, count, d->p.n, pair, tally);
   array_reserve(&s->pair, "device hermite", s->pairs);
-  CHECK(cudaMemcpyAsync(s->pair.at, pair, sizeof *pair * (size_t)s->pairs, cudaMemcpyHostToDevice, d->stream));
-  CHECK(cudaStreamSynchronize(d->stream)); /* before the memory is freed */
+  CHECK(runtime_copy(s->pair.at, pair, sizeof *pair * (size_t)s->pairs, TO_DEVICE, d->stream));
+  CHECK(runtime_stream_sync(d->stream)); /* before the memory is freed */
   memory_free(found);
   memory_free(pair);
   LAUNCH(d, replace_pairs, blocks_for(s->pairs, THREADS), THREADS, s->pair.at, s->pairs, s->body.at);

@@ -81,7 +81,7 @@ struct list_state {
   int64_t entries, members; /* of the present lists: entries of all lists; particles that have neighbours */
   struct loop_numbers *numbers, *host_numbers;
   struct grid_numbers *grid; /* on the device */
-  cudaEvent_t event[3];
+  runtime_event event[3];
   struct array<struct halo_particle> halo; /* from or for other ranks */
   struct array<struct list_body> body;
   /* candidates */

@@ -21,8 +21,7 @@ void gpu_energy_keep(struct device *d)
 {
   float *kept = array_reserve(&d->energy.kept, "device energies", d->p.n);
   device_wait_for_copy(d);
-  if (d->p.n > 0)
-    CHECK(cudaMemcpyAsync(kept, d->p.pot, sizeof *kept * (size_t)d->p.n, cudaMemcpyDeviceToDevice, d->stream));
+  if (d->p.n > 0) CHECK(runtime_copy(kept, d->p.pot, sizeof *kept * (size_t)d->p.n, ON_DEVICE, d->stream));
   d->energy.has_kept = 1;
 }
 
@@ -43,10 +42,10 @@ static __global__ void __launch_bounds__(THREADS)
   double sum[COLUMNS];
   for (int k = 0; k < COLUMNS; k++) sum[k] = 0;
   int32_t batch = (int32_t)blockIdx.x % ENERGY_BATCHES, slice = (int32_t)blockIdx.x / ENERGY_BATCHES,
-          warps = THREADS / WARP;
-  int64_t first = batch + (int64_t)ENERGY_BATCHES * (slice * warps + (int32_t)threadIdx.x / WARP);
+          warps = THREADS / LANES;
+  int64_t first = batch + (int64_t)ENERGY_BATCHES * (slice * warps + (int32_t)threadIdx.x / LANES);
   for (int64_t g = first * job.stride; g < job.groups; g += (int64_t)ENERGY_BATCHES * SLICES * warps * job.stride) {
-    for (int32_t i = job.group[g].begin + lane_id(); i < job.group[g].end; i += WARP) {
+    for (int32_t i = job.group[g].begin + lane_id(); i < job.group[g].end; i += LANES) {
       double m = job.p.mass[i], difference = (double)job.fine[i] - job.p.pot[i];
       int type = job.p.type[i];
       if (m > job.limit) continue;
@@ -71,7 +70,7 @@ void gpu_energy_sums(struct device *d, double limit, struct potential_sums *sums
                                    limit};
     double *rows = (double *)array_reserve(&d->scratch, "device scratch", (int64_t)sizeof row);
     LAUNCH(d, energy_rows, SLICES * ENERGY_BATCHES, THREADS, job, rows);
-    CHECK(cudaMemcpyAsync(row, rows, sizeof row, cudaMemcpyDeviceToHost, d->stream));
+    CHECK(runtime_copy(row, rows, sizeof row, TO_HOST, d->stream));
     gpu_wait(d);
     for (int k = 0; k < SLICES * ENERGY_BATCHES; k++)
       for (int t = 0; t < PARTICLE_TYPES; t++) {
@@ -118,7 +117,7 @@ int gpu_energy_heavy(struct device *d, double limit, struct heavy_particle *heav
   struct heavy_particle *taken =
       (struct heavy_particle *)array_reserve(&d->scratch, "device scratch", count * (int64_t)sizeof *taken);
   LAUNCH(d, take_heavy, 1, THREADS, d->p, chosen, count, taken);
-  CHECK(cudaMemcpyAsync(heavy, taken, sizeof *heavy * (size_t)count, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(runtime_copy(heavy, taken, sizeof *heavy * (size_t)count, TO_HOST, d->stream));
   gpu_wait(d);
   return count;
 }

@@ -21,16 +21,16 @@ static __global__ void decay_work(float *work, int64_t n)
 
 /* Wait for the work queued before the event, and poll for messages meanwhile. `early`: do not wait longer than until
  * all LETs have arrived, so that the walk of these can be queued. */
-static void wait_for_walk(cudaEvent_t event, const struct walk_request *request, bool early)
+static void wait_for_walk(runtime_event event, const struct walk_request *request, bool early)
 {
   const struct timespec poll_interval = {0, POLL_NANOSECONDS};
-  cudaError_t status;
+  runtime_error status;
   if (!request->poll_messages) return;
   enum poll_status poll = request->poll_messages(request->polled);
   int polls = 0;
-  while (!(early && poll == POLL_COMPLETE) && (status = cudaEventQuery(event)) != cudaSuccess) {
-    if (status != cudaErrorNotReady) CHECK(status);
-    cudaGetLastError(); /* clears cudaErrorNotReady, which a later check would find */
+  while (!(early && poll == POLL_COMPLETE) && (status = runtime_event_query(event)) != RUNTIME_SUCCESS) {
+    if (status != RUNTIME_NOT_READY) CHECK(status);
+    runtime_last_error(); /* clears RUNTIME_NOT_READY, which a later check would find */
     if (++polls > POLLS_AT_ONCE) nanosleep(&poll_interval, NULL);
     else sched_yield();
     poll = request->poll_messages(request->polled);
@@ -62,9 +62,10 @@ void walk_complete_tally(struct device *d)
 {
   const struct joined_walk *joined = &d->let->joined;
   float milliseconds = 0, rest = 0;
-  CHECK(cudaEventElapsedTime(&milliseconds, d->timing.from, joined->two_launches ? joined->first_done : d->timing.to));
+  CHECK(runtime_event_milliseconds(&milliseconds, d->timing.from,
+                                   joined->two_launches ? joined->first_done : d->timing.to));
   if (joined->two_launches) {
-    CHECK(cudaEventElapsedTime(&rest, joined->remainder_began, d->timing.to));
+    CHECK(runtime_event_milliseconds(&rest, joined->remainder_began, d->timing.to));
     d->walk.pending_tally->local_seconds += 1e-3 * milliseconds;
   }
   add_tally(d->walk.pending_tally, d->host_results, 1e-3 * (milliseconds + rest));
@@ -98,14 +99,14 @@ static void walk(struct device *d, const struct walk_request *request, struct ta
   d->walk.split_off = !request->split.on;
   if (request->local) {
     size_t counts = offsetof(struct device_results, histogram) - offsetof(struct device_results, targets);
-    CHECK(cudaMemsetAsync(&d->device_results->targets, 0, counts, d->stream));
-    CHECK(cudaEventRecord(d->timing.from, d->stream));
+    CHECK(runtime_set_bytes(&d->device_results->targets, 0, counts, d->stream));
+    CHECK(runtime_event_record(d->timing.from, d->stream));
     if (walk_decays_work_first(request)) LAUNCH(d, decay_work, blocks_for(d->p.n, THREADS), THREADS, d->p.work, d->p.n);
     d->walk.few_listed = 0;
     joined->two_launches = !request->last;
     joined->remainder = false;
   } else if (!joined->remainder && (request->last || !joins)) {
-    CHECK(cudaEventRecord(joined->remainder_began, d->stream));
+    CHECK(runtime_event_record(joined->remainder_began, d->stream));
     joined->remainder = true;
   }
   device_stall(d);
@@ -117,11 +118,11 @@ static void walk(struct device *d, const struct walk_request *request, struct ta
   }
   if (!request->last) {
     if (!request->local) return;
-    CHECK(cudaEventRecord(joined->first_done, d->stream));
+    CHECK(runtime_event_record(joined->first_done, d->stream));
     wait_for_walk(joined->first_done, request, true);
     return;
   }
-  CHECK(cudaEventRecord(d->timing.to, d->stream));
+  CHECK(runtime_event_record(d->timing.to, d->stream));
   wait_for_walk(d->timing.to, request, false);
   d->walk.pending_tally = tally;
   if (!request->pending_tally) device_read_results(d);

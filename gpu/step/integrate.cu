@@ -38,7 +38,7 @@ void gpu_push(struct device *d, const double *change)
   step_state_moved(&d->step);
   if (d->p.n == 0) return;
   double *there = array_reserve(&d->points, "device points", 3 * d->p.n);
-  CHECK(cudaMemcpyAsync(there, change, sizeof *change * (size_t)(3 * d->p.n), cudaMemcpyHostToDevice, d->stream));
+  CHECK(runtime_copy(there, change, sizeof *change * (size_t)(3 * d->p.n), TO_DEVICE, d->stream));
   LAUNCH(d, add_change, blocks_for(3 * d->p.n, THREADS), THREADS, d->p, there);
   gpu_wait(d); /* the caller may change the numbers */
 }
@@ -85,7 +85,7 @@ static __device__ int choose_level(const struct particles &particles, int64_t i,
 /* *smallest becomes the minimum of itself and the values of a warp's lanes. */
 static __device__ void lower(int32_t *smallest, int32_t value)
 {
-  value = __reduce_min_sync(FULL, value);
+  value = warp_min(value);
   if (lane_id() == 0 && value < *(volatile int32_t *)smallest) atomicMin(smallest, value);
 }
 
@@ -144,7 +144,7 @@ static __global__ void __launch_bounds__(THREADS)
   }
   s.add(i < particles.n, level);
   lower(&results->next, end);
-  level = __reduce_max_sync(FULL, level);
+  level = warp_max(level);
   if (lane_id() == 0 && level > 0) atomicMax(&results->level_max, level);
   s.store(results->histogram);
 }
@@ -160,7 +160,7 @@ static void queue_next(struct device *d)
 int gpu_levels(struct device *d, const struct step_rule *rule, int shared)
 {
   step_state_invalidate(&d->step);
-  LAUNCH(d, begin_levels, 1, WARP, d->device_results);
+  LAUNCH(d, begin_levels, 1, LANES, d->device_results);
   LAUNCH(d, choose_levels, blocks_for(d->p.n, THREADS), THREADS, d->p, *rule, shared, d->device_results);
   device_look_ahead(d, rule->soft_step);
   d->step.ahead.histogram = d->results_read + 1;
@@ -304,7 +304,7 @@ static __device__ void list_found(struct found_groups &found, const struct activ
                                   struct device_results *device_results)
 {
   if (threadIdx.x == 0 && found.groups > 0) found.first_group = atomicAdd(&device_results->active_groups, found.groups);
-  if (threadIdx.x == WARP && found.supergroups > 0)
+  if (threadIdx.x == LANES && found.supergroups > 0)
     found.first_supergroup = atomicAdd(&device_results->active_supergroups, found.supergroups);
   __syncthreads();
   for (int k = (int)threadIdx.x; k < found.groups; k += THREADS) to.list[found.first_group + k] = found.group[k];
@@ -351,9 +351,9 @@ static __global__ void __launch_bounds__(THREADS)
     out += advance(particles, tree, lattice, i, tick, tick_length, keep_mass);
     list_active_group(found, to, group_of[k]);
   }
-  next = __reduce_min_sync(FULL, next);
-  count = (int)__reduce_add_sync(FULL, (unsigned)count);
-  out = (int)__reduce_add_sync(FULL, (unsigned)out);
+  next = warp_min(next);
+  count = (int)warp_sum((unsigned)count);
+  out = (int)warp_sum((unsigned)out);
   if (lane_id() == 0) {
     atomicMin(&part[0], next);
     if (count) atomicAdd(&part[1], count);
@@ -375,7 +375,7 @@ static void validate_tiles(struct device *d)
   if (tiles > d->step.tile_next.capacity) from = 0;
   array_reserve(&d->step.tile_next, "device groups", tiles);
   if (from < tiles && d->step.tiles_known < d->p.n)
-    CHECK(cudaMemsetAsync(d->step.tile_next.at + from, 0, sizeof(int32_t) * (size_t)(tiles - from), d->stream));
+    CHECK(runtime_set_bytes(d->step.tile_next.at + from, 0, sizeof(int32_t) * (size_t)(tiles - from), d->stream));
   d->step.tiles_known = (int32_t)d->p.n;
 }
 
@@ -443,11 +443,11 @@ static __global__ void correct_active(struct particles particles, struct tree tr
                                       const int32_t *list, int32_t count, int32_t tick, double tick_length,
                                       struct step_rule rule, int shared, int32_t *tile_next, int32_t *next_tick)
 {
-  int32_t k = (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP), next[2] = {TICKS, TICKS};
+  int32_t k = (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / LANES), next[2] = {TICKS, TICKS};
   if (k >= count) return;
   struct group g = group[list[k]];
   int32_t tile = g.begin / SELECT_TILE; /* a group extends into the next tile at most */
-  for (int32_t i = g.begin + lane_id(); i < g.end; i += WARP) {
+  for (int32_t i = g.begin + lane_id(); i < g.end; i += LANES) {
     if (timeline_end(&particles, i) != tick) continue;
     int which = i / SELECT_TILE > tile;
     next[which] = min(next[which], correct_one(particles, tree, i, tick, tick_length, rule, shared));
@@ -478,7 +478,7 @@ void gpu_correct(struct device *d, int32_t tick, double tick_length, const struc
     LAUNCH(d, correct_tiles, blocks_for(d->p.n, SELECT_TILE), THREADS, d->p, d->tree.view, tick, tick_length, *rule,
            shared, d->step.tile_next.at, &d->device_results->next);
   else
-    LAUNCH(d, correct_active, blocks_for((int64_t)d->active.groups * WARP, THREADS), THREADS, d->p, d->tree.view,
+    LAUNCH(d, correct_active, blocks_for((int64_t)d->active.groups * LANES, THREADS), THREADS, d->p, d->tree.view,
            d->targets.group.at, d->active.group.at, d->active.groups, tick, tick_length, *rule, shared,
            d->step.tile_next.at, &d->device_results->next);
   neighbours_check_motion(d, tick, tick_length);

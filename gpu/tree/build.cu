@@ -6,15 +6,16 @@
  * them share l - 1 digits. So the nodes that begin at a particle have consecutive levels, known from the keys nearby.
  * Counting them by level and tile gives every node its place in breadth-first order. */
 #include <config.h>
-#include <cub/device/device_scan.cuh>
 
+#include "gpu/device/scan.cuh"
+#include "gpu/device/search.cuh"
 #include "gpu/tree/tree.cuh"
 
 enum {
   LEVELS = KEY_LEVELS + 1,
-  TILE_WARPS = THREADS / WARP,
+  TILE_WARPS = THREADS / LANES,
   TILE_ITEMS = 8, /* particles a thread */
-  WARP_PART = WARP * TILE_ITEMS,
+  WARP_PART = LANES * TILE_ITEMS,
   TILE = THREADS * TILE_ITEMS,
   WINDOW_MAX = 256,                    /* the largest MaxLeafSize */
   TILE_WITH_WINDOW = TILE + WINDOW_MAX /* the tile and the particles before it that its windows cover */
@@ -24,7 +25,7 @@ enum {
 static __device__ int shared_digits(uint64_t a, uint64_t b)
 {
   uint64_t x = a ^ b;
-  return x ? (__clzll((long long)x) - 1) / 3 : KEY_LEVELS;
+  return x ? (leading_zeros_64(x) - 1) / 3 : KEY_LEVELS;
 }
 
 /* Levels of the nodes that begin at a particle: [first, first + count). */
@@ -68,11 +69,11 @@ static __device__ void window_digits(const uint64_t *key, int32_t n, int32_t bas
 template <typename F> static __device__ void each_level(uint16_t span, F f)
 {
   int first = span_first(span), count = span_count(span);
-  int low = (int)__reduce_min_sync(FULL, count ? (unsigned)first : (unsigned)LEVELS);
-  int high = (int)__reduce_max_sync(FULL, count ? (unsigned)(first + count) : 0u);
+  int low = (int)warp_min(count ? (unsigned)first : (unsigned)LEVELS);
+  int high = (int)warp_max(count ? (unsigned)(first + count) : 0u);
   for (int l = low; l < high; l++) {
     bool mine = l >= first && l < first + count;
-    f(l, mine, __ballot_sync(FULL, mine));
+    f(l, mine, warp_ballot(mine));
   }
 }
 
@@ -83,12 +84,12 @@ static __global__ void __launch_bounds__(THREADS)
 {
   __shared__ uint8_t deepest_shared[TILE_WITH_WINDOW];
   __shared__ int total[LEVELS];
-  int32_t base = blockIdx.x * TILE, mine = base + (int)(threadIdx.x / WARP) * WARP_PART + lane_id();
+  int32_t base = blockIdx.x * TILE, mine = base + (int)(threadIdx.x / LANES) * WARP_PART + lane_id();
   int counted = 0; /* lane l: nodes of level l */
   if (threadIdx.x < LEVELS) total[threadIdx.x] = 0;
   window_digits(key, n, base, max_leaf, deepest_shared);
   for (int k = 0; k < TILE_ITEMS; k++) {
-    int32_t i = mine + k * WARP;
+    int32_t i = mine + k * LANES;
     uint16_t s = 0;
     if (i < n) {
       int first = i == 0 ? 0 : shared_digits(key[i - 1], key[i]) + 1,
@@ -96,7 +97,7 @@ static __global__ void __launch_bounds__(THREADS)
       s = span_pack(first, max(0, last - first + 1));
       span[i] = s;
     }
-    each_level(s, [&](int l, bool, unsigned lanes) { counted += lane_id() == l ? __popc(lanes) : 0; });
+    each_level(s, [&](int l, bool, lane_mask lanes) { counted += lane_id() == l ? lane_count(lanes) : 0; });
   }
   if (lane_id() < LEVELS && counted) atomicAdd(&total[lane_id()], counted);
   __syncthreads();
@@ -110,7 +111,7 @@ static __global__ void __launch_bounds__(THREADS)
     place_nodes(struct tree tree, struct build_view part, const uint16_t *span, struct device_results *device_results)
 {
   __shared__ int before[TILE_WARPS][LEVELS];
-  int warp = threadIdx.x / WARP, lane = lane_id();
+  int warp = threadIdx.x / LANES, lane = lane_id();
   int32_t mine = (int)blockIdx.x * TILE + warp * WARP_PART + lane;
   uint16_t s[TILE_ITEMS];
   int counted = 0;
@@ -118,8 +119,8 @@ static __global__ void __launch_bounds__(THREADS)
   if (blockIdx.x + threadIdx.x == 0) device_results->too_many = too_many;
   if (too_many) return;
   for (int k = 0; k < TILE_ITEMS; k++) {
-    s[k] = mine + k * WARP < part.count ? span[mine + k * WARP] : 0;
-    each_level(s[k], [&](int l, bool, unsigned lanes) { counted += lane == l ? __popc(lanes) : 0; });
+    s[k] = mine + k * LANES < part.count ? span[mine + k * LANES] : 0;
+    each_level(s[k], [&](int l, bool, lane_mask lanes) { counted += lane == l ? lane_count(lanes) : 0; });
   }
   if (lane < LEVELS) before[warp][lane] = counted;
   __syncthreads();
@@ -130,15 +131,15 @@ static __global__ void __launch_bounds__(THREADS)
   }
   for (int k = 0; k < TILE_ITEMS; k++) {
     int32_t above = -1; /* the node of the level above that begins at the same particle */
-    each_level(s[k], [&](int l, bool begins, unsigned lanes) {
-      int32_t node = __shfl_sync(FULL, at, l) + __popc(lanes & lanes_below());
+    each_level(s[k], [&](int l, bool begins, lane_mask lanes) {
+      int32_t node = warp_shuffle(at, l) + lane_count(lanes & lanes_below());
       if (begins) {
-        tree.range[node].x = part.first + mine + k * WARP;
+        tree.range[node].x = part.first + mine + k * LANES;
         tree.node[node].info = (uint32_t)l;
         if (above >= 0) tree.node[above].first = node;
         above = node;
       }
-      at += lane == l ? __popc(lanes) : 0;
+      at += lane == l ? lane_count(lanes) : 0;
     });
   }
 }
@@ -154,12 +155,7 @@ static __device__ int32_t cell_end(const uint64_t *key, int32_t n, int32_t begin
     step *= 2;
   }
   int32_t outside = step < n - inside ? inside + step : n;
-  while (outside - inside > 1) {
-    int32_t middle = inside + (outside - inside) / 2;
-    if (key[middle] >> shift == cell) inside = middle;
-    else outside = middle;
-  }
-  return outside;
+  return search_last(inside, outside, [&](int32_t k) { return key[k] >> shift == cell; }) + 1;
 }
 
 /* The faces of the domain, code length; infinite ones cut no cube. */
@@ -265,14 +261,12 @@ static void scan_tiles(struct device *d, int part)
 {
   int64_t tiles = tiles_of(&d->tree.part[part]);
   int32_t *count = d->tree.tile_count.at + place_of(d, part), *place = d->tree.tile_place.at + place_of(d, part);
-  size_t bytes = 0, pitch = sizeof(int32_t) * (size_t)tiles;
+  size_t pitch = sizeof(int32_t) * (size_t)tiles;
   int all = (int)tiles * LEVELS + 1;
-  CHECK(cudaMemsetAsync(count + tiles * LEVELS, 0, sizeof(int32_t), d->stream));
-  CHECK(cub::DeviceScan::ExclusiveSum(NULL, bytes, count, place, all, d->stream));
-  array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, count, place, all, d->stream));
-  CHECK(cudaMemcpy2DAsync(d->tree.host_level_begin + part * (LEVELS + 1), sizeof(int32_t), place, pitch,
-                          sizeof(int32_t), LEVELS + 1, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(runtime_set_bytes(count + tiles * LEVELS, 0, sizeof(int32_t), d->stream));
+  prefix_sums(d, count, place, all);
+  CHECK(runtime_copy_rows(d->tree.host_level_begin + part * (LEVELS + 1), sizeof(int32_t), place, pitch,
+                          sizeof(int32_t), LEVELS + 1, TO_HOST, d->stream));
 }
 
 /* Take the levels of a part from the host copy. Its nodes follow those of the part before; a renewed part keeps its

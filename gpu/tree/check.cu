@@ -7,7 +7,7 @@
 template <typename T> static T *fetch(struct device *d, const T *from, int64_t n)
 {
   T *to = (T *)memory_alloc("check", sizeof(T) * (size_t)n);
-  CHECK(cudaMemcpyAsync(to, from, sizeof(T) * (size_t)n, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(runtime_copy(to, from, sizeof(T) * (size_t)n, TO_HOST, d->stream));
   gpu_wait(d);
   return to;
 }

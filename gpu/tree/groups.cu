@@ -4,6 +4,7 @@
  * divided, down to leaves, and their children are not joined (Miki & Umemura 2017, section 2.4). The width of
  * supergroups is not limited. */
 #include <config.h>
+#include "gpu/device/search.cuh"
 #include "gpu/tree/tree.cuh"
 
 /* Flags of particles; a supergroup begins with a group. */
@@ -11,9 +12,9 @@ enum { HEAD_OF_GROUP = 1, HEAD_OF_SUPERGROUP = 3 };
 
 enum {
   HEAD_ITEMS = 8, /* particles a thread, in the kernels that count and list heads */
-  HEAD_WARP = WARP * HEAD_ITEMS,
+  HEAD_WARP = LANES * HEAD_ITEMS,
   HEAD_TILE = THREADS * HEAD_ITEMS,
-  HEAD_WARPS = THREADS / WARP
+  HEAD_WARPS = THREADS / LANES
 };
 
 /* Nodes above the first narrow level are wide, except leaves, which cannot be divided. */
@@ -75,9 +76,9 @@ static __global__ void mark_all_heads(struct tree tree, struct build_view part, 
 }
 
 /* The flags of a warp's 32 consecutive particles, as a mask. */
-static __device__ __forceinline__ unsigned flags_of(const uint8_t *head, int32_t i, int32_t n, unsigned flag)
+static __device__ __forceinline__ lane_mask flags_of(const uint8_t *head, int32_t i, int32_t n, unsigned flag)
 {
-  return __ballot_sync(FULL, i < n && (head[i] & flag) == flag);
+  return warp_ballot(i < n && (head[i] & flag) == flag);
 }
 
 /* The number of groups (x) and supergroups (y) that begin in each tile of the particles from `first` on. */
@@ -87,11 +88,11 @@ static __global__ void __launch_bounds__(THREADS)
   __shared__ int groups, supergroups;
   if (threadIdx.x == 0) groups = supergroups = 0;
   __syncthreads();
-  int32_t mine = first + (int32_t)(blockIdx.x * HEAD_TILE + threadIdx.x / WARP * HEAD_WARP) + lane_id();
+  int32_t mine = first + (int32_t)(blockIdx.x * HEAD_TILE + threadIdx.x / LANES * HEAD_WARP) + lane_id();
   int2 own = {0, 0};
   for (int k = 0; k < HEAD_ITEMS; k++) {
-    own.x += __popc(flags_of(head, mine + k * WARP, n, HEAD_OF_GROUP));
-    own.y += __popc(flags_of(head, mine + k * WARP, n, HEAD_OF_SUPERGROUP));
+    own.x += lane_count(flags_of(head, mine + k * LANES, n, HEAD_OF_GROUP));
+    own.y += lane_count(flags_of(head, mine + k * LANES, n, HEAD_OF_SUPERGROUP));
   }
   if (lane_id() == 0) {
     atomicAdd(&groups, own.x);
@@ -110,9 +111,9 @@ static __device__ int2 tiles_before(const int2 *count)
     sum.x += count[k].x;
     sum.y += count[k].y;
   }
-  sum.x = __reduce_add_sync(FULL, sum.x);
-  sum.y = __reduce_add_sync(FULL, sum.y);
-  if (lane_id() == 0) part[threadIdx.x / WARP] = sum;
+  sum.x = warp_sum(sum.x);
+  sum.y = warp_sum(sum.y);
+  if (lane_id() == 0) part[threadIdx.x / LANES] = sum;
   __syncthreads();
   sum = make_int2(0, 0);
   for (int w = 0; w < HEAD_WARPS; w++) {
@@ -143,29 +144,29 @@ static __global__ void __launch_bounds__(THREADS) list_heads(const __grid_consta
 {
   __shared__ int2 warp[HEAD_WARPS];
   int2 at = tiles_before(job.count), own = {0, 0};
-  unsigned groups[HEAD_ITEMS], supergroups[HEAD_ITEMS];
-  int32_t mine = job.first + (int32_t)(blockIdx.x * HEAD_TILE + threadIdx.x / WARP * HEAD_WARP) + lane_id();
+  lane_mask groups[HEAD_ITEMS], supergroups[HEAD_ITEMS];
+  int32_t mine = job.first + (int32_t)(blockIdx.x * HEAD_TILE + threadIdx.x / LANES * HEAD_WARP) + lane_id();
 #pragma unroll
   for (int k = 0; k < HEAD_ITEMS; k++) {
-    groups[k] = flags_of(job.head, mine + k * WARP, job.n, HEAD_OF_GROUP);
-    supergroups[k] = flags_of(job.head, mine + k * WARP, job.n, HEAD_OF_SUPERGROUP);
-    own.x += __popc(groups[k]);
-    own.y += __popc(supergroups[k]);
+    groups[k] = flags_of(job.head, mine + k * LANES, job.n, HEAD_OF_GROUP);
+    supergroups[k] = flags_of(job.head, mine + k * LANES, job.n, HEAD_OF_SUPERGROUP);
+    own.x += lane_count(groups[k]);
+    own.y += lane_count(supergroups[k]);
   }
-  if (lane_id() == 0) warp[threadIdx.x / WARP] = own;
+  if (lane_id() == 0) warp[threadIdx.x / LANES] = own;
   __syncthreads();
-  for (int w = 0; w < (int)(threadIdx.x / WARP); w++) {
+  for (int w = 0; w < (int)(threadIdx.x / LANES); w++) {
     at.x += warp[w].x;
     at.y += warp[w].y;
   }
 #pragma unroll
   for (int k = 0; k < HEAD_ITEMS; k++) {
-    int32_t i = mine + k * WARP;
-    if (groups[k] >> lane_id() & 1) job.group_begin[job.groups + at.x + __popc(groups[k] & lanes_below())] = i;
+    int32_t i = mine + k * LANES;
+    if (groups[k] >> lane_id() & 1) job.group_begin[job.groups + at.x + lane_count(groups[k] & lanes_below())] = i;
     if (supergroups[k] >> lane_id() & 1)
-      job.supergroup_begin[job.supergroups + at.y + __popc(supergroups[k] & lanes_below())] = i;
-    at.x += __popc(groups[k]);
-    at.y += __popc(supergroups[k]);
+      job.supergroup_begin[job.supergroups + at.y + lane_count(supergroups[k] & lanes_below())] = i;
+    at.x += lane_count(groups[k]);
+    at.y += lane_count(supergroups[k]);
   }
   if (blockIdx.x != gridDim.x - 1 || threadIdx.x != THREADS - 1) return;
   job.device_results->count = at.x;
@@ -176,13 +177,7 @@ static __global__ void __launch_bounds__(THREADS) list_heads(const __grid_consta
 /* The supergroup of a particle. */
 static __device__ int32_t supergroup_of(const int32_t *begin, int32_t supergroups, int32_t i)
 {
-  int32_t low = 0, high = supergroups;
-  while (high - low > 1) {
-    int32_t middle = low + (high - low) / 2;
-    if (begin[middle] <= i) low = middle;
-    else high = middle;
-  }
-  return low;
+  return search_last(0, supergroups, [&](int32_t k) { return begin[k] <= i; });
 }
 
 static __device__ void fill_supergroup(const struct groups_job &job, int32_t f, int32_t supergroups)
@@ -197,7 +192,7 @@ static __device__ void fill_group(const struct groups_job &job, int32_t g, int32
 {
   int32_t first = job.group_begin[g], end = g + 1 < groups ? job.group_begin[g + 1] : job.n;
   unsigned smallest = __float_as_uint(INFINITY);
-  for (int32_t i = first + lane_id(); i < end; i += WARP) {
+  for (int32_t i = first + lane_id(); i < end; i += LANES) {
     const float *a = &job.acc[3 * (int64_t)i];
     double a2 = (double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2];
     float a_old = (float)sqrt(a2);
@@ -205,7 +200,7 @@ static __device__ void fill_group(const struct groups_job &job, int32_t g, int32
     smallest = min(smallest, __float_as_uint(a_old));
     job.group_of[i] = g;
   }
-  smallest = __reduce_min_sync(FULL, smallest); /* values are not negative, so their bits have the same order */
+  smallest = warp_min(smallest); /* values are not negative, so their bits have the same order */
   struct group one = {first, end, __uint_as_float(smallest), supergroup_of(job.supergroup_begin, supergroups, first)};
   if (lane_id() == 0) job.group[g] = one;
 }
@@ -217,7 +212,7 @@ static __global__ void fill_groups(const __grid_constant__ struct groups_job job
   int32_t me = (int32_t)(blockIdx.x * THREADS + threadIdx.x), all = (int32_t)(gridDim.x * THREADS);
   if (job.device_results->too_many) return;
   for (int32_t f = job.supergroups + me; f < supergroups; f += all) fill_supergroup(job, f, supergroups);
-  for (int32_t g = job.groups + me / WARP; g < groups; g += all / WARP) fill_group(job, g, groups, supergroups);
+  for (int32_t g = job.groups + me / LANES; g < groups; g += all / LANES) fill_group(job, g, groups, supergroups);
 }
 
 /* The first group and supergroup of the fast particles. */
@@ -233,7 +228,7 @@ static void reserve_flags(struct device *d, struct array<int32_t> *flag, int64_t
 {
   if (n <= flag->capacity) return;
   array_reserve(flag, "device groups", n);
-  CHECK(cudaMemsetAsync(flag->at, 0, sizeof(int32_t) * (size_t)flag->capacity, d->stream));
+  CHECK(runtime_set_bytes(flag->at, 0, sizeof(int32_t) * (size_t)flag->capacity, d->stream));
   *number = 0;
 }
 
@@ -296,7 +291,7 @@ static void find_heads(struct device *d, int32_t first, int max_particles)
   const struct head_rule group = {max_particles, first_narrow(d, d->targets.group_width), HEAD_OF_GROUP};
   const struct head_rule supergroup = {SUPERGROUP_MAX, 0, HEAD_OF_SUPERGROUP};
   int64_t begin = first / (int)sizeof(unsigned) * (int)sizeof(unsigned), n = d->p.n;
-  CHECK(cudaMemsetAsync(d->targets.head.at + begin, 0, (size_t)(n - begin) + sizeof(unsigned), d->stream));
+  CHECK(runtime_set_bytes(d->targets.head.at + begin, 0, (size_t)(n - begin) + sizeof(unsigned), d->stream));
   for (int k = parts_begin(d); k < d->tree.parts; k++)
     LAUNCH(d, mark_all_heads, blocks_for(d->tree.part[k].nodes, THREADS), THREADS, d->tree.view,
            device_build_view(d, k), group, supergroup, d->targets.head.at, d->device_results);
@@ -364,7 +359,7 @@ void gpu_groups(struct device *d)
     reserve_supergroups(d, d->targets.supergroups);
     job.supergroup = d->targets.supergroup.at;
   }
-  LAUNCH(d, fill_groups, blocks_for((int64_t)(d->targets.groups - kept.groups) * WARP, THREADS), THREADS, job);
+  LAUNCH(d, fill_groups, blocks_for((int64_t)(d->targets.groups - kept.groups) * LANES, THREADS), THREADS, job);
   if (d->tree.parts < 2 || d->tree.renewing) return;
   LAUNCH(d, store_fast_begin, 1, 1, d->targets.group_of.at, d->targets.group.at, d->tree.part[FAST].first,
          d->device_results);

@@ -45,12 +45,12 @@ struct moments_job {
 /* Sum or maximum over a row, for all its lanes, in a fixed order. All lanes of the warp must call. */
 template <int ROW> static __device__ __forceinline__ float row_sum(float x)
 {
-  for (int step = ROW / 2; step > 0; step /= 2) x += __shfl_xor_sync(FULL, x, step);
+  for (int step = ROW / 2; step > 0; step /= 2) x += warp_shuffle_xor(x, step);
   return x;
 }
 template <int ROW> static __device__ __forceinline__ float row_max(float x)
 {
-  for (int step = ROW / 2; step > 0; step /= 2) x = fmaxf(x, __shfl_xor_sync(FULL, x, step));
+  for (int step = ROW / 2; step > 0; step /= 2) x = fmaxf(x, warp_shuffle_xor(x, step));
   return x;
 }
 
@@ -119,8 +119,8 @@ template <int ROW> static __device__ struct node_softening row_softening(float s
 {
   struct node_softening s = {row_sum<ROW>(sum), low, high};
   for (int step = ROW / 2; step > 0; step /= 2) {
-    s.low = min(s.low, __shfl_xor_sync(FULL, s.low, step));
-    s.high = max(s.high, __shfl_xor_sync(FULL, s.high, step));
+    s.low = min(s.low, warp_shuffle_xor(s.low, step));
+    s.high = max(s.high, warp_shuffle_xor(s.high, step));
   }
   return s;
 }
@@ -233,11 +233,11 @@ static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_jo
       count = (int)((uint32_t)link.y & NODE_COUNT);
     }
   }
-  if (!__any_sync(FULL, count > 0)) return;
+  if (!warp_any(count > 0)) return;
   const struct body origin = job.t.body[first];
   struct moving_mass mean = row_mean<LEAF_ROW>(leaf_sums(job, first, count, origin, false));
   float mass = mean.m;
-  if (__any_sync(FULL, count > 0 && !(mass > 0))) { /* the centre of a massless leaf is the unweighted mean */
+  if (warp_any(count > 0 && !(mass > 0))) { /* the centre of a massless leaf is the unweighted mean */
     struct moving_mass plain = row_mean<LEAF_ROW>(leaf_sums(job, first, count, origin, true));
     if (!(mass > 0)) mean = plain;
   }
@@ -288,7 +288,7 @@ static __device__ void cell_moments(const struct moments_job &job, int32_t i, in
     first = link.x;
     if (!((uint32_t)link.y & NODE_LEAF)) count = link.y;
   }
-  if (!__any_sync(FULL, count > 0)) return;
+  if (!warp_any(count > 0)) return;
   k = first + lane;
   struct node child = {};
   struct motion w = {};
@@ -297,7 +297,7 @@ static __device__ void cell_moments(const struct moments_job &job, int32_t i, in
     w = load_motion(&t.motion[k]);
   }
   int32_t origin[3], x[3];
-  for (int c = 0; c < 3; c++) origin[c] = __shfl_sync(FULL, child.x[c], 0, CELL_ROW);
+  for (int c = 0; c < 3; c++) origin[c] = warp_shuffle(child.x[c], 0, CELL_ROW);
   struct moving_mass own = {
       {(float)(child.x[0] - origin[0]), (float)(child.x[1] - origin[1]), (float)(child.x[2] - origin[2])},
       {w.v[0], w.v[1], w.v[2]},
@@ -307,7 +307,7 @@ static __device__ void cell_moments(const struct moments_job &job, int32_t i, in
   if (lane < count) add_moved(&sum, own, own.m, own.m);
   struct moving_mass mean = row_mean<CELL_ROW>(sum);
   float mass = mean.m;
-  if (__any_sync(FULL, count > 0 && !(mass > 0))) {
+  if (warp_any(count > 0 && !(mass > 0))) {
     struct moving_mass plain = {};
     float particles = lane < count ? (float)(t.range[k].y - t.range[k].x) : 0;
     add_moved(&plain, own, particles, particles);
@@ -390,7 +390,7 @@ static __device__ void set_radius(const struct moments_job &job, int32_t i, unsi
 static __global__ void __launch_bounds__(THREADS) small_radii(struct moments_job job, int32_t *big, int32_t *count)
 {
   const struct body *body = job.present ? job.present : job.t.body;
-  int32_t i = job.begin + (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP * RADII) + lane_id();
+  int32_t i = job.begin + (int32_t)((blockIdx.x * THREADS + threadIdx.x) / LANES * RADII) + lane_id();
   int4 n = {0, 0, 0, 0};
   int2 r = {0, 0};
   if (lane_id() < RADII && i < job.end && !(job.t.node[i].info & NODE_LEAF)) {
@@ -400,11 +400,11 @@ static __global__ void __launch_bounds__(THREADS) small_radii(struct moments_job
   int particles = r.y - r.x;
   unsigned own = 0;
   if (particles > SMALL_CELL && particles <= EXACT_RADIUS_MAX) big[atomicAdd(count, 1)] = i;
-  for (unsigned cells = __ballot_sync(FULL, particles > 0 && particles <= SMALL_CELL); cells; cells &= cells - 1) {
-    int from = __ffs((int)cells) - 1;
-    int32_t begin = __shfl_sync(FULL, r.x, from), end = __shfl_sync(FULL, r.y, from);
-    int32_t x = __shfl_sync(FULL, n.x, from), y = __shfl_sync(FULL, n.y, from), z = __shfl_sync(FULL, n.z, from);
-    unsigned largest = __reduce_max_sync(FULL, farthest(body, begin + lane_id(), end, WARP, x, y, z));
+  for (lane_mask cells = warp_ballot(particles > 0 && particles <= SMALL_CELL); cells; cells &= cells - 1) {
+    int from = first_lane(cells);
+    int32_t begin = warp_shuffle(r.x, from), end = warp_shuffle(r.y, from);
+    int32_t x = warp_shuffle(n.x, from), y = warp_shuffle(n.y, from), z = warp_shuffle(n.z, from);
+    unsigned largest = warp_max(farthest(body, begin + lane_id(), end, LANES, x, y, z));
     if (lane_id() == from) own = largest;
   }
   if (own > 0) set_radius(job, i, own);
@@ -413,16 +413,16 @@ static __global__ void __launch_bounds__(THREADS) small_radii(struct moments_job
 static __global__ void __launch_bounds__(THREADS)
     big_radii(struct moments_job job, const int32_t *big, const int32_t *count)
 {
-  __shared__ unsigned part[THREADS / WARP];
+  __shared__ unsigned part[THREADS / LANES];
   const struct body *body = job.present ? job.present : job.t.body;
   for (int k = (int)blockIdx.x; k < *count; k += (int)gridDim.x) {
     const int4 n = *(const int4 *)&job.t.node[big[k]];
     const int2 r = job.t.range[big[k]];
-    unsigned largest = __reduce_max_sync(FULL, farthest(body, r.x + (int32_t)threadIdx.x, r.y, THREADS, n.x, n.y, n.z));
-    if (lane_id() == 0) part[threadIdx.x / WARP] = largest;
+    unsigned largest = warp_max(farthest(body, r.x + (int32_t)threadIdx.x, r.y, THREADS, n.x, n.y, n.z));
+    if (lane_id() == 0) part[threadIdx.x / LANES] = largest;
     __syncthreads();
     if (threadIdx.x == 0) {
-      for (int w = 1; w < THREADS / WARP; w++) largest = max(largest, part[w]);
+      for (int w = 1; w < THREADS / LANES; w++) largest = max(largest, part[w]);
       set_radius(job, big[k], largest);
     }
     __syncthreads();
@@ -451,7 +451,7 @@ static void part_moments(struct device *d, const struct moments_job &job)
            level);
   if (top >= 0) LAUNCH(d, top_moments, 1, TOP_THREADS, job, top);
   device_zero(d, count);
-  LAUNCH(d, small_radii, blocks_for(nodes, THREADS / WARP * RADII), THREADS, job, d->tree.big.at,
+  LAUNCH(d, small_radii, blocks_for(nodes, THREADS / LANES * RADII), THREADS, job, d->tree.big.at,
          &d->device_results->count);
   LAUNCH(d, big_radii, BIG_CELL_BLOCKS * d->multiprocessors, THREADS, job, d->tree.big.at, &d->device_results->count);
 }

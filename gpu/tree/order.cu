@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Keys on the space-filling curve, the sort of the particles, and the verbs order and reorder. */
 #include <config.h>
-#include <cub/device/device_radix_sort.cuh>
 
+#include "gpu/device/search.cuh"
+#include "gpu/device/sort.cuh"
 #include "gpu/tree/tree.cuh"
 #include "gpu/tree/order.cuh"
 #include "particles/timeline.h"
@@ -43,13 +44,7 @@ static __global__ void make_later_keys(const __grid_constant__ struct later_keys
 /* The first fast particle. */
 static __global__ void find_fast_begin(const uint64_t *key, int32_t n, int32_t *fast_begin)
 {
-  int32_t low = 0, high = n;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (key[middle] & KEY_FAST) high = middle;
-    else low = middle + 1;
-  }
-  *fast_begin = low;
+  *fast_begin = search_first_not(0, n, [&](int32_t k) { return !(key[k] & KEY_FAST); });
 }
 
 static void reserve_keys(struct device *d)
@@ -65,16 +60,12 @@ static void reserve_keys(struct device *d)
 static const int32_t *sort_keys(struct device *d, int32_t first, int levels, int top)
 {
   int n = (int)(d->p.n - first), zero_bits = KEY_BITS - 3 * levels;
-  size_t bytes = 0;
-  cub::DoubleBuffer<uint64_t> key(d->order.key[0].at + first, d->order.key[1].at + first);
-  cub::DoubleBuffer<int32_t> place(d->order.place[0].at + first, d->order.place[1].at + first);
-  CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, key, place, n, zero_bits, KEY_BITS + top, d->stream));
-  array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceRadixSort::SortPairs(d->scratch.at, bytes, key, place, n, zero_bits, KEY_BITS + top, d->stream));
-  d->order.current = key.selector;
+  uint64_t *const key[2] = {d->order.key[0].at + first, d->order.key[1].at + first};
+  int32_t *const place[2] = {d->order.place[0].at + first, d->order.place[1].at + first};
+  d->order.current = sort_pairs_in_two(d, key, place, n, zero_bits, KEY_BITS + top);
   d->order.levels = levels;
   d->sources.present_tick = -1;
-  return place.Current();
+  return place[d->order.current];
 }
 
 /* One tree of all particles, or a second one of the particles from `fast_begin` on. */

@@ -81,11 +81,11 @@ void device_permute_sources(struct device *d, const int32_t *order)
  * only. */
 static void copy_back(struct device *d, int64_t n, int32_t first)
 {
-  CHECK(cudaEventRecord(d->copy.permuted, d->stream));
-  CHECK(cudaStreamWaitEvent(d->copy.stream, d->copy.permuted, 0));
+  CHECK(runtime_event_record(d->copy.permuted, d->stream));
+  CHECK(runtime_stream_wait(d->copy.stream, d->copy.permuted));
   LAUNCH(&d->copy, permute<false>, blocks_for(n, THREADS), THREADS, d->p, d->spare, NULL, n, first, d->lattice, NULL,
          NULL, source_class_of(d), &d->device_results->unsorted);
-  CHECK(cudaEventRecord(d->copy.copied, d->copy.stream));
+  CHECK(runtime_event_record(d->copy.copied, d->copy.stream));
   d->copy.pending = 1;
 }
 
@@ -100,6 +100,6 @@ void device_permute_last(struct device *d, const int32_t *order, int32_t first)
 
 void device_wait_for_copy(struct device *d)
 {
-  if (d->copy.pending) CHECK(cudaStreamWaitEvent(d->stream, d->copy.copied, 0));
+  if (d->copy.pending) CHECK(runtime_stream_wait(d->stream, d->copy.copied));
   d->copy.pending = 0;
 }

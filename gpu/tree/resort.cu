@@ -4,6 +4,7 @@
  * take a pass of two launches for every eight bits. If a bucket overflows, the kernels that follow do nothing, and the
  * host sorts when it reads the flag. */
 #include <config.h>
+#include "gpu/device/search.cuh"
 #include "gpu/tree/order.cuh"
 
 enum { RUN = 448, BUCKET = 1024, BUCKET_THREADS = BUCKET / 2 };
@@ -34,12 +35,7 @@ static __device__ int32_t bucket_of(const struct resort_job &job, uint64_t key, 
     low = high;
     high = min(job.buckets, high + step);
   }
-  while (high - low > 1) {
-    int32_t middle = low + (high - low) / 2;
-    if (job.old[(int64_t)middle * RUN] <= key) low = middle;
-    else high = middle;
-  }
-  return low;
+  return search_last(low, high, [&](int32_t k) { return job.old[(int64_t)k * RUN] <= key; });
 }
 
 /* Distribute the keys over the buckets; their order within a bucket is arbitrary. */
@@ -52,10 +48,10 @@ static __global__ void fill_buckets(const __grid_constant__ struct resort_job jo
   uint64_t key = later_key(job.keys, table, i);
   if (k < job.n) b = bucket_of(job, key, k / RUN);
   /* most particles of a warp go to one bucket: one lane counts for all, since atomics on one address are serialised */
-  unsigned peers = __match_any_sync(FULL, b);
-  int first = __ffs((int)peers) - 1;
-  if (lane_id() == first && b >= 0) at = atomicAdd(&job.count[b], __popc(peers));
-  at = __shfl_sync(FULL, at, first) + __popc(peers & lanes_below());
+  lane_mask peers = warp_match(b);
+  int first = first_lane(peers);
+  if (lane_id() == first && b >= 0) at = atomicAdd(&job.count[b], lane_count(peers));
+  at = warp_shuffle(at, first) + lane_count(peers & lanes_below());
   if (b < 0) return;
   if (at >= BUCKET) {
     *job.unsorted = 1;
@@ -68,14 +64,14 @@ static __global__ void fill_buckets(const __grid_constant__ struct resort_job jo
 /* The number of particles in the buckets before this one, for all threads. */
 static __device__ int32_t particles_before(const int32_t *count)
 {
-  __shared__ int32_t part[BUCKET_THREADS / WARP];
+  __shared__ int32_t part[BUCKET_THREADS / LANES];
   int32_t sum = 0;
   for (int k = (int)threadIdx.x; k < (int)blockIdx.x; k += BUCKET_THREADS) sum += count[k];
-  sum = (int32_t)__reduce_add_sync(FULL, (unsigned)sum);
-  if (lane_id() == 0) part[threadIdx.x / WARP] = sum;
+  sum = (int32_t)warp_sum((unsigned)sum);
+  if (lane_id() == 0) part[threadIdx.x / LANES] = sum;
   __syncthreads();
   sum = 0;
-  for (int w = 0; w < BUCKET_THREADS / WARP; w++) sum += part[w];
+  for (int w = 0; w < BUCKET_THREADS / LANES; w++) sum += part[w];
   return sum;
 }
 
@@ -98,8 +94,8 @@ static __device__ void sort_shared(uint64_t *key, int32_t *place, int size)
         }
       }
       int next = step > 1 ? step / 2 : run;
-      if (step > WARP || next > WARP) __syncthreads();
-      else __syncwarp();
+      if (step > LANES || next > LANES) __syncthreads();
+      else warp_sync();
     }
   __syncthreads();
 }
@@ -142,7 +138,7 @@ const int32_t *device_resort(struct device *d, const struct later_keys *keys, in
                                  d->order.key[next].at + first,
                                  d->order.place[next].at + first,
                                  &d->device_results->unsorted};
-  CHECK(cudaMemsetAsync(job.count, 0, sizeof(int32_t) * (size_t)buckets, d->stream));
+  CHECK(runtime_set_bytes(job.count, 0, sizeof(int32_t) * (size_t)buckets, d->stream));
   LAUNCH(d, fill_buckets, blocks_for(n, THREADS), THREADS, job);
   LAUNCH(d, sort_buckets, buckets, BUCKET_THREADS, job);
   d->order.current = next;

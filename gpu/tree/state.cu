@@ -26,7 +26,7 @@ void tree_state_free(struct tree_state *state)
   array_free(&state->big);
   array_free(&state->soften);
   array_free(&state->next);
-  CHECK(cudaFreeHost(state->host_level_begin));
+  CHECK(runtime_free_host(state->host_level_begin));
 }
 
 void source_state_free(struct source_state *state)

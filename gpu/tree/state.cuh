@@ -4,7 +4,7 @@
 #ifndef GPU_TREE_STATE_CUH
 #define GPU_TREE_STATE_CUH
 #include "gpu/device/memory.cuh"
-#include "gpu/device/warp.cuh"
+#include "gpu/device/runtime.cuh"
 #include "tree/keys.h"
 #include "tree/octree.h"
 
@@ -87,7 +87,7 @@ struct __align__(16) group
 };
 /* A walk keeps two targets a lane. The optimal group sizes are measured (doc/gpu-walk.md); MaxGroupSize may set a lower
  * limit. */
-enum { GROUP_MAX = 2 * WARP, GROUP_MONOPOLE = 48, GROUP_QUADRUPOLE = 64 };
+enum { GROUP_MAX = 2 * LANES, GROUP_MONOPOLE = 48, GROUP_QUADRUPOLE = 64 };
 
 /* A target supergroup: consecutive particles whose groups share the traversal of distant nodes. Supergroups are the
  * largest cells of at most SUPERGROUP_MAX particles. */

@@ -27,7 +27,7 @@ void treeless_groups(struct device *d)
   array_reserve(&d->targets.group_of, "device groups", n);
   if (groups > d->active.listed.capacity) {
     array_reserve(&d->active.listed, "device groups", groups);
-    CHECK(cudaMemsetAsync(d->active.listed.at, 0, sizeof(int32_t) * (size_t)d->active.listed.capacity, d->stream));
+    CHECK(runtime_set_bytes(d->active.listed.at, 0, sizeof(int32_t) * (size_t)d->active.listed.capacity, d->stream));
     d->active.selections = 0;
   }
   d->targets.groups = (int32_t)groups;

@@ -87,7 +87,7 @@ static __device__ __forceinline__ void quad_pairs_add(struct block &block, const
 
 /* Sums over the lanes of COUNT <= 32 values per lane: lane l gets the sum of value l. Each step exchanges half of the
  * remaining values, so that 32 values cost 31 shuffles. */
-template <int COUNT, int HALF = WARP / 2>
+template <int COUNT, int HALF = LANES / 2>
 static __device__ __forceinline__ float lanes_sum(const float *value, int lane)
 {
   if constexpr (HALF == 0) {
@@ -99,9 +99,9 @@ static __device__ __forceinline__ float lanes_sum(const float *value, int lane)
     for (int i = 0; i < HALF && i < COUNT; i++) {
       if (i + HALF < COUNT) {
         float send = upper ? value[i] : value[i + HALF], keep = upper ? value[i + HALF] : value[i];
-        v[i] = keep + __shfl_xor_sync(FULL, send, HALF);
+        v[i] = keep + warp_shuffle_xor(send, HALF);
       } else {
-        v[i] = value[i] + __shfl_xor_sync(FULL, value[i], HALF);
+        v[i] = value[i] + warp_shuffle_xor(value[i], HALF);
       }
     }
     return lanes_sum<(COUNT < HALF ? COUNT : HALF), HALF / 2>(v, lane);

@@ -19,27 +19,27 @@ enum {
  * forces. */
 static __global__ void __launch_bounds__(THREADS) list_pieces(const __grid_constant__ struct few_job job)
 {
-  int32_t q = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP);
+  int32_t q = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / LANES);
   if (q >= job.walk.groups) return;
-  const int4 g = __ldg((const int4 *)&job.walk.group[job.walk.list[q]]);
+  const int4 g = load_read_only((const int4 *)&job.walk.group[job.walk.list[q]]);
   uint64_t member = 0;
 #pragma unroll
-  for (int e = 0; e < GROUP_MAX / WARP; e++) {
-    int32_t i = g.x + e * WARP + lane_id();
-    member |= (uint64_t)__ballot_sync(FULL, i < g.y && needs_force<WALK_MOVING>(job.walk, i)) << e * WARP;
+  for (int e = 0; e < GROUP_MAX / LANES; e++) {
+    int32_t i = g.x + e * LANES + lane_id();
+    member |= (uint64_t)warp_ballot(i < g.y && needs_force<WALK_MOVING>(job.walk, i)) << e * LANES;
   }
-  int n = __popcll(member), pieces = (n + job.size - 1) / job.size, at = 0;
+  int n = bit_count_64(member), pieces = (n + job.size - 1) / job.size, at = 0;
   if (n == 0) return;
   if (lane_id() == 0) at = atomicAdd(job.count, pieces);
-  at = __shfl_sync(FULL, at, 0);
+  at = warp_shuffle(at, 0);
   int each = (n + pieces - 1) / pieces;
-  for (int p = lane_id(); p < pieces; p += WARP) {
+  for (int p = lane_id(); p < pieces; p += LANES) {
     uint64_t from = member;
     for (int k = 0; k < p * each; k++) from &= from - 1;
     uint64_t rest = from;
     for (int k = 0; k < each; k++) rest &= rest - 1;
     from &= ~rest;
-    const struct few_piece piece = {g.x, __popcll(from), {(uint32_t)from, (uint32_t)(from >> WARP)}};
+    const struct few_piece piece = {g.x, bit_count_64(from), {(uint32_t)from, (uint32_t)(from >> LANES)}};
     job.piece[at + p] = piece;
   }
 }
@@ -60,7 +60,7 @@ static __device__ __forceinline__ void walk_piece(struct warp_team_shared<CELLS>
   struct view v;
   struct block b;
   struct warp_team m = {0, 0, 0, job.walk.roots, {0, 0, 0}, 0};
-  struct warp_state w = {(int)threadIdx.x / WARP, 0, 0, 0};
+  struct warp_state w = {(int)threadIdx.x / LANES, 0, 0, 0};
   int32_t mine = target_of_lane(piece, lane);
   warp_team_load_targets<CELLS>(job.walk, mine, piece.targets, v, b);
   while (warp_team_has_work(m)) {
@@ -92,8 +92,8 @@ static __global__ void __launch_bounds__(WARP_TEAM_THREADS, WARP_TEAM_BLOCKS)
 {
   __shared__ struct warp_team_shared<CELLS> s;
   if ((int)blockIdx.x >= *job.count) return;
-  const int4 p = __ldg((const int4 *)&job.piece[blockIdx.x]);
-  walk_piece<CELLS>(s, job, {p.x, p.y, {(uint32_t)p.z, (uint32_t)p.w}}, (int)threadIdx.x % WARP);
+  const int4 p = load_read_only((const int4 *)&job.piece[blockIdx.x]);
+  walk_piece<CELLS>(s, job, {p.x, p.y, {(uint32_t)p.z, (uint32_t)p.w}}, (int)threadIdx.x % LANES);
 }
 
 /* --- launch ------------------------------------------------------------------------------------------------------ */
@@ -101,10 +101,10 @@ static __global__ void __launch_bounds__(WARP_TEAM_THREADS, WARP_TEAM_BLOCKS)
 void walk_state_open(struct walk_state *state)
 {
   int low, high;
-  CHECK(cudaDeviceGetStreamPriorityRange(&low, &high));
-  CHECK(cudaStreamCreateWithPriority(&state->beside, cudaStreamNonBlocking, high));
-  CHECK(cudaEventCreateWithFlags(&state->listed, cudaEventDisableTiming));
-  CHECK(cudaEventCreateWithFlags(&state->walked, cudaEventDisableTiming));
+  CHECK(runtime_stream_priorities(&low, &high));
+  CHECK(runtime_stream_create_priority(&state->beside, high));
+  CHECK(runtime_event_create_untimed(&state->listed));
+  CHECK(runtime_event_create_untimed(&state->walked));
   state->few_pieces = (int)debug_value("few_pieces", FEW_PIECES);
 }
 
@@ -131,7 +131,7 @@ void few_walk(struct device *d, const struct walk_job *walk, int cells)
   int64_t capacity = pieces_max(d, size);
   struct few_piece *piece = array_reserve(&d->walk.few_piece, "device walk", capacity);
   const struct few_job job = {*walk, d->tree.part[FAST].base, piece, &d->device_results->few, size};
-  if (!d->walk.few_listed) LAUNCH(d, list_pieces, blocks_for((int64_t)walk->groups * WARP, THREADS), THREADS, job);
+  if (!d->walk.few_listed) LAUNCH(d, list_pieces, blocks_for((int64_t)walk->groups * LANES, THREADS), THREADS, job);
   d->walk.few_listed = 1;
   if (cells == CELLS_QUADRUPOLE) LAUNCH(d, few_kernel<CELLS_QUADRUPOLE>, capacity, WARP_TEAM_THREADS, job);
   else LAUNCH(d, few_kernel<CELLS_MONOPOLE>, capacity, WARP_TEAM_THREADS, job);

@@ -54,14 +54,14 @@ static __device__ __forceinline__ void load_targets(R &s, const struct walk_job 
                                                     int lane, struct view &view)
 {
 #pragma unroll
-  for (int k = 0; k < 4 * GROUP_MAX / WARP; k++) s.sum[k * WARP + lane] = 0;
-  for (int k = lane; has_own<HOW> && k < GROUP_MAX; k += WARP) s.own[k] = 0;
-  for (int k = lane; k < TAYLOR_MAX; k += WARP) {
+  for (int k = 0; k < 4 * GROUP_MAX / LANES; k++) s.sum[k * LANES + lane] = 0;
+  for (int k = lane; has_own<HOW> && k < GROUP_MAX; k += LANES) s.own[k] = 0;
+  for (int k = lane; k < TAYLOR_MAX; k += LANES) {
     s.taylor[OF_SUPERGROUP][k] = job.supergroup[run.supergroup].taylor[k];
     s.taylor[OF_GROUP][k] = 0;
   }
   place_targets<TARGET_BLOCK, CELLS, HOW>(s, job, run, n, lane, view);
-  for (int k = lane; HOW == WALK_WEIGHTED && k < GROUP_MAX; k += WARP) {
+  for (int k = lane; HOW == WALK_WEIGHTED && k < GROUP_MAX; k += LANES) {
     float m = __int_as_float(load_target(job, run.begin + min(k, n - 1)).w);
     s.scale[k] = split_scale(job.weights.per_mass, UNLIKE ? softening_mass(m) : m);
   }
@@ -84,7 +84,7 @@ static __device__ __forceinline__ void traverse(R &s, const struct walk_job &job
   fetch_nodes(s, n, lists.front, lane, k);
 #pragma unroll
   for (int i = 0; i < SLOTS; i++) t[i] = node_in_frame<HOW>(job, view, max(k[i], 0));
-  __syncwarp();
+  warp_sync();
   while (n.ranges + n.nodes > 0) {
     int node_class[SLOTS];
 #pragma unroll
@@ -94,16 +94,16 @@ static __device__ __forceinline__ void traverse(R &s, const struct walk_job &job
     }
 #pragma unroll
     for (int i = SLOTS - 1; i >= 0; i--) store_nodes<CELLS, true>(s, t[i], k[i], node_class[i], lists, staged, walked);
-    __syncwarp();
+    warp_sync();
     n = next_step(lists.front, min(NEAR_MAX - lists.near, LEAVES_MAX - lists.leaves));
     fetch_nodes(s, n, lists.front, lane, k);
 #pragma unroll
     for (int i = 0; i < SLOTS; i++) t[i] = node_in_frame<HOW>(job, view, max(k[i], 0));
     expand_staged<CELLS>(s, job, sum, staged, n.ranges + n.nodes == 0, lane);
-    __syncwarp();
+    warp_sync();
   }
   add_taylor(s, sum, lane);
-  __syncwarp();
+  warp_sync();
 }
 
 /* --- target blocks ----------------------------------------------------------------------------------------------- */
@@ -113,7 +113,7 @@ template <bool POT, class R>
 static __device__ __forceinline__ void quad_cells(const R &s, const struct walk_job &job, struct block &block,
                                                   int begin, int end, int lane)
 {
-  for (int j = begin + lane; j < end; j += WARP) {
+  for (int j = begin + lane; j < end; j += LANES) {
     float4 c = s.entry[j];
     struct quad q = {};
     if (c.w > 0) q = second_moments(job, s.node[j]);
@@ -132,11 +132,11 @@ static __device__ __forceinline__ void weighted_particles(const R &s, const stru
   float scale[BLOCK], reach = ball.w + job.open_within * (1 + 1e-6f);
 #pragma unroll
   for (int k = 0; k < BLOCK; k++) scale[k] = s.scale[first + k];
-  for (int j = begin + lane; j < end; j += WARP) {
+  for (int j = begin + lane; j < end; j += LANES) {
     float4 e = s.entry[j];
     float eps2 = UNLIKE ? s.eps2[j] : job.eps2;
     float x = e.x - ball.x, y = e.y - ball.y, z = e.z - ball.z;
-    if (!__any_sync(FULL, x * x + y * y + z * z <= reach * reach)) {
+    if (!warp_any(x * x + y * y + z * z <= reach * reach)) {
       pairs_add<true, false>(b, e, eps2);
       continue;
     }
@@ -155,13 +155,13 @@ template <class R> static __device__ __forceinline__ void add_own(R &s, const st
 }
 
 /* Forces of the entries [begin, cells), which are cells, and [cells, end) on a target block, added to its sums. All
- * three are multiples of WARP. */
+ * three are multiples of LANES. */
 template <int CELLS, int HOW, class R>
 static __device__ __forceinline__ void evaluate(R &s, const struct walk_job &job, int target_block, int targets,
                                                 int begin, int cells, int end, int lane)
 {
   constexpr bool POT = has_psi<HOW>, OWN = has_own<HOW>;
-  __syncwarp();
+  warp_sync();
   for (int first = target_block * TARGET_BLOCK; first < min((target_block + 1) * TARGET_BLOCK, targets);
        first += BLOCK) {
     struct block b;
@@ -179,13 +179,13 @@ static __device__ __forceinline__ void evaluate(R &s, const struct walk_job &job
     for (int k = 0; OWN && k < BLOCK; k++) b.own[k] = 0;
     if (CELLS == CELLS_QUADRUPOLE) quad_cells<POT>(s, job, b, begin, cells, lane);
     int plain = CELLS == CELLS_QUADRUPOLE ? cells : begin, weighted = HOW == WALK_WEIGHTED ? cells : end;
-    for (int j = plain + lane; j < weighted; j += WARP)
+    for (int j = plain + lane; j < weighted; j += LANES)
       pairs_add<POT, OWN>(b, s.entry[j], UNLIKE ? s.eps2[j] : job.eps2);
     if constexpr (HOW == WALK_WEIGHTED) weighted_particles(s, job, b, s.ball[target_block], first, cells, end, lane);
     s.sum[4 * first + lane] += lanes_sum<4 * BLOCK>(b.sum, lane);
     if constexpr (OWN) add_own(s, b, first, lane);
   }
-  __syncwarp();
+  warp_sync();
 }
 
 /* A candidate leaf becomes an entry if the target block accepts it as a cell. Else it is listed as opened, and its
@@ -200,19 +200,19 @@ static __device__ __forceinline__ void test_leaf(R &s, const struct walk_job &jo
   bool accept = k >= 0 && d >= fmaxf(tested.reach * sink + tested.grown, mac_clear(tested.b, job.open_within)) &&
                 r2 > 0 && !is_single_particle<HOW>(job, tested);
   bool open = k >= 0 && !accept;
-  unsigned accepts = __ballot_sync(FULL, accept), opens = __ballot_sync(FULL, open);
+  lane_mask accepts = warp_ballot(accept), opens = warp_ballot(open);
   int n = open ? (int)(tested.info & NODE_COUNT) : 0, sum = lanes_scan(n, lane);
   if (accept) {
-    int at = entries.end + __popc(accepts & lanes_below());
+    int at = entries.end + lane_count(accepts & lanes_below());
     s.entry[at] = tested.at;
     if (UNLIKE) s.eps2[at] = tested.eps2;
     if (CELLS == CELLS_QUADRUPOLE) s.node[at] = k;
   }
   int before = entries.particles + sum - n;
-  if (open) s.opened[entries.opened + __popc(opens & lanes_below())] = make_int2(tested.first - before, before);
-  entries.end += __popc(accepts);
-  entries.opened += __popc(opens);
-  entries.particles += __shfl_sync(FULL, sum, WARP - 1);
+  if (open) s.opened[entries.opened + lane_count(opens & lanes_below())] = make_int2(tested.first - before, before);
+  entries.end += lane_count(accepts);
+  entries.opened += lane_count(opens);
+  entries.particles += warp_shuffle(sum, LANES - 1);
 }
 
 /* The same for all candidate leaves, SLOTS to a lane at a time. */
@@ -223,20 +223,20 @@ static __device__ __forceinline__ void test_leaves(R &s, const struct walk_job &
 {
   float4 ball = s.ball[target_block];
   float sink = s.sink[target_block];
-  for (int base = 0; base < lists.leaves; base += SLOTS * WARP) {
+  for (int base = 0; base < lists.leaves; base += SLOTS * LANES) {
     int k[SLOTS];
     struct tested_node t[SLOTS];
 #pragma unroll
     for (int i = 0; i < SLOTS; i++) {
-      int at = base + i * WARP + lane;
+      int at = base + i * LANES + lane;
       k[i] = at < lists.leaves ? s.leaf[at] : -1;
       t[i] = node_in_frame<HOW>(job, view, max(k[i], 0));
     }
 #pragma unroll
     for (int i = 0; i < SLOTS; i++)
-      if (base + i * WARP < lists.leaves) test_leaf<CELLS, HOW>(s, job, t[i], k[i], ball, sink, entries, lane);
+      if (base + i * LANES < lists.leaves) test_leaf<CELLS, HOW>(s, job, t[i], k[i], ball, sink, entries, lane);
   }
-  __syncwarp();
+  warp_sync();
 }
 
 /* Find and evaluate the entries of a target block. */
@@ -254,11 +254,11 @@ static __device__ __forceinline__ void use_lists(R &s, const struct walk_job &jo
   if (CELLS == CELLS_QUADRUPOLE || HOW == WALK_WEIGHTED) e.end = pad(s, e.end, lane);
   int cells = e.end;
   /* there is one copy of the pair loop, because instruction caches are small */
-  for (int base = 0;; base += SLOTS * WARP) {
+  for (int base = 0;; base += SLOTS * LANES) {
     bool more = base < e.particles;
-    if (!more || e.end + min(SLOTS * WARP, e.particles - base) > ENTRIES) {
+    if (!more || e.end + min(SLOTS * LANES, e.particles - base) > ENTRIES) {
       evaluate<CELLS, HOW>(s, job, target_block, view.targets, begin, cells, pad(s, e.end, lane), lane);
-      begin = cells = e.end = (lists.near + WARP - 1) / WARP * WARP;
+      begin = cells = e.end = (lists.near + LANES - 1) / LANES * LANES;
     }
     if (!more) break;
     gather<HOW>(s, job, view, base, e, owner, lane);
@@ -287,13 +287,13 @@ static __device__ __forceinline__ void store(const R &s, const struct walk_job &
   bool overwrite = run.supergroup >= job.adding;
   float self = overwrite && HOW != WALK_WEIGHTED ? inverse_root(job.eps2) : 0, kept = overwrite ? job.work_kept : 1;
 #pragma unroll 1
-  for (int k = lane; k < view.targets; k += WARP) {
+  for (int k = lane; k < view.targets; k += LANES) {
     int64_t i = run.begin + s.target_of(k);
     float4 a = make_float4(s.sum[4 * k], s.sum[4 * k + 1], s.sum[4 * k + 2], s.sum[4 * k + 3]), t = s.target[k];
 #pragma unroll 1
     for (int which = OF_SUPERGROUP; which <= OF_GROUP; which++) {
       float shift = which == OF_SUPERGROUP ? 1 : 0;
-      asm volatile("" ::: "memory");
+      compiler_fence();
       taylor_at(s.taylor[which], t.x + shift * to[0], t.y + shift * to[1], t.z + shift * to[2], a);
     }
     float m = job.target[i].m,
@@ -330,7 +330,7 @@ static __device__ __forceinline__ void walk_one(struct walk_shared<CELLS, HOW> &
     for (int target_block = 0; target_block * TARGET_BLOCK < n; target_block++)
       use_lists<CELLS, HOW>(s, job, v, l, target_block, lane, w);
   } while (l.front.depth > 0 || l.front.next < l.front.count);
-  __syncwarp();
+  warp_sync();
   int far = w.far + job.supergroup[run.supergroup].far;
   store<HOW>(s, job, run, v, ((float)w.cell_pairs + (float)w.particle_pairs) * inverse((float)n) + (float)far, lane);
   store_tally(job, run.supergroup >= job.adding, v, w, far, lane);
@@ -338,14 +338,14 @@ static __device__ __forceinline__ void walk_one(struct walk_shared<CELLS, HOW> &
 
 /* A thread block is one warp; the grid strides over the groups, pieces or targets of the stage. */
 template <int CELLS, int HOW>
-static __global__ void __launch_bounds__(WARP, CELLS == CELLS_QUADRUPOLE ? WARPS_QUADRUPOLE : WARPS)
+static __global__ void __launch_bounds__(LANES, CELLS == CELLS_QUADRUPOLE ? WARPS_QUADRUPOLE : WARPS)
     walk_kernel(const __grid_constant__ struct walk_job job)
 {
   __shared__ struct walk_shared<CELLS, HOW> s;
   int32_t count = runs_of(job);
   for (int32_t q = (int32_t)blockIdx.x; q < count; q += (int32_t)gridDim.x) {
     walk_one<CELLS, HOW>(s, job, run_of(job, q), (int)threadIdx.x);
-    __syncwarp();
+    warp_sync();
   }
 }
 
@@ -353,10 +353,10 @@ static __global__ void __launch_bounds__(WARP, CELLS == CELLS_QUADRUPOLE ? WARPS
 
 template <int CELLS> static void launch(struct device *d, const struct walk_job &job, int how, int64_t blocks)
 {
-  if (how == WALK_MOVING) LAUNCH(d, (walk_kernel<CELLS, WALK_MOVING>), blocks, WARP, job);
-  else if (how == WALK_STILL) LAUNCH(d, (walk_kernel<CELLS, WALK_STILL>), blocks, WARP, job);
-  else if (how == WALK_WEIGHTED) LAUNCH(d, (walk_kernel<CELLS, WALK_WEIGHTED>), blocks, WARP, job);
-  else LAUNCH(d, (walk_kernel<CELLS, WALK_STILL_POTENTIAL>), blocks, WARP, job);
+  if (how == WALK_MOVING) LAUNCH(d, (walk_kernel<CELLS, WALK_MOVING>), blocks, LANES, job);
+  else if (how == WALK_STILL) LAUNCH(d, (walk_kernel<CELLS, WALK_STILL>), blocks, LANES, job);
+  else if (how == WALK_WEIGHTED) LAUNCH(d, (walk_kernel<CELLS, WALK_WEIGHTED>), blocks, LANES, job);
+  else LAUNCH(d, (walk_kernel<CELLS, WALK_STILL_POTENTIAL>), blocks, LANES, job);
 }
 
 #if UNLIKE

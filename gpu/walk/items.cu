@@ -68,25 +68,25 @@ static __global__ void __launch_bounds__(THREADS) order_groups(const __grid_cons
 template <int HOW>
 static __global__ void __launch_bounds__(THREADS) cut_groups(const __grid_constant__ struct items_job job)
 {
-  int32_t k = (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP);
+  int32_t k = (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / LANES);
   if (k >= job.walk.groups) return;
   struct group g = group_at(job.walk, k);
   if (!is_walked(job.walk, g, k) || (job.adds && job.walk.supergroup[g.supergroup].handed == 0)) return;
-  int n = 0, rank[GROUP_MAX / WARP];
-  for (int e = 0; e < GROUP_MAX / WARP; e++) {
-    int32_t i = g.begin + e * WARP + lane_id();
+  int n = 0, rank[GROUP_MAX / LANES];
+  for (int e = 0; e < GROUP_MAX / LANES; e++) {
+    int32_t i = g.begin + e * LANES + lane_id();
     bool take = i < g.end && needs_force<HOW>(job.walk, i);
-    unsigned takes = __ballot_sync(FULL, take);
-    rank[e] = take ? n + __popc(takes & lanes_below()) : -1;
-    n += __popc(takes);
+    lane_mask takes = warp_ballot(take);
+    rank[e] = take ? n + lane_count(takes & lanes_below()) : -1;
+    n += lane_count(takes);
   }
   int c = class_of(job.walk, g.supergroup), at = 0, piece = job.cut == CUT_ALL || c == 0 ? job.piece : (int)GROUP_MAX;
   int pieces = (n + piece - 1) / piece;
   if (lane_id() == 0 && n > 0) at = atomicAdd(&job.walk.item_count[c], pieces);
-  at = __shfl_sync(FULL, at, 0);
+  at = warp_shuffle(at, 0);
   struct item *item = &job.item[job.walk.item_begin[c] + at];
-  for (int e = 0; e < GROUP_MAX / WARP; e++) {
-    int32_t i = g.begin + e * WARP + lane_id();
+  for (int e = 0; e < GROUP_MAX / LANES; e++) {
+    int32_t i = g.begin + e * LANES + lane_id();
     if (rank[e] < 0) continue;
     struct item *mine = &item[rank[e] / piece];
     if (rank[e] % piece == 0) {
@@ -111,15 +111,15 @@ void walk_items(struct device *d, struct walk_job *job, int how, int cut, int pi
   const struct items_job j = {*job, item, cut, piece, adds};
   if (cut == CUT_NONE) LAUNCH(d, order_groups, blocks_for(job->groups, THREADS), THREADS, j);
   else if (how == WALK_MOVING)
-    LAUNCH(d, cut_groups<WALK_MOVING>, blocks_for((int64_t)job->groups * WARP, THREADS), THREADS, j);
-  else LAUNCH(d, cut_groups<WALK_STILL>, blocks_for((int64_t)job->groups * WARP, THREADS), THREADS, j);
+    LAUNCH(d, cut_groups<WALK_MOVING>, blocks_for((int64_t)job->groups * LANES, THREADS), THREADS, j);
+  else LAUNCH(d, cut_groups<WALK_STILL>, blocks_for((int64_t)job->groups * LANES, THREADS), THREADS, j);
 }
 
 void walk_state_free(struct walk_state *state)
 {
-  CHECK(cudaEventDestroy(state->listed));
-  CHECK(cudaEventDestroy(state->walked));
-  CHECK(cudaStreamDestroy(state->beside));
+  CHECK(runtime_event_destroy(state->listed));
+  CHECK(runtime_event_destroy(state->walked));
+  CHECK(runtime_stream_destroy(state->beside));
   array_free(&state->handed);
   array_free(&state->piece);
   array_free(&state->single);

@@ -9,7 +9,7 @@ enum {
   LEAVES_MAX = 128,
   ENTRIES = 384 /* at least NEAR_MAX + LEAVES_MAX and 32 for padding */
 };
-static_assert(ENTRIES >= NEAR_MAX + LEAVES_MAX + WARP && ENTRIES >= NEAR_MAX + STAGED_MAX && ENTRIES % WARP == 0,
+static_assert(ENTRIES >= NEAR_MAX + LEAVES_MAX + LANES && ENTRIES >= NEAR_MAX + STAGED_MAX && ENTRIES % LANES == 0,
               "lists");
 
 /* The front of a traversal, and the lengths of its lists. */
@@ -49,12 +49,12 @@ static __device__ __forceinline__ struct run run_of(const struct walk_job &job, 
   if (job.stage == job.items_stage) {
     for (int c = job.class_begin, before = 0; c < job.class_end; before += job.item_count[c], c++)
       if (q - before < job.item_count[c] || c == job.class_end - 1) {
-        const int4 g = __ldg((const int4 *)&job.item[job.item_begin[c] + q - before]);
+        const int4 g = load_read_only((const int4 *)&job.item[job.item_begin[c] + q - before]);
         return {g.x, g.y, g.z};
       }
   }
   if (job.stage == 0) {
-    const int4 g = __ldg((const int4 *)&job.group[job.list ? job.list[q] : q]);
+    const int4 g = load_read_only((const int4 *)&job.group[job.list ? job.list[q] : q]);
     return {g.x, g.y, g.w};
   }
   int2 r = job.stage == 1 ? job.pieces[q] : make_int2(job.singles[q], job.singles[q] + 1);
@@ -68,21 +68,21 @@ static __device__ __forceinline__ int find_targets(R &s, const struct walk_job &
   if (HOW != WALK_MOVING) return run.end - run.begin;
   int n = 0;
 #pragma unroll
-  for (int e = 0; e < GROUP_MAX / WARP; e++) {
-    int k = e * WARP + lane;
+  for (int e = 0; e < GROUP_MAX / LANES; e++) {
+    int k = e * LANES + lane;
     bool take = run.begin + k < run.end && needs_force<HOW>(job, run.begin + k);
-    unsigned takes = __ballot_sync(FULL, take);
-    if (take) s.member[n + __popc(takes & lanes_below())] = (uint8_t)k;
-    n += __popc(takes);
+    lane_mask takes = warp_ballot(take);
+    if (take) s.member[n + lane_count(takes & lanes_below())] = (uint8_t)k;
+    n += lane_count(takes);
   }
-  __syncwarp();
+  warp_sync();
   return n;
 }
 
 /* The ball of each target block of SIZE consecutive targets, and its smallest |a_old| (in s.sink). */
 template <int SIZE, class R> static __device__ __forceinline__ void make_target_balls(R &s, int targets, int lane)
 {
-  for (int first = 0; first < targets; first += WARP) {
+  for (int first = 0; first < targets; first += LANES) {
     int k = first + lane;
     float4 t = s.target[k];
     float low[3] = {t.x, t.y, t.z}, high[3] = {t.x, t.y, t.z}, a = t.w;
@@ -90,15 +90,15 @@ template <int SIZE, class R> static __device__ __forceinline__ void make_target_
     for (int step = 1; step < SIZE; step *= 2) {
 #pragma unroll
       for (int c = 0; c < 3; c++) {
-        low[c] = fminf(low[c], __shfl_xor_sync(FULL, low[c], step));
-        high[c] = fmaxf(high[c], __shfl_xor_sync(FULL, high[c], step));
+        low[c] = fminf(low[c], warp_shuffle_xor(low[c], step));
+        high[c] = fmaxf(high[c], warp_shuffle_xor(high[c], step));
       }
-      a = fminf(a, __shfl_xor_sync(FULL, a, step));
+      a = fminf(a, warp_shuffle_xor(a, step));
     }
     float cx = 0.5f * (low[0] + high[0]), cy = 0.5f * (low[1] + high[1]), cz = 0.5f * (low[2] + high[2]);
     float dx = t.x - cx, dy = t.y - cy, dz = t.z - cz, r2 = dx * dx + dy * dy + dz * dz;
 #pragma unroll
-    for (int step = 1; step < SIZE; step *= 2) r2 = fmaxf(r2, __shfl_xor_sync(FULL, r2, step));
+    for (int step = 1; step < SIZE; step *= 2) r2 = fmaxf(r2, warp_shuffle_xor(r2, step));
     if (k % SIZE == 0 && k < targets) {
       s.ball[k / SIZE] = make_float4(cx, cy, cz, root(r2) * (1 + 1e-6f));
       s.sink[k / SIZE] = a;
@@ -112,14 +112,14 @@ template <int SIZE, int CELLS, int HOW, class R>
 static __device__ __forceinline__ void place_targets(R &s, const struct walk_job &job, const struct run &run, int n,
                                                      int lane, struct view &view)
 {
-  constexpr int EACH = GROUP_MAX / WARP;
+  constexpr int EACH = GROUP_MAX / LANES;
   int32_t low[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, high[3] = {0, 0, 0};
   int4 x[EACH];
   float a[EACH], r2 = 0, min_a = 3e38f;
   view.targets = n;
 #pragma unroll
   for (int e = 0; e < EACH; e++) {
-    int32_t i = run.begin + s.target_of(min(e * WARP + lane, n - 1));
+    int32_t i = run.begin + s.target_of(min(e * LANES + lane, n - 1));
     x[e] = load_target(job, i);
     a[e] = a_old_of(job, i);
   }
@@ -135,8 +135,8 @@ static __device__ __forceinline__ void place_targets(R &s, const struct walk_job
   }
 #pragma unroll
   for (int c = 0; c < 3; c++) {
-    low[c] = __reduce_min_sync(FULL, low[c]);
-    high[c] = __reduce_max_sync(FULL, high[c]);
+    low[c] = warp_min(low[c]);
+    high[c] = warp_max(high[c]);
     view.centre[c] = low[c] + (high[c] - low[c]) / 2;
   }
 #pragma unroll
@@ -145,14 +145,14 @@ static __device__ __forceinline__ void place_targets(R &s, const struct walk_job
         make_float4((float)(x[e].x - view.centre[0]) * job.spacing, (float)(x[e].y - view.centre[1]) * job.spacing,
                     (float)(x[e].z - view.centre[2]) * job.spacing, a[e]);
     r2 = fmaxf(r2, t.x * t.x + t.y * t.y + t.z * t.z);
-    s.target[e * WARP + lane] = t;
+    s.target[e * LANES + lane] = t;
   }
   set_view<CELLS>(job, root(lanes_max(r2)), lanes_min(min_a), OF_GROUP, view);
-  __syncwarp();
+  warp_sync();
   make_target_balls<SIZE>(s, n, lane);
-  __syncwarp();
-  for (int k = lane; k * SIZE < n; k += WARP) s.sink[k] = sink_of<CELLS>(job, s.sink[k]);
-  __syncwarp();
+  warp_sync();
+  for (int k = lane; k * SIZE < n; k += LANES) s.sink[k] = sink_of<CELLS>(job, s.sink[k]);
+  warp_sync();
 }
 
 /* --- traversal --------------------------------------------------------------------------------------------------- */
@@ -175,23 +175,22 @@ template <int CELLS, bool FARS, class R>
 static __device__ __forceinline__ void store_nodes(R &s, const struct tested_node &tested, int k, int node_class,
                                                    struct lists &lists, int &staged, struct walked &walked)
 {
-  unsigned mine = lanes_below();
-  unsigned fars = FARS ? __ballot_sync(FULL, node_class == FAR_CELL) : 0,
-           nears = __ballot_sync(FULL, node_class == NEAR_CELL);
-  unsigned leafs = __ballot_sync(FULL, node_class == LEAF), opens = __ballot_sync(FULL, node_class == OPEN);
+  lane_mask mine = lanes_below();
+  lane_mask fars = FARS ? warp_ballot(node_class == FAR_CELL) : 0, nears = warp_ballot(node_class == NEAR_CELL);
+  lane_mask leafs = warp_ballot(node_class == LEAF), opens = warp_ballot(node_class == OPEN);
   if ((FARS && node_class == FAR_CELL) || node_class == NEAR_CELL) {
     bool far = FARS && node_class == FAR_CELL;
-    int at = far ? ENTRIES - STAGED_MAX + staged + __popc(fars & mine) : lists.near + __popc(nears & mine);
+    int at = far ? ENTRIES - STAGED_MAX + staged + lane_count(fars & mine) : lists.near + lane_count(nears & mine);
     s.entry[at] = tested.at;
     if (UNLIKE) s.eps2[at] = tested.eps2;
     if (CELLS == CELLS_QUADRUPOLE && !far) s.node[at] = k;
     if constexpr (FARS && CELLS != CELLS_MONOPOLE)
       if (far) s.staged_node[at - (ENTRIES - STAGED_MAX)] = k;
   }
-  if (node_class == LEAF) s.leaf[lists.leaves + __popc(leafs & mine)] = k;
+  if (node_class == LEAF) s.leaf[lists.leaves + lane_count(leafs & mine)] = k;
   /* the deepest are last, so that they are tested next */
-  if (node_class == OPEN) s.stack[lists.front.depth + __popc(opens & ~mine) - 1] = range_of(tested);
-  int far = __popc(fars), near = __popc(nears), leaf = __popc(leafs), open = __popc(opens);
+  if (node_class == OPEN) s.stack[lists.front.depth + lane_count(opens & ~mine) - 1] = range_of(tested);
+  int far = lane_count(fars), near = lane_count(nears), leaf = lane_count(leafs), open = lane_count(opens);
   lists.near += near;
   lists.leaves += leaf;
   lists.front.depth += open;
@@ -210,8 +209,8 @@ static __device__ __forceinline__ bool defer_pieces(const R &s, const struct wal
   if (job.stage == 2 || n <= piece || (near <= job.heavy_near && leaves <= job.heavy_leaves)) return false;
   int pieces = job.stage == 0 ? (n + PIECE - 1) / PIECE : n, at = 0;
   if (lane == 0) at = atomicAdd(&job.piece_count[job.stage], pieces);
-  at = __shfl_sync(FULL, at, 0);
-  for (int p = lane; p < pieces; p += WARP) {
+  at = warp_shuffle(at, 0);
+  for (int p = lane; p < pieces; p += LANES) {
     int32_t begin = run.begin + s.target_of(p * piece), last = run.begin + s.target_of(min((p + 1) * piece, n) - 1);
     if (job.stage == 0) job.pieces[at + p] = make_int2(begin, last + 1);
     else job.singles[at + p] = begin;
@@ -226,7 +225,7 @@ static __device__ __forceinline__ bool defer_pieces(const R &s, const struct wal
 /* Pad the entries to a multiple of 32, which are evaluated at a time. Returns the new end. */
 template <class R> static __device__ __forceinline__ int pad(R &s, int end, int lane)
 {
-  int padded = (end + WARP - 1) / WARP * WARP;
+  int padded = (end + LANES - 1) / LANES * LANES;
   if (end + lane < padded) s.entry[end + lane] = MASSLESS_SOURCE;
   if (UNLIKE && end + lane < padded) s.eps2[end + lane] = 1;
   return padded;
@@ -236,8 +235,8 @@ template <class R> static __device__ __forceinline__ int pad(R &s, int end, int 
 static __device__ __forceinline__ int lanes_scan(int n, int lane)
 {
 #pragma unroll
-  for (int step = 1; step < WARP; step *= 2) {
-    int other = __shfl_up_sync(FULL, n, step);
+  for (int step = 1; step < LANES; step *= 2) {
+    int other = warp_shuffle_up(n, step);
     if (lane >= step) n += other;
   }
   return n;
@@ -255,10 +254,10 @@ static __device__ __forceinline__ int particle_of(const R &s, const struct entri
                                                   int lane)
 {
   int next = owner + 1 + lane;
-  int start = next < entries.opened ? s.opened[next].y - base : 2 * WARP;
-  unsigned starts = __reduce_or_sync(FULL, start < WARP ? 1u << start : 0);
-  int mine = owner + __popc(starts & (lanes_below() | 1u << lane));
-  owner += __popc(__ballot_sync(FULL, start <= WARP));
+  int start = next < entries.opened ? s.opened[next].y - base : 2 * LANES;
+  lane_mask starts = warp_or(start < LANES ? lane_bit(start) : 0);
+  int mine = owner + lane_count(starts & (lanes_below() | lane_bit(lane)));
+  owner += lane_count(warp_ballot(start <= LANES));
   return base + lane < entries.particles ? s.opened[mine].x + base + lane : -1;
 }
 
@@ -287,7 +286,7 @@ static __device__ __forceinline__ float4 source_in_frame(const struct walk_job &
   float4 e = in_frame(job, view, x);
   if (HOW == WALK_MOVING && job.t.motion_state) {
     const float4 *c = (const float4 *)&job.t.motion_state[i];
-    const float4 p = __ldg(c), q = __ldg(c + 1);
+    const float4 p = load_read_only(c), q = load_read_only(c + 1);
     predict(job, e, p, q);
   }
   return e;
@@ -304,7 +303,7 @@ template <class R>
 static __device__ __forceinline__ void soften_targets(R &s, const struct walk_job &job, const struct run &run, int n,
                                                       int lane)
 {
-  for (int k = lane; UNLIKE && k < GROUP_MAX; k += WARP)
+  for (int k = lane; UNLIKE && k < GROUP_MAX; k += LANES)
     s.target_eps2[k] = eps2_of_mass(job, __int_as_float(load_target(job, run.begin + s.target_of(min(k, n - 1))).w));
 }
 
@@ -316,7 +315,7 @@ static __device__ __forceinline__ void gather(R &s, const struct walk_job &job, 
   int i[SLOTS];
   int4 x[SLOTS];
 #pragma unroll
-  for (int k = 0; k < SLOTS; k++) i[k] = particle_of(s, entries, base + k * WARP, owner, lane);
+  for (int k = 0; k < SLOTS; k++) i[k] = particle_of(s, entries, base + k * LANES, owner, lane);
 #pragma unroll
   for (int k = 0; k < SLOTS; k++) x[k] = load_body(job, max(i[k], 0));
 #pragma unroll
@@ -324,11 +323,11 @@ static __device__ __forceinline__ void gather(R &s, const struct walk_job &job, 
     if (i[k] >= 0) {
       float4 c = source_in_frame<HOW>(job, view, i[k], x[k]);
       if (UNLIKE) {
-        s.eps2[entries.end + k * WARP + lane] = eps2_of_mass(job, c.w);
+        s.eps2[entries.end + k * LANES + lane] = eps2_of_mass(job, c.w);
         c.w = softening_mass(c.w);
       }
-      s.entry[entries.end + k * WARP + lane] = c;
+      s.entry[entries.end + k * LANES + lane] = c;
     }
-  entries.end += min(SLOTS * WARP, entries.particles - base);
+  entries.end += min(SLOTS * LANES, entries.particles - base);
 }
 #endif

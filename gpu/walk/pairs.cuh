@@ -20,14 +20,6 @@ struct force {
   float a[3], h[3], p, own;
 };
 
-/* 1 / sqrt(x) to about 1e-7. Softened squared distances are never denormal. */
-static __device__ __forceinline__ float inverse_root(float x)
-{
-  float y;
-  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
 #define PAIR_REAL float
 #define PAIR_SUFFIX _f
 #define PAIR_FUNCTION static __device__ __forceinline__

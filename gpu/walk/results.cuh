@@ -8,7 +8,7 @@
 static __device__ __forceinline__ struct quad second_moments(const struct walk_job &job, int32_t k)
 {
   const float2 *m = (const float2 *)&job.t.quad[k];
-  const float2 x = __ldg(m), y = __ldg(m + 1), z = __ldg(m + 2);
+  const float2 x = load_read_only(m), y = load_read_only(m + 1), z = load_read_only(m + 2);
   float f = job.quad_scale;
   return {{f * x.x, f * x.y, f * y.x, f * y.y, f * z.x, f * z.y}};
 }

@@ -14,7 +14,7 @@ enum { ITEM_CLASSES = 3 }; /* class 0 has the longest walks and comes first */
 struct __align__(16) few_piece
 {
   int32_t begin, targets;
-  uint32_t member[GROUP_MAX / WARP]; /* bit k: the particle begin + k is a target */
+  uint32_t member[GROUP_MAX / LANES]; /* bit k: the particle begin + k is a target */
 };
 
 /* Counts of the full walk. Warps add to one of COUNT_SLOTS, so that their atomics do not contend for one address. */
@@ -24,8 +24,8 @@ struct walk_count {
 };
 
 struct walk_state {
-  cudaStream_t beside;            /* the longest groups are walked beside the others; */
-  cudaEvent_t listed, walked;     /* the items are listed; the longest groups are walked */
+  runtime_stream beside;          /* the longest groups are walked beside the others; */
+  runtime_event listed, walked;   /* the items are listed; the longest groups are walked */
   struct array<int32_t> handed;   /* handed_max nodes for each supergroup, which it hands down to its groups */
   struct array<int2> piece;       /* pieces of heavy groups: particles [x, y) */
   struct array<int32_t> single;   /* single targets of heavy pieces */

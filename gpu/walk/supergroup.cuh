@@ -36,7 +36,7 @@ struct stored {
 
 /* Shared memory of the W warps of one supergroup. */
 template <int CELLS, bool HARD, int W, bool OWN = UNLIKE> struct supergroup_shared {
-  uint32_t stack[W * NARROW + W * SLOTS * WARP + (SIBLINGS - 1) * (KEY_LEVELS + 1)];
+  uint32_t stack[W * NARROW + W * SLOTS * LANES + (SIBLINGS - 1) * (KEY_LEVELS + 1)];
   struct supergroup_stage<CELLS, HARD, OWN> stage[W];
   float taylor[HARD ? 1 : TAYLOR_MAX];
   struct stored stored[W];
@@ -46,7 +46,7 @@ template <int CELLS, bool HARD, int W, bool OWN = UNLIKE> struct supergroup_shar
   __device__ float *expansion() { return taylor; }
 };
 
-static __device__ __forceinline__ int warp_id(void) { return (int)threadIdx.x / WARP; }
+static __device__ __forceinline__ int warp_id(void) { return (int)threadIdx.x / LANES; }
 
 /* The ball of the targets of a supergroup, in all threads. */
 template <int CELLS, int HOW, int W, class R>
@@ -66,7 +66,7 @@ static __device__ __forceinline__ void supergroup_view(R &s, const struct walk_j
     s.r2 = 0;
     s.targets = s.far = 0;
   }
-  for (int32_t i = supergroup.begin + (int32_t)threadIdx.x, k = 0; i < supergroup.end; i += W * WARP, k++) {
+  for (int32_t i = supergroup.begin + (int32_t)threadIdx.x, k = 0; i < supergroup.end; i += W * LANES, k++) {
     if (!needs_force<HOW>(job, i)) continue;
     mine |= 1u << k;
     targets++;
@@ -79,13 +79,13 @@ static __device__ __forceinline__ void supergroup_view(R &s, const struct walk_j
     high[2] = max(high[2], x.z);
     min_a = fminf(min_a, a_old_of(job, i));
   }
-  targets = (int)__reduce_add_sync(FULL, (unsigned)targets);
+  targets = (int)warp_sum((unsigned)targets);
   min_a = lanes_min(min_a);
   __syncthreads();
 #pragma unroll
   for (int c = 0; c < 3; c++) {
-    low[c] = __reduce_min_sync(FULL, low[c]);
-    high[c] = __reduce_max_sync(FULL, high[c]);
+    low[c] = warp_min(low[c]);
+    high[c] = warp_max(high[c]);
     if (lane_id() == 0) {
       atomicMin(&s.low[c], low[c]);
       atomicMax(&s.high[c], high[c]);
@@ -98,7 +98,7 @@ static __device__ __forceinline__ void supergroup_view(R &s, const struct walk_j
   __syncthreads();
 #pragma unroll
   for (int c = 0; c < 3; c++) view.centre[c] = s.low[c] + (s.high[c] - s.low[c]) / 2;
-  for (int32_t i = supergroup.begin + (int32_t)threadIdx.x, k = 0; i < supergroup.end; i += W * WARP, k++) {
+  for (int32_t i = supergroup.begin + (int32_t)threadIdx.x, k = 0; i < supergroup.end; i += W * LANES, k++) {
     if (!(mine >> k & 1)) continue;
     const int4 x = load_target(job, i);
     float dx = (float)(x.x - view.centre[0]), dy = (float)(x.y - view.centre[1]), dz = (float)(x.z - view.centre[2]);
@@ -139,7 +139,7 @@ template <int W> static __device__ __forceinline__ struct step supergroup_next_s
   int left = front.count - front.next;
   struct step n = {0, 0};
   if (left == 0 || front.depth >= W * WIDE) n.ranges = front.depth > W * NARROW ? 1 : min(front.depth, W * WIDE);
-  else n.nodes = min(left, W * SLOTS * WARP);
+  else n.nodes = min(left, W * SLOTS * LANES);
   return n;
 }
 
@@ -150,7 +150,7 @@ static __device__ __forceinline__ void supergroup_nodes(const R &s, const struct
 {
 #pragma unroll
   for (int i = 0; i < SLOTS; i++) {
-    int at = (warp_id() * SLOTS + i) * WARP + lane_id(), slot = at / SIBLINGS, child = at % SIBLINGS;
+    int at = (warp_id() * SLOTS + i) * LANES + lane_id(), slot = at / SIBLINGS, child = at % SIBLINGS;
     if (step.nodes > 0) {
       k[i] = at < step.nodes ? front.list[front.next + at] : -1;
     } else {
@@ -170,22 +170,20 @@ static __device__ __forceinline__ void supergroup_stage_far(struct supergroup_st
                                                             int &staged, struct stored &stored,
                                                             struct traversal_counts &handing)
 {
-  unsigned fars = HARD ? 0 : __ballot_sync(FULL, node_class == FAR_CELL),
-           downs = __ballot_sync(FULL, node_class == HAND_DOWN);
-  unsigned opens = __ballot_sync(FULL, node_class == OPEN),
-           tested_lanes = HARD ? __ballot_sync(FULL, k >= 0) : fars | downs | opens;
+  lane_mask fars = HARD ? 0 : warp_ballot(node_class == FAR_CELL), downs = warp_ballot(node_class == HAND_DOWN);
+  lane_mask opens = warp_ballot(node_class == OPEN), tested_lanes = HARD ? warp_ballot(k >= 0) : fars | downs | opens;
   if (!HARD && node_class == FAR_CELL) {
-    int at = staged + __popc(fars & lanes_below());
+    int at = staged + lane_count(fars & lanes_below());
     s.far_cell[at] = tested.at;
     if (UNLIKE) s.eps2[at] = tested.eps2;
     if (CELLS != CELLS_MONOPOLE) s.staged_node[at] = k;
   }
-  int far = __popc(fars);
+  int far = lane_count(fars);
   staged += far;
   handing.far += far;
-  handing.tests += __popc(tested_lanes);
-  stored.down += __popc(downs);
-  stored.open += __popc(opens);
+  handing.tests += lane_count(tested_lanes);
+  stored.down += lane_count(downs);
+  stored.open += lane_count(opens);
 }
 
 /* Store the nodes that are handed down, and put the ranges of opened nodes on the stack, the deepest last, so that they
@@ -194,13 +192,12 @@ static __device__ __forceinline__ void supergroup_store_nodes(uint32_t *stack, c
                                                               const struct tested_node &tested, int k, int node_class,
                                                               int32_t *handed, struct stored &at)
 {
-  unsigned mine = lanes_below(), downs = __ballot_sync(FULL, node_class == HAND_DOWN),
-           opens = __ballot_sync(FULL, node_class == OPEN);
-  int down = at.down + __popc(downs & mine);
+  lane_mask mine = lanes_below(), downs = warp_ballot(node_class == HAND_DOWN), opens = warp_ballot(node_class == OPEN);
+  int down = at.down + lane_count(downs & mine);
   if (node_class == HAND_DOWN && down < job.handed_max) handed[down] = k;
-  if (node_class == OPEN) stack[at.open + __popc(opens & ~mine) - 1] = range_of(tested);
-  at.down += __popc(downs);
-  at.open += __popc(opens);
+  if (node_class == OPEN) stack[at.open + lane_count(opens & ~mine) - 1] = range_of(tested);
+  at.down += lane_count(downs);
+  at.open += lane_count(opens);
 }
 
 /* Traverse the roots from number `skip` on, until no node is left or more are handed down than fit. */
@@ -227,7 +224,7 @@ static __device__ __forceinline__ struct traversal_counts supergroup_traverse(
 #pragma unroll
     for (int i = 0; i < SLOTS; i++)
       node_class[i] = k[i] < 0 ? (int)NONE : supergroup_classify<CELLS, HOW, HARD>(job, view, t[i]);
-    __syncwarp();
+    warp_sync();
 #pragma unroll
     for (int i = SLOTS - 1; i >= 0; i--) supergroup_stage_far(stage, t[i], k[i], node_class[i], staged, mine, h);
     if (W > 1 && lane == 0) s.stored[warp_id()] = mine;
@@ -251,7 +248,7 @@ static __device__ __forceinline__ struct traversal_counts supergroup_traverse(
     __syncthreads();
     bool ends = l.depth + l.count - l.next == 0 || h.down > job.handed_max;
     if constexpr (!HARD) expand_staged<CELLS>(stage, job, sum, staged, ends, lane);
-    __syncwarp();
+    warp_sync();
     if (ends) break;
   }
   for (int w = 0; w < W && !HARD; w++) { /* one warp after another: the order of the sum is fixed */
@@ -271,13 +268,13 @@ static __device__ __forceinline__ void walk_supergroup(struct supergroup_shared<
   struct view v;
   supergroup_view<CELLS, HOW, W>(s, job, *f, v);
   if (HARD) v.sink *= job.reach;
-  for (int k = (int)threadIdx.x; !HARD && k < TAYLOR_MAX; k += W * WARP) s.taylor[k] = 0;
+  for (int k = (int)threadIdx.x; !HARD && k < TAYLOR_MAX; k += W * LANES) s.taylor[k] = 0;
   __syncthreads();
   int skip = HARD ? 0 : roots_skipped(job, which);
   struct traversal_counts h =
       supergroup_traverse<CELLS, HOW, HARD, W>(s, job, v, skip, job.handed + (int64_t)which * job.handed_max);
   bool kept = h.down <= job.handed_max;
-  for (int k = (int)threadIdx.x; !HARD && k < TAYLOR_MAX; k += W * WARP) f->taylor[k] = kept ? s.taylor[k] : 0;
+  for (int k = (int)threadIdx.x; !HARD && k < TAYLOR_MAX; k += W * LANES) f->taylor[k] = kept ? s.taylor[k] : 0;
   if (lane_id() == 0) {
     atomicAdd(&s.far, h.far);
     atomicAdd(&job.count[which % COUNT_SLOTS].tests, (unsigned long long)h.tests);
@@ -294,7 +291,7 @@ static __device__ __forceinline__ void walk_supergroup(struct supergroup_shared<
 
 /* A thread block is the W warps of one supergroup; the grid strides over the supergroups. */
 template <int CELLS, int HOW, bool HARD, int W>
-static __global__ void __launch_bounds__(W *WARP, SUPERGROUP_WARPS / W)
+static __global__ void __launch_bounds__(W *LANES, SUPERGROUP_WARPS / W)
     supergroup_kernel(const __grid_constant__ struct walk_job job)
 {
   __shared__ struct supergroup_shared<CELLS, HARD, W> s;
@@ -306,8 +303,8 @@ static __global__ void __launch_bounds__(W *WARP, SUPERGROUP_WARPS / W)
 template <int CELLS, bool HARD, int W>
 static void launch_warp_team(struct device *d, const struct walk_job &job, int how)
 {
-  if (how == WALK_MOVING) LAUNCH(d, (supergroup_kernel<CELLS, WALK_MOVING, HARD, W>), job.supergroups, W * WARP, job);
-  else LAUNCH(d, (supergroup_kernel<CELLS, WALK_STILL, HARD, W>), job.supergroups, W * WARP, job);
+  if (how == WALK_MOVING) LAUNCH(d, (supergroup_kernel<CELLS, WALK_MOVING, HARD, W>), job.supergroups, W * LANES, job);
+  else LAUNCH(d, (supergroup_kernel<CELLS, WALK_STILL, HARD, W>), job.supergroups, W * LANES, job);
 }
 
 template <int CELLS, bool HARD> static void launch(struct device *d, const struct walk_job &job, int how)

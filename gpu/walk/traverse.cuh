@@ -13,11 +13,11 @@
 enum {
   SIBLINGS = 1 << SIBLINGS_BITS,
   SLOTS = 2, /* nodes that a lane tests at each step */
-  WIDE = SLOTS * WARP / SIBLINGS,
+  WIDE = SLOTS * LANES / SIBLINGS,
   /* with more ranges on the stack, one is taken at each step: then the stack grows by at most 7 per level */
   NARROW = 96,
-  STACK = NARROW + SLOTS * WARP + (SIBLINGS - 1) * (KEY_LEVELS + 1),
-  STAGED_MAX = WARP + SLOTS * WARP
+  STACK = NARROW + SLOTS * LANES + (SIBLINGS - 1) * (KEY_LEVELS + 1),
+  STAGED_MAX = LANES + SLOTS * LANES
 };
 
 /* The ball of some targets, in the walk's unit about its centre, and the constants of its tests. */
@@ -39,38 +39,18 @@ template <int SOURCES, int TARGETS> struct softenings<false, SOURCES, TARGETS> {
 
 /* --- lanes ------------------------------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ float lanes_max(float x)
-{
-  return __uint_as_float(__reduce_max_sync(FULL, __float_as_uint(x)));
-}
-static __device__ __forceinline__ float lanes_min(float x)
-{
-  return __uint_as_float(__reduce_min_sync(FULL, __float_as_uint(x)));
-}
-
-/* Approximations to about 1e-7, which are inlined; exact ones would be function calls. */
-static __device__ __forceinline__ float root(float x)
-{
-  float y;
-  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-static __device__ __forceinline__ float inverse(float x)
-{
-  float y;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
+static __device__ __forceinline__ float lanes_max(float x) { return __uint_as_float(warp_max(__float_as_uint(x))); }
+static __device__ __forceinline__ float lanes_min(float x) { return __uint_as_float(warp_min(__float_as_uint(x))); }
 
 /* --- targets ----------------------------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ int4 load_body(const struct walk_job &job, int32_t i)
 {
-  return __ldg((const int4 *)&job.t.body[i]);
+  return load_read_only((const int4 *)&job.t.body[i]);
 }
 static __device__ __forceinline__ int4 load_target(const struct walk_job &job, int32_t i)
 {
-  return __ldg((const int4 *)&job.target[i]);
+  return load_read_only((const int4 *)&job.target[i]);
 }
 
 /* Whether a particle is a target. */
@@ -83,7 +63,7 @@ template <int HOW> static __device__ __forceinline__ bool needs_force(const stru
  * on |a_old|. */
 static __device__ __forceinline__ float a_old_of(const struct walk_job &job, int32_t i)
 {
-  return job.by_acceleration ? mac_scale(job.criterion, fmaxf(__ldg(&job.a_old[i]), job.a_floor)) : 1;
+  return job.by_acceleration ? mac_scale(job.criterion, fmaxf(load_read_only(&job.a_old[i]), job.a_floor)) : 1;
 }
 
 /* mac_sink for lengths in the walk's unit. */
@@ -130,7 +110,7 @@ static __device__ __forceinline__ struct tested_node node_in_frame(const struct 
                                                                    int k)
 {
   const int4 *n = (const int4 *)&job.t.node[k];
-  const int4 x = __ldg(n), w = __ldg(n + 1);
+  const int4 x = load_read_only(n), w = load_read_only(n + 1);
   struct tested_node t;
   t.at = make_float4((float)(x.x - view.centre[0]) * job.spacing, (float)(x.y - view.centre[1]) * job.spacing,
                      (float)(x.z - view.centre[2]) * job.spacing, __int_as_float(x.w));
@@ -147,7 +127,7 @@ static __device__ __forceinline__ struct tested_node node_in_frame(const struct 
   t.moves = HOW == WALK_MOVING && s.dt != 0;
   if (t.moves) {
     const float4 *m = (const float4 *)&job.t.motion[k];
-    const float4 p = __ldg(m), q = __ldg(m + 1);
+    const float4 p = load_read_only(m), q = load_read_only(m + 1);
     float growth = q.z * s.dt + q.w * s.half;
     t.at.x += p.x * s.dt + p.w * s.half;
     t.at.y += p.y * s.dt + q.x * s.half;
@@ -216,7 +196,7 @@ static __device__ __forceinline__ void next_nodes(const R &s, int depth, int wid
 {
 #pragma unroll
   for (int i = 0; i < SLOTS; i++) {
-    int slot = i * (WARP / SIBLINGS) + lane / SIBLINGS, child = lane % SIBLINGS;
+    int slot = i * (LANES / SIBLINGS) + lane / SIBLINGS, child = lane % SIBLINGS;
     bool valid = slot < wide;
     unsigned range = valid ? s.stack[depth - 1 - slot] : 0;
     k[i] = valid && child <= (int)(range & (SIBLINGS - 1)) ? (int)(range >> SIBLINGS_BITS) + child : -1;
@@ -249,7 +229,7 @@ static __device__ __forceinline__ struct step next_step(const struct front &fron
   struct step n = {0, 0};
   if (left == 0 || front.depth >= WIDE)
     n.ranges = min(min(front.depth, front.depth > NARROW ? 1 : (int)WIDE), capacity / SIBLINGS);
-  else n.nodes = min(min(left, SLOTS * WARP), capacity);
+  else n.nodes = min(min(left, SLOTS * LANES), capacity);
   return n;
 }
 
@@ -260,7 +240,8 @@ static __device__ __forceinline__ void fetch_nodes(const R &s, const struct step
 {
   if (step.nodes > 0) {
 #pragma unroll
-    for (int i = 0; i < SLOTS; i++) k[i] = i * WARP + lane < step.nodes ? front.list[front.next + i * WARP + lane] : -1;
+    for (int i = 0; i < SLOTS; i++)
+      k[i] = i * LANES + lane < step.nodes ? front.list[front.next + i * LANES + lane] : -1;
     front.next += step.nodes;
   } else {
     next_nodes(s, front.depth, step.ranges, lane, k);
@@ -279,7 +260,7 @@ static __device__ __forceinline__ void expand(R &s, const struct walk_job &job, 
   if (!valid) c = make_float4(1, 1, 1, 0);
   if (CELLS != CELLS_MONOPOLE && valid) {
     const float2 *m = (const float2 *)&job.t.quad[s.staged_node[at]];
-    const float2 x = __ldg(m), y = __ldg(m + 1), z = __ldg(m + 2);
+    const float2 x = load_read_only(m), y = load_read_only(m + 1), z = load_read_only(m + 2);
     q = {{x.x, x.y, y.x, y.y, z.x, z.y}};
   }
   float eps2 = job.eps2;
@@ -292,8 +273,8 @@ template <int CELLS, class R>
 static __device__ __forceinline__ void expand_staged(R &s, const struct walk_job &job, float *sum, int &staged,
                                                      bool ends, int lane)
 {
-  while (staged >= (ends ? 1 : (int)WARP)) {
-    staged -= WARP;
+  while (staged >= (ends ? 1 : (int)LANES)) {
+    staged -= LANES;
     expand<CELLS>(s, job, sum, max(staged + lane, 0), staged + lane >= 0);
   }
 }
@@ -301,7 +282,7 @@ static __device__ __forceinline__ void expand_staged(R &s, const struct walk_job
 /* Add the sums of all lanes to the expansion of the ball. */
 template <class R> static __device__ __forceinline__ void add_taylor(R &s, const float *sum, int lane)
 {
-  constexpr int low = WARP, high = TAYLOR_MAX - low;
+  constexpr int low = LANES, high = TAYLOR_MAX - low;
   float a = lanes_sum<low>(sum, lane);
   s.expansion()[lane] += a;
   a = lanes_sum<high>(sum + low, lane);

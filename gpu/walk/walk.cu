@@ -24,7 +24,8 @@ enum {
  * Delta, which requires small tails of the error distribution, and for quadrupoles, whose tails are small. */
 static void set_budgets(const struct mac *mac, int cells, double budget[2])
 {
-  int fine = cells == CELLS_QUADRUPOLE || (mac_uses_a_old(mac) && mac->delta < exp2(-9.5));
+  double fraction = mac_fraction_of_a(mac);
+  int fine = cells == CELLS_QUADRUPOLE || (fraction > 0 && fraction < exp2(-9.5));
   budget[OF_SUPERGROUP] = fine ? 0.03 : 0.05;
   budget[OF_GROUP] = fine ? 0.1 : 0.25;
 }
@@ -61,10 +62,11 @@ static void set_softenings(const struct device *d, struct walk_job *job, const s
         mac_is_fraction(mac) ? (float)(1.5 * job->eps2_spread / (budget[k] * pow(mac->delta, mac->order + 1))) : 0;
 }
 
-/* Limits of the lengths of lists, which grow as Delta^-1/2. With the other criteria there is no typical length. */
+/* Limits of the lengths of lists, which grow as Delta^-1/2 where Delta is a fraction of |a_old|. With the other
+ * criteria there is no typical length. */
 static void set_list_limits(struct walk_job *job, const struct mac *mac)
 {
-  double longer = mac_uses_a_old(mac) ? exp2(fmax(0, (-log2(mac->delta) - 9) / 2)) : 2;
+  double fraction = mac_fraction_of_a(mac), longer = fraction > 0 ? exp2(fmax(0, (-log2(fraction) - 9) / 2)) : 2;
   job->handed_max = (int32_t)fmin(HANDED * longer, HANDED_MAX);
   job->heavy_near = (int32_t)fmin(HEAVY_NEAR * longer, INT32_MAX / 2);
   job->heavy_leaves = (int32_t)fmin(HEAVY_LEAVES * longer, INT32_MAX / 2);
@@ -231,15 +233,15 @@ int64_t walk_groups_count(const struct device *d, const struct walk_job *job)
  * for the device. */
 static void walk_longest_beside(struct device *d, struct walk_job job, int cells, int how, int64_t groups)
 {
-  cudaStream_t stream = d->stream;
-  CHECK(cudaEventRecord(d->walk.listed, stream));
-  CHECK(cudaStreamWaitEvent(d->walk.beside, d->walk.listed, 0));
+  runtime_stream stream = d->stream;
+  CHECK(runtime_event_record(d->walk.listed, stream));
+  CHECK(runtime_stream_wait(d->walk.beside, d->walk.listed));
   d->stream = d->walk.beside;
   job.class_end = 1;
   for (job.stage = 0; job.stage < 3; job.stage++)
     walk_groups(d, &job, cells, how,
                 job.stage == 0 ? groups / LONGEST_PART + 1 : (int64_t)PIECE_WARPS * d->multiprocessors);
-  CHECK(cudaEventRecord(d->walk.walked, d->stream));
+  CHECK(runtime_event_record(d->walk.walked, d->stream));
   d->stream = stream;
 }
 
@@ -258,7 +260,7 @@ static void walk_stages(struct device *d, struct walk_job job, int cells, int ho
   }
   for (job.stage = job.items_stage; job.stage < 3; job.stage++) {
     /* stage 1 writes the list of single targets again */
-    if (!cut && job.stage == 1) CHECK(cudaStreamWaitEvent(d->stream, d->walk.walked, 0));
+    if (!cut && job.stage == 1) CHECK(runtime_stream_wait(d->stream, d->walk.walked));
     int64_t max_blocks = groups * (job.stage == 1 ? GROUP_MAX / PIECE : GROUP_MAX);
     walk_groups(d, &job, cells, how,
                 job.stage == job.items_stage ? (cut ? max_blocks : groups)

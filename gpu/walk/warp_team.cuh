@@ -20,13 +20,13 @@ struct few_job {
 
 enum {
   WARP_TEAM_WARPS = 8,
-  WARP_TEAM_THREADS = WARP_TEAM_WARPS * WARP,
+  WARP_TEAM_THREADS = WARP_TEAM_WARPS * LANES,
   WARP_TEAM_WIDE = WARP_TEAM_WARPS * WIDE,     /* ranges that are tested at a step */
   WARP_TEAM_NODES = WARP_TEAM_WIDE * SIBLINGS, /* nodes that are tested at a step */
   WARP_TEAM_NARROW = 8,                        /* ranges at a step if the front is full */
   FRONT_CAPACITY = 4096,                       /* a power of two */
   FRONT_FULL = FRONT_CAPACITY - WARP_TEAM_NODES - SIBLINGS * WARP_TEAM_NARROW * (KEY_LEVELS + 2),
-  OPENED_MAX = WARP * WARP
+  OPENED_MAX = LANES * LANES
 };
 static_assert(FRONT_FULL >= WARP_TEAM_WIDE && (FRONT_CAPACITY & (FRONT_CAPACITY - 1)) == 0 &&
                   OPENED_MAX >= WARP_TEAM_NODES,
@@ -72,10 +72,10 @@ static __device__ __forceinline__ bool warp_team_has_work(const struct warp_team
 /* The target of this lane; lanes after the last target have copies of it. */
 static __device__ __forceinline__ int32_t target_of_lane(const struct few_piece &piece, int lane)
 {
-  uint64_t member = (uint64_t)piece.member[1] << WARP | piece.member[0];
-  static_assert(GROUP_MAX == 2 * WARP, "two words");
+  uint64_t member = (uint64_t)piece.member[1] << LANES | piece.member[0];
+  static_assert(GROUP_MAX == 2 * LANES, "two words");
   for (int k = min(lane, piece.targets - 1); k > 0; k--) member &= member - 1;
-  return piece.begin + __ffsll((long long)member) - 1;
+  return piece.begin + lowest_bit_64(member) - 1;
 }
 
 /* The ball of the targets, and their positions in all threads. Each warp computes these for itself; `i` is the target
@@ -90,7 +90,7 @@ static __device__ __forceinline__ void warp_team_load_targets(const struct walk_
   view.targets = targets;
 #pragma unroll
   for (int c = 0; c < 3; c++) {
-    int32_t low = __reduce_min_sync(FULL, at[c]), high = __reduce_max_sync(FULL, at[c]);
+    int32_t low = warp_min(at[c]), high = warp_max(at[c]);
     view.centre[c] = low + (high - low) / 2;
     t[c] = (float)(at[c] - view.centre[c]) * job.spacing;
   }
@@ -98,9 +98,9 @@ static __device__ __forceinline__ void warp_team_load_targets(const struct walk_
   set_view<CELLS>(job, root(lanes_max(r2)), lanes_min(a_old_of(job, i)), OF_GROUP, view);
 #pragma unroll
   for (int k = 0; k < BLOCK; k++) {
-    block.x[k] = __shfl_sync(FULL, t[0], k);
-    block.y[k] = __shfl_sync(FULL, t[1], k);
-    block.z[k] = __shfl_sync(FULL, t[2], k);
+    block.x[k] = warp_shuffle(t[0], k);
+    block.y[k] = warp_shuffle(t[1], k);
+    block.z[k] = warp_shuffle(t[2], k);
   }
 #pragma unroll
   for (int k = 0; k < 4 * BLOCK; k++) block.sum[k] = 0;
@@ -110,7 +110,7 @@ static __device__ __forceinline__ void warp_team_load_targets(const struct walk_
 
 static __device__ __forceinline__ int32_t root_of(const struct few_job &job, int k)
 {
-  return job.walk.root ? __ldg(&job.walk.root[k]) : k > 0 ? job.second : 0;
+  return job.walk.root ? load_read_only(&job.walk.root[k]) : k > 0 ? job.second : 0;
 }
 
 /* The nodes that this thread tests next; -1: none. The oldest ranges come first, which keeps the chain of steps short.
@@ -155,8 +155,8 @@ template <int CELLS, class R>
 static __device__ __forceinline__ void stage_near(R &s, const struct tested_node &tested, int k, int node_class,
                                                   struct warp_state &state)
 {
-  unsigned nears = __ballot_sync(FULL, node_class == NEAR_CELL);
-  int at = state.staged + __popc(nears & lanes_below()), near = __popc(nears);
+  lane_mask nears = warp_ballot(node_class == NEAR_CELL);
+  int at = state.staged + lane_count(nears & lanes_below()), near = lane_count(nears);
   if (node_class == NEAR_CELL) {
     s.near[state.id][at] = tested.at;
     if (CELLS == CELLS_QUADRUPOLE) s.node[state.id][at] = k;
@@ -172,9 +172,9 @@ template <int CELLS, class R>
 static __device__ __forceinline__ void add_staged(const R &s, const struct walk_job &job, struct block &block,
                                                   struct warp_state &state, bool ends, int lane)
 {
-  __syncwarp();
-  while (state.staged >= (ends ? 1 : (int)WARP)) {
-    state.staged -= WARP;
+  warp_sync();
+  while (state.staged >= (ends ? 1 : (int)LANES)) {
+    state.staged -= LANES;
     int at = state.staged + lane;
     float4 c = MASSLESS_SOURCE;
     if (at >= 0) c = s.near[state.id][at];
@@ -187,7 +187,7 @@ static __device__ __forceinline__ void add_staged(const R &s, const struct walk_
     }
   }
   state.staged = max(state.staged, 0);
-  __syncwarp();
+  warp_sync();
 }
 
 /* A source as it is in memory: position and mass, motion state (unless sources are predicted). */
@@ -202,8 +202,8 @@ static __device__ __forceinline__ struct stored_source fetch(const struct walk_j
   f.x = load_body(job, i);
   if (job.t.motion_state) {
     const float4 *c = (const float4 *)&job.t.motion_state[i];
-    f.p = __ldg(c);
-    f.q = __ldg(c + 1);
+    f.p = load_read_only(c);
+    f.q = load_read_only(c + 1);
   }
   return f;
 }
@@ -220,13 +220,12 @@ static __device__ __forceinline__ float4 source_of(const struct walk_job &job, c
 template <class R>
 static __device__ __forceinline__ int owner_of(const R &s, const struct entries &entries, int particle, int lane)
 {
-  int at = lane * WARP;
+  int at = lane * LANES;
   int first =
-      (__popc(__ballot_sync(FULL, at < entries.opened && s.opened[min(at, entries.opened - 1)].y <= particle)) - 1) *
-      WARP;
+      (lane_count(warp_ballot(at < entries.opened && s.opened[min(at, entries.opened - 1)].y <= particle)) - 1) * LANES;
   at = first + lane;
-  return first +
-         __popc(__ballot_sync(FULL, at < entries.opened && s.opened[min(at, entries.opened - 1)].y <= particle)) - 1;
+  return first + lane_count(warp_ballot(at < entries.opened && s.opened[min(at, entries.opened - 1)].y <= particle)) -
+         1;
 }
 
 /* Evaluate the particles of opened leaves, an equal share for each warp. The next ones are loaded before the pairs of
@@ -236,21 +235,21 @@ static __device__ __forceinline__ void add_particles(const R &s, const struct wa
                                                      struct block &block, const struct entries &all,
                                                      const struct warp_state &state, int lane)
 {
-  int share = (all.particles + WARP_TEAM_THREADS - 1) / WARP_TEAM_THREADS * WARP, begin = state.id * share;
+  int share = (all.particles + WARP_TEAM_THREADS - 1) / WARP_TEAM_THREADS * LANES, begin = state.id * share;
   struct entries e = {0, all.opened, min(begin + share, all.particles)};
   if (begin >= e.particles) return;
   int owner = owner_of(s, all, begin, lane), i[SLOTS] = {-1, -1};
   struct stored_source x[SLOTS];
-  for (int base = begin - SLOTS * WARP; base < e.particles;) {
+  for (int base = begin - SLOTS * LANES; base < e.particles;) {
     float4 source[SLOTS];
     bool loaded = base >= begin;
 #pragma unroll
     for (int k = 0; k < SLOTS; k++) source[k] = i[k] >= 0 ? source_of(job, view, x[k]) : MASSLESS_SOURCE;
-    base += SLOTS * WARP;
+    base += SLOTS * LANES;
     if (base < e.particles) {
 #pragma unroll
       for (int k = 0; k < SLOTS; k++) {
-        i[k] = particle_of(s, e, base + k * WARP, owner, lane);
+        i[k] = particle_of(s, e, base + k * LANES, owner, lane);
         x[k] = fetch(job, max(i[k], 0));
       }
     }
@@ -270,18 +269,19 @@ static __device__ __forceinline__ void warp_team_store_nodes(R &s, const struct 
                                                              const int node_class[SLOTS], struct warp_team &team,
                                                              const struct warp_state &state, int lane)
 {
-  unsigned open[SLOTS], leaf[SLOTS], mine = 0;
+  lane_mask open[SLOTS], leaf[SLOTS];
+  unsigned mine = 0;
   int before[SLOTS], particles = 0;
 #pragma unroll
   for (int i = 0; i < SLOTS; i++) {
-    open[i] = __ballot_sync(FULL, node_class[i] == OPEN);
-    leaf[i] = __ballot_sync(FULL, node_class[i] == LEAF);
-    mine += (unsigned)__popc(open[i]) + ((unsigned)__popc(leaf[i]) << 16);
+    open[i] = warp_ballot(node_class[i] == OPEN);
+    leaf[i] = warp_ballot(node_class[i] == LEAF);
+    mine += (unsigned)lane_count(open[i]) + ((unsigned)lane_count(leaf[i]) << 16);
     before[i] = particles;
     if (leaf[i]) {
       int n = node_class[i] == LEAF ? (int)(tested[i].info & NODE_COUNT) : 0, sum = lanes_scan(n, lane);
       before[i] += sum - n;
-      particles += __shfl_sync(FULL, sum, WARP - 1);
+      particles += warp_shuffle(sum, LANES - 1);
     }
   }
   if (lane == 0) s.stored[state.id] = {mine, particles};
@@ -303,13 +303,13 @@ static __device__ __forceinline__ void warp_team_store_nodes(R &s, const struct 
 #pragma unroll
   for (int i = 0; i < SLOTS; i++) {
     if (node_class[i] == OPEN)
-      s.ring[(ring + (unsigned)__popc(open[i] & lanes_below())) % FRONT_CAPACITY] = range_of(tested[i]);
+      s.ring[(ring + (unsigned)lane_count(open[i] & lanes_below())) % FRONT_CAPACITY] = range_of(tested[i]);
     if (node_class[i] == LEAF) {
       int begin = first + before[i];
-      s.opened[list + (unsigned)__popc(leaf[i] & lanes_below())] = make_int2(tested[i].first - begin, begin);
+      s.opened[list + (unsigned)lane_count(leaf[i] & lanes_below())] = make_int2(tested[i].first - begin, begin);
     }
-    ring += (unsigned)__popc(open[i]);
-    list += (unsigned)__popc(leaf[i]);
+    ring += (unsigned)lane_count(open[i]);
+    list += (unsigned)lane_count(leaf[i]);
   }
   team.ranges += (int)(all & 0xffff);
   team.e.opened += (int)(all >> 16);
@@ -333,7 +333,7 @@ static __device__ __forceinline__ void warp_team_traverse(R &s, const struct few
 #pragma unroll
     for (int i = 0; i < SLOTS; i++) {
       node_class[i] = k[i] < 0 ? (int)REJECT : warp_team_classify<CELLS>(job.walk, view, t[i]);
-      state.tests += __popc(__ballot_sync(FULL, k[i] >= 0));
+      state.tests += lane_count(warp_ballot(k[i] >= 0));
       stage_near<CELLS>(s, t[i], k[i], node_class[i], state);
     }
     warp_team_store_nodes(s, t, node_class, team, state, lane);
@@ -347,7 +347,7 @@ static __device__ __forceinline__ void warp_team_traverse(R &s, const struct few
 static __device__ __forceinline__ void warp_team_store_forces(const struct walk_job &job, int32_t mine, int targets,
                                                               float sum, float each, int lane)
 {
-  int64_t i = __shfl_sync(FULL, mine, lane / 4);
+  int64_t i = warp_shuffle(mine, lane / 4);
   if (lane / 4 >= targets) return;
   if (lane % 4 < 3) put(job.adding == 0, &job.p.acc_hard[3 * i + lane % 4], job.per_a, sum);
   else job.p.work[i] += each;

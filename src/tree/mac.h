@@ -81,6 +81,10 @@ HD float mac_scale(int kind, float a_old)
  * delta times mac_scale. */
 HD int mac_is_fraction(const struct mac *mac) { return mac->kind == MAC_ANGLE; }
 
+/* The tolerance as a fraction of |a_old|, for what was tuned on that scale (error budgets, lengths of lists); 0: it is
+ * something else. */
+HD double mac_fraction_of_a(const struct mac *mac) { return mac->kind == MAC_ACCELERATION ? mac->delta : 0; }
+
 /* 1: monopole cells have second moments too, in local expansions and in hard forces: lists are long enough for it. */
 HD int mac_mixes_cells(const struct mac *mac) { return mac->order == 1 && mac_uses_a_old(mac); }
 

@@ -17,17 +17,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 variable() { sed -n "s/^$1 = //p" "$build/Makefile" | head -n 1; }
 mkdir "$work/objects" "$work/tests"
-cp -r "$source/gpu" "$work/gpu"
-cd "$work/gpu"
-for file in */*.cu; do mv "$file" "${file%.cu}.cpp"; done
-sed -i 's/extern __shared__/extern/; s/__shared__/static/; s/^ *asm("rsqrt.*$/  y = 1 \/ sqrtf(x);/; s/^ *asm("sqrt.*$/  y = sqrtf(x);/
-  s/^ *asm("rcp.*$/  y = 1 \/ x;/; s|return n + n / 8 + 64;|return n;|' ./*/*.cpp ./*/*.cuh
-sed -i 's/(kernel)<<<blocks_, (unsigned)(threads), (shared), (d)->stream>>>(__VA_ARGS__); */emu_launch(#kernel, blocks_, (unsigned)(threads), kernel, __VA_ARGS__); (void)(shared);/' device/device.cuh
-grep -q emu_launch device/device.cuh
-includes="-DHAVE_CONFIG_H -DESP_HAVE_CUDA=1 -I$build -I$work -I$source/src -I$source -I$source/tests $(variable HDF5_CPPFLAGS)"
-plus="-std=c++17 -O1 -g1 -fno-strict-aliasing -w -I$here/inc $includes $CXXFLAGS"
+cd "$source"
+includes="-DHAVE_CONFIG_H -DESP_HAVE_CUDA=1 -I$build -I$source/src -I$source -I$source/tests $(variable HDF5_CPPFLAGS)"
+plus="-std=c++17 -O1 -g1 -fno-strict-aliasing -w -DESP_EMULATED -I$here/inc $includes $CXXFLAGS"
 c="-std=gnu11 -O2 -g1 -fopenmp -w $includes $CXXFLAGS"
-for file in */*.cpp "$here/emu.cc"; do printf '%s\n' "g++ $plus -c $file -o $work/objects/$(echo "$file" | tr / _).o"; done > "$work/commands"
+for file in gpu/*/*.cu "$here/emu.cc"; do printf '%s\n' "g++ -x c++ $plus -c $file -o $work/objects/$(echo "$file" | tr / _).o"; done > "$work/commands"
 # What these tests call, with the same CXXFLAGS; the rest is in the library, without.
 for file in "$source"/src/{backend,base,cpu,gravity,params,particles,tree}/*.c "$source"/mpi/{,let/}*.c "$source"/gpu/*/*.c; do
   case $file in */walk_isa.c) continue ;; esac

@@ -11,6 +11,7 @@
 #include <functional>
 using std::isfinite;
 #define __global__
+#define __shared__ static
 #define __device__
 #define __host__
 #define __forceinline__ inline
