@@ -34,6 +34,24 @@ static int continues_own_run(const struct run_options *options)
                               options->from[strspn(options->from, "0123456789")] == 0);
 }
 
+/* A usage error where options exclude each other; `operands` stand after them. */
+static int check_options(const struct command *self, const struct comm *comm, const struct run_options *options,
+                         char **operand, int operands)
+{
+  if (options->restart && !options->from && operands == 2)
+    return command_misused(self, comm,
+                           "option -r: expected last, the number of a checkpoint, or its folder, found '%s'", *operand);
+  if (continues_own_run(options) && options->overwrite)
+    return command_misused(
+        self, comm,
+        "options -r and --overwrite: a run either continues its results or replaces them; give one of the two");
+  if (options->quiet && options->verbose) return command_misused(self, comm, "options -q and -v: give one of the two");
+  if (options->schedule && (options->check || options->restart))
+    return command_misused(self, comm,
+                           "option --schedule: only for a run from its initial conditions, without -r and --check");
+  return STATUS_OK;
+}
+
 static int act_run(const struct command *self, const struct comm *comm, int argc, char **argv)
 {
   enum { CHECK = 256, FORCE, NO_OUTPUT, OVERWRITE, SCHEDULE, SUBSTEPS, WALLTIME }; /* beside the letters */
@@ -81,17 +99,8 @@ static int act_run(const struct command *self, const struct comm *comm, int argc
         return command_misused(self, comm, "option --substeps: expected a whole number of block steps, found '%s'",
                                optarg);
     }
-  if (options.restart && !options.from && argc - optind == 2)
-    return command_misused(
-        self, comm, "option -r: expected last, the number of a checkpoint, or its folder, found '%s'", argv[optind]);
-  if (continues_own_run(&options) && options.overwrite)
-    return command_misused(
-        self, comm,
-        "options -r and --overwrite: a run either continues its results or replaces them; give one of the two");
-  if (options.quiet && options.verbose) return command_misused(self, comm, "options -q and -v: give one of the two");
-  if (options.schedule && (options.check || options.restart))
-    return command_misused(self, comm,
-                           "option --schedule: only for a run from its initial conditions, without -r and --check");
+  status = check_options(self, comm, &options, argv + optind, argc - optind);
+  if (status != STATUS_OK) return status;
   const char *file = command_operand(self, comm, argc, argv, "parameter file", &status);
   if (!file) return status;
   struct params par;

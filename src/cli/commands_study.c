@@ -241,6 +241,32 @@ static int take_study(const struct command *self, const struct comm *comm, int a
   return -1;
 }
 
+/* A usage error where options of "study let" exclude each other. */
+static int check_let_options(const struct command *self, const struct comm *comm, const struct study_options *options)
+{
+  if (options->domains && !options->output)
+    return command_misused(self, comm,
+                           "option --domains: rows of domains are written to a table only: give -o TABLE.csv too");
+  if ((options->trace.ti || options->trace.goal || options->trace.events) &&
+      (options->rank_count != 1 || options->r1_count > 1 || options->scheme_count > 1))
+    return command_misused(self, comm,
+                           "option --trace: give one number of ranks with --ranks, and at most one --r1 and --scheme");
+  return STATUS_OK;
+}
+
+static int run_let(const struct comm *comm, const char *file, const struct overrides *overrides,
+                   const struct study_options *options)
+{
+  struct params par;
+  struct fault f = {""};
+  struct param_origin origin;
+  if (command_load_params(comm, file, overrides, 1, &par, &origin, &f)) return command_failed(comm, &f);
+  watchdog_start(par.WatchdogMinutes);
+  int status = study_let(comm, &par, options);
+  watchdog_stop();
+  return status;
+}
+
 static int act_let(const struct command *self, const struct comm *comm, int argc, char **argv)
 {
   enum { RANKS = 256, RADII, DOMAINS, OVERWRITE, SCHEME, PAIRS, TRACE, DEVICE };
@@ -295,23 +321,10 @@ static int act_let(const struct command *self, const struct comm *comm, int argc
             "option --r1: expected at most %d numbers from 0.001 to 100 with commas between them, found '%s'",
             STUDY_MAX, optarg);
     }
-  if (options.domains && !options.output)
-    return command_misused(self, comm,
-                           "option --domains: rows of domains are written to a table only: give -o TABLE.csv too");
-  if ((options.trace.ti || options.trace.goal || options.trace.events) &&
-      (options.rank_count != 1 || options.r1_count > 1 || options.scheme_count > 1))
-    return command_misused(self, comm,
-                           "option --trace: give one number of ranks with --ranks, and at most one --r1 and --scheme");
+  status = check_let_options(self, comm, &options);
+  if (status != STATUS_OK) return status;
   const char *file = command_operand(self, comm, argc - 1, argv + 1, "parameter file", &status);
-  if (!file) return status;
-  struct params par;
-  struct fault f = {""};
-  struct param_origin origin;
-  if (command_load_params(comm, file, &overrides, 1, &par, &origin, &f)) return command_failed(comm, &f);
-  watchdog_start(par.WatchdogMinutes);
-  status = study_let(comm, &par, &options);
-  watchdog_stop();
-  return status;
+  return file ? run_let(comm, file, &overrides, &options) : status;
 }
 
 /* --- study time, study machine ----------------------------------------------------------------------------------- */
