@@ -95,6 +95,12 @@ static void check_guards(void)
     zero &= !mac_uses_a_old(&any) || mac_reach(&any, 0, 1, 0) * MAC_FAR == 0;
   }
   tap_ok(zero, "cells without extent, or without mass, need no distance");
+  int own = 1;
+  for (int kind = 0; kind < MAC_KINDS; kind++) {
+    struct mac any = {kind, 1, 43007.1, 0.25};
+    own &= mac_fraction_of_a(&any) == (kind == MAC_ACCELERATION ? 0.25 : 0);
+  }
+  tap_ok(own, "the acceleration criterion alone has a tolerance relative to |a_old|");
   struct mac angle = {MAC_ANGLE, 1, 1, 0.5};
   struct mac multipole = {MAC_MULTIPOLE, 1, 1, 0.5};
   tap_ok(mac_sink(&angle, 0) == 1 && mac_sink(&multipole, 1e-9) == 1,

@@ -226,7 +226,10 @@ static void check_place(void)
   p.single = 0;
   none(&p, "... in double precision");
   p.coordinate_max = 1e15;
-  one(&p, FINDING_WARNING, "are double precision numbers", "subtract the centre", "... farther");
+  one(&p, FINDING_WARNING, "coordinates are up to 1e+15, but 90 % of the particles are within", "farthest out right?",
+      "a few particles are far out");
+  p.centre[2] = 1e15;
+  one(&p, FINDING_WARNING, "are double precision numbers", "subtract the centre", "a system farther out");
 }
 
 static void check_cost(void)

@@ -318,8 +318,7 @@ static void judge_place(const struct physics *physics, struct findings *findings
   if (physics->coordinate_max > FAR_OUT * (length3(physics->centre) + physics->most))
     add(findings, FINDING_WARNING,
         "coordinates are up to %.3g, but 90 %% of the particles are within %.3g of (%.3g, %.3g, %.3g), and positions "
-        "are "
-        "resolved to %.2g only: are the particles farthest out right?",
+        "are resolved to %.2g only: are the particles farthest out right?",
         physics->coordinate_max, physics->most, physics->centre[0], physics->centre[1], physics->centre[2], resolution);
   else
     add(findings, FINDING_WARNING,
