@@ -15,6 +15,8 @@ enum {
 
 /* --- pieces ------------------------------------------------------------------------------------------------------ */
 
+static_assert(LANES == 32 && GROUP_MAX <= 2 * LANES, "few_piece has the members of a group in two words");
+
 /* One warp cuts one group: its active particles in pieces of nearly equal size. The order of pieces has no effect on
  * forces. */
 static __global__ void __launch_bounds__(THREADS) list_pieces(const __grid_constant__ struct few_job job)
