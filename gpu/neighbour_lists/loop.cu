@@ -320,7 +320,7 @@ static __device__ void list_piece(const struct loop_job &job, struct loop_shared
 
 /* --- ticks ------------------------------------------------------------------------------------------------------- */
 
-static_assert(LEVEL_BIN <= LANES, "a lane for every counter");
+static_assert((int)LEVEL_BIN <= (int)LANES, "a lane for every counter");
 
 /* The deepest level that has members, of counters in the memory of the block. */
 static __device__ int deepest_of(const int32_t *count)
