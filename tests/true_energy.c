@@ -36,7 +36,6 @@ static double stated_softening(const char *path)
 {
   double length = -1;
   char cause[256];
-  h5_quiet();
   hid_t file = h5_open_read(path, cause), group = file < 0 ? -1 : H5Gopen2(file, "Parameters", H5P_DEFAULT);
   if (group >= 0 && h5_numbers(group, "Softening", H5T_NATIVE_DOUBLE, 1, &length) != 1) length = -1;
   if (file >= 0) h5_close(file);
@@ -194,6 +193,7 @@ int main(int argc, char **argv)
   int status = options(argc, argv, &given);
   if (status) return status;
   MPI_Init(&argc, &argv);
+  h5_quiet();
   comm_open(&c, MPI_COMM_WORLD);
   double largest = -1;
   if (c.size > 1)
