@@ -9,7 +9,7 @@
 int start_mpi(struct fault *fault);
 /* Open a duplicate of the communicator with this handle of Fortran (MPI_Comm_c2f); NULL: of MPI_COMM_WORLD.
  * Collective. */
-void start_comm(struct comm *comm, const int *handle);
+int start_comm(struct comm *comm, const int *handle, struct fault *fault);
 /* Open a communicator of this process alone. */
 void start_alone(struct comm *comm);
 /* Set the number of OpenMP threads: ranks that are not bound share the processors of their node equally.

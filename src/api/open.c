@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/revision.h"
 #include "mpi/start.h"
+#include "gravity/units.h"
 #include "run/check.h"
 #include "step/scheme.h"
 #include "settings/settings.h"
@@ -48,6 +49,26 @@ static int read_parameters(struct params *params, const char *text, const char *
     return fault_set(fault, "Comoving = on: simulations of the library are in physical coordinates; use the program");
   params->SubstepLog = params->TunerLog = 0; /* tables in memory that are never written */
   return params_check_rules(params, NULL, fault);
+}
+
+/* 1: the parameters name a softening. */
+static int names_softening(const char *text, const char *const *settings)
+{
+  int found = text && strcasestr(text, "softening");
+  for (int k = 0; settings && settings[k]; k++) found = found || strcasestr(settings[k], "softening");
+  return found;
+}
+
+/* A fault of a parameter where the external field cannot be opened: its files, or the library Agama. Collective. 0 or
+ * a code. */
+static int check_external(const struct comm *comm, const struct params *params)
+{
+  struct fault f = {""};
+  struct external external = {.given = 0};
+  if (!external_given(params)) return ESPALIER_OK;
+  external_open(&external, params, units_gravity(params), &f);
+  external_close(&external);
+  return api_agree(comm, ESPALIER_BAD_PARAMETER, &f);
 }
 
 /* --- particles ---------------------------------------------------------------------------------------------------- */
@@ -172,11 +193,15 @@ static int open_any(espalier **out, const int *communicator, const char *paramet
   *out = NULL;
   if (start_mpi(&f)) return api_fail(ESPALIER_BAD_MPI, &f);
   espalier *e = memory_alloc("simulations", sizeof *e);
-  start_comm(&e->comm, communicator);
+  if (start_comm(&e->comm, communicator, &f)) {
+    memory_free(e);
+    return api_fail(ESPALIER_BAD_ARGUMENT, &f);
+  }
   fatal_context(e->comm.rank, -1);
   start_threads(&e->comm);
   debug_read(getenv("ESPALIER_DEBUG"), &f);
   if (!f.text[0]) read_parameters(&e->par, parameters, settings, &f);
+  e->softening_given = names_softening(parameters, settings);
   if (!f.text[0] && from_file && path) {
     if (strlen(path) >= PARAM_TEXT)
       fault_set(&f, "the path of a file has %zu characters; expected at most %d", strlen(path), PARAM_TEXT - 1);
@@ -185,26 +210,27 @@ static int open_any(espalier **out, const int *communicator, const char *paramet
   if (!f.text[0] && from_file && !e->par.InitCondFile[0])
     fault_set(&f, "no file: give a path, or the parameter InitCondFile");
   int code = api_agree(&e->comm, ESPALIER_BAD_PARAMETER, &f);
+  if (!code) code = check_external(&e->comm, &e->par);
   if (!code) code = open_system(e, from_file ? NULL : given);
-  if (code) espalier_close(e);
+  if (code) api_close(e);
   else *out = e;
   return code;
 }
 
-int espalier_open(espalier **sim, const int *communicator, const char *parameters, const char *const *settings,
-                  const struct espalier_particles *particles)
+int api_open(espalier **sim, const int *communicator, const char *parameters, const char *const *settings,
+             const struct espalier_particles *particles)
 {
   const struct espalier_particles none = {.count = -1};
   return open_any(sim, communicator, parameters, settings, NULL, particles ? particles : &none, 0);
 }
 
-int espalier_open_file(espalier **sim, const int *communicator, const char *parameters, const char *const *settings,
-                       const char *path)
+int api_open_file(espalier **sim, const int *communicator, const char *parameters, const char *const *settings,
+                  const char *path)
 {
   return open_any(sim, communicator, parameters, settings, path, NULL, 1);
 }
 
-void espalier_close(espalier *e)
+void api_close(espalier *e)
 {
   if (!e) return;
   close_system(e->sim);
