@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "check/measure.h"
-#include "step/expansion.h"
+#include "step/effects.h"
 
 int api_judge(espalier *e, char *text, size_t size)
 {
@@ -20,7 +20,7 @@ int api_judge(espalier *e, char *text, size_t size)
   if (code) return code;
   text[0] = 0;
   if (s->now.bad > 0) return ESPALIER_OK;
-  struct plan plan = expansion_plan(s, fmax(s->par->TimeMax, s->time));
+  struct plan plan = effects_plan(s, fmax(s->par->TimeMax, s->time));
   measure_physics(s, &plan, &physics);
   physics.softening_is_default = !e->softening_given;
   physics_judge(&physics, &findings);

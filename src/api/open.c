@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/revision.h"
 #include "mpi/start.h"
+#include "external/external.h"
 #include "gravity/units.h"
 #include "run/check.h"
 #include "step/scheme.h"
