@@ -32,6 +32,18 @@ int start_mpi(struct fault *fault)
   return fault_set(fault, "MPI runs without support of threads: call MPI_Init_thread with MPI_THREAD_FUNNELED or more");
 }
 
+int start_check(struct fault *fault)
+{
+  int ended = 0, level = MPI_THREAD_SERIALIZED, main_thread = 1;
+  MPI_Finalized(&ended);
+  if (ended) return fault_set(fault, "MPI_Finalize was called before: simulations cannot be used any more");
+  MPI_Query_thread(&level);
+  if (level < MPI_THREAD_SERIALIZED) MPI_Is_thread_main(&main_thread);
+  if (main_thread) return 0;
+  return fault_set(fault, "MPI runs with MPI_THREAD_FUNNELED, which is for calls of the main thread: call "
+                          "MPI_Init_thread with MPI_THREAD_SERIALIZED or more");
+}
+
 int start_comm(struct comm *comm, const int *handle, struct fault *fault)
 {
   MPI_Comm parent = handle ? MPI_Comm_f2c((MPI_Fint)*handle) : MPI_COMM_WORLD;

@@ -78,6 +78,7 @@ class Data(c.Structure):
                 ("unit_velocity", c.c_double), ("gravity", c.c_double)]
 
 
+CALLBACK = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_void_p)   # not used: see Simulation.integrate
 _HANDLE, _TEXT, _TEXTS, _INT = c.c_void_p, c.c_char_p, c.POINTER(c.c_char_p), c.POINTER(c.c_int)
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "espalier_version": (_TEXT, []),
@@ -86,6 +87,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "espalier_open_file": (c.c_int, [c.POINTER(_HANDLE), _INT, _TEXT, _TEXTS, _TEXT]),
     "espalier_close": (c.c_int, [_HANDLE]),
     "espalier_step": (c.c_int, [_HANDLE, c.c_double]),
+    "espalier_evolve": (c.c_int, [_HANDLE, c.c_double, CALLBACK, c.c_void_p]),
     "espalier_advance": (c.c_int, [_HANDLE, c.c_double]),
     "espalier_judge": (c.c_int, [_HANDLE, c.c_char_p, c.c_size_t]),
     "espalier_agree": (c.c_int, [_HANDLE, _INT, _TEXT, _INT]),

@@ -2,6 +2,7 @@
 """Simulations."""
 from __future__ import annotations
 
+import contextlib
 import ctypes as c
 import itertools
 import math
@@ -72,6 +73,8 @@ class Simulation:
     On one rank particles stay in the order in which they were given; on several ranks, where particles move between them, arrays are in
     the order of `ids`. A simulation is closed by close(), at the end of a `with` block, or when nothing refers to it.
     """
+
+    _thread: int | None = None   # that integrates, also between soft steps
 
     def __init__(self, pos: Any = None, vel: Any = None, mass: Any = None, *, ids: Any = None, types: Any = None, time: Any = None,
                  softening: Any = None, G: Any = None, accuracy: Any = None, comm: Any = None, parameters: str | None = None,
@@ -187,16 +190,31 @@ class Simulation:
     def _note_order(self, ids: np.ndarray | None) -> None:
         """Where particle i of the caller is among the ids in ascending order; None: at i."""
         self._place: np.ndarray | None = None
-        if ids is None or _l.lib.espalier_count(self._sim) != _l.lib.espalier_total(self._sim) or not np.any(ids[1:] < ids[:-1]):
+        # on several ranks one at least has not all particles
+        self._several = bool(_l.agree(self._sim, None, None, int(len(self) != self.total)))
+        if ids is None or self._several or not np.any(ids[1:] < ids[:-1]):
             return
         order = np.argsort(ids)
         self._place = np.empty(len(ids), np.int64)
         self._place[order] = np.arange(len(ids))
 
-    def _open(self) -> c.c_void_p:
+    def _open(self, shown: bool = False) -> c.c_void_p:
+        """The handle of the library. `shown`: for a number that any thread may read."""
         if not self._sim:
             raise _l.ArgumentError("the simulation is closed")
+        if not shown and self._thread not in (None, threading.get_ident()):
+            raise _l.BusyError("another thread integrates this simulation: wait for its end")
         return self._sim
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        """The simulation is for this thread; calls may be nested."""
+        self._open()
+        before, self._thread = self._thread, threading.get_ident()
+        try:
+            yield
+        finally:
+            self._thread = before
 
     def _quantity(self, x: Any, kind: str) -> Any:
         return x * self._units[kind] if self._units else x
@@ -206,6 +224,7 @@ class Simulation:
     def close(self) -> None:
         """Free the simulation. On several ranks call it on all of them, in the same order."""
         if getattr(self, "_sim", None):
+            self._open()
             code = _l.lib.espalier_close(self._sim)
             if code != 8:   # another thread is in a call: it stays open
                 self._sim = c.c_void_p()
@@ -226,7 +245,7 @@ class Simulation:
                 pass
 
     def __len__(self) -> int:
-        return max(0, _l.lib.espalier_count(self._open()))
+        return max(0, _l.lib.espalier_count(self._open(shown=True)))
 
     def __repr__(self) -> str:
         if not self._sim:
@@ -238,17 +257,17 @@ class Simulation:
     @property
     def time(self) -> Any:
         """The present time."""
-        return self._quantity(_l.lib.espalier_time(self._open()), "time")
+        return self._quantity(_l.lib.espalier_time(self._open(shown=True)), "time")
 
     @property
     def steps(self) -> int:
         """Soft steps so far."""
-        return _l.lib.espalier_steps(self._open())
+        return _l.lib.espalier_steps(self._open(shown=True))
 
     @property
     def total(self) -> int:
         """Particles of all ranks."""
-        return _l.lib.espalier_total(self._open())
+        return _l.lib.espalier_total(self._open(shown=True))
 
     def step(self, until: Any = math.inf) -> Any:
         """Make one soft step, shortened where it would pass `until`. Returns the time."""
@@ -263,25 +282,34 @@ class Simulation:
         there. It may change particles (sim.vel = ...). Ctrl-C ends the integration after the soft step under way."""
         self._open()
         end = self._prepared(None, lambda: self._end_of(until, callback))
-        # Soft steps are a loop here and not in the library, so that signals meet the interpreter outside of the call of a callback,
-        # at whose beginning an exception is lost.
-        if len(self) == self.total:
-            while self._sim and _l.lib.espalier_time(self._sim) < end:
-                _l.check(_l.lib.espalier_advance(self._sim, end))
-                if callback is not None and callback(self):
-                    break
-            return self
+        with self._held():
+            # Soft steps are a loop here and not in the library, so that signals meet the interpreter outside of the call of a
+            # callback, at whose beginning an exception is lost.
+            if not self._several:
+                self._loop(end, lambda: callback(self) if callback is not None else None)
+            else:
+                self._loop_together(end, callback)
+        return self
+
+    def _loop(self, end: float, after: Callable[[], Any]) -> None:
+        while self._sim and _l.lib.espalier_time(self._sim) < end:
+            _l.check(_l.lib.espalier_advance(self._sim, end))
+            if after():
+                break
+
+    def _loop_together(self, end: float, callback: Callback | None) -> None:
+        """The loop on several ranks, which all end it after the same soft step."""
         with _Interrupt() as interrupt:
-            while self._sim and _l.lib.espalier_time(self._sim) < end:
-                _l.check(_l.lib.espalier_advance(self._sim, end))
-                error, stop = None, 0
+
+            def after() -> int:
+                error, stop = None, False
                 try:
-                    stop = int(bool(callback is not None and callback(self)))
+                    stop = callback is not None and bool(callback(self))
                 except BaseException as found:
                     error = found
-                if not self._sim or _l.agree(self._sim, None, error, 2 if interrupt.seen else stop):
-                    break
-        return self
+                return not self._sim or _l.agree(self._sim, None, error, int(stop or interrupt.seen))
+
+            self._loop(end, after)
 
     def _end_of(self, until: Any, callback: Callback | None) -> float:
         """The time `until`, not before the present one."""

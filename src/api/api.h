@@ -51,7 +51,7 @@ void api_potentials(espalier *e);
 /* The particles changed or may be in another order: nothing that was derived from them is valid. */
 void api_forget(espalier *e);
 
-/* --- what entries.c calls, after it has checked threads, MPI and the locale: the functions of espalier.h ----------- */
+/* --- what entries.c calls, after it has checked threads, MPI and the locale: the functions of espalier.h ---------- */
 
 int api_open(espalier **out, const int *communicator, const char *parameters, const char *const *settings,
              const struct espalier_particles *particles);

@@ -39,7 +39,7 @@ static const char *const call_names[] = {"espalier_step", "espalier_evolve", "es
                                          "espalier_set",  "espalier_put",    "espalier_field_at", "espalier_measure",
                                          "espalier_save", "espalier_close",  "espalier_judge",    "espalier_agree"};
 
-/* --- locale, threads, MPI ------------------------------------------------------------------------------------------ */
+/* --- locale, threads, MPI ----------------------------------------------------------------------------------------- */
 
 static locale_t plain;
 static pthread_once_t plain_once = PTHREAD_ONCE_INIT;
@@ -102,20 +102,7 @@ static void note(espalier *e)
   pthread_mutex_unlock(&list);
 }
 
-static int check_mpi(struct fault *fault)
-{
-  int ended = 0, level = MPI_THREAD_SERIALIZED, main_thread = 1;
-  MPI_Finalized(&ended);
-  if (ended) return fault_set(fault, "MPI_Finalize was called before: simulations cannot be used any more");
-  MPI_Query_thread(&level);
-  if (level < MPI_THREAD_SERIALIZED) MPI_Is_thread_main(&main_thread);
-  if (!main_thread)
-    return fault_set(fault, "MPI runs with MPI_THREAD_FUNNELED, which is for calls of the main thread: call "
-                            "MPI_Init_thread with MPI_THREAD_SERIALIZED or more");
-  return 0;
-}
-
-/* --- ranks --------------------------------------------------------------------------------------------------------- */
+/* --- ranks -------------------------------------------------------------------------------------------------------- */
 
 /* Compare this call with those of the other ranks: 1 where all make it. *least, *most: of `value` over ranks.
  * Collective. */
@@ -149,7 +136,7 @@ static int match(const espalier *e, enum call call, double until)
   return f.text[0] ? api_fail(ESPALIER_BAD_ARGUMENT, &f) : ESPALIER_OK;
 }
 
-/* --- calls of a simulation ------------------------------------------------------------------------------------------ */
+/* --- calls of a simulation ---------------------------------------------------------------------------------------- */
 
 struct visit {
   espalier *sim;
@@ -180,7 +167,7 @@ static int begin_visit(struct visit *visit, const espalier *sim, enum call call,
   int code = enter_simulation(e);
   if (code) return code;
   *visit = (struct visit){e, enter_library()};
-  if (check_mpi(&f)) {
+  if (start_check(&f)) {
     leave_simulation(e);
     leave_library(visit->before);
     return api_fail(ESPALIER_BAD_MPI, &f);
@@ -267,7 +254,7 @@ int espalier_close(espalier *e)
   return ESPALIER_OK;
 }
 
-/* --- numbers that any thread may read ------------------------------------------------------------------------------- */
+/* --- numbers that any thread may read ----------------------------------------------------------------------------- */
 
 static struct guest shown(const espalier *e)
 {
@@ -285,7 +272,7 @@ int64_t espalier_steps(const espalier *e) { return shown(e).steps; }
 int64_t espalier_count(const espalier *e) { return shown(e).count; }
 int64_t espalier_total(const espalier *e) { return shown(e).total; }
 
-/* --- calls without a simulation ------------------------------------------------------------------------------------- */
+/* --- calls without a simulation ----------------------------------------------------------------------------------- */
 
 /* Enter the simulation that was opened into the list. */
 static int admit(espalier **sim, int code)
@@ -335,7 +322,7 @@ int espalier_model(struct espalier_data **data, const int *communicator, const c
   return code;
 }
 
-/* --- agreement ------------------------------------------------------------------------------------------------------ */
+/* --- agreement ---------------------------------------------------------------------------------------------------- */
 
 /* 0, or a code on all ranks with the sentence of the lowest rank that has one. Collective. */
 static int agree(const struct comm *comm, const char *sentence, int *value)

@@ -11,8 +11,6 @@
 #include "base/memory.h"
 #include "base/revision.h"
 #include "mpi/start.h"
-#include "external/external.h"
-#include "gravity/units.h"
 #include "run/check.h"
 #include "step/scheme.h"
 #include "settings/settings.h"
@@ -58,18 +56,6 @@ static int names_softening(const char *text, const char *const *settings)
   int found = text && strcasestr(text, "softening");
   for (int k = 0; settings && settings[k]; k++) found = found || strcasestr(settings[k], "softening");
   return found;
-}
-
-/* A fault of a parameter where the external field cannot be opened: its files, or the library Agama. Collective. 0 or
- * a code. */
-static int check_external(const struct comm *comm, const struct params *params)
-{
-  struct fault f = {""};
-  struct external external = {.given = 0};
-  if (!external_given(params)) return ESPALIER_OK;
-  external_open(&external, params, units_gravity(params), &f);
-  external_close(&external);
-  return api_agree(comm, ESPALIER_BAD_PARAMETER, &f);
 }
 
 /* --- particles ---------------------------------------------------------------------------------------------------- */
@@ -165,6 +151,13 @@ int api_adopt(espalier *e, struct sim *fresh)
   return ESPALIER_OK;
 }
 
+/* The code of what sim_start and its kin return; `other`: of a fault of the particles. */
+static int code_of(int result, int other, const struct fault *fault)
+{
+  if (result == 0) return ESPALIER_OK;
+  return api_fail(result == SIM_START_PARAMETERS ? ESPALIER_BAD_PARAMETER : other, fault);
+}
+
 /* Open the system of particles of the caller, or of the file par.InitCondFile. */
 static int open_system(espalier *e, const struct espalier_particles *given)
 {
@@ -174,10 +167,9 @@ static int open_system(espalier *e, const struct espalier_particles *given)
   const struct backend *be;
   int code = ESPALIER_OK;
   if (sim_choose_backend(&e->comm, &e->par, &be, &f)) code = api_fail(ESPALIER_BAD_PARAMETER, &f);
-  else if (!given) code = sim_start_silently(s, &e->comm, &e->par, &f) ? api_fail(ESPALIER_BAD_FILE, &f) : ESPALIER_OK;
+  else if (!given) code = code_of(sim_start_silently(s, &e->comm, &e->par, &f), ESPALIER_BAD_FILE, &f);
   else if ((code = api_take(&e->comm, given, &p)) == ESPALIER_OK)
-    code = sim_start_given(s, &e->comm, &e->par, &p, given->time, NULL, &f) ? api_fail(ESPALIER_BAD_PARTICLES, &f)
-                                                                            : ESPALIER_OK;
+    code = code_of(sim_start_given(s, &e->comm, &e->par, &p, given->time, NULL, &f), ESPALIER_BAD_PARTICLES, &f);
   if (code) {
     memory_free(s);
     return code;
@@ -211,7 +203,6 @@ static int open_any(espalier **out, const int *communicator, const char *paramet
   if (!f.text[0] && from_file && !e->par.InitCondFile[0])
     fault_set(&f, "no file: give a path, or the parameter InitCondFile");
   int code = api_agree(&e->comm, ESPALIER_BAD_PARAMETER, &f);
-  if (!code) code = check_external(&e->comm, &e->par);
   if (!code) code = open_system(e, from_file ? NULL : given);
   if (code) api_close(e);
   else *out = e;
