@@ -25,16 +25,43 @@ int start_mpi(struct fault *fault)
   } else {
     /* Without mpirun Open MPI would start a daemon for processes that are never spawned. */
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &threads);
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &threads);
     atexit(end_mpi);
   }
   if (threads >= MPI_THREAD_FUNNELED) return 0;
   return fault_set(fault, "MPI runs without support of threads: call MPI_Init_thread with MPI_THREAD_FUNNELED or more");
 }
 
-void start_comm(struct comm *comm, const int *handle)
+int start_check(struct fault *fault)
 {
-  comm_open(comm, handle ? MPI_Comm_f2c((MPI_Fint)*handle) : MPI_COMM_WORLD);
+  int ended = 0, level = MPI_THREAD_SERIALIZED, main_thread = 1;
+  MPI_Finalized(&ended);
+  if (ended) return fault_set(fault, "MPI_Finalize was called before: simulations cannot be used any more");
+  MPI_Query_thread(&level);
+  if (level < MPI_THREAD_SERIALIZED) MPI_Is_thread_main(&main_thread);
+  if (main_thread) return 0;
+  return fault_set(fault, "MPI runs with MPI_THREAD_FUNNELED, which is for calls of the main thread: call "
+                          "MPI_Init_thread with MPI_THREAD_SERIALIZED or more");
+}
+
+int start_comm(struct comm *comm, const int *handle, struct fault *fault)
+{
+  MPI_Comm parent = handle ? MPI_Comm_f2c((MPI_Fint)*handle) : MPI_COMM_WORLD;
+  MPI_Errhandler before;
+  int between = 0;
+  /* an unknown handle is an error of MPI_COMM_WORLD, which would end the process */
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  int unknown = parent == MPI_COMM_NULL || MPI_Comm_test_inter(parent, &between) != MPI_SUCCESS;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+  MPI_Errhandler_free(&before);
+  if (unknown || between)
+    return fault_set(fault, "communicator: expected the handle of one (MPI_Comm_c2f), found %s",
+                     between                   ? "an intercommunicator"
+                     : parent == MPI_COMM_NULL ? "MPI_COMM_NULL: this rank is in none"
+                                               : "a number that is none");
+  comm_open(comm, parent);
+  return 0;
 }
 
 void start_alone(struct comm *comm) { comm_open(comm, MPI_COMM_SELF); }

@@ -7,9 +7,11 @@
 /* Start MPI unless it runs; the process then ends it at its exit. Without mpirun the process is a world of one rank.
  * Collective over the world. 0; -1 with a fault where MPI was ended, or was started without support of threads. */
 int start_mpi(struct fault *fault);
+/* A fault where MPI has ended, or does not allow calls of this thread. Local. 0 or -1. */
+int start_check(struct fault *fault);
 /* Open a duplicate of the communicator with this handle of Fortran (MPI_Comm_c2f); NULL: of MPI_COMM_WORLD.
- * Collective. */
-void start_comm(struct comm *comm, const int *handle);
+ * Collective. 0; -1 with a fault where there is no such communicator, or one of two groups. */
+int start_comm(struct comm *comm, const int *handle, struct fault *fault);
 /* Open a communicator of this process alone. */
 void start_alone(struct comm *comm);
 /* Set the number of OpenMP threads: ranks that are not bound share the processors of their node equally.

@@ -2,6 +2,7 @@
 /* libespalier, by its header and its shared library alone. */
 #include <math.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,6 +323,122 @@ static void check_several(const struct espalier_data *data)
 }
 
 /* Neighbour lists without softening: the acceleration is the sum of two parts. Each rank by itself. */
+/* --- threads and communicators ------------------------------------------------------------------------------------ */
+
+static void *in_another_thread(void *sim)
+{
+  static double time;
+  struct espalier_sums sums;
+  time = espalier_time(sim);
+  int busy = failed(espalier_measure(sim, &sums), ESPALIER_BUSY, "another thread") &&
+             failed(espalier_close(sim), ESPALIER_BUSY, "another thread");
+  return busy ? &time : NULL;
+}
+
+/* A callback in which another thread enters the simulation. */
+static int enter_beside(espalier *sim, void *data)
+{
+  pthread_t thread;
+  void *time;
+  pthread_create(&thread, NULL, in_another_thread, sim);
+  pthread_join(thread, &time);
+  *(int *)data = time && *(double *)time == espalier_time(sim);
+  return 1;
+}
+
+/* Steps of a simulation that another thread uses too: each is made or refused. */
+static void *make_steps(void *sim)
+{
+  for (int k = 0; k < 50; k++) {
+    int code = espalier_step(sim, 1e3), total = (int)espalier_total(sim);
+    if ((code && code != ESPALIER_BUSY) || total != PARTICLES || espalier_time(sim) < 0) return NULL;
+  }
+  return sim;
+}
+
+static void check_threads(const struct espalier_data *data)
+{
+  int busy = 0;
+  espalier *sim = opened(data, NULL);
+  check(espalier_evolve(sim, 1, enter_beside, &busy) == 0 && busy, "a second thread in a simulation is told so");
+  check(espalier_step(sim, 1) == 0, "the simulation goes on");
+  if (size == 1) {
+    pthread_t thread, other_thread;
+    espalier *other = opened(data, NULL);
+    void *first, *second, *third;
+    pthread_create(&thread, NULL, make_steps, sim);
+    pthread_create(&other_thread, NULL, make_steps, other);
+    first = make_steps(sim);
+    espalier_close(other); /* done, or refused beside a step */
+    pthread_join(thread, &second);
+    pthread_join(other_thread, &third);
+    check(first && second, "threads at random times");
+    espalier_close(other);
+  }
+  espalier_close(sim);
+  struct espalier_sums sums;
+  check(failed(espalier_measure(sim, &sums), ESPALIER_BAD_ARGUMENT, "closed") && isnan(espalier_time(sim)) &&
+            failed(espalier_step(NULL, 1), ESPALIER_BAD_ARGUMENT, "NULL"),
+        "a simulation that is closed, or none");
+}
+
+static void check_communicators(const struct espalier_data *data)
+{
+  int none = MPI_Comm_c2f(MPI_COMM_NULL), unknown = 12345;
+  espalier *sim;
+  struct espalier_data *model;
+  struct espalier_particles p = given_by(data);
+  check(failed(espalier_open(&sim, &none, NULL, settings, &p), ESPALIER_BAD_ARGUMENT, "MPI_COMM_NULL") &&
+            failed(espalier_open(&sim, &unknown, NULL, settings, &p), ESPALIER_BAD_ARGUMENT, "communicator") &&
+            failed(espalier_model(&model, &none, "plummer", 10, 1, NULL), ESPALIER_BAD_ARGUMENT, "MPI_COMM_NULL") &&
+            failed(espalier_read(&model, &unknown, "file"), ESPALIER_BAD_ARGUMENT, "communicator"),
+        "communicators that are none");
+}
+
+/* --- ranks -------------------------------------------------------------------------------------------------------- */
+
+static int stop_on_first(espalier *sim, void *data)
+{
+  ++*(int *)data;
+  return rank == 0 && espalier_steps(sim) >= 0;
+}
+
+static int measure_elsewhere(espalier *sim, void *data)
+{
+  struct espalier_sums sums;
+  *(int *)data = rank == 0 ? ESPALIER_OK : espalier_measure(sim, &sums);
+  return 0;
+}
+
+static void check_agreement(const struct espalier_data *data)
+{
+  int steps = 0, code = 0, value = rank;
+  char text[4096];
+  struct espalier_sums sums;
+  espalier *sim = opened(data, NULL);
+  check(espalier_evolve(sim, 1, stop_on_first, &steps) == 0 && steps == 1, "one rank ends the integration of all");
+  if (size > 1) {
+    check(failed(espalier_step(sim, 1 + rank), ESPALIER_BAD_ARGUMENT, "until: the ranks"), "times that differ");
+    code = rank == 0 ? espalier_step(sim, 1) : espalier_measure(sim, &sums);
+    check(failed(code, ESPALIER_BAD_ARGUMENT, "different calls"), "different calls");
+    check(failed(espalier_evolve(sim, 1, measure_elsewhere, &code), ESPALIER_BAD_ARGUMENT, "different calls") &&
+              (rank == 0 || code == ESPALIER_BAD_ARGUMENT),
+          "different calls in a callback");
+  }
+  check(failed(espalier_agree(sim, NULL, rank == size - 1 ? "a sentence" : NULL, &value), ESPALIER_BAD_ARGUMENT,
+               "a sentence") &&
+            value == size - 1 && espalier_agree(NULL, NULL, NULL, NULL) == 0,
+        "ranks agree");
+  check(espalier_judge(sim, text, sizeof text) == 0 && !strstr(text, "Softening"), "a softening that suits");
+  espalier_close(sim);
+  const char *const wide[] = {"GravityConstantInternal=1", "Softening=100", NULL};
+  struct espalier_particles p = given_by(data);
+  check(espalier_open(&sim, NULL, NULL, wide, &p) == 0 &&
+            failed(espalier_judge(sim, text, sizeof text), ESPALIER_BAD_PARAMETER, "larger than the system"),
+        "a softening larger than the system");
+  espalier_close(sim);
+}
+
 static void check_close_pairs(int self)
 {
   static const char *const without[] = {"GravityConstantInternal=1", "Softening=0", "Integrator=hermite", NULL};
@@ -422,6 +539,9 @@ int main(int argc, char **argv)
   espalier_close(own);
   check_files(d);
   check_several(d);
+  check_threads(d);
+  check_communicators(d);
+  check_agreement(d);
   check_close_pairs(self);
   check_memory(60);
   espalier_close(NULL);

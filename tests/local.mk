@@ -142,6 +142,7 @@ script_tests = \
   %D%/plots_model.sh \
   %D%/pynbody.sh \
   %D%/python.sh \
+  %D%/python_process.sh \
   %D%/quickstart.sh \
   %D%/ranks.sh \
   %D%/restart.sh \
@@ -312,6 +313,7 @@ EXTRA_DIST += \
   %D%/plots_input.py \
   %D%/plots_maps.py \
   %D%/python.py \
+  %D%/python_process.py \
   %D%/plots_layout.py \
   %D%/comoving.py \
   %D%/rules_code.py \

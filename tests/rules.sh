@@ -62,7 +62,7 @@ run          base particles params gravity backend mpi io/input io/snapshot fof 
 study        base particles params tree gravity backend mpi mpi/let trace io/input io/snapshot system tuning step scheme settings run
 forecast     base particles params tree backend mpi mpi/let trace step settings run study
 cli          base particles params gravity backend mpi trace io/input io/snapshot ic fof ic/galaxy run study forecast
-api          base particles params gravity backend mpi io/input io/snapshot ic ic/galaxy system step scheme settings run
+api          base particles params gravity check backend mpi io/input io/snapshot ic ic/galaxy system step scheme settings run
 gpu/device   base particles tree gravity backend
 gpu/tree     base particles tree gravity backend gpu/device
 gpu/walk     base particles tree gravity backend gpu/device gpu/tree

@@ -38,11 +38,19 @@ class UnsoundError(EspalierError, ArithmeticError):
     """Values are not finite, or the momentum jumped: the simulation can only be read and closed."""
 
 
+class BusyError(EspalierError, RuntimeError):
+    """Another thread is in a call of this simulation."""
+
+
+class SystemWarning(UserWarning):
+    """A judgement of the system against its parameters, as `espalier run` prints it."""
+
+
 class MPIError(EspalierError, RuntimeError):
     """MPI was ended, or has no support of threads."""
 
 
-_ERRORS = {1: ArgumentError, 2: ParameterError, 3: ParticlesError, 4: FileError, 5: StepError, 6: UnsoundError, 7: MPIError}
+_ERRORS = {1: ArgumentError, 2: ParameterError, 3: ParticlesError, 4: FileError, 5: StepError, 6: UnsoundError, 7: MPIError, 8: BusyError}
 POSITION, VELOCITY, MASS, ID, TYPE, ACCELERATION, POTENTIAL = range(7)
 
 
@@ -70,16 +78,19 @@ class Data(c.Structure):
                 ("unit_velocity", c.c_double), ("gravity", c.c_double)]
 
 
-CALLBACK = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_void_p)
+CALLBACK = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_void_p)   # not used: see Simulation.integrate
 _HANDLE, _TEXT, _TEXTS, _INT = c.c_void_p, c.c_char_p, c.POINTER(c.c_char_p), c.POINTER(c.c_int)
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "espalier_version": (_TEXT, []),
     "espalier_error": (_TEXT, []),
     "espalier_open": (c.c_int, [c.POINTER(_HANDLE), _INT, _TEXT, _TEXTS, c.POINTER(Particles)]),
     "espalier_open_file": (c.c_int, [c.POINTER(_HANDLE), _INT, _TEXT, _TEXTS, _TEXT]),
-    "espalier_close": (None, [_HANDLE]),
+    "espalier_close": (c.c_int, [_HANDLE]),
     "espalier_step": (c.c_int, [_HANDLE, c.c_double]),
     "espalier_evolve": (c.c_int, [_HANDLE, c.c_double, CALLBACK, c.c_void_p]),
+    "espalier_advance": (c.c_int, [_HANDLE, c.c_double]),
+    "espalier_judge": (c.c_int, [_HANDLE, c.c_char_p, c.c_size_t]),
+    "espalier_agree": (c.c_int, [_HANDLE, _INT, _TEXT, _INT]),
     "espalier_time": (c.c_double, [_HANDLE]),
     "espalier_steps": (c.c_int64, [_HANDLE]),
     "espalier_count": (c.c_int64, [_HANDLE]),
@@ -121,6 +132,50 @@ def check(code: int) -> None:
         raise _ERRORS.get(code, EspalierError)(lib.espalier_error().decode(errors="replace"))
 
 
+def agree(sim: Any, comm: Any, error: BaseException | None = None, value: int = 0) -> int:
+    """The ranks agree that none has an error: this rank's is raised, or that of another one. Returns the largest value."""
+    shared = c.c_int(value)
+    sentence = None if error is None else (str(error) or type(error).__name__).replace("\0", "?").encode()
+    code = lib.espalier_agree(sim, comm, sentence, c.byref(shared))
+    if error is not None:
+        raise error
+    check(code)
+    return shared.value
+
+
+def encoded(name: str, text: Any) -> bytes:
+    """A path or a text for the library, which ends it at the first NUL."""
+    if not isinstance(text, (str, bytes, os.PathLike)):
+        raise ArgumentError(f"{name}: expected a text, found {text!r}")
+    try:
+        data = os.fsencode(text)
+    except UnicodeEncodeError as error:
+        raise ArgumentError(f"{name}: expected a text: {error}") from None
+    if b"\0" in data:
+        raise ArgumentError(f"{name}: expected no NUL character, found {text!r}")
+    return data
+
+
+def number(name: str, x: Any) -> float:
+    """One real number."""
+    try:
+        if np.ma.is_masked(x) or np.iscomplexobj(x):
+            raise TypeError("it is masked, or complex")
+        return float(x)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ArgumentError(f"{name}: expected a number, found {x!r} ({error})") from None
+
+
+def real(name: str, x: Any) -> Any:
+    """Refuse arrays of which a conversion to doubles would lose a part: masks, imaginary parts, texts, dates."""
+    if np.ma.is_masked(x):
+        raise ArgumentError(f"{name}: {np.ma.count_masked(x)} values are masked: leave these particles out, or fill the values")
+    a = np.asarray(x)
+    if a.dtype.kind not in "biufO":
+        raise ArgumentError(f"{name}: expected real numbers, found an array of {a.dtype}")
+    return a
+
+
 def text_of(value: Any) -> str:
     """A value as in a parameter file."""
     if isinstance(value, (bool, np.bool_)):
@@ -133,14 +188,20 @@ def texts(settings: Mapping[str, Any] | Iterable[str] | None) -> Any:
     if settings is None:
         return None
     lines = [f"{k}={text_of(v)}" for k, v in settings.items()] if isinstance(settings, Mapping) else list(settings)
-    return (c.c_char_p * (len(lines) + 1))(*[line.encode() for line in lines], None)
+    return (c.c_char_p * (len(lines) + 1))(*[encoded("settings", line) for line in lines], None)
 
 
 def handle_of(comm: Any) -> Any:
     """A communicator of mpi4py, or a handle of Fortran, for the library; None: MPI_COMM_WORLD."""
     if comm is None:
         return None
-    return c.byref(c.c_int(comm if isinstance(comm, int) else comm.py2f()))
+    try:
+        handle = comm if isinstance(comm, int) else comm.py2f()
+    except AttributeError:
+        raise ArgumentError(f"comm: expected a communicator of mpi4py, found {comm!r}") from None
+    if not -2**31 <= handle < 2**31:
+        raise ArgumentError(f"comm: expected the handle of a communicator, found {handle}")
+    return c.byref(c.c_int(handle))
 
 
 def address(array: np.ndarray | None) -> int | None:
@@ -150,7 +211,9 @@ def address(array: np.ndarray | None) -> int | None:
 def vectors(name: str, x: Any, n: int | None = None) -> np.ndarray:
     """An array [n][3] of doubles."""
     try:
-        a = np.ascontiguousarray(x, dtype=np.float64)
+        a = np.ascontiguousarray(real(name, x), dtype=np.float64)
+    except ArgumentError:
+        raise
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{name}: expected an array of numbers of the shape (n, 3): {error}") from None
     if a.ndim != 2 or a.shape[1] != 3 or (n is not None and len(a) != n):
@@ -160,7 +223,7 @@ def vectors(name: str, x: Any, n: int | None = None) -> np.ndarray:
 
 def numbers(name: str, x: Any, n: int, dtype: Any = np.float64) -> np.ndarray:
     """An array [n]; one number stands for all."""
-    a = np.asarray(x)
+    a = real(name, x)
     if np.issubdtype(dtype, np.integer) and a.size and (a.dtype.kind not in "iu" or a.min() < 0 or a.max() > np.iinfo(dtype).max):
         raise ArgumentError(f"{name}: expected whole numbers from 0 to {np.iinfo(dtype).max}")
     try:

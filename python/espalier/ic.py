@@ -15,11 +15,16 @@ from .snapshot import Snapshot, _taken
 
 def model(name: str, n: int, seed: int = 1, comm: Any = None, **options: Any) -> Snapshot:
     """A model by its name. On several ranks each gets an equal share of the n particles."""
-    data = c.POINTER(_l.Data)()
-    settings = _l.texts({key.replace("_", "-"): value for key, value in options.items()})
-    if n < 0 or seed < 0 or seed >= 2**64:
-        raise _l.ArgumentError(f"n and seed: expected whole numbers of 0 or more, found {n} and {seed}")
-    _l.check(_l.lib.espalier_model(c.byref(data), _l.handle_of(comm), name.encode(), int(n), int(seed), settings))
+    data, handle, error, arguments = c.POINTER(_l.Data)(), _l.handle_of(comm), None, ()
+    try:
+        settings = _l.texts({key.replace("_", "-"): value for key, value in options.items()})
+        if not (0 <= n < 2**63 and 0 <= seed < 2**64 and n == int(n) and seed == int(seed)):
+            raise _l.ArgumentError(f"n and seed: expected whole numbers of 0 or more, found {n} and {seed}")
+        arguments = (_l.encoded("name", name), int(n), int(seed), settings)
+    except Exception as found:
+        error = found
+    _l.agree(None, handle, error)
+    _l.check(_l.lib.espalier_model(c.byref(data), handle, *arguments))
     return _taken(data)
 
 

@@ -2,11 +2,16 @@
 """Simulations."""
 from __future__ import annotations
 
+import contextlib
 import ctypes as c
+import itertools
 import math
 import os
 import sys
+import signal
+import threading
 import time as clock
+import warnings
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator
 
@@ -61,42 +66,54 @@ class Simulation:
     settings    any other parameter of doc/parameters.md by its name: Mode="tree", Integrator="hermite"
     comm        communicator of mpi4py: each rank gives its share of the particles [MPI.COMM_WORLD]
     units       (length, mass, velocity) of astropy: arguments may be quantities, and results are
+    force       open a system also where its judgement is that a run would be worthless
+
+    The system is judged as by `espalier run`: warnings are SystemWarning, and a worthless run is a ParameterError.
 
     On one rank particles stay in the order in which they were given; on several ranks, where particles move between them, arrays are in
     the order of `ids`. A simulation is closed by close(), at the end of a `with` block, or when nothing refers to it.
     """
 
-    def __init__(self, pos: Any = None, vel: Any = None, mass: Any = None, *, ids: Any = None, types: Any = None, time: Any = 0.0,
+    _thread: int | None = None   # that integrates, also between soft steps
+
+    def __init__(self, pos: Any = None, vel: Any = None, mass: Any = None, *, ids: Any = None, types: Any = None, time: Any = None,
                  softening: Any = None, G: Any = None, accuracy: Any = None, comm: Any = None, parameters: str | None = None,
-                 units: Any = None, **settings: Any) -> None:
+                 units: Any = None, force: bool = False, **settings: Any) -> None:
         self._sim = c.c_void_p()
-        self._units = self._names_of(units)
-        if isinstance(pos, Snapshot):
-            snap = pos
-            given = {"vel": vel, "mass": mass, "ids": ids, "types": types}
-            vel, mass, ids, types = (getattr(snap, name) if x is None else x for name, x in given.items())
-            pos, time = snap.pos, time or snap.time
-            if units is None and G is None and not any(key.startswith("Unit") for key in settings):
-                settings = {**snap.parameters, **settings}
-        if pos is None or mass is None:
-            raise _l.ArgumentError("a simulation needs positions and masses: Simulation(pos=..., mass=...), or a Snapshot")
-        settings = self._settings(settings, softening, G, accuracy, parameters)
-        particles, keep = self._particles(pos, vel, mass, ids, types, time)
-        _l.check(_l.lib.espalier_open(c.byref(self._sim), _l.handle_of(comm), parameters.encode() if parameters else None,
-                                      _l.texts(settings), c.byref(particles)))
-        self._note_order(keep["ids"])
+
+        def arguments() -> tuple[Any, ...]:
+            self._units = self._names_of(units)
+            given, named, when = {"pos": pos, "vel": vel, "mass": mass, "ids": ids, "types": types}, settings, time
+            if isinstance(pos, Snapshot):
+                given = {name: getattr(pos, name) if name == "pos" or x is None else x for name, x in given.items()}
+                when = pos.time if time is None else time
+                if units is None and G is None and not any(key.startswith("Unit") for key in settings):
+                    named = {**pos.parameters, **settings}
+            if given["pos"] is None or given["mass"] is None:
+                raise _l.ArgumentError("a simulation needs positions and masses: Simulation(pos=..., mass=...), or a Snapshot")
+            particles, keep = self._particles(*given.values(), 0.0 if when is None else when)
+            return *self._parameters(named, softening, G, accuracy, parameters), particles, keep
+
+        handle = _l.handle_of(comm)
+        text, lines, particles, keep = self._prepared(handle, arguments)
+        _l.check(_l.lib.espalier_open(c.byref(self._sim), handle, text, lines, c.byref(particles)))
+        self._opened(keep["ids"], force)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, softening: Any = None, G: Any = None, accuracy: Any = None, comm: Any = None,
-                  parameters: str | None = None, units: Any = None, **settings: Any) -> Simulation:
+                  parameters: str | None = None, units: Any = None, force: bool = False, **settings: Any) -> Simulation:
         """A simulation of the particles of a file, at its time; a snapshot of save() among them. Units are those of the arguments."""
         self = cls.__new__(cls)
         self._sim = c.c_void_p()
-        self._units = cls._names_of(units)
-        settings = self._settings(settings, softening, G, accuracy, parameters)
-        _l.check(_l.lib.espalier_open_file(c.byref(self._sim), _l.handle_of(comm), parameters.encode() if parameters else None,
-                                           _l.texts(settings), os.fsencode(path)))
-        self._note_order(None)
+
+        def arguments() -> tuple[Any, ...]:
+            self._units = cls._names_of(units)
+            return *self._parameters(settings, softening, G, accuracy, parameters), _l.encoded("path", path)
+
+        handle = _l.handle_of(comm)
+        text, lines, name = self._prepared(handle, arguments)
+        _l.check(_l.lib.espalier_open_file(c.byref(self._sim), handle, text, lines, name))
+        self._opened(None, force)
         return self
 
     # --- arguments ------------------------------------------------------------------------------------------------------
@@ -111,44 +128,93 @@ class Simulation:
         return {"length": length, "mass": mass, "speed": speed, "time": u.Unit(length / speed), "acceleration": speed**2 / length,
                 "potential": speed**2, "energy": mass * speed**2, "momentum": mass * speed, "angular": mass * speed * length}
 
+    def _prepared(self, handle: Any, arguments: Callable[[], Any]) -> Any:
+        """Arguments of a call that all ranks make: where those of a rank are wrong, no rank makes it."""
+        error, result = None, None
+        try:
+            result = arguments()
+        except Exception as found:
+            error = found
+        _l.agree(self._sim, handle, error)
+        return result
+
+    def _opened(self, ids: np.ndarray | None, force: bool) -> None:
+        """Judge the system, and note the order of its particles."""
+        self._note_order(ids)
+        text = c.create_string_buffer(16384)
+        code = _l.lib.espalier_judge(self._sim, text, len(text))
+        if code and not force:
+            try:
+                _l.check(code)
+            except _l.EspalierError as error:
+                self.close()
+                raise type(error)(f"{error}; force=True opens it all the same") from None
+        for line in text.value.decode(errors="replace").splitlines():
+            warnings.warn(line, _l.SystemWarning, stacklevel=3)
+
+    def _parameters(self, settings: dict[str, Any], softening: Any, G: Any, accuracy: Any, parameters: str | None) -> tuple[Any, Any]:
+        """The text and the settings for the library."""
+        lines = _l.texts(self._settings(settings, softening, G, accuracy, parameters))
+        return _l.encoded("parameters", parameters) if parameters else None, lines
+
     def _settings(self, settings: dict[str, Any], softening: Any, G: Any, accuracy: Any, parameters: str | None) -> dict[str, Any]:
         out = dict(settings)
         if self._units:
             out.update(UnitLength_in_cm=self._units["length"].to("cm"), UnitMass_in_g=self._units["mass"].to("g"),
                        UnitVelocity_in_cm_per_s=self._units["speed"].to("cm/s"))
         if softening is not None:
-            out["Softening"] = float(_plain(softening, self._units.get("length")))
+            out["Softening"] = _l.number("softening", _plain(softening, self._units.get("length")))
         if accuracy is not None:
             out["Accuracy"] = accuracy
         stated = self._units or parameters or any("Unit" in key or "GravityConstantInternal" in key for key in out)
         if G is not None or not stated:
-            out["GravityConstantInternal"] = 1.0 if G is None else float(G)
+            value = 1.0 if G is None else _l.number("G", G)
+            if not 0 < value < math.inf:
+                raise _l.ArgumentError(f"G: expected a number above 0, found {value}; without G it is that of the units, or 1")
+            out["GravityConstantInternal"] = value
         return out
 
     def _particles(self, pos: Any, vel: Any, mass: Any, ids: Any, types: Any, time: Any) -> tuple[_l.Particles, dict[str, Any]]:
         get = self._units.get
+        if mass is None:
+            raise _l.ArgumentError("mass: expected masses, found None")
         x = _l.vectors("pos", _plain(pos, get("length")))
         n = len(x)
         keep = {"pos": x, "vel": None if vel is None else _l.vectors("vel", _plain(vel, get("speed")), n),
                 "mass": _l.numbers("mass", _plain(mass, get("mass")), n),
                 "ids": None if ids is None else _l.numbers("ids", ids, n, np.uint64),
                 "types": None if types is None else _l.numbers("types", types, n, np.uint8)}
-        struct = _l.Particles(n, *(_l.address(a) for a in keep.values()), float(_plain(time, get("time"))))
+        struct = _l.Particles(n, *(_l.address(a) for a in keep.values()), _l.number("time", _plain(time, get("time"))))
         return struct, keep
 
     def _note_order(self, ids: np.ndarray | None) -> None:
         """Where particle i of the caller is among the ids in ascending order; None: at i."""
         self._place: np.ndarray | None = None
-        if ids is None or _l.lib.espalier_count(self._sim) != _l.lib.espalier_total(self._sim) or not np.any(ids[1:] < ids[:-1]):
+        # on several ranks one at least has not all particles
+        self._several = bool(_l.agree(self._sim, None, None, int(len(self) != self.total)))
+        if ids is None or self._several or not np.any(ids[1:] < ids[:-1]):
             return
         order = np.argsort(ids)
         self._place = np.empty(len(ids), np.int64)
         self._place[order] = np.arange(len(ids))
 
-    def _open(self) -> c.c_void_p:
+    def _open(self, shown: bool = False) -> c.c_void_p:
+        """The handle of the library. `shown`: for a number that any thread may read."""
         if not self._sim:
             raise _l.ArgumentError("the simulation is closed")
+        if not shown and self._thread not in (None, threading.get_ident()):
+            raise _l.BusyError("another thread integrates this simulation: wait for its end")
         return self._sim
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        """The simulation is for this thread; calls may be nested."""
+        self._open()
+        before, self._thread = self._thread, threading.get_ident()
+        try:
+            yield
+        finally:
+            self._thread = before
 
     def _quantity(self, x: Any, kind: str) -> Any:
         return x * self._units[kind] if self._units else x
@@ -158,8 +224,12 @@ class Simulation:
     def close(self) -> None:
         """Free the simulation. On several ranks call it on all of them, in the same order."""
         if getattr(self, "_sim", None):
-            _l.lib.espalier_close(self._sim)
-            self._sim = c.c_void_p()
+            self._open()
+            code = _l.lib.espalier_close(self._sim)
+            if code != 8:   # another thread is in a call: it stays open
+                self._sim = c.c_void_p()
+            if code != 7:   # after MPI_Finalize nothing is left to be closed
+                _l.check(code)
 
     def __enter__(self) -> Simulation:
         return self
@@ -169,10 +239,13 @@ class Simulation:
 
     def __del__(self) -> None:
         if not sys.is_finalizing():
-            self.close()
+            try:
+                self.close()
+            except _l.EspalierError:   # a thread or a rank is elsewhere: the memory is freed with the process
+                pass
 
     def __len__(self) -> int:
-        return _l.lib.espalier_count(self._open())
+        return max(0, _l.lib.espalier_count(self._open(shown=True)))
 
     def __repr__(self) -> str:
         if not self._sim:
@@ -184,21 +257,22 @@ class Simulation:
     @property
     def time(self) -> Any:
         """The present time."""
-        return self._quantity(_l.lib.espalier_time(self._open()), "time")
+        return self._quantity(_l.lib.espalier_time(self._open(shown=True)), "time")
 
     @property
     def steps(self) -> int:
         """Soft steps so far."""
-        return _l.lib.espalier_steps(self._open())
+        return _l.lib.espalier_steps(self._open(shown=True))
 
     @property
     def total(self) -> int:
         """Particles of all ranks."""
-        return _l.lib.espalier_total(self._open())
+        return _l.lib.espalier_total(self._open(shown=True))
 
     def step(self, until: Any = math.inf) -> Any:
         """Make one soft step, shortened where it would pass `until`. Returns the time."""
-        _l.check(_l.lib.espalier_step(self._open(), float(_plain(until, self._units.get("time")))))
+        end = self._prepared(None, lambda: _l.number("until", _plain(until, self._units.get("time"))))
+        _l.check(_l.lib.espalier_step(self._open(), end))
         return self.time
 
     def integrate(self, until: Any, callback: Callback | None = None) -> Simulation:
@@ -206,23 +280,64 @@ class Simulation:
 
         callback(sim) is called after each soft step; where it returns something true, or raises an exception, the integration ends
         there. It may change particles (sim.vel = ...). Ctrl-C ends the integration after the soft step under way."""
-        sim, raised, end = self._open(), [], float(_plain(until, self._units.get("time")))
-        if callback is None and end == math.inf:   # Ctrl-C needs a callback in the library, which would let it run for ever
-            raise _l.ArgumentError("until: expected a finite time, or a callback that ends the run")
-
-        def after(_sim: int, _data: int) -> int:
-            try:
-                stop = callback is not None and callback(self)
-                return 1 if stop or not self._sim else 0   # the callback may have closed it
-            except BaseException as error:   # it passes the C code as a value
-                raised.append(error)
-                return 1
-
-        code = _l.lib.espalier_evolve(sim, end, _l.CALLBACK(after), None)
-        if raised:
-            raise raised[0]
-        _l.check(code)
+        self._open()
+        end = self._prepared(None, lambda: self._end_of(until, callback))
+        with self._held():
+            # Soft steps are a loop here and not in the library, so that signals meet the interpreter outside of the call of a
+            # callback, at whose beginning an exception is lost.
+            if not self._several:
+                self._loop(end, lambda: callback(self) if callback is not None else None)
+            else:
+                self._loop_together(end, callback)
         return self
+
+    def _loop(self, end: float, after: Callable[[], Any]) -> None:
+        while self._sim and _l.lib.espalier_time(self._sim) < end:
+            _l.check(_l.lib.espalier_advance(self._sim, end))
+            if after():
+                break
+
+    def _loop_together(self, end: float, callback: Callback | None) -> None:
+        """The loop on several ranks, which all end it after the same soft step."""
+        with _Interrupt() as interrupt:
+
+            def after() -> int:
+                error, stop = None, False
+                try:
+                    stop = callback is not None and bool(callback(self))
+                except BaseException as found:
+                    error = found
+                return not self._sim or _l.agree(self._sim, None, error, int(stop or interrupt.seen))
+
+            self._loop(end, after)
+
+    def _end_of(self, until: Any, callback: Callback | None) -> float:
+        """The time `until`, not before the present one."""
+        end, now = _l.number("until", _plain(until, self._units.get("time"))), _l.lib.espalier_time(self._open())
+        if math.isnan(end) or (callback is None and math.isinf(end)):
+            raise _l.ArgumentError(f"until: expected a finite time, or a callback that ends the run, found {end}")
+        if end < now - 1e-9 * max(abs(now), abs(end)):
+            raise _l.ArgumentError(f"until: expected a time from the present one on, {now}, found {end}")
+        return end
+
+    def _stops(self, until: Any, interval: Any, times: Iterable[Any] | None) -> tuple[float, float, Iterable[float]]:
+        """The present time, the end, and the times of snapshots of run()."""
+        unit, begin = self._units.get("time"), _l.lib.espalier_time(self._open())
+        if times is not None:
+            stops = [_l.number("times", _plain(t, unit)) for t in times]
+            if not all(a <= b < math.inf for a, b in zip([begin - 1e-9 * abs(begin), *stops], stops)):
+                raise _l.ArgumentError(f"times: expected finite times in ascending order from the present one on, {begin}")
+            return begin, stops[-1] if stops else begin, stops
+        if until is None:
+            raise _l.ArgumentError("run: expected the time until which to run, or times")
+        end = self._end_of(until, None)
+        length = _l.number("interval", _plain(interval, unit)) if interval is not None else math.inf
+        if not length > 0:
+            raise _l.ArgumentError(f"run: expected an interval above 0, found {length}")
+        if begin + length == begin or end - length == end:
+            raise _l.ArgumentError(f"run: expected an interval that can be told from 0 at the times {begin} to {end}, found {length}")
+        count = max(0, math.ceil((end - begin) / length * (1 - 1e-12)) - 1)
+        return begin, end, itertools.chain((begin + (k + 1) * length for k in range(count)), [end])
 
     def run(self, until: Any = None, interval: Any = None, *, times: Iterable[Any] | None = None, callback: Callback | None = None,
             progress: bool | None = None) -> Iterator[Snapshot]:
@@ -230,18 +345,8 @@ class Simulation:
 
         progress: show a line that renews itself [where stderr is a terminal]."""
         unit = self._units.get("time")
-        begin = _l.lib.espalier_time(self._open())
-        if times is not None:
-            stops = [float(_plain(t, unit)) for t in times]
-        elif until is None:
-            raise _l.ArgumentError("run: expected the time until which to run, or times")
-        else:
-            end, length = float(_plain(until, unit)), float(_plain(interval, unit)) if interval is not None else math.inf
-            if not length > 0:
-                raise _l.ArgumentError(f"run: expected an interval above 0, found {length}")
-            count = max(0, math.ceil((end - begin) / length * (1 - 1e-12)) - 1)
-            stops = [begin + (k + 1) * length for k in range(count)] + [end]
-        bar = _Progress(begin, stops[-1] if stops else begin, sys.stderr.isatty() if progress is None else progress)
+        begin, end, stops = self._prepared(None, lambda: self._stops(until, interval, times))
+        bar = _Progress(begin, end, sys.stderr.isatty() if progress is None else progress)
 
         def after(sim: Simulation) -> Any:
             bar.show(sim)
@@ -277,7 +382,7 @@ class Simulation:
 
     @pos.setter
     def pos(self, x: Any) -> None:
-        self._set(_l.POSITION, _l.vectors("pos", _plain(x, self._units.get("length")), len(self)))
+        self._set(_l.POSITION, self._prepared(None, lambda: _l.vectors("pos", _plain(x, self._units.get("length")), len(self))))
 
     @property
     def vel(self) -> Any:
@@ -286,7 +391,7 @@ class Simulation:
 
     @vel.setter
     def vel(self, v: Any) -> None:
-        self._set(_l.VELOCITY, _l.vectors("vel", _plain(v, self._units.get("speed")), len(self)))
+        self._set(_l.VELOCITY, self._prepared(None, lambda: _l.vectors("vel", _plain(v, self._units.get("speed")), len(self))))
 
     @property
     def mass(self) -> Any:
@@ -295,7 +400,7 @@ class Simulation:
 
     @mass.setter
     def mass(self, m: Any) -> None:
-        self._set(_l.MASS, _l.numbers("mass", _plain(m, self._units.get("mass")), len(self)))
+        self._set(_l.MASS, self._prepared(None, lambda: _l.numbers("mass", _plain(m, self._units.get("mass")), len(self))))
 
     @property
     def ids(self) -> np.ndarray:
@@ -309,7 +414,7 @@ class Simulation:
 
     @types.setter
     def types(self, t: Any) -> None:
-        self._set(_l.TYPE, _l.numbers("types", t, len(self), np.uint8))
+        self._set(_l.TYPE, self._prepared(None, lambda: _l.numbers("types", t, len(self), np.uint8)))
 
     @property
     def acc(self) -> Any:
@@ -337,9 +442,8 @@ class Simulation:
 
     def replace(self, pos: Any, vel: Any = None, mass: Any = None, *, ids: Any = None, types: Any = None, time: Any = None) -> None:
         """Replace all particles: others, more or fewer. Parameters stay."""
-        if mass is None:
-            raise _l.ArgumentError("replace: expected masses")
-        particles, keep = self._particles(pos, vel, mass, ids, types, self.time if time is None else time)
+        self._open()
+        particles, keep = self._prepared(None, lambda: self._particles(pos, vel, mass, ids, types, self.time if time is None else time))
         _l.check(_l.lib.espalier_put(self._open(), c.byref(particles)))
         self._note_order(keep["ids"])
 
@@ -349,7 +453,8 @@ class Simulation:
         exact: by direct sums in double precision in place of the tree; for points only."""
         if points is None:
             return self.acc, self.pot
-        x = _l.vectors("points", _plain(points, self._units.get("length")))
+        self._open()
+        x = self._prepared(None, lambda: _l.vectors("points", _plain(points, self._units.get("length"))))
         acc, pot = np.empty_like(x), np.empty(len(x))
         _l.check(_l.lib.espalier_field_at(self._open(), len(x), _l.address(x), int(bool(exact)), _l.address(acc), _l.address(pot)))
         return self._quantity(acc, "acceleration"), self._quantity(pot, "potential")
@@ -379,7 +484,7 @@ class Simulation:
     def parameter(self, name: str) -> str:
         """The value in use of a parameter, as text."""
         text = c.create_string_buffer(1024)
-        _l.check(_l.lib.espalier_parameter(self._open(), name.encode(), text, len(text)))
+        _l.check(_l.lib.espalier_parameter(self._open(), _l.encoded("name", name), text, len(text)))
         return text.value.decode()
 
     def snapshot(self) -> Snapshot:
@@ -390,7 +495,9 @@ class Simulation:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a snapshot in the layout of GADGET-4's HDF5 files; an existing file is replaced."""
-        _l.check(_l.lib.espalier_save(self._open(), os.fsencode(path)))
+        self._open()
+        name = self._prepared(None, lambda: _l.encoded("path", path))
+        _l.check(_l.lib.espalier_save(self._open(), name))
 
     def plot(self, *arguments: Any, **options: Any) -> Any:
         """Map of density or velocities (Snapshot.plot)."""
@@ -426,3 +533,29 @@ class _Progress:
     def end(self) -> None:
         if self.shown:
             print(f"\r{'#' * 20} 100.0 %, {clock.monotonic() - self.started:.1f} s{'':20}", file=sys.stderr, flush=True)
+
+
+class _Interrupt:
+    """Ctrl-C on several ranks: noted, until all ranks have agreed to end; a second one acts at once."""
+
+    def __init__(self) -> None:
+        self.seen = False
+        self.before: Any = None
+
+    def __enter__(self) -> _Interrupt:
+        before = signal.getsignal(signal.SIGINT)
+        if callable(before) and threading.current_thread() is threading.main_thread():
+            self.before = before
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self.seen:
+            self.before(number, frame)
+        self.seen = True
+
+    def __exit__(self, *_: Any) -> None:
+        if self.before is not None:
+            signal.signal(signal.SIGINT, self.before)
+            if self.seen:
+                self.before(signal.SIGINT, None)

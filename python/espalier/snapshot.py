@@ -88,5 +88,11 @@ def _taken(data: Any) -> Snapshot:
 def read(path: str | os.PathLike[str], comm: Any = None) -> Snapshot:
     """Read a file of any format that Espalier reads (GADGET 1, 2, HDF5; Tipsy; text). On several ranks each gets an equal share."""
     data = c.POINTER(_l.Data)()
-    _l.check(_l.lib.espalier_read(c.byref(data), _l.handle_of(comm), os.fsencode(path)))
+    handle, name, error = _l.handle_of(comm), b"", None
+    try:
+        name = _l.encoded("path", path)
+    except Exception as found:
+        error = found
+    _l.agree(None, handle, error)
+    _l.check(_l.lib.espalier_read(c.byref(data), handle, name))
     return _taken(data)

@@ -6,7 +6,13 @@
  * errors of MPI and of a device.
  *
  * Except where a comment says "local", a call is collective: all ranks of the simulation's communicator make it, each
- * for its share of the particles, and get the same code. Calls are for one thread of a process at a time.
+ * for its share of the particles, and get the same code; where ranks make different calls, they get a code.
+ *
+ * A simulation is for one thread at a time: a call beside another one's returns ESPALIER_BUSY. espalier_time, _steps,
+ * _count and _total may be called from any thread, and return NAN or -1 for a simulation that is closed. Threads in
+ * different simulations wait for each other; on several ranks let them call in the same order.
+ *
+ * Numbers in texts have a decimal point, whatever the locale of the process.
  *
  * Units are those of the parameters; with GravityConstantInternal = 1 they are any with G = 1. Positions and velocities
  * are in the caller's frame. Vectors are three numbers in sequence: component c of particle i is element 3 * i + c. */
@@ -30,7 +36,8 @@ enum espalier_code {
   /* the system has values that are not finite, or its momentum jumped, or the step of a close pair collapsed: it can
    * only be read and closed */
   ESPALIER_UNSOUND,
-  ESPALIER_BAD_MPI /* MPI was ended, or has no support of threads */
+  ESPALIER_BAD_MPI, /* MPI was ended, or has no support of threads */
+  ESPALIER_BUSY     /* another thread is in a call of this simulation */
 };
 
 /* A simulation. */
@@ -67,16 +74,18 @@ ESPALIER_API int espalier_open(espalier **sim, const int *communicator, const ch
  * InitCondFile. */
 ESPALIER_API int espalier_open_file(espalier **sim, const int *communicator, const char *parameters,
                                     const char *const *settings, const char *path);
-/* Close a simulation; NULL is allowed. */
-ESPALIER_API void espalier_close(espalier *sim);
+/* Close a simulation; NULL is allowed. In a callback it closes when espalier_evolve returns. */
+ESPALIER_API int espalier_close(espalier *sim);
 
 /* --- steps ------------------------------------------------------------------------------------------------------- */
 
 /* Make one soft step, shortened where it would pass the time `until` (HUGE_VAL: none). Nothing is done at or after
  * `until`. */
 ESPALIER_API int espalier_step(espalier *sim, double until);
-/* Called after each soft step, before which it may have changed particles; a value other than 0 ends espalier_evolve
- * with ESPALIER_OK. One that has closed the simulation must return such a value. */
+/* One soft step of espalier_evolve: the same bits, for loops of the caller. */
+ESPALIER_API int espalier_advance(espalier *sim, double until);
+/* Called after each soft step, before which it may have changed particles. A value other than 0, on any rank, ends
+ * espalier_evolve with ESPALIER_OK on all, as closing of the simulation does. */
 typedef int espalier_callback(espalier *sim, void *data);
 /* Make soft steps to exactly the time `until`. `after`: NULL, or called with `data`. */
 ESPALIER_API int espalier_evolve(espalier *sim, double until, espalier_callback *after, void *data);
@@ -154,6 +163,14 @@ struct espalier_sums {
 /* Compute the sums; where the last step had no potentials, forces are computed once more with them. */
 ESPALIER_API int espalier_measure(espalier *sim, struct espalier_sums *sums);
 
+/* Judge the system against its parameters, as `espalier run` does at a start, after its first forces. Where a run would
+ * surely be worthless: ESPALIER_BAD_PARAMETER; the simulation can be used all the same. Warnings, a line each, become
+ * text[size] of rank 0, "" elsewhere. */
+ESPALIER_API int espalier_judge(espalier *sim, char *text, size_t size);
+/* Agree over the ranks of a simulation, or with sim = NULL of a communicator as in espalier_open: where a rank has a
+ * sentence, all get ESPALIER_BAD_ARGUMENT with that of the lowest one. *value becomes the largest over ranks. Both may
+ * be NULL. Other calls of a rank before it fail while another rank waits here. */
+ESPALIER_API int espalier_agree(espalier *sim, const int *communicator, const char *sentence, int *value);
 /* The value in use of a parameter, as text[size]. Local. */
 ESPALIER_API int espalier_parameter(const espalier *sim, const char *name, char *text, size_t size);
 

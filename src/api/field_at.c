@@ -146,8 +146,7 @@ static int check_points(const espalier *e, int64_t count, const double *points, 
   return code;
 }
 
-int espalier_field_at(espalier *e, int64_t count, const double *points, int exact, double *acceleration,
-                      double *potential)
+int api_field_at(espalier *e, int64_t count, const double *points, int exact, double *acceleration, double *potential)
 {
   int64_t total;
   int code = check_points(e, count, points, &total);

@@ -2,7 +2,9 @@
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
   %D%/api.h \
+  %D%/entries.c \
   %D%/espalier.h \
+  %D%/judge.c \
   %D%/field_at.c \
   %D%/models.c \
   %D%/open.c \

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "ic/galaxy/make.h"
@@ -13,7 +14,9 @@
 #include "io/snapshot/snapshot.h"
 #include "mpi/start.h"
 
-int espalier_save(espalier *e, const char *path)
+#define MODEL_BYTES 220.0 /* of a particle of a model: fields, and the arrays for the caller */
+
+int api_save(espalier *e, const char *path)
 {
   struct sim *s = e->sim;
   struct fault f = {""};
@@ -23,7 +26,7 @@ int espalier_save(espalier *e, const char *path)
   api_potentials(e);
   struct snapshot_facts facts = {.params = s->par,
                                  .time = s->time,
-                                 .step = espalier_steps(e),
+                                 .step = api_steps(e),
                                  .gravity = s->gravity,
                                  .extras = SNAPSHOT_RUN,
                                  .files = 1,
@@ -79,7 +82,7 @@ static int begin(struct espalier_data **data, const int *communicator, struct co
     return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"data: expected a place for the particles, found NULL"});
   *data = NULL;
   if (start_mpi(&f)) return api_fail(ESPALIER_BAD_MPI, &f);
-  start_comm(comm, communicator);
+  if (start_comm(comm, communicator, &f)) return api_fail(ESPALIER_BAD_ARGUMENT, &f);
   fatal_context(comm->rank, -1);
   start_threads(comm);
   return ESPALIER_OK;
@@ -94,7 +97,7 @@ static void note_units(struct espalier_data *data, const struct units *units, do
   data->unit_velocity = units->velocity_cm_s;
 }
 
-int espalier_read(struct espalier_data **data, const int *communicator, const char *path)
+int api_read(struct espalier_data **data, const int *communicator, const char *path)
 {
   struct fault f = {""};
   struct comm c;
@@ -113,6 +116,21 @@ int espalier_read(struct espalier_data **data, const int *communicator, const ch
   }
   comm_close(&c);
   return code;
+}
+
+/* A fault where the particles of a model are too many for the ranks of this node: their memory would be exhausted.
+ * Local. */
+static int check_count(const struct comm *comm, int64_t count, struct fault *fault)
+{
+  double share = (double)count / comm->size, bytes = MODEL_BYTES * share * comm_node_size(comm);
+  double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  if (share > INT32_MAX / 2)
+    return fault_set(fault, "number of particles: at most %d on a rank, found %lld on %d: use more ranks",
+                     INT32_MAX / 2, (long long)count, comm->size);
+  if (bytes > memory)
+    return fault_set(fault, "number of particles: %lld need about %.3g GB on this node, which has %.3g GB: use fewer",
+                     (long long)count, bytes / 1e9, memory / 1e9);
+  return 0;
 }
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
@@ -163,8 +181,8 @@ static int make_galaxy(const struct comm *comm, int64_t count, uint64_t seed, co
   return failed ? -1 : 0;
 }
 
-int espalier_model(struct espalier_data **data, const int *communicator, const char *model, int64_t count,
-                   uint64_t seed, const char *const *settings)
+int api_model(struct espalier_data **data, const int *communicator, const char *model, int64_t count, uint64_t seed,
+              const char *const *settings)
 {
   struct fault f = {""};
   struct comm c;
@@ -175,6 +193,7 @@ int espalier_model(struct espalier_data **data, const int *communicator, const c
   struct params units;
   int is_galaxy = model && strcmp(model, "galaxy") == 0;
   if (!model) fault_set(&f, "model: expected the name of a model, found NULL");
+  else check_count(&c, count, &f);
   if (comm_agree(&c, &f) || (is_galaxy ? make_galaxy(&c, count, seed, settings, &p, &units, &f)
                                        : make_model(&c, model, count, seed, settings, &p, &f)))
     code = api_fail(ESPALIER_BAD_ARGUMENT, &f);

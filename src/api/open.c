@@ -50,6 +50,14 @@ static int read_parameters(struct params *params, const char *text, const char *
   return params_check_rules(params, NULL, fault);
 }
 
+/* 1: the parameters name a softening. */
+static int names_softening(const char *text, const char *const *settings)
+{
+  int found = text && strcasestr(text, "softening");
+  for (int k = 0; settings && settings[k]; k++) found = found || strcasestr(settings[k], "softening");
+  return found;
+}
+
 /* --- particles ---------------------------------------------------------------------------------------------------- */
 
 static int check_arrays(const struct espalier_particles *particles, struct fault *fault)
@@ -143,6 +151,13 @@ int api_adopt(espalier *e, struct sim *fresh)
   return ESPALIER_OK;
 }
 
+/* The code of what sim_start and its kin return; `other`: of a fault of the particles. */
+static int code_of(int result, int other, const struct fault *fault)
+{
+  if (result == 0) return ESPALIER_OK;
+  return api_fail(result == SIM_START_PARAMETERS ? ESPALIER_BAD_PARAMETER : other, fault);
+}
+
 /* Open the system of particles of the caller, or of the file par.InitCondFile. */
 static int open_system(espalier *e, const struct espalier_particles *given)
 {
@@ -152,10 +167,9 @@ static int open_system(espalier *e, const struct espalier_particles *given)
   const struct backend *be;
   int code = ESPALIER_OK;
   if (sim_choose_backend(&e->comm, &e->par, &be, &f)) code = api_fail(ESPALIER_BAD_PARAMETER, &f);
-  else if (!given) code = sim_start_silently(s, &e->comm, &e->par, &f) ? api_fail(ESPALIER_BAD_FILE, &f) : ESPALIER_OK;
+  else if (!given) code = code_of(sim_start_silently(s, &e->comm, &e->par, &f), ESPALIER_BAD_FILE, &f);
   else if ((code = api_take(&e->comm, given, &p)) == ESPALIER_OK)
-    code = sim_start_given(s, &e->comm, &e->par, &p, given->time, NULL, &f) ? api_fail(ESPALIER_BAD_PARTICLES, &f)
-                                                                            : ESPALIER_OK;
+    code = code_of(sim_start_given(s, &e->comm, &e->par, &p, given->time, NULL, &f), ESPALIER_BAD_PARTICLES, &f);
   if (code) {
     memory_free(s);
     return code;
@@ -172,11 +186,15 @@ static int open_any(espalier **out, const int *communicator, const char *paramet
   *out = NULL;
   if (start_mpi(&f)) return api_fail(ESPALIER_BAD_MPI, &f);
   espalier *e = memory_alloc("simulations", sizeof *e);
-  start_comm(&e->comm, communicator);
+  if (start_comm(&e->comm, communicator, &f)) {
+    memory_free(e);
+    return api_fail(ESPALIER_BAD_ARGUMENT, &f);
+  }
   fatal_context(e->comm.rank, -1);
   start_threads(&e->comm);
   debug_read(getenv("ESPALIER_DEBUG"), &f);
   if (!f.text[0]) read_parameters(&e->par, parameters, settings, &f);
+  e->softening_given = names_softening(parameters, settings);
   if (!f.text[0] && from_file && path) {
     if (strlen(path) >= PARAM_TEXT)
       fault_set(&f, "the path of a file has %zu characters; expected at most %d", strlen(path), PARAM_TEXT - 1);
@@ -186,25 +204,25 @@ static int open_any(espalier **out, const int *communicator, const char *paramet
     fault_set(&f, "no file: give a path, or the parameter InitCondFile");
   int code = api_agree(&e->comm, ESPALIER_BAD_PARAMETER, &f);
   if (!code) code = open_system(e, from_file ? NULL : given);
-  if (code) espalier_close(e);
+  if (code) api_close(e);
   else *out = e;
   return code;
 }
 
-int espalier_open(espalier **sim, const int *communicator, const char *parameters, const char *const *settings,
-                  const struct espalier_particles *particles)
+int api_open(espalier **sim, const int *communicator, const char *parameters, const char *const *settings,
+             const struct espalier_particles *particles)
 {
   const struct espalier_particles none = {.count = -1};
   return open_any(sim, communicator, parameters, settings, NULL, particles ? particles : &none, 0);
 }
 
-int espalier_open_file(espalier **sim, const int *communicator, const char *parameters, const char *const *settings,
-                       const char *path)
+int api_open_file(espalier **sim, const int *communicator, const char *parameters, const char *const *settings,
+                  const char *path)
 {
   return open_any(sim, communicator, parameters, settings, path, NULL, 1);
 }
 
-void espalier_close(espalier *e)
+void api_close(espalier *e)
 {
   if (!e) return;
   close_system(e->sim);

@@ -10,8 +10,8 @@
 #include "step/effects.h"
 #include "step/scheme.h"
 
-int64_t espalier_count(const espalier *e) { return e->sim->be->count(e->sim->dev); }
-int64_t espalier_total(const espalier *e) { return (int64_t)e->sim->now.count; }
+int64_t api_count(const espalier *e) { return e->sim->be->count(e->sim->dev); }
+int64_t api_total(const espalier *e) { return (int64_t)e->sim->now.count; }
 
 /* --- order -------------------------------------------------------------------------------------------------------- */
 
@@ -79,12 +79,12 @@ static int check_field(const espalier *e, int field, int last, const void *array
   struct fault f = {""};
   if (field < 0 || field > last)
     fault_set(&f, "field: expected a field from 0 to %d that can be asked for here, found %d", last, field);
-  else if (!array && espalier_count(e) > 0)
-    fault_set(&f, "array: expected room for %lld particles, found NULL", (long long)espalier_count(e));
+  else if (!array && api_count(e) > 0)
+    fault_set(&f, "array: expected room for %lld particles, found NULL", (long long)api_count(e));
   return api_agree(&e->comm, ESPALIER_BAD_ARGUMENT, &f);
 }
 
-int espalier_get(espalier *e, enum espalier_field field, void *out)
+int api_get(espalier *e, enum espalier_field field, void *out)
 {
   struct sim *s = e->sim;
   int code = check_field(e, (int)field, ESPALIER_POTENTIAL, out);
@@ -110,7 +110,7 @@ int espalier_get(espalier *e, enum espalier_field field, void *out)
   return ESPALIER_OK;
 }
 
-int espalier_look(espalier *e, struct espalier_view *view)
+int api_look(espalier *e, struct espalier_view *view)
 {
   struct sim *s = e->sim;
   if (!view)
@@ -130,7 +130,7 @@ int espalier_look(espalier *e, struct espalier_view *view)
 
 /* --- changes ------------------------------------------------------------------------------------------------------ */
 
-int espalier_put(espalier *e, const struct espalier_particles *particles)
+int api_put(espalier *e, const struct espalier_particles *particles)
 {
   struct fault f = {""};
   struct particles p;
@@ -175,15 +175,15 @@ static int set_velocities(espalier *e, const double *in)
 /* Replace one field, and keep the others. Collective. 0 or a code. */
 static int set_field(espalier *e, enum espalier_field field, const void *in)
 {
-  int64_t n = espalier_count(e);
+  int64_t n = api_count(e);
   double *x = memory_alloc("simulations", 7 * sizeof *x * (size_t)(n + 1)), *v = x + 3 * n, *m = v + 3 * n;
   uint64_t *id = memory_alloc("simulations", sizeof *id * (size_t)(n + 1));
   uint8_t *type = memory_alloc("simulations", (size_t)(n + 1));
-  espalier_get(e, ESPALIER_POSITION, x);
-  espalier_get(e, ESPALIER_VELOCITY, v);
-  espalier_get(e, ESPALIER_MASS, m);
-  espalier_get(e, ESPALIER_ID, id);
-  espalier_get(e, ESPALIER_TYPE, type);
+  api_get(e, ESPALIER_POSITION, x);
+  api_get(e, ESPALIER_VELOCITY, v);
+  api_get(e, ESPALIER_MASS, m);
+  api_get(e, ESPALIER_ID, id);
+  api_get(e, ESPALIER_TYPE, type);
   struct espalier_particles all = {
       .count = n, .position = x, .velocity = v, .mass = m, .id = id, .type = type, .time = e->sim->time};
   if (field == ESPALIER_POSITION) all.position = in;
@@ -196,14 +196,14 @@ static int set_field(espalier *e, enum espalier_field field, const void *in)
     all.mass = m;
     all.type = type;
   }
-  int code = espalier_put(e, &all);
+  int code = api_put(e, &all);
   memory_free(type);
   memory_free(id);
   memory_free(x);
   return code;
 }
 
-int espalier_set(espalier *e, enum espalier_field field, const void *in)
+int api_set(espalier *e, enum espalier_field field, const void *in)
 {
   int code = check_field(e, (int)field, ESPALIER_TYPE, in);
   struct fault f = {""};

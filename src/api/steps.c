@@ -18,8 +18,8 @@
 #define NO_SCALE 1e200   /* a soft step that no system of particles has */
 #define STEPS_AHEAD 1000 /* a run without an end is expected to make so many more soft steps */
 
-double espalier_time(const espalier *e) { return e->sim->time; }
-int64_t espalier_steps(const espalier *e) { return e->before + e->sim->step; }
+double api_time(const espalier *e) { return e->sim->time; }
+int64_t api_steps(const espalier *e) { return e->before + e->sim->step; }
 
 /* Make `end` the end of the run, for rules that consider how much is left, where it is later than that so far. 0 or
  * -1. */
@@ -51,8 +51,7 @@ static void choose(struct sim *sim)
   settings_step(sim);
 }
 
-/* One soft step to `until` at most. `potential`: 1: with potentials where the step ends there. Collective. */
-static int advance(espalier *e, double until, int potential)
+int api_advance(espalier *e, double until, int potential)
 {
   struct sim *s = e->sim;
   struct fault f = {""};
@@ -84,17 +83,20 @@ static int advance(espalier *e, double until, int potential)
   return ESPALIER_OK;
 }
 
-int espalier_step(espalier *e, double until) { return advance(e, until, 0); }
+int api_step(espalier *e, double until) { return api_advance(e, until, 0); }
 
-int espalier_evolve(espalier *e, double until, espalier_callback *after, void *data)
+int api_evolve(espalier *e, double until, espalier_callback *after, void *data)
 {
   if (isinf(until) && !after)
     return api_fail(ESPALIER_BAD_ARGUMENT,
                     &(struct fault){"until: expected a finite time, or a callback that ends the run"});
-  int code = isnan(until) ? advance(e, until, 0) : ESPALIER_OK;
+  int code = isnan(until) ? api_advance(e, until, 0) : ESPALIER_OK;
   while (!code && e->sim->time < until) {
-    code = advance(e, until, 1);
-    if (!code && after && after(e, data)) break;
+    code = api_advance(e, until, 1);
+    if (code || !after) continue;
+    int stop = api_call_back(e, after, data);
+    if (stop < 0) return ESPALIER_BAD_ARGUMENT;
+    if (stop) break;
   }
   return code;
 }
@@ -137,7 +139,7 @@ static void shift_sums(const struct sim *sim, const struct diagnostics *diagnost
   to->total = diagnostics->total + change;
 }
 
-int espalier_measure(espalier *e, struct espalier_sums *sums)
+int api_measure(espalier *e, struct espalier_sums *sums)
 {
   struct sim *s = e->sim;
   if (!sums)
@@ -151,7 +153,7 @@ int espalier_measure(espalier *e, struct espalier_sums *sums)
   comm_sum_double(s->comm, &pairs, 1);
   shift_sums(s, &d, sums);
   sums->time = s->time;
-  sums->steps = espalier_steps(e);
+  sums->steps = api_steps(e);
   sums->soft_step = s->soft_step;
   sums->count = d.count;
   sums->mass = d.mass;
@@ -161,7 +163,7 @@ int espalier_measure(espalier *e, struct espalier_sums *sums)
   return ESPALIER_OK;
 }
 
-int espalier_parameter(const espalier *e, const char *name, char *text, size_t size)
+int api_parameter(const espalier *e, const char *name, char *text, size_t size)
 {
   struct fault f = {""};
   int k = name ? param_find(NULL, name) : -1;

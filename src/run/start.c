@@ -193,7 +193,7 @@ static int add_particles(const struct comm *comm, const struct params *par, stru
 }
 
 /* Open a system of the particles `particles`, which are in the user's frame at the time `begin`; a fault that is set
- * counts as one of this function. Collective. 0, or -1 with the particles freed. */
+ * counts as one of this function. Collective. 0, or as sim_start, with the particles freed. */
 static int start_at(struct sim *sim, const struct comm *comm, const struct params *par, const struct backend *be,
                     struct particles *particles, double begin, struct fault *fault)
 {
@@ -207,13 +207,13 @@ static int start_at(struct sim *sim, const struct comm *comm, const struct param
   }
   if (sim_open(sim, comm, par, be, particles, fault)) {
     sim_close(sim);
-    return -1;
+    return SIM_START_PARAMETERS;
   }
   sim->time = begin;
   effects_begin(sim, &entry);
   if (effects_cover(sim, par->TimeMax, fault)) {
     sim_close(sim);
-    return -1;
+    return SIM_START_PARAMETERS;
   }
   return 0;
 }

@@ -4,7 +4,9 @@
 #include "step/sim.h"
 
 /* Open a system without forces: choose the backend, read and check the initial conditions, compare their units with the
- * parameters, and move to the frame of the centre of mass. Collective. 0, or -1 with a fault and nothing allocated. */
+ * parameters, and move to the frame of the centre of mass. Collective. 0; with a fault and nothing allocated -1, or
+ * SIM_START_PARAMETERS where this machine or the files of an external field do not allow the parameters. */
+enum { SIM_START_PARAMETERS = -2 };
 int sim_start(struct sim *sim, const struct comm *comm, const struct params *par, struct fault *fault);
 /* The same without warnings of what the file states and this program ignores. */
 int sim_start_silently(struct sim *sim, const struct comm *comm, const struct params *par, struct fault *fault);
