@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table `hard` of each backend that has it (backend/neighbour_list_verbs.h): soft steps against a plain integrator
- * below, which sums up all pairs within R2 in double precision; a Kepler orbit; particles of other ranks; potentials;
- * collapse. */
+/* The table `neighbour_lists` of each backend that has it (backend/neighbour_list_verbs.h): soft steps against a plain
+ * integrator below, which sums up all pairs within R2 in double precision; a Kepler orbit; particles of other ranks;
+ * potentials; collapse. */
 #include <config.h>
 #include "gravity/hermite.h"
 #include "list_rig.h"

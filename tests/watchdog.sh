@@ -80,7 +80,7 @@ start 10
 all_ended
 [ -n "$one" ] && [ $status -ne 0 ] && [ $left = 0 ]
 ok $? "a rank is killed: the job ends at once with the watchdog (status $status)"
-line=$(grep -m 1 'SIGTERM' err)
+line=$(grep -m 1 'phase .*SIGTERM' err)
 echo "$line" | grep -q -E '^espalier: rank 0, step [0-9]+, phase [a-z_]+: SIGTERM \(waiting for .*\)$'
 ok $? "stderr names step and phase: ${line#espalier: }"
 # on a busy machine the report may come later than the launcher waits

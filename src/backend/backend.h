@@ -152,13 +152,12 @@ struct backend {
   int builds_fast_tree;
   int rebuild_interval; /* default of RebuildInterval, in shortest steps; 0: no new tree within a soft step */
 
-  const struct backend_probe *probe;       /* devices and reference measurements */
-  const struct backend_energy *energy;     /* finer potentials; NULL: none */
-  const struct backend_exchange *exchange; /* migration; NULL: one rank only */
-  const struct backend_neighbour_lists
-      *neighbour_lists;          /* the hard part from neighbour lists; NULL: Integrator = leapfrog only */
-  const struct backend_let *let; /* locally essential trees; NULL: one rank only */
-  const struct link *link;       /* messages from device to device; NULL: none */
+  const struct backend_probe *probe;                     /* devices and reference measurements */
+  const struct backend_energy *energy;                   /* finer potentials; NULL: none */
+  const struct backend_exchange *exchange;               /* migration; NULL: one rank only */
+  const struct backend_neighbour_lists *neighbour_lists; /* the scheme of neighbour lists; NULL: tree steps only */
+  const struct backend_let *let;                         /* locally essential trees; NULL: one rank only */
+  const struct link *link;                               /* messages from device to device; NULL: none */
 
   /* --- particles -------------------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,8 @@
  * The field is a uniform acceleration, a sum of terms, and the Coriolis force of a frame that rotates about the z axis.
  * It acts in the kicks of soft steps (`kick` of struct backend) and its potential is part of the sums of diagnostics
  * (`reduce`), so it must vary slowly over a soft step (`rate` of struct backend says how fast it varies). The
- * background of comoving coordinates acts in the forces themselves (`add_field`). A new field is a kind of term here.
+ * background of comoving coordinates acts in the forces themselves (`add_field`). A new field at rest or on an orbit,
+ * with fixed axes, is a kind of term here.
  *
  * d is the position relative to the centre of a term, r its length, R its distance from the z axis. The acceleration of
  * every kind has the form -g d, with a number g for each axis (field_term_stiffness), so sqrt(g) is the frequency of

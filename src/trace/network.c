@@ -94,6 +94,8 @@ static double sum_of_links(int side, double stride, double nodes)
   return sum;
 }
 
+_Static_assert(TOPOLOGIES == 4, "network_place and network_hops take what is neither flat nor a torus for a tree");
+
 int network_place(struct network *network, int ranks, struct fault *fault)
 {
   int nodes = nodes_of(network, ranks), *side = network->side;
