@@ -212,12 +212,12 @@ static struct loop_job open_loop(struct device *d, const struct list_request *re
   job.sum = list_sum_of(d, request);
   job.who = s->who.at;
   job.own = (int32_t)d->p.n;
-  job.source = array_reserve(&s->source, "device hermite", members);
-  job.motion = array_reserve(&s->motion, "device hermite", 2 * members);
-  job.ticks = array_reserve(&s->ticks, "device hermite", members);
-  job.predicted = array_reserve(&s->predicted, "device hermite", members);
-  job.steps = array_reserve(&s->steps, "device hermite", members);
-  job.status = array_reserve(&s->status, "device hermite", (int64_t)job.owned * blocks);
+  job.source = array_reserve(&s->source, "device neighbour lists", members);
+  job.motion = array_reserve(&s->motion, "device neighbour lists", 2 * members);
+  job.ticks = array_reserve(&s->ticks, "device neighbour lists", members);
+  job.predicted = array_reserve(&s->predicted, "device neighbour lists", members);
+  job.steps = array_reserve(&s->steps, "device neighbour lists", members);
+  job.status = array_reserve(&s->status, "device neighbour lists", (int64_t)job.owned * blocks);
   job.members = (int32_t)members;
   job.soft_step = request->soft_step;
   job.tick_length = request->soft_step / TICKS;
@@ -317,8 +317,8 @@ void gpu_potential(struct device *d, const struct list_request *request, int64_t
 
 void list_state_open(struct list_state *state)
 {
-  state->numbers = (struct loop_numbers *)device_alloc("device hermite", sizeof *state->numbers);
-  state->grid = (struct grid_numbers *)device_alloc("device hermite", sizeof *state->grid);
+  state->numbers = (struct loop_numbers *)device_alloc("device neighbour lists", sizeof *state->numbers);
+  state->grid = (struct grid_numbers *)device_alloc("device neighbour lists", sizeof *state->grid);
   CHECK(runtime_alloc_host(&state->host_numbers, sizeof *state->host_numbers));
   for (int k = 0; k < 3; k++) CHECK(runtime_event_create(&state->event[k]));
 }
@@ -327,8 +327,8 @@ void list_state_free(struct list_state *state)
 {
   for (int k = 0; k < 3; k++) CHECK(runtime_event_destroy(state->event[k]));
   CHECK(runtime_free_host(state->host_numbers));
-  device_free("device hermite", state->numbers, sizeof *state->numbers);
-  device_free("device hermite", state->grid, sizeof *state->grid);
+  device_free("device neighbour lists", state->numbers, sizeof *state->numbers);
+  device_free("device neighbour lists", state->grid, sizeof *state->grid);
   array_free(&state->halo);
   array_free(&state->body);
   array_free(&state->cell);

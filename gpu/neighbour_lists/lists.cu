@@ -365,10 +365,12 @@ static void make_bodies(struct device *d, const struct list_request *request, in
                         const struct halo_particle *halo)
 {
   struct list_state *s = &d->lists;
-  struct gather_job job = {
-      d->p, array_reserve(&s->halo, "device hermite", n), d->p.n + n, d->config.gravity, request->split, d->softening};
+  struct gather_job job = {d->p,           array_reserve(&s->halo, "device neighbour lists", n),
+                           d->p.n + n,     d->config.gravity,
+                           request->split, d->softening};
   if (n > 0) CHECK(runtime_copy(s->halo.at, halo, sizeof *halo * (size_t)n, TO_DEVICE, d->stream));
-  LAUNCH(d, gather_bodies, blocks_for(job.n, THREADS), THREADS, job, array_reserve(&s->body, "device hermite", job.n));
+  LAUNCH(d, gather_bodies, blocks_for(job.n, THREADS), THREADS, job,
+         array_reserve(&s->body, "device neighbour lists", job.n));
 }
 
 /* Enter all particles into the grid. */
@@ -382,8 +384,8 @@ static struct search_job make_grid(struct device *d, const struct list_request *
   int bits = 7; /* 2^bits buckets are at least n + FEW_CELLS: a row of cells is shorter */
   while ((int64_t)1 << bits < 2 * n) bits++;
   for (int k = 0; k < 2; k++) {
-    array_reserve(&s->bucket[k], "device hermite", n);
-    array_reserve(&s->place[k], "device hermite", n);
+    array_reserve(&s->bucket[k], "device neighbour lists", n);
+    array_reserve(&s->place[k], "device neighbour lists", n);
   }
   job.body = s->body.at;
   job.n = n;
@@ -391,11 +393,11 @@ static struct search_job make_grid(struct device *d, const struct list_request *
   job.horizon = horizon;
   job.margin = margin;
   job.width = CELL_SLACK * least * margin;
-  job.cell = array_reserve(&s->cell, "device hermite", n);
+  job.cell = array_reserve(&s->cell, "device neighbour lists", n);
   job.bucket = s->bucket[0].at;
   job.bucket_bits = bits;
   job.place = s->place[0].at;
-  job.bucket_begin = array_reserve(&s->bucket_begin, "device hermite", ((int64_t)1 << bits) + 1);
+  job.bucket_begin = array_reserve(&s->bucket_begin, "device neighbour lists", ((int64_t)1 << bits) + 1);
   job.item = s->place[1].at;
   job.grid = s->grid;
   CHECK(runtime_set_bytes(s->grid, 0, sizeof *s->grid, d->stream));
@@ -403,7 +405,8 @@ static struct search_job make_grid(struct device *d, const struct list_request *
   sort_pairs(d, s->bucket[0].at, s->bucket[1].at, s->place[0].at, s->place[1].at, (int)n, 0, bits);
   LAUNCH(d, find_bucket_begins, blocks_for(((int64_t)1 << bits) + 1, THREADS), THREADS, s->bucket[1].at, (int32_t)n,
          s->bucket_begin.at, (int64_t)1 << bits);
-  job.record = (struct grid_record *)array_reserve(&s->record, "device hermite", (int64_t)sizeof *job.record * n);
+  job.record =
+      (struct grid_record *)array_reserve(&s->record, "device neighbour lists", (int64_t)sizeof *job.record * n);
   LAUNCH(d, place_records, blocks_for(n, THREADS), THREADS, job);
   return job;
 }
@@ -414,21 +417,21 @@ static void make_lists(struct device *d, const struct search_job *job, int numbe
   struct list_state *s = &d->lists;
   int64_t targets = job->targets;
   int32_t longest = 0;
-  struct list_job lists = {targets, array_reserve(&s->count, "device hermite", targets),
-                           array_reserve(&s->staged, "device hermite", targets * LIST_STAGED)};
+  struct list_job lists = {targets, array_reserve(&s->count, "device neighbour lists", targets),
+                           array_reserve(&s->staged, "device neighbour lists", targets * LIST_STAGED)};
   LAUNCH(d, count_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->count.at, s->staged.at);
   CHECK(runtime_copy(&longest, &s->grid->longest, sizeof longest, TO_HOST, d->stream));
   s->entries = sums_before(d, entries_of{s->count.at, targets}, targets,
-                           array_reserve(&s->begin, "device hermite", targets + 1));
+                           array_reserve(&s->begin, "device neighbour lists", targets + 1));
   if (numbered) {
-    lists.number = array_reserve(&s->number, "device hermite", targets + 1);
+    lists.number = array_reserve(&s->number, "device neighbour lists", targets + 1);
     s->members = sums_before(d, is_member{s->count.at, targets}, targets, s->number.at);
-    lists.who = array_reserve(&s->who, "device hermite", s->members);
+    lists.who = array_reserve(&s->who, "device neighbour lists", s->members);
   }
   lists.begin = s->begin.at;
-  lists.raw = array_reserve(&s->raw, "device hermite", longest > 0 ? s->entries : 0);
-  lists.entry = array_reserve(&s->entry, "device hermite", s->entries);
-  lists.list = array_reserve(&s->list, "device hermite", numbered ? s->members : targets);
+  lists.raw = array_reserve(&s->raw, "device neighbour lists", longest > 0 ? s->entries : 0);
+  lists.entry = array_reserve(&s->entry, "device neighbour lists", s->entries);
+  lists.list = array_reserve(&s->list, "device neighbour lists", numbered ? s->members : targets);
   if (longest > 0)
     LAUNCH(d, store_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->count.at, s->begin.at, s->raw.at);
   LAUNCH(d, write_lists, blocks_for(targets * SHORT_LANES, THREADS), THREADS, lists);

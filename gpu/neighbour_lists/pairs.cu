@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Isolated bound pairs on the device: found, replaced by their centre of mass, advanced by Kepler's equation, restored.
+ */
 #include <config.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +10,8 @@
 
 /* --- search ------------------------------------------------------------------------------------------------------ */
 
-/* nearest[m], partner[m]: members, or -1. */
+/* Members are the particles that have neighbours; who[m] is the body of member m. nearest[m], partner[m]: members; -1:
+ * none. */
 struct pair_search {
   struct list_sum sum;
   const struct list_body *body;
@@ -108,7 +111,7 @@ static __device__ void look_for_perturber(const struct pair_search &search, cons
   }
 }
 
-/* Store the pairs, and those that would be but for a perturber. */
+/* Store all matched pairs; a perturbed one is marked, and stays two particles. */
 static __global__ void store_pairs(const __grid_constant__ struct pair_search s)
 {
   int32_t m = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
@@ -159,7 +162,7 @@ static int by_first(const void *a, const void *b)
   return (x->triple.first > y->triple.first) - (x->triple.first < y->triple.first);
 }
 
-/* Count what was found; keep the pairs without a perturber at the begin of `found`. Returns their number. */
+/* Count what was found; copy the pairs without a perturber to `pair`. Returns their number. */
 static int64_t choose_pairs(struct list_pair_found *found, int64_t n, int64_t own, struct list_bound *pair,
                             struct list_tally *tally)
 {
@@ -189,7 +192,7 @@ int64_t list_pairs_find(struct device *d, const struct list_request *request, st
   s->pairs = 0;
   if (!(request->pair_limit > 0) || s->members == 0) return 0;
   int64_t n = s->members, blocks = blocks_for(n, THREADS);
-  int32_t *work = array_reserve(&s->partner, "device hermite", 2 * n + 1), count = 0;
+  int32_t *work = array_reserve(&s->partner, "device neighbour lists", 2 * n + 1), count = 0;
   struct pair_search job = {list_sum_of(d, request),
                             s->body.at,
                             s->who.at,
@@ -201,7 +204,7 @@ int64_t list_pairs_find(struct device *d, const struct list_request *request, st
                             d->config.softening,
                             work,
                             work + n,
-                            array_reserve(&s->found, "device hermite", n / 2 + 1),
+                            array_reserve(&s->found, "device neighbour lists", n / 2 + 1),
                             work + 2 * n};
   CHECK(runtime_set_bytes(job.count, 0, sizeof *job.count, d->stream));
   LAUNCH(d, find_nearest, blocks, THREADS, job);
@@ -215,7 +218,7 @@ int64_t list_pairs_find(struct device *d, const struct list_request *request, st
   CHECK(runtime_copy(found, s->found.at, sizeof *found * (size_t)count, TO_HOST, d->stream));
   CHECK(runtime_stream_sync(d->stream));
   s->pairs = choose_pairs(found, count, d->p.n, pair, tally);
-  array_reserve(&s->pair, "device hermite", s->pairs);
+  array_reserve(&s->pair, "device neighbour lists", s->pairs);
   CHECK(runtime_copy(s->pair.at, pair, sizeof *pair * (size_t)s->pairs, TO_DEVICE, d->stream));
   CHECK(runtime_stream_sync(d->stream)); /* before the memory is freed */
   memory_free(found);
@@ -226,7 +229,7 @@ int64_t list_pairs_find(struct device *d, const struct list_request *request, st
 
 /* --- motion ------------------------------------------------------------------------------------------------------ */
 
-/* Tides at the begin of the soft step, on bodies, or at its end, on motions. */
+/* Tides: at the start of the soft step on `body`, at its end on `motion`. */
 struct tide_job {
   struct list_bound *pair;
   int64_t pairs;
