@@ -215,7 +215,8 @@ wrong '\[Network\] Sides: only Topology = torus has sides' 'Topology=dragonfly\n
 wrong '\[Network\] Sides: expected X,Y,Z, .*found .4,4.' 'Topology=torus\nSides = 4,4'
 machine RanksPerNode=1 'Topology=torus\nSides = 2,2,1'
 check "sides with too few places: a sentence" \
-  says 1 'a torus of 2 x 2 x 1 has no place for 8 ranks' -- espalier 1 study time --machine machine.ini --ranks 4,8 few.ini
+  says 1 'a torus of 2 x 2 x 1 has no place for 8 ranks' -- \
+  espalier 1 study time --machine machine.ini --ranks 4,8 few.ini
 # wrong_line TEXT LINE: the same of a key that the file lacks
 wrong_line() {
   machine; echo "$2" >> machine.ini

@@ -133,9 +133,9 @@ def careful(path, reader):
 
 
 class Snapshot:
-    """Time, units, softening length and gravitational constant (None where they are not stated, or not one for all types),
-    the potential energy in an external field, and per type the positions and masses, with `velocities` and `ids` those
-    too, of all parts of a snapshot."""
+    """Time, units, softening length and gravitational constant (None where they are not stated, or not one for all
+    types), the potential energy in an external field, and per type the positions and masses, with `velocities` and
+    `ids` those too, of all parts of a snapshot."""
 
     def __init__(self, path, types=None, partial=False, velocities=False, ids=False):
         self.path, self.softening, self.gravity, self.field_energy, self.field_moves = path, None, None, 0.0, False

@@ -8,12 +8,38 @@
 0.1
 """
 from . import ic, plots
-from ._library import (ArgumentError, BusyError, EspalierError, FileError, MPIError, ParameterError, ParticlesError, StepError, SystemWarning,
-                       UnsoundError)
+from ._library import (
+    ArgumentError,
+    BusyError,
+    EspalierError,
+    FileError,
+    MPIError,
+    ParameterError,
+    ParticlesError,
+    StepError,
+    SystemWarning,
+    UnsoundError,
+)
 from ._library import lib as _lib
 from .simulation import Simulation, Sums
 from .snapshot import Snapshot, read
 
 __version__ = _lib.espalier_version().decode().split()[0]
-__all__ = ["ArgumentError", "BusyError", "EspalierError", "FileError", "MPIError", "ParameterError", "ParticlesError", "Simulation", "Snapshot",
-           "StepError", "Sums", "SystemWarning", "UnsoundError", "ic", "plots", "read"]
+__all__ = [
+    "ArgumentError",
+    "BusyError",
+    "EspalierError",
+    "FileError",
+    "MPIError",
+    "ParameterError",
+    "ParticlesError",
+    "Simulation",
+    "Snapshot",
+    "StepError",
+    "Sums",
+    "SystemWarning",
+    "UnsoundError",
+    "ic",
+    "plots",
+    "read",
+]

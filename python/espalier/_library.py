@@ -50,7 +50,16 @@ class MPIError(EspalierError, RuntimeError):
     """MPI was ended, or has no support of threads."""
 
 
-_ERRORS = {1: ArgumentError, 2: ParameterError, 3: ParticlesError, 4: FileError, 5: StepError, 6: UnsoundError, 7: MPIError, 8: BusyError}
+_ERRORS = {
+    1: ArgumentError,
+    2: ParameterError,
+    3: ParticlesError,
+    4: FileError,
+    5: StepError,
+    6: UnsoundError,
+    7: MPIError,
+    8: BusyError,
+}
 POSITION, VELOCITY, MASS, ID, TYPE, ACCELERATION, POTENTIAL = range(7)
 
 
@@ -133,7 +142,8 @@ def check(code: int) -> None:
 
 
 def agree(sim: Any, comm: Any, error: BaseException | None = None, value: int = 0) -> int:
-    """The ranks agree that none has an error: this rank's is raised, or that of another one. Returns the largest value."""
+    """The ranks agree that none has an error: this rank's is raised, or that of another one.
+    Returns the largest value."""
     shared = c.c_int(value)
     sentence = None if error is None else (str(error) or type(error).__name__).replace("\0", "?").encode()
     code = lib.espalier_agree(sim, comm, sentence, c.byref(shared))
@@ -169,7 +179,8 @@ def number(name: str, x: Any) -> float:
 def real(name: str, x: Any) -> Any:
     """Refuse arrays of which a conversion to doubles would lose a part: masks, imaginary parts, texts, dates."""
     if np.ma.is_masked(x):
-        raise ArgumentError(f"{name}: {np.ma.count_masked(x)} values are masked: leave these particles out, or fill the values")
+        raise ArgumentError(f"{name}: {np.ma.count_masked(x)} values are masked: "
+                            "leave these particles out, or fill the values")
     a = np.asarray(x)
     if a.dtype.kind not in "biufO":
         raise ArgumentError(f"{name}: expected real numbers, found an array of {a.dtype}")

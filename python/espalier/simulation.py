@@ -90,7 +90,8 @@ class Simulation:
                 if units is None and G is None and not any(key.startswith("Unit") for key in settings):
                     named = {**pos.parameters, **settings}
             if given["pos"] is None or given["mass"] is None:
-                raise _l.ArgumentError("a simulation needs positions and masses: Simulation(pos=..., mass=...), or a Snapshot")
+                raise _l.ArgumentError("a simulation needs positions and masses: "
+                                       "Simulation(pos=..., mass=...), or a Snapshot")
             particles, keep = self._particles(*given.values(), 0.0 if when is None else when)
             return *self._parameters(named, softening, G, accuracy, parameters), particles, keep
 
@@ -152,7 +153,8 @@ class Simulation:
         for line in text.value.decode(errors="replace").splitlines():
             warnings.warn(line, _l.SystemWarning, stacklevel=3)
 
-    def _parameters(self, settings: dict[str, Any], softening: Any, G: Any, accuracy: Any, parameters: str | None) -> tuple[Any, Any]:
+    def _parameters(self, settings: dict[str, Any], softening: Any, G: Any, accuracy: Any,
+                    parameters: str | None) -> tuple[Any, Any]:
         """The text and the settings for the library."""
         lines = _l.texts(self._settings(settings, softening, G, accuracy, parameters))
         return _l.encoded("parameters", parameters) if parameters else None, lines
@@ -170,7 +172,9 @@ class Simulation:
         if G is not None or not stated:
             value = 1.0 if G is None else _l.number("G", G)
             if not 0 < value < math.inf:
-                raise _l.ArgumentError(f"G: expected a number above 0, found {value}; without G it is that of the units, or 1")
+                raise _l.ArgumentError(
+                    f"G: expected a number above 0, found {value}; without G it is that of the units, or 1"
+                )
             out["GravityConstantInternal"] = value
         return out
 
@@ -326,7 +330,8 @@ class Simulation:
         if times is not None:
             stops = [_l.number("times", _plain(t, unit)) for t in times]
             if not all(a <= b < math.inf for a, b in zip([begin - 1e-9 * abs(begin), *stops], stops)):
-                raise _l.ArgumentError(f"times: expected finite times in ascending order from the present one on, {begin}")
+                raise _l.ArgumentError("times: expected finite times in ascending order from the present one on, "
+                                       f"{begin}")
             return begin, stops[-1] if stops else begin, stops
         if until is None:
             raise _l.ArgumentError("run: expected the time until which to run, or times")
@@ -335,7 +340,8 @@ class Simulation:
         if not length > 0:
             raise _l.ArgumentError(f"run: expected an interval above 0, found {length}")
         if begin + length == begin or end - length == end:
-            raise _l.ArgumentError(f"run: expected an interval that can be told from 0 at the times {begin} to {end}, found {length}")
+            raise _l.ArgumentError(f"run: expected an interval that can be told from 0 at the times {begin} to {end}, "
+                                   f"found {length}")
         count = max(0, math.ceil((end - begin) / length * (1 - 1e-12)) - 1)
         return begin, end, itertools.chain((begin + (k + 1) * length for k in range(count)), [end])
 
@@ -382,7 +388,10 @@ class Simulation:
 
     @pos.setter
     def pos(self, x: Any) -> None:
-        self._set(_l.POSITION, self._prepared(None, lambda: _l.vectors("pos", _plain(x, self._units.get("length")), len(self))))
+        self._set(
+            _l.POSITION,
+            self._prepared(None, lambda: _l.vectors("pos", _plain(x, self._units.get("length")), len(self))),
+        )
 
     @property
     def vel(self) -> Any:
@@ -391,7 +400,9 @@ class Simulation:
 
     @vel.setter
     def vel(self, v: Any) -> None:
-        self._set(_l.VELOCITY, self._prepared(None, lambda: _l.vectors("vel", _plain(v, self._units.get("speed")), len(self))))
+        self._set(
+            _l.VELOCITY, self._prepared(None, lambda: _l.vectors("vel", _plain(v, self._units.get("speed")), len(self)))
+        )
 
     @property
     def mass(self) -> Any:
@@ -400,7 +411,9 @@ class Simulation:
 
     @mass.setter
     def mass(self, m: Any) -> None:
-        self._set(_l.MASS, self._prepared(None, lambda: _l.numbers("mass", _plain(m, self._units.get("mass")), len(self))))
+        self._set(
+            _l.MASS, self._prepared(None, lambda: _l.numbers("mass", _plain(m, self._units.get("mass")), len(self)))
+        )
 
     @property
     def ids(self) -> np.ndarray:
@@ -443,7 +456,9 @@ class Simulation:
     def replace(self, pos: Any, vel: Any = None, mass: Any = None, *, ids: Any = None, types: Any = None, time: Any = None) -> None:
         """Replace all particles: others, more or fewer. Parameters stay."""
         self._open()
-        particles, keep = self._prepared(None, lambda: self._particles(pos, vel, mass, ids, types, self.time if time is None else time))
+        particles, keep = self._prepared(
+            None, lambda: self._particles(pos, vel, mass, ids, types, self.time if time is None else time)
+        )
         _l.check(_l.lib.espalier_put(self._open(), c.byref(particles)))
         self._note_order(keep["ids"])
 

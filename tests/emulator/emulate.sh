@@ -21,9 +21,12 @@ cd "$source"
 includes="-DHAVE_CONFIG_H -DESP_HAVE_CUDA=1 -I$build -I$source/src -I$source -I$source/tests $(variable HDF5_CPPFLAGS)"
 plus="-std=c++17 -O1 -g1 -fno-strict-aliasing -w -DESP_EMULATED -I$here/inc $includes $CXXFLAGS"
 c="-std=gnu11 -O2 -g1 -fopenmp -w $includes $CXXFLAGS"
-for file in gpu/*/*.cu "$here/emu.cc"; do printf '%s\n' "g++ -x c++ $plus -c $file -o $work/objects/$(echo "$file" | tr / _).o"; done > "$work/commands"
+for file in gpu/*/*.cu "$here/emu.cc"; do
+  printf '%s\n' "g++ -x c++ $plus -c $file -o $work/objects/$(echo "$file" | tr / _).o"
+done > "$work/commands"
 # What these tests call, with the same CXXFLAGS; the rest is in the library, without.
-for file in "$source"/src/{backend,base,cpu,gravity,params,particles,tree}/*.c "$source"/mpi/{,let/}*.c "$source"/gpu/*/*.c; do
+for file in "$source"/src/{backend,base,cpu,gravity,params,particles,tree}/*.c "$source"/mpi/{,let/}*.c \
+  "$source"/gpu/*/*.c; do
   case $file in */walk_isa.c) continue ;; esac
   printf '%s\n' "mpicc $c -c $file -o $work/objects/$(echo "$file" | tr / _).o"
 done >> "$work/commands"

@@ -23,10 +23,12 @@ g++ -std=c++17 -w -I"$emulator/inc" -c "$emulator/emu.cc" -o emu.o > emu.log 2>&
 }
 CXXFLAGS=
 echo 'int main() { return 0; }' > asan.cc
-if [ "${ESPALIER_SANITIZE:-}" != all ]; then :; elif g++ -fsanitize=address asan.cc -o asan > asan.log 2>&1 && ./asan; then
-  export CXXFLAGS=-fsanitize=address
-else
-  echo "# without AddressSanitizer, which g++ does not have"
+if [ "${ESPALIER_SANITIZE:-}" = all ]; then
+  if g++ -fsanitize=address asan.cc -o asan > asan.log 2>&1 && ./asan; then
+    export CXXFLAGS=-fsanitize=address
+  else
+    echo "# without AddressSanitizer, which g++ does not have"
+  fi
 fi
 programs=
 for test; do programs="$programs $test $test"; done

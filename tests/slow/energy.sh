@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Largest |dE/E| over T = 1 of the seven schemes of doc/numerics.md, for a Plummer and a Hernquist model, on one and on
-# two ranks, and three of them on 3, 7, 16 and 64: at most three times the value measured with direct forces, plus 1e-4 for the tree's. One
-# realisation scatters by a factor of two and more, so the rms over three of them counts. The tree is accurate
-# (Delta = 2^-14): the schemes are tested. On two ranks one realisation is enough: its errors must be those of the same
-# realisation on one rank.: "${MPIRUN:=mpirun}"
+# two ranks, and three of them on 3, 7, 16 and 64: at most three times the value measured with direct forces, plus 1e-4
+# for the tree's. One realisation scatters by a factor of two and more, so the rms over three of them counts. The tree
+# is accurate (Delta = 2^-14): the schemes are tested. On two ranks one realisation is enough: its errors must be those
+# of the same realisation on one rank.
+: "${MPIRUN:=mpirun}"
 program=$PWD/espalier
 folder=slow-energy
 rm -rf $folder && mkdir $folder && cd $folder || exit 99
