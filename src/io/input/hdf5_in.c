@@ -229,19 +229,29 @@ static int read_numbers(hid_t set, hid_t memory, int components, int64_t first, 
   return bad ? -1 : 0;
 }
 
+/* Open a dataset of type `t` that a file need not have, and whose name `where` gets. -1 where it is not there, cannot be
+ * opened, or is something else than this column. */
+static hid_t open_optional(hid_t file_id, const char *path, int t, int column, int64_t count, char where[64])
+{
+  struct fault ignored = {""};
+  snprintf(where, 64, "PartType%d/%s", t, columns[column].name);
+  if (storage_check_links(file_id, path, where, &ignored) != 0 || h5_exists(file_id, where) <= 0) return -1;
+  hid_t set = H5Dopen2(file_id, where, H5P_DEFAULT);
+  if (set < 0 || check_dataset(set, column, count, where, &ignored) == 0) return set;
+  H5Dclose(set);
+  return -1;
+}
+
 /* Compare the masses of a type that MassTable gives a mass too. A dataset that cannot be masses is not used anyway. */
 static int compare_masses(hid_t file_id, const char *path, int t, const struct set_file *file,
                           struct initial_doubts *doubts, struct fault *fault)
 {
   enum { PIECE = 1 << 16 };
   char where[64];
-  struct fault ignored = {""};
-  snprintf(where, sizeof where, "PartType%d/%s", t, columns[MASSES].name);
-  if (storage_check_links(file_id, path, where, &ignored) != 0 || h5_exists(file_id, where) <= 0) return 0;
-  hid_t set = H5Dopen2(file_id, where, H5P_DEFAULT);
+  int64_t n = file->count[t];
+  hid_t set = open_optional(file_id, path, t, MASSES, n, where);
   if (set < 0) return 0;
   double *mass = memory_alloc("file buffer", sizeof *mass * PIECE);
-  int64_t n = check_dataset(set, MASSES, file->count[t], where, &ignored) == 0 ? file->count[t] : 0;
   for (int64_t done = 0; done < n && !fault->text[0]; done += PIECE) {
     int64_t piece = n - done < PIECE ? n - done : PIECE;
     if (read_numbers(set, H5T_NATIVE_DOUBLE, 1, done, piece, mass, where, fault) != 0) break;
@@ -299,13 +309,9 @@ static void look_for_left_out(hid_t file_id, const char *path, int t, struct ini
 static int has_potential(hid_t file_id, const char *path, int t, int own, struct set_file *file)
 {
   char where[64];
-  struct fault ignored = {""};
-  snprintf(where, sizeof where, "PartType%d/%s", t, columns[POTENTIAL].name);
-  if (storage_check_links(file_id, path, where, &ignored) != 0 || h5_exists(file_id, where) <= 0) return 0;
-  hid_t set = H5Dopen2(file_id, where, H5P_DEFAULT);
+  hid_t set = open_optional(file_id, path, t, POTENTIAL, file->count[t], where);
   if (set < 0) return 0;
-  int good = check_dataset(set, POTENTIAL, file->count[t], where, &ignored) == 0 &&
-             (!own || take_sum(set, t, POTENTIAL, file) >= 0);
+  int good = !own || take_sum(set, t, POTENTIAL, file) >= 0;
   H5Dclose(set);
   return good;
 }
