@@ -229,7 +229,7 @@ static int read_numbers(hid_t set, hid_t memory, int components, int64_t first, 
   return bad ? -1 : 0;
 }
 
-/* Open a dataset of type `t` that a file need not have, and whose name `where` gets. -1 where it is not there, cannot be
+/* Open a dataset of type `t` that a file need not have; `where` gets its name. -1 where it is not there, cannot be
  * opened, or is something else than this column. */
 static hid_t open_optional(hid_t file_id, const char *path, int t, int column, int64_t count, char where[64])
 {
