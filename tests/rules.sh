@@ -126,6 +126,7 @@ if python3 -c 'import pathlib' 2> /dev/null; then
   code_rule "a struct has at most 25 members" members
   code_rule "no header includes itself by way of others" circles
   code_rule "expansion, external fields and the frame are called through step/effects.h only" effects
+  code_rule "integrators are named in their table, src/cpu/lists and gpu/neighbour_lists only" integrators
   code_rule "which scheme is in use is asked in src/scheme only" schemes
 fi
 # Other versions of the formatter differ in details.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """rules_code.py RULE: lines "FILE:LINE: what" of places in src, mpi, gpu and tests that break a rule of CONTRIBUTING.md.
-RULE: columns, commas, functions, members, circles, schemes, effects."""
+RULE: columns, commas, functions, members, circles, schemes, integrators, effects."""
 import collections
 import pathlib
 import re
@@ -193,6 +193,20 @@ def schemes():
             if re.search(r"split\.on|[!=]= ?&scheme_|hard_used", line) and "WHOLE(\"split.on\"" not in line:
                 yield f"{path}:{number}: {line.strip()}"
 
+
+def integrators():
+    """Integrators by name outside their table and the loops over neighbour lists."""
+    table = pathlib.Path("src/params/integrators.h")
+    names = re.findall(r"(?m)^  X\((\w+), (\w+),", table.read_text())
+    named = re.compile(r"\b(" + "|".join(f"INTEGRATOR_{value}|integrator_{name}" for value, name in names) + r")\b")
+    if not names:
+        yield f"{table}: no integrators found"
+    for path in files("src", "mpi", "gpu"):
+        if path == table or path.parent in (pathlib.Path("src/cpu/lists"), pathlib.Path("gpu/neighbour_lists")):
+            continue
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            if named.search(line):
+                yield f"{path}:{number}: {line.strip()}"
 
 
 def effects():

@@ -31,6 +31,7 @@ static const struct backend_energy gpu_energy_verbs = {
 };
 
 static const struct backend_neighbour_lists gpu_lists_verbs = {
+    .has = gpu_lists_has,
     .halo = gpu_halo,
     .advance = gpu_advance,
     .potential = gpu_potential,

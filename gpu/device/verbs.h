@@ -91,6 +91,8 @@ void gpu_remember(struct device *d, double numbers[REMEMBERED], int set);
 void gpu_advance(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo,
                  struct list_tally *tally);
 void gpu_potential(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo);
+/* loop.cu */
+int gpu_lists_has(enum step_integrator integrator);
 /* halo.cu */
 struct halo_particle *gpu_halo(struct device *d, const struct list_request *request, int boxes, const double (*box)[6],
                                int skip, int64_t *counts);

@@ -261,9 +261,17 @@ static void begin(struct device *d, const struct list_request *request, const st
   struct list_state *s = &d->lists;
   struct first_motions<force> first = {
     loop, {s->body.at, s->who.at}, s->source.at, blocks, request->level_shift,
-        request->first || request->integrator == INTEGRATOR_LEAPFROG
+        request->first || !integrator_traits[request->integrator].keeps_levels
   };
   LAUNCH(d, begin_members<force>, blocks_for(s->members * SHORT_LANES, THREADS), THREADS, first);
+}
+
+static void begin_by(struct device *d, const struct list_request *request, const struct loop_job &loop, int blocks)
+{
+  switch (request->integrator) {
+  case INTEGRATOR_LEAPFROG: return begin<pair_kick>(d, request, loop, blocks);
+  case INTEGRATOR_HERMITE: return begin<hermite_force>(d, request, loop, blocks);
+  }
 }
 
 void gpu_advance(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo,
@@ -284,8 +292,7 @@ void gpu_advance(struct device *d, const struct list_request *request, int64_t n
     finish.blocks = list_loop_blocks(d, request->integrator, s->members);
     finish.loop = open_loop(d, request, finish.blocks);
     finish.number = s->number.at;
-    if (request->integrator == INTEGRATOR_LEAPFROG) begin<pair_kick>(d, request, finish.loop, finish.blocks);
-    else begin<hermite_force>(d, request, finish.loop, finish.blocks);
+    begin_by(d, request, finish.loop, finish.blocks);
     list_loop(d, request->integrator, &finish.loop, finish.blocks);
     LAUNCH(d, count_members, min(blocks_for(s->members, THREADS), (int64_t)4 * d->multiprocessors), THREADS, finish,
            s->who.at, s->body.at, s->halo.at);

@@ -472,10 +472,17 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1)
 }
 
 typedef void (*loop_kernel)(const struct loop_job);
+/* NULL: the device does not have this integrator. Without a default, so that a compiler warns where one is missing. */
 static loop_kernel kernel_of(enum step_integrator integrator)
 {
-  return integrator == INTEGRATOR_LEAPFROG ? integrate_soft_step<pair_kick> : integrate_soft_step<hermite_force>;
+  switch (integrator) {
+  case INTEGRATOR_LEAPFROG: return integrate_soft_step<pair_kick>;
+  case INTEGRATOR_HERMITE: return integrate_soft_step<hermite_force>;
+  }
+  return NULL;
 }
+
+int gpu_lists_has(enum step_integrator integrator) { return kernel_of(integrator) != NULL; }
 
 int list_loop_blocks(struct device *d, enum step_integrator integrator, int64_t members)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table `neighbour_lists` of a backend: the hard part of a whole soft step from neighbour lists, with block steps,
- * by an integrator: the fourth-order Hermite scheme (gravity/hermite.h), or kick-drift-kick with time steps by pairs
- * (gravity/pair_steps.h). One verb carries it out, so the loop over substeps stays on the device.
+ * by an integrator of params/integrators.h. One verb carries it out, so the loop over substeps stays on the device.
  *
  * On several ranks the neighbours across a domain's face are copies from other ranks (the halo), which a rank
  * integrates along with its own particles. The halo is HALO_LAYERS wide: the first layer are neighbours of own
@@ -36,7 +35,7 @@ struct list_request {
   enum step_integrator integrator;
   struct split split; /* radii and kernel; on */
   double soft_step;   /* time */
-  double eta;         /* of hermite_step, or of pair_step */
+  double eta;         /* of the integrator's criterion */
   int first;          /* 1: no particle has proposed a level yet, so `level` is not used */
   /* added to the levels that particles proposed: 1 where this soft step is longer than the last one */
   int level_shift;
@@ -96,6 +95,8 @@ struct list_tally {
 };
 
 struct backend_neighbour_lists {
+  /* 1: the backend has this integrator. */
+  int (*has)(enum step_integrator integrator);
   /* The particles of this rank with mass that come, on straight lines within the soft step, within halo_width of box[b]
    * = low[3], high[3], for each of `boxes` boxes (low > high: empty, gets none): counts[boxes], and the particles,
    * those for box 0 first. Owner of the result: caller (memory_free). `skip`: box of this rank itself, -1: none. */

@@ -210,6 +210,7 @@ static const struct backend_energy cpu_energy_verbs = {
 };
 
 static const struct backend_neighbour_lists cpu_lists_verbs = {
+    .has = cpu_lists_has,
     .halo = cpu_halo,
     .advance = cpu_lists_advance,
     .potential = cpu_lists_potential,

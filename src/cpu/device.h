@@ -199,6 +199,7 @@ void cpu_energy_drop(struct device *d);
 struct list_request;
 struct list_tally;
 struct halo_particle;
+int cpu_lists_has(enum step_integrator integrator);
 void cpu_lists_advance(struct device *d, const struct list_request *request, int64_t n,
                        const struct halo_particle *halo, struct list_tally *tally);
 void cpu_lists_potential(struct device *d, const struct list_request *request, int64_t n,

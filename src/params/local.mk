@@ -1,6 +1,7 @@
 libespalier_a_SOURCES += \
   %D%/accuracy.def \
   %D%/criteria.h \
+  %D%/integrators.c \
   %D%/integrators.h \
   %D%/params.c \
   %D%/params_accuracy.c \

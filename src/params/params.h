@@ -112,7 +112,7 @@ double params_softening_of(const struct params *params, int type);
 double params_softening(const struct params *params, double *of);
 /* 1: the types that have particles differ in their softenings. */
 int params_softenings_differ(const struct params *params);
-/* 1: the hard part, if there is one, is integrated from neighbour lists (the table `hard` of a backend). */
+/* 1: the hard part, if there is one, is integrated from neighbour lists (the table `neighbour_lists` of a backend). */
 int params_neighbour_lists(const struct params *params);
 /* Choose the leapfrog with the default criterion where the hard part would be integrated from neighbour lists: its
  * forces are of walks. Where Mode and Scheme are auto: the split with block steps. */

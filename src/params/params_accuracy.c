@@ -9,7 +9,6 @@
 
 #include "params/params.h"
 
-#define ETA_HERMITE_MAX 0.2 /* errors go as the fourth power of eta up to there (src/tuning/finder.c) */
 /* The energy error by forces goes as (512 Delta)^q / sqrt(N), with q = 0.55 for monopoles and 0.75 for quadrupoles
  * (measured); Delta in the table is that of this number of particles. */
 #define DELTA_TABLE_PARTICLES 1e5
@@ -132,10 +131,9 @@ double params_r1_over_r0(const struct params *params)
 double params_eta(const struct params *params, int split)
 {
   if (params->Eta > 0) return params->Eta;
-  if (params->Integrator == INTEGRATOR_HERMITE)
-    return rounded(fmin(0.1 * pow(params_error(params) / 1e-5, 0.25), ETA_HERMITE_MAX));
-  if (params->Criterion == CRITERION_PAIRS) return 0.05;
-  return by_accuracy(params, split ? ETA_SPLIT : ETA_UNSPLIT);
+  if (!params_neighbour_lists(params)) return by_accuracy(params, split ? ETA_SPLIT : ETA_UNSPLIT);
+  const struct integrator_traits *traits = &integrator_traits[params->Integrator];
+  return rounded(fmin(traits->eta * pow(params_error(params) / 1e-5, traits->eta_power), traits->eta_max));
 }
 
 /* What the value 0 of these parameters means. */

@@ -189,16 +189,24 @@ static int check_pairs(const struct rules *rules)
 static int check_integrator(const struct rules *rules)
 {
   const struct params *p = rules->p;
-  if (p->Integrator != INTEGRATOR_HERMITE) return check_pairs(rules);
-  if (p->Criterion == CRITERION_PAIRS)
-    return broken(
-        rules, "Criterion", "Integrator",
-        "expected Criterion = pairs with Integrator = leapfrog only: hermite has its own criterion (leave it out)");
-  if (p->Mode == MODE_TREE)
-    return broken(rules, "Integrator", "Mode",
-                  "expected Mode = hybrid with Integrator = hermite, which integrates the hard part");
-  if (p->Scheme == SCHEME_SHARED)
-    return broken(rules, "Integrator", "Scheme", "expected Scheme = block with Integrator = hermite");
+  if (p->Integrator == INTEGRATOR_OF_WALKS) return check_pairs(rules);
+  const char *name = integrator_traits[p->Integrator].name;
+  char expected[200];
+  if (p->Criterion == CRITERION_PAIRS) {
+    snprintf(expected, sizeof expected,
+             "expected Criterion = pairs with Integrator = %s only: %s has its own criterion (leave it out)",
+             integrator_traits[INTEGRATOR_OF_WALKS].name, name);
+    return broken(rules, "Criterion", "Integrator", expected);
+  }
+  if (p->Mode == MODE_TREE) {
+    snprintf(expected, sizeof expected, "expected Mode = hybrid with Integrator = %s, which integrates the hard part",
+             name);
+    return broken(rules, "Integrator", "Mode", expected);
+  }
+  if (p->Scheme == SCHEME_SHARED) {
+    snprintf(expected, sizeof expected, "expected Scheme = block with Integrator = %s", name);
+    return broken(rules, "Integrator", "Scheme", expected);
+  }
   return 0;
 }
 
@@ -222,9 +230,12 @@ static int check_comoving(const struct rules *rules)
         "expected a difference of expansion factors below 1, not a factor as in GADGET (or OutputListFilename)");
   if (p->MaxSizeTimestep >= 1)
     return broken(rules, "MaxSizeTimestep", "Comoving", "expected the largest d ln a of a soft step, below 1");
-  if (params_neighbour_lists(p))
-    return broken(rules, p->Criterion == CRITERION_PAIRS ? "Criterion" : "Integrator", "Comoving",
-                  "expected Integrator = leapfrog and Criterion = min-av or a");
+  if (params_neighbour_lists(p)) {
+    char expected[100];
+    snprintf(expected, sizeof expected, "expected Integrator = %s and Criterion = min-av or a",
+             integrator_traits[INTEGRATOR_OF_WALKS].name);
+    return broken(rules, p->Criterion == CRITERION_PAIRS ? "Criterion" : "Integrator", "Comoving", expected);
+  }
   if (p->SoftStep > 0 || p->FixedStep > 0)
     return broken(rules, p->SoftStep > 0 ? "SoftStep" : "FixedStep", "Comoving",
                   "expected 0: give MaxSizeTimestep, the largest d ln a of a soft step");
@@ -247,16 +258,30 @@ static int check_softening(const struct rules *rules)
   if (params_softening(p, NULL) > 0 || params_neighbour_lists(p)) return 0;
   if (params_mode(p) == MODE_TREE && params_shared(p) && p->FixedStep > 0) return 0;
   return broken(rules, "Softening", "Integrator",
-                "expected Integrator = hermite or Criterion = pairs where Softening = 0, or one fixed step for all: "
+                "expected " INTEGRATES_FROM_LISTS " where Softening = 0, or one fixed step for all: "
                 "Mode = tree and FixedStep");
+}
+
+/* The names of the integrators with a model of errors, with "or" between them. */
+static void names_with_error_model(char *text, size_t size)
+{
+  size_t used = 0;
+  text[0] = 0;
+  for (int k = 0; k < INTEGRATOR_COUNT && used < size; k++)
+    if (integrator_traits[k].has_error_model)
+      used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? " or " : "", integrator_traits[k].name);
 }
 
 static int check_finder(const struct rules *rules)
 {
   const struct params *p = rules->p;
   if (!(p->EnergyError > 0)) return 0;
-  if (p->Integrator != INTEGRATOR_HERMITE)
-    return broken(rules, "EnergyError", "Integrator", "expected Integrator = hermite where EnergyError is given");
+  if (!integrator_traits[p->Integrator].has_error_model) {
+    char names[100], expected[200];
+    names_with_error_model(names, sizeof names);
+    snprintf(expected, sizeof expected, "expected Integrator = %s where EnergyError is given", names);
+    return broken(rules, "EnergyError", "Integrator", expected);
+  }
   if (p->Mode == MODE_TREE)
     return broken(rules, "EnergyError", "Mode", "expected Mode = hybrid or auto where EnergyError is given");
   return 0;
@@ -415,12 +440,12 @@ int params_check_files(const struct params *params, const struct param_origin *o
 
 int params_neighbour_lists(const struct params *params)
 {
-  return params->Integrator != INTEGRATOR_LEAPFROG || params->Criterion == CRITERION_PAIRS;
+  return params->Integrator != INTEGRATOR_OF_WALKS || params->Criterion == CRITERION_PAIRS;
 }
 
 void params_use_walks(struct params *params)
 {
-  params->Integrator = INTEGRATOR_LEAPFROG;
+  params->Integrator = INTEGRATOR_OF_WALKS;
   if (params->Criterion == CRITERION_PAIRS) params->Criterion = CRITERION_MIN_AV;
   params->EnergyError = 0;
   if (params->Mode == MODE_AUTO) params->Mode = params_mode(params) == MODE_TREE ? MODE_TREE : MODE_HYBRID;

@@ -9,10 +9,6 @@
 #include "base/memory.h"
 
 enum { MANY_STEPS = 64 }; /* soft steps after which a perturbed pair is no fly-by */
-/* The schemes change the binding energy of a pair with e = 0.9 by this part an orbit at eta = 0.1; it grows as eta^5
- * and eta^4 (measured). */
-#define DRIFT_HERMITE 2e-6
-#define DRIFT_PAIRS 2e-4
 
 /* What a rank contributes. */
 struct extremes {
@@ -68,8 +64,8 @@ int close_pairs_triple(struct close_pairs *pairs, const struct list_tally *total
   if (pairs->warned || pairs->steps < MANY_STEPS) return 0;
   pairs->warned = 1;
   double soft_step = request->soft_step, orbits = soft_step / t->period;
-  double drift = request->integrator == INTEGRATOR_HERMITE ? DRIFT_HERMITE * pow(request->eta / 0.1, 5)
-                                                           : DRIFT_PAIRS * pow(request->eta / 0.1, 4);
+  const struct integrator_traits *traits = &integrator_traits[request->integrator];
+  double drift = traits->pair_drift * pow(request->eta / 0.1, traits->pair_drift_power);
   snprintf(text, CLOSE_PAIRS_TEXT,
            "at time %g the bound pair of particles %llu and %llu at (%.9g, %.9g, %.9g),\n"
            "         with a semi-major axis of %.3g and a period of %.3g, has a perturber, now particle %llu, which "

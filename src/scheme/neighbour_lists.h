@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The scheme of neighbour lists (Integrator = hermite, or Criterion = pairs): a backend integrates the hard part of a
- * whole soft step in one call of the table `hard`. */
+/* The scheme of neighbour lists (params_neighbour_lists): a backend integrates the hard part of a whole soft step in
+ * one call of the table `neighbour_lists`. */
 #ifndef NEIGHBOUR_LISTS_H
 #define NEIGHBOUR_LISTS_H
 #include "step/sim.h"

@@ -61,14 +61,13 @@ static void note_dense(struct sim *sim, const double distance[2], int first)
   if (first || fabs(dense - sim->system.dense) >= RADIUS_CHANGE * sim->system.dense) sim->system.dense = dense;
 }
 
-/* R2 / R1 by rule. */
-static double radii_ratio(const struct params *params) { return params->Integrator == INTEGRATOR_HERMITE ? 4 : 2; }
+static double radii_ratio(const struct params *params) { return integrator_traits[params->Integrator].radii_ratio; }
 
 double scheme_r2(const struct sim *sim, const struct params *params)
 {
   if (params->R2 > 0) return params->R2;
   if (params->R1 > 0) return radii_ratio(params) * params->R1;
-  return sim->radius_rule * params_r1_over_r0(params) / radii_ratio(params); /* hermite: half of the rule */
+  return sim->radius_rule * params_r1_over_r0(params) / radii_ratio(params); /* of the rule: with twice R1 */
 }
 
 /* R1 or R2 is given. Returns as scheme_radius. */

@@ -12,8 +12,8 @@
 
 int radii_asked(const struct params *params)
 {
-  if (params->Integrator != INTEGRATOR_HERMITE || params_mode(params) == MODE_TREE || !(params->EnergyError > 0))
-    return 0;
+  int model = integrator_traits[params->Integrator].has_error_model;
+  if (!model || params_mode(params) == MODE_TREE || !(params->EnergyError > 0)) return 0;
   return params->R1 == 0 || params->SoftStep == 0 || params->Eta == 0;
 }
 

@@ -22,9 +22,9 @@ static double larger(double by_mass, double by_number)
 #define NEIGHBOURS 28
 #define DENSER 3
 #define STEPS_PER_OCTAVE 32 /* lengths of steps without the split between one and twice as much */
-/* The energy error for which the soft step is chosen with Integrator = hermite is the wanted one divided by this: 1e-6
- * by default. */
-#define HERMITE_ERROR_RATIO 10
+/* The energy error for which the soft step is chosen by the model of errors of an integrator is the wanted one divided
+ * by this: 1e-6 by default. */
+#define FINDER_ERROR_RATIO 10
 /* The rms velocity of a Maxwell distribution in units of its mean speed, sqrt(3 pi / 8). In Plummer's, Hernquist's and
  * King's spheres the ratio is up to MAXWELL_SLACK times as large; a still larger one shows orbits within pairs. */
 #define MAXWELL_RMS_OVER_MEAN 1.0854
@@ -48,16 +48,16 @@ struct finder_system plan_system(const struct diagnostics *now, double r2, doubl
                                 .distance = 2 * r2};
 }
 
-static double plan_hermite(const struct params *params, const struct diagnostics *now, double r2)
+static double plan_by_model(const struct params *params, const struct diagnostics *now, double r2)
 {
   struct finder_system system = plan_system(now, r2, units_gravity(params));
-  return finder_soft_step(&system, r2, params_error(params) / HERMITE_ERROR_RATIO);
+  return finder_soft_step(&system, r2, params_error(params) / FINDER_ERROR_RATIO);
 }
 
 double plan_adaptive(const struct params *params, const struct diagnostics *now, double r2)
 {
-  if (params->Integrator == INTEGRATOR_HERMITE && params_mode(params) != MODE_TREE)
-    return plan_hermite(params, now, r2);
+  if (integrator_traits[params->Integrator].has_error_model && params_mode(params) != MODE_TREE)
+    return plan_by_model(params, now, r2);
   double step = 1e300, v = larger(now->v_rms, now->v_rms_plain), a = larger(now->a_rms, now->a_rms_plain);
   if (v > 0) step = params_xs(params) * r2 / v;
   if (a > 0) step = fmin(step, params_ys(params) * sqrt(r2 / a));
@@ -144,7 +144,7 @@ double plan_soft_step(const struct params *params, const struct diagnostics *now
                       double r2)
 {
   double step = plan_adaptive(params, now, r2), accuracy = params_error(params);
-  if (params->Integrator == INTEGRATOR_HERMITE) return step;
+  if (integrator_traits[params->Integrator].has_error_model) return step;
   struct finder_system system = plan_errors(params, now, facts);
   if (params->xs == 0 && params->ys == 0 && params->Criterion != CRITERION_PAIRS && errors_profile(&system) > 0)
     step = errors_hybrid_step(&system, r2, errors_allowed(accuracy));

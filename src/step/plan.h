@@ -40,7 +40,8 @@ enum { RADIUS_INTERVAL = 8, DISTANCE_INTERVAL = 512 };
 struct finder_system plan_system(const struct diagnostics *now, double r2, double gravity);
 /* The adaptive soft step for the split radius `r2`, before any limit: the smaller of xs R2 / v_rms and ys sqrt(R2 /
  * a_rms). The soft force changes little within such a step. The second term limits the step in a cold collapse, where
- * v_rms is small. With Integrator = hermite: the soft step of the finder for an energy error of 1e-6. */
+ * v_rms is small. With an integrator that has a model of errors: the soft step of the finder for a tenth of the wanted
+ * energy error. */
 double plan_adaptive(const struct params *params, const struct diagnostics *now, double r2);
 /* The soft step with the split on, before any limit: that of the model of errors for the wanted error (params_error;
  * the adaptive one where xs or ys is given), and at most one that resolves the orbits at R2 about the heaviest

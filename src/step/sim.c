@@ -106,8 +106,11 @@ int sim_open(struct sim *sim, const struct comm *comm, const struct params *par,
                      "for all; set [Device] Backend = cpu, or one softening",
                      be->name);
   if (effects_open(sim, fault)) return -1;
-  if (params_neighbour_lists(par) && !be->neighbour_lists)
-    return fault_set(fault, "Integrator = hermite and Criterion = pairs: the backend %s does not have them", be->name);
+  if (params_neighbour_lists(par) &&
+      !(be->neighbour_lists && be->neighbour_lists->has((enum step_integrator)par->Integrator)))
+    return fault_set(fault, "Integrator = %s%s: the backend %s does not have it; set [Device] Backend = cpu",
+                     integrator_traits[par->Integrator].name,
+                     par->Criterion == CRITERION_PAIRS ? " with Criterion = pairs" : "", be->name);
   return failed ? -1 : 0;
 }
 

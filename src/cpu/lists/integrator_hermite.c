@@ -42,4 +42,4 @@ static double end_step(const struct list_loop *loop, int64_t i, int32_t tick, do
   return hermite_step(motion->a, motion->j, a2, a3, loop->request->eta, background(loop, i));
 }
 
-const struct integrator integrator_hermite = {.keeps_levels = 1, .first_force = first_force, .end_step = end_step};
+const struct integrator integrator_hermite = {.first_force = first_force, .end_step = end_step};

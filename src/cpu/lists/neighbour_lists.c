@@ -17,8 +17,8 @@
 
 enum { TEAM_PARTICLES_MIN = 128 }; /* fewer active particles than these are not worth a team of threads */
 
-/* By enum step_integrator. */
-static const struct integrator *const integrators[] = {&integrator_leapfrog, &integrator_hermite};
+#define INTEGRATOR_PLACE(value, name, ...) [INTEGRATOR_##value] = &integrator_##name,
+static const struct integrator *const integrators[] = {INTEGRATORS(INTEGRATOR_PLACE)};
 /* In the order in which they replace particles. */
 static const struct subsystem *const subsystems[] = {&subsystem_kepler_pairs};
 enum { SUBSYSTEMS = sizeof subsystems / sizeof *subsystems };
@@ -154,7 +154,8 @@ static void first_levels(struct list_loop *loop)
       continue;
     }
     int level = s->level[i] + loop->request->level_shift;
-    if (!loop->integrator->keeps_levels || loop->request->first || s->level[i] == LEVEL_UNKNOWN)
+    if (!integrator_traits[loop->request->integrator].keeps_levels || loop->request->first ||
+        s->level[i] == LEVEL_UNKNOWN)
       level = level_for(loop, loop->wanted[i], &deeper);
     s->level[i] = (uint8_t)(level < LIST_LONGEST_LEVEL ? LIST_LONGEST_LEVEL
                             : level > LIST_LEVEL_MAX   ? LIST_LEVEL_MAX
@@ -317,6 +318,8 @@ static void integrate(struct list_loop *loop)
   memory_free(loop->wanted);
   memory_free(loop->scratch);
 }
+
+int cpu_lists_has(enum step_integrator integrator) { return integrators[integrator] != NULL; }
 
 void cpu_lists_advance(struct device *d, const struct list_request *request, int64_t n,
                        const struct halo_particle *halo, struct list_tally *tally)

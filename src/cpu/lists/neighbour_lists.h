@@ -51,7 +51,6 @@ struct list_loop {
 /* An integrator: how one particle is advanced over its step, and how long the next one is. Its neighbours are predicted
  * by hermite_predict, with the acceleration and jerk (0: none) that it leaves in their motions. */
 struct integrator {
-  int keeps_levels; /* 1: the level that a particle proposes at the end of a soft step holds in the next one */
   /* Acceleration and jerk of particle i at tick 0 to *motion. Returns its first step (time). */
   double (*first_force)(const struct list_loop *loop, int64_t i, struct hermite_motion *motion);
   /* *motion at the begin of the step of particle i, of length dt, with x and v predicted for its end, becomes its
@@ -59,7 +58,8 @@ struct integrator {
   double (*end_step)(const struct list_loop *loop, int64_t i, int32_t tick, double dt, const double x[3],
                      const double v[3], struct hermite_motion *motion);
 };
-extern const struct integrator integrator_leapfrog, integrator_hermite;
+#define INTEGRATOR_DECLARED(value, name, ...) extern const struct integrator integrator_##name;
+INTEGRATORS(INTEGRATOR_DECLARED)
 
 /* The neighbours of particle i. */
 static inline int64_t list_length(const struct list_set *set, int64_t i) { return set->first[i + 1] - set->first[i]; }
