@@ -287,7 +287,7 @@ static void check_updates(void)
   next = c.next;
   memcpy(g.be->let->buffer(d, LET_STEP, 0, bytes), c.message, bytes);
   g.be->let->attach(d, LET_STEP, 0, bytes, &count);
-  g.be->let->watch(d, &q);
+  g.be->let->updates.watch(d, &q);
   const struct let *l = cpu_let(d, LET_STEP, 0);
   const struct sources *have = &l->tree.source, *are = &d->tree.source;
   for (int32_t tick = g.be->next_tick(d); tick < TICKS; tick = g.be->next_tick(d), ticks++) {
@@ -295,8 +295,8 @@ static void check_updates(void)
     g.be->select(d, tick, tick_length, &outside);
     g.be->moments(d, &mac, tick, tick_length);
     g.be->correct(d, tick, tick_length, &rule, -1);
-    bytes = g.be->let->update(d, 0, tick, 1, &next, &message);
-    int64_t entries = g.be->let->apply(d, 0, message, bytes);
+    bytes = g.be->let->updates.pack(d, 0, tick, 1, &next, &message);
+    int64_t entries = g.be->let->updates.apply(d, 0, message, bytes);
     early += entries > 0 && tick != expected; /* it was announced for this tick */
     sent += entries;
     for (int32_t k = 0; k < have->n; k++) {

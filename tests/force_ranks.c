@@ -137,7 +137,7 @@ static void compare_substeps(struct sim *sim, double soft_step, int rebuild_tree
       add(&errors, distance(&p->acc_hard[3 * i], h, a, sim->now.a_rms_plain));
     }
     if (active > 0) sim->be->correct(sim->dev, tick, tick_length, &rule, -1);
-    sim->be->let->violations(sim->dev, &result->late);
+    sim->be->let->updates.violations(sim->dev, &result->late);
     let_send_updates(sim->lets, tick, tick % MOMENT_UPDATE == 0, (tick / MOMENT_UPDATE + 1) * MOMENT_UPDATE,
                      &sim->counts.updates);
     release(&all);

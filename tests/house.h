@@ -214,7 +214,7 @@ static inline void exchange(struct house *house, enum let_kind kind, const struc
   for (int s = 0; s < house->ranks && (kind != LET_SOFT || house->arrival == BEFORE); s++)
     send_all(house, kind, s, request);
   if (kind == LET_SOFT) house->soft = *request;
-  for (int r = 0; r < house->ranks && kind == LET_STEP; r++) house->be->let->watch(house->side[r].dev, request);
+  for (int r = 0; r < house->ranks && kind == LET_STEP; r++) house->be->let->updates.watch(house->side[r].dev, request);
 }
 
 /* Send the LETs that the forest of rank r still lacks. */

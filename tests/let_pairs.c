@@ -150,15 +150,15 @@ static void correct_all(struct house *house, const struct mac *mac, const struct
     if (active[r] == 0) continue;
     walk(house, r, q, LOCAL_FIRST);
     house->be->correct(house->side[r].dev, tick, tick_length, rule, -1);
-    seen->late += house->be->let->violations(house->side[r].dev, &(int64_t){0});
+    seen->late += house->be->let->updates.violations(house->side[r].dev, &(int64_t){0});
   }
   for (int s = 0; s < house->ranks; s++)
     for (int r = 0; r < house->ranks; r++) {
       void *message;
       if (s == r || !house->side[s].asked_by[r]) continue;
-      size_t bytes = house->be->let->update(house->side[s].dev, r, tick, tick % MOMENT_UPDATE == 0,
-                                            &house->side[s].next[r], &message);
-      if (bytes > 0) house->be->let->apply(house->side[r].dev, s, message, bytes);
+      size_t bytes = house->be->let->updates.pack(house->side[s].dev, r, tick, tick % MOMENT_UPDATE == 0,
+                                                  &house->side[s].next[r], &message);
+      if (bytes > 0) house->be->let->updates.apply(house->side[r].dev, s, message, bytes);
     }
 }
 

@@ -102,7 +102,7 @@ struct found {
   double *error;
   int64_t errors, corrections, late;
   int unannounced;  /* updates of particles at another tick than announced */
-  int long_updates; /* longer than update_bytes_max */
+  int long_updates; /* longer than updates.bytes_max */
 };
 
 static void correct(struct house *house, int r, int32_t tick, double tick_length, const struct step_rule *rule,
@@ -122,21 +122,21 @@ static void correct(struct house *house, int r, int32_t tick, double tick_length
     if (is_active(p, i, tick))
       found->error[found->errors++] = hard_error(house, all, n, &p->pos[3 * i], &p->acc_hard[3 * i]);
   house->be->correct(dev, tick, tick_length, rule, -1);
-  house->be->let->violations(dev, &found->late);
+  house->be->let->updates.violations(dev, &found->late);
 }
 
 static void send_update(struct house *house, int from, int to, int32_t tick, struct found *found)
 {
   void *message;
   int32_t announced = house->side[from].next[to];
-  size_t bytes = house->be->let->update(house->side[from].dev, to, tick, tick % MOMENT_UPDATE == 0,
-                                        &house->side[from].next[to], &message);
+  size_t bytes = house->be->let->updates.pack(house->side[from].dev, to, tick, tick % MOMENT_UPDATE == 0,
+                                              &house->side[from].next[to], &message);
   if (bytes == 0) return;
-  found->long_updates += bytes > house->be->let->update_bytes_max(house->side[from].dev, to);
+  found->long_updates += bytes > house->be->let->updates.bytes_max(house->side[from].dev, to);
   /* a message may be anywhere in host memory, and is valid during the call only */
   char *copy = memory_alloc("test", bytes);
   memcpy(copy, message, bytes);
-  int64_t entries = house->be->let->apply(house->side[to].dev, from, copy, bytes);
+  int64_t entries = house->be->let->updates.apply(house->side[to].dev, from, copy, bytes);
   memset(copy, 0xff, bytes);
   memory_free(copy);
   found->corrections += entries;
@@ -285,7 +285,7 @@ static void check_violations(const struct backend *be, const struct set *set)
     for (int r = 0; r < 2; r++) {
       be->select(h.side[r].dev, TICKS / 4, tick_length, &outside);
       be->correct(h.side[r].dev, TICKS / 4, tick_length, &rule, 2);
-      violations[wild] += be->let->violations(h.side[r].dev, &late[wild]);
+      violations[wild] += be->let->updates.violations(h.side[r].dev, &late[wild]);
     }
     if (wild) late[1] = late[1] > 0;
     house_close(&h);
@@ -422,7 +422,7 @@ static void check_update_bytes(const struct backend *be, const struct set *set, 
   struct rig g;
   struct let_choice c = {.boxes = &box, .box_count = 1};
   int64_t at_level[32];
-  if (!be->let->update_bytes) return;
+  if (!be->let->updates.bytes) return;
   set_make(set, 0.7, &p);
   rig_open(&g, be, set, &p, order, 8, 32);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 64);
@@ -430,7 +430,7 @@ static void check_update_bytes(const struct backend *be, const struct set *set, 
   struct let_request q = {.mac = &mac, .a_typical = 1, .cutoff = -1, .horizon = 0.05, .tick_length = 0.05 / TICKS};
   be->let->select(g.dev, LET_STEP, &q, 1, &c);
   struct let_count size = be->let->entries(g.dev, LET_STEP, 0, at_level);
-  size_t counted = be->let->update_bytes(&q, size.particles, size.cells), most = be->let->update_bytes_max(g.dev, 0);
+  size_t counted = be->let->updates.bytes(&q, size.particles, size.cells), most = be->let->updates.bytes_max(g.dev, 0);
   char line[200];
   snprintf(line, sizeof line, "%s, order %d: an update of %lld cells and %lld particles has %zu bytes, counted %zu",
            label, order, (long long)size.cells, (long long)size.particles, most, counted);

@@ -47,13 +47,16 @@ static const struct backend_let gpu_let_verbs = {
     .upper = gpu_let_upper,
     .quads = gpu_let_quads,
     .clear = gpu_let_clear,
-    .watch = gpu_let_watch,
-    .update = gpu_let_update,
-    .update_body = gpu_update_body,
-    .update_buffer = gpu_update_buffer,
-    .update_bytes_max = gpu_let_update_bytes_max,
-    .apply = gpu_let_apply,
-    .violations = gpu_violations,
+    .updates =
+        {
+            .watch = gpu_let_watch,
+            .pack = gpu_let_update,
+            .body = gpu_update_body,
+            .buffer = gpu_update_buffer,
+            .bytes_max = gpu_let_update_bytes_max,
+            .apply = gpu_let_apply,
+            .violations = gpu_violations,
+        },
 };
 
 const struct backend backend_cuda = {

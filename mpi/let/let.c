@@ -282,7 +282,7 @@ void let_exchange(struct lets *lets, enum let_kind kind, const struct lattice *l
   }
   comm_backoff_end(&poll_backoff);
   if (transport_direct(lets->t)) let_round_post(lets, kind, NULL);
-  if (kind == LET_STEP) lets->be->let->watch(lets->d, &request);
+  if (kind == LET_STEP) lets->be->let->updates.watch(lets->d, &request);
   if (kind == LET_SLOW) let_wait_for_all(lets, &call); /* LETs of fast trees are stored after them */
 }
 

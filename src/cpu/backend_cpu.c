@@ -192,14 +192,17 @@ static const struct backend_let cpu_let_verbs = {
     .attach = cpu_let_attach,
     .upper = cpu_let_upper,
     .clear = cpu_let_clear,
-    .watch = cpu_let_watch,
-    .update = cpu_let_update,
-    .take_update = cpu_let_take_update,
-    .update_bytes_max = cpu_let_update_bytes_max,
     .entries = cpu_let_entries,
-    .update_bytes = cpu_let_update_bytes,
-    .apply = cpu_let_apply,
-    .violations = cpu_violations,
+    .updates =
+        {
+            .watch = cpu_let_watch,
+            .pack = cpu_let_update,
+            .take = cpu_let_take_update,
+            .bytes_max = cpu_let_update_bytes_max,
+            .bytes = cpu_let_update_bytes,
+            .apply = cpu_let_apply,
+            .violations = cpu_violations,
+        },
 };
 
 static const struct backend_energy cpu_energy_verbs = {

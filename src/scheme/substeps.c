@@ -197,7 +197,7 @@ static void block_step(struct sim *sim, const struct step_rule *rule, int32_t ti
   part_ends(sim, parts, row, SUBSTEP_walk);
   timer_phase(&sim->timer, PHASE_correct);
   sim->be->correct(sim->dev, tick, tick_length, rule, shared);
-  if (sim->be->let) sim->counts.violations += sim->be->let->violations(sim->dev, &sim->counts.late);
+  if (sim->be->let) sim->counts.violations += sim->be->let->updates.violations(sim->dev, &sim->counts.late);
   sim->counts.substeps++;
 }
 
