@@ -234,9 +234,9 @@ static void begin_step(struct rig *rig, const struct set *set, double speed, dou
   rig_first_force(rig, 1.0 / 512);
   struct step_rule rule = {.eta = 0.1, .softening = set->softening, .soft_step = soft_step};
   struct mac mac = rig_mac(rig, MAC_ACCELERATION, 1.0 / 512);
-  rig->be->levels(rig->dev, &rule, -1);
-  rig->be->sources(rig->dev);
-  rig->be->moments(rig->dev, &mac, 0, 0);
+  rig->be->steps.levels(rig->dev, &rule, -1);
+  rig->be->tree.sources(rig->dev);
+  rig->be->tree.moments(rig->dev, &mac, 0, 0);
 }
 
 /* Boxes hold their particles now and at the end of the horizon. */
@@ -290,11 +290,11 @@ static void check_updates(void)
   g.be->let->updates.watch(d, &q);
   const struct let *l = cpu_let(d, LET_STEP, 0);
   const struct sources *have = &l->tree.source, *are = &d->tree.source;
-  for (int32_t tick = g.be->next_tick(d); tick < TICKS; tick = g.be->next_tick(d), ticks++) {
+  for (int32_t tick = g.be->steps.next_tick(d); tick < TICKS; tick = g.be->steps.next_tick(d), ticks++) {
     int32_t expected = next;
-    g.be->select(d, tick, tick_length, &outside);
-    g.be->moments(d, &mac, tick, tick_length);
-    g.be->correct(d, tick, tick_length, &rule, -1);
+    g.be->steps.select(d, tick, tick_length, &outside);
+    g.be->tree.moments(d, &mac, tick, tick_length);
+    g.be->steps.correct(d, tick, tick_length, &rule, -1);
     bytes = g.be->let->updates.pack(d, 0, tick, 1, &next, &message);
     int64_t entries = g.be->let->updates.apply(d, 0, message, bytes);
     early += entries > 0 && tick != expected; /* it was announced for this tick */

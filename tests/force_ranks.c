@@ -93,18 +93,18 @@ static void compare_substeps(struct sim *sim, double soft_step, int rebuild_tree
                                 .horizon = soft_step,
                                 .tick_length = tick_length};
   int32_t tick = 0;
-  sim->be->levels(sim->dev, &rule, -1);
-  sim->be->kick(sim->dev, &sim->field, 0.5 * soft_step);
+  sim->be->steps.levels(sim->dev, &rule, -1);
+  sim->be->steps.kick(sim->dev, &sim->field, 0.5 * soft_step);
   sim_reserve(sim, soft_step);
-  sim->be->sources(sim->dev);
-  sim->be->moments(sim->dev, &sim->mac, 0, 0);
+  sim->be->tree.sources(sim->dev);
+  sim->be->tree.moments(sim->dev, &sim->mac, 0, 0);
   let_exchange(sim->lets, LET_STEP, &sim->lattice, request, MOMENT_UPDATE, &sim->counts.step_let);
   for (result->substeps = 0; result->substeps < SUBSTEPS; result->substeps++) {
-    int32_t next = (int32_t)comm_min_int64(sim->comm, sim->be->next_tick(sim->dev)),
+    int32_t next = (int32_t)comm_min_int64(sim->comm, sim->be->steps.next_tick(sim->dev)),
             next_moment_update = (tick / MOMENT_UPDATE + 1) * MOMENT_UPDATE;
     if (next == TICKS) break;
     tick = next < next_moment_update ? next : next_moment_update;
-    int64_t outside = 0, active = sim->be->select(sim->dev, tick, tick_length, &outside);
+    int64_t outside = 0, active = sim->be->steps.select(sim->dev, tick, tick_length, &outside);
     const struct particles *p = sim->be->view(sim->dev);
     struct all_ranks all = gather(sim->comm, p, tick, tick_length);
     for (int64_t i = 0; i < all.n; i++)
@@ -113,7 +113,7 @@ static void compare_substeps(struct sim *sim, double soft_step, int rebuild_tree
         lattice_of(&sim->lattice, k, all.pos[i][k], &out);
         result->outside += out;
       }
-    if (tick % MOMENT_UPDATE == 0) sim->be->moments(sim->dev, &sim->mac, tick, tick_length);
+    if (tick % MOMENT_UPDATE == 0) sim->be->tree.moments(sim->dev, &sim->mac, tick, tick_length);
     /* as after a prediction-bound violation: pending updates are received first */
     if (rebuild_trees && tick == 4 * MOMENT_UPDATE) {
       let_take_updates(sim->lets, tick, &sim->counts.updates);
@@ -136,7 +136,7 @@ static void compare_substeps(struct sim *sim, double soft_step, int rebuild_tree
       sum_at(&all, sim, &p->pos[3 * i], a, h);
       add(&errors, distance(&p->acc_hard[3 * i], h, a, sim->now.a_rms_plain));
     }
-    if (active > 0) sim->be->correct(sim->dev, tick, tick_length, &rule, -1);
+    if (active > 0) sim->be->steps.correct(sim->dev, tick, tick_length, &rule, -1);
     sim->be->let->updates.violations(sim->dev, &result->late);
     let_send_updates(sim->lets, tick, tick % MOMENT_UPDATE == 0, (tick / MOMENT_UPDATE + 1) * MOMENT_UPDATE,
                      &sim->counts.updates);
@@ -289,7 +289,7 @@ static void long_step(const struct comm *comm, const struct set *set, int64_t n,
     mine.vel[3 * i] = (float)(mine.pos[3 * i] < 0 ? stretch->speed : -stretch->speed) * (float)sqrt(set->gravity);
   }
   struct fault f = {""};
-  if (stretch->keeps_tree) be.keeps_tree = stretch->keeps_tree;
+  if (stretch->keeps_tree) be.forces.keeps_tree = stretch->keeps_tree;
   else {
     par.Mode = MODE_TREE;
     par.RebuildInterval = 1;

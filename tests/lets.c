@@ -121,7 +121,7 @@ static void correct(struct house *house, int r, int32_t tick, double tick_length
   for (int64_t i = 0; i < p->n; i++)
     if (is_active(p, i, tick))
       found->error[found->errors++] = hard_error(house, all, n, &p->pos[3 * i], &p->acc_hard[3 * i]);
-  house->be->correct(dev, tick, tick_length, rule, -1);
+  house->be->steps.correct(dev, tick, tick_length, rule, -1);
   house->be->let->updates.violations(dev, &found->late);
 }
 
@@ -159,26 +159,26 @@ static void check_substeps(struct house *house, double delta, double soft_step, 
   int32_t tick = 0;
   for (int r = 0; r < house->ranks; r++) {
     struct device *dev = house->side[r].dev;
-    house->be->levels(dev, &rule, -1);
-    house->be->kick(dev, &(struct field){0}, 0.5 * soft_step);
-    house->be->sources(dev);
-    house->be->moments(dev, &mac, 0, 0);
+    house->be->steps.levels(dev, &rule, -1);
+    house->be->steps.kick(dev, &(struct field){0}, 0.5 * soft_step);
+    house->be->tree.sources(dev);
+    house->be->tree.moments(dev, &mac, 0, 0);
   }
   exchange(house, LET_STEP, &request);
   for (int k = 0; k < SUBSTEPS; k++) {
     int32_t next = (tick / MOMENT_UPDATE + 1) * MOMENT_UPDATE;
     int64_t active[RANKS_MAX];
     for (int r = 0; r < house->ranks; r++) {
-      int32_t own = house->be->next_tick(house->side[r].dev);
+      int32_t own = house->be->steps.next_tick(house->side[r].dev);
       next = own < next ? own : next;
     }
     if (next == TICKS) break;
     tick = next;
     for (int r = 0; r < house->ranks; r++)
-      active[r] = house->be->select(house->side[r].dev, tick, tick_length, &outside);
+      active[r] = house->be->steps.select(house->side[r].dev, tick, tick_length, &outside);
     double(*all)[4] = all_particles(house, tick, tick_length);
     for (int r = 0; r < house->ranks && tick % MOMENT_UPDATE == 0; r++)
-      house->be->moments(house->side[r].dev, &mac, tick, tick_length);
+      house->be->tree.moments(house->side[r].dev, &mac, tick, tick_length);
     if (tick == 4 * MOMENT_UPDATE) { /* LETs are selected again in the middle */
       request.tick = tick;
       request.horizon = (TICKS - tick) * tick_length;
@@ -224,7 +224,7 @@ static void check_boxes(const struct backend *be, const struct set *set)
   rig_open(&g, be, set, &p, 1, 8, 32);
   const struct particles *v = rig_first_force(&g, 1.0 / 512);
   struct let_request q = {.cutoff = 0.1, .horizon = horizon, .tick_length = horizon / TICKS};
-  be->sources(g.dev);
+  be->tree.sources(g.dev);
   int count = be->let->boxes(g.dev, &q, BOXES, box);
   for (int b = 0; b < count; b++) {
     min_value[0] = fmin(min_value[0], box[b].a_old);
@@ -275,16 +275,16 @@ static void check_violations(const struct backend *be, const struct set *set)
                                   .horizon = soft_step,
                                   .tick_length = tick_length};
     for (int r = 0; r < 2; r++) {
-      be->levels(h.side[r].dev, &rule, 2);
-      be->sources(h.side[r].dev);
-      be->moments(h.side[r].dev, &mac, 0, 0);
+      be->steps.levels(h.side[r].dev, &rule, 2);
+      be->tree.sources(h.side[r].dev);
+      be->tree.moments(h.side[r].dev, &mac, 0, 0);
     }
     exchange(&h, LET_STEP, &request);
     /* velocities that LETs do not contain: within half a soft step they lead to twice the motion bound */
-    if (wild) be->kick(h.side[0].dev, &(struct field){0}, 40 * soft_step);
+    if (wild) be->steps.kick(h.side[0].dev, &(struct field){0}, 40 * soft_step);
     for (int r = 0; r < 2; r++) {
-      be->select(h.side[r].dev, TICKS / 4, tick_length, &outside);
-      be->correct(h.side[r].dev, TICKS / 4, tick_length, &rule, 2);
+      be->steps.select(h.side[r].dev, TICKS / 4, tick_length, &outside);
+      be->steps.correct(h.side[r].dev, TICKS / 4, tick_length, &rule, 2);
       violations[wild] += be->let->updates.violations(h.side[r].dev, &late[wild]);
     }
     if (wild) late[1] = late[1] > 0;
@@ -325,11 +325,11 @@ static int64_t few_active(const struct backend *be, const struct set *set, int o
     be->download(h.side[r].dev, &p);
     for (int64_t i = 0; i < p.n; i++) p.level[i] = p.id[i] % 300 == 0 ? 2 : 1;
     be->upload(h.side[r].dev, &p);
-    be->sources(h.side[r].dev);
-    be->moments(h.side[r].dev, &mac, 0, 0);
+    be->tree.sources(h.side[r].dev);
+    be->tree.moments(h.side[r].dev, &mac, 0, 0);
   }
   exchange(&h, LET_STEP, &request);
-  for (int r = 0; r < h.ranks; r++) active += be->select(h.side[r].dev, tick, tick_length, &outside);
+  for (int r = 0; r < h.ranks; r++) active += be->steps.select(h.side[r].dev, tick, tick_length, &outside);
   double(*all)[4] = all_particles(&h, tick, tick_length),
   *error = memory_alloc("test", sizeof *error * (size_t)(active + 1));
   float(*first)[3] = memory_alloc("test", sizeof *first * (size_t)(active + 1));

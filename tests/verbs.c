@@ -41,7 +41,7 @@ static int is_box(const struct rig *rig, const struct particles *particles, doub
 {
   double low[3], high[3];
   int good = 1;
-  rig->be->bounds(rig->dev, horizon, low, high);
+  rig->be->sets.bounds(rig->dev, horizon, low, high);
   if (!particles) particles = rig->be->view(rig->dev);
   for (int c = 0; c < 3; c++) {
     double min_value = 1e300, max_value = -1e300;
@@ -69,31 +69,31 @@ static void check_ahead(const struct rig *rig, const struct set *set)
   struct field none = {.count = 0};
   struct sample *out = memory_alloc("test", sizeof *out * (size_t)be->count(rig->dev));
   int64_t count[32], again[32];
-  be->levels(rig->dev, &rule, -1);
+  be->steps.levels(rig->dev, &rule, -1);
   int good = is_box(rig, NULL, 0.25) && is_box(rig, NULL, 0.125) && is_box(rig, NULL, 0.25);
   say(good, set, "the box after levels");
-  be->histogram(rig->dev, count);
-  be->kick(rig->dev, &none, 0.125);
+  be->steps.histogram(rig->dev, count);
+  be->steps.kick(rig->dev, &none, 0.125);
   say(is_box(rig, NULL, 0.25), set, "the box after a kick");
-  be->histogram(rig->dev, again);
+  be->steps.histogram(rig->dev, again);
   say(memcmp(count, again, sizeof count) == 0, set, "a kick changes no level");
-  be->levels(rig->dev, &rule, 3);
-  be->histogram(rig->dev, again);
-  say(again[3] == be->count(rig->dev) && be->next_tick(rig->dev) == timeline_ticks(3), set,
+  be->steps.levels(rig->dev, &rule, 3);
+  be->steps.histogram(rig->dev, again);
+  say(again[3] == be->count(rig->dev) && be->steps.next_tick(rig->dev) == timeline_ticks(3), set,
       "histogram and next tick of new levels");
   /* a tick without active particles: the next one is known already, and yet the work between two events has ended */
   struct mac mac = rig_mac(rig, MAC_ANGLE, 0.5);
   int64_t outside = 0;
-  be->record_event(rig->dev, 0);
-  good = be->select(rig->dev, timeline_ticks(4), 0.25 / TICKS, &outside) == 0;
-  be->record_event(rig->dev, 1);
-  be->moments(rig->dev, &mac, timeline_ticks(4), 0.25 / TICKS);
-  be->record_event(rig->dev, 2);
-  good = be->next_tick(rig->dev) == timeline_ticks(3) && good;
-  say(good && be->between(rig->dev, 0, 1) >= 0 && be->between(rig->dev, 1, 2) >= 0, set,
+  be->clock.record_event(rig->dev, 0);
+  good = be->steps.select(rig->dev, timeline_ticks(4), 0.25 / TICKS, &outside) == 0;
+  be->clock.record_event(rig->dev, 1);
+  be->tree.moments(rig->dev, &mac, timeline_ticks(4), 0.25 / TICKS);
+  be->clock.record_event(rig->dev, 2);
+  good = be->steps.next_tick(rig->dev) == timeline_ticks(3) && good;
+  say(good && be->clock.between(rig->dev, 0, 1) >= 0 && be->clock.between(rig->dev, 1, 2) >= 0, set,
       "events of a tick without active particles");
-  be->drift_to_end(rig->dev, 0.25 / TICKS);
-  be->sample(rig->dev, UINT64_MAX / 2, 0, be->count(rig->dev), out, NULL);
+  be->steps.drift_to_end(rig->dev, 0.25 / TICKS);
+  be->sets.sample(rig->dev, UINT64_MAX / 2, 0, be->count(rig->dev), out, NULL);
   say(is_box(rig, NULL, 0.25), set, "the box after a drift and a sample");
   memory_free(out);
 }
@@ -103,7 +103,7 @@ static void check_sample(const struct rig *rig, const struct set *set, const str
   struct sample *out = memory_alloc("test", sizeof *out * (size_t)particles->n);
   uint64_t threshold = UINT64_MAX / 3;
   double work = -1, want = 0;
-  int64_t n = rig->be->sample(rig->dev, threshold, 0, particles->n, out, &work), count = 0;
+  int64_t n = rig->be->sets.sample(rig->dev, threshold, 0, particles->n, out, &work), count = 0;
   int good = 1;
   for (int64_t i = 0; i < particles->n; i++) {
     want += particles->work[i];
@@ -114,7 +114,7 @@ static void check_sample(const struct rig *rig, const struct set *set, const str
   }
   say(good && count == n, set, "samples are those of the hashed ids");
   say(near(work, want, want), set, "the work of all particles");
-  int64_t max_value = count / 2, got = rig->be->sample(rig->dev, threshold, 0, max_value, out, NULL);
+  int64_t max_value = count / 2, got = rig->be->sets.sample(rig->dev, threshold, 0, max_value, out, NULL);
   say(got == max_value && (max_value == 0 || sampling_hash(out[max_value - 1].id) <= threshold), set,
       "no more samples than asked for");
   memory_free(out);
@@ -123,7 +123,7 @@ static void check_sample(const struct rig *rig, const struct set *set, const str
 static void check_reduce(const struct rig *rig, const struct set *set, const struct particles *particles)
 {
   struct sums sums, want = {0}, scale = {0};
-  rig->be->reduce(rig->dev, &(struct field){0}, &sums);
+  rig->be->sets.reduce(rig->dev, &(struct field){0}, &sums);
   for (int64_t i = 0; i < particles->n; i++) {
     const double *x = &particles->pos[3 * i], *v = &particles->vel[3 * i];
     double m = particles->mass[i];
@@ -172,8 +172,8 @@ static void check_field(const struct rig *rig, const struct set *set, int64_t n)
   const struct field none = {0}, field = {.acc = {0.5, -2, 3}};
   struct sums without, with, kicked;
   int good = 1;
-  rig->be->reduce(rig->dev, &none, &without);
-  rig->be->reduce(rig->dev, &field, &with);
+  rig->be->sets.reduce(rig->dev, &none, &without);
+  rig->be->sets.reduce(rig->dev, &field, &with);
   double change = 0, want = 0, scale = 0;
   for (int t = 0; t < PARTICLE_TYPES; t++) {
     change += with.potential[t] - without.potential[t];
@@ -184,9 +184,9 @@ static void check_field(const struct rig *rig, const struct set *set, int64_t n)
     scale += fabs(field.acc[c] * without.com[c]);
   }
   say(near(change, want, scale + without.mass), set, "the potential of an external field is in the sums");
-  rig->be->kick(rig->dev, &field, 0.25);
-  rig->be->kick(rig->dev, &none, -0.25); /* the soft acceleration cancels */
-  rig->be->reduce(rig->dev, &none, &kicked);
+  rig->be->steps.kick(rig->dev, &field, 0.25);
+  rig->be->steps.kick(rig->dev, &none, -0.25); /* the soft acceleration cancels */
+  rig->be->sets.reduce(rig->dev, &none, &kicked);
   for (int c = 0; c < 3; c++)
     good &= near(kicked.vel_count[c] - without.vel_count[c], 0.25 * field.acc[c] * (double)n,
                  fabs(field.acc[c]) * (double)n + fabs(without.vel_count[c]));
@@ -221,7 +221,7 @@ static void check_terms(const struct rig *rig, const struct set *set, const stru
          *before = memory_alloc("test", sizeof *before * (size_t)(3 * particles->n));
   double potential = 0, all = 0, rate = 0, force[3] = {0}, virial = 0, scale = 0, weighted = 0, got = 0;
   const struct particles *q = rig->be->view(rig->dev);
-  rig->be->reduce(rig->dev, &none, &without);
+  rig->be->sets.reduce(rig->dev, &none, &without);
   q = rig->be->view(rig->dev);
   for (int64_t i = 0; i < q->n; i++) {
     const double *x = &q->pos[3 * i], *v = &q->vel[3 * i];
@@ -239,7 +239,7 @@ static void check_terms(const struct rig *rig, const struct set *set, const stru
       weighted += m * v[c] * v[c] * r;
     }
   }
-  rig->be->reduce(rig->dev, &field, &sums);
+  rig->be->sets.reduce(rig->dev, &field, &sums);
   for (int t = 0; t < PARTICLE_TYPES; t++) {
     got += sums.potential[t] - without.potential[t];
     all -= without.potential[t];
@@ -248,24 +248,25 @@ static void check_terms(const struct rig *rig, const struct set *set, const stru
       near(got, potential, all) && near(sums.virial_field, virial, scale) && near(sums.rate_field, weighted, weighted);
   for (int c = 0; c < 3; c++) good &= near(sums.force_field[c], force[c], scale);
   say(good && without.virial_field == 0 && without.rate_field == 0, set, "the sums of every kind of external field");
-  if (rig->be->rate)
-    say(near(rig->be->rate(rig->dev, &field), sqrt(rate), sqrt(rate)) && rig->be->rate(rig->dev, &none) == 0, set,
-        "its largest rate of change");
+  if (rig->be->steps.rate)
+    say(near(rig->be->steps.rate(rig->dev, &field), sqrt(rate), sqrt(rate)) &&
+            rig->be->steps.rate(rig->dev, &none) == 0,
+        set, "its largest rate of change");
 
   q = rig->be->view(rig->dev);
   memcpy(before, q->vel, sizeof *before * (size_t)(3 * q->n));
   for (int64_t i = 0; i < q->n; i++) field_kick(&field, &q->pos[3 * i], &q->acc_soft[3 * i], 0.125, &before[3 * i]);
-  rig->be->kick(rig->dev, &field, 0.125);
+  rig->be->steps.kick(rig->dev, &field, 0.125);
   q = rig->be->view(rig->dev);
   good = 1;
   for (int64_t k = 0; k < 3 * q->n; k++) good &= near(q->vel[k], before[k], 1 + fabs(before[k]));
   say(good, set, "its kick");
-  if (rig->be->push) {
+  if (rig->be->steps.push) {
     for (int64_t k = 0; k < 3 * q->n; k++) {
       before[k] = q->vel[k];
       change[k] = (double)(k % 11) - 4.5;
     }
-    rig->be->push(rig->dev, change);
+    rig->be->steps.push(rig->dev, change);
     q = rig->be->view(rig->dev);
     good = 1;
     for (int64_t k = 0; k < 3 * q->n; k++) good &= q->vel[k] == before[k] + change[k];
@@ -281,10 +282,10 @@ static void check_shares(const struct rig *rig, const struct set *set, int64_t n
 {
   double sums[2], fast = 0;
   int good = 1;
-  if (!rig->be->shares) return;
+  if (!rig->be->steps.shares) return;
   for (int l = 31; l >= 0; l--) {
     fast += (double)count[l];
-    rig->be->shares(rig->dev, l, sums);
+    rig->be->steps.shares(rig->dev, l, sums);
     good &= sums[0] == fast && sums[1] <= fast && sums[1] >= fast * fast / fmax((double)n, 1) - 1e-3 * (double)n;
   }
   say(good && sums[1] >= (double)n - 1e-3 * (double)n, set, "shares of the fast in their groups");
@@ -295,7 +296,7 @@ static void check_levels(const struct rig *rig, const struct set *set, const str
   struct step_rule rule = {
       .eta = 0.3, .softening = set->softening, .v_com = {0.1, 0, -0.1}, .use_velocity = 1, .soft_step = 0.5};
   int64_t count[32], want[32] = {0};
-  int max_value = 0, got = rig->be->levels(rig->dev, &rule, -1);
+  int max_value = 0, got = rig->be->steps.levels(rig->dev, &rule, -1);
   for (int64_t i = 0; i < particles->n; i++) {
     int level =
         timeline_level(rule.soft_step, timeline_criterion_step(&rule, particles->type[i], &particles->acc_hard[3 * i],
@@ -303,11 +304,11 @@ static void check_levels(const struct rig *rig, const struct set *set, const str
     want[level]++;
     max_value = level > max_value ? level : max_value;
   }
-  rig->be->histogram(rig->dev, count);
+  rig->be->steps.histogram(rig->dev, count);
   say(got == max_value && memcmp(count, want, sizeof want) == 0, set, "every particle gets the level of the rule");
   check_shares(rig, set, particles->n, want);
-  say(rig->be->next_tick(rig->dev) == timeline_ticks(max_value), set, "the deepest level's step ends first");
-  say(rig->be->levels(rig->dev, &rule, 5) == 5 && rig->be->next_tick(rig->dev) == timeline_ticks(5), set,
+  say(rig->be->steps.next_tick(rig->dev) == timeline_ticks(max_value), set, "the deepest level's step ends first");
+  say(rig->be->steps.levels(rig->dev, &rule, 5) == 5 && rig->be->steps.next_tick(rig->dev) == timeline_ticks(5), set,
       "a shared level");
 }
 
@@ -329,7 +330,7 @@ static void check_nearest(const struct rig *rig, const struct set *set, const st
     if (k % 4 == 3) at[k][0] += 3;
     skip[k] = particles->id[i];
   }
-  rig->be->nearest(rig->dev, n, (const double(*)[3])at, skip, K, got);
+  rig->be->forces.nearest(rig->dev, n, (const double(*)[3])at, skip, K, got);
   for (int k = 0; k < n; k++) {
     int64_t count = 0;
     for (int64_t i = 0; i < particles->n; i++) {
@@ -392,7 +393,7 @@ static void check_polls(struct rig *rig, const struct set *set)
                            .last = 1,
                            .poll_messages = count_poll,
                            .polled = &polls};
-  rig->be->walk(rig->dev, &r, &rig->tally);
+  rig->be->forces.walk(rig->dev, &r, &rig->tally);
   say(memcmp(acc, rig->be->view(rig->dev)->acc, bytes) == 0, set, "a walk that polls for messages");
   memory_free(acc);
 }
@@ -402,8 +403,8 @@ static double pairs_between(struct rig *rig, double low_x, double high_x)
 {
   const double low[3] = {low_x, -1e300, -1e300}, high[3] = {high_x, 1e300, 1e300};
   struct mac mac = rig_mac(rig, MAC_ANGLE, 0.5);
-  rig->be->order(rig->dev, &rig->lattice);
-  rig->be->build(rig->dev, low, high);
+  rig->be->tree.order(rig->dev, &rig->lattice);
+  rig->be->tree.build(rig->dev, low, high);
   memset(&rig->tally, 0, sizeof rig->tally);
   rig_force(rig, &mac);
   return (double)(rig->tally.particle_pairs + rig->tally.cell_pairs);
@@ -521,9 +522,9 @@ static void check_set(const struct backend *be, const struct set *set)
   fill(&p);
   rig_open(&g, be, set, &p, 1, 8, 32);
   struct mac mac = rig_mac(&g, MAC_ANGLE, 0.5);
-  be->sources(g.dev);
-  be->moments(g.dev, &mac, 0, 0);
-  be->groups(g.dev);
+  be->tree.sources(g.dev);
+  be->tree.moments(g.dev, &mac, 0, 0);
+  be->tree.groups(g.dev);
   particles_init(&p);
   const struct particles *v = be->view(g.dev);
   particles_reserve(&p, v->n);

@@ -36,9 +36,9 @@ static void check_tree_mode(const struct backend *be, const struct set *set, int
     be->download(g.dev, &still);
     memset(still.acc_hard, 0, sizeof(float) * 3 * (size_t)still.n);
     be->upload(g.dev, &still);
-    be->sources(g.dev);
-    be->moments(g.dev, &mac, 0, 0);
-    be->levels(g.dev, &rule, 2);
+    be->tree.sources(g.dev);
+    be->tree.moments(g.dev, &mac, 0, 0);
+    be->steps.levels(g.dev, &rule, 2);
     v = hard_walk(&g, &mac, TICKS / 4, may_move ? 1.0 / TICKS : 0);
     double worst = difference(v, full, NULL, 0);
     int64_t differ = differing(v, full);
@@ -83,10 +83,10 @@ static void check_tree_moving(const struct backend *be, const struct set *set, i
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   struct step_rule rule = rule_of(set, 1);
   int32_t tick = some ? TICKS / 4 : TICKS / 2;
-  be->levels(g.dev, &rule, 1);
+  be->steps.levels(g.dev, &rule, 1);
   if (some) choose_third(&g);
-  be->sources(g.dev);
-  be->moments(g.dev, &mac, 0, 0);
+  be->tree.sources(g.dev);
+  be->tree.moments(g.dev, &mac, 0, 0);
   const struct particles *v = be->view(g.dev);
   double dt = step_of(v, set, 0.05);
   particles_init(&later);
@@ -109,8 +109,8 @@ static void check_tree_moving(const struct backend *be, const struct set *set, i
                                .tick_length = dt / tick,
                                .local = 1,
                                .last = 1};
-      be->moments(g.dev, &mac, tick, dt / tick);
-      be->walk(g.dev, &r, &g.tally);
+      be->tree.moments(g.dev, &mac, tick, dt / tick);
+      be->forces.walk(g.dev, &r, &g.tally);
       v = be->view(g.dev);
     }
     double *error = memory_alloc("test", sizeof *error * (size_t)v->n);
@@ -152,12 +152,12 @@ static void check_few(const struct backend *be, const struct set *set, int kerne
   rig_first_force(&g, 1.0 / 512);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   struct step_rule rule = rule_of(set, 1);
-  be->levels(g.dev, &rule, 1);
+  be->steps.levels(g.dev, &rule, 1);
   be->download(g.dev, &p);
   for (int64_t i = 0; i < p.n; i++) p.level[i] = p.id[i] % (uint64_t)every == 0 ? 2 : 1;
   be->upload(g.dev, &p);
-  be->sources(g.dev);
-  be->moments(g.dev, &mac, 0, 0);
+  be->tree.sources(g.dev);
+  be->tree.moments(g.dev, &mac, 0, 0);
   const struct particles *v = be->view(g.dev);
   double dt = step_of(v, set, 0.02);
   double tick_length = dt / (TICKS / 4);
@@ -192,7 +192,7 @@ static void check_few(const struct backend *be, const struct set *set, int kerne
                            .tick_length = tick_length,
                            .local = 1,
                            .last = 1};
-  be->walk(g.dev, &r, &g.tally);
+  be->forces.walk(g.dev, &r, &g.tally);
   v = be->view(g.dev);
   for (int64_t i = 0; i < v->n; i++) same &= memcmp(&v->acc_hard[3 * i], first[v->id[i] - 1], sizeof *first) == 0;
   char what[200];
@@ -225,10 +225,10 @@ static void check_repeats(const struct backend *be, const struct set *set, int l
     struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
     struct step_rule rule = rule_of(set, 1);
     float(*full)[3] = by_id(v, v->acc);
-    be->levels(g.dev, &rule, 1);
+    be->steps.levels(g.dev, &rule, 1);
     choose_third(&g);
-    be->sources(g.dev);
-    be->moments(g.dev, &mac, 0, 0);
+    be->tree.sources(g.dev);
+    be->tree.moments(g.dev, &mac, 0, 0);
     v = hard_walk(&g, &mac, TICKS / 4, 0.01 / TICKS);
     float(*hard)[3] = by_id(v, v->acc_hard);
     if (time) {
@@ -341,13 +341,13 @@ static void handle(const struct backend *be, const struct handful *handful, int 
   if (max_value > 0) dt = fmin(dt, sqrt(10 * handful->set->softening / max_value));
   double tick_length = dt / (TICKS / 4);
   be->upload(g.dev, &p);
-  be->sources(g.dev);
+  be->tree.sources(g.dev);
   if (handful->fast) {
-    be->reorder(g.dev, 0, tick_length, 2, 0);
-    be->build(g.dev, everywhere[0], everywhere[1]);
+    be->tree.reorder(g.dev, 0, tick_length, 2, 0);
+    be->tree.build(g.dev, everywhere[0], everywhere[1]);
   }
-  be->groups(g.dev);
-  be->moments(g.dev, &mac, 0, 0);
+  be->tree.groups(g.dev);
+  be->tree.moments(g.dev, &mac, 0, 0);
   const struct particles *v = be->view(g.dev);
   float(*before)[3] = by_id(v, v->acc_hard);
   int64_t n = v->n, at = 0;
@@ -378,13 +378,13 @@ static void handle(const struct backend *be, const struct handful *handful, int 
                            .tick_length = tick_length,
                            .local = 1,
                            .last = 1};
-  be->walk(g.dev, &r, &g.tally);
+  be->forces.walk(g.dev, &r, &g.tally);
   v = be->view(g.dev);
   at = 0;
   for (int64_t i = 0; i < n; i++)
     if (v->level[i] == 2) out->same &= memcmp(&v->acc_hard[3 * i], out->acc[at++], sizeof *out->acc) == 0;
-  be->moments(g.dev, &mac, TICKS / 4, tick_length);
-  be->walk(g.dev, &r, &g.tally);
+  be->tree.moments(g.dev, &mac, TICKS / 4, tick_length);
+  be->forces.walk(g.dev, &r, &g.tally);
   v = be->view(g.dev);
   at = 0;
   out->moment_update_error = 0;

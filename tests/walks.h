@@ -34,8 +34,8 @@ static inline const struct particles *hard_walk(struct rig *rig, const struct ma
                            .local = 1,
                            .last = 1};
   int64_t outside = 0;
-  rig->be->select(rig->dev, tick, tick_length, &outside);
-  rig->be->walk(rig->dev, &r, &rig->tally);
+  rig->be->steps.select(rig->dev, tick, tick_length, &outside);
+  rig->be->forces.walk(rig->dev, &r, &rig->tally);
   return rig->be->view(rig->dev);
 }
 

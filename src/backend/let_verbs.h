@@ -3,8 +3,8 @@
  *
  * Sender: boxes and summary (exchanged by all), select (one message for each receiver), later updates.pack. Receiver:
  * buffer, attach, later updates.apply. A LET is one message, a tree with links relative to itself. Its first LET_HEAD
- * bytes are always in host memory; with exchange->bypass on, the rest (the body) is in device memory. All ranks of a run
- * have the same backend, so formats are its own. */
+ * bytes are always in host memory; with exchange->bypass on, the rest (the body) is in device memory. All ranks of a
+ * run have the same backend, so formats are its own. */
 #ifndef LET_VERBS_H
 #define LET_VERBS_H
 #include <stddef.h>

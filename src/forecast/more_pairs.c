@@ -91,13 +91,13 @@ static void walk_all(struct virtual_exchange *exchange)
                                 .let = LET_SOFT,
                                 .local = 1,
                                 .last = trees == 0};
-    be->walk(exchange->d[0], &walk, &k->tally);
+    be->forces.walk(exchange->d[0], &walk, &k->tally);
     if (trees == 0) continue;
     walk.local = 0;
     walk.last = 1;
     walk.peers = k->peers;
     walk.peer_count = trees;
-    be->walk(exchange->d[0], &walk, &k->tally);
+    be->forces.walk(exchange->d[0], &walk, &k->tally);
   }
   be->let->clear(exchange->d[0], LET_SOFT);
 }

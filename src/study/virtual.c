@@ -249,7 +249,7 @@ void virtual_exchange_lets(struct virtual_exchange *exchange)
     be->download(exchange->d[k], &none);
     none.n = 0;
     be->upload(exchange->d[k], &none);
-    be->order(exchange->d[k], &exchange->w->lattice);
+    be->tree.order(exchange->d[k], &exchange->w->lattice);
   }
   summarise_domains(exchange);
   virtual_gather_make(&exchange->gather, exchange->c, exchange->threads,
