@@ -143,6 +143,25 @@ static void send_update(struct house *house, int from, int to, int32_t tick, str
   found->unannounced += entries > 0 && tick != announced;
 }
 
+static void say_substeps(const struct house *house, int32_t tick, const struct found *found, double max_value)
+{
+  struct errors e = errors_of(found->error, found->errors);
+  char what[200];
+  snprintf(what, sizeof what,
+           "hard forces in substeps up to %.3f (LETs of %lld cells, %lld particles, %lld corrections sent, worst %.1e)",
+           tick / (double)TICKS, (long long)house->received.cells, (long long)house->received.particles,
+           (long long)found->corrections, e.worst);
+  say(e.finite && found->errors > 0 && (max_value > 0 ? e.worst < max_value : e.median < 5e-3 && e.most99 < 1.7e-2) &&
+          found->corrections > 0,
+      house, what, &e);
+  snprintf(what, sizeof what,
+           "corrections are sent at the announced ticks (%d not), updates are within their bound (%d not), %lld late",
+           found->unannounced, found->long_updates, (long long)found->late);
+  say(found->unannounced == 0 && found->long_updates == 0 &&
+          (found->late == 0 || house->set->place == place_coincident),
+      house, what, NULL);
+}
+
 static void check_substeps(struct house *house, double delta, double soft_step, double max_value)
 {
   struct mac mac = mac_of(house, MAC_ACCELERATION, delta);
@@ -191,20 +210,7 @@ static void check_substeps(struct house *house, double delta, double soft_step, 
         if (s != r && house->side[s].asked_by[r]) send_update(house, s, r, tick, &f);
     memory_free(all);
   }
-  struct errors e = errors_of(f.error, f.errors);
-  char what[200];
-  snprintf(what, sizeof what,
-           "hard forces in substeps up to %.3f (LETs of %lld cells, %lld particles, %lld corrections sent, worst %.1e)",
-           tick / (double)TICKS, (long long)house->received.cells, (long long)house->received.particles,
-           (long long)f.corrections, e.worst);
-  say(e.finite && f.errors > 0 && (max_value > 0 ? e.worst < max_value : e.median < 5e-3 && e.most99 < 1.7e-2) &&
-          f.corrections > 0,
-      house, what, &e);
-  snprintf(what, sizeof what,
-           "corrections are sent at the announced ticks (%d not), updates are within their bound (%d not), %lld late",
-           f.unannounced, f.long_updates, (long long)f.late);
-  say(f.unannounced == 0 && f.long_updates == 0 && (f.late == 0 || house->set->place == place_coincident), house, what,
-      NULL);
+  say_substeps(house, tick, &f, max_value);
   memory_free(f.error);
 }
 
@@ -298,6 +304,20 @@ static void check_violations(const struct backend *be, const struct set *set)
 
 /* --- few active particles ---------------------------------------------------------------------------------------- */
 
+/* One in 300 has steps that end at a quarter of the soft step. */
+static void choose_few(const struct house *house, const struct mac *mac)
+{
+  for (int r = 0; r < house->ranks; r++) {
+    struct device *dev = house->side[r].dev;
+    struct particles p;
+    house->be->download(dev, &p);
+    for (int64_t i = 0; i < p.n; i++) p.level[i] = p.id[i] % 300 == 0 ? 2 : 1;
+    house->be->upload(dev, &p);
+    house->be->tree.sources(dev);
+    house->be->tree.moments(dev, mac, 0, 0);
+  }
+}
+
 /* One in 300 is active, without a split: forces from the local trees and from LETs, twice. `never`: without warp
  * teams. */
 static int64_t few_active(const struct backend *be, const struct set *set, int order, int never, struct errors *errors,
@@ -320,14 +340,7 @@ static int64_t few_active(const struct backend *be, const struct set *set, int o
                                 .cutoff = -1,
                                 .horizon = soft_step,
                                 .tick_length = tick_length};
-  for (int r = 0; r < h.ranks; r++) {
-    struct particles p;
-    be->download(h.side[r].dev, &p);
-    for (int64_t i = 0; i < p.n; i++) p.level[i] = p.id[i] % 300 == 0 ? 2 : 1;
-    be->upload(h.side[r].dev, &p);
-    be->tree.sources(h.side[r].dev);
-    be->tree.moments(h.side[r].dev, &mac, 0, 0);
-  }
+  choose_few(&h, &mac);
   exchange(&h, LET_STEP, &request);
   for (int r = 0; r < h.ranks; r++) active += be->steps.select(h.side[r].dev, tick, tick_length, &outside);
   double(*all)[4] = all_particles(&h, tick, tick_length),

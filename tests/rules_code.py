@@ -17,10 +17,6 @@ DECLARES = set("""struct enum union const static extern typedef int double float
 # Structs that are still to be divided (their number may only fall), and walk_job: the order of its members decides how
 # many registers its kernels use.
 WIDE = {"walk_job", "sim", "physics", "logs"}
-# Functions that are still to be divided (their number may only fall).
-LONG = set("""check_choices check_choice handle check_exchange check_moments taylor_add check_tree_moving check_few
-    compare_substeps check_decisions elsewhere check_substeps main check_terms check_maps supergroup_view
-    cell_moments pair_block traverse_with few_active""".split())
 
 
 def files(*folders, kinds=(".c", ".h", ".cu", ".cuh")):
@@ -139,7 +135,7 @@ def functions():
                 begin = head + 1
                 name = re.search(r"(\w+)\(", " ".join(lines[begin:number]))
             elif line.startswith("}") and begin is not None:
-                if number - begin + 1 > FUNCTION and (not name or name.group(1) not in LONG):
+                if number - begin + 1 > FUNCTION:
                     yield f"{path}:{begin + 1}: {number - begin + 1} lines, {name.group(1) if name else ''}"
                 begin = None
 

@@ -211,18 +211,35 @@ static struct field every_term(void)
   return f;
 }
 
-/* All kinds of terms: the kick of each particle, the sums and the largest rate are those of loops on the host; a push
- * adds what it is given. */
+/* A push adds what it is given. */
+static void check_push(const struct rig *rig, const struct set *set)
+{
+  if (!rig->be->steps.push) return;
+  const struct particles *p = rig->be->view(rig->dev);
+  double *change = memory_alloc("test", sizeof *change * (size_t)(3 * p->n)),
+         *before = memory_alloc("test", sizeof *before * (size_t)(3 * p->n));
+  int good = 1;
+  for (int64_t k = 0; k < 3 * p->n; k++) {
+    before[k] = p->vel[k];
+    change[k] = (double)(k % 11) - 4.5;
+  }
+  rig->be->steps.push(rig->dev, change);
+  p = rig->be->view(rig->dev);
+  for (int64_t k = 0; k < 3 * p->n; k++) good &= p->vel[k] == before[k] + change[k];
+  say(good, set, "changes of velocities from the host");
+  memory_free(before);
+  memory_free(change);
+}
+
+/* All kinds of terms: the kick of each particle, the sums and the largest rate are those of loops on the host. */
 static void check_terms(const struct rig *rig, const struct set *set, const struct particles *particles)
 {
   const struct field field = every_term(), none = {0};
   struct sums sums, without;
-  double *change = memory_alloc("test", sizeof *change * (size_t)(3 * particles->n)),
-         *before = memory_alloc("test", sizeof *before * (size_t)(3 * particles->n));
+  double *before = memory_alloc("test", sizeof *before * (size_t)(3 * particles->n));
   double potential = 0, all = 0, rate = 0, force[3] = {0}, virial = 0, scale = 0, weighted = 0, got = 0;
-  const struct particles *q = rig->be->view(rig->dev);
   rig->be->sets.reduce(rig->dev, &none, &without);
-  q = rig->be->view(rig->dev);
+  const struct particles *q = rig->be->view(rig->dev);
   for (int64_t i = 0; i < q->n; i++) {
     const double *x = &q->pos[3 * i], *v = &q->vel[3 * i];
     double acc[3], m = q->mass[i], r = field_rate(&field, x, v);
@@ -261,19 +278,8 @@ static void check_terms(const struct rig *rig, const struct set *set, const stru
   good = 1;
   for (int64_t k = 0; k < 3 * q->n; k++) good &= near(q->vel[k], before[k], 1 + fabs(before[k]));
   say(good, set, "its kick");
-  if (rig->be->steps.push) {
-    for (int64_t k = 0; k < 3 * q->n; k++) {
-      before[k] = q->vel[k];
-      change[k] = (double)(k % 11) - 4.5;
-    }
-    rig->be->steps.push(rig->dev, change);
-    q = rig->be->view(rig->dev);
-    good = 1;
-    for (int64_t k = 0; k < 3 * q->n; k++) good &= q->vel[k] == before[k] + change[k];
-    say(good, set, "changes of velocities from the host");
-  }
   memory_free(before);
-  memory_free(change);
+  check_push(rig, set);
 }
 
 /* All particles of a level and deeper count; where all do, they are the whole of their groups; and the mean share
@@ -439,6 +445,57 @@ static void check_cut(const struct backend *be, const struct set *set)
 
 #define TICK_LENGTH (0.4 / TICKS)
 
+/* The ranks to which particles at `tick` belong; returns how many were others by the positions before. */
+static int64_t owners(const struct domain *domain, const struct particles *particles, int32_t tick, int *owner_rank)
+{
+  const struct particles *p = particles;
+  int64_t others = 0;
+  for (int64_t i = 0; i < p->n; i++) {
+    double there[3];
+    timeline_place(there, &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i],
+                   tick > 0 ? (tick - p->tick[i]) * TICK_LENGTH : 0);
+    owner_rank[i] = domain_owner(domain, there);
+    others += owner_rank[i] != domain_owner(domain, &p->pos[3 * i]);
+  }
+  return others;
+}
+
+/* Whether of all particles those of this rank are in `rest`, and the others in the messages, rank r's from at[r] on, in
+ * order. */
+static int stays_or_leaves(const struct particles *rest, const struct particles *all, const int *owner_rank, int self,
+                           const char *messages, int64_t *at)
+{
+  const struct particles *q = all;
+  struct particles one;
+  int good = 1;
+  particles_init(&one);
+  particles_reserve(&one, 1);
+  int64_t *place =
+      memory_alloc("test", sizeof *place * (size_t)(q->n + 1)); /* by id: 1 up to the number of particles */
+  memset(place, -1, sizeof *place * (size_t)(q->n + 1));
+  for (int64_t k = 0; good && k < rest->n; k++) {
+    good &= rest->id[k] >= 1 && rest->id[k] <= (uint64_t)q->n && place[rest->id[k]] < 0;
+    if (good) place[rest->id[k]] = k;
+  }
+  for (int64_t i = 0; good && i < q->n; i++) {
+    if (owner_rank[i] == self) {
+      int64_t k = place[q->id[i]];
+      good &= k >= 0 && memcmp(&rest->pos[3 * k], &q->pos[3 * i], 24) == 0 && rest->vel[3 * k] == q->vel[3 * i] &&
+              memcmp(&rest->acc_soft[3 * k], &q->acc_soft[3 * i], 12) == 0 && rest->mass[k] == q->mass[i] &&
+              rest->type[k] == q->type[i] && rest->tick[k] == q->tick[i] && rest->level[k] == q->level[i] &&
+              rest->work[k] == q->work[i];
+    } else {
+      particles_unpack(&one, 0, messages + particle_bytes() * (size_t)at[owner_rank[i]]++);
+      good &= one.id[0] == q->id[i] && memcmp(one.pos, &q->pos[3 * i], 24) == 0 &&
+              memcmp(one.acc_soft, &q->acc_soft[3 * i], 12) == 0 && one.mass[0] == q->mass[i] &&
+              one.type[0] == q->type[i] && one.work[0] == q->work[i];
+    }
+  }
+  memory_free(place);
+  particles_free(&one);
+  return good;
+}
+
 /* Of four domains the second is this rank's: the others' particles leave, in order, and may come back. Those that stay
  * may change places. Owner ranks are those of the positions at `tick`. */
 static void check_exchange(const struct backend *be, const struct set *set, int32_t tick)
@@ -447,8 +504,8 @@ static void check_exchange(const struct backend *be, const struct set *set, int3
   double x = 0.05, y[2] = {-0.1, 0.2};
   struct domain domain = {.px = 2, .py = 2, .pz = 1, .x = &x, .y = y};
   struct device_config config = {.gravity = 1, .softening = 1, .max_leaf = 8, .max_group = 32, .ranks = RANKS};
-  struct particles p, q, one;
-  int64_t counts[RANKS], want[RANKS] = {0}, at[RANKS] = {0}, leaving = 0, others = 0;
+  struct particles p, q;
+  int64_t counts[RANKS], want[RANKS] = {0}, at[RANKS] = {0}, leaving = 0;
   void *buffer;
   int good = 1;
   set_make(set, 0.5, &p);
@@ -457,13 +514,7 @@ static void check_exchange(const struct backend *be, const struct set *set, int3
   fill(&q);
   for (int64_t i = 0; i < q.n; i++) p.tick[i] = q.tick[i] = (int32_t)(i % 3) * (TICKS / 8);
   int *owner_rank = memory_alloc("test", sizeof *owner_rank * (size_t)(q.n + 1));
-  for (int64_t i = 0; i < q.n; i++) {
-    double there[3];
-    timeline_place(there, &q.pos[3 * i], &q.vel[3 * i], &q.acc_hard[3 * i],
-                   tick > 0 ? (tick - q.tick[i]) * TICK_LENGTH : 0);
-    owner_rank[i] = domain_owner(&domain, there);
-    others += owner_rank[i] != domain_owner(&domain, &q.pos[3 * i]);
-  }
+  int64_t others = owners(&domain, &q, tick, owner_rank);
   say(q.n < 100 || (others > 0) == (tick > 0), set, "owner ranks of the predicted positions");
   uint64_t digest = particles_digest(&p);
   struct device *dev = be->open(&config);
@@ -478,38 +529,14 @@ static void check_exchange(const struct backend *be, const struct set *set, int3
   say(good && stayed == want[SELF] && be->count(dev) == stayed, set, "packing: how many go where");
   char *copy = memory_alloc("test", particle_bytes() * (size_t)(leaving + 1));
   if (good && leaving > 0) memcpy(copy, buffer, particle_bytes() * (size_t)leaving);
-  particles_init(&one);
-  particles_reserve(&one, 1);
-  const struct particles *rest = be->view(dev);
-  int64_t *place = memory_alloc("test", sizeof *place * (size_t)(q.n + 1)); /* by id: 1 up to the number of particles */
-  memset(place, -1, sizeof *place * (size_t)(q.n + 1));
-  for (int64_t k = 0; good && k < rest->n; k++) {
-    good &= rest->id[k] >= 1 && rest->id[k] <= (uint64_t)q.n && place[rest->id[k]] < 0;
-    if (good) place[rest->id[k]] = k;
-  }
-  for (int64_t i = 0; good && i < q.n; i++) {
-    if (owner_rank[i] == SELF) {
-      int64_t k = place[q.id[i]];
-      good &= k >= 0 && memcmp(&rest->pos[3 * k], &q.pos[3 * i], 24) == 0 && rest->vel[3 * k] == q.vel[3 * i] &&
-              memcmp(&rest->acc_soft[3 * k], &q.acc_soft[3 * i], 12) == 0 && rest->mass[k] == q.mass[i] &&
-              rest->type[k] == q.type[i] && rest->tick[k] == q.tick[i] && rest->level[k] == q.level[i] &&
-              rest->work[k] == q.work[i];
-    } else {
-      particles_unpack(&one, 0, copy + particle_bytes() * (size_t)at[owner_rank[i]]++);
-      good &= one.id[0] == q.id[i] && memcmp(one.pos, &q.pos[3 * i], 24) == 0 &&
-              memcmp(one.acc_soft, &q.acc_soft[3 * i], 12) == 0 && one.mass[0] == q.mass[i] &&
-              one.type[0] == q.type[i] && one.work[0] == q.work[i];
-    }
-  }
+  good = good && stays_or_leaves(be->view(dev), &q, owner_rank, SELF, copy, at);
   say(good, set, "packing: who leaves, in order, and who stays");
-  memory_free(place);
   be->exchange->unpack(dev, copy, leaving);
   be->download(dev, &p);
   say(p.n == set->n && particles_digest(&p) == digest, set, "unpacked again, none is lost");
   be->close(dev);
   memory_free(copy);
   memory_free(owner_rank);
-  particles_free(&one);
   particles_free(&p);
   particles_free(&q);
 }

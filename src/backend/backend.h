@@ -2,7 +2,7 @@
 /* The contract of a backend: the only interface to a device. The host sees counts, boxes, messages and tallies;
  * everything else stays on the device.
  *
- * A backend is one table of core verbs (struct backend, with parts for sets, tree, forces, steps and clock) and optional
+ * A backend is one table of core verbs (struct backend, with parts: sets, tree, forces, steps, clock) and optional
  * tables: `let` (locally essential trees, backend/let_verbs.h), `exchange` (migration of particles between ranks) and
  * `link` (messages from device to device, both backend/link.h). A backend that runs on one rank only leaves `let` and
  * `exchange` NULL; one whose messages always pass through the host leaves `link` NULL. `energy` (potentials finer than

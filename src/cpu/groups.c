@@ -169,7 +169,7 @@ struct range cpu_box_range(const struct device *d, int b, int kind)
   return (struct range){.begin = d->boxes.begin[kind][b], .end = d->boxes.begin[kind][b + 1]};
 }
 
-/* Divide all groups, in the order of the curve, evenly into `count` boxes: box_begin. */
+/* Divide all groups, in the order of the curve, evenly into `count` boxes: boxes.begin. */
 static void divide_groups(struct device *d, int count)
 {
   int at[2] = {0, d->targets.massive_groups}, end[2] = {d->targets.massive_groups, d->targets.groups};

@@ -33,7 +33,7 @@ struct virtual_callbacks {
   void *sink; /* of these */
 };
 
-/* Parts of the whole work, and who is told of them. */
+/* Parts of the whole work, and the callback that reports them. */
 struct virtual_progress {
   double begun, share; /* done before this exchange; of this exchange */
   void (*report)(void *of, double done);
