@@ -74,7 +74,7 @@ static int64_t take_samples(const struct backend *be, struct device *device, uin
   int64_t capacity = (int64_t)fmin(expected + SAMPLES_SPREAD * sqrt(expected) + SAMPLES_MIN, (double)local);
   for (;;) {
     *sample = memory_alloc("domain", sizeof **sample * (size_t)(capacity + 1));
-    int64_t n = be->sample(device, threshold, 0, capacity, *sample, work);
+    int64_t n = be->sets.sample(device, threshold, 0, capacity, *sample, work);
     if (n < capacity || capacity == local) return n;
     memory_free(*sample); /* too small: the hashes of the ids are not uniform */
     capacity = local;

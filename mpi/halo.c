@@ -20,7 +20,7 @@ static void find_contacts(struct contacts *near, const struct comm *comm, const 
                           const struct list_request *request)
 {
   double mine[6], (*all)[6] = memory_alloc("halo", sizeof *all * (size_t)comm->size), width = halo_width(request);
-  be->bounds(d, request->soft_step, mine, mine + 3);
+  be->sets.bounds(d, request->soft_step, mine, mine + 3);
   comm_allgather(comm, mine, sizeof mine, all);
   *near = (struct contacts){.rank = memory_alloc("halo", sizeof *near->rank * (size_t)comm->size)};
   for (int p = 0; p < comm->size; p++) {

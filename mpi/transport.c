@@ -268,7 +268,7 @@ static void post_pieces(struct transport *transport, int count, const struct lin
     transport->request = memory_alloc("transport", sizeof *transport->request * (size_t)transport->capacity);
   }
   transport->requests = 0;
-  transport->be->wait(transport->d); /* MPI accesses the buffers immediately */
+  transport->be->clock.wait(transport->d); /* MPI accesses the buffers immediately */
   for (int arrives = 1; arrives >= 0; arrives--)
     for (int k = 0; k < count; k++)
       for (size_t at = 0; at < message[k].bytes && message[k].arrives == arrives; at += limit)

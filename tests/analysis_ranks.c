@@ -295,6 +295,29 @@ static void write_both(const char *folder, const struct params *par, double half
   particles_free(&mine);
 }
 
+/* In a folder with two maps: what is removed with those of later times; and what cannot be written. */
+static void check_map_files(const char *maps, struct map_facts *facts)
+{
+  static const double place[3] = {10, 20, 30}, x[3] = {0.6, -0.3, 0.9}, rest[3] = {0, 0, 0};
+  char path[400];
+  snprintf(path, sizeof path, "%s/projection_0012.hdf5.tmp", maps);
+  fclose(fopen(path, "w"));
+  snprintf(path, sizeof path, "%s/projection_mine.hdf5", maps);
+  fclose(fopen(path, "w"));
+  projection_remove(maps, 4);
+  tap_ok(folder_files(maps) == 2 && access(path, F_OK) == 0,
+         "later maps and unfinished ones are removed, other files stay");
+  struct fault f = {""};
+  begin(1);
+  add(1, 1, x, rest);
+  facts->half = 0;
+  snprintf(path, sizeof path, "%s/projection_mine.hdf5", maps); /* a file, no folder */
+  tap_ok(projection_write(&self, path, 0, &set, facts, place, &f) == -1 && f.text[0],
+         "a folder that cannot be made is a fault");
+  tap_ok(facts->half == 1, "maps of a single particle have the half-width 1");
+  particles_free(&set);
+}
+
 static void check_maps(void)
 {
   static const double place[3] = {10, 20, 30}, x[3] = {0.6, -0.3, 0.9}, back[3] = {-0.6, 0.3, -0.9},
@@ -335,24 +358,7 @@ static void check_maps(void)
   near(facts.centre[2], 1030, 0.5, "the maps' centre in the user's frame");
   say(facts.half > 1 && facts.half < 100, "a half-width that holds 90 % of the mass", facts.half, 75);
   particles_free(&set);
-  if (c.rank == 0) {
-    snprintf(path, sizeof path, "%s/projection_0012.hdf5.tmp", maps);
-    fclose(fopen(path, "w"));
-    snprintf(path, sizeof path, "%s/projection_mine.hdf5", maps);
-    fclose(fopen(path, "w"));
-    projection_remove(maps, 4);
-    tap_ok(folder_files(maps) == 2 && access(path, F_OK) == 0,
-           "later maps and unfinished ones are removed, other files stay");
-    struct fault f = {""};
-    begin(1);
-    add(1, 1, x, rest);
-    facts.half = 0;
-    snprintf(path, sizeof path, "%s/projection_mine.hdf5", maps); /* a file, no folder */
-    tap_ok(projection_write(&self, path, 0, &set, &facts, place, &f) == -1 && f.text[0],
-           "a folder that cannot be made is a fault");
-    tap_ok(facts.half == 1, "maps of a single particle have the half-width 1");
-    particles_free(&set);
-  }
+  if (c.rank == 0) check_map_files(maps, &facts);
   folder_remove(&c, maps);
   folder_remove(&c, folder);
 }

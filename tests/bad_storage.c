@@ -277,6 +277,11 @@ static void elsewhere(void)
     end(g);
   }
   expect("fifo, which is not a regular file", "a soft link through an external one");
+}
+
+/* A dataset in chunks, of which the last was not written. */
+static void unwritten(void)
+{
   if (c.rank == 0) {
     hid_t g = begin("h.hdf5", N), plist = H5Pcreate(H5P_DATASET_CREATE);
     hsize_t chunk[2] = {10, 3}, start[2] = {0, 0}, part[2] = {N - 10, 3};
@@ -369,6 +374,7 @@ int main(int argc, char **argv)
   gaps();
   endless();
   elsewhere();
+  unwritten();
   too_many();
   units();
   folder_remove(&c, folder);

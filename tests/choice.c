@@ -268,7 +268,13 @@ static void check_decisions(void)
          "... unless it misses the wanted error, which others reach");
   t.candidate[CHOICE_BLOCK].error = t.candidate[CHOICE_HYBRID_NARROW].error = 1e-2;
   tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_HYBRID, "... or where none does");
-  t = priced(9, 3, 2.95, 4);
+}
+
+/* Which one is taken by its costs, measured factors and errors, and when a change pays. */
+static void check_changes(void)
+{
+  struct choice_table t = priced(9, 3, 2.95, 4);
+  int order[CHOICES_COUNT];
   tap_ok(choice_cheapest(&t, -1) == CHOICE_BLOCK,
          "at nearly the same cost rather no split, whose soft steps follow more of what a system does");
   t = priced(9, 3, 4, 2.8);
@@ -287,7 +293,7 @@ static void check_decisions(void)
   for (int k = 0; k < CHOICES_COUNT; k++) t.candidate[k].error = k == CHOICE_BLOCK ? 1e-4 : 3e-5;
   tap_ok(choice_cheapest(&t, -1) == CHOICE_HYBRID_NARROW && choice_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID_NARROW),
          "the cheapest of those with the wanted error");
-  n = choice_trials(&t, -1, CHOICE_HYBRID_NARROW, 100, 0.02, order);
+  int n = choice_trials(&t, -1, CHOICE_HYBRID_NARROW, 100, 0.02, order);
   for (int i = 0; i < n; i++) tap_ok(order[i] != CHOICE_BLOCK, "others are not tried");
   for (int k = 0; k < CHOICES_COUNT; k++) t.candidate[k].error = k == CHOICE_SHARED ? 1e-4 : 2e-4;
   tap_ok(choice_cheapest(&t, -1) == CHOICE_SHARED && !choice_reaches(&t, CHOICE_SHARED),
@@ -390,6 +396,7 @@ int main(void)
   check_costs();
   check_measured_costs();
   check_decisions();
+  check_changes();
   check_intervals();
   check_allowed();
   return tap_end();

@@ -86,16 +86,16 @@ static void desk_open(struct desk *desk, const struct backend *be, const struct 
                                  .ranks = PEERS};
   desk->g.dev = be->open(&config);
   be->upload(desk->g.dev, &p);
-  be->bounds(desk->g.dev, 0, low, high);
+  be->sets.bounds(desk->g.dev, 0, low, high);
   desk->g.lattice = lattice_cover(low, high, 0.05, set->softening);
-  be->order(desk->g.dev, &desk->g.lattice);
-  be->build(desk->g.dev, everywhere[0], everywhere[1]);
+  be->tree.order(desk->g.dev, &desk->g.lattice);
+  be->tree.build(desk->g.dev, everywhere[0], everywhere[1]);
   rig_first_force(&desk->g, 1.0 / 64);
   struct step_rule rule = {.eta = 0.1, .softening = set->softening, .soft_step = soft_step};
   desk->mac = rig_mac(&desk->g, MAC_ACCELERATION, 1.0 / 64);
-  be->levels(desk->g.dev, &rule, -1);
-  be->sources(desk->g.dev);
-  be->moments(desk->g.dev, &desk->mac, 0, 0);
+  be->steps.levels(desk->g.dev, &rule, -1);
+  be->tree.sources(desk->g.dev);
+  be->tree.moments(desk->g.dev, &desk->mac, 0, 0);
   ask(desk);
 }
 

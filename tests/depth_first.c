@@ -36,9 +36,9 @@ static const struct particles *hard_walk(struct rig *rig, const struct mac *mac)
   rig->be->download(rig->dev, &still);
   memset(still.acc_hard, 0, sizeof(float) * 3 * (size_t)still.n);
   rig->be->upload(rig->dev, &still);
-  rig->be->sources(rig->dev);
-  rig->be->moments(rig->dev, mac, 0, 0);
-  rig->be->levels(rig->dev, &rule, 2);
+  rig->be->tree.sources(rig->dev);
+  rig->be->tree.moments(rig->dev, mac, 0, 0);
+  rig->be->steps.levels(rig->dev, &rule, 2);
   struct walk_request r = {.kind = WALK_HARD,
                            .mac = *mac,
                            .a_floor = rig->a_floor,
@@ -48,9 +48,9 @@ static const struct particles *hard_walk(struct rig *rig, const struct mac *mac)
                            .tick_length = 1.0 / TICKS,
                            .local = 1,
                            .last = 1};
-  rig->be->select(rig->dev, TICKS / 4, r.tick_length, &outside);
+  rig->be->steps.select(rig->dev, TICKS / 4, r.tick_length, &outside);
   memset(&rig->tally, 0, sizeof rig->tally);
-  rig->be->walk(rig->dev, &r, &rig->tally);
+  rig->be->forces.walk(rig->dev, &r, &rig->tally);
   return rig->be->view(rig->dev);
 }
 

@@ -234,7 +234,7 @@ static void check_sample(const struct comm *comm, const struct set *set, const s
     struct walk_request walk = {
         .kind = WALK_POTENTIAL, .mac = mac, .a_floor = s.a_floor, .let = LET_SOFT, .potential = 1, .stride = k ? 3 : 1};
     struct let_request request = {.mac = &mac, .a_floor = s.a_floor, .cutoff = -1};
-    s.be->moments(s.dev, &mac, 0, 0);
+    s.be->tree.moments(s.dev, &mac, 0, 0);
     let_exchange(s.lets, LET_SOFT, &s.lattice, request, TICKS, &s.energy.traffic);
     let_walk(s.lets, walk, &tally, &s.energy.traffic);
     s.be->energy->sums(s.dev, HUGE_VAL, &sums);

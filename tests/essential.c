@@ -234,9 +234,9 @@ static void begin_step(struct rig *rig, const struct set *set, double speed, dou
   rig_first_force(rig, 1.0 / 512);
   struct step_rule rule = {.eta = 0.1, .softening = set->softening, .soft_step = soft_step};
   struct mac mac = rig_mac(rig, MAC_ACCELERATION, 1.0 / 512);
-  rig->be->levels(rig->dev, &rule, -1);
-  rig->be->sources(rig->dev);
-  rig->be->moments(rig->dev, &mac, 0, 0);
+  rig->be->steps.levels(rig->dev, &rule, -1);
+  rig->be->tree.sources(rig->dev);
+  rig->be->tree.moments(rig->dev, &mac, 0, 0);
 }
 
 /* Boxes hold their particles now and at the end of the horizon. */
@@ -287,16 +287,16 @@ static void check_updates(void)
   next = c.next;
   memcpy(g.be->let->buffer(d, LET_STEP, 0, bytes), c.message, bytes);
   g.be->let->attach(d, LET_STEP, 0, bytes, &count);
-  g.be->let->watch(d, &q);
+  g.be->let->updates.watch(d, &q);
   const struct let *l = cpu_let(d, LET_STEP, 0);
   const struct sources *have = &l->tree.source, *are = &d->tree.source;
-  for (int32_t tick = g.be->next_tick(d); tick < TICKS; tick = g.be->next_tick(d), ticks++) {
+  for (int32_t tick = g.be->steps.next_tick(d); tick < TICKS; tick = g.be->steps.next_tick(d), ticks++) {
     int32_t expected = next;
-    g.be->select(d, tick, tick_length, &outside);
-    g.be->moments(d, &mac, tick, tick_length);
-    g.be->correct(d, tick, tick_length, &rule, -1);
-    bytes = g.be->let->update(d, 0, tick, 1, &next, &message);
-    int64_t entries = g.be->let->apply(d, 0, message, bytes);
+    g.be->steps.select(d, tick, tick_length, &outside);
+    g.be->tree.moments(d, &mac, tick, tick_length);
+    g.be->steps.correct(d, tick, tick_length, &rule, -1);
+    bytes = g.be->let->updates.pack(d, 0, tick, 1, &next, &message);
+    int64_t entries = g.be->let->updates.apply(d, 0, message, bytes);
     early += entries > 0 && tick != expected; /* it was announced for this tick */
     sent += entries;
     for (int32_t k = 0; k < have->n; k++) {
@@ -324,15 +324,107 @@ static void check_updates(void)
   rig_close(&g);
 }
 
-/* The choice as devices make it, level by level with sums over marks: nodes and particles stand where the host's
- * choice, node after node in the message, puts them. */
+/* The choice as devices make it, level by level with sums over marks. */
+struct level_choice {
+  const struct octree *tree;
+  uint8_t *mark, *keep; /* of nodes; of particles */
+  uint64_t *word, *sum; /* [words] marks, and what precedes them */
+  int words;
+  uint64_t all;
+  int *bodies; /* particles of each node that are kept */
+};
+
+static struct level_choice level_choice_of(const struct octree *tree)
+{
+  struct level_choice c = {.tree = tree, .words = tree->nodes / MARKED + 1};
+  c.mark = memory_alloc("test", (size_t)tree->nodes);
+  c.keep = memory_alloc("test", (size_t)tree->source.n);
+  c.word = memory_alloc("test", sizeof *c.word * (size_t)c.words);
+  c.sum = memory_alloc("test", sizeof *c.sum * (size_t)c.words);
+  c.bodies = memory_alloc("test", sizeof *c.bodies * (size_t)tree->nodes);
+  return c;
+}
+
+static void level_choice_free(struct level_choice *choice)
+{
+  memory_free(choice->bodies);
+  memory_free(choice->sum);
+  memory_free(choice->word);
+  memory_free(choice->keep);
+  memory_free(choice->mark);
+}
+
+/* Mark nodes and particles; parents stand before their children. */
+static void mark_all(struct level_choice *choice, const struct walk_isa *isa, const struct box_table *table,
+                     const struct essential_query *query, double cutoff)
+{
+  const struct octree *t = choice->tree;
+  for (int32_t i = 0; i < t->nodes; i++) {
+    const struct node *n = &t->node[i];
+    struct essential_source a = essential_node(query, n, &t->motion[i]);
+    if (i == 0) choice->mark[0] = choose_mark((enum need)isa->needs(table, &a), 1);
+    for (int32_t k = n->first; choice->mark[i] == MARK_OPEN && k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
+      if (n->info & NODE_LEAF) {
+        const struct sources *s = &t->source;
+        const int32_t x[3] = {s->x[k], s->y[k], s->z[k]};
+        const float v[3] = {s->vx[k], s->vy[k], s->vz[k]}, acc[3] = {s->ax[k], s->ay[k], s->az[k]};
+        struct essential_source p = essential_particle(query, x, v, acc, s->tick[k], essential_pull(&t->motion[i]));
+        choice->bodies[i] += choice->keep[k] = cutoff < 0 || isa->needs(table, &p) != NEED_NOTHING;
+      } else {
+        struct essential_source c = essential_node(query, &t->node[k], &t->motion[k]);
+        choice->mark[k] = choose_mark((enum need)isa->needs(table, &c), 0);
+      }
+    }
+  }
+}
+
+static void sum_marks(struct level_choice *choice)
+{
+  const uint8_t *mark = choice->mark;
+  int32_t nodes = choice->tree->nodes;
+  choice->all = 12345;
+  for (int32_t i = 0; i < nodes; i++) {
+    uint32_t needed = mark[i] == MARK_CELL || mark[i] == MARK_OPEN,
+             opened = mark[i] == MARK_EMPTY || mark[i] == MARK_OPEN;
+    if (i % MARKED == 0) choice->sum[i / MARKED] = choice->all;
+    choice->word[i / MARKED] |= choose_word(needed << i % MARKED, opened << i % MARKED);
+    choice->all += choose_share(mark[i] != MARK_NONE, choice->bodies[i]);
+  }
+  if (nodes % MARKED == 0) choice->sum[choice->words - 1] = choice->all;
+  choice->all -= choice->sum[0];
+}
+
+/* How many nodes and particles stand elsewhere than in the host's choice; kinds[m]: nodes with mark m. */
+static int misplaced(const struct level_choice *choice, const struct let *let, int kinds[4])
+{
+  const struct octree *t = choice->tree;
+  const uint8_t *mark = choice->mark;
+  int bad = place_node(choice->all) != let->sent.nodes || place_body(choice->all) != let->sent.source.n;
+  int32_t next_body = 0;
+  for (int32_t i = 0; i < t->nodes && !bad; i++) {
+    bad += choose_marked(choice->word[i / MARKED], i % MARKED) != mark[i];
+    kinds[mark[i]]++;
+    if (mark[i] == MARK_NONE) continue;
+    int32_t at = choose_place(choice->word, choice->sum, i), body = next_body;
+    struct node n = choose_record(&t->node[i], mark[i], choice->word, choice->sum, body, choice->bodies[i]);
+    next_body += choice->bodies[i];
+    bad += at != choose_place(choice->word, choice->sum, i + 1) - 1;
+    bad += let->node_from[at] != i || n.first != let->sent.node[at].first || n.info != let->sent.node[at].info;
+    for (int32_t k = t->node[i].first; mark[i] == MARK_OPEN && t->node[i].info & NODE_LEAF &&
+                                       k < t->node[i].first + (int32_t)(t->node[i].info & NODE_COUNT);
+         k++)
+      if (choice->keep[k]) bad += let->source_from[body++] != k;
+  }
+  return bad;
+}
+
+/* Nodes and particles stand where the host's choice, node after node in the message, puts them. */
 static void check_choice(enum let_kind kind, double cutoff, double low, const char *name)
 {
   struct rig g;
   double soft_step = 0.05, tick_length = soft_step / TICKS;
   begin_step(&g, &sets[1], 1, soft_step);
   struct device *d = g.dev;
-  const struct octree *t = &d->tree;
   struct let_box box[2] = {{{low, -1, -1}, {low + 0.3, 1, 1}, 1, {0}, 1},
                            {{low, 0, 0}, {low + 1, 1, 0.5}, 0.3, {0.1, 0, -0.2}, 0.1}};
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 64);
@@ -348,66 +440,18 @@ static void check_choice(enum let_kind kind, double cutoff, double low, const ch
   debug_set("let_sparing", 0);
   g.be->let->select(d, kind, &q, 1, &choice);
   debug_set("let_sparing", NAN);
-  const struct let *l = cpu_let(d, kind, 0);
   essential_table(&table, &q);
   struct essential_query query = essential_query_of(&d->lattice, &table, &q);
-  uint8_t *mark = memory_alloc("test", (size_t)t->nodes), *keep = memory_alloc("test", (size_t)t->source.n);
-  int words = t->nodes / MARKED + 1;
-  uint64_t *word = memory_alloc("test", sizeof *word * (size_t)words),
-           *sum = memory_alloc("test", sizeof *sum * (size_t)words), all = 12345;
-  int *bodies = memory_alloc("test", sizeof *bodies * (size_t)t->nodes);
-  for (int32_t i = 0; i < t->nodes; i++) { /* parents stand before their children */
-    const struct node *n = &t->node[i];
-    struct essential_source a = essential_node(&query, n, &t->motion[i]);
-    if (i == 0) mark[0] = choose_mark((enum need)d->isa->needs(&table, &a), 1);
-    for (int32_t k = n->first; mark[i] == MARK_OPEN && k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
-      if (n->info & NODE_LEAF) {
-        const struct sources *s = &t->source;
-        const int32_t x[3] = {s->x[k], s->y[k], s->z[k]};
-        const float v[3] = {s->vx[k], s->vy[k], s->vz[k]}, acc[3] = {s->ax[k], s->ay[k], s->az[k]};
-        struct essential_source p = essential_particle(&query, x, v, acc, s->tick[k], essential_pull(&t->motion[i]));
-        bodies[i] += keep[k] = cutoff < 0 || d->isa->needs(&table, &p) != NEED_NOTHING;
-      } else {
-        struct essential_source c = essential_node(&query, &t->node[k], &t->motion[k]);
-        mark[k] = choose_mark((enum need)d->isa->needs(&table, &c), 0);
-      }
-    }
-  }
-  for (int32_t i = 0; i < t->nodes; i++) {
-    uint32_t needed = mark[i] == MARK_CELL || mark[i] == MARK_OPEN,
-             opened = mark[i] == MARK_EMPTY || mark[i] == MARK_OPEN;
-    if (i % MARKED == 0) sum[i / MARKED] = all;
-    word[i / MARKED] |= choose_word(needed << i % MARKED, opened << i % MARKED);
-    all += choose_share(mark[i] != MARK_NONE, bodies[i]);
-  }
-  if (t->nodes % MARKED == 0) sum[words - 1] = all;
-  all -= sum[0];
-  int bad = place_node(all) != l->sent.nodes || place_body(all) != l->sent.source.n, kinds[4] = {0};
-  int32_t next_body = 0;
-  for (int32_t i = 0; i < t->nodes && !bad; i++) {
-    bad += choose_marked(word[i / MARKED], i % MARKED) != mark[i];
-    kinds[mark[i]]++;
-    if (mark[i] == MARK_NONE) continue;
-    int32_t at = choose_place(word, sum, i), body = next_body;
-    struct node n = choose_record(&t->node[i], mark[i], word, sum, body, bodies[i]);
-    next_body += bodies[i];
-    bad += at != choose_place(word, sum, i + 1) - 1;
-    bad += l->node_from[at] != i || n.first != l->sent.node[at].first || n.info != l->sent.node[at].info;
-    for (int32_t k = t->node[i].first; mark[i] == MARK_OPEN && t->node[i].info & NODE_LEAF &&
-                                       k < t->node[i].first + (int32_t)(t->node[i].info & NODE_COUNT);
-         k++)
-      if (keep[k]) bad += l->source_from[body++] != k;
-  }
+  struct level_choice levels = level_choice_of(&d->tree);
+  mark_all(&levels, d->isa, &table, &query, cutoff);
+  sum_marks(&levels);
+  int kinds[4] = {0}, bad = misplaced(&levels, cpu_let(d, kind, 0), kinds);
   char what[160];
   snprintf(what, sizeof what,
            "a choice by levels is that of the host, %s (%d cells, %d opened, %d particles; %d wrong)", name,
-           kinds[MARK_CELL], kinds[MARK_OPEN], place_body(all), bad);
+           kinds[MARK_CELL], kinds[MARK_OPEN], place_body(levels.all), bad);
   tap_ok(bad == 0, what);
-  memory_free(bodies);
-  memory_free(sum);
-  memory_free(word);
-  memory_free(keep);
-  memory_free(mark);
+  level_choice_free(&levels);
   rig_close(&g);
 }
 

@@ -2,27 +2,16 @@
 /* Forces on several ranks against the direct sum, at the start and in substeps. "short": some sets, "far": balls far
  * apart; then the name of a backend alone. */
 #include <config.h>
-#include <mpi.h>
-#include "backend/probe.h"
 #include "base/debug.h"
-#include "everywhere.h"
-#include "particles/timeline.h"
-#include "sets.h"
-#include "sums_ranks.h"
-#include "step/plan.h"
-#include "step/sim.h"
-#include "step/step.h"
-#include "tap.h"
+#include "ranks_case.h"
 #include "settings/settings.h"
+#include "step/plan.h"
 
-static const struct backend *tested;
-static enum transport_choice usual = TRANSPORT_AUTO, asked = TRANSPORT_AUTO, taken;
+static enum transport_choice taken;
 
 enum { SUBSTEPS = 12, MOMENT_UPDATE = TICKS / 8 };
 /* largest error of forces of systems far apart; without a margin of the criterion it is above 1 */
 #define FAR_WORST 0.1
-#define SPEED 0.7 /* about that of a system in balance */
-
 /* What one case yields. */
 struct result {
   struct errors acc, hard, step;
@@ -44,22 +33,6 @@ static uint64_t global_digest(const struct comm *comm, const struct particles *p
   return (uint64_t)sum;
 }
 
-/* This rank's share of the set: all on the last rank, or dealt out by id. */
-static void share(const struct comm *comm, const struct set *set, int64_t n, double speed, int on_one,
-                  struct particles *mine)
-{
-  struct set part = *set;
-  struct particles all;
-  part.n = n;
-  set_make(&part, speed * sqrt(set->gravity), &all);
-  particles_init(mine);
-  particles_reserve(mine, n);
-  for (int64_t i = 0; i < n; i++)
-    if (on_one ? comm->rank == comm->size - 1 : (int)(i % comm->size) == comm->rank)
-      particles_copy(mine, mine->n++, &all, i);
-  particles_free(&all);
-}
-
 static void compare_start(struct sim *sim, struct result *result)
 {
   const struct particles *p = sim->be->view(sim->dev);
@@ -79,6 +52,40 @@ static void compare_start(struct sim *sim, struct result *result)
   release(&all);
 }
 
+/* Coordinates of particles outside the lattice. */
+static int64_t outside_lattice(const struct lattice *lattice, const struct all_ranks *all)
+{
+  int64_t outside = 0;
+  for (int64_t i = 0; i < all->n; i++)
+    for (int k = 0; k < 3; k++) {
+      int out = 0;
+      lattice_of(lattice, k, all->pos[i][k], &out);
+      outside += out;
+    }
+  return outside;
+}
+
+/* Walk the particles that are active at `tick` and add the errors of their forces. */
+static void compare_active(struct sim *sim, int32_t tick, double tick_length, const struct all_ranks *all, int walks,
+                           struct record *errors)
+{
+  struct walk_request walk = {.kind = WALK_HARD,
+                              .mac = sim->mac,
+                              .a_floor = sim->a_floor,
+                              .split = sim->split,
+                              .let = LET_STEP,
+                              .tick = tick,
+                              .tick_length = tick_length};
+  if (walks) let_walk(sim->lets, walk, &sim->counts.hard, &sim->counts.updates);
+  const struct particles *p = sim->be->view(sim->dev);
+  for (int64_t i = 0; i < p->n; i++) {
+    double a[3], h[3];
+    if (!is_active(p, i, tick)) continue;
+    sum_at(all, sim, &p->pos[3 * i], a, h);
+    add(errors, distance(&p->acc_hard[3 * i], h, a, sim->now.a_rms_plain));
+  }
+}
+
 /* Substeps of a soft step, the forces of the active particles against the sum over the predicted positions of all
  * particles. With `rebuild_trees` LETs are selected again in the middle. */
 static void compare_substeps(struct sim *sim, double soft_step, int rebuild_trees, struct result *result)
@@ -93,27 +100,21 @@ static void compare_substeps(struct sim *sim, double soft_step, int rebuild_tree
                                 .horizon = soft_step,
                                 .tick_length = tick_length};
   int32_t tick = 0;
-  sim->be->levels(sim->dev, &rule, -1);
-  sim->be->kick(sim->dev, &sim->field, 0.5 * soft_step);
+  sim->be->steps.levels(sim->dev, &rule, -1);
+  sim->be->steps.kick(sim->dev, &sim->field, 0.5 * soft_step);
   sim_reserve(sim, soft_step);
-  sim->be->sources(sim->dev);
-  sim->be->moments(sim->dev, &sim->mac, 0, 0);
+  sim->be->tree.sources(sim->dev);
+  sim->be->tree.moments(sim->dev, &sim->mac, 0, 0);
   let_exchange(sim->lets, LET_STEP, &sim->lattice, request, MOMENT_UPDATE, &sim->counts.step_let);
   for (result->substeps = 0; result->substeps < SUBSTEPS; result->substeps++) {
-    int32_t next = (int32_t)comm_min_int64(sim->comm, sim->be->next_tick(sim->dev)),
+    int32_t next = (int32_t)comm_min_int64(sim->comm, sim->be->steps.next_tick(sim->dev)),
             next_moment_update = (tick / MOMENT_UPDATE + 1) * MOMENT_UPDATE;
     if (next == TICKS) break;
     tick = next < next_moment_update ? next : next_moment_update;
-    int64_t outside = 0, active = sim->be->select(sim->dev, tick, tick_length, &outside);
-    const struct particles *p = sim->be->view(sim->dev);
-    struct all_ranks all = gather(sim->comm, p, tick, tick_length);
-    for (int64_t i = 0; i < all.n; i++)
-      for (int k = 0; k < 3; k++) {
-        int out = 0;
-        lattice_of(&sim->lattice, k, all.pos[i][k], &out);
-        result->outside += out;
-      }
-    if (tick % MOMENT_UPDATE == 0) sim->be->moments(sim->dev, &sim->mac, tick, tick_length);
+    int64_t outside = 0, active = sim->be->steps.select(sim->dev, tick, tick_length, &outside);
+    struct all_ranks all = gather(sim->comm, sim->be->view(sim->dev), tick, tick_length);
+    result->outside += outside_lattice(&sim->lattice, &all);
+    if (tick % MOMENT_UPDATE == 0) sim->be->tree.moments(sim->dev, &sim->mac, tick, tick_length);
     /* as after a prediction-bound violation: pending updates are received first */
     if (rebuild_trees && tick == 4 * MOMENT_UPDATE) {
       let_take_updates(sim->lets, tick, &sim->counts.updates);
@@ -121,23 +122,9 @@ static void compare_substeps(struct sim *sim, double soft_step, int rebuild_tree
       request.horizon = (TICKS - tick) * tick_length;
       let_exchange(sim->lets, LET_STEP, &sim->lattice, request, tick, &sim->counts.step_let);
     }
-    struct walk_request walk = {.kind = WALK_HARD,
-                                .mac = sim->mac,
-                                .a_floor = sim->a_floor,
-                                .split = sim->split,
-                                .let = LET_STEP,
-                                .tick = tick,
-                                .tick_length = tick_length};
-    if (active > 0) let_walk(sim->lets, walk, &sim->counts.hard, &sim->counts.updates);
-    p = sim->be->view(sim->dev);
-    for (int64_t i = 0; i < p->n; i++) {
-      double a[3], h[3];
-      if (!is_active(p, i, tick)) continue;
-      sum_at(&all, sim, &p->pos[3 * i], a, h);
-      add(&errors, distance(&p->acc_hard[3 * i], h, a, sim->now.a_rms_plain));
-    }
-    if (active > 0) sim->be->correct(sim->dev, tick, tick_length, &rule, -1);
-    sim->be->let->violations(sim->dev, &result->late);
+    compare_active(sim, tick, tick_length, &all, active > 0, &errors);
+    if (active > 0) sim->be->steps.correct(sim->dev, tick, tick_length, &rule, -1);
+    sim->be->let->updates.violations(sim->dev, &result->late);
     let_send_updates(sim->lets, tick, tick % MOMENT_UPDATE == 0, (tick / MOMENT_UPDATE + 1) * MOMENT_UPDATE,
                      &sim->counts.updates);
     release(&all);
@@ -147,27 +134,6 @@ static void compare_substeps(struct sim *sim, double soft_step, int rebuild_tree
   comm_sum_int64(sim->comm, &result->steps_seen, 1);
   result->step = collect(sim->comm, &errors);
   comm_sum_int64(sim->comm, &result->late, 1);
-}
-
-/* What all cases have in common. */
-static struct params params_of(const struct set *set, double delta)
-{
-  struct params par;
-  params_defaults(&par);
-  par.GravityConstantInternal = set->gravity;
-  par.Softening = set->softening;
-  par.Transport = asked;
-  par.R1 = set->r1;
-  par.R2 = set->r2;
-  par.xs = 0.2;
-  par.ys = 0.135;
-  par.Eta = 1;
-  par.ErrTolForceAcc = delta;
-  par.MultipoleOrder = 1;
-  par.MaxLeafSize = 8;
-  par.MaxGroupSize = 32;
-  par.TimeMax = 1e3 * set->r2;
-  return par;
 }
 
 static struct result one_case(const struct comm *comm, const struct set *set, int64_t n, int order, int on_one,
@@ -199,16 +165,6 @@ static struct result one_case(const struct comm *comm, const struct set *set, in
   r.bits = hash(r.bits, p->acc_hard, 3 * sizeof *p->acc_hard * (size_t)p->n);
   sim_close(&s);
   return r;
-}
-
-static void say(const struct comm *comm, int good, const char *set, const char *what, const struct errors *errors)
-{
-  char line[300], numbers[80] = "";
-  if (errors)
-    snprintf(numbers, sizeof numbers, " (median %.1e, 99 %% %.1e, worst %.1e)", errors->median, errors->most99,
-             errors->worst);
-  snprintf(line, sizeof line, "%s, %d ranks, %s: %s%s", tested->name, comm->size, set, what, numbers);
-  if (comm->rank == 0) tap_ok(good, line);
 }
 
 /* On a line the pulls of both sides cancel, and all errors point along it: the criterion promises less there. */
@@ -249,184 +205,6 @@ static void check_fine(const struct comm *comm, const struct set *set, int64_t n
            r.hard.worst);
   say(comm, r.acc.finite && r.hard.finite && r.acc.worst < max_value && r.hard.worst < max_value, set->name, what,
       &r.hard);
-}
-
-/* Trees that are kept for a soft step, and trees that are rebuilt within it. */
-static int keeps(struct device *d)
-{
-  (void)d;
-  return 1;
-}
-static int renews(struct device *d)
-{
-  (void)d;
-  return 0;
-}
-
-/* A soft step so many times as long as the rule's, of particles so fast; without `keeps_tree` one of block steps
- * without the split, with new trees, and what came of it. */
-struct stretch {
-  double times, speed;
-  int (*keeps_tree)(struct device *);
-  struct particles end;
-  struct step_counts counts;
-  double delta;
-  int64_t fast; /* builds of trees of fast particles alone */
-  double kick;  /* what the rms acceleration does to a velocity in it */
-};
-
-/* Of all ranks of a communicator. */
-static void long_step(const struct comm *comm, const struct set *set, int64_t n, struct stretch *stretch)
-{
-  struct params par = params_of(set, stretch->delta > 0 ? stretch->delta : 1e-9);
-  struct backend be = *tested;
-  struct particles mine;
-  struct sim s;
-  share(comm, set, n, stretch->speed, 0, &mine);
-  /* two halves collide: velocity spreads within cells do not cover their motion */
-  for (int64_t i = 0; stretch->speed > SPEED && i < mine.n; i++) {
-    for (int k = 0; k < 3; k++) mine.vel[3 * i + k] = 0;
-    mine.vel[3 * i] = (float)(mine.pos[3 * i] < 0 ? stretch->speed : -stretch->speed) * (float)sqrt(set->gravity);
-  }
-  struct fault f = {""};
-  if (stretch->keeps_tree) be.keeps_tree = stretch->keeps_tree;
-  else {
-    par.Mode = MODE_TREE;
-    par.RebuildInterval = 1;
-  }
-  sim_open(&s, comm, &par, &be, &mine, &f);
-  settings_first_force(&s);
-  *(s.split.on ? &par.SoftStep : &par.MaxSizeTimestep) = stretch->times * plan_adaptive(&par, &s.now, set->r2);
-  struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, 1);
-  step_open(&s, &plan);
-  while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
-  stretch->counts = s.counts;
-  step_close(&s, &plan, 0);
-  stretch->fast = s.log.rebuilds[REBUILT_FAST];
-  stretch->kick = s.now.a_rms_plain * plan.soft_step;
-  particles_init(&stretch->end);
-  particles_reserve(&stretch->end, s.be->view(s.dev)->n);
-  for (int64_t i = 0; i < s.be->view(s.dev)->n; i++)
-    particles_copy(&stretch->end, stretch->end.n++, s.be->view(s.dev), i);
-  sim_close(&s);
-}
-
-/* The radius of the rule changes at the end of a soft step, and forces are computed again: the sums are those of the
- * new forces. */
-static void check_new_radius(const struct comm *comm, const struct set *set, int64_t n)
-{
-  struct params par = params_of(set, 1e-3);
-  struct particles mine;
-  struct sim s;
-  struct fault f = {""};
-  struct diagnostics again;
-  share(comm, set, n, SPEED, 0, &mine);
-  par.R1 = par.R2 = par.SoftStep = 0;
-  par.Mode = MODE_HYBRID;
-  par.Scheme = SCHEME_BLOCK;
-  sim_open(&s, comm, &par, tested, &mine, &f);
-  settings_first_force(&s);
-  struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, RADIUS_INTERVAL);
-  float r2 = s.split.r2;
-  s.radius_rule *= 2;
-  s.split = split_make(par.Kernel, r2, 2 * r2);
-  step_open(&s, &plan);
-  while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
-  step_close(&s, &plan, 1);
-  diagnostics_measure(&again, comm, tested, s.dev, &s.field);
-  say(comm, plan.measure_radius && s.split.r2 < 1.5F * r2 && memcmp(&again, &s.now, sizeof again) == 0, set->name,
-      "a new radius at the end of a step: energies are of the forces that there are", NULL);
-  sim_close(&s);
-}
-
-/* The step of all ranks, and of one alone: where this rank's particles end in both, in R2; *speeds: the worst velocity,
- * in kicks. */
-static struct errors compare_ends(const struct comm *comm, const struct set *set, int64_t n, struct stretch *mine,
-                                  double *speeds)
-{
-  struct comm self;
-  struct stretch alone = *mine;
-  const struct particles *p = &mine->end, *q = &alone.end;
-  struct record errors = {0};
-  comm_open(&self, MPI_COMM_SELF);
-  long_step(comm, set, n, mine);
-  long_step(&self, set, n, &alone);
-  int64_t *at = memory_alloc("test", sizeof *at * (size_t)(q->n + 1));
-  *speeds = 0;
-  for (int64_t i = 0; i < q->n; i++) at[q->id[i] - 1] = i;
-  for (int64_t i = 0; i < p->n; i++) {
-    int64_t j = at[p->id[i] - 1];
-    double d2 = 0;
-    for (int k = 0; k < 3; k++) {
-      double d = p->pos[3 * i + k] - q->pos[3 * j + k];
-      d2 += d * d;
-      *speeds = fmax(*speeds, fabs((double)p->vel[3 * i + k] - q->vel[3 * j + k]));
-    }
-    add(&errors, sqrt(d2) / set->r2);
-  }
-  struct errors e = collect(comm, &errors);
-  comm_max_double(comm, speeds, 1);
-  *speeds /= alone.kick;
-  memory_free(at);
-  particles_free(&mine->end);
-  particles_free(&alone.end);
-  comm_close(&self);
-  return e;
-}
-
-/* The step ends as on one rank. With `violations` it is so long that particles exceed the motion bounds and LETs are
- * selected again, unless every new tree selects them anyway. */
-static void check_step(const struct comm *comm, const struct set *set, int64_t n, double times, double speed,
-                       int (*keeps_tree)(struct device *), int violations)
-{
-  struct stretch mine = {.times = times, .speed = speed, .keeps_tree = keeps_tree};
-  double speeds;
-  struct errors e = compare_ends(comm, set, n, &mine, &speeds);
-  struct step_counts counts = mine.counts;
-  comm_sum_int64(comm, &counts.violations, 1);
-  char what[200];
-  snprintf(what, sizeof what,
-           "a step at %.0f times the speed, R2 = %g, %s trees, with %lld violations, LETs selected again %lld times: "
-           "as on one rank, velocities to %.1e",
-           speed / SPEED, set->r2, keeps_tree == keeps ? "old" : "new", (long long)counts.violations,
-           (long long)counts.let_reselections, speeds);
-  int good = e.finite && e.median < 1e-6 && e.most99 < 1e-3 && counts.substeps > 0;
-  if (violations)
-    good &= comm->size == 1 || (counts.violations > 0 && (counts.let_reselections > 0) == (keeps_tree == keeps));
-  else good &= speeds < 5e-4;
-  say(comm, good, set->name, what, &e);
-  say(comm, (int)comm_min_int64(comm, counts.step_let.received.particles <= n - counts.local), set->name,
-      "no particle counts as received twice where LETs are selected again", NULL);
-}
-
-/* Block steps without the split end as on one rank, and particles migrate in between. Fast particles are those of level
- * `fast` and deeper: the deeper this level, the more often all trees are rebuilt and the LETs of slow trees selected
- * again. With `delta` sources are also cells, and results on several ranks differ by the error of the criterion.
- * `ticks`: intervals between checkpoint ticks. */
-static void check_block_step(const struct comm *comm, const struct set *set, int64_t n, const char *fast, int ticks,
-                             double delta)
-{
-  struct stretch mine = {.times = 8, .speed = 30 * SPEED, .delta = delta};
-  double speeds;
-  debug_set("fast_level", atoi(fast));
-  debug_set("checkpoint_ticks", ticks);
-  struct errors e = compare_ends(comm, set, n, &mine, &speeds);
-  debug_set("fast_level", NAN);
-  debug_set("checkpoint_ticks", NAN);
-  int64_t trees = comm_max_int64(comm, mine.fast), levels = comm_max_int64(comm, mine.counts.level_max),
-          movers = mine.counts.migrated;
-  comm_sum_int64(comm, &movers, 1);
-  char what[220];
-  snprintf(what, sizeof what,
-           "block steps, %d checkpoint ticks, Delta = %g, fast from level %s of %lld on, %lld fast trees, %lld "
-           "particles migrated: as on one rank, velocities to %.1e",
-           ticks, delta, fast, (long long)levels, (long long)trees, (long long)movers, speeds);
-  int good = e.finite && (delta > 0 ? e.median < 1e-4 && e.most99 < 1e-3 && speeds < 1e-2
-                                    : e.median < 1e-7 && e.most99 < 1e-6 && speeds < 2e-5);
-  say(comm,
-      good && levels > 2 && (trees > 0) == (tested->builds_fast_tree && comm->size > 1) &&
-          (comm->size == 1 || movers > 0),
-      set->name, what, &e);
 }
 
 static uint64_t bits_by(const struct comm *comm, enum transport_choice transport, const struct set *set, int64_t n)
@@ -566,9 +344,11 @@ static void check_far(const struct comm *comm)
   }
 }
 
-static void check_all(const struct comm *comm, int brief)
+static void check_all(const struct comm *comm, const char *which)
 {
-  if (comm->size <= 7) check_far(comm);
+  int brief = strcmp(which, "short") == 0;
+  if (comm->size <= 7 || strcmp(which, "far") == 0) check_far(comm);
+  if (strcmp(which, "far") == 0) return;
   for (int k = 0; k < SETS; k++) {
     int64_t n = sets[k].n > 1500 ? brief ? 800 : 1500 : sets[k].n;
     if (brief && n > 3 && sets[k].place != place_plummer && sets[k].place != place_contrast &&
@@ -584,39 +364,6 @@ static void check_all(const struct comm *comm, int brief)
   check_fine(comm, &sets[8], 800, 1);
   check_bits(comm, &sets[0], 800);
   if (comm->size <= 7) check_joined(comm, &sets[0], 650 * comm->size);
-  check_new_radius(comm, &sets[0], 800);
-  for (int k = 0; k < SETS; k++) {
-    if (sets[k].place != place_coincident) continue;
-    check_step(comm, &sets[k], 800, 1, SPEED, keeps, 1);
-    check_step(comm, &sets[k], 800, 1, SPEED, renews, 1);
-  }
-  /* particles cross several R2, of spheres that few of all come near */
-  for (int k = 0; k < 2; k++) {
-    struct set few = sets[k];
-    few.r1 = 0.03;
-    few.r2 = 0.06;
-    check_step(comm, &few, 800, 30, 30 * SPEED, keeps, 0);
-    check_step(comm, &few, 800, 30, 30 * SPEED, renews, 0);
-    for (int ticks = 0; ticks <= 8 && comm->size <= 7; ticks += 8)
-      check_block_step(comm, &sets[k], k ? 1500 : 400, k ? "2" : "3", ticks, k ? 1.0 / 512 : 0);
-  }
 }
 
-int main(int argc, char **argv)
-{
-  struct comm world;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
-  int brief = argc > 1 && strcmp(argv[1], "short") == 0, far = argc > 1 && strcmp(argv[1], "far") == 0;
-  const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
-  for (int k = 0; k < 2; k++) {
-    if (argc > 2 && strcmp(argv[2], k == 0 ? "cpu" : "cuda") != 0) continue;
-    tested = backend_everywhere(&world, choices[k]);
-    if (!tested) continue;
-    /* messages that bypass the host everywhere, where the host's memory is all there is */
-    usual = asked = getenv("ESPALIER_CUDA_MPI") && !tested->probe->identify ? TRANSPORT_CUDA_MPI : TRANSPORT_AUTO;
-    if (far) check_far(&world);
-    else check_all(&world, brief);
-  }
-  return everywhere_end(&world);
-}
+int main(int argc, char **argv) { return with_backends(argc, argv, check_all); }

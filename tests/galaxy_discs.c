@@ -211,6 +211,28 @@ static void check_particles(enum galaxy_vertical vertical)
   discs_free(d);
 }
 
+/* The mass in a ring from the radius `inner` to `ratio` times that, and the means of the profile's moments over it. */
+static void ring_of(const struct discs *discs, int component, double inner, double ratio, double expected[6])
+{
+  double weight = 0;
+  for (int m = 0; m < 6; m++) expected[m] = 0;
+  for (int q = 0; q < 20; q++) {
+    struct disc_profile p;
+    double radius = inner * pow(ratio, (q + 0.5) / 20), w;
+    disc_profile_at(discs, component, radius, &p);
+    weight += w = radius * radius * p.surface_density;
+    expected[0] += 2 * M_PI * radius * radius * p.surface_density * log(ratio) / 20;
+    double value[6] = {0,
+                       p.rotation,
+                       p.sigma_r * p.sigma_r,
+                       p.sigma_phi * p.sigma_phi + p.rotation * p.rotation,
+                       p.sigma_z * p.sigma_z,
+                       p.height * p.height * M_PI * M_PI / 12};
+    for (int m = 1; m < 6; m++) expected[m] += w * value[m];
+  }
+  for (int m = 1; m < 6; m++) expected[m] /= weight;
+}
+
 /* Moments of a disc's particles in rings against its profile, in units of their scatter; and the virial theorem. */
 static void check_moments(struct discs *discs, const struct radial *radial, int component, const char *name)
 {
@@ -243,22 +265,8 @@ static void check_moments(struct discs *discs, const struct radial *radial, int 
   }
   double worst[6] = {0};
   for (int k = 0; k < RINGS; k++) {
-    double n = sum[k][0], inner = low * pow(ratio, k), expected[6] = {0}, weight = 0;
-    for (int q = 0; q < 20; q++) { /* the profile's mean over the ring */
-      struct disc_profile p;
-      double radius = inner * pow(ratio, (q + 0.5) / 20), w;
-      disc_profile_at(discs, component, radius, &p);
-      weight += w = radius * radius * p.surface_density;
-      expected[0] += 2 * M_PI * radius * radius * p.surface_density * log(ratio) / 20;
-      double value[6] = {0,
-                         p.rotation,
-                         p.sigma_r * p.sigma_r,
-                         p.sigma_phi * p.sigma_phi + p.rotation * p.rotation,
-                         p.sigma_z * p.sigma_z,
-                         p.height * p.height * M_PI * M_PI / 12};
-      for (int m = 1; m < 6; m++) expected[m] += w * value[m];
-    }
-    for (int m = 1; m < 6; m++) expected[m] /= weight;
+    double n = sum[k][0], expected[6];
+    ring_of(discs, component, low * pow(ratio, k), ratio, expected);
     double spread = sqrt(fmax(expected[3] - expected[1] * expected[1], 0) / n);
     double scatter[6] = {sqrt(n) * c->mass / MANY,  spread,
                          expected[2] * sqrt(2 / n), 2 * sqrt(expected[3]) * spread,

@@ -81,7 +81,7 @@ static void integrate(const struct comm *comm, const struct backend *be, struct 
     if (halo) halo_exchange(halo, comm, be, d, &request);
     be->neighbour_lists->advance(d, &request, used->n, used->particle, tally);
   }
-  be->wait(d);
+  be->clock.wait(d);
 }
 
 /* Hard acceleration and potential by the verb that needs no soft step. */
@@ -92,7 +92,7 @@ static void evaluate(const struct comm *comm, const struct backend *be, struct d
   request.soft_step = 0;
   if (halo) halo_exchange(halo, comm, be, d, &request);
   be->neighbour_lists->potential(d, &request, used->n, used->particle);
-  be->wait(d);
+  be->clock.wait(d);
 }
 
 /* Largest difference of a position or velocity of this rank's particles from those of `whole`; of a potential or an

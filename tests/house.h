@@ -121,8 +121,8 @@ static inline void house_open(struct house *house, const struct backend *be, con
       if (all.pos[3 * i] >= face[r] && all.pos[3 * i] < face[r + 1]) particles_copy(&mine, mine.n++, &all, i);
     house->side[r].dev = be->open(&config);
     be->upload(house->side[r].dev, &mine);
-    be->order(house->side[r].dev, &house->lattice);
-    be->build(house->side[r].dev, from, to);
+    be->tree.order(house->side[r].dev, &house->lattice);
+    be->tree.build(house->side[r].dev, from, to);
   }
   particles_free(&all);
 }
@@ -214,7 +214,7 @@ static inline void exchange(struct house *house, enum let_kind kind, const struc
   for (int s = 0; s < house->ranks && (kind != LET_SOFT || house->arrival == BEFORE); s++)
     send_all(house, kind, s, request);
   if (kind == LET_SOFT) house->soft = *request;
-  for (int r = 0; r < house->ranks && kind == LET_STEP; r++) house->be->let->watch(house->side[r].dev, request);
+  for (int r = 0; r < house->ranks && kind == LET_STEP; r++) house->be->let->updates.watch(house->side[r].dev, request);
 }
 
 /* Send the LETs that the forest of rank r still lacks. */
@@ -236,7 +236,7 @@ static inline void walk(struct house *house, int r, struct walk_request request,
   request.peers = mine->forest;
   request.peer_count = parting == WHOLE ? all : 0;
   request.last = parting == WHOLE;
-  house->be->walk(mine->dev, &request, &house->tally);
+  house->be->forces.walk(mine->dev, &request, &house->tally);
   if (request.let == LET_SOFT && house->arrival != BEFORE) send_missing(house, r);
   request.local = 0;
   while (parting != WHOLE && done < all) {
@@ -244,7 +244,7 @@ static inline void walk(struct house *house, int r, struct walk_request request,
     request.peer_count = parting == ONE_BY_ONE ? 1 : all - done;
     done += request.peer_count;
     request.last = done == all;
-    house->be->walk(mine->dev, &request, &house->tally);
+    house->be->forces.walk(mine->dev, &request, &house->tally);
   }
 }
 
@@ -262,16 +262,16 @@ static inline void force(struct house *house, const struct mac *mac, enum partin
                            .let = LET_SOFT,
                            .potential = 1};
   for (int r = 0; r < house->ranks; r++) {
-    house->be->sources(house->side[r].dev);
-    house->be->moments(house->side[r].dev, mac, 0, 0);
-    house->be->groups(house->side[r].dev);
+    house->be->tree.sources(house->side[r].dev);
+    house->be->tree.moments(house->side[r].dev, mac, 0, 0);
+    house->be->tree.groups(house->side[r].dev);
   }
   exchange(house, LET_SOFT, &request);
   memset(&house->tally, 0, sizeof house->tally);
   for (int r = 0; r < house->ranks; r++) {
     walk(house, r, q, parting);
-    house->be->split_soft(house->side[r].dev);
-    house->be->reduce(house->side[r].dev, &(struct field){0}, &sums);
+    house->be->steps.split_soft(house->side[r].dev);
+    house->be->sets.reduce(house->side[r].dev, &(struct field){0}, &sums);
     square += sums.acc2_count;
     count += sums.count;
   }

@@ -38,7 +38,7 @@ static uint8_t *held(const struct house *house, int s, int r, struct seen *seen)
   for (int32_t k = 0; k < l->sent.source.n; k++) mark[l->source_from[k]] = 1;
   for (int32_t k = 0; k < l->sent.nodes; k++) {
     const struct node *n = &l->sent.node[k];
-    const struct range *of = &d->range[l->node_from[k]];
+    const struct range *of = &d->local.range[l->node_from[k]];
     int32_t count = (int32_t)(n->info & NODE_COUNT);
     if (n->info & NODE_TERMINAL) memset(mark + of->begin, 1, (size_t)(of->end - of->begin));
     seen->bad_links += count > 0 && n->first != (n->info & NODE_LEAF ? particle : child);
@@ -149,16 +149,16 @@ static void correct_all(struct house *house, const struct mac *mac, const struct
                              .tick_length = tick_length};
     if (active[r] == 0) continue;
     walk(house, r, q, LOCAL_FIRST);
-    house->be->correct(house->side[r].dev, tick, tick_length, rule, -1);
-    seen->late += house->be->let->violations(house->side[r].dev, &(int64_t){0});
+    house->be->steps.correct(house->side[r].dev, tick, tick_length, rule, -1);
+    seen->late += house->be->let->updates.violations(house->side[r].dev, &(int64_t){0});
   }
   for (int s = 0; s < house->ranks; s++)
     for (int r = 0; r < house->ranks; r++) {
       void *message;
       if (s == r || !house->side[s].asked_by[r]) continue;
-      size_t bytes = house->be->let->update(house->side[s].dev, r, tick, tick % MOMENT_UPDATE == 0,
-                                            &house->side[s].next[r], &message);
-      if (bytes > 0) house->be->let->apply(house->side[r].dev, s, message, bytes);
+      size_t bytes = house->be->let->updates.pack(house->side[s].dev, r, tick, tick % MOMENT_UPDATE == 0,
+                                                  &house->side[s].next[r], &message);
+      if (bytes > 0) house->be->let->updates.apply(house->side[r].dev, s, message, bytes);
     }
 }
 
@@ -201,22 +201,23 @@ static void check_collision(const struct set *set, int ranks, double speed, doub
                                 .horizon = soft_step,
                                 .tick_length = tick_length};
   for (int r = 0; r < ranks; r++) {
-    h.be->levels(h.side[r].dev, &rule, -1);
-    h.be->sources(h.side[r].dev);
-    h.be->moments(h.side[r].dev, &mac, 0, 0);
+    h.be->steps.levels(h.side[r].dev, &rule, -1);
+    h.be->tree.sources(h.side[r].dev);
+    h.be->tree.moments(h.side[r].dev, &mac, 0, 0);
   }
   exchange(&h, LET_STEP, &request);
   check_all(&h, 0, tick_length, soft_step, 0, &e);
   for (int32_t tick = 0; e.substeps < SUBSTEPS; e.substeps++) {
     int32_t next = (tick / MOMENT_UPDATE + 1) * MOMENT_UPDATE;
     for (int r = 0; r < ranks; r++) {
-      int32_t own = h.be->next_tick(h.side[r].dev);
+      int32_t own = h.be->steps.next_tick(h.side[r].dev);
       next = own < next ? own : next;
     }
     if (next == TICKS) break;
     tick = next;
-    for (int r = 0; r < ranks; r++) active[r] = h.be->select(h.side[r].dev, tick, tick_length, &outside);
-    for (int r = 0; r < ranks && tick % MOMENT_UPDATE == 0; r++) h.be->moments(h.side[r].dev, &mac, tick, tick_length);
+    for (int r = 0; r < ranks; r++) active[r] = h.be->steps.select(h.side[r].dev, tick, tick_length, &outside);
+    for (int r = 0; r < ranks && tick % MOMENT_UPDATE == 0; r++)
+      h.be->tree.moments(h.side[r].dev, &mac, tick, tick_length);
     check_all(&h, tick, tick_length, 0, 0, &e);
     if (tick == HALF) select_again(&h, request, tick, &e);
     correct_all(&h, &mac, &rule, tick, tick_length, active, &e);

@@ -102,7 +102,7 @@ struct found {
   double *error;
   int64_t errors, corrections, late;
   int unannounced;  /* updates of particles at another tick than announced */
-  int long_updates; /* longer than update_bytes_max */
+  int long_updates; /* longer than updates.bytes_max */
 };
 
 static void correct(struct house *house, int r, int32_t tick, double tick_length, const struct step_rule *rule,
@@ -121,26 +121,45 @@ static void correct(struct house *house, int r, int32_t tick, double tick_length
   for (int64_t i = 0; i < p->n; i++)
     if (is_active(p, i, tick))
       found->error[found->errors++] = hard_error(house, all, n, &p->pos[3 * i], &p->acc_hard[3 * i]);
-  house->be->correct(dev, tick, tick_length, rule, -1);
-  house->be->let->violations(dev, &found->late);
+  house->be->steps.correct(dev, tick, tick_length, rule, -1);
+  house->be->let->updates.violations(dev, &found->late);
 }
 
 static void send_update(struct house *house, int from, int to, int32_t tick, struct found *found)
 {
   void *message;
   int32_t announced = house->side[from].next[to];
-  size_t bytes = house->be->let->update(house->side[from].dev, to, tick, tick % MOMENT_UPDATE == 0,
-                                        &house->side[from].next[to], &message);
+  size_t bytes = house->be->let->updates.pack(house->side[from].dev, to, tick, tick % MOMENT_UPDATE == 0,
+                                              &house->side[from].next[to], &message);
   if (bytes == 0) return;
-  found->long_updates += bytes > house->be->let->update_bytes_max(house->side[from].dev, to);
+  found->long_updates += bytes > house->be->let->updates.bytes_max(house->side[from].dev, to);
   /* a message may be anywhere in host memory, and is valid during the call only */
   char *copy = memory_alloc("test", bytes);
   memcpy(copy, message, bytes);
-  int64_t entries = house->be->let->apply(house->side[to].dev, from, copy, bytes);
+  int64_t entries = house->be->let->updates.apply(house->side[to].dev, from, copy, bytes);
   memset(copy, 0xff, bytes);
   memory_free(copy);
   found->corrections += entries;
   found->unannounced += entries > 0 && tick != announced;
+}
+
+static void say_substeps(const struct house *house, int32_t tick, const struct found *found, double max_value)
+{
+  struct errors e = errors_of(found->error, found->errors);
+  char what[200];
+  snprintf(what, sizeof what,
+           "hard forces in substeps up to %.3f (LETs of %lld cells, %lld particles, %lld corrections sent, worst %.1e)",
+           tick / (double)TICKS, (long long)house->received.cells, (long long)house->received.particles,
+           (long long)found->corrections, e.worst);
+  say(e.finite && found->errors > 0 && (max_value > 0 ? e.worst < max_value : e.median < 5e-3 && e.most99 < 1.7e-2) &&
+          found->corrections > 0,
+      house, what, &e);
+  snprintf(what, sizeof what,
+           "corrections are sent at the announced ticks (%d not), updates are within their bound (%d not), %lld late",
+           found->unannounced, found->long_updates, (long long)found->late);
+  say(found->unannounced == 0 && found->long_updates == 0 &&
+          (found->late == 0 || house->set->place == place_coincident),
+      house, what, NULL);
 }
 
 static void check_substeps(struct house *house, double delta, double soft_step, double max_value)
@@ -159,26 +178,26 @@ static void check_substeps(struct house *house, double delta, double soft_step, 
   int32_t tick = 0;
   for (int r = 0; r < house->ranks; r++) {
     struct device *dev = house->side[r].dev;
-    house->be->levels(dev, &rule, -1);
-    house->be->kick(dev, &(struct field){0}, 0.5 * soft_step);
-    house->be->sources(dev);
-    house->be->moments(dev, &mac, 0, 0);
+    house->be->steps.levels(dev, &rule, -1);
+    house->be->steps.kick(dev, &(struct field){0}, 0.5 * soft_step);
+    house->be->tree.sources(dev);
+    house->be->tree.moments(dev, &mac, 0, 0);
   }
   exchange(house, LET_STEP, &request);
   for (int k = 0; k < SUBSTEPS; k++) {
     int32_t next = (tick / MOMENT_UPDATE + 1) * MOMENT_UPDATE;
     int64_t active[RANKS_MAX];
     for (int r = 0; r < house->ranks; r++) {
-      int32_t own = house->be->next_tick(house->side[r].dev);
+      int32_t own = house->be->steps.next_tick(house->side[r].dev);
       next = own < next ? own : next;
     }
     if (next == TICKS) break;
     tick = next;
     for (int r = 0; r < house->ranks; r++)
-      active[r] = house->be->select(house->side[r].dev, tick, tick_length, &outside);
+      active[r] = house->be->steps.select(house->side[r].dev, tick, tick_length, &outside);
     double(*all)[4] = all_particles(house, tick, tick_length);
     for (int r = 0; r < house->ranks && tick % MOMENT_UPDATE == 0; r++)
-      house->be->moments(house->side[r].dev, &mac, tick, tick_length);
+      house->be->tree.moments(house->side[r].dev, &mac, tick, tick_length);
     if (tick == 4 * MOMENT_UPDATE) { /* LETs are selected again in the middle */
       request.tick = tick;
       request.horizon = (TICKS - tick) * tick_length;
@@ -191,20 +210,7 @@ static void check_substeps(struct house *house, double delta, double soft_step, 
         if (s != r && house->side[s].asked_by[r]) send_update(house, s, r, tick, &f);
     memory_free(all);
   }
-  struct errors e = errors_of(f.error, f.errors);
-  char what[200];
-  snprintf(what, sizeof what,
-           "hard forces in substeps up to %.3f (LETs of %lld cells, %lld particles, %lld corrections sent, worst %.1e)",
-           tick / (double)TICKS, (long long)house->received.cells, (long long)house->received.particles,
-           (long long)f.corrections, e.worst);
-  say(e.finite && f.errors > 0 && (max_value > 0 ? e.worst < max_value : e.median < 5e-3 && e.most99 < 1.7e-2) &&
-          f.corrections > 0,
-      house, what, &e);
-  snprintf(what, sizeof what,
-           "corrections are sent at the announced ticks (%d not), updates are within their bound (%d not), %lld late",
-           f.unannounced, f.long_updates, (long long)f.late);
-  say(f.unannounced == 0 && f.long_updates == 0 && (f.late == 0 || house->set->place == place_coincident), house, what,
-      NULL);
+  say_substeps(house, tick, &f, max_value);
   memory_free(f.error);
 }
 
@@ -224,7 +230,7 @@ static void check_boxes(const struct backend *be, const struct set *set)
   rig_open(&g, be, set, &p, 1, 8, 32);
   const struct particles *v = rig_first_force(&g, 1.0 / 512);
   struct let_request q = {.cutoff = 0.1, .horizon = horizon, .tick_length = horizon / TICKS};
-  be->sources(g.dev);
+  be->tree.sources(g.dev);
   int count = be->let->boxes(g.dev, &q, BOXES, box);
   for (int b = 0; b < count; b++) {
     min_value[0] = fmin(min_value[0], box[b].a_old);
@@ -275,17 +281,17 @@ static void check_violations(const struct backend *be, const struct set *set)
                                   .horizon = soft_step,
                                   .tick_length = tick_length};
     for (int r = 0; r < 2; r++) {
-      be->levels(h.side[r].dev, &rule, 2);
-      be->sources(h.side[r].dev);
-      be->moments(h.side[r].dev, &mac, 0, 0);
+      be->steps.levels(h.side[r].dev, &rule, 2);
+      be->tree.sources(h.side[r].dev);
+      be->tree.moments(h.side[r].dev, &mac, 0, 0);
     }
     exchange(&h, LET_STEP, &request);
     /* velocities that LETs do not contain: within half a soft step they lead to twice the motion bound */
-    if (wild) be->kick(h.side[0].dev, &(struct field){0}, 40 * soft_step);
+    if (wild) be->steps.kick(h.side[0].dev, &(struct field){0}, 40 * soft_step);
     for (int r = 0; r < 2; r++) {
-      be->select(h.side[r].dev, TICKS / 4, tick_length, &outside);
-      be->correct(h.side[r].dev, TICKS / 4, tick_length, &rule, 2);
-      violations[wild] += be->let->violations(h.side[r].dev, &late[wild]);
+      be->steps.select(h.side[r].dev, TICKS / 4, tick_length, &outside);
+      be->steps.correct(h.side[r].dev, TICKS / 4, tick_length, &rule, 2);
+      violations[wild] += be->let->updates.violations(h.side[r].dev, &late[wild]);
     }
     if (wild) late[1] = late[1] > 0;
     house_close(&h);
@@ -297,6 +303,20 @@ static void check_violations(const struct backend *be, const struct set *set)
 }
 
 /* --- few active particles ---------------------------------------------------------------------------------------- */
+
+/* One in 300 has steps that end at a quarter of the soft step. */
+static void choose_few(const struct house *house, const struct mac *mac)
+{
+  for (int r = 0; r < house->ranks; r++) {
+    struct device *dev = house->side[r].dev;
+    struct particles p;
+    house->be->download(dev, &p);
+    for (int64_t i = 0; i < p.n; i++) p.level[i] = p.id[i] % 300 == 0 ? 2 : 1;
+    house->be->upload(dev, &p);
+    house->be->tree.sources(dev);
+    house->be->tree.moments(dev, mac, 0, 0);
+  }
+}
 
 /* One in 300 is active, without a split: forces from the local trees and from LETs, twice. `never`: without warp
  * teams. */
@@ -320,16 +340,9 @@ static int64_t few_active(const struct backend *be, const struct set *set, int o
                                 .cutoff = -1,
                                 .horizon = soft_step,
                                 .tick_length = tick_length};
-  for (int r = 0; r < h.ranks; r++) {
-    struct particles p;
-    be->download(h.side[r].dev, &p);
-    for (int64_t i = 0; i < p.n; i++) p.level[i] = p.id[i] % 300 == 0 ? 2 : 1;
-    be->upload(h.side[r].dev, &p);
-    be->sources(h.side[r].dev);
-    be->moments(h.side[r].dev, &mac, 0, 0);
-  }
+  choose_few(&h, &mac);
   exchange(&h, LET_STEP, &request);
-  for (int r = 0; r < h.ranks; r++) active += be->select(h.side[r].dev, tick, tick_length, &outside);
+  for (int r = 0; r < h.ranks; r++) active += be->steps.select(h.side[r].dev, tick, tick_length, &outside);
   double(*all)[4] = all_particles(&h, tick, tick_length),
   *error = memory_alloc("test", sizeof *error * (size_t)(active + 1));
   float(*first)[3] = memory_alloc("test", sizeof *first * (size_t)(active + 1));
@@ -422,7 +435,7 @@ static void check_update_bytes(const struct backend *be, const struct set *set, 
   struct rig g;
   struct let_choice c = {.boxes = &box, .box_count = 1};
   int64_t at_level[32];
-  if (!be->let->update_bytes) return;
+  if (!be->let->updates.bytes) return;
   set_make(set, 0.7, &p);
   rig_open(&g, be, set, &p, order, 8, 32);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 64);
@@ -430,7 +443,7 @@ static void check_update_bytes(const struct backend *be, const struct set *set, 
   struct let_request q = {.mac = &mac, .a_typical = 1, .cutoff = -1, .horizon = 0.05, .tick_length = 0.05 / TICKS};
   be->let->select(g.dev, LET_STEP, &q, 1, &c);
   struct let_count size = be->let->entries(g.dev, LET_STEP, 0, at_level);
-  size_t counted = be->let->update_bytes(&q, size.particles, size.cells), most = be->let->update_bytes_max(g.dev, 0);
+  size_t counted = be->let->updates.bytes(&q, size.particles, size.cells), most = be->let->updates.bytes_max(g.dev, 0);
   char line[200];
   snprintf(line, sizeof line, "%s, order %d: an update of %lld cells and %lld particles has %zu bytes, counted %zu",
            label, order, (long long)size.cells, (long long)size.particles, most, counted);

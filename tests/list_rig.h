@@ -91,17 +91,17 @@ static void build(const struct backend *be, struct device *d)
 {
   const struct mac mac = {MAC_ANGLE, 1, GRAVITY, 0.5};
   double low[3], high[3];
-  be->bounds(d, 0, low, high);
+  be->sets.bounds(d, 0, low, high);
   for (int c = 0; c < 3; c++) {
     low[c] = fmin(low[c], 0) - 0.1;
     high[c] = fmax(high[c], 0) + 0.1;
   }
   struct lattice lattice = lattice_cover(low, high, 0.05, 0.01);
-  be->order(d, &lattice);
-  be->build(d, everywhere[0], everywhere[1]);
-  be->sources(d);
-  be->moments(d, &mac, 0, 0);
-  be->groups(d);
+  be->tree.order(d, &lattice);
+  be->tree.build(d, everywhere[0], everywhere[1]);
+  be->tree.sources(d);
+  be->tree.moments(d, &mac, 0, 0);
+  be->tree.groups(d);
 }
 
 static void drop(const struct backend *be, struct device *d)

@@ -103,6 +103,7 @@ mpi_tests = \
   %D%/snapshot_faults.mpi \
   %D%/snapshot_files.mpi \
   %D%/stages_ranks.mpi \
+  %D%/step_ranks.mpi \
   %D%/study.mpi
 script_tests = \
   %D%/analysis.sh \
@@ -260,6 +261,7 @@ unsanitized_tests = \
   %D%/expansion.mpi \
   %D%/force_ranks.mpi \
   %D%/pair_steps \
+  %D%/step_ranks.mpi \
   %D%/study.mpi
 # The second tier, of minutes each: make check-slow. These run two at a time, the longest first; slow_alone after them,
 # one by one, since they measure times, or send signals at certain moments.
@@ -466,6 +468,7 @@ clean-local:
 %C%_softening_SOURCES = %D%/softening.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_soft_walk_SOURCES = %D%/soft_walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/soft_sums.h %D%/tap.h %D%/walks.h
 %C%_fof_ranks_mpi_SOURCES = %D%/fof_ranks.c %D%/chance.h %D%/tap.h
-%C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/sums_ranks.h %D%/tap.h
+%C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/ranks_case.h %D%/sets.h %D%/sums_ranks.h %D%/tap.h
+%C%_step_ranks_mpi_SOURCES = %D%/step_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/ranks_case.h %D%/sets.h %D%/sums_ranks.h %D%/tap.h
 %C%_stages_ranks_mpi_SOURCES = %D%/stages_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_study_mpi_SOURCES = %D%/study.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h

@@ -80,7 +80,7 @@ static void check_hard(const struct backend *be, int order, enum walk_method met
   rig_first_force(&g, 1.0 / 512);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1e20);
   struct step_rule rule = rule_of(&clumps, 1e-6);
-  be->levels(g.dev, &rule, 2);
+  be->steps.levels(g.dev, &rule, 2);
   if (fast) {
     be->download(g.dev, &p);
     for (int64_t i = 0; i < p.n; i++) {
@@ -88,14 +88,14 @@ static void check_hard(const struct backend *be, int order, enum walk_method met
       p.tick[i] = tick - (TICKS >> p.level[i]); /* all steps end now */
     }
     be->upload(g.dev, &p);
-    be->sources(g.dev);
-    be->reorder(g.dev, tick, tick_length, 3, 0);
-    be->build(g.dev, everywhere[0], everywhere[1]);
-    be->groups(g.dev);
-    be->moments(g.dev, &mac, tick, tick_length);
+    be->tree.sources(g.dev);
+    be->tree.reorder(g.dev, tick, tick_length, 3, 0);
+    be->tree.build(g.dev, everywhere[0], everywhere[1]);
+    be->tree.groups(g.dev);
+    be->tree.moments(g.dev, &mac, tick, tick_length);
   } else {
-    be->sources(g.dev);
-    be->moments(g.dev, &mac, 0, 0);
+    be->tree.sources(g.dev);
+    be->tree.moments(g.dev, &mac, 0, 0);
   }
   const struct particles *v = hard_walk(&g, &mac, tick, tick_length);
   report(fast ? "hard walk beside a tree of fast particles" : "hard walk", order, method, opened(v, v->acc_hard, order),
@@ -123,10 +123,10 @@ static void check_soft(const struct backend *be, int order, enum walk_method met
                              .potential = 1,
                              .local = 1,
                              .last = 1};
-    be->sources(g.dev);
-    be->moments(g.dev, m, 0, 0);
-    be->groups(g.dev);
-    be->walk(g.dev, &r, &g.tally);
+    be->tree.sources(g.dev);
+    be->tree.moments(g.dev, m, 0, 0);
+    be->tree.groups(g.dev);
+    be->forces.walk(g.dev, &r, &g.tally);
     v = be->view(g.dev);
   }
   report("soft walk", order, method, opened(v, v->acc_soft, order), want);

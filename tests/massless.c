@@ -112,13 +112,13 @@ static void check_neighbours(const struct rig *a, const struct rig *b, const str
     memcpy(at[i], &particles->pos[3 * (particles->n / POINTS * i)], sizeof at[i]);
     skip[i] = particles->id[particles->n / POINTS * i];
   }
-  a->be->nearest(a->dev, POINTS, (const double(*)[3])at, skip, NEAREST, one);
-  b->be->nearest(b->dev, POINTS, (const double(*)[3])at, skip, NEAREST, other);
+  a->be->forces.nearest(a->dev, POINTS, (const double(*)[3])at, skip, NEAREST, one);
+  b->be->forces.nearest(b->dev, POINTS, (const double(*)[3])at, skip, NEAREST, other);
   snprintf(text, sizeof text, "%s: distances to neighbours are those to particles with mass", name);
   ok(memcmp(one, other, sizeof one) == 0, text);
   struct sample *x = memory_alloc("test", 2 * sizeof *x * SAMPLES_MAX), *y = x + SAMPLES_MAX;
-  int64_t n = a->be->sample(a->dev, UINT64_MAX / 2, 1, SAMPLES_MAX, x, NULL),
-          m = b->be->sample(b->dev, UINT64_MAX / 2, 1, SAMPLES_MAX, y, NULL), same = 0;
+  int64_t n = a->be->sets.sample(a->dev, UINT64_MAX / 2, 1, SAMPLES_MAX, x, NULL),
+          m = b->be->sets.sample(b->dev, UINT64_MAX / 2, 1, SAMPLES_MAX, y, NULL), same = 0;
   for (int64_t i = 0; i < n; i++)
     for (int64_t k = 0; k < m; k++) same += x[i].id == y[k].id;
   snprintf(text, sizeof text, "%s: so are the samples that distances are measured from", name);

@@ -122,8 +122,8 @@ static void substeps(struct rig *rig, const struct set *set, const struct mac *m
 {
   double tick_length = rule->soft_step / TICKS;
   *results = (struct results){.finite = 1, .complete = 1};
-  for (int32_t tick = rig->be->next_tick(rig->dev); tick < TICKS; tick = rig->be->next_tick(rig->dev)) {
-    int64_t outside = 0, actives = rig->be->select(rig->dev, tick, tick_length, &outside);
+  for (int32_t tick = rig->be->steps.next_tick(rig->dev); tick < TICKS; tick = rig->be->steps.next_tick(rig->dev)) {
+    int64_t outside = 0, actives = rig->be->steps.select(rig->dev, tick, tick_length, &outside);
     struct walk_request request = {.kind = WALK_HARD,
                                    .mac = *mac,
                                    .a_floor = rig->a_floor,
@@ -134,8 +134,8 @@ static void substeps(struct rig *rig, const struct set *set, const struct mac *m
                                    .local = 1,
                                    .last = 1};
     memset(&rig->tally, 0, sizeof rig->tally);
-    if (tick % moment_update_interval == 0) rig->be->moments(rig->dev, mac, tick, tick_length);
-    rig->be->walk(rig->dev, &request, &rig->tally);
+    if (tick % moment_update_interval == 0) rig->be->tree.moments(rig->dev, mac, tick, tick_length);
+    rig->be->forces.walk(rig->dev, &request, &rig->tally);
     compare(rig, set, tick, tick_length, actives, results);
     results->complete &= rig->tally.targets == actives && actives > 0;
     results->substeps++;
@@ -143,28 +143,28 @@ static void substeps(struct rig *rig, const struct set *set, const struct mac *m
     results->partly += 2 * actives < set->n;
     results->untested += rig->tally.tests == 0;
     results->groups += rig->tally.groups;
-    rig->be->correct(rig->dev, tick, tick_length, rule, -1);
+    rig->be->steps.correct(rig->dev, tick, tick_length, rule, -1);
   }
 }
 
 /* Levels by the rule, with particles at several levels, and sources with the velocities after the kicks. */
 static void choose(struct rig *rig, const struct mac *mac, const struct step_rule *rule)
 {
-  rig->be->levels(rig->dev, rule, -1);
-  rig->be->sources(rig->dev);
-  rig->be->moments(rig->dev, mac, 0, 0);
+  rig->be->steps.levels(rig->dev, rule, -1);
+  rig->be->tree.sources(rig->dev);
+  rig->be->tree.moments(rig->dev, mac, 0, 0);
 }
 
 /* From the last substep to the forces of the next synchronisation, on a new tree, with the closing half of this step
  * and the opening half of the next. */
 static void synchronise(struct rig *rig, const struct mac *mac, double step, double next)
 {
-  rig->be->drift_to_end(rig->dev, step / TICKS);
-  rig->be->order(rig->dev, &rig->lattice);
-  rig->be->build(rig->dev, everywhere[0], everywhere[1]);
+  rig->be->steps.drift_to_end(rig->dev, step / TICKS);
+  rig->be->tree.order(rig->dev, &rig->lattice);
+  rig->be->tree.build(rig->dev, everywhere[0], everywhere[1]);
   rig_force(rig, mac);
-  rig->be->finish(rig->dev, step / TICKS);
-  rig->be->kick(rig->dev, &(struct field){0}, 0.5 * (step + next));
+  rig->be->steps.finish(rig->dev, step / TICKS);
+  rig->be->steps.kick(rig->dev, &(struct field){0}, 0.5 * (step + next));
 }
 
 static void report(const struct backend *be, const struct set *set, const char *when, const struct results *results,
@@ -268,9 +268,9 @@ static void check_closing(const struct backend *be)
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   for (int k = 0; k < 2; k++) {
     if (k > 0) synchronise(&g, &mac, LOOSE_STEP, LOOSE_STEP);
-    g.be->levels(g.dev, &rule, 1);
-    g.be->sources(g.dev);
-    g.be->moments(g.dev, &mac, 0, 0);
+    g.be->steps.levels(g.dev, &rule, 1);
+    g.be->tree.sources(g.dev);
+    g.be->tree.moments(g.dev, &mac, 0, 0);
     substeps(&g, s, &mac, &rule, TICKS / 2, &r);
   }
   rig_close(&g);

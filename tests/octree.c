@@ -36,7 +36,7 @@ static struct truth sum_node(const struct device *d, int32_t i, double tick_leng
   struct truth t = {0};
   const struct node *n = &d->tree.node[i];
   double v[3], x[3];
-  for (int32_t j = d->range[i].begin; j < d->range[i].end; j++) {
+  for (int32_t j = d->local.range[i].begin; j < d->local.range[i].end; j++) {
     double m = d->tree.source.m[j], r2 = 0;
     source_at(d, j, (d->tree.motion_tick - d->tree.source.tick[j]) * tick_length, x, v);
     for (int c = 0; c < 3; c++) {
@@ -54,7 +54,7 @@ static struct truth sum_node(const struct device *d, int32_t i, double tick_leng
     t.shift[c] /= t.mass;
     t.v[c] /= t.mass;
   }
-  for (int32_t j = d->range[i].begin; j < d->range[i].end; j++) {
+  for (int32_t j = d->local.range[i].begin; j < d->local.range[i].end; j++) {
     double v2 = 0;
     source_at(d, j, (d->tree.motion_tick - d->tree.source.tick[j]) * tick_length, x, v);
     for (int c = 0; c < 3; c++) v2 += (v[c] - t.v[c]) * (v[c] - t.v[c]);
@@ -74,7 +74,7 @@ static void check_moments(const struct device *d, const char *set, const char *w
     const struct node *n = &d->tree.node[i];
     const struct motion *w = &d->tree.motion[i];
     struct truth t = sum_node(d, i, tick_length);
-    int levels = 22 - d->range[i].level;
+    int levels = 22 - d->local.range[i].level;
     mass &= fabs(n->mass - t.mass) <= 1e-6 * t.mass;
     for (int c = 0; c < 3; c++) {
       centre &= fabs(t.shift[c]) <= levels * h + 1e-6 * t.b; /* every level rounds to the lattice */
@@ -103,7 +103,7 @@ static void check_moments(const struct device *d, const char *set, const char *w
 static int cells_are_cubes(const struct device *d, char *why, size_t size)
 {
   for (int32_t i = 0; i < d->tree.nodes; i++) {
-    const struct range *r = &d->range[i];
+    const struct range *r = &d->local.range[i];
     const struct node *n = &d->tree.node[i];
     int shift = 31 - r->level, leaf = (n->info & NODE_LEAF) != 0, count = r->end - r->begin;
     if (count < 1) return snprintf(why, size, "node %d is empty", i), 0;
@@ -116,8 +116,8 @@ static int cells_are_cubes(const struct device *d, char *why, size_t size)
         return snprintf(why, size, "node %d is no cube", i), 0;
     if (leaf) continue;
     int32_t at = r->begin;
-    for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); at = d->range[k++].end)
-      if (d->range[k].begin != at || d->range[k].level != r->level + 1)
+    for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); at = d->local.range[k++].end)
+      if (d->local.range[k].begin != at || d->local.range[k].level != r->level + 1)
         return snprintf(why, size, "children of node %d", i), 0;
     if (at != r->end) return snprintf(why, size, "children of node %d leave particles out", i), 0;
   }
@@ -140,14 +140,16 @@ static int sorted(const struct device *d)
 static int groups_cover(const struct device *d)
 {
   int32_t at = 0;
-  for (int32_t g = 0; g < d->groups; g++) {
-    if (d->group[g].begin != at || d->group[g].end <= at || d->group[g].end - at > d->config.max_group) return 0;
+  for (int32_t g = 0; g < d->targets.groups; g++) {
+    if (d->targets.group[g].begin != at || d->targets.group[g].end <= at ||
+        d->targets.group[g].end - at > d->config.max_group)
+      return 0;
     double min_value = 1e300;
-    for (int32_t i = at; i < d->group[g].end; i++)
+    for (int32_t i = at; i < d->targets.group[g].end; i++)
       min_value =
           fmin(min_value, sqrt(pow(d->p.acc[3 * i], 2) + pow(d->p.acc[3 * i + 1], 2) + pow(d->p.acc[3 * i + 2], 2)));
-    if (fabs(d->group[g].a_old - min_value) > 1e-6 * min_value) return 0;
-    at = d->group[g].end;
+    if (fabs(d->targets.group[g].a_old - min_value) > 1e-6 * min_value) return 0;
+    at = d->targets.group[g].end;
   }
   return at == d->p.n;
 }
@@ -157,7 +159,7 @@ static int32_t node_with(const struct device *d, int32_t begin, int32_t end)
   int32_t i = 0;
   while (!(d->tree.node[i].info & NODE_LEAF)) {
     int32_t k = d->tree.node[i].first, last = k + (int32_t)(d->tree.node[i].info & NODE_COUNT);
-    while (k < last && !(d->range[k].begin <= begin && d->range[k].end >= end)) k++;
+    while (k < last && !(d->local.range[k].begin <= begin && d->local.range[k].end >= end)) k++;
     if (k == last) break;
     i = k;
   }
@@ -170,29 +172,31 @@ static void check_widths(struct device *d, const struct backend *be, const char 
 {
   double side = d->lattice.spacing * LATTICE_SIDE;
   int narrow = 1, whole = 1, cover = 1;
-  int32_t unlimited = d->groups;
+  int32_t unlimited = d->targets.groups;
   for (int level = 0; level < KEY_LEVELS; level++) {
     double width = side * exp2(-level) * (level % 2 ? 1 : 1.9); /* cells of this level are no wider, those above are */
-    be->tune(d, TUNABLE_GROUP_WIDTH, width);
-    be->groups(d);
+    be->tree.tune(d, TUNABLE_GROUP_WIDTH, width);
+    be->tree.groups(d);
     cover &= groups_cover(d);
-    for (int32_t g = 0; g < d->groups; g++) {
-      int32_t i = node_with(d, d->group[g].begin, d->group[g].end);
-      narrow &= d->range[i].level >= level || (d->tree.node[i].info & NODE_LEAF);
+    for (int32_t g = 0; g < d->targets.groups; g++) {
+      int32_t i = node_with(d, d->targets.group[g].begin, d->targets.group[g].end);
+      narrow &= d->local.range[i].level >= level || (d->tree.node[i].info & NODE_LEAF);
     }
     /* two neighbours that are one node, no wider, would have been one group */
-    for (int32_t g = 0; g + 1 < d->groups; g++) {
-      int32_t i = node_with(d, d->group[g].begin, d->group[g + 1].end);
-      int both = d->range[i].begin == d->group[g].begin && d->range[i].end == d->group[g + 1].end;
-      whole &= !(both && d->range[i].level >= level && d->range[i].end - d->range[i].begin <= d->config.max_group);
+    for (int32_t g = 0; g + 1 < d->targets.groups; g++) {
+      int32_t i = node_with(d, d->targets.group[g].begin, d->targets.group[g + 1].end);
+      int both =
+          d->local.range[i].begin == d->targets.group[g].begin && d->local.range[i].end == d->targets.group[g + 1].end;
+      whole &= !(both && d->local.range[i].level >= level &&
+                 d->local.range[i].end - d->local.range[i].begin <= d->config.max_group);
     }
   }
-  be->tune(d, TUNABLE_GROUP_WIDTH, HUGE_VAL);
-  be->groups(d);
+  be->tree.tune(d, TUNABLE_GROUP_WIDTH, HUGE_VAL);
+  be->tree.groups(d);
   say(cover, set, "groups of limited width hold every particle once", "");
   say(narrow, set, "and lie in cells that are no wider, or in leaves", "");
   say(whole, set, "cells that need no division are whole", "");
-  say(d->groups == unlimited, set, "without a limit they are what they were", "");
+  say(d->targets.groups == unlimited, set, "without a limit they are what they were", "");
 }
 
 static void check_set(const struct set *set, int max_leaf)
@@ -208,9 +212,9 @@ static void check_set(const struct set *set, int max_leaf)
   say(sorted(d) && d->p.n == set->n && particles_digest(&d->p) == digest, set->name,
       "sorted along the curve, none lost", "");
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
-  g.be->sources(d);
-  g.be->moments(d, &mac, 0, 0);
-  g.be->groups(d);
+  g.be->tree.sources(d);
+  g.be->tree.moments(d, &mac, 0, 0);
+  g.be->tree.groups(d);
   say(octree_valid(&d->tree, d->lattice.spacing, why, sizeof why), set->name, "the tree is valid", why);
   say(cells_are_cubes(d, why, sizeof why), set->name,
       "nodes are the cells of an octree, leaves as large as they may be", why);
@@ -224,7 +228,7 @@ static void check_set(const struct set *set, int max_leaf)
     d->tree.source.ax[j] = 0.5f;
     d->tree.source.vz[j] *= -1;
   }
-  g.be->moments(d, &mac, TICKS / 2, tick_length);
+  g.be->tree.moments(d, &mac, TICKS / 2, tick_length);
   check_moments(d, set->name, "updated", tick_length, 4);
   rig_close(&g);
 }
@@ -242,17 +246,17 @@ static void check_moments_of_active(void)
   rig_first_force(&g, 1.0 / 512);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   for (int64_t i = 0; i < d->p.n; i++) d->p.level[i] = i % 3 != 0;
-  g.be->sources(d);
-  g.be->moments(d, &mac, 0, 0);
+  g.be->tree.sources(d);
+  g.be->tree.moments(d, &mac, 0, 0);
   double change = 0;
   int64_t outside = 0;
-  int64_t active = g.be->select(d, tick, tick_length, &outside);
-  g.be->moments(d, &mac, tick, tick_length);
+  int64_t active = g.be->steps.select(d, tick, tick_length, &outside);
+  g.be->tree.moments(d, &mac, tick, tick_length);
   int good = active == 2 * d->p.n / 3;
   for (int64_t i = 0; i < d->p.n; i++) change = fmax(change, fabs(tick * tick_length * d->p.acc_hard[3 * i]));
   for (int32_t i = 0; i < d->tree.nodes; i++) {
     double own[3] = {0}, m = 0;
-    for (int32_t j = d->range[i].begin; j < d->range[i].end; j++) {
+    for (int32_t j = d->local.range[i].begin; j < d->local.range[i].end; j++) {
       double rest = tick * tick_length * (d->p.level[j] ? 0.5 : 1); /* active particles have had half of their kick */
       for (int c = 0; c < 3; c++) own[c] += d->p.mass[j] * (d->p.vel[3 * j + c] + rest * d->p.acc_hard[3 * j + c]);
       m += d->p.mass[j];
@@ -274,7 +278,7 @@ static void check_the_check(void)
   rig_open(&g, &backend_cpu, &sets[0], &p, 1, 16, 64);
   struct octree *t = &g.dev->tree;
   struct mac mac = rig_mac(&g, MAC_ANGLE, 0.5);
-  g.be->moments(g.dev, &mac, 0, 0);
+  g.be->tree.moments(g.dev, &mac, 0, 0);
   int32_t leaf = 0;
   double h = g.dev->lattice.spacing;
   while (!(t->node[leaf].info & NODE_LEAF) || t->node[leaf].b == 0) leaf++;
@@ -316,11 +320,11 @@ static void check_reuse(void)
     particles_free(&old);
     set_make(&sets[k], 0, &p);
     g.be->upload(g.dev, &p);
-    g.be->bounds(g.dev, 0, low, high);
+    g.be->sets.bounds(g.dev, 0, low, high);
     struct lattice l = lattice_cover(low, high, 0.05, 0.1);
-    g.be->order(g.dev, &l);
-    g.be->build(g.dev, everywhere[0], everywhere[1]);
-    g.be->moments(g.dev, &mac, 0, 0);
+    g.be->tree.order(g.dev, &l);
+    g.be->tree.build(g.dev, everywhere[0], everywhere[1]);
+    g.be->tree.moments(g.dev, &mac, 0, 0);
     good &= octree_valid(&g.dev->tree, l.spacing, why, sizeof why) && g.dev->tree.source.n == sets[k].n;
   }
   say(good, "sets of many sizes on one device", "valid trees", why);

@@ -104,8 +104,8 @@ static void check_some(const struct backend *be, const struct set *set, const st
   be->download(g.dev, &p);
   for (int64_t i = 0; i < p.n; i++) p.level[i] = p.id[i] % 3 == 0 || p.n < 3 ? 4 : 2;
   be->upload(g.dev, &p);
-  be->sources(g.dev);
-  be->moments(g.dev, &mac, 0, 0);
+  be->tree.sources(g.dev);
+  be->tree.moments(g.dev, &mac, 0, 0);
   const struct particles *v = be->view(g.dev);
   double fastest = 0, dt = 0.05;
   for (int64_t k = 0; k < 3 * v->n; k++) fastest = fmax(fastest, fabs(v->acc_hard[k]));
@@ -121,7 +121,7 @@ static void check_some(const struct backend *be, const struct set *set, const st
     for (int c = 0; c < 3; c++) p.pos[3 * i + c] += (p.vel[3 * i + c] + 0.5 * dt * p.acc_hard[3 * i + c]) * dt;
   }
   struct direct d = direct_open(&p, set->gravity, set->softening, split);
-  int64_t outside = 0, active = be->select(g.dev, TICKS / 16, tick_length, &outside), count = 0;
+  int64_t outside = 0, active = be->steps.select(g.dev, TICKS / 16, tick_length, &outside), count = 0;
   struct walk_request r = {.kind = WALK_HARD,
                            .mac = mac,
                            .split = *split,
@@ -131,7 +131,7 @@ static void check_some(const struct backend *be, const struct set *set, const st
                            .local = 1,
                            .last = 1};
   memset(&g.tally, 0, sizeof g.tally);
-  be->walk(g.dev, &r, &g.tally);
+  be->forces.walk(g.dev, &r, &g.tally);
   v = be->view(g.dev);
   int kept = 1;
   for (int64_t i = 0; i < v->n; i++) {
@@ -164,13 +164,13 @@ static void check_nearest(const struct backend *be, const struct set *set)
   set_make(set, 0.5, &p);
   rig_open(&with, be, set, &p, 1, 8, 32);
   struct mac mac = rig_mac(&with, MAC_ANGLE, 0.5);
-  be->sources(with.dev);
-  be->moments(with.dev, &mac, 0, 0);
+  be->tree.sources(with.dev);
+  be->tree.moments(with.dev, &mac, 0, 0);
   open_direct(&without, be, set, &none);
   const double at[1][3] = {{0.1, -0.1, 0.2}};
   const uint64_t skip[1] = {1};
-  be->nearest(with.dev, 1, at, skip, K, got[0]);
-  be->nearest(without.dev, 1, at, skip, K, got[1]);
+  be->forces.nearest(with.dev, 1, at, skip, K, got[0]);
+  be->forces.nearest(without.dev, 1, at, skip, K, got[1]);
   say(memcmp(got[0], got[1], sizeof got[0]) == 0, set, "the nearest, without a tree", (struct errors){.finite = 1});
   rig_close(&with);
   rig_close(&without);

@@ -4,7 +4,10 @@
 # no more
 # ranks than that (64).
 . "${srcdir:-.}/tests/harness.sh"
-for n in 1 2 3 7 16; do on $n 20 force_ranks short; done   # slow/many_ranks.sh: 64
+for n in 1 2 3 7 16; do   # slow/many_ranks.sh: 64
+  on $n 20 force_ranks short
+  on $n 10 step_ranks short
+done
 on 5 10 force_ranks far
 for n in 1 3 7 8; do on $n 20 domain_ranks; done
 for n in 1 2 3 7; do on $n 30 cuts_ranks; done
@@ -13,7 +16,10 @@ for n in 1 2 3 4 7 16; do on $n 20 stages_ranks; done
 for n in 1 3 7; do on $n 20 energy_ranks; done
 for n in 1 2 3 5 8; do on $n 60 fof_ranks; done
 # messages in one piece: MPI is declared to accept device memory, which here is host memory
-for n in 2 3 7; do ESPALIER_CUDA_MPI=1 on $n 20 force_ranks short cpu; done
+for n in 2 3 7; do
+  ESPALIER_CUDA_MPI=1 on $n 20 force_ranks short cpu
+  ESPALIER_CUDA_MPI=1 on $n 10 step_ranks short cpu
+done
 # Domains do not cut the cells of a sphere in eight: no more interactions than on one rank, where cut ones had made them
 # 1.6 times as many.
 parameters p.ini Gravity:Softening=0.004

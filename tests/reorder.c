@@ -82,14 +82,14 @@ static double begin(struct rig *rig, const struct backend *be, const struct set 
   if (max_value > 0) dt = fmin(dt, sqrt(10 * set->softening / max_value));
   double tick_length = dt / NOW;
   be->upload(rig->dev, &p);
-  be->sources(rig->dev);
-  be->moments(rig->dev, mac, 0, 0);
+  be->tree.sources(rig->dev);
+  be->tree.moments(rig->dev, mac, 0, 0);
   struct walk_request r = request(rig, mac, FIRST, tick_length);
   struct step_rule rule = {.eta = 1, .softening = set->softening, .soft_step = tick_length * TICKS};
   int64_t outside = 0;
-  be->select(rig->dev, FIRST, tick_length, &outside);
-  be->walk(rig->dev, &r, &rig->tally);
-  be->correct(rig->dev, FIRST, tick_length, &rule, 3);
+  be->steps.select(rig->dev, FIRST, tick_length, &outside);
+  be->forces.walk(rig->dev, &r, &rig->tally);
+  be->steps.correct(rig->dev, FIRST, tick_length, &rule, 3);
   return tick_length;
 }
 
@@ -100,15 +100,15 @@ static const struct particles *go_on(struct rig *rig, const struct mac *mac, dou
   const struct backend *be = rig->be;
   int64_t outside = 0;
   if (rebuild_trees) {
-    be->reorder(rig->dev, NOW, tick_length, fast, 0);
-    be->build(rig->dev, everywhere[0], everywhere[1]);
-    be->groups(rig->dev);
+    be->tree.reorder(rig->dev, NOW, tick_length, fast, 0);
+    be->tree.build(rig->dev, everywhere[0], everywhere[1]);
+    be->tree.groups(rig->dev);
   }
-  *active = be->select(rig->dev, NOW, tick_length, &outside);
-  be->moments(rig->dev, mac, NOW, tick_length);
+  *active = be->steps.select(rig->dev, NOW, tick_length, &outside);
+  be->tree.moments(rig->dev, mac, NOW, tick_length);
   struct walk_request r = request(rig, mac, NOW, tick_length);
   memset(&rig->tally, 0, sizeof rig->tally);
-  be->walk(rig->dev, &r, &rig->tally);
+  be->forces.walk(rig->dev, &r, &rig->tally);
   return be->view(rig->dev);
 }
 
@@ -154,16 +154,16 @@ static void check_set(const struct backend *be, const struct set *set, int split
   double tick_length = begin(&g, be, set, &mac, split);
   by_id(be->view(g.dev), &before);
   int64_t back_before = descents(be->view(g.dev), &g.lattice, tick_length);
-  be->reorder(g.dev, NOW, tick_length, fast, 0);
+  be->tree.reorder(g.dev, NOW, tick_length, fast, 0);
   by_id(be->view(g.dev), &after);
   int64_t back = descents(be->view(g.dev), &g.lattice, tick_length);
   snprintf(what, sizeof what, "they stand along the curve where they are now (back %lld times, before %lld)",
            (long long)back, (long long)back_before);
   say(back <= 2 + set->n / 500 && (!is_thick(set) || back_before > set->n / 60), what); /* rounding may differ */
   say(same_particles(&before, &after), "another order changes no particle");
-  be->build(g.dev, everywhere[0], everywhere[1]);
-  be->groups(g.dev);
-  say(be->next_tick(g.dev) == NOW, "the next tick stays known");
+  be->tree.build(g.dev, everywhere[0], everywhere[1]);
+  be->tree.groups(g.dev);
+  say(be->steps.next_tick(g.dev) == NOW, "the next tick stays known");
   by_id(&before, &now);
   predict(&now, NOW, tick_length);
   struct direct d = direct_open(&now, set->gravity, set->softening, &g.split);
@@ -211,7 +211,7 @@ static void converge_fast(struct rig *rig, int32_t tick, double tick_length)
     if (is_fast(p.id[i])) p.vel[k] = 0.9 * (point[k % 3] - p.pos[k]) / dt - 0.5 * dt * p.acc_hard[k];
   }
   rig->be->upload(rig->dev, &p);
-  rig->be->sources(rig->dev);
+  rig->be->tree.sources(rig->dev);
 }
 
 /* Two trees; then the tree of the fast particles alone is renewed for the next of their steps, which has the forces of
@@ -228,7 +228,7 @@ static void check_renewed(const struct backend *be, const struct set *set, int c
   double tick_length = begin(&g, be, set, &mac, 0);
   struct step_rule rule = {.eta = 1, .softening = set->softening, .soft_step = tick_length * TICKS};
   go_on(&g, &mac, tick_length, 1, FAST, &active);
-  be->correct(g.dev, NOW, tick_length, &rule, 3);
+  be->steps.correct(g.dev, NOW, tick_length, &rule, 3);
   struct particles p;
   by_id(be->view(g.dev), &p); /* all that were due have level 3 now: the others keep level 1 */
   int64_t due = 0;
@@ -237,13 +237,13 @@ static void check_renewed(const struct backend *be, const struct set *set, int c
   for (int32_t tick = THEN; tick <= (converging ? THEN : LAST); tick += TICKS / 8) {
     if (converging) converge_fast(&g, tick, tick_length);
     by_id(be->view(g.dev), &before);
-    be->reorder(g.dev, tick, tick_length, FAST, 1);
-    be->build(g.dev, everywhere[0], everywhere[1]);
-    be->groups(g.dev);
-    active = be->select(g.dev, tick, tick_length, &outside);
-    be->moments(g.dev, &mac, tick, tick_length);
+    be->tree.reorder(g.dev, tick, tick_length, FAST, 1);
+    be->tree.build(g.dev, everywhere[0], everywhere[1]);
+    be->tree.groups(g.dev);
+    active = be->steps.select(g.dev, tick, tick_length, &outside);
+    be->tree.moments(g.dev, &mac, tick, tick_length);
     struct walk_request r = request(&g, &mac, tick, tick_length);
-    be->walk(g.dev, &r, &g.tally);
+    be->forces.walk(g.dev, &r, &g.tally);
     by_id(&before, &now);
     predict(&now, tick, tick_length);
     struct direct d = direct_open(&now, set->gravity, set->softening, &g.split);
@@ -260,7 +260,7 @@ static void check_renewed(const struct backend *be, const struct set *set, int c
     snprintf(what, sizeof what, "tick %d / 8: forces of the predicted positions (median %.1e, 99 %% %.1e, worst %.1e)",
              tick / (TICKS / 8), e.median, e.most99, e.worst);
     say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2 && active == met && met >= due, what);
-    be->correct(g.dev, tick, tick_length, &rule, 3);
+    be->steps.correct(g.dev, tick, tick_length, &rule, 3);
     memory_free(got);
     direct_close(&d);
     particles_free(&now);

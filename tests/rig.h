@@ -40,10 +40,10 @@ static inline void rig_open_by(struct rig *rig, const struct backend *be, const 
   rig->dev = be->open(&config);
   be->upload(rig->dev, particles);
   double low[3], high[3];
-  be->bounds(rig->dev, 0, low, high);
+  be->sets.bounds(rig->dev, 0, low, high);
   rig->lattice = lattice_cover(low, high, 0.05, set->softening);
-  be->order(rig->dev, &rig->lattice);
-  be->build(rig->dev, everywhere[0], everywhere[1]);
+  be->tree.order(rig->dev, &rig->lattice);
+  be->tree.build(rig->dev, everywhere[0], everywhere[1]);
 }
 
 static inline void rig_open(struct rig *rig, const struct backend *be, const struct set *set,
@@ -68,9 +68,9 @@ static inline struct mac rig_mac(const struct rig *rig, int kind, double delta)
 /* Forces and potentials of all particles at a synchronisation. */
 static inline const struct particles *rig_force(struct rig *rig, const struct mac *mac)
 {
-  rig->be->sources(rig->dev);
-  rig->be->moments(rig->dev, mac, 0, 0);
-  rig->be->groups(rig->dev);
+  rig->be->tree.sources(rig->dev);
+  rig->be->tree.moments(rig->dev, mac, 0, 0);
+  rig->be->tree.groups(rig->dev);
   struct walk_request r = {.kind = WALK_TOTAL,
                            .mac = *mac,
                            .a_floor = rig->a_floor,
@@ -79,10 +79,10 @@ static inline const struct particles *rig_force(struct rig *rig, const struct ma
                            .potential = 1,
                            .local = 1,
                            .last = 1};
-  rig->be->walk(rig->dev, &r, &rig->tally);
-  rig->be->split_soft(rig->dev);
+  rig->be->forces.walk(rig->dev, &r, &rig->tally);
+  rig->be->steps.split_soft(rig->dev);
   struct sums sums;
-  rig->be->reduce(rig->dev, &(struct field){0}, &sums);
+  rig->be->sets.reduce(rig->dev, &(struct field){0}, &sums);
   rig->a_floor = 1e-5 * sqrt(sums.acc2_count / sums.count);
   return rig->be->view(rig->dev);
 }

@@ -38,16 +38,16 @@ static const struct particles *soft_force(struct rig *rig, const struct mac *mac
                            .add_potential = add_potential,
                            .local = 1,
                            .last = calls == 1};
-  rig->be->sources(rig->dev);
-  rig->be->moments(rig->dev, mac, 0, 0);
-  rig->be->groups(rig->dev);
+  rig->be->tree.sources(rig->dev);
+  rig->be->tree.moments(rig->dev, mac, 0, 0);
+  rig->be->tree.groups(rig->dev);
   memset(&rig->tally, 0, sizeof rig->tally);
-  rig->be->walk(rig->dev, &r, &rig->tally);
+  rig->be->forces.walk(rig->dev, &r, &rig->tally);
   r.local = 0;
   r.last = 1;
-  if (calls == 2) rig->be->walk(rig->dev, &r, &rig->tally);
+  if (calls == 2) rig->be->forces.walk(rig->dev, &r, &rig->tally);
   struct sums sums;
-  rig->be->reduce(rig->dev, &(struct field){0}, &sums);
+  rig->be->sets.reduce(rig->dev, &(struct field){0}, &sums);
   rig->a_floor = 1e-5 * sqrt(sums.acc2_count / sums.count);
   return rig->be->view(rig->dev);
 }
@@ -59,9 +59,9 @@ static void mark_hard(struct rig *rig)
   for (int64_t i = 0; i < 3 * p.n; i++) p.acc_hard[i] = (float)i;
   rig->be->upload(rig->dev, &p);
   double low[3], high[3];
-  rig->be->bounds(rig->dev, 0, low, high);
-  rig->be->order(rig->dev, &rig->lattice);
-  rig->be->build(rig->dev, everywhere[0], everywhere[1]);
+  rig->be->sets.bounds(rig->dev, 0, low, high);
+  rig->be->tree.order(rig->dev, &rig->lattice);
+  rig->be->tree.build(rig->dev, everywhere[0], everywhere[1]);
 }
 
 static void check_soft(const struct backend *be, struct soft_case soft_case)
@@ -142,9 +142,9 @@ static void check_bare(const struct backend *be, const struct set *set, enum wal
   if (with_split) {
     struct step_rule rule = rule_of(&s, 1);
     struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 8192);
-    be->levels(g.dev, &rule, 2);
-    be->sources(g.dev);
-    be->moments(g.dev, &mac, 0, 0);
+    be->steps.levels(g.dev, &rule, 2);
+    be->tree.sources(g.dev);
+    be->tree.moments(g.dev, &mac, 0, 0);
     v = hard_walk(&g, &mac, TICKS / 4, 1e-9 / TICKS);
     e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d.hard, d.scale);
     say(e.finite && e.median <= 1e-3 && e.most99 <= 6e-3, &s, "hard forces without softening", e.worst);

@@ -136,10 +136,10 @@ static void open_mix(struct rig *rig, const struct backend *be, const struct set
   rig->dev = be->open(&config);
   be->upload(rig->dev, &p);
   double low[3], high[3];
-  be->bounds(rig->dev, 0, low, high);
+  be->sets.bounds(rig->dev, 0, low, high);
   rig->lattice = lattice_cover(low, high, 0.05, set->softening);
-  be->order(rig->dev, &rig->lattice);
-  be->build(rig->dev, everywhere[0], everywhere[1]);
+  be->tree.order(rig->dev, &rig->lattice);
+  be->tree.build(rig->dev, everywhere[0], everywhere[1]);
 }
 
 static void judge(const struct set *set, const char *what, struct errors errors, double median, double most99)
@@ -161,8 +161,8 @@ static void check_energy(struct rig *rig, const struct set *set, const struct di
       .kind = WALK_POTENTIAL, .mac = mac, .let = LET_SOFT, .potential = 1, .stride = 1, .local = 1, .last = 1};
   struct potential_sums sums;
   double total = 0, want = 0;
-  rig->be->moments(rig->dev, &mac, 0, 0);
-  rig->be->walk(rig->dev, &r, &rig->tally);
+  rig->be->tree.moments(rig->dev, &mac, 0, 0);
+  rig->be->forces.walk(rig->dev, &r, &rig->tally);
   rig->be->energy->sums(rig->dev, HUGE_VAL, &sums);
   for (int b = 0; b < ENERGY_BATCHES; b++)
     for (int t = 0; t < PARTICLE_TYPES; t++) total += sums.difference[b][t];
@@ -208,7 +208,7 @@ static void check_steps(struct rig *rig, const struct set *set, const double of[
   struct mac mac = rig_mac(rig, MAC_ACCELERATION, 1.0 / 8192);
   memcpy(rule.softening_of, of, sizeof rule.softening_of);
   int good = 1, seen[3] = {0};
-  rig->be->levels(rig->dev, &rule, -1);
+  rig->be->steps.levels(rig->dev, &rule, -1);
   v = rig->be->view(rig->dev);
   for (int64_t i = 0; i < v->n; i++) {
     double a = 0, eps = of[v->type[i]];
@@ -217,9 +217,9 @@ static void check_steps(struct rig *rig, const struct set *set, const double of[
     for (int k = 0; k < 3; k++) seen[k] += v->type[i] == types[k];
   }
   say(good && seen[0] && seen[1] && seen[2], set, "block levels follow the softening of the particle", 0);
-  rig->be->levels(rig->dev, &rule, 2);
-  rig->be->sources(rig->dev);
-  rig->be->moments(rig->dev, &mac, 0, 0);
+  rig->be->steps.levels(rig->dev, &rule, 2);
+  rig->be->tree.sources(rig->dev);
+  rig->be->tree.moments(rig->dev, &mac, 0, 0);
   v = hard_walk(rig, &mac, TICKS / 4, 1e-9 / TICKS);
   judge(set, "hard forces in a substep",
         errors_between(v, v->acc_hard, NULL, (const double(*)[3])direct->hard, direct->scale), 1e-4, 5e-4);
@@ -241,12 +241,12 @@ static void check_lists(const struct backend *be, const struct set *set, const d
   struct walk_request walk = {
       .kind = WALK_SOFT, .mac = angle, .split = g.split, .let = LET_SOFT, .potential = 1, .local = 1, .last = 1};
   for (int k = 0; k < 2; k++) {
-    be->sources(g.dev);
-    be->moments(g.dev, &walk.mac, 0, 0);
-    be->groups(g.dev);
+    be->tree.sources(g.dev);
+    be->tree.moments(g.dev, &walk.mac, 0, 0);
+    be->tree.groups(g.dev);
     be->neighbour_lists->potential(g.dev, &r, 0, NULL);
     walk.add_potential = 1;
-    be->walk(g.dev, &walk, &g.tally);
+    be->forces.walk(g.dev, &walk, &g.tally);
     walk.mac = mac;
     walk.a_floor = 1e-6;
   }

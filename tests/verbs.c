@@ -41,7 +41,7 @@ static int is_box(const struct rig *rig, const struct particles *particles, doub
 {
   double low[3], high[3];
   int good = 1;
-  rig->be->bounds(rig->dev, horizon, low, high);
+  rig->be->sets.bounds(rig->dev, horizon, low, high);
   if (!particles) particles = rig->be->view(rig->dev);
   for (int c = 0; c < 3; c++) {
     double min_value = 1e300, max_value = -1e300;
@@ -69,31 +69,31 @@ static void check_ahead(const struct rig *rig, const struct set *set)
   struct field none = {.count = 0};
   struct sample *out = memory_alloc("test", sizeof *out * (size_t)be->count(rig->dev));
   int64_t count[32], again[32];
-  be->levels(rig->dev, &rule, -1);
+  be->steps.levels(rig->dev, &rule, -1);
   int good = is_box(rig, NULL, 0.25) && is_box(rig, NULL, 0.125) && is_box(rig, NULL, 0.25);
   say(good, set, "the box after levels");
-  be->histogram(rig->dev, count);
-  be->kick(rig->dev, &none, 0.125);
+  be->steps.histogram(rig->dev, count);
+  be->steps.kick(rig->dev, &none, 0.125);
   say(is_box(rig, NULL, 0.25), set, "the box after a kick");
-  be->histogram(rig->dev, again);
+  be->steps.histogram(rig->dev, again);
   say(memcmp(count, again, sizeof count) == 0, set, "a kick changes no level");
-  be->levels(rig->dev, &rule, 3);
-  be->histogram(rig->dev, again);
-  say(again[3] == be->count(rig->dev) && be->next_tick(rig->dev) == timeline_ticks(3), set,
+  be->steps.levels(rig->dev, &rule, 3);
+  be->steps.histogram(rig->dev, again);
+  say(again[3] == be->count(rig->dev) && be->steps.next_tick(rig->dev) == timeline_ticks(3), set,
       "histogram and next tick of new levels");
   /* a tick without active particles: the next one is known already, and yet the work between two events has ended */
   struct mac mac = rig_mac(rig, MAC_ANGLE, 0.5);
   int64_t outside = 0;
-  be->record_event(rig->dev, 0);
-  good = be->select(rig->dev, timeline_ticks(4), 0.25 / TICKS, &outside) == 0;
-  be->record_event(rig->dev, 1);
-  be->moments(rig->dev, &mac, timeline_ticks(4), 0.25 / TICKS);
-  be->record_event(rig->dev, 2);
-  good = be->next_tick(rig->dev) == timeline_ticks(3) && good;
-  say(good && be->between(rig->dev, 0, 1) >= 0 && be->between(rig->dev, 1, 2) >= 0, set,
+  be->clock.record_event(rig->dev, 0);
+  good = be->steps.select(rig->dev, timeline_ticks(4), 0.25 / TICKS, &outside) == 0;
+  be->clock.record_event(rig->dev, 1);
+  be->tree.moments(rig->dev, &mac, timeline_ticks(4), 0.25 / TICKS);
+  be->clock.record_event(rig->dev, 2);
+  good = be->steps.next_tick(rig->dev) == timeline_ticks(3) && good;
+  say(good && be->clock.between(rig->dev, 0, 1) >= 0 && be->clock.between(rig->dev, 1, 2) >= 0, set,
       "events of a tick without active particles");
-  be->drift_to_end(rig->dev, 0.25 / TICKS);
-  be->sample(rig->dev, UINT64_MAX / 2, 0, be->count(rig->dev), out, NULL);
+  be->steps.drift_to_end(rig->dev, 0.25 / TICKS);
+  be->sets.sample(rig->dev, UINT64_MAX / 2, 0, be->count(rig->dev), out, NULL);
   say(is_box(rig, NULL, 0.25), set, "the box after a drift and a sample");
   memory_free(out);
 }
@@ -103,7 +103,7 @@ static void check_sample(const struct rig *rig, const struct set *set, const str
   struct sample *out = memory_alloc("test", sizeof *out * (size_t)particles->n);
   uint64_t threshold = UINT64_MAX / 3;
   double work = -1, want = 0;
-  int64_t n = rig->be->sample(rig->dev, threshold, 0, particles->n, out, &work), count = 0;
+  int64_t n = rig->be->sets.sample(rig->dev, threshold, 0, particles->n, out, &work), count = 0;
   int good = 1;
   for (int64_t i = 0; i < particles->n; i++) {
     want += particles->work[i];
@@ -114,7 +114,7 @@ static void check_sample(const struct rig *rig, const struct set *set, const str
   }
   say(good && count == n, set, "samples are those of the hashed ids");
   say(near(work, want, want), set, "the work of all particles");
-  int64_t max_value = count / 2, got = rig->be->sample(rig->dev, threshold, 0, max_value, out, NULL);
+  int64_t max_value = count / 2, got = rig->be->sets.sample(rig->dev, threshold, 0, max_value, out, NULL);
   say(got == max_value && (max_value == 0 || sampling_hash(out[max_value - 1].id) <= threshold), set,
       "no more samples than asked for");
   memory_free(out);
@@ -123,7 +123,7 @@ static void check_sample(const struct rig *rig, const struct set *set, const str
 static void check_reduce(const struct rig *rig, const struct set *set, const struct particles *particles)
 {
   struct sums sums, want = {0}, scale = {0};
-  rig->be->reduce(rig->dev, &(struct field){0}, &sums);
+  rig->be->sets.reduce(rig->dev, &(struct field){0}, &sums);
   for (int64_t i = 0; i < particles->n; i++) {
     const double *x = &particles->pos[3 * i], *v = &particles->vel[3 * i];
     double m = particles->mass[i];
@@ -172,8 +172,8 @@ static void check_field(const struct rig *rig, const struct set *set, int64_t n)
   const struct field none = {0}, field = {.acc = {0.5, -2, 3}};
   struct sums without, with, kicked;
   int good = 1;
-  rig->be->reduce(rig->dev, &none, &without);
-  rig->be->reduce(rig->dev, &field, &with);
+  rig->be->sets.reduce(rig->dev, &none, &without);
+  rig->be->sets.reduce(rig->dev, &field, &with);
   double change = 0, want = 0, scale = 0;
   for (int t = 0; t < PARTICLE_TYPES; t++) {
     change += with.potential[t] - without.potential[t];
@@ -184,9 +184,9 @@ static void check_field(const struct rig *rig, const struct set *set, int64_t n)
     scale += fabs(field.acc[c] * without.com[c]);
   }
   say(near(change, want, scale + without.mass), set, "the potential of an external field is in the sums");
-  rig->be->kick(rig->dev, &field, 0.25);
-  rig->be->kick(rig->dev, &none, -0.25); /* the soft acceleration cancels */
-  rig->be->reduce(rig->dev, &none, &kicked);
+  rig->be->steps.kick(rig->dev, &field, 0.25);
+  rig->be->steps.kick(rig->dev, &none, -0.25); /* the soft acceleration cancels */
+  rig->be->sets.reduce(rig->dev, &none, &kicked);
   for (int c = 0; c < 3; c++)
     good &= near(kicked.vel_count[c] - without.vel_count[c], 0.25 * field.acc[c] * (double)n,
                  fabs(field.acc[c]) * (double)n + fabs(without.vel_count[c]));
@@ -211,18 +211,35 @@ static struct field every_term(void)
   return f;
 }
 
-/* All kinds of terms: the kick of each particle, the sums and the largest rate are those of loops on the host; a push
- * adds what it is given. */
+/* A push adds what it is given. */
+static void check_push(const struct rig *rig, const struct set *set)
+{
+  if (!rig->be->steps.push) return;
+  const struct particles *p = rig->be->view(rig->dev);
+  double *change = memory_alloc("test", sizeof *change * (size_t)(3 * p->n)),
+         *before = memory_alloc("test", sizeof *before * (size_t)(3 * p->n));
+  int good = 1;
+  for (int64_t k = 0; k < 3 * p->n; k++) {
+    before[k] = p->vel[k];
+    change[k] = (double)(k % 11) - 4.5;
+  }
+  rig->be->steps.push(rig->dev, change);
+  p = rig->be->view(rig->dev);
+  for (int64_t k = 0; k < 3 * p->n; k++) good &= p->vel[k] == before[k] + change[k];
+  say(good, set, "changes of velocities from the host");
+  memory_free(before);
+  memory_free(change);
+}
+
+/* All kinds of terms: the kick of each particle, the sums and the largest rate are those of loops on the host. */
 static void check_terms(const struct rig *rig, const struct set *set, const struct particles *particles)
 {
   const struct field field = every_term(), none = {0};
   struct sums sums, without;
-  double *change = memory_alloc("test", sizeof *change * (size_t)(3 * particles->n)),
-         *before = memory_alloc("test", sizeof *before * (size_t)(3 * particles->n));
+  double *before = memory_alloc("test", sizeof *before * (size_t)(3 * particles->n));
   double potential = 0, all = 0, rate = 0, force[3] = {0}, virial = 0, scale = 0, weighted = 0, got = 0;
+  rig->be->sets.reduce(rig->dev, &none, &without);
   const struct particles *q = rig->be->view(rig->dev);
-  rig->be->reduce(rig->dev, &none, &without);
-  q = rig->be->view(rig->dev);
   for (int64_t i = 0; i < q->n; i++) {
     const double *x = &q->pos[3 * i], *v = &q->vel[3 * i];
     double acc[3], m = q->mass[i], r = field_rate(&field, x, v);
@@ -239,7 +256,7 @@ static void check_terms(const struct rig *rig, const struct set *set, const stru
       weighted += m * v[c] * v[c] * r;
     }
   }
-  rig->be->reduce(rig->dev, &field, &sums);
+  rig->be->sets.reduce(rig->dev, &field, &sums);
   for (int t = 0; t < PARTICLE_TYPES; t++) {
     got += sums.potential[t] - without.potential[t];
     all -= without.potential[t];
@@ -248,31 +265,21 @@ static void check_terms(const struct rig *rig, const struct set *set, const stru
       near(got, potential, all) && near(sums.virial_field, virial, scale) && near(sums.rate_field, weighted, weighted);
   for (int c = 0; c < 3; c++) good &= near(sums.force_field[c], force[c], scale);
   say(good && without.virial_field == 0 && without.rate_field == 0, set, "the sums of every kind of external field");
-  if (rig->be->rate)
-    say(near(rig->be->rate(rig->dev, &field), sqrt(rate), sqrt(rate)) && rig->be->rate(rig->dev, &none) == 0, set,
-        "its largest rate of change");
+  if (rig->be->steps.rate)
+    say(near(rig->be->steps.rate(rig->dev, &field), sqrt(rate), sqrt(rate)) &&
+            rig->be->steps.rate(rig->dev, &none) == 0,
+        set, "its largest rate of change");
 
   q = rig->be->view(rig->dev);
   memcpy(before, q->vel, sizeof *before * (size_t)(3 * q->n));
   for (int64_t i = 0; i < q->n; i++) field_kick(&field, &q->pos[3 * i], &q->acc_soft[3 * i], 0.125, &before[3 * i]);
-  rig->be->kick(rig->dev, &field, 0.125);
+  rig->be->steps.kick(rig->dev, &field, 0.125);
   q = rig->be->view(rig->dev);
   good = 1;
   for (int64_t k = 0; k < 3 * q->n; k++) good &= near(q->vel[k], before[k], 1 + fabs(before[k]));
   say(good, set, "its kick");
-  if (rig->be->push) {
-    for (int64_t k = 0; k < 3 * q->n; k++) {
-      before[k] = q->vel[k];
-      change[k] = (double)(k % 11) - 4.5;
-    }
-    rig->be->push(rig->dev, change);
-    q = rig->be->view(rig->dev);
-    good = 1;
-    for (int64_t k = 0; k < 3 * q->n; k++) good &= q->vel[k] == before[k] + change[k];
-    say(good, set, "changes of velocities from the host");
-  }
   memory_free(before);
-  memory_free(change);
+  check_push(rig, set);
 }
 
 /* All particles of a level and deeper count; where all do, they are the whole of their groups; and the mean share
@@ -281,10 +288,10 @@ static void check_shares(const struct rig *rig, const struct set *set, int64_t n
 {
   double sums[2], fast = 0;
   int good = 1;
-  if (!rig->be->shares) return;
+  if (!rig->be->steps.shares) return;
   for (int l = 31; l >= 0; l--) {
     fast += (double)count[l];
-    rig->be->shares(rig->dev, l, sums);
+    rig->be->steps.shares(rig->dev, l, sums);
     good &= sums[0] == fast && sums[1] <= fast && sums[1] >= fast * fast / fmax((double)n, 1) - 1e-3 * (double)n;
   }
   say(good && sums[1] >= (double)n - 1e-3 * (double)n, set, "shares of the fast in their groups");
@@ -295,7 +302,7 @@ static void check_levels(const struct rig *rig, const struct set *set, const str
   struct step_rule rule = {
       .eta = 0.3, .softening = set->softening, .v_com = {0.1, 0, -0.1}, .use_velocity = 1, .soft_step = 0.5};
   int64_t count[32], want[32] = {0};
-  int max_value = 0, got = rig->be->levels(rig->dev, &rule, -1);
+  int max_value = 0, got = rig->be->steps.levels(rig->dev, &rule, -1);
   for (int64_t i = 0; i < particles->n; i++) {
     int level =
         timeline_level(rule.soft_step, timeline_criterion_step(&rule, particles->type[i], &particles->acc_hard[3 * i],
@@ -303,11 +310,11 @@ static void check_levels(const struct rig *rig, const struct set *set, const str
     want[level]++;
     max_value = level > max_value ? level : max_value;
   }
-  rig->be->histogram(rig->dev, count);
+  rig->be->steps.histogram(rig->dev, count);
   say(got == max_value && memcmp(count, want, sizeof want) == 0, set, "every particle gets the level of the rule");
   check_shares(rig, set, particles->n, want);
-  say(rig->be->next_tick(rig->dev) == timeline_ticks(max_value), set, "the deepest level's step ends first");
-  say(rig->be->levels(rig->dev, &rule, 5) == 5 && rig->be->next_tick(rig->dev) == timeline_ticks(5), set,
+  say(rig->be->steps.next_tick(rig->dev) == timeline_ticks(max_value), set, "the deepest level's step ends first");
+  say(rig->be->steps.levels(rig->dev, &rule, 5) == 5 && rig->be->steps.next_tick(rig->dev) == timeline_ticks(5), set,
       "a shared level");
 }
 
@@ -329,7 +336,7 @@ static void check_nearest(const struct rig *rig, const struct set *set, const st
     if (k % 4 == 3) at[k][0] += 3;
     skip[k] = particles->id[i];
   }
-  rig->be->nearest(rig->dev, n, (const double(*)[3])at, skip, K, got);
+  rig->be->forces.nearest(rig->dev, n, (const double(*)[3])at, skip, K, got);
   for (int k = 0; k < n; k++) {
     int64_t count = 0;
     for (int64_t i = 0; i < particles->n; i++) {
@@ -392,7 +399,7 @@ static void check_polls(struct rig *rig, const struct set *set)
                            .last = 1,
                            .poll_messages = count_poll,
                            .polled = &polls};
-  rig->be->walk(rig->dev, &r, &rig->tally);
+  rig->be->forces.walk(rig->dev, &r, &rig->tally);
   say(memcmp(acc, rig->be->view(rig->dev)->acc, bytes) == 0, set, "a walk that polls for messages");
   memory_free(acc);
 }
@@ -402,8 +409,8 @@ static double pairs_between(struct rig *rig, double low_x, double high_x)
 {
   const double low[3] = {low_x, -1e300, -1e300}, high[3] = {high_x, 1e300, 1e300};
   struct mac mac = rig_mac(rig, MAC_ANGLE, 0.5);
-  rig->be->order(rig->dev, &rig->lattice);
-  rig->be->build(rig->dev, low, high);
+  rig->be->tree.order(rig->dev, &rig->lattice);
+  rig->be->tree.build(rig->dev, low, high);
   memset(&rig->tally, 0, sizeof rig->tally);
   rig_force(rig, &mac);
   return (double)(rig->tally.particle_pairs + rig->tally.cell_pairs);
@@ -438,6 +445,57 @@ static void check_cut(const struct backend *be, const struct set *set)
 
 #define TICK_LENGTH (0.4 / TICKS)
 
+/* The ranks to which particles at `tick` belong; returns how many were others by the positions before. */
+static int64_t owners(const struct domain *domain, const struct particles *particles, int32_t tick, int *owner_rank)
+{
+  const struct particles *p = particles;
+  int64_t others = 0;
+  for (int64_t i = 0; i < p->n; i++) {
+    double there[3];
+    timeline_place(there, &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i],
+                   tick > 0 ? (tick - p->tick[i]) * TICK_LENGTH : 0);
+    owner_rank[i] = domain_owner(domain, there);
+    others += owner_rank[i] != domain_owner(domain, &p->pos[3 * i]);
+  }
+  return others;
+}
+
+/* Whether of all particles those of this rank are in `rest`, and the others in the messages, rank r's from at[r] on, in
+ * order. */
+static int stays_or_leaves(const struct particles *rest, const struct particles *all, const int *owner_rank, int self,
+                           const char *messages, int64_t *at)
+{
+  const struct particles *q = all;
+  struct particles one;
+  int good = 1;
+  particles_init(&one);
+  particles_reserve(&one, 1);
+  int64_t *place =
+      memory_alloc("test", sizeof *place * (size_t)(q->n + 1)); /* by id: 1 up to the number of particles */
+  memset(place, -1, sizeof *place * (size_t)(q->n + 1));
+  for (int64_t k = 0; good && k < rest->n; k++) {
+    good &= rest->id[k] >= 1 && rest->id[k] <= (uint64_t)q->n && place[rest->id[k]] < 0;
+    if (good) place[rest->id[k]] = k;
+  }
+  for (int64_t i = 0; good && i < q->n; i++) {
+    if (owner_rank[i] == self) {
+      int64_t k = place[q->id[i]];
+      good &= k >= 0 && memcmp(&rest->pos[3 * k], &q->pos[3 * i], 24) == 0 && rest->vel[3 * k] == q->vel[3 * i] &&
+              memcmp(&rest->acc_soft[3 * k], &q->acc_soft[3 * i], 12) == 0 && rest->mass[k] == q->mass[i] &&
+              rest->type[k] == q->type[i] && rest->tick[k] == q->tick[i] && rest->level[k] == q->level[i] &&
+              rest->work[k] == q->work[i];
+    } else {
+      particles_unpack(&one, 0, messages + particle_bytes() * (size_t)at[owner_rank[i]]++);
+      good &= one.id[0] == q->id[i] && memcmp(one.pos, &q->pos[3 * i], 24) == 0 &&
+              memcmp(one.acc_soft, &q->acc_soft[3 * i], 12) == 0 && one.mass[0] == q->mass[i] &&
+              one.type[0] == q->type[i] && one.work[0] == q->work[i];
+    }
+  }
+  memory_free(place);
+  particles_free(&one);
+  return good;
+}
+
 /* Of four domains the second is this rank's: the others' particles leave, in order, and may come back. Those that stay
  * may change places. Owner ranks are those of the positions at `tick`. */
 static void check_exchange(const struct backend *be, const struct set *set, int32_t tick)
@@ -446,8 +504,8 @@ static void check_exchange(const struct backend *be, const struct set *set, int3
   double x = 0.05, y[2] = {-0.1, 0.2};
   struct domain domain = {.px = 2, .py = 2, .pz = 1, .x = &x, .y = y};
   struct device_config config = {.gravity = 1, .softening = 1, .max_leaf = 8, .max_group = 32, .ranks = RANKS};
-  struct particles p, q, one;
-  int64_t counts[RANKS], want[RANKS] = {0}, at[RANKS] = {0}, leaving = 0, others = 0;
+  struct particles p, q;
+  int64_t counts[RANKS], want[RANKS] = {0}, at[RANKS] = {0}, leaving = 0;
   void *buffer;
   int good = 1;
   set_make(set, 0.5, &p);
@@ -456,13 +514,7 @@ static void check_exchange(const struct backend *be, const struct set *set, int3
   fill(&q);
   for (int64_t i = 0; i < q.n; i++) p.tick[i] = q.tick[i] = (int32_t)(i % 3) * (TICKS / 8);
   int *owner_rank = memory_alloc("test", sizeof *owner_rank * (size_t)(q.n + 1));
-  for (int64_t i = 0; i < q.n; i++) {
-    double there[3];
-    timeline_place(there, &q.pos[3 * i], &q.vel[3 * i], &q.acc_hard[3 * i],
-                   tick > 0 ? (tick - q.tick[i]) * TICK_LENGTH : 0);
-    owner_rank[i] = domain_owner(&domain, there);
-    others += owner_rank[i] != domain_owner(&domain, &q.pos[3 * i]);
-  }
+  int64_t others = owners(&domain, &q, tick, owner_rank);
   say(q.n < 100 || (others > 0) == (tick > 0), set, "owner ranks of the predicted positions");
   uint64_t digest = particles_digest(&p);
   struct device *dev = be->open(&config);
@@ -477,38 +529,14 @@ static void check_exchange(const struct backend *be, const struct set *set, int3
   say(good && stayed == want[SELF] && be->count(dev) == stayed, set, "packing: how many go where");
   char *copy = memory_alloc("test", particle_bytes() * (size_t)(leaving + 1));
   if (good && leaving > 0) memcpy(copy, buffer, particle_bytes() * (size_t)leaving);
-  particles_init(&one);
-  particles_reserve(&one, 1);
-  const struct particles *rest = be->view(dev);
-  int64_t *place = memory_alloc("test", sizeof *place * (size_t)(q.n + 1)); /* by id: 1 up to the number of particles */
-  memset(place, -1, sizeof *place * (size_t)(q.n + 1));
-  for (int64_t k = 0; good && k < rest->n; k++) {
-    good &= rest->id[k] >= 1 && rest->id[k] <= (uint64_t)q.n && place[rest->id[k]] < 0;
-    if (good) place[rest->id[k]] = k;
-  }
-  for (int64_t i = 0; good && i < q.n; i++) {
-    if (owner_rank[i] == SELF) {
-      int64_t k = place[q.id[i]];
-      good &= k >= 0 && memcmp(&rest->pos[3 * k], &q.pos[3 * i], 24) == 0 && rest->vel[3 * k] == q.vel[3 * i] &&
-              memcmp(&rest->acc_soft[3 * k], &q.acc_soft[3 * i], 12) == 0 && rest->mass[k] == q.mass[i] &&
-              rest->type[k] == q.type[i] && rest->tick[k] == q.tick[i] && rest->level[k] == q.level[i] &&
-              rest->work[k] == q.work[i];
-    } else {
-      particles_unpack(&one, 0, copy + particle_bytes() * (size_t)at[owner_rank[i]]++);
-      good &= one.id[0] == q.id[i] && memcmp(one.pos, &q.pos[3 * i], 24) == 0 &&
-              memcmp(one.acc_soft, &q.acc_soft[3 * i], 12) == 0 && one.mass[0] == q.mass[i] &&
-              one.type[0] == q.type[i] && one.work[0] == q.work[i];
-    }
-  }
+  good = good && stays_or_leaves(be->view(dev), &q, owner_rank, SELF, copy, at);
   say(good, set, "packing: who leaves, in order, and who stays");
-  memory_free(place);
   be->exchange->unpack(dev, copy, leaving);
   be->download(dev, &p);
   say(p.n == set->n && particles_digest(&p) == digest, set, "unpacked again, none is lost");
   be->close(dev);
   memory_free(copy);
   memory_free(owner_rank);
-  particles_free(&one);
   particles_free(&p);
   particles_free(&q);
 }
@@ -521,9 +549,9 @@ static void check_set(const struct backend *be, const struct set *set)
   fill(&p);
   rig_open(&g, be, set, &p, 1, 8, 32);
   struct mac mac = rig_mac(&g, MAC_ANGLE, 0.5);
-  be->sources(g.dev);
-  be->moments(g.dev, &mac, 0, 0);
-  be->groups(g.dev);
+  be->tree.sources(g.dev);
+  be->tree.moments(g.dev, &mac, 0, 0);
+  be->tree.groups(g.dev);
   particles_init(&p);
   const struct particles *v = be->view(g.dev);
   particles_reserve(&p, v->n);

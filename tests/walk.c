@@ -21,9 +21,9 @@ static void check_work(const struct backend *be, const struct set *set)
   double after = work_of(rig_force(&g, &mac));
   worst = fabs(after / (WORK_KEPT * before + pairs_of(&g.tally)) - 1);
   struct step_rule rule = rule_of(set, 1);
-  be->levels(g.dev, &rule, 2);
-  be->sources(g.dev);
-  be->moments(g.dev, &mac, 0, 0);
+  be->steps.levels(g.dev, &rule, 2);
+  be->tree.sources(g.dev);
+  be->tree.moments(g.dev, &mac, 0, 0);
   memset(&g.tally, 0, sizeof g.tally);
   double more = work_of(hard_walk(&g, &mac, TICKS / 4, 0.02 / TICKS));
   worst = fmax(worst, fabs(more / (after + pairs_of(&g.tally)) - 1));
@@ -49,7 +49,7 @@ static void check_widths(const struct backend *be, const struct set *set)
   struct tally last = g.tally;
   int good = 1;
   for (int level = 4; level <= 7; level++) {
-    be->tune(g.dev, TUNABLE_GROUP_WIDTH, g.lattice.spacing * LATTICE_SIDE * exp2(-level));
+    be->tree.tune(g.dev, TUNABLE_GROUP_WIDTH, g.lattice.spacing * LATTICE_SIDE * exp2(-level));
     memset(&g.tally, 0, sizeof g.tally);
     v = rig_force(&g, &mac);
     float(*now)[3] = by_id(v, v->acc);
@@ -60,9 +60,9 @@ static void check_widths(const struct backend *be, const struct set *set)
     last = g.tally;
   }
   struct step_rule rule = rule_of(set, 1);
-  be->levels(g.dev, &rule, 2);
-  be->sources(g.dev);
-  be->moments(g.dev, &mac, 0, 0);
+  be->steps.levels(g.dev, &rule, 2);
+  be->tree.sources(g.dev);
+  be->tree.moments(g.dev, &mac, 0, 0);
   memset(&g.tally, 0, sizeof g.tally);
   hard_walk(&g, &mac, TICKS / 4, 0.02 / TICKS);
   say(good && g.tally.targets == set->n, set, "narrower groups: more of them, fewer interactions", pairs_of(&last));
@@ -98,9 +98,9 @@ static void check_same(const struct backend *be, const struct set *set, int kern
     be->download(g.dev, &still);
     memset(still.acc_hard, 0, sizeof(float) * 3 * (size_t)still.n);
     be->upload(g.dev, &still);
-    be->sources(g.dev);
-    be->moments(g.dev, &mac, 0, 0);
-    be->levels(g.dev, &rule, 2);
+    be->tree.sources(g.dev);
+    be->tree.moments(g.dev, &mac, 0, 0);
+    be->steps.levels(g.dev, &rule, 2);
     memset(&g.tally, 0, sizeof g.tally);
     v = hard_walk(&g, &mac, TICKS / 4, may_move ? 1.0 / TICKS : 0);
     /* sums of hundreds of float32 terms as large as the rms: where these nearly cancel (on a line), their rounding is
@@ -126,8 +126,8 @@ static void choose_active(struct rig *rig, int whole)
   struct particles p;
   rig->be->download(rig->dev, &p);
   for (int64_t i = 0; i < p.n; i++) p.level[i] = !whole && p.id[i] % 3 == 0 ? 3 : 1;
-  for (int32_t k = 0; whole && k < rig->dev->groups; k += 3)
-    for (int32_t i = rig->dev->group[k].begin; i < rig->dev->group[k].end; i++) p.level[i] = 3;
+  for (int32_t k = 0; whole && k < rig->dev->targets.groups; k += 3)
+    for (int32_t i = rig->dev->targets.group[k].begin; i < rig->dev->targets.group[k].end; i++) p.level[i] = 3;
   rig->be->upload(rig->dev, &p);
 }
 
@@ -149,10 +149,10 @@ static void check_some(const struct backend *be, const struct set *set, int whol
     struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
     rms = rms_of(v);
     struct step_rule rule = rule_of(set, 1);
-    be->levels(g.dev, &rule, 3);
+    be->steps.levels(g.dev, &rule, 3);
     if (some) choose_active(&g, whole);
-    be->sources(g.dev);
-    be->moments(g.dev, &mac, 0, 0);
+    be->tree.sources(g.dev);
+    be->tree.moments(g.dev, &mac, 0, 0);
     v = be->view(g.dev);
     float(*before)[3] = by_id(v, v->acc_hard);
     for (int64_t i = 0; i < v->n; i++) wanted += some && is_active(v, i);
@@ -193,9 +193,9 @@ static void check_moving(const struct backend *be, const struct set *set, int ke
   for (int64_t i = 0; i < v->n; i++) max_value = fmax(max_value, modulus(&v->acc_hard[3 * i]));
   if (max_value > 0) dt = fmin(dt, sqrt(10 * set->softening / max_value));
   double tick_length = dt / (TICKS / 2);
-  be->levels(g.dev, &rule, 1);
-  be->sources(g.dev);
-  be->moments(g.dev, &mac, 0, 0);
+  be->steps.levels(g.dev, &rule, 1);
+  be->tree.sources(g.dev);
+  be->tree.moments(g.dev, &mac, 0, 0);
   particles_init(&later);
   particles_reserve(&later, v->n);
   later.n = v->n;
@@ -214,7 +214,7 @@ static void check_moving(const struct backend *be, const struct set *set, int ke
            "hard walk of moving particles, %s, order %d: direct sum of predicted positions (median %.1e, 99 %% %.1e)",
            name, order, e.median, e.most99);
   say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2 && (set->n < 1000 || moved > 0.1), set, what, e.worst);
-  be->moments(g.dev, &mac, TICKS / 2, tick_length);
+  be->tree.moments(g.dev, &mac, TICKS / 2, tick_length);
   struct walk_request r = {.kind = WALK_HARD,
                            .mac = mac,
                            .a_floor = g.a_floor,
@@ -224,7 +224,7 @@ static void check_moving(const struct backend *be, const struct set *set, int ke
                            .tick_length = tick_length,
                            .local = 1,
                            .last = 1};
-  be->walk(g.dev, &r, &g.tally);
+  be->forces.walk(g.dev, &r, &g.tally);
   v = be->view(g.dev);
   e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d.hard, d.scale);
   snprintf(what, sizeof what, "the same with updated moments (median %.1e, 99 %% %.1e)", e.median, e.most99);
@@ -248,11 +248,11 @@ static void check_bent(const struct backend *be, const struct set *set, int leve
   struct step_rule rule = rule_of(set, 1);
   double tick_length = BENT_STEP / TICKS, worst99 = 0, worst = 0;
   int finite = 1;
-  be->levels(g.dev, &rule, level);
-  be->sources(g.dev);
-  be->moments(g.dev, &mac, 0, 0);
+  be->steps.levels(g.dev, &rule, level);
+  be->tree.sources(g.dev);
+  be->tree.moments(g.dev, &mac, 0, 0);
   for (int32_t tick = TICKS >> level; tick < TICKS; tick += TICKS >> level) {
-    be->moments(g.dev, &mac, tick, tick_length);
+    be->tree.moments(g.dev, &mac, tick, tick_length);
     const struct particles *v = hard_walk(&g, &mac, tick, tick_length);
     struct direct d = direct_open(v, set->gravity, set->softening, &g.split);
     struct errors e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d.hard, d.scale);
@@ -260,8 +260,8 @@ static void check_bent(const struct backend *be, const struct set *set, int leve
     worst99 = fmax(worst99, e.most99);
     worst = fmax(worst, e.worst);
     finite &= e.finite;
-    be->correct(g.dev, tick, tick_length, &rule, level);
-    be->next_tick(g.dev);
+    be->steps.correct(g.dev, tick, tick_length, &rule, level);
+    be->steps.next_tick(g.dev);
   }
   char what[150];
   snprintf(what, sizeof what,
@@ -309,11 +309,11 @@ static const struct particles *walk_apart(struct rig *rig, const struct mac *mac
     p.tick[i] = tick - (TICKS >> p.level[i]); /* all steps end now */
   }
   rig->be->upload(rig->dev, &p);
-  rig->be->sources(rig->dev);
-  rig->be->reorder(rig->dev, tick, tick_length, 3, 0);
-  rig->be->build(rig->dev, everywhere[0], everywhere[1]);
-  rig->be->groups(rig->dev);
-  rig->be->moments(rig->dev, mac, tick, tick_length);
+  rig->be->tree.sources(rig->dev);
+  rig->be->tree.reorder(rig->dev, tick, tick_length, 3, 0);
+  rig->be->tree.build(rig->dev, everywhere[0], everywhere[1]);
+  rig->be->tree.groups(rig->dev);
+  rig->be->tree.moments(rig->dev, mac, tick, tick_length);
   return hard_walk(rig, mac, tick, tick_length);
 }
 
@@ -370,9 +370,9 @@ static void check_units(const struct backend *be)
     rig_first_force(&g, 1.0 / 512);
     struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
     struct step_rule rule = rule_of(&s, 1);
-    be->levels(g.dev, &rule, 1);
-    be->sources(g.dev);
-    be->moments(g.dev, &mac, 0, 0);
+    be->steps.levels(g.dev, &rule, 1);
+    be->tree.sources(g.dev);
+    be->tree.moments(g.dev, &mac, 0, 0);
     memset(&g.tally, 0, sizeof g.tally);
     const struct particles *v = hard_walk(&g, &mac, TICKS / 2, tick_length);
     if (small) {

@@ -36,9 +36,9 @@ static void check_tree_mode(const struct backend *be, const struct set *set, int
     be->download(g.dev, &still);
     memset(still.acc_hard, 0, sizeof(float) * 3 * (size_t)still.n);
     be->upload(g.dev, &still);
-    be->sources(g.dev);
-    be->moments(g.dev, &mac, 0, 0);
-    be->levels(g.dev, &rule, 2);
+    be->tree.sources(g.dev);
+    be->tree.moments(g.dev, &mac, 0, 0);
+    be->steps.levels(g.dev, &rule, 2);
     v = hard_walk(&g, &mac, TICKS / 4, may_move ? 1.0 / TICKS : 0);
     double worst = difference(v, full, NULL, 0);
     int64_t differ = differing(v, full);
@@ -73,7 +73,7 @@ static void choose_third(struct rig *rig)
  * in pieces. */
 static void check_tree_moving(const struct backend *be, const struct set *set, int order, int leaf, int some)
 {
-  struct particles p, later;
+  struct particles p;
   struct rig g;
   struct split none = {0};
   set_make(set, 0.5, &p);
@@ -83,16 +83,13 @@ static void check_tree_moving(const struct backend *be, const struct set *set, i
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   struct step_rule rule = rule_of(set, 1);
   int32_t tick = some ? TICKS / 4 : TICKS / 2;
-  be->levels(g.dev, &rule, 1);
+  be->steps.levels(g.dev, &rule, 1);
   if (some) choose_third(&g);
-  be->sources(g.dev);
-  be->moments(g.dev, &mac, 0, 0);
+  be->tree.sources(g.dev);
+  be->tree.moments(g.dev, &mac, 0, 0);
   const struct particles *v = be->view(g.dev);
   double dt = step_of(v, set, 0.05);
-  particles_init(&later);
-  particles_reserve(&later, v->n);
-  later.n = v->n;
-  for (int64_t i = 0; i < v->n; i++) particles_copy(&later, i, v, i);
+  struct particles later = copy_of(v);
   drift(&later, dt);
   float(*before)[3] = by_id(v, v->acc_hard);
   struct direct d = direct_open(&later, set->gravity, set->softening, &none);
@@ -101,16 +98,9 @@ static void check_tree_moving(const struct backend *be, const struct set *set, i
   for (int moment_update_error = 0; moment_update_error < 2; moment_update_error++) {
     int kept = 1;
     if (moment_update_error) {
-      struct walk_request r = {.kind = WALK_HARD,
-                               .mac = mac,
-                               .a_floor = g.a_floor,
-                               .let = LET_STEP,
-                               .tick = tick,
-                               .tick_length = dt / tick,
-                               .local = 1,
-                               .last = 1};
-      be->moments(g.dev, &mac, tick, dt / tick);
-      be->walk(g.dev, &r, &g.tally);
+      struct walk_request r = hard_request(&g, &mac, tick, dt / tick);
+      be->tree.moments(g.dev, &mac, tick, dt / tick);
+      be->forces.walk(g.dev, &r, &g.tally);
       v = be->view(g.dev);
     }
     double *error = memory_alloc("test", sizeof *error * (size_t)v->n);
@@ -144,7 +134,7 @@ static void check_tree_moving(const struct backend *be, const struct set *set, i
  * theirs. */
 static void check_few(const struct backend *be, const struct set *set, int kernel, int order, int leaf, int every)
 {
-  struct particles p, later;
+  struct particles p;
   struct rig g;
   set_make(set, 0.5, &p);
   rig_open(&g, be, set, &p, order, leaf, 128);
@@ -152,19 +142,16 @@ static void check_few(const struct backend *be, const struct set *set, int kerne
   rig_first_force(&g, 1.0 / 512);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   struct step_rule rule = rule_of(set, 1);
-  be->levels(g.dev, &rule, 1);
+  be->steps.levels(g.dev, &rule, 1);
   be->download(g.dev, &p);
   for (int64_t i = 0; i < p.n; i++) p.level[i] = p.id[i] % (uint64_t)every == 0 ? 2 : 1;
   be->upload(g.dev, &p);
-  be->sources(g.dev);
-  be->moments(g.dev, &mac, 0, 0);
+  be->tree.sources(g.dev);
+  be->tree.moments(g.dev, &mac, 0, 0);
   const struct particles *v = be->view(g.dev);
   double dt = step_of(v, set, 0.02);
   double tick_length = dt / (TICKS / 4);
-  particles_init(&later);
-  particles_reserve(&later, v->n);
-  later.n = v->n;
-  for (int64_t i = 0; i < v->n; i++) particles_copy(&later, i, v, i);
+  struct particles later = copy_of(v);
   drift(&later, dt);
   float(*before)[3] = by_id(v, v->acc_hard);
   struct direct d = direct_open(&later, set->gravity, set->softening, &g.split);
@@ -183,16 +170,8 @@ static void check_few(const struct backend *be, const struct set *set, int kerne
   }
   int counted = g.tally.targets == count && g.tally.split_pairs == g.tally.cell_pairs + g.tally.particle_pairs;
   struct errors e = errors_of(error, count);
-  struct walk_request r = {.kind = WALK_HARD,
-                           .mac = mac,
-                           .a_floor = g.a_floor,
-                           .split = g.split,
-                           .let = LET_STEP,
-                           .tick = TICKS / 4,
-                           .tick_length = tick_length,
-                           .local = 1,
-                           .last = 1};
-  be->walk(g.dev, &r, &g.tally);
+  struct walk_request r = hard_request(&g, &mac, TICKS / 4, tick_length);
+  be->forces.walk(g.dev, &r, &g.tally);
   v = be->view(g.dev);
   for (int64_t i = 0; i < v->n; i++) same &= memcmp(&v->acc_hard[3 * i], first[v->id[i] - 1], sizeof *first) == 0;
   char what[200];
@@ -225,10 +204,10 @@ static void check_repeats(const struct backend *be, const struct set *set, int l
     struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
     struct step_rule rule = rule_of(set, 1);
     float(*full)[3] = by_id(v, v->acc);
-    be->levels(g.dev, &rule, 1);
+    be->steps.levels(g.dev, &rule, 1);
     choose_third(&g);
-    be->sources(g.dev);
-    be->moments(g.dev, &mac, 0, 0);
+    be->tree.sources(g.dev);
+    be->tree.moments(g.dev, &mac, 0, 0);
     v = hard_walk(&g, &mac, TICKS / 4, 0.01 / TICKS);
     float(*hard)[3] = by_id(v, v->acc_hard);
     if (time) {
@@ -322,12 +301,36 @@ static void choose_handful(const struct handful *handful, struct particles *part
   memory_free(far);
 }
 
+/* The positions of all particles after `dt`, with masses, by id. */
+static void predict(const struct particles *particles, double dt, double (*from)[4])
+{
+  const struct particles *p = particles;
+  for (int64_t i = 0; i < p->n; i++) {
+    for (int c = 0; c < 3; c++)
+      from[p->id[i] - 1][c] = p->pos[3 * i + c] + (p->vel[3 * i + c] + 0.5 * dt * p->acc_hard[3 * i + c]) * dt;
+    from[p->id[i] - 1][3] = p->mass[i];
+  }
+}
+
+/* Largest difference of the accelerations of the active particles from those of the first walk, relative to |a|. */
+static double largest_change(const struct particles *particles, const struct handled *first)
+{
+  double largest = 0;
+  int64_t at = 0;
+  for (int64_t i = 0; i < particles->n; i++) {
+    if (particles->level[i] != 2) continue;
+    const float *a = &particles->acc_hard[3 * i], *b = first->acc[at++];
+    const float d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    largest = fmax(largest, modulus(d) / (modulus(b) + 1e-3 * first->a_rms + 1e-30));
+  }
+  return largest;
+}
+
 /* Walk them at a quarter of the step, by warp teams or, with `never`, by the walk of many particles; twice. */
 static void handle(const struct backend *be, const struct handful *handful, int never, struct handled *out)
 {
   struct particles p;
   struct rig g;
-  double max_value = 0, dt = 0.005;
   if (never || handful->active > 100) debug_set("few_pieces", never ? 0 : 1000);
   set_make(handful->set, 0.5, &p);
   rig_open(&g, be, handful->set, &p, handful->order, handful->leaf, 128);
@@ -337,28 +340,22 @@ static void handle(const struct backend *be, const struct handful *handful, int 
   if (handful->kind == MAC_ACCELERATION) rig_first_force(&g, 1.0 / 512);
   be->download(g.dev, &p);
   choose_handful(handful, &p);
-  for (int64_t i = 0; i < p.n; i++) max_value = fmax(max_value, modulus(&p.acc_hard[3 * i]));
-  if (max_value > 0) dt = fmin(dt, sqrt(10 * handful->set->softening / max_value));
-  double tick_length = dt / (TICKS / 4);
+  double dt = step_of(&p, handful->set, 0.005), tick_length = dt / (TICKS / 4);
   be->upload(g.dev, &p);
-  be->sources(g.dev);
+  be->tree.sources(g.dev);
   if (handful->fast) {
-    be->reorder(g.dev, 0, tick_length, 2, 0);
-    be->build(g.dev, everywhere[0], everywhere[1]);
+    be->tree.reorder(g.dev, 0, tick_length, 2, 0);
+    be->tree.build(g.dev, everywhere[0], everywhere[1]);
   }
-  be->groups(g.dev);
-  be->moments(g.dev, &mac, 0, 0);
+  be->tree.groups(g.dev);
+  be->tree.moments(g.dev, &mac, 0, 0);
   const struct particles *v = be->view(g.dev);
   float(*before)[3] = by_id(v, v->acc_hard);
   int64_t n = v->n, at = 0;
   out->from = memory_alloc("test", sizeof *out->from * (size_t)n);
   out->id = memory_alloc("test", sizeof *out->id * (size_t)handful->active);
   out->acc = memory_alloc("test", sizeof *out->acc * (size_t)handful->active);
-  for (int64_t i = 0; i < n; i++) {
-    for (int c = 0; c < 3; c++)
-      out->from[v->id[i] - 1][c] = v->pos[3 * i + c] + (v->vel[3 * i + c] + 0.5 * dt * v->acc_hard[3 * i + c]) * dt;
-    out->from[v->id[i] - 1][3] = v->mass[i];
-  }
+  predict(v, dt, out->from);
   out->a_rms = rms_of(v);
   memset(&g.tally, 0, sizeof g.tally);
   v = hard_walk(&g, &mac, TICKS / 4, tick_length);
@@ -370,29 +367,16 @@ static void handle(const struct backend *be, const struct handful *handful, int 
       out->id[at] = (int64_t)v->id[i] - 1;
       memcpy(out->acc[at++], &v->acc_hard[3 * i], sizeof *out->acc);
     }
-  struct walk_request r = {.kind = WALK_HARD,
-                           .mac = mac,
-                           .a_floor = g.a_floor,
-                           .let = LET_STEP,
-                           .tick = TICKS / 4,
-                           .tick_length = tick_length,
-                           .local = 1,
-                           .last = 1};
-  be->walk(g.dev, &r, &g.tally);
+  struct walk_request r = hard_request(&g, &mac, TICKS / 4, tick_length);
+  be->forces.walk(g.dev, &r, &g.tally);
   v = be->view(g.dev);
   at = 0;
   for (int64_t i = 0; i < n; i++)
     if (v->level[i] == 2) out->same &= memcmp(&v->acc_hard[3 * i], out->acc[at++], sizeof *out->acc) == 0;
-  be->moments(g.dev, &mac, TICKS / 4, tick_length);
-  be->walk(g.dev, &r, &g.tally);
+  be->tree.moments(g.dev, &mac, TICKS / 4, tick_length);
+  be->forces.walk(g.dev, &r, &g.tally);
   v = be->view(g.dev);
-  at = 0;
-  out->moment_update_error = 0;
-  for (int64_t i = 0; i < n; i++) {
-    if (v->level[i] != 2) continue;
-    const float *a = &v->acc_hard[3 * i], *b = out->acc[at++], d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
-    out->moment_update_error = fmax(out->moment_update_error, modulus(d) / (modulus(b) + 1e-3 * out->a_rms + 1e-30));
-  }
+  out->moment_update_error = largest_change(v, out);
   memory_free(before);
   rig_close(&g);
 }

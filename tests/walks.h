@@ -20,22 +20,29 @@ static inline struct step_rule rule_of(const struct set *set, double soft_step)
   return (struct step_rule){.eta = 1, .softening = set->softening, .soft_step = soft_step};
 }
 
+/* A walk of the active particles from the local tree alone. */
+static inline struct walk_request hard_request(const struct rig *rig, const struct mac *mac, int32_t tick,
+                                               double tick_length)
+{
+  return (struct walk_request){.kind = WALK_HARD,
+                               .mac = *mac,
+                               .a_floor = rig->a_floor,
+                               .split = rig->split,
+                               .let = LET_STEP,
+                               .tick = tick,
+                               .tick_length = tick_length,
+                               .local = 1,
+                               .last = 1};
+}
+
 /* Select the particles whose steps end at `tick` and compute their hard forces. */
 static inline const struct particles *hard_walk(struct rig *rig, const struct mac *mac, int32_t tick,
                                                 double tick_length)
 {
-  struct walk_request r = {.kind = WALK_HARD,
-                           .mac = *mac,
-                           .a_floor = rig->a_floor,
-                           .split = rig->split,
-                           .let = LET_STEP,
-                           .tick = tick,
-                           .tick_length = tick_length,
-                           .local = 1,
-                           .last = 1};
+  struct walk_request r = hard_request(rig, mac, tick, tick_length);
   int64_t outside = 0;
-  rig->be->select(rig->dev, tick, tick_length, &outside);
-  rig->be->walk(rig->dev, &r, &rig->tally);
+  rig->be->steps.select(rig->dev, tick, tick_length, &outside);
+  rig->be->forces.walk(rig->dev, &r, &rig->tally);
   return rig->be->view(rig->dev);
 }
 
@@ -87,6 +94,16 @@ static inline double work_of(const struct particles *particles)
 }
 
 static inline double pairs_of(const struct tally *tally) { return (double)(tally->cell_pairs + tally->particle_pairs); }
+
+/* A copy of all particles. Owner: caller (particles_free). */
+static inline struct particles copy_of(const struct particles *particles)
+{
+  struct particles copy;
+  particles_init(&copy);
+  particles_reserve(&copy, particles->n);
+  for (int64_t i = 0; i < particles->n; i++) particles_copy(&copy, copy.n++, particles, i);
+  return copy;
+}
 
 /* Predict all positions by `dt` with velocity and hard acceleration at the start, in double precision. */
 static inline void drift(struct particles *particles, double dt)

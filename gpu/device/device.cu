@@ -114,7 +114,7 @@ struct device *gpu_open(const struct device_config *config)
   CHECK(runtime_stream_create(&d->copy.stream));
   CHECK(runtime_event_create_untimed(&d->copy.permuted));
   CHECK(runtime_event_create_untimed(&d->copy.copied));
-  CHECK(runtime_event_create_untimed(&d->sampled));
+  CHECK(runtime_event_create_untimed(&d->work.sampled));
   CHECK(runtime_event_create(&d->timing.from));
   CHECK(runtime_event_create(&d->timing.to));
   for (int k = 0; k < DEVICE_EVENTS; k++) CHECK(runtime_event_create(&d->timing.event[k]));
@@ -166,11 +166,11 @@ static void copy_particles(struct device *d, const struct particles *to, const s
 void device_particles_grow(struct device *d, int64_t n)
 {
   if (n <= d->p.capacity) return;
-  device_particles_reserve(d, &d->spare, n);
-  copy_particles(d, &d->spare, &d->p, d->p.n, ON_DEVICE);
-  struct particles grown = d->spare;
+  device_particles_reserve(d, &d->copy.spare, n);
+  copy_particles(d, &d->copy.spare, &d->p, d->p.n, ON_DEVICE);
+  struct particles grown = d->copy.spare;
   grown.n = d->p.n;
-  d->spare = d->p;
+  d->copy.spare = d->p;
   d->p = grown;
 }
 
@@ -179,8 +179,8 @@ void gpu_close(struct device *d)
   gpu_wait(d);
   device_lets_close(d);
   free_particles(&d->p);
-  free_particles(&d->spare);
-  particles_free(&d->mirror);
+  free_particles(&d->copy.spare);
+  particles_free(&d->copy.mirror);
   order_state_free(&d->order);
   tree_state_free(&d->tree);
   source_state_free(&d->sources);
@@ -192,12 +192,12 @@ void gpu_close(struct device *d)
   exchange_state_free(&d->exchange);
   step_state_free(&d->step);
   energy_state_free(&d->energy);
-  array_free(&d->scratch);
-  array_free(&d->points);
-  pinned_free(&d->samples);
+  array_free(&d->work.scratch);
+  array_free(&d->work.points);
+  pinned_free(&d->work.samples);
   device_free("device", d->device_results, sizeof *d->device_results);
   CHECK(runtime_free_host(d->host_results));
-  CHECK(runtime_event_destroy(d->sampled));
+  CHECK(runtime_event_destroy(d->work.sampled));
   CHECK(runtime_event_destroy(d->timing.from));
   CHECK(runtime_event_destroy(d->timing.to));
   for (int k = 0; k < DEVICE_EVENTS; k++) CHECK(runtime_event_destroy(d->timing.event[k]));
@@ -212,30 +212,30 @@ void gpu_upload(struct device *d, struct particles *particles)
 {
   if (particles->n > INT32_MAX / 2)
     fatal("%lld particles on one device, at most %d: use more ranks", (long long)particles->n, INT32_MAX / 2);
-  particles_free(&d->mirror);
-  d->mirror = *particles;
+  particles_free(&d->copy.mirror);
+  d->copy.mirror = *particles;
   particles_init(particles);
-  device_particles_reserve(d, &d->p, d->mirror.n);
+  device_particles_reserve(d, &d->p, d->copy.mirror.n);
   d->sources.present_tick = -1;
-  d->p.n = d->mirror.n;
+  d->p.n = d->copy.mirror.n;
   step_state_invalidate(&d->step);
   neighbours_invalidate(&d->hard);
-  copy_particles(d, &d->p, &d->mirror, d->p.n, TO_DEVICE);
+  copy_particles(d, &d->p, &d->copy.mirror, d->p.n, TO_DEVICE);
 }
 
 const struct particles *gpu_view(struct device *d)
 {
-  if (d->mirror.capacity < d->p.n) particles_reserve(&d->mirror, with_slack(d->p.n));
-  d->mirror.n = d->p.n;
-  copy_particles(d, &d->mirror, &d->p, d->p.n, TO_HOST);
-  return &d->mirror;
+  if (d->copy.mirror.capacity < d->p.n) particles_reserve(&d->copy.mirror, with_slack(d->p.n));
+  d->copy.mirror.n = d->p.n;
+  copy_particles(d, &d->copy.mirror, &d->p, d->p.n, TO_HOST);
+  return &d->copy.mirror;
 }
 
 void gpu_download(struct device *d, struct particles *particles)
 {
   gpu_view(d);
-  *particles = d->mirror;
-  particles_init(&d->mirror);
+  *particles = d->copy.mirror;
+  particles_init(&d->copy.mirror);
   d->p.n = 0;
 }
 

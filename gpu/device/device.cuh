@@ -32,13 +32,19 @@
 
 enum { SUMS = sizeof(struct sums) / sizeof(double), LEVEL_BINS = 32 };
 
-/* Numbers that kernels compute for the host. */
-struct device_results {
-  double box[6], sums[SUMS], work;
-  unsigned long long outside, active, targets, particle_pairs, cell_pairs, split_pairs, tests, groups;
+/* Counts of a walk. */
+struct walk_results {
+  unsigned long long targets, particle_pairs, cell_pairs, split_pairs, tests, groups;
   struct walk_count walked[COUNT_SLOTS];
   int32_t pieces[4]; /* of stages 1 and 2, of the longest groups and of the others */
   int32_t few;       /* pieces of few active targets */
+};
+
+/* Numbers that kernels compute for the host. */
+struct device_results {
+  double box[6], sums[SUMS], work;
+  unsigned long long outside, active;
+  struct walk_results walk;
   unsigned long long histogram[LEVEL_BINS];
   int32_t count;                                   /* of a selection */
   int32_t fast_begin, fast_group, fast_supergroup; /* first fast particle, its group and its supergroup */
@@ -46,7 +52,6 @@ struct device_results {
   int32_t level_max;
   int32_t active_groups, active_supergroups;
   int32_t supergroups;
-  int32_t queue;                 /* next group to be walked */
   int32_t violations;            /* particles that left the trajectories of the neighbour lists */
   unsigned long long left[2];    /* particles that will leave the bounds of LETs, and that have left them */
   int32_t items[3];              /* to be walked, by class */
@@ -61,11 +66,21 @@ struct timing_state {
   runtime_event event[DEVICE_EVENTS]; /* of the verb record_event */
 };
 
-/* Copies on a stream of their own, which other work need not wait for. */
+/* The other sets of the particles, and copies on a stream of their own, which other work need not wait for. */
 struct copy_state {
+  struct particles spare;  /* device arrays, a second set */
+  struct particles mirror; /* host arrays between upload and download */
   runtime_stream stream;
   runtime_event permuted, copied;
   int pending; /* particles are being copied from `spare` to `p`: readers of `p` first call device_wait_for_copy */
+};
+
+/* Memory that verbs use while they work. */
+struct work_memory {
+  struct array<char> scratch;  /* temporary storage of CUB and of partial sums */
+  struct array<double> points; /* positions of direct sums and nearest, cuts of the domain */
+  struct pinned samples;       /* of the verb `sample`, */
+  runtime_event sampled;       /* which are on the host then */
 };
 
 struct device {
@@ -73,18 +88,14 @@ struct device {
   struct softening softening; /* of the types */
   runtime_stream stream;
   int multiprocessors;
-  int bypass;                /* long messages stay on the device */
-  struct particles p, spare; /* device arrays: the particles, and a second set */
-  struct particles mirror;   /* host arrays between upload and download */
+  int bypass;         /* long messages stay on the device */
+  struct particles p; /* device arrays */
   struct lattice lattice;
   struct device_results *device_results, *host_results; /* on the device; pinned host copy, */
   int64_t results_read;                                 /* and how often it was read */
   struct timing_state timing;
   struct copy_state copy;
-  struct array<char> scratch;  /* temporary storage of CUB and of partial sums */
-  struct pinned samples;       /* of the verb `sample`, */
-  runtime_event sampled;       /* which are on the host then */
-  struct array<double> points; /* positions of direct sums and nearest, cuts of the domain */
+  struct work_memory work;
   struct order_state order;
   struct tree_state tree;
   struct source_state sources;

@@ -13,8 +13,8 @@ template <typename I, typename O> static void prefix_sums(struct device *d, I va
 {
   size_t bytes = 0;
   CHECK(cub::DeviceScan::ExclusiveSum(NULL, bytes, value, sum, n, d->stream));
-  array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, value, sum, n, d->stream));
+  array_reserve(&d->work.scratch, "device scratch", (int64_t)bytes);
+  CHECK(cub::DeviceScan::ExclusiveSum(d->work.scratch.at, bytes, value, sum, n, d->stream));
 }
 /* The same of the values of a rule for the numbers from 0 on. */
 template <typename rule, typename O> static void prefix_sums_of(struct device *d, const rule &of, O sum, int n)

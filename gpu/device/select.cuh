@@ -15,8 +15,8 @@ static void select_numbers(struct device *d, const rule &holds, int32_t first, i
   size_t bytes = 0;
   thrust::counting_iterator<int32_t> number(first);
   CHECK(cub::DeviceSelect::If(NULL, bytes, number, found, &d->device_results->count, (int)n, holds, d->stream));
-  array_reserve(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(
-      cub::DeviceSelect::If(d->scratch.at, bytes, number, found, &d->device_results->count, (int)n, holds, d->stream));
+  array_reserve(&d->work.scratch, "device scratch", (int64_t)bytes);
+  CHECK(cub::DeviceSelect::If(d->work.scratch.at, bytes, number, found, &d->device_results->count, (int)n, holds,
+                              d->stream));
 }
 #endif

@@ -11,7 +11,7 @@ static int64_t runs(const struct device *d) { return blocks_for(d->p.n, REDUCE_R
 
 static double *reserve_rows(struct device *d, int count)
 {
-  return (double *)array_reserve(&d->scratch, "device scratch", (int64_t)sizeof(double) * count * (runs(d) + 1));
+  return (double *)array_reserve(&d->work.scratch, "device scratch", (int64_t)sizeof(double) * count * (runs(d) + 1));
 }
 
 /* --- bounding box ------------------------------------------------------------------------------------------------- */
@@ -109,8 +109,8 @@ struct sampled {
 /* Copy the first so many samples. Queued. */
 static void copy_samples(struct device *d, const int32_t *chosen, int64_t most, struct sample *to)
 {
-  struct sample *taken =
-      (struct sample *)array_reserve(&d->points, "device points", most * (int64_t)(sizeof *taken / sizeof(double)));
+  struct sample *taken = (struct sample *)array_reserve(&d->work.points, "device points",
+                                                        most * (int64_t)(sizeof *taken / sizeof(double)));
   LAUNCH(d, take_samples, blocks_for(most, THREADS), THREADS, d->p, chosen, &d->device_results->count, (int32_t)most,
          taken);
   if (most > 0) CHECK(runtime_copy(to, taken, sizeof *to * (size_t)most, TO_HOST, d->stream));
@@ -136,14 +136,14 @@ int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t ma
     return max_count;
   }
   struct sampled *there =
-      (struct sampled *)pinned_reserve(&d->samples, sizeof *there + sizeof *out * (size_t)max_count);
+      (struct sampled *)pinned_reserve(&d->work.samples, sizeof *there + sizeof *out * (size_t)max_count);
   copy_samples(d, chosen, max_count, there->sample);
   CHECK(runtime_copy(&there->count, &d->device_results->count, sizeof there->count, TO_HOST, d->stream));
   CHECK(runtime_copy(&there->work, &d->device_results->work, sizeof there->work, TO_HOST, d->stream));
-  CHECK(runtime_event_record(d->sampled, d->stream));
+  CHECK(runtime_event_record(d->work.sampled, d->stream));
   /* while the host uses the samples */
   if (d->step.ahead.next_horizon > 0) device_look_ahead(d, d->step.ahead.next_horizon);
-  CHECK(runtime_event_sync(d->sampled));
+  CHECK(runtime_event_sync(d->work.sampled));
   if (there->count < max_count) max_count = there->count;
   if (work) *work = there->work;
   memcpy(out, there->sample, sizeof *out * (size_t)max_count);

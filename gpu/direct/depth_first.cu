@@ -157,9 +157,9 @@ static __global__ void __launch_bounds__(THREADS) depth_first_kernel(const __gri
     for (int32_t node = 0; node >= 0;) node = w.visit(node);
     w.store(i);
   }
-  count(&job.device_results->particle_pairs, w.particles);
-  count(&job.device_results->cell_pairs, w.cells);
-  count(&job.device_results->tests, w.tests);
+  count(&job.device_results->walk.particle_pairs, w.particles);
+  count(&job.device_results->walk.cell_pairs, w.cells);
+  count(&job.device_results->walk.tests, w.tests);
 }
 
 /* --- the verb ---------------------------------------------------------------------------------------------------- */
@@ -201,9 +201,7 @@ void depth_first_walk(struct device *d, const struct walk_request *request, stru
   job.open_within = (float)(job.soft ? split_widest(&request->split) : total ? 0 : clearance_of(d));
   job.per_mass = request->split.mass_scale > 0 ? 1 / request->split.mass_scale : 0;
   job.core2 = split_core2(&request->split);
-  CHECK(runtime_set_bytes(&d->device_results->targets, 0,
-                          offsetof(struct device_results, histogram) - offsetof(struct device_results, targets),
-                          d->stream));
+  device_zero(d, walk);
   CHECK(runtime_event_record(d->timing.from, d->stream));
   if (request->mac.order == 2 && weighted) start<true, true>(d, job);
   else if (request->mac.order == 2) start<true, false>(d, job);
@@ -215,9 +213,10 @@ void depth_first_walk(struct device *d, const struct walk_request *request, stru
   tally->seconds += 1e-3 * milliseconds;
   tally->evaluating += 1e-3 * milliseconds;
   tally->targets += job.targets;
-  tally->particle_pairs += (int64_t)host_results->particle_pairs;
-  tally->cell_pairs += (int64_t)host_results->cell_pairs;
-  tally->split_pairs += request->split.on ? (int64_t)(host_results->particle_pairs + host_results->cell_pairs) : 0;
-  tally->tests += (int64_t)host_results->tests;
+  tally->particle_pairs += (int64_t)host_results->walk.particle_pairs;
+  tally->cell_pairs += (int64_t)host_results->walk.cell_pairs;
+  tally->split_pairs +=
+      request->split.on ? (int64_t)(host_results->walk.particle_pairs + host_results->walk.cell_pairs) : 0;
+  tally->tests += (int64_t)host_results->walk.tests;
   tally->groups += job.targets; /* each target is a group */
 }

@@ -9,7 +9,7 @@
 /* Copy n 8-byte words to d->points from word `at` on, which has room for them. Queued. */
 static void put(struct device *d, int64_t at, const void *from, int64_t n)
 {
-  CHECK(runtime_copy(d->points.at + at, from, sizeof(double) * (size_t)n, TO_DEVICE, d->stream));
+  CHECK(runtime_copy(d->work.points.at + at, from, sizeof(double) * (size_t)n, TO_DEVICE, d->stream));
 }
 
 /* --- direct sum -------------------------------------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64
   struct split none = {0};
   double g = d->config.gravity;
   if (n == 0) return;
-  double *device = array_reserve(&d->points, "device points", n * (5 + SUM_VALUES)), *result = device + 5 * n;
+  double *device = array_reserve(&d->work.points, "device points", n * (5 + SUM_VALUES)), *result = device + 5 * n;
   double *eps2 = (double *)malloc(sizeof *eps2 * (size_t)n);
   if (!eps2) fatal("out of memory: %lld points of a direct sum", (long long)n);
   for (int64_t i = 0; i < n; i++) eps2[i] = pow(d->softening.eps[type ? d->softening.class_of[type[i]] : 0], 2);
@@ -207,7 +207,7 @@ void gpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint6
 {
   for (int64_t m = 0; m < n * k; m++) distance[m] = 1e300;
   if (n == 0 || k == 0 || d->p.n == 0) return;
-  double *device = array_reserve(&d->points, "device points", n * (4 + k)), *result = device + 4 * n;
+  double *device = array_reserve(&d->work.points, "device points", n * (4 + k)), *result = device + 4 * n;
   put(d, 0, at, 3 * n);
   put(d, 3 * n, skip, n);
   LAUNCH(d, search_nearest, blocks_for(n, SEARCH_WARPS), SEARCH_WARPS * LANES, d->p, d->tree.view, d->lattice, (int)n,

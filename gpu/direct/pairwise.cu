@@ -482,7 +482,7 @@ double gpu_pair_rate(struct device *d, int64_t n, int *share)
   enum { RESULTS = 8 }; /* words of the results of a particle */
   struct pairs_job job = {};
   struct pair_shape s = choose_shape(d, n, *share, false);
-  float *words = (float *)array_reserve(&d->scratch, "device scratch",
+  float *words = (float *)array_reserve(&d->work.scratch, "device scratch",
                                         (int64_t)(sizeof(struct body) + RESULTS * sizeof(float)) * n),
         best = 1e30f;
   struct body *body = (struct body *)words;

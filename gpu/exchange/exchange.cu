@@ -99,7 +99,7 @@ static struct domain put_domain(struct device *d, const struct domain *domain)
   double **to[3] = {&there.x, &there.y, &there.z}, *at;
   const int64_t count[3] = {domain->px - 1, (int64_t)domain->px * (domain->py - 1),
                             (int64_t)domain->px * domain->py * (domain->pz - 1)};
-  at = array_reserve(&d->points, "device points", count[0] + count[1] + count[2]);
+  at = array_reserve(&d->work.points, "device points", count[0] + count[1] + count[2]);
   for (int c = 0; c < 3; at += count[c++]) {
     *to[c] = at;
     if (count[c] > 0) CHECK(runtime_copy(at, from[c], sizeof(double) * (size_t)count[c], TO_DEVICE, d->stream));

@@ -308,7 +308,7 @@ static int make(struct device *d, const struct walk_request *request)
     entries = (int64_t)s->host_results.top;
   } while (!s->made);
   if (neighbours_over_budget(s)) {
-    device_zero(d, tests); /* their number depends on the order of the warps, so it is not reported */
+    device_zero(d, walk.tests); /* their number depends on the order of the warps, so it is not reported */
     s->made = 0;
     s->pause = RETRY_SOFT_STEPS;
     return 0;

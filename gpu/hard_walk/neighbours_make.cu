@@ -460,7 +460,7 @@ struct maker {
   __device__ void report(void) const
   {
     if (lane > 0) return;
-    if (tests) atomicAdd(&job.device_results->tests, tests);
+    if (tests) atomicAdd(&job.device_results->walk.tests, tests);
     atomicMax(&job.numbers->longest, longest);
   }
 };

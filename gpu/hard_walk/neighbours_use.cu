@@ -210,12 +210,12 @@ static __global__ void __launch_bounds__(THREADS, USE_RESIDENT) use_lists(const 
   cells = warp_sum((unsigned)cells);
   if (lane_id() > 0 || walked == 0) return;
   if (job.active) {
-    atomicAdd(&job.device_results->targets, walked);
-    atomicAdd(&job.device_results->groups, walked);
+    atomicAdd(&job.device_results->walk.targets, walked);
+    atomicAdd(&job.device_results->walk.groups, walked);
   }
-  atomicAdd(&job.device_results->particle_pairs, pairs - cells);
-  atomicAdd(&job.device_results->cell_pairs, cells);
-  atomicAdd(&job.device_results->split_pairs, pairs);
+  atomicAdd(&job.device_results->walk.particle_pairs, pairs - cells);
+  atomicAdd(&job.device_results->walk.cell_pairs, cells);
+  atomicAdd(&job.device_results->walk.split_pairs, pairs);
 }
 
 template <int SPLIT, int CELLS> static void launch(struct device *d, const struct use_job &job, int64_t targets)

@@ -145,7 +145,8 @@ static int32_t copy_top(struct device *d, const struct let_request *request)
 {
   const struct tree_part *part = lets_part(d, request);
   int32_t seen = d->tree.view.nodes == 0 ? 0 : part->nodes < TOP_SEEN ? part->nodes : TOP_SEEN;
-  struct node *node = (struct node *)pinned_reserve(&d->let->top, (sizeof *node + sizeof(struct quad)) * TOP_SEEN);
+  struct node *node =
+      (struct node *)pinned_reserve(&d->let->boxes.top, (sizeof *node + sizeof(struct quad)) * TOP_SEEN);
   if (seen == 0) return 0;
   CHECK(runtime_copy(node, d->tree.view.node + part->base, sizeof *node * (size_t)seen, TO_HOST, d->stream));
   CHECK(runtime_copy(node + TOP_SEEN, d->tree.view.quad + part->base, sizeof(struct quad) * (size_t)seen, TO_HOST,
@@ -156,20 +157,20 @@ static int32_t copy_top(struct device *d, const struct let_request *request)
 int gpu_boxes(struct device *d, const struct let_request *request, int max_count, struct let_box *boxes)
 {
   struct let_state *l = d->let;
-  l->top_copied = 0;
+  l->boxes.top_copied = 0;
   if (max_count > BOX_MAX) max_count = BOX_MAX;
-  l->boxes = d->targets.groups < max_count ? d->targets.groups : max_count;
-  if (l->boxes == 0) return 0;
-  size_t bytes = sizeof(double) * COLUMNS * (size_t)l->boxes;
+  l->boxes.count = d->targets.groups < max_count ? d->targets.groups : max_count;
+  if (l->boxes.count == 0) return 0;
+  size_t bytes = sizeof(double) * COLUMNS * (size_t)l->boxes.count;
   struct boxes_job job = {d->tree.view,
                           d->p,
                           device_latest_acc(d, &d->p),
                           request->part == LET_OF_SLOW ? d->p.acc : NULL,
                           d->targets.group.at,
                           d->targets.groups,
-                          l->boxes};
-  job.begin = array_reserve(&l->box_begin, "device LETs", BOX_MAX + 1);
-  job.rows = array_reserve(&l->rows, "device LETs", BOX_MAX * COLUMNS * (BOX_PARTS + 1));
+                          l->boxes.count};
+  job.begin = array_reserve(&l->boxes.begin, "device LETs", BOX_MAX + 1);
+  job.rows = array_reserve(&l->boxes.rows, "device LETs", BOX_MAX * COLUMNS * (BOX_PARTS + 1));
   job.result = job.rows + BOX_MAX * COLUMNS * BOX_PARTS;
   job.lattice = d->lattice;
   job.tick_length = request->tick_length;
@@ -177,17 +178,17 @@ int gpu_boxes(struct device *d, const struct let_request *request, int max_count
   job.tick = request->tick;
   job.active = request->active;
   launch_rows(d, job);
-  const double *row = (const double *)pinned_reserve(&l->numbers, bytes);
-  CHECK(runtime_copy(l->numbers.at, job.result, bytes, TO_HOST, d->stream));
+  const double *row = (const double *)pinned_reserve(&l->boxes.numbers, bytes);
+  CHECK(runtime_copy(l->boxes.numbers.at, job.result, bytes, TO_HOST, d->stream));
   /* for the summary, which follows */
   if (!(request->horizon > 0)) {
-    l->top_copied = copy_top(d, request);
-    l->top_moments = d->tree.moments_made;
+    l->boxes.top_copied = copy_top(d, request);
+    l->boxes.top_moments = d->tree.moments_made;
   }
   gpu_wait(d);
   int count = 0;
-  for (int b = 0; b < l->boxes; b++, row += COLUMNS) {
-    struct let_box *box = &l->box[b];
+  for (int b = 0; b < l->boxes.count; b++, row += COLUMNS) {
+    struct let_box *box = &l->boxes.box[b];
     for (int c = 0; c < 3; c++) {
       box->v[c] = row[c] / row[3];
       box->low[c] = -row[ADDED + c];
@@ -207,13 +208,13 @@ void gpu_let_summary(struct device *d, const struct let_request *request, struct
   memset(summary, 0, sizeof *summary);
   summary->particles = part->count;
   if (request->horizon > 0) return;
-  int32_t seen = l->top_copied;
-  if (seen == 0 || l->top_moments != d->tree.moments_made) {
+  int32_t seen = l->boxes.top_copied;
+  if (seen == 0 || l->boxes.top_moments != d->tree.moments_made) {
     seen = copy_top(d, request);
     gpu_wait(d);
   }
-  l->top_copied = 0;
-  const struct node *node = (const struct node *)l->top.at;
+  l->boxes.top_copied = 0;
+  const struct node *node = (const struct node *)l->boxes.top.at;
   if (seen > 0) top_choose(&summary->top, node, seen, part->base, (const float(*)[6])(node + TOP_SEEN));
 }
 

@@ -112,6 +112,18 @@ struct joined_walk {
   runtime_event first_done, remainder_began;
 };
 
+/* Boxes of the local particles, and the summary that goes with them. */
+struct box_state {
+  struct let_box box[BOX_MAX];
+  int count;
+  struct array<int32_t> begin; /* particles of box b: begin[b] up to begin[b + 1] */
+  struct array<double> rows;
+  struct pinned numbers;
+  struct pinned top;   /* nodes and second moments of the top of the local tree, */
+  int32_t top_copied;  /* how many `boxes` has copied for the summary that follows; 0: none, */
+  int64_t top_moments; /* and the moment update that they are of */
+};
+
 struct let_state {
   runtime_stream stream;              /* of arriving LETs and updates */
   runtime_event arrived, walked;      /* the last arrival; the last walk over LETs */
@@ -120,17 +132,7 @@ struct let_state {
   struct incoming_let *in[LET_SETS];
   struct let_extent stored;     /* of all LETs, one after the other: the next one begins here */
   struct let_extent step_begin; /* those of LET_STEP begin here, after those of LET_SLOW */
-
-  /* boxes */
-  struct let_box box[BOX_MAX];
-  int boxes;
-  struct array<int32_t> box_begin; /* particles of box b: box_begin[b] up to box_begin[b + 1] */
-  struct array<double> rows;
-  struct pinned numbers;
-  struct pinned top;   /* nodes and second moments of the top of the local tree, */
-  int32_t top_copied;  /* how many `boxes` has copied for the summary that follows; 0: none, */
-  int64_t top_moments; /* and the moment update that they are of */
-
+  struct box_state boxes;
   struct selection_buffers *choosing; /* see choose.cu */
 
   struct let_watch watch;

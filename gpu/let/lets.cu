@@ -59,12 +59,12 @@ void device_lets_close(struct device *d)
   for (int k = 0; k < LET_SETS; k++) free_kind(d, k);
   free_watch(&l->watch);
   device_choose_close(d);
-  array_free(&l->box_begin);
-  array_free(&l->rows);
+  array_free(&l->boxes.begin);
+  array_free(&l->boxes.rows);
   array_free(&l->staging);
   array_free(&l->root);
-  pinned_free(&l->numbers);
-  pinned_free(&l->top);
+  pinned_free(&l->boxes.numbers);
+  pinned_free(&l->boxes.top);
   pinned_free(&l->staged);
   CHECK(runtime_event_destroy(l->joined.first_done));
   CHECK(runtime_event_destroy(l->joined.remainder_began));

@@ -67,18 +67,18 @@ static void watch_trajectories(struct device *d, const struct let_request *reque
   struct let_state *l = d->let;
   struct let_watch *w = &l->watch;
   struct let_trajectory_job job = {d->tree.view, d->lattice};
-  float *limit = (float *)pinned_reserve(&l->numbers, sizeof *limit * BOX_MAX);
-  for (int b = 0; b < l->boxes; b++)
-    limit[b] = (float)essential_deviation(l->box[b].a_spread, request->a_typical, request->horizon);
+  float *limit = (float *)pinned_reserve(&l->boxes.numbers, sizeof *limit * BOX_MAX);
+  for (int b = 0; b < l->boxes.count; b++)
+    limit[b] = (float)essential_deviation(l->boxes.box[b].a_spread, request->a_typical, request->horizon);
   job.trajectory = array_reserve(&w->trajectory, "device LETs", d->p.n);
   job.limit = array_reserve(&w->limit, "device LETs", BOX_MAX);
-  job.box_begin = l->box_begin.at;
-  job.boxes = l->boxes;
+  job.box_begin = l->boxes.begin.at;
+  job.boxes = l->boxes.count;
   job.a_typical = request->a_typical;
   job.horizon = request->horizon;
   job.tick_length = request->tick_length;
   job.tick = request->tick;
-  CHECK(runtime_copy(w->limit.at, limit, sizeof *limit * (size_t)l->boxes, TO_DEVICE, d->stream));
+  CHECK(runtime_copy(w->limit.at, limit, sizeof *limit * (size_t)l->boxes.count, TO_DEVICE, d->stream));
   LAUNCH(d, record_trajectories, blocks_for((int64_t)d->tree.view.nodes * ROW, THREADS), THREADS, job);
 }
 
@@ -197,7 +197,7 @@ static void queue_violations(struct device *d)
   LAUNCH(d, count_violations, blocks_for((int64_t)d->active.groups * LANES, THREADS), THREADS, job);
 }
 
-/* The corrections that `update` will ask for are collected too: the host then waits once. */
+/* The corrections that `updates.pack` will ask for are collected too: the host then waits once. */
 int64_t gpu_violations(struct device *d, int64_t *late)
 {
   const struct let_watch *w = &d->let->watch;

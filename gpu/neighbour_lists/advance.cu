@@ -207,16 +207,16 @@ static struct loop_job open_loop(struct device *d, const struct list_request *re
 {
   struct list_state *s = &d->lists;
   struct loop_job job = {};
-  int64_t members = s->members, runs = blocks_for(blocks_for(members, MEMBER_RUN), blocks);
+  int64_t members = s->member.count, runs = blocks_for(blocks_for(members, MEMBER_RUN), blocks);
   job.owned = (int32_t)(blocks_for(runs * MEMBER_RUN, STATUS_BYTES) * STATUS_BYTES);
   job.sum = list_sum_of(d, request);
-  job.who = s->who.at;
+  job.who = s->member.who.at;
   job.own = (int32_t)d->p.n;
-  job.source = array_reserve(&s->source, "device neighbour lists", members);
-  job.motion = array_reserve(&s->motion, "device neighbour lists", 2 * members);
-  job.ticks = array_reserve(&s->ticks, "device neighbour lists", members);
-  job.predicted = array_reserve(&s->predicted, "device neighbour lists", members);
-  job.steps = array_reserve(&s->steps, "device neighbour lists", members);
+  job.source = array_reserve(&s->member.source, "device neighbour lists", members);
+  job.motion = array_reserve(&s->member.motion, "device neighbour lists", 2 * members);
+  job.ticks = array_reserve(&s->member.ticks, "device neighbour lists", members);
+  job.predicted = array_reserve(&s->member.predicted, "device neighbour lists", members);
+  job.steps = array_reserve(&s->member.steps, "device neighbour lists", members);
   job.status = array_reserve(&s->status, "device neighbour lists", (int64_t)job.owned * blocks);
   job.members = (int32_t)members;
   job.soft_step = request->soft_step;
@@ -260,10 +260,10 @@ static void begin(struct device *d, const struct list_request *request, const st
 {
   struct list_state *s = &d->lists;
   struct first_motions<force> first = {
-    loop, {s->body.at, s->who.at}, s->source.at, blocks, request->level_shift,
+    loop, {s->body.at, s->member.who.at}, s->member.source.at, blocks, request->level_shift,
         request->first || !integrator_traits[request->integrator].keeps_levels
   };
-  LAUNCH(d, begin_members<force>, blocks_for(s->members * SHORT_LANES, THREADS), THREADS, first);
+  LAUNCH(d, begin_members<force>, blocks_for(s->member.count * SHORT_LANES, THREADS), THREADS, first);
 }
 
 static void begin_by(struct device *d, const struct list_request *request, const struct loop_job &loop, int blocks)
@@ -288,24 +288,24 @@ void gpu_advance(struct device *d, const struct list_request *request, int64_t n
   CHECK(runtime_event_record(s->event[1], d->stream));
   struct finish_job finish = {d->p};
   finish.loop.soft_step = request->soft_step;
-  if (s->members > 0) {
-    finish.blocks = list_loop_blocks(d, request->integrator, s->members);
+  if (s->member.count > 0) {
+    finish.blocks = list_loop_blocks(d, request->integrator, s->member.count);
     finish.loop = open_loop(d, request, finish.blocks);
-    finish.number = s->number.at;
+    finish.number = s->list.number.at;
     begin_by(d, request, finish.loop, finish.blocks);
     list_loop(d, request->integrator, &finish.loop, finish.blocks);
-    LAUNCH(d, count_members, min(blocks_for(s->members, THREADS), (int64_t)4 * d->multiprocessors), THREADS, finish,
-           s->who.at, s->body.at, s->halo.at);
+    LAUNCH(d, count_members, min(blocks_for(s->member.count, THREADS), (int64_t)4 * d->multiprocessors), THREADS,
+           finish, s->member.who.at, s->body.at, s->halo.at);
   }
   list_pairs_end(d, request, &finish.loop);
   LAUNCH(d, finish_particles, blocks_for(d->p.n, THREADS), THREADS, finish);
   LAUNCH(d, end_bodies, blocks_for(d->p.n + n, THREADS), THREADS, finish, d->p.n + n, s->body.at);
   list_pairs_restore(d);
-  if (s->pairs > 0) { /* the lists of the soft step have centres of mass */
+  if (s->pair.count > 0) { /* the lists of the soft step have centres of mass */
     lists_make_again(d, request, 0, n, 0);
     store_forces(d, request, d->p.n, NULL);
-  } else if (s->members > 0) {
-    store_forces(d, request, s->members, s->who.at);
+  } else if (s->member.count > 0) {
+    store_forces(d, request, s->member.count, s->member.who.at);
   }
   step_state_invalidate(&d->step);
   neighbours_invalidate(&d->hard);
@@ -338,28 +338,28 @@ void list_state_free(struct list_state *state)
   device_free("device neighbour lists", state->grid, sizeof *state->grid);
   array_free(&state->halo);
   array_free(&state->body);
-  array_free(&state->cell);
+  array_free(&state->candidate.cell);
   for (int k = 0; k < 2; k++) {
-    array_free(&state->bucket[k]);
-    array_free(&state->place[k]);
+    array_free(&state->candidate.bucket[k]);
+    array_free(&state->candidate.place[k]);
   }
-  array_free(&state->bucket_begin);
-  array_free(&state->count);
-  array_free(&state->begin);
-  array_free(&state->number);
-  array_free(&state->record);
-  array_free(&state->staged);
-  array_free(&state->raw);
-  array_free(&state->entry);
-  array_free(&state->list);
-  array_free(&state->who);
-  array_free(&state->source);
-  array_free(&state->motion);
-  array_free(&state->ticks);
-  array_free(&state->predicted);
-  array_free(&state->steps);
+  array_free(&state->candidate.bucket_begin);
+  array_free(&state->list.count);
+  array_free(&state->list.begin);
+  array_free(&state->list.number);
+  array_free(&state->candidate.record);
+  array_free(&state->list.staged);
+  array_free(&state->list.raw);
+  array_free(&state->list.entry);
+  array_free(&state->member.list);
+  array_free(&state->member.who);
+  array_free(&state->member.source);
+  array_free(&state->member.motion);
+  array_free(&state->member.ticks);
+  array_free(&state->member.predicted);
+  array_free(&state->member.steps);
   array_free(&state->status);
-  array_free(&state->pair);
-  array_free(&state->found);
-  array_free(&state->partner);
+  array_free(&state->pair.bound);
+  array_free(&state->pair.found);
+  array_free(&state->pair.partner);
 }

@@ -51,11 +51,11 @@ struct halo_particle *gpu_halo(struct device *d, const struct list_request *requ
     if (k == skip || d->p.n == 0 || reach_empty(box[k])) continue;
     struct comes_near near = {d->p, {}, width * width, request->soft_step};
     for (int c = 0; c < 6; c++) near.box[c] = box[k][c];
-    select_numbers(d, near, 0, d->p.n, array_reserve(&s->place[0], "device neighbour lists", d->p.n));
+    select_numbers(d, near, 0, d->p.n, array_reserve(&s->candidate.place[0], "device neighbour lists", d->p.n));
     counts[k] = device_read_results(d)->count;
     if (counts[k] == 0) continue;
     sent = (struct halo_particle *)memory_resize("halo", sent, sizeof *sent * (size_t)(total + counts[k]));
-    LAUNCH(d, copy_halo, blocks_for(counts[k], THREADS), THREADS, d->p, s->place[0].at, (int32_t)counts[k],
+    LAUNCH(d, copy_halo, blocks_for(counts[k], THREADS), THREADS, d->p, s->candidate.place[0].at, (int32_t)counts[k],
            array_reserve(&s->halo, "device neighbour lists", counts[k]));
     CHECK(runtime_copy(sent + total, s->halo.at, sizeof *sent * (size_t)counts[k], TO_HOST, d->stream));
     gpu_wait(d);

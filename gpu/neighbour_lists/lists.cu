@@ -384,8 +384,8 @@ static struct search_job make_grid(struct device *d, const struct list_request *
   int bits = 7; /* 2^bits buckets are at least n + FEW_CELLS: a row of cells is shorter */
   while ((int64_t)1 << bits < 2 * n) bits++;
   for (int k = 0; k < 2; k++) {
-    array_reserve(&s->bucket[k], "device neighbour lists", n);
-    array_reserve(&s->place[k], "device neighbour lists", n);
+    array_reserve(&s->candidate.bucket[k], "device neighbour lists", n);
+    array_reserve(&s->candidate.place[k], "device neighbour lists", n);
   }
   job.body = s->body.at;
   job.n = n;
@@ -393,20 +393,21 @@ static struct search_job make_grid(struct device *d, const struct list_request *
   job.horizon = horizon;
   job.margin = margin;
   job.width = CELL_SLACK * least * margin;
-  job.cell = array_reserve(&s->cell, "device neighbour lists", n);
-  job.bucket = s->bucket[0].at;
+  job.cell = array_reserve(&s->candidate.cell, "device neighbour lists", n);
+  job.bucket = s->candidate.bucket[0].at;
   job.bucket_bits = bits;
-  job.place = s->place[0].at;
-  job.bucket_begin = array_reserve(&s->bucket_begin, "device neighbour lists", ((int64_t)1 << bits) + 1);
-  job.item = s->place[1].at;
+  job.place = s->candidate.place[0].at;
+  job.bucket_begin = array_reserve(&s->candidate.bucket_begin, "device neighbour lists", ((int64_t)1 << bits) + 1);
+  job.item = s->candidate.place[1].at;
   job.grid = s->grid;
   CHECK(runtime_set_bytes(s->grid, 0, sizeof *s->grid, d->stream));
   LAUNCH(d, enter_cells, blocks_for(n, THREADS), THREADS, job);
-  sort_pairs(d, s->bucket[0].at, s->bucket[1].at, s->place[0].at, s->place[1].at, (int)n, 0, bits);
-  LAUNCH(d, find_bucket_begins, blocks_for(((int64_t)1 << bits) + 1, THREADS), THREADS, s->bucket[1].at, (int32_t)n,
-         s->bucket_begin.at, (int64_t)1 << bits);
-  job.record =
-      (struct grid_record *)array_reserve(&s->record, "device neighbour lists", (int64_t)sizeof *job.record * n);
+  sort_pairs(d, s->candidate.bucket[0].at, s->candidate.bucket[1].at, s->candidate.place[0].at,
+             s->candidate.place[1].at, (int)n, 0, bits);
+  LAUNCH(d, find_bucket_begins, blocks_for(((int64_t)1 << bits) + 1, THREADS), THREADS, s->candidate.bucket[1].at,
+         (int32_t)n, s->candidate.bucket_begin.at, (int64_t)1 << bits);
+  job.record = (struct grid_record *)array_reserve(&s->candidate.record, "device neighbour lists",
+                                                   (int64_t)sizeof *job.record * n);
   LAUNCH(d, place_records, blocks_for(n, THREADS), THREADS, job);
   return job;
 }
@@ -417,23 +418,24 @@ static void make_lists(struct device *d, const struct search_job *job, int numbe
   struct list_state *s = &d->lists;
   int64_t targets = job->targets;
   int32_t longest = 0;
-  struct list_job lists = {targets, array_reserve(&s->count, "device neighbour lists", targets),
-                           array_reserve(&s->staged, "device neighbour lists", targets * LIST_STAGED)};
-  LAUNCH(d, count_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->count.at, s->staged.at);
+  struct list_job lists = {targets, array_reserve(&s->list.count, "device neighbour lists", targets),
+                           array_reserve(&s->list.staged, "device neighbour lists", targets * LIST_STAGED)};
+  LAUNCH(d, count_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->list.count.at, s->list.staged.at);
   CHECK(runtime_copy(&longest, &s->grid->longest, sizeof longest, TO_HOST, d->stream));
-  s->entries = sums_before(d, entries_of{s->count.at, targets}, targets,
-                           array_reserve(&s->begin, "device neighbour lists", targets + 1));
+  s->list.entries = sums_before(d, entries_of{s->list.count.at, targets}, targets,
+                                array_reserve(&s->list.begin, "device neighbour lists", targets + 1));
   if (numbered) {
-    lists.number = array_reserve(&s->number, "device neighbour lists", targets + 1);
-    s->members = sums_before(d, is_member{s->count.at, targets}, targets, s->number.at);
-    lists.who = array_reserve(&s->who, "device neighbour lists", s->members);
+    lists.number = array_reserve(&s->list.number, "device neighbour lists", targets + 1);
+    s->member.count = sums_before(d, is_member{s->list.count.at, targets}, targets, s->list.number.at);
+    lists.who = array_reserve(&s->member.who, "device neighbour lists", s->member.count);
   }
-  lists.begin = s->begin.at;
-  lists.raw = array_reserve(&s->raw, "device neighbour lists", longest > 0 ? s->entries : 0);
-  lists.entry = array_reserve(&s->entry, "device neighbour lists", s->entries);
-  lists.list = array_reserve(&s->list, "device neighbour lists", numbered ? s->members : targets);
+  lists.begin = s->list.begin.at;
+  lists.raw = array_reserve(&s->list.raw, "device neighbour lists", longest > 0 ? s->list.entries : 0);
+  lists.entry = array_reserve(&s->list.entry, "device neighbour lists", s->list.entries);
+  lists.list = array_reserve(&s->member.list, "device neighbour lists", numbered ? s->member.count : targets);
   if (longest > 0)
-    LAUNCH(d, store_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->count.at, s->begin.at, s->raw.at);
+    LAUNCH(d, store_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->list.count.at, s->list.begin.at,
+           s->list.raw.at);
   LAUNCH(d, write_lists, blocks_for(targets * SHORT_LANES, THREADS), THREADS, lists);
   if (longest > LIST_SORTED) LAUNCH(d, write_long_lists, min(targets, (int64_t)8 * d->multiprocessors), THREADS, lists);
 }
@@ -453,7 +455,7 @@ void lists_make(struct device *d, const struct list_request *request, double hor
 void lists_make_again(struct device *d, const struct list_request *request, double horizon, int64_t n, int numbered)
 {
   int64_t all = d->p.n + n, targets = numbered ? all : d->p.n;
-  d->lists.entries = d->lists.members = 0;
+  d->lists.list.entries = d->lists.member.count = 0;
   if (targets == 0) return;
   const struct search_job job = make_grid(d, request, horizon, all, targets);
   make_lists(d, &job, numbered);
@@ -461,8 +463,8 @@ void lists_make_again(struct device *d, const struct list_request *request, doub
 
 struct list_sum list_sum_of(struct device *d, const struct list_request *request)
 {
-  struct list_sum s = {d->lists.list.at,
-                       d->lists.entry.at,
+  struct list_sum s = {d->lists.member.list.at,
+                       d->lists.list.entry.at,
                        request->split,
                        d->config.softening * d->config.softening,
                        !(request->split.mass_scale > 0),

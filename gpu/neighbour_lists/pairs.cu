@@ -189,13 +189,13 @@ static int64_t choose_pairs(struct list_pair_found *found, int64_t n, int64_t ow
 int64_t list_pairs_find(struct device *d, const struct list_request *request, struct list_tally *tally)
 {
   struct list_state *s = &d->lists;
-  s->pairs = 0;
-  if (!(request->pair_limit > 0) || s->members == 0) return 0;
-  int64_t n = s->members, blocks = blocks_for(n, THREADS);
-  int32_t *work = array_reserve(&s->partner, "device neighbour lists", 2 * n + 1), count = 0;
+  s->pair.count = 0;
+  if (!(request->pair_limit > 0) || s->member.count == 0) return 0;
+  int64_t n = s->member.count, blocks = blocks_for(n, THREADS);
+  int32_t *work = array_reserve(&s->pair.partner, "device neighbour lists", 2 * n + 1), count = 0;
   struct pair_search job = {list_sum_of(d, request),
                             s->body.at,
-                            s->who.at,
+                            s->member.who.at,
                             d->p,
                             s->halo.at,
                             (int32_t)n,
@@ -204,7 +204,7 @@ int64_t list_pairs_find(struct device *d, const struct list_request *request, st
                             d->config.softening,
                             work,
                             work + n,
-                            array_reserve(&s->found, "device neighbour lists", n / 2 + 1),
+                            array_reserve(&s->pair.found, "device neighbour lists", n / 2 + 1),
                             work + 2 * n};
   CHECK(runtime_set_bytes(job.count, 0, sizeof *job.count, d->stream));
   LAUNCH(d, find_nearest, blocks, THREADS, job);
@@ -215,16 +215,16 @@ int64_t list_pairs_find(struct device *d, const struct list_request *request, st
   if (count == 0) return 0;
   struct list_pair_found *found = (struct list_pair_found *)memory_alloc("bound pairs", sizeof *found * (size_t)count);
   struct list_bound *pair = (struct list_bound *)memory_alloc("bound pairs", sizeof *pair * (size_t)count);
-  CHECK(runtime_copy(found, s->found.at, sizeof *found * (size_t)count, TO_HOST, d->stream));
+  CHECK(runtime_copy(found, s->pair.found.at, sizeof *found * (size_t)count, TO_HOST, d->stream));
   CHECK(runtime_stream_sync(d->stream));
-  s->pairs = choose_pairs(found, count, d->p.n, pair, tally);
-  array_reserve(&s->pair, "device neighbour lists", s->pairs);
-  CHECK(runtime_copy(s->pair.at, pair, sizeof *pair * (size_t)s->pairs, TO_DEVICE, d->stream));
+  s->pair.count = choose_pairs(found, count, d->p.n, pair, tally);
+  array_reserve(&s->pair.bound, "device neighbour lists", s->pair.count);
+  CHECK(runtime_copy(s->pair.bound.at, pair, sizeof *pair * (size_t)s->pair.count, TO_DEVICE, d->stream));
   CHECK(runtime_stream_sync(d->stream)); /* before the memory is freed */
   memory_free(found);
   memory_free(pair);
-  LAUNCH(d, replace_pairs, blocks_for(s->pairs, THREADS), THREADS, s->pair.at, s->pairs, s->body.at);
-  return s->pairs;
+  LAUNCH(d, replace_pairs, blocks_for(s->pair.count, THREADS), THREADS, s->pair.bound.at, s->pair.count, s->body.at);
+  return s->pair.count;
 }
 
 /* --- motion ------------------------------------------------------------------------------------------------------ */
@@ -297,7 +297,8 @@ static __global__ void kick_pairs(const __grid_constant__ struct tide_job job)
 static struct tide_job tide_job_of(struct device *d, const struct list_request *request, const struct loop_job *loop)
 {
   struct list_state *s = &d->lists;
-  struct tide_job job = {s->pair.at, s->pairs, s->members > 0 ? s->number.at : NULL, s->who.at, s->body.at};
+  struct tide_job job = {s->pair.bound.at, s->pair.count, s->member.count > 0 ? s->list.number.at : NULL,
+                         s->member.who.at, s->body.at};
   job.sum = list_sum_of(d, request);
   job.soft_step = request->soft_step;
   if (loop) {
@@ -322,7 +323,7 @@ void list_pairs_begin(struct device *d, const struct list_request *request)
 
 void list_pairs_end(struct device *d, const struct list_request *request, const struct loop_job *loop)
 {
-  if (d->lists.pairs == 0) return;
+  if (d->lists.pair.count == 0) return;
   const struct tide_job job = tide_job_of(d, request, loop);
   launch_kick(d, &job);
 }
@@ -357,6 +358,7 @@ static __global__ void restore_pairs(const struct list_bound *pair, int64_t n, s
 void list_pairs_restore(struct device *d)
 {
   struct list_state *s = &d->lists;
-  if (s->pairs > 0)
-    LAUNCH(d, restore_pairs, blocks_for(s->pairs, THREADS), THREADS, s->pair.at, s->pairs, s->body.at, d->p);
+  if (s->pair.count > 0)
+    LAUNCH(d, restore_pairs, blocks_for(s->pair.count, THREADS), THREADS, s->pair.bound.at, s->pair.count, s->body.at,
+           d->p);
 }

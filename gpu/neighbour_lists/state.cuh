@@ -75,39 +75,57 @@ struct list_pair_found {
   int perturbed, unused;
 };
 
-struct list_state {
-  int swift_aim;            /* at most so many particles are integrated by one block; 0: the default */
-  int blocks_max;           /* 0: as many blocks as fit */
-  int64_t entries, members; /* of the present lists: entries of all lists; particles that have neighbours */
-  struct loop_numbers *numbers, *host_numbers;
-  struct grid_numbers *grid; /* on the device */
-  runtime_event event[3];
-  struct array<struct halo_particle> halo; /* from or for other ranks */
-  struct array<struct list_body> body;
-  /* candidates */
+/* Particles in hashed cells, for the search of neighbours. */
+struct candidate_state {
   struct array<uint64_t> cell;      /* of each particle */
   struct array<uint32_t> bucket[2]; /* hashed cells: of the particles; sorted */
   struct array<int32_t> place[2];   /* numbers of particles; in the order of the buckets */
   struct array<int32_t> bucket_begin;
   struct array<char> record; /* the particles in the order of buckets */
-  /* lists */
+};
+
+/* The lists of neighbours of all particles. */
+struct neighbour_state {
+  int64_t entries;                     /* of all present lists */
   struct array<int32_t> count;         /* entries of each particle */
   struct array<int64_t> begin, number; /* of its first entry; its number among the members */
   struct array<int32_t> staged, raw;   /* particles, of short and of long lists, */
   struct array<int32_t> entry;         /* and in ascending order, as members where there are members */
-  struct array<struct member_list> list;
-  /* members */
+};
+
+/* The members: particles that have neighbours. */
+struct member_state {
+  int64_t count;             /* of the present lists */
   struct array<int32_t> who; /* particle */
+  struct array<struct member_list> list;
   struct array<struct list_source> source;
   struct array<struct hermite_motion> motion; /* [2 members] at the begins of its last two steps */
   struct array<int2> ticks;                   /* of the two motions */
   struct array<struct list_body> predicted;
   struct array<int32_t> steps;
-  int64_t pairs; /* bound pairs of this soft step */
-  struct array<struct list_bound> pair;
+};
+
+/* The bound pairs of this soft step. */
+struct bound_state {
+  int64_t count;
+  struct array<struct list_bound> bound;
   struct array<struct list_pair_found> found;
   struct array<int32_t> partner; /* work of their search */
-  struct array<uint8_t> status;  /* level and class of lists, by thread blocks */
+};
+
+struct list_state {
+  int swift_aim;  /* at most so many particles are integrated by one block; 0: the default */
+  int blocks_max; /* 0: as many blocks as fit */
+  struct loop_numbers *numbers, *host_numbers;
+  struct grid_numbers *grid; /* on the device */
+  runtime_event event[3];
+  struct array<struct halo_particle> halo; /* from or for other ranks */
+  struct array<struct list_body> body;
+  struct candidate_state candidate;
+  struct neighbour_state list;
+  struct member_state member;
+  struct bound_state pair;
+  struct array<uint8_t> status; /* level and class of lists, by thread blocks */
 };
 
 void list_state_open(struct list_state *state);

@@ -68,7 +68,7 @@ void gpu_energy_sums(struct device *d, double limit, struct potential_sums *sums
     const struct energy_job job = {d->p,      d->targets.group.at, d->targets.groups,
                                    e->stride, e->fine.at,          e->soft && e->has_kept ? e->kept.at : NULL,
                                    limit};
-    double *rows = (double *)array_reserve(&d->scratch, "device scratch", (int64_t)sizeof row);
+    double *rows = (double *)array_reserve(&d->work.scratch, "device scratch", (int64_t)sizeof row);
     LAUNCH(d, energy_rows, SLICES * ENERGY_BATCHES, THREADS, job, rows);
     CHECK(runtime_copy(row, rows, sizeof row, TO_HOST, d->stream));
     gpu_wait(d);
@@ -115,7 +115,7 @@ int gpu_energy_heavy(struct device *d, double limit, struct heavy_particle *heav
   if (count > HEAVY_MAX) fatal("%d particles are heavier than %g, more than %d", (int)count, limit, (int)HEAVY_MAX);
   if (count == 0) return 0;
   struct heavy_particle *taken =
-      (struct heavy_particle *)array_reserve(&d->scratch, "device scratch", count * (int64_t)sizeof *taken);
+      (struct heavy_particle *)array_reserve(&d->work.scratch, "device scratch", count * (int64_t)sizeof *taken);
   LAUNCH(d, take_heavy, 1, THREADS, d->p, chosen, count, taken);
   CHECK(runtime_copy(heavy, taken, sizeof *heavy * (size_t)count, TO_HOST, d->stream));
   gpu_wait(d);

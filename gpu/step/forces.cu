@@ -41,14 +41,14 @@ static void add_tally(struct tally *tally, const struct device_results *host_res
 {
   tally->seconds += seconds;
   tally->evaluating += seconds; /* traversal and pair loops are one kernel */
-  tally->targets += (int64_t)host_results->targets;
-  tally->particle_pairs += (int64_t)host_results->particle_pairs;
-  tally->cell_pairs += (int64_t)host_results->cell_pairs;
-  tally->split_pairs += (int64_t)host_results->split_pairs;
-  tally->tests += (int64_t)host_results->tests;
-  tally->groups += (int64_t)host_results->groups;
+  tally->targets += (int64_t)host_results->walk.targets;
+  tally->particle_pairs += (int64_t)host_results->walk.particle_pairs;
+  tally->cell_pairs += (int64_t)host_results->walk.cell_pairs;
+  tally->split_pairs += (int64_t)host_results->walk.split_pairs;
+  tally->tests += (int64_t)host_results->walk.tests;
+  tally->groups += (int64_t)host_results->walk.groups;
   for (int k = 0; k < COUNT_SLOTS; k++) {
-    const struct walk_count *w = &host_results->walked[k];
+    const struct walk_count *w = &host_results->walk.walked[k];
     tally->targets += (int64_t)w->targets;
     tally->particle_pairs += (int64_t)w->particle_pairs;
     tally->cell_pairs += (int64_t)w->cell_pairs;
@@ -98,8 +98,7 @@ static void walk(struct device *d, const struct walk_request *request, struct ta
   bool joins = forest_joins(request);
   d->walk.split_off = !request->split.on;
   if (request->local) {
-    size_t counts = offsetof(struct device_results, histogram) - offsetof(struct device_results, targets);
-    CHECK(runtime_set_bytes(&d->device_results->targets, 0, counts, d->stream));
+    device_zero(d, walk);
     CHECK(runtime_event_record(d->timing.from, d->stream));
     if (walk_decays_work_first(request)) LAUNCH(d, decay_work, blocks_for(d->p.n, THREADS), THREADS, d->p.work, d->p.n);
     d->walk.few_listed = 0;

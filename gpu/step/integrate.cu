@@ -37,7 +37,7 @@ void gpu_push(struct device *d, const double *change)
 {
   step_state_moved(&d->step);
   if (d->p.n == 0) return;
-  double *there = array_reserve(&d->points, "device points", 3 * d->p.n);
+  double *there = array_reserve(&d->work.points, "device points", 3 * d->p.n);
   CHECK(runtime_copy(there, change, sizeof *change * (size_t)(3 * d->p.n), TO_DEVICE, d->stream));
   LAUNCH(d, add_change, blocks_for(3 * d->p.n, THREADS), THREADS, d->p, there);
   gpu_wait(d); /* the caller may change the numbers */

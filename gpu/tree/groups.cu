@@ -333,7 +333,7 @@ void gpu_groups(struct device *d)
     treeless_groups(d);
     return;
   }
-  const struct particles *p = d->copy.pending ? &d->spare : &d->p; /* where the renewed particles are */
+  const struct particles *p = d->copy.pending ? &d->copy.spare : &d->p; /* where the renewed particles are */
   reserve_for_groups(d, max_particles);
   find_heads(d, first, max_particles);
   struct groups_job job = {d->targets.head.at,

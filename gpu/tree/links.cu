@@ -23,7 +23,7 @@ static __global__ void set_next(struct tree tree, const int32_t *head, int32_t *
 void depth_first_links(struct device *d)
 {
   int64_t nodes = d->tree.view.nodes, n = d->p.n;
-  int32_t *head = (int32_t *)array_reserve(&d->scratch, "device scratch", (int64_t)sizeof(int32_t) * n);
+  int32_t *head = (int32_t *)array_reserve(&d->work.scratch, "device scratch", (int64_t)sizeof(int32_t) * n);
   int32_t *next = array_reserve(&d->tree.next, "device octree", nodes);
   CHECK(runtime_set_bytes(head, 0x7f, sizeof(int32_t) * (size_t)n, d->stream));
   LAUNCH(d, find_first_nodes, blocks_for(nodes, THREADS), THREADS, d->tree.view, head);

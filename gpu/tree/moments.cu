@@ -275,6 +275,16 @@ static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_jo
 
 /* --- cells ------------------------------------------------------------------------------------------------------- */
 
+/* The softenings in a cell, from those of its children. */
+static __device__ void cell_softening(const struct moments_job &job, int32_t i, int32_t first, int count)
+{
+  int lane = lane_id() % CELL_ROW;
+  struct node_softening one = {0, SOFTENING_CLASSES, 0};
+  if (lane < count) one = job.soften[first + lane];
+  one = row_softening<CELL_ROW>(one.sum, one.low, one.high);
+  if (count > 0 && lane == 0) job.soften[i] = one;
+}
+
 /* Moments of a cell from its children; leaves are skipped. Radius and spreads are bounds: the maximum over the children
  * of the distance of their centres plus their own radius or spread. The centre of a massless cell is the unweighted
  * mean of its particles. */
@@ -314,12 +324,7 @@ static __device__ void cell_moments(const struct moments_job &job, int32_t i, in
     plain = row_mean<CELL_ROW>(plain);
     if (!(mass > 0)) mean = plain;
   }
-  if (job.soften) {
-    struct node_softening one = {0, SOFTENING_CLASSES, 0};
-    if (lane < count) one = job.soften[k];
-    one = row_softening<CELL_ROW>(one.sum, one.low, one.high);
-    if (count > 0 && lane == 0) job.soften[i] = one;
-  }
+  if (job.soften) cell_softening(job, i, first, count);
   for (int c = 0; c < 3; c++) x[c] = lattice_clamp(origin[c] + (double)mean.x[c]);
   struct shape s = {};
   if (lane < count) {

@@ -61,10 +61,10 @@ void device_make_sources(struct device *d)
 static struct particles exchange_sets(struct device *d, int64_t n)
 {
   struct particles from = d->p;
-  device_particles_reserve(d, &d->spare, n);
-  d->p = d->spare;
+  device_particles_reserve(d, &d->copy.spare, n);
+  d->p = d->copy.spare;
   d->p.n = n;
-  d->spare = from;
+  d->copy.spare = from;
   return from;
 }
 
@@ -83,8 +83,8 @@ static void copy_back(struct device *d, int64_t n, int32_t first)
 {
   CHECK(runtime_event_record(d->copy.permuted, d->stream));
   CHECK(runtime_stream_wait(d->copy.stream, d->copy.permuted));
-  LAUNCH(&d->copy, permute<false>, blocks_for(n, THREADS), THREADS, d->p, d->spare, NULL, n, first, d->lattice, NULL,
-         NULL, source_class_of(d), &d->device_results->unsorted);
+  LAUNCH(&d->copy, permute<false>, blocks_for(n, THREADS), THREADS, d->p, d->copy.spare, NULL, n, first, d->lattice,
+         NULL, NULL, source_class_of(d), &d->device_results->unsorted);
   CHECK(runtime_event_record(d->copy.copied, d->copy.stream));
   d->copy.pending = 1;
 }
@@ -92,8 +92,8 @@ static void copy_back(struct device *d, int64_t n, int32_t first)
 void device_permute_last(struct device *d, const int32_t *order, int32_t first)
 {
   int64_t n = d->p.n - first;
-  device_particles_reserve(d, &d->spare, d->p.n);
-  LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->spare, d->p, order, n, first, d->lattice,
+  device_particles_reserve(d, &d->copy.spare, d->p.n);
+  LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->copy.spare, d->p, order, n, first, d->lattice,
          d->sources.body.at, d->sources.motion_state.at, source_class_of(d), &d->device_results->unsorted);
   copy_back(d, n, first);
 }

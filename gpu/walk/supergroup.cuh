@@ -48,6 +48,18 @@ template <int CELLS, bool HARD, int W, bool OWN = UNLIKE> struct supergroup_shar
 
 static __device__ __forceinline__ int warp_id(void) { return (int)threadIdx.x / LANES; }
 
+/* No targets yet. */
+template <class R> static __device__ __forceinline__ void supergroup_begin(R &s)
+{
+  for (int c = 0; c < 3; c++) {
+    s.low[c] = INT32_MAX;
+    s.high[c] = 0;
+  }
+  s.min_a = __float_as_uint(3e38f);
+  s.r2 = 0;
+  s.targets = s.far = 0;
+}
+
 /* The ball of the targets of a supergroup, in all threads. */
 template <int CELLS, int HOW, int W, class R>
 static __device__ __forceinline__ void supergroup_view(R &s, const struct walk_job &job,
@@ -57,15 +69,7 @@ static __device__ __forceinline__ void supergroup_view(R &s, const struct walk_j
   float min_a = 3e38f, r2 = 0;
   unsigned mine = 0; /* mask of the targets among the particles of this thread */
   int targets = 0;
-  if (threadIdx.x == 0) {
-    for (int c = 0; c < 3; c++) {
-      s.low[c] = INT32_MAX;
-      s.high[c] = 0;
-    }
-    s.min_a = __float_as_uint(3e38f);
-    s.r2 = 0;
-    s.targets = s.far = 0;
-  }
+  if (threadIdx.x == 0) supergroup_begin(s);
   for (int32_t i = supergroup.begin + (int32_t)threadIdx.x, k = 0; i < supergroup.end; i += W * LANES, k++) {
     if (!needs_force<HOW>(job, i)) continue;
     mine |= 1u << k;

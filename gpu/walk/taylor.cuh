@@ -15,6 +15,41 @@
 enum { AT_P, AT_T0, AT_T1, AT_T2 = AT_T1 + 3, AT_T3 = AT_T2 + 6, AT_T4 = AT_T3 + 10, TAYLOR_MAX = AT_T4 + 15 };
 static_assert((int)TAYLOR_MAX == (int)EXPANSION, "room of an expansion");
 
+/* Add to T3 and T4: h = m r / rho^7, i2 = 1 / rho^2. */
+static __device__ __forceinline__ void taylor_add_high(float *t, float x, float y, float z, float hx, float hy,
+                                                       float hz, float i2)
+{
+  float xx = hx * x, xy = hx * y, yy = hy * y, zz = hz * z;
+  float *u = t + AT_T3; /* xxx xxy xxz xyy xyz xzz yyy yyz yzz zzz */
+  u[0] += xx * x;
+  u[1] += xx * y;
+  u[2] += xx * z;
+  u[3] += yy * x;
+  u[4] += xy * z;
+  u[5] += zz * x;
+  u[6] += yy * y;
+  u[7] += yy * z;
+  u[8] += zz * y;
+  u[9] += zz * z;
+  float *v = t + AT_T4; /* xxxx xxxy xxxz xxyy xxyz xxzz xyyy xyyz xyzz xzzz yyyy yyyz yyzz yzzz zzzz */
+  float a = i2 * xx, b = i2 * yy, e = i2 * zz, ax = a * x, ay = a * y, az = a * z, by = b * y, bz = b * z, ez = e * z;
+  v[0] += ax * x;
+  v[1] += ax * y;
+  v[2] += ax * z;
+  v[3] += ay * y;
+  v[4] += ay * z;
+  v[5] += az * z;
+  v[6] += by * x;
+  v[7] += bz * x;
+  v[8] += e * y * x;
+  v[9] += ez * x;
+  v[10] += by * y;
+  v[11] += by * z;
+  v[12] += bz * z;
+  v[13] += ez * y;
+  v[14] += ez * z;
+}
+
 /* Add a cell c = (x, y, z, m) to the TAYLOR_MAX sums t. QUAD: with its second moments q, which enter the field at the
  * centre and its first derivatives, and which `scale` converts to the unit of c. */
 template <bool QUAD>
@@ -56,35 +91,7 @@ static __device__ __forceinline__ void taylor_add(float *t, const float4 &c, flo
   t[AT_T2 + 4] += gy * z;
   t[AT_T2 + 5] += gz * z;
   float hx = f7 * x, hy = f7 * y, hz = f7 * z;
-  float xx = hx * x, xy = hx * y, yy = hy * y, zz = hz * z;
-  float *u = t + AT_T3; /* xxx xxy xxz xyy xyz xzz yyy yyz yzz zzz */
-  u[0] += xx * x;
-  u[1] += xx * y;
-  u[2] += xx * z;
-  u[3] += yy * x;
-  u[4] += xy * z;
-  u[5] += zz * x;
-  u[6] += yy * y;
-  u[7] += yy * z;
-  u[8] += zz * y;
-  u[9] += zz * z;
-  float *v = t + AT_T4; /* xxxx xxxy xxxz xxyy xxyz xxzz xyyy xyyz xyzz xzzz yyyy yyyz yyzz yzzz zzzz */
-  float a = i2 * xx, b = i2 * yy, e = i2 * zz, ax = a * x, ay = a * y, az = a * z, by = b * y, bz = b * z, ez = e * z;
-  v[0] += ax * x;
-  v[1] += ax * y;
-  v[2] += ax * z;
-  v[3] += ay * y;
-  v[4] += ay * z;
-  v[5] += az * z;
-  v[6] += by * x;
-  v[7] += bz * x;
-  v[8] += e * y * x;
-  v[9] += ez * x;
-  v[10] += by * y;
-  v[11] += by * z;
-  v[12] += bz * z;
-  v[13] += ez * y;
-  v[14] += ez * z;
+  taylor_add_high(t, x, y, z, hx, hy, hz, i2);
 }
 
 /* Add acceleration and psi at s = (x, y, z) from the sums t to a. */

@@ -108,7 +108,7 @@ struct walk_job walk_job_of(struct device *d, const struct walk_request *request
   job.hard_only = request->kind == WALK_HARD;
   job.open_within = job.hard_only ? (float)(clearance_of(d) / unit) : 0;
   job.split_off = !request->split.on;
-  job.count = d->device_results->walked;
+  job.count = d->device_results->walk.walked;
   job.stride = request->stride > 1 ? request->stride : 1;
   job.class_end = ITEM_CLASSES;
   return job;
@@ -188,7 +188,7 @@ void walk_choose_all(struct device *d, struct walk_job *job, int32_t supergroups
 /* One thread clears the counts of pieces and items, and sets the roots of the local trees if the walk starts there. */
 static __global__ void begin_walk(struct device_results *results, int32_t *root, int32_t second)
 {
-  for (int k = 0; k < 4; k++) results->pieces[k] = 0;
+  for (int k = 0; k < 4; k++) results->walk.pieces[k] = 0;
   for (int c = 0; c < ITEM_CLASSES; c++) results->items[c] = 0;
   results->handed_sum = 0;
   if (!root) return;
@@ -215,7 +215,7 @@ void walk_place(struct device *d, struct walk_job *job)
   job->a_old = d->targets.a_old.at;
   job->pieces = array_reserve(&d->walk.piece, "device walk", 2 * pieces_max(d));
   job->singles = array_reserve(&d->walk.single, "device walk", d->p.n);
-  job->piece_count = d->device_results->pieces;
+  job->piece_count = d->device_results->walk.pieces;
   job->handed_sum = &d->device_results->handed_sum;
   job->items_stage = -1;
 }

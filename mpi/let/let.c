@@ -282,7 +282,7 @@ void let_exchange(struct lets *lets, enum let_kind kind, const struct lattice *l
   }
   comm_backoff_end(&poll_backoff);
   if (transport_direct(lets->t)) let_round_post(lets, kind, NULL);
-  if (kind == LET_STEP) lets->be->let->watch(lets->d, &request);
+  if (kind == LET_STEP) lets->be->let->updates.watch(lets->d, &request);
   if (kind == LET_SLOW) let_wait_for_all(lets, &call); /* LETs of fast trees are stored after them */
 }
 
@@ -314,7 +314,7 @@ void let_walk(struct lets *lets, struct walk_request request, struct tally *tall
   request.poll_messages = lets->c->size > 1 ? poll_messages : NULL;
   request.polled = &polled;
   request.local = 1;
-  int at_once = lets->be->walks_at_once && lets->be->walks_at_once(lets->d, &request);
+  int at_once = lets->be->forces.walks_at_once && lets->be->forces.walks_at_once(lets->d, &request);
   if (at_once) waited = let_wait_for_all(lets, &call);
   if (count > 0 && (at_once || (request.poll_messages && let_poll_all(lets, &call) == POLL_COMPLETE))) {
     request.peers = forest;
@@ -323,7 +323,7 @@ void let_walk(struct lets *lets, struct walk_request request, struct tally *tall
   request.last = done == count;
   if (request.last && nothing_to_poll(lets)) request.poll_messages = NULL; /* then the device can queue more work */
   double before = tally->seconds;
-  lets->be->walk(lets->d, &request, tally);
+  lets->be->forces.walk(lets->d, &request, tally);
   if (done == 0) tally->local_seconds += tally->seconds - before;
   request.local = 0;
   while (done < count) {
@@ -339,7 +339,7 @@ void let_walk(struct lets *lets, struct walk_request request, struct tally *tall
     done += ready;
     request.last = done == count;
     if (request.last && nothing_to_poll(lets)) request.poll_messages = NULL;
-    lets->be->walk(lets->d, &request, tally);
+    lets->be->forces.walk(lets->d, &request, tally);
   }
   ledger_hidden(lets->c->ledger, fmax(call.arrived - begin - waited, 0));
 }

@@ -55,7 +55,7 @@ static int attach(struct lets *lets, struct let_call *call, int peer)
 static void apply_update(struct lets *lets, struct let_call *call, int peer)
 {
   struct peer *p = let_peer_of(lets, peer);
-  call->updates->received.particles += lets->be->let->apply(lets->d, peer, p->update.data, p->update.bytes);
+  call->updates->received.particles += lets->be->let->updates.apply(lets->d, peer, p->update.data, p->update.bytes);
   memory_free(p->update.data);
   p->valid_until = p->update.note;
   inbox_done(&p->update);
@@ -129,16 +129,16 @@ void let_send_updates(struct lets *lets, int32_t tick, enum let_update_scope sco
     int r = set->receiver[k];
     int32_t next;
     void *message;
-    size_t bytes = lets->be->let->update(lets->d, r, tick, scope, &next, &message);
+    size_t bytes = lets->be->let->updates.pack(lets->d, r, tick, scope, &next, &message);
     if (bytes == 0) continue;
     if (next_moment_update < next) next = next_moment_update;
     if (by_round) {
       let_round_announce_update(lets, &call, r, next, message, bytes);
       continue;
     }
-    if (lets->be->let->take_update) lets->be->let->take_update(lets->d);
+    if (lets->be->let->updates.take) lets->be->let->updates.take(lets->d);
     outbox_send(&lets->out, r, MESSAGE_UPDATE, next, message, bytes,
-                lets->be->let->take_update ? OUTBOX_TAKES : OUTBOX_COPIES);
+                lets->be->let->updates.take ? OUTBOX_TAKES : OUTBOX_COPIES);
     let_account(traffic, lets->c, bytes);
     let_advance(lets, r, LET_SENDER, listed, LET_EVENT_UPDATE);
   }

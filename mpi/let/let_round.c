@@ -67,7 +67,7 @@ void let_round_end(struct lets *lets)
   if (!transport_direct(lets->t)) return;
   transport_wait(lets->t);
   let_round_complete(lets);
-  for (int i = 0; i < lets->peers.count && !lets->be->let->update_body; i++) {
+  for (int i = 0; i < lets->peers.count && !lets->be->let->updates.body; i++) {
     struct peer *p = let_peer_of(lets, lets->peers.used[i]);
     memory_free(p->update_sent);
     p->update_sent = NULL;
@@ -127,12 +127,12 @@ void let_round_announce_update(struct lets *lets, const struct let_call *call, i
   struct peer *p = let_peer_of(lets, peer);
   memcpy(a.head, message, LET_HEAD);
   outbox_send(&lets->out, peer, MESSAGE_UPDATE, valid_until | UPDATE_BY_ROUND, &a, sizeof a, OUTBOX_COPIES);
-  if (!lets->be->let->update_body) { /* the backend may pack the next update before the round is complete */
+  if (!lets->be->let->updates.body) { /* the backend may pack the next update before the round is complete */
     p->update_sent = memory_alloc("messages", bytes);
     memcpy(p->update_sent, message, bytes);
   }
   add_body(&lets->round, peer, 0,
-           lets->be->let->update_body ? lets->be->let->update_body(lets->d, peer) : (char *)p->update_sent + LET_HEAD,
+           lets->be->let->updates.body ? lets->be->let->updates.body(lets->d, peer) : (char *)p->update_sent + LET_HEAD,
            bytes);
   let_account(call->updates, lets->c, sizeof a);
   account_body(lets, call->updates, bytes);
@@ -147,13 +147,13 @@ void let_round_take_announcement(struct lets *lets, int peer)
   p->update_valid_until = p->update.note & INT32_MAX;
   inbox_done(&p->update);
   size_t bytes = p->update_announcement.bytes;
-  if (!lets->be->let->update_buffer) {
+  if (!lets->be->let->updates.buffer) {
     p->update_arriving = memory_alloc("messages", bytes);
     memcpy(p->update_arriving, p->update_announcement.head, LET_HEAD);
   }
   add_body(&lets->round, peer, 1,
            p->update_arriving ? (char *)p->update_arriving + LET_HEAD
-                              : lets->be->let->update_buffer(lets->d, peer, bytes),
+                              : lets->be->let->updates.buffer(lets->d, peer, bytes),
            bytes);
   let_advance(lets, peer, LET_RECEIVER, let_listed(lets, LET_STEP), LET_EVENT_UPDATE_ANNOUNCE);
 }
@@ -164,7 +164,7 @@ int let_round_apply_update(struct lets *lets, int peer, struct let_traffic *upda
   enum let_kind listed = let_listed(lets, LET_STEP);
   if (!let_round_complete(lets) || let_state(lets, peer, LET_RECEIVER, listed) != LET_UPDATE_ARRIVED) return 0;
   const void *message = p->update_arriving ? p->update_arriving : p->update_announcement.head;
-  updates->received.particles += lets->be->let->apply(lets->d, peer, message, p->update_announcement.bytes);
+  updates->received.particles += lets->be->let->updates.apply(lets->d, peer, message, p->update_announcement.bytes);
   memory_free(p->update_arriving);
   p->update_arriving = NULL;
   p->valid_until = p->update_valid_until;

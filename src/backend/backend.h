@@ -2,12 +2,12 @@
 /* The contract of a backend: the only interface to a device. The host sees counts, boxes, messages and tallies;
  * everything else stays on the device.
  *
- * A backend is one table of core verbs (struct backend) and optional tables: `let` (locally essential trees,
- * backend/let_verbs.h), `exchange` (migration of particles between ranks) and `link` (messages from device to device,
- * both backend/link.h). A backend that runs on one rank only leaves `let` and `exchange` NULL; one whose messages
- * always pass through the host leaves `link` NULL. `energy` (potentials finer than those of forces,
- * backend/energy_verbs.h) may be NULL: energies are then those of forces. `probe` (devices and reference measurements,
- * backend/probe.h) is always there.
+ * A backend is one table of core verbs (struct backend, with parts: sets, tree, forces, steps, clock) and optional
+ * tables: `let` (locally essential trees, backend/let_verbs.h), `exchange` (migration of particles between ranks) and
+ * `link` (messages from device to device, both backend/link.h). A backend that runs on one rank only leaves `let` and
+ * `exchange` NULL; one whose messages always pass through the host leaves `link` NULL. `energy` (potentials finer than
+ * those of forces, backend/energy_verbs.h) may be NULL: energies are then those of forces. `probe` (devices and
+ * reference measurements, backend/probe.h) is always there.
  *
  * Order of the core verbs in a soft step:
  *   synchronisation   order, build, moments, groups, [let verbs], walk (WALK_TOTAL), finish, split_soft, kick
@@ -140,38 +140,8 @@ struct sample {
 
 enum { REMEMBERED = 8 }; /* numbers of a device that a checkpoint stores */
 
-struct backend {
-  const char *name;
-  int tunes; /* Tuning = auto means on */
-  /* types may have different softenings (particles/softening.h); 0: only `softening` of its config is used */
-  int softens_by_type;
-  unsigned methods;   /* bit m: has walk method m (enum walk_method) */
-  int particle_bytes; /* bytes of device memory for a particle, approximate; 0: particles are in host memory */
-  int split_bytes;    /* further bytes for a particle with the split on (neighbour lists), where there is memory */
-  /* reorder can give fast particles a tree of their own, and LETs can be of one of the two trees; has `shares` */
-  int builds_fast_tree;
-  int rebuild_interval; /* default of RebuildInterval, in shortest steps; 0: no new tree within a soft step */
-
-  const struct backend_probe *probe;                     /* devices and reference measurements */
-  const struct backend_energy *energy;                   /* finer potentials; NULL: none */
-  const struct backend_exchange *exchange;               /* migration; NULL: one rank only */
-  const struct backend_neighbour_lists *neighbour_lists; /* the scheme of neighbour lists; NULL: tree steps only */
-  const struct backend_let *let;                         /* locally essential trees; NULL: one rank only */
-  const struct link *link;                               /* messages from device to device; NULL: none */
-
-  /* --- particles -------------------------------------------------------------------------------------------------- */
-
-  /* Open a device. Owner: caller (close). */
-  struct device *(*open)(const struct device_config *config);
-  void (*close)(struct device *d);
-  /* Move the particles to the device. `particles` is invalid until download, which moves all fields back in the
-   * device's order. */
-  void (*upload)(struct device *d, struct particles *particles);
-  void (*download)(struct device *d, struct particles *particles);
-  /* The particles, read-only; valid until the next verb. Owner: device. */
-  const struct particles *(*view)(struct device *d);
-  /* Number of particles. */
-  int64_t (*count)(struct device *d);
+/* Numbers of all particles of this rank. */
+struct backend_sets {
   /* Bounding box of the particles and of the positions that they can reach within the time `horizon`: x + v t +- acc
    * t^2 / 2. Without particles low = 1e300, high = -1e300. */
   void (*bounds)(struct device *d, double horizon, double low[3], double high[3]);
@@ -182,9 +152,10 @@ struct backend {
                     double *work);
   /* Sums over the particles of this rank, with the potential of the external field. */
   void (*reduce)(struct device *d, const struct field *field, struct sums *sums);
+};
 
-  /* --- tree ------------------------------------------------------------------------------------------------------- */
-
+/* The order of the particles, the tree, and groups of targets. */
+struct backend_tree {
   /* Compute lattice coordinates and keys and sort by the Peano-Hilbert curve. Returns the number of particles outside
    * the lattice, which are clamped to its faces. After it: build. All LETs end with it: they must be selected again. */
   int64_t (*order)(struct device *d, const struct lattice *lattice);
@@ -210,9 +181,10 @@ struct backend {
   void (*groups)(struct device *d);
   /* Set a tunable; it takes effect at the next `groups`. */
   void (*tune)(struct device *d, enum tunable tunable, double value);
+};
 
-  /* --- forces ----------------------------------------------------------------------------------------------------- */
-
+/* Forces from trees, from fields, and what they depend on. */
+struct backend_forces {
   /* Compute forces from the local tree and the attached LETs. Each target's interactions (the mean of its group) are
    * added to `work`; WALK_TOTAL first multiplies `work` by WORK_KEPT. Before: moments and groups; WALK_HARD: select. */
   void (*walk)(struct device *d, const struct walk_request *request, struct tally *tally);
@@ -232,9 +204,10 @@ struct backend {
   /* Distances from n points to their k nearest particles of this rank, ascending: distance[n][k]; missing ones are
    * 1e300. The particle with id skip[i] is left out for point i. Before: moments. */
   void (*nearest)(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
+};
 
-  /* --- time integration ------------------------------------------------------------------------------------------- */
-
+/* Time integration. */
+struct backend_steps {
   /* Kick all particles: v += dt (acc_soft + acceleration of the external field at x). The place where forces that do
    * not come from particles enter. */
   void (*kick)(struct device *d, const struct field *field, double dt);
@@ -266,12 +239,13 @@ struct backend {
   /* Over the particles of block level `level` and deeper: sums[0], their number; sums[1], the sum of the fraction of
    * their group that is as deep. Before: groups. NULL unless builds_fast_tree. */
   void (*shares)(struct device *d, int level, double sums[2]);
-
-  /* --- state and clocks ------------------------------------------------------------------------------------------- */
-
   /* State of the device beyond the particles, from one synchronisation to the next; zero at first. `set` 0: read it; 1:
    * write it into a new device (restart from a checkpoint). NULL: none. */
   void (*remember)(struct device *d, double numbers[REMEMBERED], int set);
+};
+
+/* The queue of the device, and its clock. */
+struct backend_clock {
   /* Wait for all queued work. */
   void (*wait)(struct device *d);
   /* Record event number `event` (0 ... DEVICE_EVENTS - 1) in the queue; seconds from one event to another, for which
@@ -280,6 +254,44 @@ struct backend {
   double (*between)(struct device *d, int from, int to);
   /* Name the phase of the host for profilers (NULL: none). May be NULL. */
   void (*phase)(const char *name);
+};
+
+struct backend {
+  const char *name;
+  int tunes; /* Tuning = auto means on */
+  /* types may have different softenings (particles/softening.h); 0: only `softening` of its config is used */
+  int softens_by_type;
+  unsigned methods;   /* bit m: has walk method m (enum walk_method) */
+  int particle_bytes; /* bytes of device memory for a particle, approximate; 0: particles are in host memory */
+  int split_bytes;    /* further bytes for a particle with the split on (neighbour lists), where there is memory */
+  /* reorder can give fast particles a tree of their own, and LETs can be of one of the two trees; has `shares` */
+  int builds_fast_tree;
+  int rebuild_interval; /* default of RebuildInterval, in shortest steps; 0: no new tree within a soft step */
+
+  const struct backend_probe *probe;                     /* devices and reference measurements */
+  const struct backend_energy *energy;                   /* finer potentials; NULL: none */
+  const struct backend_exchange *exchange;               /* migration; NULL: one rank only */
+  const struct backend_neighbour_lists *neighbour_lists; /* the scheme of neighbour lists; NULL: tree steps only */
+  const struct backend_let *let;                         /* locally essential trees; NULL: one rank only */
+  const struct link *link;                               /* messages from device to device; NULL: none */
+
+  /* Open a device. Owner: caller (close). */
+  struct device *(*open)(const struct device_config *config);
+  void (*close)(struct device *d);
+  /* Move the particles to the device. `particles` is invalid until download, which moves all fields back in the
+   * device's order. */
+  void (*upload)(struct device *d, struct particles *particles);
+  void (*download)(struct device *d, struct particles *particles);
+  /* The particles, read-only; valid until the next verb. Owner: device. */
+  const struct particles *(*view)(struct device *d);
+  /* Number of particles. */
+  int64_t (*count)(struct device *d);
+
+  struct backend_sets sets;
+  struct backend_tree tree;
+  struct backend_forces forces;
+  struct backend_steps steps;
+  struct backend_clock clock;
 };
 
 extern const struct backend backend_cpu, backend_cuda;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Verbs of a backend for locally essential trees (LETs): optional table of struct backend.
  *
- * Sender: boxes and summary (exchanged by all), select (one message for each receiver), later update. Receiver: room,
- * attach, later apply. A LET is one message, a tree with links relative to itself. Its first LET_HEAD bytes are always
- * in host memory; with exchange->bypass on, the rest (the body) is in device memory. All ranks of a run have the same
- * backend, so formats are its own. */
+ * Sender: boxes and summary (exchanged by all), select (one message for each receiver), later updates.pack. Receiver:
+ * buffer, attach, later updates.apply. A LET is one message, a tree with links relative to itself. Its first LET_HEAD
+ * bytes are always in host memory; with exchange->bypass on, the rest (the body) is in device memory. All ranks of a
+ * run have the same backend, so formats are its own. */
 #ifndef LET_VERBS_H
 #define LET_VERBS_H
 #include <stddef.h>
@@ -41,6 +41,38 @@ struct let_choice {
   size_t counted;
 };
 
+/* Corrections of the LETs of substeps. */
+struct backend_let_updates {
+  /* Begin to track corrections and prediction-bound violations of what `select` has chosen for LET_STEP and LET_SLOW
+   * since `clear`. The request is that of LET_STEP. Before: boxes and select for it. Violations are not tracked for
+   * LETs of a part of the tree. */
+  void (*watch)(struct device *d, const struct let_request *request);
+  /* Pack the update for `peer` after `correct` at this tick. Must be called for every peer with a LET at every tick
+   * with corrections; with SCOPE_CELLS moments must be of this tick (LET_OF_ALL only). *next: tick at which one of its
+   * entries is corrected next. *message: owner device, valid until the next call. Returns the bytes; 0 where the peer
+   * has no LET, and with SCOPE_CORRECTED where no entry was corrected. */
+  size_t (*pack)(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message);
+  /* The message of the last update becomes the caller's, who frees it with memory_free. NULL: it must be copied. */
+  void (*take)(struct device *d);
+  /* With bypass on. After `pack` gave the head of an update with a scope other than SCOPE_CORRECTED: its body; and
+   * memory for the body of an arriving one, which the next `apply` for the peer reads. NULL: updates are always in host
+   * memory. */
+  void *(*body)(struct device *d, int peer);
+  void *(*buffer)(struct device *d, int peer, size_t bytes);
+  /* Upper bound on the bytes of an update for `peer`. */
+  size_t (*bytes_max)(struct device *d, int peer);
+  /* The bytes of an update with `entries` particles and `cells` cells, for a LET of such a request: for studies. NULL:
+   * not known. */
+  size_t (*bytes)(const struct let_request *request, int64_t entries, int64_t cells);
+  /* Apply an update to the LET of `peer`; the message may be freed afterwards. Returns the number of particles in
+   * it. */
+  int64_t (*apply)(struct device *d, int peer, const void *message, size_t bytes);
+  /* Number of particles of the last `correct` that have left, or will leave before the end of the horizon, the bounds
+   * on their predicted trajectories that the selection of LETs assumed. *late: those that have left already; added
+   * to. */
+  int64_t (*violations)(struct device *d, int64_t *late);
+};
+
 struct backend_let {
   /* Write at most `capacity` boxes around this rank's particles, positions predicted to the request's tick, for its
    * horizon. Each particle is in one of them: groups are divided where there is a horizon, if the backend can. Returns
@@ -74,37 +106,10 @@ struct backend_let {
   /* Remove all LETs of a kind. */
   void (*clear)(struct device *d, enum let_kind kind);
 
-  /* Begin to track corrections and prediction-bound violations of what `select` has chosen for LET_STEP and LET_SLOW
-   * since `clear`. The request is that of LET_STEP. Before: boxes and select for it. Violations are not tracked for
-   * LETs of a part of the tree. */
-  void (*watch)(struct device *d, const struct let_request *request);
-  /* Pack the update for `peer` after `correct` at this tick. Must be called for every peer with a LET at every tick
-   * with corrections; with SCOPE_CELLS moments must be of this tick (LET_OF_ALL only). *next: tick at which one of its
-   * entries is corrected next. *message: owner device, valid until the next call. Returns the bytes; 0 where the peer
-   * has no LET, and with SCOPE_CORRECTED where no entry was corrected. */
-  size_t (*update)(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next,
-                   void **message);
-  /* The message of the last update becomes the caller's, who frees it with memory_free. NULL: it must be copied. */
-  void (*take_update)(struct device *d);
-  /* With bypass on. After `update` gave the head of an update with a scope other than SCOPE_CORRECTED: its body; and
-   * memory for the body of an arriving one, which the next `apply` for the peer reads. NULL: updates are always in host
-   * memory. */
-  void *(*update_body)(struct device *d, int peer);
-  void *(*update_buffer)(struct device *d, int peer, size_t bytes);
-  /* Upper bound on the bytes of an update for `peer`. */
-  size_t (*update_bytes_max)(struct device *d, int peer);
-  /* For studies: the size of the LET that was selected for `peer` and not changed since, and of LETs of substeps its
-   * particles at each block level, count[32]; and the bytes of an update with `entries` particles and `cells` cells,
-   * for a LET of such a request. NULL: not known. */
+  /* The size of the LET that was selected for `peer` and not changed since, and of LETs of substeps its particles at
+   * each block level, count[32]: for studies. NULL: not known. */
   struct let_count (*entries)(struct device *d, enum let_kind kind, int peer, int64_t *count);
-  size_t (*update_bytes)(const struct let_request *request, int64_t entries, int64_t cells);
-  /* Apply an update to the LET of `peer`; the message may be freed afterwards. Returns the number of particles in
-   * it. */
-  int64_t (*apply)(struct device *d, int peer, const void *message, size_t bytes);
-  /* Number of particles of the last `correct` that have left, or will leave before the end of the horizon, the bounds
-   * on their predicted trajectories that the selection of LETs assumed. *late: those that have left already; added
-   * to. */
-  int64_t (*violations)(struct device *d, int64_t *late);
+  struct backend_let_updates updates;
 };
 
 #ifdef __cplusplus

@@ -53,7 +53,7 @@ static void measure_neighbours(struct sim *sim, const struct sample *all, int64_
     memcpy(at[i], all[i].pos, sizeof at[i]);
     id[i] = all[i].id;
   }
-  sim->be->nearest(sim->dev, n, (const double(*)[3])at, id, 1, x);
+  sim->be->forces.nearest(sim->dev, n, (const double(*)[3])at, id, 1, x);
   for (int64_t i = 0; i < n; i++) x[i] = -x[i];
   comm_max_double(sim->comm, x, (int)n);
   for (int64_t i = 0; i < n; i++) x[i] = -x[i];

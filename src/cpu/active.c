@@ -17,33 +17,33 @@ enum { TEAM_PARTICLES_MIN = 4096 }; /* fewer particles than these are not worth 
 
 void cpu_active_free(struct device *d)
 {
-  memory_free(d->active);
-  memory_free(d->by_level);
-  memory_free(d->active_list);
-  memory_free(d->touched);
-  memory_free(d->active_group);
-  memory_free(d->active_first);
+  memory_free(d->active.flag);
+  memory_free(d->by_level.particle);
+  memory_free(d->active.list);
+  memory_free(d->active.touched);
+  memory_free(d->active.group);
+  memory_free(d->active.first);
 }
 
 static void reserve_active(struct device *d)
 {
-  if (d->p.n >= d->active_capacity) { /* also without particles: no array is NULL */
-    memory_free(d->active);
-    memory_free(d->by_level);
-    memory_free(d->active_list);
-    d->active_capacity = cpu_spare(d->p.n);
-    d->active = memory_alloc("active", (size_t)d->active_capacity);
-    d->by_level = memory_alloc("active", sizeof *d->by_level * (size_t)d->active_capacity);
-    d->active_list = memory_alloc("active", sizeof *d->active_list * (size_t)d->active_capacity);
+  if (d->p.n >= d->active.capacity) { /* also without particles: no array is NULL */
+    memory_free(d->active.flag);
+    memory_free(d->by_level.particle);
+    memory_free(d->active.list);
+    d->active.capacity = cpu_spare(d->p.n);
+    d->active.flag = memory_alloc("active", (size_t)d->active.capacity);
+    d->by_level.particle = memory_alloc("active", sizeof *d->by_level.particle * (size_t)d->active.capacity);
+    d->active.list = memory_alloc("active", sizeof *d->active.list * (size_t)d->active.capacity);
   }
-  if (d->groups >= d->touched_capacity) {
-    memory_free(d->touched);
-    memory_free(d->active_group);
-    memory_free(d->active_first);
-    d->touched_capacity = d->groups + d->groups / 8 + 1;
-    d->touched = memory_alloc("active", (size_t)d->touched_capacity);
-    d->active_group = memory_alloc("active", sizeof *d->active_group * (size_t)d->touched_capacity);
-    d->active_first = memory_alloc("active", sizeof *d->active_first * (size_t)d->touched_capacity);
+  if (d->targets.groups >= d->active.touched_capacity) {
+    memory_free(d->active.touched);
+    memory_free(d->active.group);
+    memory_free(d->active.first);
+    d->active.touched_capacity = d->targets.groups + d->targets.groups / 8 + 1;
+    d->active.touched = memory_alloc("active", (size_t)d->active.touched_capacity);
+    d->active.group = memory_alloc("active", sizeof *d->active.group * (size_t)d->active.touched_capacity);
+    d->active.first = memory_alloc("active", sizeof *d->active.first * (size_t)d->active.touched_capacity);
   }
 }
 
@@ -59,8 +59,8 @@ int cpu_levels(struct device *d, const struct step_rule *rule, int shared)
 {
   struct particles *p = &d->p;
   int deepest = 0;
-  d->by_level_valid = 0;
-  d->active_tick = 0;
+  d->by_level.valid = 0;
+  d->active.tick = 0;
 #pragma omp parallel for schedule(static) reduction(max : deepest)
   for (int64_t i = 0; i < p->n; i++) {
     int level = shared >= 0 ? shared : timeline_level(rule->soft_step, criterion_step(p, i, rule));
@@ -80,24 +80,24 @@ static void sort_levels(struct device *d, const int32_t *list, int64_t count, in
     int64_t here = at[l];
     at[l] = deeper;
     deeper += here;
-    d->deeper[l] = deeper;
+    d->by_level.deeper[l] = deeper;
   }
   for (int64_t k = 0; k < count; k++) {
     int32_t i = list ? list[k] : (int32_t)k;
-    d->by_level[at[d->p.level[i]]++] = i;
+    d->by_level.particle[at[d->p.level[i]]++] = i;
   }
 }
 
 static void need_levels(struct device *d)
 {
-  if (d->by_level_valid) return;
+  if (d->by_level.valid) return;
   reserve_active(d);
-  d->deeper[LEVELS] = 0;
+  d->by_level.deeper[LEVELS] = 0;
   sort_levels(d, NULL, d->p.n, 0);
-  memset(d->active, 0, (size_t)d->p.n);
-  memset(d->touched, 0, (size_t)d->groups);
-  d->active_count = d->active_groups = 0;
-  d->by_level_valid = 1;
+  memset(d->active.flag, 0, (size_t)d->p.n);
+  memset(d->active.touched, 0, (size_t)d->targets.groups);
+  d->active.count = d->active.groups = 0;
+  d->by_level.valid = 1;
 }
 
 int32_t cpu_next_tick(struct device *d)
@@ -105,8 +105,8 @@ int32_t cpu_next_tick(struct device *d)
   int deepest = LEVELS - 1;
   need_levels(d);
   if (d->p.n == 0) return TICKS;
-  while (d->deeper[deepest] == 0) deepest--;
-  return timeline_after(d->active_tick, deepest);
+  while (d->by_level.deeper[deepest] == 0) deepest--;
+  return timeline_after(d->active.tick, deepest);
 }
 
 /* --- the active -------------------------------------------------------------------------------------------------- */
@@ -114,19 +114,19 @@ int32_t cpu_next_tick(struct device *d)
 /* Mark them and their groups, and list both in ascending order. */
 static void mark_active(struct device *d, int64_t count)
 {
-  for (int32_t k = 0; k < d->active_count; k++) d->active[d->active_list[k]] = 0;
-  for (int32_t k = 0; k < d->active_groups; k++) d->touched[d->active_group[k]] = 0;
+  for (int32_t k = 0; k < d->active.count; k++) d->active.flag[d->active.list[k]] = 0;
+  for (int32_t k = 0; k < d->active.groups; k++) d->active.touched[d->active.group[k]] = 0;
   for (int64_t k = 0; k < count; k++) {
-    d->active[d->by_level[k]] = 1;
-    d->touched[d->group_of[d->by_level[k]]] = 1;
+    d->active.flag[d->by_level.particle[k]] = 1;
+    d->active.touched[d->targets.group_of[d->by_level.particle[k]]] = 1;
   }
-  d->active_count = d->active_groups = 0;
-  for (int32_t g = 0; g < d->groups && d->active_count < count; g++) {
-    if (!d->touched[g]) continue;
-    d->active_first[d->active_groups] = d->active_count;
-    d->active_group[d->active_groups++] = g;
-    for (int32_t i = d->group[g].begin; i < d->group[g].end; i++)
-      if (d->active[i]) d->active_list[d->active_count++] = i;
+  d->active.count = d->active.groups = 0;
+  for (int32_t g = 0; g < d->targets.groups && d->active.count < count; g++) {
+    if (!d->active.touched[g]) continue;
+    d->active.first[d->active.groups] = d->active.count;
+    d->active.group[d->active.groups++] = g;
+    for (int32_t i = d->targets.group[g].begin; i < d->targets.group[g].end; i++)
+      if (d->active.flag[i]) d->active.list[d->active.count++] = i;
   }
 }
 
@@ -154,27 +154,27 @@ int64_t cpu_select(struct device *d, int32_t tick, double tick_length, int64_t *
   struct particles *p = &d->p;
   int64_t left = 0;
   need_levels(d);
-  mark_active(d, d->deeper[timeline_aligned(tick, 0)]);
-  d->active_tick = tick;
-#pragma omp parallel for schedule(static) reduction(+ : left) if (d->active_count > TEAM_PARTICLES_MIN)
-  for (int32_t k = 0; k < d->active_count; k++) {
-    int32_t i = d->active_list[k];
+  mark_active(d, d->by_level.deeper[timeline_aligned(tick, 0)]);
+  d->active.tick = tick;
+#pragma omp parallel for schedule(static) reduction(+ : left) if (d->active.count > TEAM_PARTICLES_MIN)
+  for (int32_t k = 0; k < d->active.count; k++) {
+    int32_t i = d->active.list[k];
     if (ESP_CHECKS && timeline_end(p, i) != tick)
       fatal("particle %llu of level %d, last corrected at tick %d, is not due at tick %d", (unsigned long long)p->id[i],
             p->level[i], p->tick[i], tick);
     left += start_particle(d, i, tick, (tick - p->tick[i]) * tick_length);
   }
   *outside += left;
-  return d->active_count;
+  return d->active.count;
 }
 
 void cpu_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared)
 {
   struct particles *p = &d->p;
   struct sources *s = &d->tree.source;
-#pragma omp parallel for schedule(static) if (d->active_count > TEAM_PARTICLES_MIN)
-  for (int32_t k = 0; k < d->active_count; k++) {
-    int64_t i = d->active_list[k];
+#pragma omp parallel for schedule(static) if (d->active.count > TEAM_PARTICLES_MIN)
+  for (int32_t k = 0; k < d->active.count; k++) {
+    int64_t i = d->active.list[k];
     double dt = (tick - p->tick[i]) * tick_length;
     for (int c = 0; c < 3; c++) p->vel[3 * i + c] += 0.5 * dt * p->acc_hard[3 * i + c];
     p->tick[i] = tick;
@@ -187,5 +187,5 @@ void cpu_correct(struct device *d, int32_t tick, double tick_length, const struc
     s->ay[i] = p->acc_hard[3 * i + 1];
     s->az[i] = p->acc_hard[3 * i + 2];
   }
-  sort_levels(d, d->active_list, d->active_count, timeline_aligned(tick, 0));
+  sort_levels(d, d->active.list, d->active.count, timeline_aligned(tick, 0));
 }

@@ -41,7 +41,7 @@ static struct device *open_device(const struct device_config *config)
   d->config.softening = d->softening.eps[0];
   d->isa = walk_isa_choose();
   d->threads = omp_get_max_threads();
-  d->group_width = HUGE_VAL;
+  d->targets.group_width = HUGE_VAL;
   for (int kind = 0; kind < LET_KINDS; kind++) sparse_open(&d->let[kind], "let", config->ranks, sizeof(struct let));
   return d;
 }
@@ -53,18 +53,18 @@ static void close_device(struct device *d)
   memory_free(d->tree.node);
   memory_free(d->tree.motion);
   memory_free(d->tree.quad);
-  memory_free(d->sources);
-  memory_free(d->range);
-  memory_free(d->soften);
-  memory_free(d->group);
-  memory_free(d->histogram);
+  memory_free(d->local.sources);
+  memory_free(d->local.range);
+  memory_free(d->local.soften);
+  memory_free(d->targets.group);
+  memory_free(d->local.histogram);
   memory_free(d->packed);
   cpu_active_free(d);
   cpu_watch_free(d);
   cpu_energy_drop(d);
-  memory_free(d->group_of);
-  memory_free(d->sum);
-  memory_free(d->group_pairs);
+  memory_free(d->targets.group_of);
+  memory_free(d->forest.sum);
+  memory_free(d->forest.pairs);
   memory_free(d);
 }
 
@@ -72,7 +72,7 @@ static void close_device(struct device *d)
 static void upload(struct device *d, struct particles *particles)
 {
   d->p = *particles;
-  d->by_level_valid = 0;
+  d->by_level.valid = 0;
   particles_init(particles);
 }
 
@@ -192,14 +192,14 @@ static const struct backend_let cpu_let_verbs = {
     .attach = cpu_let_attach,
     .upper = cpu_let_upper,
     .clear = cpu_let_clear,
-    .watch = cpu_let_watch,
-    .update = cpu_let_update,
-    .take_update = cpu_let_take_update,
-    .update_bytes_max = cpu_let_update_bytes_max,
     .entries = cpu_let_entries,
-    .update_bytes = cpu_let_update_bytes,
-    .apply = cpu_let_apply,
-    .violations = cpu_violations,
+    .updates.watch = cpu_let_watch,
+    .updates.pack = cpu_let_update,
+    .updates.take = cpu_let_take_update,
+    .updates.bytes_max = cpu_let_update_bytes_max,
+    .updates.bytes = cpu_let_update_bytes,
+    .updates.apply = cpu_let_apply,
+    .updates.violations = cpu_violations,
 };
 
 static const struct backend_energy cpu_energy_verbs = {
@@ -231,32 +231,32 @@ const struct backend backend_cpu = {
     .download = download,
     .view = view,
     .count = count,
-    .bounds = bounds,
-    .sample = sample,
-    .reduce = cpu_reduce,
-    .order = cpu_order,
-    .reorder = cpu_reorder,
-    .build = cpu_build,
-    .moments = cpu_moments,
-    .sources = cpu_sources,
-    .groups = cpu_groups,
-    .tune = cpu_tune,
-    .walk = cpu_walk,
-    .gravity = cpu_gravity,
-    .add_field = cpu_add_field,
-    .nearest = cpu_nearest,
-    .kick = cpu_kick,
-    .push = cpu_push,
-    .rate = cpu_rate,
-    .split_soft = cpu_split_soft,
-    .levels = cpu_levels,
-    .next_tick = cpu_next_tick,
-    .select = cpu_select,
-    .correct = cpu_correct,
-    .drift_to_end = cpu_drift_to_end,
-    .finish = cpu_finish,
-    .histogram = cpu_histogram,
-    .wait = wait_for,
-    .record_event = record_event,
-    .between = between,
+    .sets.bounds = bounds,
+    .sets.sample = sample,
+    .sets.reduce = cpu_reduce,
+    .tree.order = cpu_order,
+    .tree.reorder = cpu_reorder,
+    .tree.build = cpu_build,
+    .tree.moments = cpu_moments,
+    .tree.sources = cpu_sources,
+    .tree.groups = cpu_groups,
+    .tree.tune = cpu_tune,
+    .forces.walk = cpu_walk,
+    .forces.gravity = cpu_gravity,
+    .forces.add_field = cpu_add_field,
+    .forces.nearest = cpu_nearest,
+    .steps.kick = cpu_kick,
+    .steps.push = cpu_push,
+    .steps.rate = cpu_rate,
+    .steps.split_soft = cpu_split_soft,
+    .steps.levels = cpu_levels,
+    .steps.next_tick = cpu_next_tick,
+    .steps.select = cpu_select,
+    .steps.correct = cpu_correct,
+    .steps.drift_to_end = cpu_drift_to_end,
+    .steps.finish = cpu_finish,
+    .steps.histogram = cpu_histogram,
+    .clock.wait = wait_for,
+    .clock.record_event = record_event,
+    .clock.between = between,
 };

@@ -14,20 +14,20 @@ enum { SLACK = 16 }; /* nodes that vector loops may read past the last */
  * made after it. */
 static void reserve_nodes(struct device *d, int64_t nodes)
 {
-  if (nodes <= d->node_capacity) return;
-  d->node_capacity = cpu_spare(nodes);
-  size_t capacity = (size_t)d->node_capacity + SLACK;
+  if (nodes <= d->local.node_capacity) return;
+  d->local.node_capacity = cpu_spare(nodes);
+  size_t capacity = (size_t)d->local.node_capacity + SLACK;
   d->tree.node = memory_resize("octree", d->tree.node, sizeof *d->tree.node * capacity);
-  d->range = memory_resize("octree", d->range, sizeof *d->range * capacity);
+  d->local.range = memory_resize("octree", d->local.range, sizeof *d->local.range * capacity);
 }
 
 static void reserve_moments(struct device *d)
 {
-  if (d->tree.nodes <= d->moment_capacity) return;
+  if (d->tree.nodes <= d->local.moment_capacity) return;
   memory_free(d->tree.motion);
   memory_free(d->tree.quad);
-  d->moment_capacity = cpu_spare(d->tree.nodes);
-  size_t capacity = (size_t)d->moment_capacity + SLACK;
+  d->local.moment_capacity = cpu_spare(d->tree.nodes);
+  size_t capacity = (size_t)d->local.moment_capacity + SLACK;
   d->tree.motion = memory_alloc("octree", sizeof *d->tree.motion * capacity);
   d->tree.quad = memory_alloc("octree", sizeof *d->tree.quad * capacity);
 }
@@ -35,12 +35,12 @@ static void reserve_moments(struct device *d)
 void cpu_reserve_sources(struct device *d, int64_t n)
 {
   if (n > INT32_MAX / 2) fatal("%lld particles on one rank, at most %d: use more ranks", (long long)n, INT32_MAX / 2);
-  if (d->sources && n <= d->source_capacity) return;
-  memory_free(d->sources);
-  d->source_capacity = (cpu_spare(n) + 15) / 16 * 16; /* arrays without gaps */
-  d->sources = memory_alloc("octree", octree_bytes(0, d->source_capacity, 0, 1));
+  if (d->local.sources && n <= d->local.source_capacity) return;
+  memory_free(d->local.sources);
+  d->local.source_capacity = (cpu_spare(n) + 15) / 16 * 16; /* arrays without gaps */
+  d->local.sources = memory_alloc("octree", octree_bytes(0, d->local.source_capacity, 0, 1));
   struct octree placed;
-  octree_place(&placed, d->sources, 0, d->source_capacity, 0, 1);
+  octree_place(&placed, d->local.sources, 0, d->local.source_capacity, 0, 1);
   d->tree.source = placed.source;
 }
 
@@ -48,7 +48,7 @@ static void fill_positions(struct device *d)
 {
   const struct particles *p = &d->p;
   struct sources *s = &d->tree.source;
-  s->n = d->massive; /* those without mass follow, as targets alone */
+  s->n = d->local.massive; /* those without mass follow, as targets alone */
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < p->n; i++) {
     int out = 0;
@@ -79,7 +79,7 @@ static int divide(const struct device *d, const struct range *range, int32_t bou
   int shift = 3 * (KEY_LEVELS - 1 - range->level), parts = 0;
   bounds[0] = range->begin;
   bounds[8] = range->end;
-  for (unsigned k = 1; k < 8; k++) bounds[k] = lower_bound(d->key, bounds[k - 1], range->end, shift, k);
+  for (unsigned k = 1; k < 8; k++) bounds[k] = lower_bound(d->local.key, bounds[k - 1], range->end, shift, k);
   for (int k = 0; k < 8; k++) parts += bounds[k + 1] > bounds[k];
   return parts;
 }
@@ -94,10 +94,10 @@ static void make_children(struct device *d, int32_t parent, const int32_t bounds
   int32_t child = d->tree.node[parent].first;
   for (int k = 0; k < 8; k++) {
     if (bounds[k + 1] == bounds[k]) continue;
-    struct range *r = &d->range[child];
+    struct range *r = &d->local.range[child];
     r->begin = bounds[k];
     r->end = bounds[k + 1];
-    r->level = d->range[parent].level + 1;
+    r->level = d->local.range[parent].level + 1;
     r->before = 0;
     child++;
   }
@@ -110,7 +110,7 @@ static int32_t divide_level(struct device *d, int32_t begin, int32_t end)
 #pragma omp parallel for schedule(static, 64)
   for (int32_t i = begin; i < end; i++) {
     struct node *n = &d->tree.node[i];
-    const struct range *r = &d->range[i];
+    const struct range *r = &d->local.range[i];
     if (is_leaf(d, r)) {
       n->first = r->begin;
       n->info = NODE_LEAF | (uint32_t)(r->end - r->begin);
@@ -139,7 +139,7 @@ static void mark_cut(struct device *d, const double low[3], const double high[3]
   const struct sources *s = &d->tree.source;
 #pragma omp parallel for schedule(static)
   for (int32_t i = 0; i < d->tree.nodes; i++) {
-    struct range *r = &d->range[i];
+    struct range *r = &d->local.range[i];
     int shift = 31 - r->level;
     const int32_t x[3] = {s->x[r->begin], s->y[r->begin], s->z[r->begin]};
     r->cut = 0;
@@ -157,7 +157,7 @@ static int32_t divide_particles(struct device *d, int32_t root, int32_t first, i
                                 int *levels)
 {
   reserve_nodes(d, (int64_t)root + 1);
-  d->range[root] = (struct range){first, last, 0, 0, 0};
+  d->local.range[root] = (struct range){first, last, 0, 0, 0};
   int32_t begin = root, end = root + (last > first);
   *levels = 0;
   while (begin < end) {
@@ -175,29 +175,29 @@ static int32_t divide_particles(struct device *d, int32_t root, int32_t first, i
 static void note_places(struct device *d)
 {
 #pragma omp parallel for schedule(static, 64)
-  for (int32_t i = d->tree.nodes; i < d->light_nodes; i++) {
-    uint64_t key = d->key[d->range[i].begin] << 1 >> 1;
-    int32_t low = 0, high = d->massive;
+  for (int32_t i = d->tree.nodes; i < d->local.light_nodes; i++) {
+    uint64_t key = d->local.key[d->local.range[i].begin] << 1 >> 1;
+    int32_t low = 0, high = d->local.massive;
     while (low < high) {
       int32_t middle = low + (high - low) / 2;
-      if (d->key[middle] < key) low = middle + 1;
+      if (d->local.key[middle] < key) low = middle + 1;
       else high = middle;
     }
-    d->range[i].before = low;
+    d->local.range[i].before = low;
   }
 }
 
 void cpu_build(struct device *d, const double low[3], const double high[3])
 {
   int light_levels;
-  if (ESP_CHECKS && !d->key) fatal("a tree is built without a sort before it");
-  d->tree.nodes = divide_particles(d, 0, 0, d->massive, d->level_begin, &d->levels);
-  d->light_nodes = divide_particles(d, d->tree.nodes, d->massive, (int32_t)d->p.n, NULL, &light_levels);
+  if (ESP_CHECKS && !d->local.key) fatal("a tree is built without a sort before it");
+  d->tree.nodes = divide_particles(d, 0, 0, d->local.massive, d->local.level_begin, &d->local.levels);
+  d->local.light_nodes = divide_particles(d, d->tree.nodes, d->local.massive, (int32_t)d->p.n, NULL, &light_levels);
   note_places(d);
   reserve_moments(d);
-  d->key = NULL; /* the sources begin to use its memory */
-  d->fresh = 1;
+  d->local.key = NULL; /* the sources begin to use its memory */
+  d->local.fresh = 1;
   fill_positions(d);
-  if (d->sorted_within_step) cpu_sources(d);
+  if (d->local.sorted_within_step) cpu_sources(d);
   mark_cut(d, low, high);
 }

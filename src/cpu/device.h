@@ -85,23 +85,16 @@ struct potentials {
   float *kept;    /* [n] the hard part; NULL: not kept */
 };
 
-struct device {
-  struct device_config config;
-  struct softening softening;       /* of the types */
-  double event_time[DEVICE_EVENTS]; /* the clock */
-  struct particles p;               /* the arrays are the host's: no copy on this backend */
-  struct lattice lattice;
-  int64_t *histogram; /* of the sort */
-  void *packed;       /* particles that leave, from pack to order */
-
+/* The local tree: what walks do not need of it. */
+struct local_tree {
   /* particles with mass: the first ones since the last sort. The tree holds these alone; */
   int32_t massive;
   /* the cells of the others are behind its nodes, with links and ranges only, for groups */
   int32_t light_nodes;
-  struct octree tree; /* nodes with their ranges, moments, and sources have each a capacity of their own */
   /* block of the sources; from order to the end of build: memory of the sort (order.c), */
   void *sources;
   uint64_t *key; /* and the sorted keys */
+  /* nodes with their ranges, moments, and sources have each a capacity of their own */
   int64_t node_capacity, moment_capacity, source_capacity;
   struct node_softening *soften; /* of each node, where softenings differ */
   size_t soften_capacity;        /* bytes */
@@ -111,37 +104,69 @@ struct device {
   int quadrupole;         /* the moments are of order 2 */
   int fresh;              /* no moments since it was built */
   int sorted_within_step; /* the particles were sorted within a soft step: the build keeps their motion states */
+  int64_t *histogram;     /* of the sort */
+};
 
+/* Groups of targets. */
+struct target_state {
   struct group *group;
   int32_t groups, massive_groups; /* those of particles with mass come first */
   int64_t group_capacity;
   double group_width; /* TUNABLE_GROUP_WIDTH, */
   int narrow;         /* and the first level of cells that are not wider */
-
-  int32_t *group_of; /* of every particle */
+  int32_t *group_of;  /* of every particle */
   int64_t group_of_capacity;
-  struct let_box box[BOX_MAX]; /* as last asked for, */
-  /* of the particles box_begin[0][b] up to box_begin[0][b + 1] and, without mass, box_begin[1][b] ... */
-  int32_t box_begin[2][BOX_MAX + 1];
-  int boxes;
+};
 
-  /* Steps: particles sorted by level, deepest first; those with level l or deeper are the first deeper[l]. */
-  int32_t *by_level;
+/* Boxes of groups, as last asked for: of the particles begin[0][b] up to begin[0][b + 1] and, without mass, begin[1][b]
+ * ... */
+struct box_state {
+  struct let_box box[BOX_MAX];
+  int32_t begin[2][BOX_MAX + 1];
+  int count;
+};
+
+/* Particles sorted by level, deepest first; those with level l or deeper are the first deeper[l]. */
+struct level_state {
+  int32_t *particle;
   int64_t deeper[LEVELS + 1];
-  int by_level_valid;
-  uint8_t *active;                     /* of every particle, in a substep */
-  uint8_t *touched;                    /* groups with active members */
-  int32_t *active_list, *active_group; /* both ascending, */
-  int32_t *active_first;               /* and the place in active_list of the first particle of each active group */
-  int32_t active_count, active_groups;
-  int64_t active_capacity, touched_capacity;
-  int32_t active_tick;
-  struct let_watch watch;
-  double *sum;          /* of a forest that is walked in parts (walk.c), */
-  size_t sum_capacity;  /* bytes, */
-  int64_t *group_pairs; /* and interactions of the groups */
-  size_t group_pair_capacity;
+  int valid;
+};
 
+/* The active particles of a substep. */
+struct active_state {
+  uint8_t *flag;         /* of every particle */
+  uint8_t *touched;      /* groups with active members */
+  int32_t *list, *group; /* active particles and their groups, both ascending, */
+  int32_t *first;        /* and the place in `list` of the first particle of each of these groups */
+  int32_t count, groups;
+  int64_t capacity, touched_capacity;
+  int32_t tick;
+};
+
+/* Of a forest that is walked in parts (walk.c). */
+struct forest_state {
+  double *sum;
+  size_t sum_capacity; /* bytes */
+  int64_t *pairs;      /* interactions of the groups */
+  size_t pair_capacity;
+};
+
+struct device {
+  struct device_config config;
+  struct softening softening;       /* of the types */
+  double event_time[DEVICE_EVENTS]; /* the clock */
+  struct particles p;               /* the arrays are the host's: no copy on this backend */
+  struct lattice lattice;
+  void *packed;       /* particles that leave, from pack to order */
+  struct octree tree; /* the local one */
+  struct local_tree local;
+  struct target_state targets;
+  struct box_state boxes;
+  struct level_state by_level;
+  struct active_state active;
+  struct let_watch watch;
+  struct forest_state forest;
   struct potentials potentials;
   struct sparse let[LET_KINDS]; /* struct let of every peer that has, or has had, a LET */
   void *update;                 /* the last update of a LET, unless it was taken */

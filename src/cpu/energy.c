@@ -27,9 +27,9 @@ void cpu_energy_sums(struct device *d, double limit, struct potential_sums *sums
 {
   const struct potentials *p = &d->potentials;
   memset(sums, 0, sizeof *sums);
-  for (int32_t g = 0, batch = 0; p->stride > 0 && g < d->massive_groups;
+  for (int32_t g = 0, batch = 0; p->stride > 0 && g < d->targets.massive_groups;
        g += p->stride, batch = (batch + 1) % ENERGY_BATCHES)
-    for (int32_t i = d->group[g].begin; i < d->group[g].end; i++) {
+    for (int32_t i = d->targets.group[g].begin; i < d->targets.group[g].end; i++) {
       double m = d->p.mass[i], fine = p->fine[i];
       if (m > limit) continue;
       if (p->soft && p->kept) fine += p->kept[i];

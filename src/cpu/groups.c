@@ -14,11 +14,12 @@
 
 static void add_group(struct device *d, int32_t begin, int32_t end, int32_t before)
 {
-  if (d->groups == d->group_capacity) {
-    d->group_capacity = (int64_t)memory_grown((size_t)d->group_capacity, sizeof *d->group);
-    d->group = memory_resize("groups", d->group, sizeof *d->group * (size_t)d->group_capacity);
+  if (d->targets.groups == d->targets.group_capacity) {
+    d->targets.group_capacity = (int64_t)memory_grown((size_t)d->targets.group_capacity, sizeof *d->targets.group);
+    d->targets.group =
+        memory_resize("groups", d->targets.group, sizeof *d->targets.group * (size_t)d->targets.group_capacity);
   }
-  d->group[d->groups++] = (struct group){begin, end, before, 0};
+  d->targets.group[d->targets.groups++] = (struct group){begin, end, before, 0};
 }
 
 /* The first level of cells that are not wider than groups may be. */
@@ -26,7 +27,7 @@ static int first_narrow(const struct device *d)
 {
   double width = d->lattice.spacing * LATTICE_SIDE;
   int level = 0;
-  while (level <= KEY_LEVELS && width > d->group_width) {
+  while (level <= KEY_LEVELS && width > d->targets.group_width) {
     width *= 0.5;
     level++;
   }
@@ -38,25 +39,26 @@ static int first_narrow(const struct device *d)
 static void collect(struct device *d, int32_t i)
 {
   const struct node *n = &d->tree.node[i];
-  const struct range *r = &d->range[i];
+  const struct range *r = &d->local.range[i];
   int32_t capacity = d->config.max_group, before = i < d->tree.nodes ? r->begin : r->before;
-  int wide = r->level < d->narrow && !(n->info & NODE_LEAF);
+  int wide = r->level < d->targets.narrow && !(n->info & NODE_LEAF);
   if (r->end - r->begin <= capacity && !wide) {
     add_group(d, r->begin, r->end, before);
   } else if (n->info & NODE_LEAF) {
     for (int32_t b = r->begin; b < r->end; b += capacity)
       add_group(d, b, b + capacity < r->end ? b + capacity : r->end, before);
   } else {
-    int32_t first = d->groups;
+    int32_t first = d->targets.groups;
     for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) collect(d, k);
     if (wide) return;
     /* join consecutive groups of this parent while they fit into one: small siblings share a list */
     int32_t kept = first;
-    for (int32_t g = first + 1; g < d->groups; g++) {
-      if (d->group[g].end - d->group[kept].begin <= capacity) d->group[kept].end = d->group[g].end;
-      else d->group[++kept] = d->group[g];
+    for (int32_t g = first + 1; g < d->targets.groups; g++) {
+      if (d->targets.group[g].end - d->targets.group[kept].begin <= capacity)
+        d->targets.group[kept].end = d->targets.group[g].end;
+      else d->targets.group[++kept] = d->targets.group[g];
     }
-    if (d->groups > first) d->groups = kept + 1;
+    if (d->targets.groups > first) d->targets.groups = kept + 1;
   }
 }
 
@@ -64,29 +66,29 @@ static double modulus(const float *a) { return sqrt((double)a[0] * a[0] + (doubl
 
 void cpu_tune(struct device *d, enum tunable tunable, double value)
 {
-  if (tunable == TUNABLE_GROUP_WIDTH) d->group_width = value;
+  if (tunable == TUNABLE_GROUP_WIDTH) d->targets.group_width = value;
 }
 
 void cpu_groups(struct device *d)
 {
-  d->groups = 0;
-  d->narrow = first_narrow(d);
+  d->targets.groups = 0;
+  d->targets.narrow = first_narrow(d);
   if (d->tree.nodes > 0) collect(d, 0);
-  d->massive_groups = d->groups;
-  if (d->light_nodes > d->tree.nodes) collect(d, d->tree.nodes);
-  if (d->p.n > d->group_of_capacity) {
-    memory_free(d->group_of);
-    d->group_of_capacity = cpu_spare(d->p.n);
-    d->group_of = memory_alloc("groups", sizeof *d->group_of * (size_t)d->group_of_capacity);
+  d->targets.massive_groups = d->targets.groups;
+  if (d->local.light_nodes > d->tree.nodes) collect(d, d->tree.nodes);
+  if (d->p.n > d->targets.group_of_capacity) {
+    memory_free(d->targets.group_of);
+    d->targets.group_of_capacity = cpu_spare(d->p.n);
+    d->targets.group_of = memory_alloc("groups", sizeof *d->targets.group_of * (size_t)d->targets.group_of_capacity);
   }
 #pragma omp parallel for schedule(static)
-  for (int32_t g = 0; g < d->groups; g++) {
+  for (int32_t g = 0; g < d->targets.groups; g++) {
     double smallest = 1e300;
-    for (int32_t i = d->group[g].begin; i < d->group[g].end; i++) {
+    for (int32_t i = d->targets.group[g].begin; i < d->targets.group[g].end; i++) {
       smallest = fmin(smallest, modulus(&d->p.acc[3 * i]));
-      d->group_of[i] = g;
+      d->targets.group_of[i] = g;
     }
-    d->group[g].a_old = (float)smallest;
+    d->targets.group[g].a_old = (float)smallest;
   }
 }
 
@@ -164,20 +166,22 @@ static int32_t box_of(const struct device *d, int k, const struct let_request *r
 
 struct range cpu_box_range(const struct device *d, int b, int kind)
 {
-  return (struct range){.begin = d->box_begin[kind][b], .end = d->box_begin[kind][b + 1]};
+  return (struct range){.begin = d->boxes.begin[kind][b], .end = d->boxes.begin[kind][b + 1]};
 }
 
-/* Divide all groups, in the order of the curve, evenly into `count` boxes: box_begin. */
+/* Divide all groups, in the order of the curve, evenly into `count` boxes: boxes.begin. */
 static void divide_groups(struct device *d, int count)
 {
-  int at[2] = {0, d->massive_groups}, end[2] = {d->massive_groups, d->groups};
+  int at[2] = {0, d->targets.massive_groups}, end[2] = {d->targets.massive_groups, d->targets.groups};
   for (int b = 0; b <= count; b++) {
-    int64_t first = (int64_t)d->groups * b / count;
+    int64_t first = (int64_t)d->targets.groups * b / count;
     while (at[0] + (at[1] - end[0]) < first) {
-      int light = at[0] == end[0] || (at[1] < end[1] && d->group[at[1]].before <= d->group[at[0]].before);
+      int light =
+          at[0] == end[0] || (at[1] < end[1] && d->targets.group[at[1]].before <= d->targets.group[at[0]].before);
       at[light]++;
     }
-    for (int kind = 0; kind < 2; kind++) d->box_begin[kind][b] = at[kind] > 0 ? d->group[at[kind] - 1].end : 0;
+    for (int kind = 0; kind < 2; kind++)
+      d->boxes.begin[kind][b] = at[kind] > 0 ? d->targets.group[at[kind] - 1].end : 0;
   }
 }
 
@@ -185,7 +189,7 @@ static void divide_groups(struct device *d, int count)
  * where there is more than one. Returns the number of boxes. */
 static int divide_particles(struct device *d, int capacity)
 {
-  int64_t n = d->p.n, massive = d->massive, count = (n + BOX_PARTICLES - 1) / BOX_PARTICLES;
+  int64_t n = d->p.n, massive = d->local.massive, count = (n + BOX_PARTICLES - 1) / BOX_PARTICLES;
   if (count > capacity) count = capacity;
   if (massive > 0 && massive < n && count == 1 && capacity > 1) count = 2;
   int64_t first = n > 0 ? massive * count / n : 0; /* boxes of particles with mass */
@@ -193,8 +197,8 @@ static int divide_particles(struct device *d, int capacity)
   if (massive < n && first == count && count > 1) first--;
   for (int64_t b = 0; b <= count; b++) {
     int64_t later = b > first ? b - first : 0;
-    d->box_begin[0][b] = (int32_t)(first > 0 ? massive * (b < first ? b : first) / first : 0);
-    d->box_begin[1][b] =
+    d->boxes.begin[0][b] = (int32_t)(first > 0 ? massive * (b < first ? b : first) / first : 0);
+    d->boxes.begin[1][b] =
         (int32_t)(massive + (n - massive) * (count > first ? later : b) / (count > first ? count - first : 1));
   }
   return (int)count;
@@ -204,28 +208,28 @@ static int divide_particles(struct device *d, int capacity)
  * particles would hold for their own accelerations alone, so more of them would exceed it when they meet others. */
 static void share_bounds(struct device *d, const int *targets)
 {
-  for (int first = 0; first < d->boxes; first += BOX_SHARE) {
-    int end = first + BOX_SHARE < d->boxes ? first + BOX_SHARE : d->boxes;
+  for (int first = 0; first < d->boxes.count; first += BOX_SHARE) {
+    int end = first + BOX_SHARE < d->boxes.count ? first + BOX_SHARE : d->boxes.count;
     double largest = 0;
     for (int b = first; b < end; b++)
-      if (targets[b] > 0) largest = fmax(largest, d->box[b].a_spread);
+      if (targets[b] > 0) largest = fmax(largest, d->boxes.box[b].a_spread);
     for (int b = first; b < end; b++)
-      if (targets[b] > 0) d->box[b].a_spread = largest;
+      if (targets[b] > 0) d->boxes.box[b].a_spread = largest;
   }
 }
 
 int cpu_boxes(struct device *d, const struct let_request *request, int capacity, struct let_box *boxes)
 {
   if (capacity > BOX_MAX) capacity = BOX_MAX;
-  int count = d->groups < capacity ? d->groups : capacity, targets[BOX_MAX], held = 0;
+  int count = d->targets.groups < capacity ? d->targets.groups : capacity, targets[BOX_MAX], held = 0;
   int by_particles = request->horizon > 0 && !request->as_device;
   if (by_particles) count = divide_particles(d, capacity);
   else if (count > 0) divide_groups(d, count);
 #pragma omp parallel for schedule(static)
-  for (int b = 0; b < count; b++) targets[b] = box_of(d, b, request, &d->box[b]);
-  d->boxes = count;
+  for (int b = 0; b < count; b++) targets[b] = box_of(d, b, request, &d->boxes.box[b]);
+  d->boxes.count = count;
   if (by_particles) share_bounds(d, targets);
   for (int b = 0; b < count; b++)
-    if (targets[b] > 0) boxes[held++] = d->box[b];
+    if (targets[b] > 0) boxes[held++] = d->boxes.box[b];
   return held;
 }

@@ -50,8 +50,8 @@ void cpu_add_field(struct device *d, const struct field *field, enum walk_kind k
   struct particles *p = &d->p;
   (void)tick; /* the active ones are listed */
 #pragma omp parallel for schedule(static) if (kind == WALK_TOTAL)
-  for (int64_t k = 0; k < (kind == WALK_TOTAL ? p->n : d->active_count); k++) {
-    int64_t i = kind == WALK_TOTAL ? k : d->active_list[k];
+  for (int64_t k = 0; k < (kind == WALK_TOTAL ? p->n : d->active.count); k++) {
+    int64_t i = kind == WALK_TOTAL ? k : d->active.list[k];
     add_field_at(field, &p->pos[3 * i], kind == WALK_TOTAL ? &p->acc[3 * i] : NULL, split ? NULL : &p->acc_hard[3 * i]);
   }
 }

@@ -304,12 +304,12 @@ static void select_one(struct device *d, enum let_kind kind, const struct let_re
   l->sent.nodes = 0;
   l->sent.source.n = 0;
   if (s.nodes > 0) {
-    l->packed_bytes = sizeof(struct let_head) + octree_bytes(s.nodes, s.sources, d->quadrupole, moving);
+    l->packed_bytes = sizeof(struct let_head) + octree_bytes(s.nodes, s.sources, d->local.quadrupole, moving);
     cpu_reserve(&l->packed, &l->packed_capacity, l->packed_bytes, "let");
     reserve_index(l, s.nodes);
     struct let_head *head = l->packed;
-    *head = (struct let_head){.nodes = s.nodes, .sources = s.sources, .quad = d->quadrupole, .moving = moving};
-    octree_place(&l->sent, head + 1, s.nodes, s.sources, d->quadrupole, moving);
+    *head = (struct let_head){.nodes = s.nodes, .sources = s.sources, .quad = d->local.quadrupole, .moving = moving};
+    octree_place(&l->sent, head + 1, s.nodes, s.sources, d->local.quadrupole, moving);
     for (int64_t k = 0; k < s.nodes; k++) {
       const struct choice *c = &s.choice[k];
       l->node_from[k] = c->node;
@@ -373,9 +373,10 @@ void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
 void cpu_let_summary(struct device *d, const struct let_request *request, struct let_summary *summary)
 {
   memset(summary, 0, sizeof *summary);
-  summary->particles = d->massive;
+  summary->particles = d->local.massive;
   if (request->horizon > 0) return;
-  top_choose(&summary->top, d->tree.node, d->tree.nodes, 0, d->quadrupole ? (const float(*)[6])d->tree.quad : NULL);
+  top_choose(&summary->top, d->tree.node, d->tree.nodes, 0,
+             d->local.quadrupole ? (const float(*)[6])d->tree.quad : NULL);
 }
 
 void cpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node,
@@ -384,11 +385,11 @@ void cpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes
   struct let *l = cpu_let(d, kind, self);
   l->attached = nodes > 0;
   if (nodes == 0) return;
-  cpu_reserve(&l->message, &l->message_capacity, octree_bytes(nodes, 0, d->quadrupole, 0), "let");
-  octree_place(&l->tree, l->message, nodes, 0, d->quadrupole, 0);
+  cpu_reserve(&l->message, &l->message_capacity, octree_bytes(nodes, 0, d->local.quadrupole, 0), "let");
+  octree_place(&l->tree, l->message, nodes, 0, d->local.quadrupole, 0);
   l->tree.motion_tick = 0;
   memcpy(l->tree.node, node, sizeof *node * (size_t)nodes);
-  if (d->quadrupole) memcpy(l->tree.quad, quad, sizeof *quad * (size_t)nodes);
+  if (d->local.quadrupole) memcpy(l->tree.quad, quad, sizeof *quad * (size_t)nodes);
 }
 
 /* Give back the memory of a LET but of a message that may be on its way. */

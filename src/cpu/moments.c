@@ -51,7 +51,7 @@ static void add_quad(double q[6], double m, const double x[3])
 
 static void leaf_softening(struct device *d, int32_t i)
 {
-  const struct range *r = &d->range[i];
+  const struct range *r = &d->local.range[i];
   struct node_softening s = {.low = SOFTENING_CLASSES, .high = 0};
   for (int32_t j = r->begin; j < r->end; j++) {
     uint8_t k = d->softening.class_of[d->p.type[j]];
@@ -59,7 +59,7 @@ static void leaf_softening(struct device *d, int32_t i)
     if (k < s.low) s.low = k;
     if (k > s.high) s.high = k;
   }
-  d->soften[i] = s;
+  d->local.soften[i] = s;
 }
 
 static void cell_softening(struct device *d, int32_t i)
@@ -67,19 +67,19 @@ static void cell_softening(struct device *d, int32_t i)
   const struct node *n = &d->tree.node[i];
   struct node_softening s = {.low = SOFTENING_CLASSES, .high = 0};
   for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
-    const struct node_softening *child = &d->soften[k];
+    const struct node_softening *child = &d->local.soften[k];
     s.sum += child->sum;
     if (child->low < s.low) s.low = child->low;
     if (child->high > s.high) s.high = child->high;
   }
-  d->soften[i] = s;
+  d->local.soften[i] = s;
 }
 
 /* How far the squared softenings of node i differ. */
 static double difference(const struct device *d, int32_t i)
 {
   if (d->softening.classes < 2) return 0;
-  const double *eps = d->softening.eps, low = eps[d->soften[i].low], high = eps[d->soften[i].high];
+  const double *eps = d->softening.eps, low = eps[d->local.soften[i].low], high = eps[d->local.soften[i].high];
   return high * high - low * low;
 }
 
@@ -96,9 +96,9 @@ static void set_reach(struct device *d, int32_t i, const struct mac *mac, double
   float whole = mac_reach(mac, n->mass, radius, b2 + n->mass * spread);
   /* rounding up keeps the particles inside */
   n->b = (float)(radius * (1 + 1e-6));
-  n->reach = d->range[i].cut && mac->order == 1 ? MAC_CUT * whole : whole;
+  n->reach = d->local.range[i].cut && mac->order == 1 ? MAC_CUT * whole : whole;
   if (d->softening.classes < 2) return;
-  const struct node_softening *s = &d->soften[i];
+  const struct node_softening *s = &d->local.soften[i];
   n->reach = softening_pack_reach(n->reach, s->low, s->high,
                                   n->mass > 0 ? (float)(s->sum / n->mass) : d->softening.eps2[s->high]);
 }
@@ -144,7 +144,7 @@ static void cell_centre(struct device *d, int32_t i)
   for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
     const struct node *child = &d->tree.node[k];
     const struct motion *w = &d->tree.motion[k];
-    double x[3], v[3], a[3], count = d->range[k].end - d->range[k].begin;
+    double x[3], v[3], a[3], count = d->local.range[k].end - d->local.range[k].begin;
     for (int c = 0; c < 3; c++) {
       x[c] = child->x[c];
       v[c] = w->v[c];
@@ -185,7 +185,7 @@ enum { EXACT_RADIUS_MAX = 32768 };
 static void exact_radius(struct device *d, int32_t i, const struct mac *mac, const struct sources *at)
 {
   struct node *n = &d->tree.node[i];
-  const struct range *r = &d->range[i];
+  const struct range *r = &d->local.range[i];
   if (r->end - r->begin > EXACT_RADIUS_MAX) return;
   double b = sqrt(d->isa->farthest(at, r->begin, r->end, n->x)) * d->lattice.spacing;
   if (softening_radius(b, difference(d, i)) >= n->b) return;
@@ -224,13 +224,14 @@ void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
 {
   struct octree *t = &d->tree;
   t->motion_tick = tick;
-  d->quadrupole = mac->order == 2;
+  d->local.quadrupole = mac->order == 2;
   const int differ = d->softening.classes > 1;
   if (differ)
-    cpu_reserve((void **)&d->soften, &d->soften_capacity, sizeof *d->soften * (size_t)(t->nodes + 1), "octree");
-  for (int l = d->levels - 1; l >= 0; l--) {
+    cpu_reserve((void **)&d->local.soften, &d->local.soften_capacity, sizeof *d->local.soften * (size_t)(t->nodes + 1),
+                "octree");
+  for (int l = d->local.levels - 1; l >= 0; l--) {
 #pragma omp parallel for schedule(static, 64)
-    for (int32_t i = d->level_begin[l]; i < d->level_begin[l + 1]; i++) {
+    for (int32_t i = d->local.level_begin[l]; i < d->local.level_begin[l + 1]; i++) {
       if (t->node[i].info & NODE_LEAF) {
         if (differ) leaf_softening(d, i);
         leaf_moments(d, i, mac, tick, tick_length);
@@ -241,8 +242,8 @@ void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
       }
     }
   }
-  int fresh = d->fresh;
-  d->fresh = 0;
+  int fresh = d->local.fresh;
+  d->local.fresh = 0;
   if (tick != 0 && fresh) predicted_radii(d, mac, tick, tick_length);
   if (tick != 0) return; /* particles are elsewhere than their records say; a refresh makes do with bounds */
   exact_radii(d, mac, &t->source);

@@ -57,8 +57,8 @@ _Static_assert(SOURCE_WORDS * 4 >= 44, "the memory of the sources is large enoug
 static struct sort_memory sort_memory(struct device *d, int64_t n)
 {
   cpu_reserve_sources(d, n);
-  char *at = d->sources;
-  int64_t c = d->source_capacity;
+  char *at = d->local.sources;
+  int64_t c = d->local.source_capacity;
   if (ESP_CHECKS && particles_scratch_bytes(1) > 28)
     fatal("the widest field of a particle is too wide for the memory of the sort");
   return (struct sort_memory){
@@ -68,11 +68,12 @@ static struct sort_memory sort_memory(struct device *d, int64_t n)
 /* Sort item[0] by key; ties keep their order. item[1] is scratch. */
 static void sort_items(struct device *d, struct item *item[2], int64_t n)
 {
-  if (!d->histogram) d->histogram = memory_alloc("order", sizeof *d->histogram * BUCKETS * (size_t)d->threads);
+  if (!d->local.histogram)
+    d->local.histogram = memory_alloc("order", sizeof *d->local.histogram * BUCKETS * (size_t)d->threads);
   _Static_assert(KEY_BITS > 5 * DIGIT_BITS && KEY_BITS <= 6 * DIGIT_BITS,
                  "after an even number of passes the result is in item[0]");
   for (int shift = 0, k = 0; shift < KEY_BITS; shift += DIGIT_BITS, k = !k)
-    radix_pass(item[k], item[!k], n, shift, d->histogram, d->threads);
+    radix_pass(item[k], item[!k], n, shift, d->local.histogram, d->threads);
 }
 
 /* Sort the particles, those with mass first, by their places, predicted to `tick` where it is asked for. Returns how
@@ -83,7 +84,7 @@ static int64_t sort_particles(struct device *d, const struct lattice *lattice, i
   struct particles *p = &d->p;
   int64_t n = p->n, outside = 0, massive = 0;
   d->lattice = *lattice;
-  d->by_level_valid = 0;
+  d->by_level.valid = 0;
   memory_free(d->packed); /* the particles that left have been sent */
   d->packed = NULL;
   struct sort_memory m = sort_memory(d, n);
@@ -101,21 +102,21 @@ static int64_t sort_particles(struct device *d, const struct lattice *lattice, i
     item[i].key = key_of(x[0], x[1], x[2]) | (p->mass[i] > 0 ? 0 : MASSLESS);
     item[i].from = i;
   }
-  d->massive = (int32_t)massive;
+  d->local.massive = (int32_t)massive;
   sort_items(d, m.item, n);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++) {
     m.key[i] = item[i].key;
     m.permutation[i] = (int32_t)item[i].from;
   }
-  d->key = m.key;
+  d->local.key = m.key;
   particles_permute(p, m.permutation, m.scratch);
   return outside;
 }
 
 int64_t cpu_order(struct device *d, const struct lattice *lattice)
 {
-  d->sorted_within_step = 0;
+  d->local.sorted_within_step = 0;
   cpu_let_drop(d);
   return sort_particles(d, lattice, 0, 0, 0);
 }
@@ -126,5 +127,5 @@ void cpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
   (void)renew;
   const struct lattice lattice = d->lattice;
   sort_particles(d, &lattice, 1, tick, tick_length);
-  d->sorted_within_step = 1;
+  d->local.sorted_within_step = 1;
 }

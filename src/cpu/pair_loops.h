@@ -51,6 +51,20 @@ INLINE struct pair_v pair_of(const struct targets *targets, int i, const struct 
   return differ ? pair_between_unlike_v(source, vf_load(list->eps2 + j), target) : pair_between_v(source, target);
 }
 
+/* The force of a vector of sources j, which are cells with second moments or points, and the potential psi. */
+INLINE struct pair_vector_v pair_force(struct pair_v pair, vf rho2, const struct list *list, int j, const int quad,
+                                       vf *psi)
+{
+  if (quad) {
+    struct pair_cell_v f = pair_cell_v(pair, rho2, load_moments(list, j));
+    *psi = f.psi;
+    return pair_cell_force_v(pair, f);
+  }
+  struct pair_point_v f = pair_point_v(pair, rho2);
+  *psi = f.psi;
+  return (struct pair_vector_v){f.w * pair.x, f.w * pair.y, f.w * pair.z};
+}
+
 /* Sums of BLOCK targets over a list; the flags are constants at every call, so that unused quantities are not computed.
  * Potentials of pairs at distance 0, a particle and itself, have sums of their own: the others would lose digits beside
  * m / eps. */
@@ -69,30 +83,17 @@ INLINE void pair_block(const struct targets *targets, int first, const struct li
 #pragma GCC unroll 4
     for (int b = 0; b < block; b++) {
       struct pair_v p = pair_of(targets, first + b, list, j, source, job->eps2, differ);
-      vf r2 = pair_r2_v(p), rho2 = pair_rho2_of_v(p, r2), fx, fy, fz, phi;
+      vf r2 = pair_r2_v(p), rho2 = pair_rho2_of_v(p, r2), phi;
       if (bare) { /* no softening: a pair at distance 0 adds nothing */
         vi apart = rho2 > vf_set(0);
         p.m = (vf)((vi)p.m & apart);
         rho2 = vf_max(rho2, (vf)((vi)vf_set(1) & ~apart));
       }
-      if (quad) {
-        struct pair_cell_v f = pair_cell_v(p, rho2, load_moments(list, j));
-        phi = f.psi;
-        struct pair_vector_v a = pair_cell_force_v(p, f);
-        fx = a.x;
-        fy = a.y;
-        fz = a.z;
-      } else {
-        struct pair_point_v f = pair_point_v(p, rho2);
-        phi = f.psi;
-        fx = f.w * p.x;
-        fy = f.w * p.y;
-        fz = f.w * p.z;
-      }
+      struct pair_vector_v f = pair_force(p, rho2, list, j, quad, &phi);
       if (total) {
-        ax[b] += fx;
-        ay[b] += fy;
-        az[b] += fz;
+        ax[b] += f.x;
+        ay[b] += f.y;
+        az[b] += f.z;
       }
       if (apart) {
         vi there = r2 > vf_set(0);
@@ -102,9 +103,9 @@ INLINE void pair_block(const struct targets *targets, int first, const struct li
       if (potential) po[b] += phi;
       if (hard) {
         vf k = split_k(r2, &job->split, kernel);
-        hx[b] += k * fx;
-        hy[b] += k * fy;
-        hz[b] += k * fz;
+        hx[b] += k * f.x;
+        hy[b] += k * f.y;
+        hz[b] += k * f.z;
       }
     }
   }

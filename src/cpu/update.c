@@ -88,8 +88,8 @@ static void note_limits(struct device *d, const struct let_request *r)
 {
   struct let_watch *w = &d->watch;
 #pragma omp parallel for schedule(static)
-  for (int b = 0; b < d->boxes; b++) {
-    float deviation = (float)essential_deviation(d->box[b].a_spread, r->a_typical, r->horizon);
+  for (int b = 0; b < d->boxes.count; b++) {
+    float deviation = (float)essential_deviation(d->boxes.box[b].a_spread, r->a_typical, r->horizon);
     for (int kind = 0; kind < 2; kind++) {
       struct range r = cpu_box_range(d, b, kind);
       for (int32_t i = r.begin; i < r.end; i++) w->limit[i] = deviation;
@@ -147,10 +147,10 @@ int64_t cpu_violations(struct device *d, int64_t *late)
   const struct sources *s = &d->tree.source;
   int64_t violations = 0;
   if (!w->on) return 0;
-  double gone = (d->active_tick - w->tick) * w->tick_length, left = (w->end - d->active_tick) * w->tick_length,
+  double gone = (d->active.tick - w->tick) * w->tick_length, left = (w->end - d->active.tick) * w->tick_length,
          h = d->lattice.spacing;
-  for (int32_t k = 0; k < d->active_count; k++) {
-    int32_t i = d->active_list[k];
+  for (int32_t k = 0; k < d->active.count; k++) {
+    int32_t i = d->active.list[k];
     const int32_t x[3] = {s->x[i], s->y[i], s->z[i]};
     const float v[3] = {s->vx[i], s->vy[i], s->vz[i]}, a[3] = {s->ax[i], s->ay[i], s->az[i]};
     double now2 = 0, then2 = 0, limit = (double)w->limit[i] + 2 * h; /* both ends were rounded to the lattice */
@@ -183,8 +183,8 @@ static void collect(struct device *d, int32_t tick)
   struct let_watch *w = &d->watch;
   if (w->collected == tick) return;
   w->collected = tick;
-  for (int32_t k = 0; k < d->active_count; k++) {
-    int32_t i = d->active_list[k];
+  for (int32_t k = 0; k < d->active.count; k++) {
+    int32_t i = d->active.list[k];
     uint8_t level = d->p.level[i];
     for (uint32_t e = w->first[i]; e < w->first[i + 1]; e++) {
       struct let *l = sparse_find(&d->let[LET_STEP], w->sent_entry[e].peer);
@@ -227,7 +227,7 @@ size_t cpu_let_update_bytes(const struct let_request *request, int64_t entries, 
 size_t cpu_let_update_bytes_max(struct device *d, int peer)
 {
   const struct let *l = cpu_let(d, LET_STEP, peer);
-  return l->sent.nodes == 0 ? 0 : own_update_bytes(d->quadrupole, l->sent.source.n, l->sent.nodes);
+  return l->sent.nodes == 0 ? 0 : own_update_bytes(d->local.quadrupole, l->sent.source.n, l->sent.nodes);
 }
 
 struct let_count cpu_let_entries(struct device *d, enum let_kind kind, int peer, int64_t *count)
@@ -255,7 +255,7 @@ static void pack_cells(const struct device *d, const struct let *let, char *at)
   for (int32_t k = 0; k < let->sent.nodes; k++) {
     node[k] = d->tree.node[let->node_from[k]];
     motion[k] = d->tree.motion[let->node_from[k]];
-    if (d->quadrupole) memcpy(quad[k], d->tree.quad[let->node_from[k]], sizeof *quad);
+    if (d->local.quadrupole) memcpy(quad[k], d->tree.quad[let->node_from[k]], sizeof *quad);
   }
 }
 
@@ -270,11 +270,11 @@ size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
     if (l->at_level[level] > 0) *next = timeline_after(tick, level);
   if (l->pendings == 0 && (scope == SCOPE_CORRECTED || l->sent.nodes == 0)) return 0;
   size_t entries = sizeof(struct update_entry) * (size_t)l->pendings, aligned = aligned_entries(l->pendings);
-  size_t bytes = own_update_bytes(d->quadrupole, l->pendings, cells ? l->sent.nodes : 0);
+  size_t bytes = own_update_bytes(d->local.quadrupole, l->pendings, cells ? l->sent.nodes : 0);
   cpu_reserve(&d->update, &d->update_capacity, bytes, "let");
   struct update_head *head = d->update;
   *head = (struct update_head){
-      .entries = l->pendings, .tick = tick, .cells = cells, .nodes = l->sent.nodes, .quad = d->quadrupole};
+      .entries = l->pendings, .tick = tick, .cells = cells, .nodes = l->sent.nodes, .quad = d->local.quadrupole};
   pack_entries(d, l, (struct update_entry *)(head + 1));
   memset((char *)(head + 1) + entries, 0, aligned - entries);
   if (cells) pack_cells(d, l, (char *)(head + 1) + aligned);

@@ -274,7 +274,7 @@ static void set_visit(struct device *d, const struct walk_request *request, stru
   float eps = (float)d->config.softening;
   memset(visit, 0, sizeof *visit);
   visit->d = d;
-  visit->quad = d->quadrupole;
+  visit->quad = d->local.quadrupole;
   visit->pruned = !all && request->split.on;
   visit->soft = soft;
   visit->plain = (struct pair_job){.eps2 = eps * eps, .potential = all, .total = 1, .split = request->split};
@@ -301,7 +301,7 @@ static void set_visit(struct device *d, const struct walk_request *request, stru
 static void walk_group(struct device *d, const struct walk_request *request, struct visit *visit, int32_t k)
 {
   const struct group *g = walk_group_of(d, request, k);
-  const uint8_t *active = request->kind == WALK_HARD ? d->active : NULL;
+  const uint8_t *active = request->kind == WALK_HARD ? d->active.flag : NULL;
   struct tally *t = &visit->w->tally;
   int64_t before = t->particle_pairs + t->cell_pairs;
   if (!take_targets(d, g, active, visit->w, &visit->view)) return;

@@ -12,11 +12,35 @@
 
 /* --- traversal --------------------------------------------------------------------------------------------------- */
 
+/* A node as a view has it: its centre relative to the view's, its radius, and what that and its distance may have grown
+ * by since its moments were taken. */
+struct seen {
+  float x, y, z, b, grown;
+};
+
+INLINE struct seen see(const struct octree *octree, int32_t k, const struct view *view, const int moving)
+{
+  const struct node *n = &octree->node[k];
+  float h = view->spacing, dt = view->dt_nodes, half = 0.5f * dt * dt;
+  struct seen s = {.x = (float)(n->x[0] - view->centre[0]) * h,
+                   .y = (float)(n->x[1] - view->centre[1]) * h,
+                   .z = (float)(n->x[2] - view->centre[2]) * h,
+                   .b = n->b};
+  if (!moving) return s;
+  const struct motion *w = &octree->motion[k];
+  float growth = w->spread_v * dt + w->spread_a * half;
+  s.x += w->v[0] * dt + w->a[0] * half;
+  s.y += w->v[1] * dt + w->a[1] * half;
+  s.z += w->v[2] * dt + w->a[2] * half;
+  s.b += growth;
+  s.grown = 2 * growth; /* a length, while the unit of the reach is the criterion's own */
+  return s;
+}
+
 INLINE int traverse_with(const struct octree *octree, const struct view *view, int32_t *stack, int *depth,
                          struct finds *finds, int capacity, const int moving, const int differ)
 {
   int sp = *depth, far = finds->cells[0].n, near = finds->cells[1].n, leaves = finds->leaves;
-  float h = view->spacing, dt = view->dt_nodes, half = 0.5f * dt * dt;
   int64_t tests = 0;
   while (sp > 0 && far + CELL_PAD <= capacity && near + CELL_PAD <= capacity && leaves + CELL_PAD <= capacity) {
     const struct node *parent = &octree->node[stack[--sp]];
@@ -28,23 +52,11 @@ INLINE int traverse_with(const struct octree *octree, const struct view *view, i
     tests += end - first;
     for (int32_t k = first; k < end; k++) {
       const struct node *n = &octree->node[k];
-      float x = (float)(n->x[0] - view->centre[0]) * h;
-      float y = (float)(n->x[1] - view->centre[1]) * h;
-      float z = (float)(n->x[2] - view->centre[2]) * h;
-      float b = n->b, grown = 0;
-      if (moving) {
-        const struct motion *w = &octree->motion[k];
-        float growth = w->spread_v * dt + w->spread_a * half;
-        x += w->v[0] * dt + w->a[0] * half;
-        y += w->v[1] * dt + w->a[1] * half;
-        z += w->v[2] * dt + w->a[2] * half;
-        b += growth;
-        grown = 2 * growth; /* a length, while the unit of the reach is the criterion's own */
-      }
-      float r2 = x * x + y * y + z * z;
-      float needed = n->reach * view->sink + grown, clear = mac_clear(b, view->open_within),
+      struct seen s = see(octree, k, view, moving);
+      float r2 = s.x * s.x + s.y * s.y + s.z * s.z;
+      float needed = n->reach * view->sink + s.grown, clear = mac_clear(s.b, view->open_within),
             opening = view->radius + (needed > clear ? needed : clear);
-      float out = view->radius + view->near, away = out + b;
+      float out = view->radius + view->near, away = out + s.b;
       int keep = !view->prune | (r2 <= away * away);
       int terminal = (n->info & NODE_TERMINAL) != 0;
       int leaf = (n->info & NODE_LEAF) != 0;
@@ -53,16 +65,16 @@ INLINE int traverse_with(const struct octree *octree, const struct view *view, i
       int alone = moving & leaf & ((n->info & NODE_COUNT) == 1);
       int accept = ((r2 > 0) & (r2 >= opening * opening) & !alone) | terminal;
       int is_near = r2 < out * out;
-      finds->cells[0].x[far] = x;
-      finds->cells[0].y[far] = y;
-      finds->cells[0].z[far] = z;
+      finds->cells[0].x[far] = s.x;
+      finds->cells[0].y[far] = s.y;
+      finds->cells[0].z[far] = s.z;
       finds->cells[0].m[far] = n->mass;
       if (differ) finds->cells[0].eps2[far] = finds->cells[1].eps2[near] = softening_of_reach(n->reach, view->eps2);
       finds->cell_node[0][far] = k;
       far += accept & !is_near & !view->prune;
-      finds->cells[1].x[near] = x;
-      finds->cells[1].y[near] = y;
-      finds->cells[1].z[near] = z;
+      finds->cells[1].x[near] = s.x;
+      finds->cells[1].y[near] = s.y;
+      finds->cells[1].z[near] = s.z;
       finds->cells[1].m[near] = n->mass;
       finds->cell_node[1][near] = k;
       near += accept & is_near;

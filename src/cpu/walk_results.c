@@ -81,20 +81,21 @@ static int needed_sums(const struct walk_request *request, const struct targets 
 int32_t walk_group_count(const struct device *d, const struct walk_request *request)
 {
   /* energies */
-  if (request->kind == WALK_POTENTIAL) return (d->massive_groups + request->stride - 1) / request->stride;
-  return request->kind == WALK_HARD ? d->active_groups : d->groups;
+  if (request->kind == WALK_POTENTIAL) return (d->targets.massive_groups + request->stride - 1) / request->stride;
+  return request->kind == WALK_HARD ? d->active.groups : d->targets.groups;
 }
 
 const struct group *walk_group_of(const struct device *d, const struct walk_request *request, int32_t k)
 {
   if (request->kind == WALK_POTENTIAL) k *= request->stride;
-  return &d->group[request->kind == WALK_HARD ? d->active_group[k] : k];
+  return &d->targets.group[request->kind == WALK_HARD ? d->active.group[k] : k];
 }
 
 /* The n sums of the first target of a walk's group k; those of the others follow. */
 static double *kept(const struct device *d, const struct walk_request *request, int32_t k, int n)
 {
-  return d->sum + (int64_t)n * (request->kind == WALK_HARD ? d->active_first[k] : walk_group_of(d, request, k)->begin);
+  return d->forest.sum +
+         (int64_t)n * (request->kind == WALK_HARD ? d->active.first[k] : walk_group_of(d, request, k)->begin);
 }
 
 /* Sums and interaction counts are kept between the parts of a forest that is walked in parts. */
@@ -106,7 +107,7 @@ void walk_keep_sums(struct device *d, const struct visit *visit, const struct wa
   double *to = kept(d, request, k, n);
   for (int i = 0; i < visit->w->targets.n; i++)
     for (int s = 0; s < n; s++) *to++ = sum[s][i];
-  d->group_pairs[k] = pairs;
+  d->forest.pairs[k] = pairs;
 }
 
 int64_t walk_take_sums(const struct device *d, const struct visit *visit, const struct walk_request *request, int32_t k)
@@ -116,18 +117,18 @@ int64_t walk_take_sums(const struct device *d, const struct visit *visit, const 
   const double *from = kept(d, request, k, n);
   for (int i = 0; i < visit->w->targets.n; i++)
     for (int s = 0; s < n; s++) sum[s][i] = *from++;
-  return d->group_pairs[k];
+  return d->forest.pairs[k];
 }
 
 void walk_need_sums(struct device *d, const struct walk_request *request)
 {
   double *sum[7];
-  size_t targets = (size_t)(request->kind == WALK_HARD ? d->active_count : d->p.n),
+  size_t targets = (size_t)(request->kind == WALK_HARD ? d->active.count : d->p.n),
          n = (size_t)needed_sums(request, NULL, sum);
   if (!request->local || request->last) return;
-  cpu_reserve((void **)&d->sum, &d->sum_capacity, sizeof *d->sum * n * targets, "sums");
-  cpu_reserve((void **)&d->group_pairs, &d->group_pair_capacity,
-              sizeof *d->group_pairs * (size_t)walk_group_count(d, request), "sums");
+  cpu_reserve((void **)&d->forest.sum, &d->forest.sum_capacity, sizeof *d->forest.sum * n * targets, "sums");
+  cpu_reserve((void **)&d->forest.pairs, &d->forest.pair_capacity,
+              sizeof *d->forest.pairs * (size_t)walk_group_count(d, request), "sums");
 }
 
 void walk_need_potentials(struct device *d, const struct walk_request *request)
@@ -144,9 +145,9 @@ void walk_need_potentials(struct device *d, const struct walk_request *request)
 void walk_free_sums(struct device *d, const struct walk_request *request)
 {
   if (!request->last || request->kind == WALK_HARD) return;
-  memory_free(d->sum);
-  d->sum = NULL;
-  d->sum_capacity = 0;
+  memory_free(d->forest.sum);
+  d->forest.sum = NULL;
+  d->forest.sum_capacity = 0;
 }
 
 /* Every member is assigned the mean of the group. */

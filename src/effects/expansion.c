@@ -34,7 +34,7 @@ static void enter(const struct comm *comm, const struct params *params, struct e
 static int open_expansion(void *state, struct sim *sim, struct fault *fault)
 {
   struct expansion *e = state;
-  if (!sim->be->gravity || !sim->be->add_field)
+  if (!sim->be->forces.gravity || !sim->be->forces.add_field)
     return fault_set(fault, "Comoving = on: the backend %s does not have it", sim->be->name);
   if (make_tables(&e->c, sim->par, fault)) return -1;
   e->density = cosmology_mean_density(sim->par);

@@ -135,7 +135,8 @@ static void note_schedule(const struct sim *sim, struct bench_step *step)
 {
   struct substep_lines lines;
   step->schedule = sim->substeps.schedule;
-  substep_lines_count(&step->schedule, sim->be->keeps_tree && sim->be->keeps_tree(sim->dev) ? 0 : 1, &lines);
+  substep_lines_count(&step->schedule, sim->be->forces.keeps_tree && sim->be->forces.keeps_tree(sim->dev) ? 0 : 1,
+                      &lines);
   step->builds = lines.builds;
   step->updates = lines.updates;
   step->exchanges = lines.selections;
@@ -161,18 +162,18 @@ static void one_step(struct sim *sim, struct bench_step *step)
   int64_t levels[SCHEDULE_LEVELS];
   struct plan plan = plan_next(sim->par, &sim->now, &sim->system, sim->time, 1e30, sim->step);
   plan.measure_radius = 0; /* of which a run has one in eight soft steps */
-  sim->be->wait(sim->dev);
+  sim->be->clock.wait(sim->dev);
   comm_barrier(sim->comm);
   ledger_reset(sim->comm->ledger);
   timer_reset(&sim->timer);
   step_open(sim, &plan);
   while (step_substeps(sim, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
   note_schedule(sim, step);
-  sim->be->histogram(sim->dev, levels);
+  sim->be->steps.histogram(sim->dev, levels);
   for (int l = 0; l < SCHEDULE_LEVELS; l++) step->level[l] = (double)levels[l];
   timer_phase(&sim->timer, PHASE_other);
   step_close(sim, &plan, 0);
-  sim->be->wait(sim->dev);
+  sim->be->clock.wait(sim->dev);
   timer_phase(&sim->timer, PHASE_other);
   note_counts(sim, step); /* of this rank; the report adds up those of all */
   busy(sim, &plan, step->seconds);

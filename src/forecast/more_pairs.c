@@ -23,7 +23,7 @@ struct walking {
 /* Callback: keep a LET. */
 static void keep(struct virtual_exchange *exchange, int sender, const struct virtual_let *let)
 {
-  struct walking *k = exchange->sink;
+  struct walking *k = exchange->call.sink;
   size_t at = (size_t)sender * (size_t)exchange->ranks + (size_t)let->receiver;
   k->bytes[at] = let->message_bytes;
   k->message[at] = let->message;
@@ -61,7 +61,7 @@ static int attach_upper(struct virtual_exchange *exchange, int receiver)
 /* Attach the LETs that a rank receives. Returns their number. */
 static int attach_lets(struct virtual_exchange *exchange, int receiver)
 {
-  struct walking *k = exchange->sink;
+  struct walking *k = exchange->call.sink;
   struct let_count count = {0};
   int trees = 0;
   if (attach_upper(exchange, receiver)) k->peers[trees++] = receiver;
@@ -80,7 +80,7 @@ static int attach_lets(struct virtual_exchange *exchange, int receiver)
 /* Callback: each domain walks. */
 static void walk_all(struct virtual_exchange *exchange)
 {
-  struct walking *k = exchange->sink;
+  struct walking *k = exchange->call.sink;
   for (int r = 0; r < exchange->ranks; r++) {
     be->let->clear(exchange->d[0], LET_SOFT);
     virtual_build_tree(exchange, exchange->d[0], r);
@@ -91,13 +91,13 @@ static void walk_all(struct virtual_exchange *exchange)
                                 .let = LET_SOFT,
                                 .local = 1,
                                 .last = trees == 0};
-    be->walk(exchange->d[0], &walk, &k->tally);
+    be->forces.walk(exchange->d[0], &walk, &k->tally);
     if (trees == 0) continue;
     walk.local = 0;
     walk.last = 1;
     walk.peers = k->peers;
     walk.peer_count = trees;
-    be->walk(exchange->d[0], &walk, &k->tally);
+    be->forces.walk(exchange->d[0], &walk, &k->tally);
   }
   be->let->clear(exchange->d[0], LET_SOFT);
 }
@@ -115,12 +115,10 @@ static double count_pairs(struct global_particles *world, int ranks)
                                .w = world,
                                .ranks = ranks,
                                .device_ranks = ranks,
-                               .selected = keep,
-                               .received = walk_all,
-                               .sink = &k,
+                               .call = {.selected = keep, .received = walk_all, .sink = &k},
                                .kind = LET_SOFT,
                                .keep = 1,
-                               .share = 1};
+                               .progress.share = 1};
   virtual_open(&l);
   l.request = global_particles_request(world, LET_SOFT);
   virtual_exchange_lets(&l);

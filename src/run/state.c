@@ -249,7 +249,7 @@ int state_save(struct sim *sim, struct logs *logs, struct run_state *state, stru
   item[items++] = (struct item)WHOLE("logs.tables", tables);
   int owns = list_own(sim, own);
   own[owns++] = (struct section){ROWS, rows, (uint64_t)logs_unwritten(&ends)};
-  if (sim->be->remember) sim->be->remember(sim->dev, remembered, 0);
+  if (sim->be->steps.remember) sim->be->steps.remember(sim->dev, remembered, 0);
   own[owns++] = (struct section){"device", remembered, sizeof remembered};
   const struct checkpoint_content content = {sim->step + 1, sim->be->name, item, items, own, owns};
   int status = checkpoint_write(sim->comm, sim->par, &content, sim->be->view(sim->dev), fault);
@@ -272,8 +272,8 @@ static void load_own(struct sim *sim, const struct checkpoint *checkpoint)
   double remembered[REMEMBERED] = {0};
   struct section own[OWN], device = {"device", remembered, sizeof remembered};
   checkpoint_own(sim->comm, checkpoint, own, list_own(sim, own));
-  if (same_backend(checkpoint, sim) && checkpoint_own(sim->comm, checkpoint, &device, 1) && sim->be->remember)
-    sim->be->remember(sim->dev, remembered, 1);
+  if (same_backend(checkpoint, sim) && checkpoint_own(sim->comm, checkpoint, &device, 1) && sim->be->steps.remember)
+    sim->be->steps.remember(sim->dev, remembered, 1);
 }
 
 /* An entry that older checkpoints do not have. */

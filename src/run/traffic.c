@@ -236,7 +236,7 @@ static struct reduced own_numbers(const struct sim *sim)
       .load = {sim->work, local, local + (double)(hard->cells + hard->particles), pairs(&c->hard), sim->computing}};
   tally_sums(&c->full, n.full);
   tally_sums(&c->hard, n.hard);
-  sim->be->histogram(sim->dev, n.levels);
+  sim->be->steps.histogram(sim->dev, n.levels);
   return n;
 }
 

@@ -14,7 +14,7 @@
 /* 1: the hard walks of this rank use the tree, so a new tree makes them faster. */
 static int walks_tree(const struct sim *sim)
 {
-  return sim->be->count(sim->dev) > 0 && !(sim->be->keeps_tree && sim->be->keeps_tree(sim->dev));
+  return sim->be->count(sim->dev) > 0 && !(sim->be->forces.keeps_tree && sim->be->forces.keeps_tree(sim->dev));
 }
 
 struct schedule_input substeps_input(struct sim *sim)
@@ -31,7 +31,7 @@ struct schedule_input substeps_input(struct sim *sim)
                               .level_max = sim->counts.level_max,
                               .particles = sim->now.count};
   int64_t sum[SCHEDULE_LEVELS + 2];
-  sim->be->histogram(sim->dev, sum);
+  sim->be->steps.histogram(sim->dev, sum);
   sum[SCHEDULE_LEVELS] = 0;
   for (int l = 0; l < SCHEDULE_LEVELS; l++) sum[SCHEDULE_LEVELS] += sum[l] << l;
   sum[SCHEDULE_LEVELS + 1] = walks_tree(sim);
@@ -50,7 +50,7 @@ struct schedule substeps_schedule(struct sim *sim)
   int fast = schedule_fast_candidate(&in);
   if (fast > 0) {
     double sums[2];
-    sim->be->shares(sim->dev, fast, sums);
+    sim->be->steps.shares(sim->dev, fast, sums);
     comm_sum_double(sim->comm, sums, 2);
     in.fast_density = sums[0] > 0 ? sums[1] / sums[0] : 1;
   }
@@ -110,7 +110,7 @@ static enum let_update_scope update_moments_and_lets(struct sim *sim, const stru
                                                      double tick_length)
 {
   timer_phase(&sim->timer, PHASE_moments);
-  sim->be->moments(sim->dev, &sim->mac, line->tick, tick_length);
+  sim->be->tree.moments(sim->dev, &sim->mac, line->tick, tick_length);
   sim->counts.moment_updates += line->tick > 0;
   timer_phase(&sim->timer, PHASE_hard_let);
   if (line->lets == LETS_KEPT) return line->scope;
@@ -142,7 +142,7 @@ static void part_ends(struct sim *sim, struct parts *parts, struct substep_row *
 {
   if (parts->events_recorded) {
     parts->part[++parts->count] = part;
-    sim->be->record_event(sim->dev, parts->count);
+    sim->be->clock.record_event(sim->dev, parts->count);
   } else {
     row->seconds[part] += lap(&parts->clock);
   }
@@ -153,7 +153,7 @@ static void parts_end(struct sim *sim, struct parts *parts, struct substep_row *
 {
   double rest = lap(&parts->clock);
   for (int k = 1; k <= parts->count; k++) {
-    double seconds = sim->be->between(sim->dev, k - 1, k);
+    double seconds = sim->be->clock.between(sim->dev, k - 1, k);
     sum[parts->part[k]] += seconds;
     row->seconds[parts->part[k]] += seconds;
     rest -= seconds;
@@ -196,8 +196,8 @@ static void block_step(struct sim *sim, const struct step_rule *rule, int32_t ti
   if (!sim->split.on) effects_add(sim, WALK_HARD, 0, tick);
   part_ends(sim, parts, row, SUBSTEP_walk);
   timer_phase(&sim->timer, PHASE_correct);
-  sim->be->correct(sim->dev, tick, tick_length, rule, shared);
-  if (sim->be->let) sim->counts.violations += sim->be->let->violations(sim->dev, &sim->counts.late);
+  sim->be->steps.correct(sim->dev, tick, tick_length, rule, shared);
+  if (sim->be->let) sim->counts.violations += sim->be->let->updates.violations(sim->dev, &sim->counts.late);
   sim->counts.substeps++;
 }
 
@@ -213,7 +213,7 @@ static int32_t execute(struct sim *sim, const struct step_rule *rule, const stru
   int timed = line->rebuild && tuning_times(&sim->tuning);
   struct parts parts = {.events_recorded = sim->log.table || timed, .clock = timer_clock()};
   const struct tally before = sim->counts.hard;
-  if (parts.events_recorded) sim->be->record_event(sim->dev, 0);
+  if (parts.events_recorded) sim->be->clock.record_event(sim->dev, 0);
   if (line->rebuild) {
     tuning_now(&sim->tuning, sim->step + 1, sim->time + tick * tick_length);
     rebuild(sim, schedule, line, tick_length);
@@ -222,7 +222,7 @@ static int32_t execute(struct sim *sim, const struct step_rule *rule, const stru
     part_ends(sim, &parts, row, SUBSTEP_rebuild);
   }
   timer_phase(&sim->timer, PHASE_correct);
-  row->active = sim->be->select(sim->dev, tick, tick_length, &sim->counts.outside);
+  row->active = sim->be->steps.select(sim->dev, tick, tick_length, &sim->counts.outside);
   part_ends(sim, &parts, row, SUBSTEP_select);
   if (line->moments) {
     scope = update_moments_and_lets(sim, line, tick_length);
@@ -233,7 +233,7 @@ static int32_t execute(struct sim *sim, const struct step_rule *rule, const stru
   timer_phase(&sim->timer, PHASE_hard_let);
   let_send_updates(sim->lets, tick, scope, line->next_moments, &sim->counts.updates);
   timer_phase(&sim->timer, row->active > 0 ? PHASE_hard_walk : PHASE_correct); /* next_tick waits for the walk */
-  int32_t next = sim->be->next_tick(sim->dev);
+  int32_t next = sim->be->steps.next_tick(sim->dev);
   timer_phase(&sim->timer, PHASE_correct);
   parts_end(sim, &parts, row, sum);
   /* moments count as cost of the build only at ticks without a regular moment update */
@@ -273,10 +273,10 @@ void substeps_begin(struct sim *sim, const struct step_rule *rule, int shared)
   if (u->schedule.builds == BUILDS_BY_TUNER)
     tuning_built(&sim->tuning, sim->tree_build_seconds, 1, (double)u->schedule.build_age * tick_length);
   timer_phase(&sim->timer, PHASE_moments);
-  sim->be->sources(sim->dev);
+  sim->be->tree.sources(sim->dev);
   struct schedule_line line = schedule_at(&u->schedule, 0, 0, 0);
   update_moments_and_lets(sim, &line, tick_length);
-  u->next = sim->be->next_tick(sim->dev);
+  u->next = sim->be->steps.next_tick(sim->dev);
   u->row.seconds[SUBSTEP_moments] = lap(&clock);
 }
 

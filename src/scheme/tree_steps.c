@@ -12,13 +12,13 @@
 static int choose_levels(struct sim *sim, const struct plan *plan, const struct step_rule *rule)
 {
   int shared = plan->shared_level;
-  double largest[2] = {sim->be->levels(sim->dev, rule, shared), sim->stop_request};
+  double largest[2] = {sim->be->steps.levels(sim->dev, rule, shared), sim->stop_request};
   timer_phase(&sim->timer, PHASE_wait);
   comm_max_double(sim->comm, largest, 2);
   timer_phase(&sim->timer, PHASE_correct);
   if (plan->shared && shared < 0) {
     shared = (int)largest[0];
-    sim->be->levels(sim->dev, rule, shared);
+    sim->be->steps.levels(sim->dev, rule, shared);
   }
   sim->counts.level_max = (int)largest[0];
   sim->stop_request = (int)largest[1];
@@ -41,8 +41,8 @@ static enum step_state advance(struct sim *sim, const struct plan *plan, double 
   return substeps_advance(sim, &rule, until);
 }
 
-static void drift(struct sim *sim, double tick_length) { sim->be->drift_to_end(sim->dev, tick_length); }
-static void finish(struct sim *sim, double tick_length) { sim->be->finish(sim->dev, tick_length); }
+static void drift(struct sim *sim, double tick_length) { sim->be->steps.drift_to_end(sim->dev, tick_length); }
+static void finish(struct sim *sim, double tick_length) { sim->be->steps.finish(sim->dev, tick_length); }
 
 /* Walks of substeps and of synchronisations count their seconds themselves. */
 static void note_cost(struct sim *sim, double seconds)
@@ -66,7 +66,7 @@ static void before_walk(struct sim *sim, int potential, struct let_request *let,
 static void after_walk(struct sim *sim)
 {
   effects_add(sim, WALK_TOTAL, sim->split.on, 0);
-  sim->be->split_soft(sim->dev);
+  sim->be->steps.split_soft(sim->dev);
 }
 
 static void sample(const struct sim *sim, struct let_request *let, struct walk_request *walk)

@@ -85,8 +85,8 @@ static void count_levels(struct sim *sim, struct choice_candidate *candidate)
   struct step_rule rule = step_rule_of(sim, candidate->step);
   _Static_assert(sizeof candidate->count == 32 * sizeof *candidate->count, "histogram");
   rule.eta = candidate->eta;
-  sim->be->levels(sim->dev, &rule, -1);
-  sim->be->histogram(sim->dev, candidate->count);
+  sim->be->steps.levels(sim->dev, &rule, -1);
+  sim->be->steps.histogram(sim->dev, candidate->count);
   comm_sum_int64(sim->comm, candidate->count, CHOICE_LEVELS);
 }
 

@@ -33,8 +33,8 @@ void settings_first_force(struct sim *sim)
   effects_at(sim, sim->time);
   sim_arrange(sim, 1);
   timer_phase(&sim->timer, PHASE_moments);
-  sim->be->sources(sim->dev);
-  sim->be->moments(sim->dev, &sim->mac, 0, 0);
+  sim->be->tree.sources(sim->dev);
+  sim->be->tree.moments(sim->dev, &sim->mac, 0, 0);
   scheme_radius(sim, 1);
   if (radii_asked(sim->par)) { /* a first force gives the energy; after that the run begins as with the values found */
     force_by_angle(sim, 1);

@@ -141,7 +141,7 @@ static double set_forces(struct sim *sim, double time)
     gravity *= use->effect->forces_at(use->state, sim, time);
     changes = 1;
   }
-  if (changes) sim->be->gravity(sim->dev, gravity);
+  if (changes) sim->be->forces.gravity(sim->dev, gravity);
   return gravity;
 }
 
@@ -155,7 +155,7 @@ void effects_at_tick(struct sim *sim, int32_t tick, double tick_length)
 void effects_add(struct sim *sim, enum walk_kind kind, int split, int32_t tick)
 {
   FOR_EFFECTS(sim, use, background)
-  sim->be->add_field(sim->dev, use->effect->background(use->state), kind, split, tick);
+  sim->be->forces.add_field(sim->dev, use->effect->background(use->state), kind, split, tick);
 }
 
 void effects_add_at(const struct sim *sim, const double x[3], double acc[3])
@@ -189,11 +189,11 @@ void effects_kick(struct sim *sim, const struct field *field, double time, doubl
   FOR_EFFECTS(sim, use, host_kick)
   {
     change[changes] = use->effect->host_kick(use->state, sim, time, dt);
-    if (change[changes]) sim->be->push(sim->dev, change[changes++]);
+    if (change[changes]) sim->be->steps.push(sim->dev, change[changes++]);
   }
-  sim->be->kick(sim->dev, field, dt);
+  sim->be->steps.kick(sim->dev, field, dt);
   while (changes > 0) {
-    sim->be->push(sim->dev, change[--changes]);
+    sim->be->steps.push(sim->dev, change[--changes]);
     memory_free(change[changes]);
   }
 }

@@ -170,7 +170,7 @@ static void walk_sample(struct sim *sim, const struct mac *mac, int32_t stride, 
                               .stride = stride};
   sim->scheme->sample(sim, &request, &walk);
   sim->energy.traffic = (struct let_traffic){.messages = 0};
-  sim->be->moments(sim->dev, mac, 0, 0);
+  sim->be->tree.moments(sim->dev, mac, 0, 0);
   let_exchange(sim->lets, LET_SOFT, &sim->lattice, request, TICKS, &sim->energy.traffic);
   let_walk(sim->lets, walk, tally, &sim->energy.traffic);
 }

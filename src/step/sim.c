@@ -89,7 +89,7 @@ int sim_open(struct sim *sim, const struct comm *comm, const struct params *par,
   be->upload(sim->dev, particles);
   int failed = transport_open(&sim->transport, comm, be, sim->dev, (enum transport_choice)par->Transport, fault);
   sim->timer.ledger = comm->ledger;
-  sim->timer.follow = be->phase;
+  sim->timer.follow = be->clock.phase;
   int grid[3];
   params_grid(par->DomainGrid, grid);
   domain_open_grid(&sim->domain, comm->size, grid);
@@ -123,7 +123,7 @@ void sim_close(struct sim *sim)
   transport_close(&sim->transport);
   sim->be->download(sim->dev, &p);
   particles_free(&p);
-  if (sim->be->phase) sim->be->phase(NULL);
+  if (sim->be->clock.phase) sim->be->clock.phase(NULL);
   sim->be->close(sim->dev);
   domain_close(&sim->domain);
   substep_log_close(&sim->log);
@@ -136,7 +136,7 @@ void sim_close(struct sim *sim)
 static double reachable_box(struct sim *sim, double horizon, double box[6])
 {
   double side = 0;
-  sim->be->bounds(sim->dev, horizon, box, box + 3);
+  sim->be->sets.bounds(sim->dev, horizon, box, box + 3);
   for (int c = 0; c < 3; c++) box[c] = -box[c];
   timer_phase(&sim->timer, PHASE_wait);
   comm_max_double(sim->comm, box, 6);
@@ -172,7 +172,7 @@ static void build(struct sim *sim)
   double low[3], high[3];
   timer_phase(&sim->timer, PHASE_build);
   domain_cuboid(&sim->domain, sim->comm->rank, low, high);
-  sim->be->build(sim->dev, low, high);
+  sim->be->tree.build(sim->dev, low, high);
 }
 
 /* Make the lattice that covers the box, sort the particles and build the tree. Local. */
@@ -181,7 +181,7 @@ static void build_local_tree(struct sim *sim, const double box[6])
   double began = timer_clock();
   sim->lattice = domain_lattice(&sim->domain, box, params_softening(sim->par, NULL));
   timer_phase(&sim->timer, PHASE_order);
-  sim->counts.outside += sim->be->order(sim->dev, &sim->lattice);
+  sim->counts.outside += sim->be->tree.order(sim->dev, &sim->lattice);
   build(sim);
   sim->tree_build_seconds = timer_clock() - began;
 }
@@ -191,7 +191,7 @@ static void make_groups(struct sim *sim)
 {
   timer_phase(&sim->timer, PHASE_groups);
   tuning_groups(&sim->tuning, sim->be, sim->dev, sim->lattice.spacing * LATTICE_SIDE);
-  sim->be->groups(sim->dev);
+  sim->be->tree.groups(sim->dev);
 }
 
 /* Seconds per interaction of this rank; where it has not computed yet, the mean over the ranks that have.
@@ -244,7 +244,7 @@ void sim_reserve(struct sim *sim, double horizon)
   for (int c = 0; c < 3; c++) inside &= box[c] >= sim->lattice.corner[c] && box[c + 3] <= sim->lattice.corner[c] + side;
   if (inside) return;
   build_local_tree(sim, box);
-  sim->be->groups(sim->dev);
+  sim->be->tree.groups(sim->dev);
 }
 
 void sim_migrate(struct sim *sim, int32_t tick, double tick_length)
@@ -257,17 +257,17 @@ void sim_migrate(struct sim *sim, int32_t tick, double tick_length)
 void sim_restore_order(struct sim *sim)
 {
   timer_phase(&sim->timer, PHASE_order);
-  sim->be->order(sim->dev, &sim->lattice);
+  sim->be->tree.order(sim->dev, &sim->lattice);
   build(sim);
-  sim->be->sources(sim->dev); /* needs a tree, and reorder needs the sources */
+  sim->be->tree.sources(sim->dev); /* needs a tree, and reorder needs the sources */
 }
 
 void sim_rebuild(struct sim *sim, int32_t tick, double tick_length, int fast, int renew)
 {
   timer_phase(&sim->timer, PHASE_order);
-  sim->be->reorder(sim->dev, tick, tick_length, fast, renew);
+  sim->be->tree.reorder(sim->dev, tick, tick_length, fast, renew);
   build(sim);
-  sim->be->groups(sim->dev);
+  sim->be->tree.groups(sim->dev);
 }
 
 void sim_force(struct sim *sim, const struct mac *mac, int potential)
@@ -278,8 +278,8 @@ void sim_force(struct sim *sim, const struct mac *mac, int potential)
   struct walk_request walk = {
       .mac = *mac, .a_floor = sim->a_floor, .split = sim->split, .let = LET_SOFT, .potential = potential};
   timer_phase(&sim->timer, PHASE_moments);
-  sim->be->sources(sim->dev);
-  sim->be->moments(sim->dev, mac, 0, 0);
+  sim->be->tree.sources(sim->dev);
+  sim->be->tree.moments(sim->dev, mac, 0, 0);
   make_groups(sim);
   timer_phase(&sim->timer, PHASE_let_select);
   sim->scheme->before_walk(sim, potential, &request, &walk);

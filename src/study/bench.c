@@ -11,7 +11,7 @@ enum { WARM_UPS = 2, REPEATS = 5 };
 static void drain_device(void *of)
 {
   struct sim *s = of;
-  s->be->wait(s->dev);
+  s->be->clock.wait(s->dev);
 }
 
 /* Seconds of one force. `by_phase`: wait for the device after each phase. A wait costs some microseconds, which matter
@@ -19,7 +19,7 @@ static void drain_device(void *of)
 static double one_force(struct sim *sim, int potential, int by_phase)
 {
   memset(&sim->counts, 0, sizeof sim->counts);
-  sim->be->wait(sim->dev);
+  sim->be->clock.wait(sim->dev);
   comm_barrier(sim->comm);
   timer_reset(&sim->timer);
   sim->timer.drain = by_phase ? drain_device : NULL;
@@ -27,7 +27,7 @@ static double one_force(struct sim *sim, int potential, int by_phase)
   double begun = timer_clock();
   sim_arrange(sim, 0);
   sim_force(sim, &sim->mac, potential);
-  sim->be->wait(sim->dev);
+  sim->be->clock.wait(sim->dev);
   double seconds = timer_clock() - begun;
   timer_phase(&sim->timer, PHASE_other);
   sim->timer.drain = NULL;

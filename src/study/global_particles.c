@@ -101,8 +101,8 @@ void global_particles_sort_by_id(struct device *d)
 /* Make the groups, of the width that they have in a run without tuning. */
 static void make_groups(const struct global_particles *world, struct device *d)
 {
-  be->tune(d, TUNABLE_GROUP_WIDTH, tuning_width(world->par->MaxGroupWidth, world->lattice.spacing * LATTICE_SIDE));
-  be->groups(d);
+  be->tree.tune(d, TUNABLE_GROUP_WIDTH, tuning_width(world->par->MaxGroupWidth, world->lattice.spacing * LATTICE_SIDE));
+  be->tree.groups(d);
 }
 
 /* --- trees and domains ------------------------------------------------------------------------------------------- */
@@ -130,10 +130,10 @@ void global_particles_build_tree(const struct global_particles *world, struct de
 {
   double low[3], high[3];
   domain_cuboid(domain, rank, low, high);
-  be->order(d, &world->lattice);
-  be->build(d, low, high);
-  be->sources(d);
-  be->moments(d, &world->mac, 0, world->soft_step / TICKS);
+  be->tree.order(d, &world->lattice);
+  be->tree.build(d, low, high);
+  be->tree.sources(d);
+  be->tree.moments(d, &world->mac, 0, world->soft_step / TICKS);
   make_groups(world, d);
 }
 
@@ -143,11 +143,11 @@ void global_particles_rebuild_tree(const struct global_particles *world, struct 
   double low[3], high[3], tick_length = world->soft_step / TICKS;
   int64_t outside = 0;
   domain_cuboid(domain, rank, low, high);
-  be->reorder(d, tick, tick_length, 0, 0);
-  be->build(d, low, high);
+  be->tree.reorder(d, tick, tick_length, 0, 0);
+  be->tree.build(d, low, high);
   make_groups(world, d);
-  be->select(d, tick, tick_length, &outside);
-  be->moments(d, &world->mac, tick, tick_length);
+  be->steps.select(d, tick, tick_length, &outside);
+  be->tree.moments(d, &world->mac, tick, tick_length);
 }
 
 void global_particles_open_domain(const struct global_particles *world, int ranks, struct domain *domain)
@@ -165,7 +165,7 @@ static void set_lattice(const struct comm *comm, struct global_particles *world,
                         const struct domain *domain)
 {
   double box[6];
-  be->bounds(d, world->soft_step, box, box + 3);
+  be->sets.bounds(d, world->soft_step, box, box + 3);
   for (int k = 0; k < 3; k++) box[k] = -box[k];
   comm_max_double(comm, box, 6);
   for (int k = 0; k < 3; k++) box[k] = -box[k];

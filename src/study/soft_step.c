@@ -116,14 +116,14 @@ static void sent_message(struct counting *counting, enum soft_step_part part, in
 /* Bytes of an update of LETs of substeps. */
 static size_t update_bytes(const struct virtual_exchange *exchange, int64_t particles, int64_t cells)
 {
-  return be->let->update_bytes(&exchange->request, particles, cells);
+  return be->let->updates.bytes(&exchange->request, particles, cells);
 }
 
 /* Updates of a LET, until the next selection. deeper[i]: its particles of level i and deeper. */
 static void send_updates(const struct virtual_exchange *exchange, int from, const struct virtual_let *let,
                          const int64_t *deeper, int deepest)
 {
-  struct counting *k = exchange->sink;
+  struct counting *k = exchange->call.sink;
   const struct soft_step_class *c = k->class;
   int32_t interval = timeline_ticks(k->interval_log2);
   int64_t intervals = c->valid / interval, regular[SCHEDULE_LEVELS] = {0};
@@ -145,7 +145,7 @@ static void send_updates(const struct virtual_exchange *exchange, int from, cons
 static void tell_let(const struct virtual_exchange *exchange, int sender, const struct virtual_let *let,
                      const int64_t *deeper, int deepest)
 {
-  const struct counting *k = exchange->sink;
+  const struct counting *k = exchange->call.sink;
   if (!k->wants->let) return;
   struct soft_step_let out = {deeper ? (int)(k->class - k->s->class) : -1,
                               sender,
@@ -163,7 +163,7 @@ static void tell_let(const struct virtual_exchange *exchange, int sender, const 
 /* Callback of virtual_exchange_lets. */
 static void selected(struct virtual_exchange *exchange, int sender, const struct virtual_let *let)
 {
-  struct counting *k = exchange->sink;
+  struct counting *k = exchange->call.sink;
   int64_t deeper[SCHEDULE_LEVELS + 1] = {0};
   int deepest = -1, times = k->class ? k->class->times : 1;
   enum soft_step_part part = !k->class ? SOFT_STEP_soft : k->class->tick > 0 ? SOFT_STEP_again : SOFT_STEP_hard;
@@ -185,7 +185,7 @@ static void selected(struct virtual_exchange *exchange, int sender, const struct
 static void staged(void *of, int step, int from, int to, int64_t bytes)
 {
   struct virtual_exchange *l = of;
-  struct counting *k = l->sink;
+  struct counting *k = l->call.sink;
   (void)step;
   if (from % k->c->size != k->c->rank) return;
   sent_message(k, k->class ? SOFT_STEP_hard_summaries : SOFT_STEP_soft_summaries, from, to,
@@ -412,15 +412,12 @@ struct soft_step soft_step_count(const struct comm *comm, struct global_particle
   while (s.classes > 0 && timeline_ticks(k.interval_log2) > s.schedule.moment_interval) k.interval_log2++;
   s.migrations = builds;
   s.edge = s.moment_updates > 0 && near_edge(&input, &s.schedule);
-  struct virtual_exchange l = {.c = comm,
-                               .w = w,
-                               .ranks = ranks,
-                               .selected = selected,
-                               .staged = staged,
-                               .sink = &k,
-                               .share = 1.0 / (s.classes + 1),
-                               .progress = wants->progress,
-                               .of = wants->of};
+  struct virtual_exchange l = {
+      .c = comm,
+      .w = w,
+      .ranks = ranks,
+      .call = {.selected = selected, .staged = staged, .sink = &k},
+      .progress = {.share = 1.0 / (s.classes + 1), .report = wants->progress, .of = wants->of}};
   virtual_open(&l);
   count_soft(&k, &l, rows);
   kicked->lattice = w->lattice;

@@ -91,7 +91,8 @@ static void gather_summaries(struct virtual_exchange *exchange, const struct let
 static void report(const struct virtual_exchange *exchange, double done)
 {
   watchdog_progress();
-  if (exchange->progress) exchange->progress(exchange->of, exchange->begun + done * exchange->share);
+  const struct virtual_progress *progress = &exchange->progress;
+  if (progress->report) progress->report(progress->of, progress->begun + done * progress->share);
 }
 
 /* So many domains for each device are in work between two reports of progress. */
@@ -196,9 +197,9 @@ static int needed_cells(const struct virtual_exchange *exchange, const struct le
 static void count_groups(struct virtual_exchange *exchange, int receiver)
 {
   const struct virtual_gathered *q = &exchange->gather.rank[receiver];
-  for (int k = 0; k < q->groups && exchange->top; k++) {
+  for (int k = 0; k < q->groups && exchange->call.top; k++) {
     const struct let_summary *group = exchange->gather.table[q->group[k]];
-    if (group && group->top.cells > 0) exchange->top(exchange, receiver, needed_cells(exchange, group, receiver));
+    if (group && group->top.cells > 0) exchange->call.top(exchange, receiver, needed_cells(exchange, group, receiver));
   }
 }
 
@@ -210,8 +211,8 @@ static void select_lets(struct virtual_exchange *exchange, struct device *d, int
     watchdog_progress();
     enum need need =
         let_contact(&exchange->w->lattice, &exchange->summary[sender], &exchange->summary[r], &exchange->request);
-    if (need == NEED_CELL && exchange->top)
-      exchange->top(exchange, r, needed_cells(exchange, &exchange->summary[sender], r));
+    if (need == NEED_CELL && exchange->call.top)
+      exchange->call.top(exchange, r, needed_cells(exchange, &exchange->summary[sender], r));
     if (need == NEED_OPEN) select_let(exchange, d, sender, r, lets);
   }
 }
@@ -234,7 +235,7 @@ static void select_all(struct virtual_exchange *exchange)
     }
     for (int k = first; k < end; k++)
       for (int i = 0; i < lets[k - first].count; i++)
-        exchange->selected(exchange, own_domain(exchange, k), &lets[k - first].let[i]);
+        exchange->call.selected(exchange, own_domain(exchange, k), &lets[k - first].let[i]);
     report(exchange, 0.1 + 0.9 * end / made);
   }
   for (int k = 0; k < BLOCK * exchange->at_once; k++) memory_free(lets[k].let);
@@ -248,16 +249,16 @@ void virtual_exchange_lets(struct virtual_exchange *exchange)
     be->download(exchange->d[k], &none);
     none.n = 0;
     be->upload(exchange->d[k], &none);
-    be->order(exchange->d[k], &exchange->w->lattice);
+    be->tree.order(exchange->d[k], &exchange->w->lattice);
   }
   summarise_domains(exchange);
   virtual_gather_make(&exchange->gather, exchange->c, exchange->threads,
                       (const int[3]){exchange->domain.px, exchange->domain.py, exchange->domain.pz},
-                      &exchange->w->lattice, &exchange->request, exchange->summary, exchange->staged, exchange);
-  if (exchange->gathered) exchange->gathered(exchange);
+                      &exchange->w->lattice, &exchange->request, exchange->summary, exchange->call.staged, exchange);
+  if (exchange->call.gathered) exchange->call.gathered(exchange);
   select_all(exchange);
-  exchange->begun += exchange->share;
-  if (exchange->received) exchange->received(exchange);
+  exchange->progress.begun += exchange->progress.share;
+  if (exchange->call.received) exchange->call.received(exchange);
   virtual_gather_free(&exchange->gather);
   memory_free(exchange->box_memory);
   exchange->box_memory = NULL;
@@ -321,7 +322,7 @@ static void note_message(struct virtual_messages *list, struct virtual_message m
 static void note_stage(void *of, int step, int from, int to, int64_t bytes)
 {
   const struct virtual_exchange *l = of;
-  struct virtual_messages *list = ((struct counts *)l->sink)->messages;
+  struct virtual_messages *list = ((struct counts *)l->call.sink)->messages;
   if (l->c->rank > 0) return;
   if (list->stages == list->stage_capacity) {
     list->stage_capacity = (int64_t)memory_grown((size_t)list->stages, sizeof *list->stage);
@@ -340,7 +341,7 @@ void virtual_messages_free(struct virtual_messages *messages)
 /* Callback of virtual_exchange_lets: count the entries, messages and bytes of a LET. */
 static void count_let(struct virtual_exchange *exchange, int sender, const struct virtual_let *let)
 {
-  struct counts *k = exchange->sink;
+  struct counts *k = exchange->call.sink;
   struct virtual_rank *to = &k->rows[let->receiver], *from = &k->rows[sender];
   struct virtual_message message = {.sender = sender,
                                     .receiver = let->receiver,
@@ -350,7 +351,7 @@ static void count_let(struct virtual_exchange *exchange, int sender, const struc
                                     .let = (int64_t)let->bytes};
   int updated = exchange->kind == LET_STEP && let->bytes > 0; /* no updates follow a LET without anything */
   if (updated)
-    message.update = (int64_t)be->let->update_bytes(&exchange->request, let->size.particles, let->size.cells);
+    message.update = (int64_t)be->let->updates.bytes(&exchange->request, let->size.particles, let->size.cells);
   note_message(k->messages, message);
   to->contacts[exchange->kind]++;
   to->let[exchange->kind].received.cells += let->size.cells;
@@ -365,7 +366,7 @@ static void count_let(struct virtual_exchange *exchange, int sender, const struc
 
 static void count_top(struct virtual_exchange *exchange, int receiver, int cells)
 {
-  struct virtual_rank *to = &((struct counts *)exchange->sink)->rows[receiver];
+  struct virtual_rank *to = &((struct counts *)exchange->call.sink)->rows[receiver];
 #pragma omp atomic
   to->tops++;
 #pragma omp atomic
@@ -374,7 +375,7 @@ static void count_top(struct virtual_exchange *exchange, int receiver, int cells
 
 static void count_gather(struct virtual_exchange *exchange)
 {
-  struct counts *k = exchange->sink;
+  struct counts *k = exchange->call.sink;
   for (int r = exchange->c->rank; r < exchange->ranks; r += exchange->c->size) {
     const struct virtual_gathered *q = &exchange->gather.rank[r];
     struct virtual_summaries *to = &k->rows[r].summaries[exchange->kind];
@@ -414,23 +415,21 @@ void virtual_count_messages(const struct comm *comm, struct global_particles *wo
   struct virtual_exchange l = {.c = comm,
                                .w = world,
                                .ranks = ranks,
-                               .selected = count_let,
-                               .gathered = count_gather,
-                               .progress = progress,
-                               .of = of};
+                               .call = {.selected = count_let, .gathered = count_gather},
+                               .progress = {.report = progress, .of = of}};
   size_t n = (size_t)ranks;
   struct virtual_rank *sums = memory_alloc("study", sizeof *sums * n);
   virtual_open(&l);
   struct counts counts = {sums, messages};
-  l.sink = &counts;
-  l.staged = messages ? note_stage : NULL;
+  l.call.sink = &counts;
+  l.call.staged = messages ? note_stage : NULL;
   for (int r = comm->rank; r < ranks; r += comm->size) sums[r].local = l.begin[r + 1] - l.begin[r];
   for (int kind = 0; kind < LET_KINDS; kind++) { /* boxes and summaries differ by kind */
     if (!(kinds >> kind & 1)) continue;
     l.kind = (enum let_kind)kind;
     l.request = global_particles_request(world, l.kind);
-    l.top = kind == LET_SOFT ? count_top : NULL;
-    l.share = kinds == VIRTUAL_ALL ? 0.5 : 1;
+    l.call.top = kind == LET_SOFT ? count_top : NULL;
+    l.progress.share = kinds == VIRTUAL_ALL ? 0.5 : 1;
     virtual_exchange_lets(&l);
   }
   comm_sum_int64(comm, (int64_t *)sums, (int)(n * sizeof *sums / sizeof(int64_t)));

@@ -52,12 +52,12 @@ static void exchange_step(const struct global_particles *world, struct device *d
   struct step_rule rule = {.soft_step = world->soft_step};
   struct let_traffic updates = {.bytes = 0};
   int64_t outside = 0;
-  be->levels(d, &rule, LEVEL);
+  be->steps.levels(d, &rule, LEVEL);
   let_exchange(lets, LET_STEP, &world->lattice, global_particles_request(world, LET_STEP), MIDDLE, &row->let[LET_STEP]);
   let_take_updates(lets, 0, &row->let[LET_STEP]);
-  be->select(d, MIDDLE, tick_length, &outside);
-  be->moments(d, &world->mac, MIDDLE, tick_length);
-  be->correct(d, MIDDLE, tick_length, &rule, LEVEL);
+  be->steps.select(d, MIDDLE, tick_length, &outside);
+  be->tree.moments(d, &world->mac, MIDDLE, tick_length);
+  be->steps.correct(d, MIDDLE, tick_length, &rule, LEVEL);
   let_send_updates(lets, MIDDLE, 1, TICKS, &updates);
   let_take_updates(lets, TICKS, &updates);
   row->updates = updates.bytes;

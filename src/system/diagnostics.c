@@ -9,7 +9,7 @@ void diagnostics_measure(struct diagnostics *diagnostics, const struct comm *com
                          struct device *device, const struct field *field)
 {
   struct sums s;
-  be->reduce(device, field, &s);
+  be->sets.reduce(device, field, &s);
   comm_sum_double(comm, (double *)&s, sizeof s / sizeof(double));
   memset(diagnostics, 0, sizeof *diagnostics);
   diagnostics->mass = s.mass;

@@ -16,7 +16,7 @@ int64_t radius_samples(const struct comm *comm, const struct backend *be, struct
   double fraction = (double)SAMPLES / sources;
   uint64_t threshold = fraction >= 1 ? UINT64_MAX : (uint64_t)(fraction * 18446744073709551615.0);
   struct sample *mine = memory_alloc("radius", sizeof *mine * SAMPLES_MAX);
-  size_t bytes = sizeof *mine * (size_t)be->sample(d, threshold, 1, SAMPLES_MAX, mine, NULL), all_bytes;
+  size_t bytes = sizeof *mine * (size_t)be->sets.sample(d, threshold, 1, SAMPLES_MAX, mine, NULL), all_bytes;
   *all = comm_gather(comm, mine, bytes, &all_bytes);
   memory_free(mine);
   return (int64_t)(all_bytes / sizeof **all);
@@ -79,7 +79,7 @@ void radius_quantiles(const struct comm *comm, const struct backend *be, struct 
     memcpy(at[i], s[i].pos, sizeof at[i]);
     id[i] = s[i].id;
   }
-  be->nearest(d, n, (const double(*)[3])at, id, NEIGHBOURS, mine);
+  be->forces.nearest(d, n, (const double(*)[3])at, id, NEIGHBOURS, mine);
   /* gathered on rank 0 alone: with many ranks the distances would take too much memory and sorting on every rank */
   all = comm_gather_root(comm, mine, sizeof *mine * values, &values);
   if (comm->rank == 0) quantiles_of(comm, all, n, quantiles, quantile, radius);

@@ -98,7 +98,7 @@ double tuning_width(double given, double side) { return given > 0 ? given : WIDT
 void tuning_groups(struct tuning *tuning, const struct backend *be, struct device *d, double side)
 {
   if (!tuning->tunes_width || (tuning->waits && !tuning->rebuild.model.known)) {
-    be->tune(d, TUNABLE_GROUP_WIDTH, tuning_width(tuning->given_width, side));
+    be->tree.tune(d, TUNABLE_GROUP_WIDTH, tuning_width(tuning->given_width, side));
     return;
   }
   if (!tuning->width_open) {
@@ -108,7 +108,7 @@ void tuning_groups(struct tuning *tuning, const struct backend *be, struct devic
     record_width(tuning);
   }
   tuning->measured = tuning->expected = 0;
-  be->tune(d, TUNABLE_GROUP_WIDTH, brent_next(&tuning->width));
+  be->tree.tune(d, TUNABLE_GROUP_WIDTH, brent_next(&tuning->width));
 }
 
 /* --- builds ------------------------------------------------------------------------------------------------------ */

@@ -75,7 +75,7 @@ static double fill(struct particles *particles, int64_t n, double (*radius)(doub
 static double milliseconds(struct device *d, const struct walk_request *request, struct tally *tally)
 {
   memset(tally, 0, sizeof *tally);
-  be->walk(d, request, tally);
+  be->forces.walk(d, request, tally);
   return 1e3 * tally->seconds;
 }
 
@@ -100,19 +100,19 @@ static void activate(struct device *d, double fraction)
     p.level[i] = sampling_hash(p.id[i]) <= fraction * (double)UINT64_MAX ? LEVEL : 0;
   }
   be->upload(d, &p);
-  be->sources(d);
+  be->tree.sources(d);
 }
 
 /* As in a run: a new tree where there are no lists, moments of the particles as they are now. */
 static void update_moments(struct device *d, const struct walk_request *request)
 {
   static const double low[3] = {-1e300, -1e300, -1e300}, high[3] = {1e300, 1e300, 1e300};
-  if (!be->keeps_tree(d)) {
-    be->reorder(d, request->tick, request->tick_length, LEVEL_MAX + 1, 0);
-    be->build(d, low, high);
-    be->groups(d);
+  if (!be->forces.keeps_tree(d)) {
+    be->tree.reorder(d, request->tick, request->tick_length, LEVEL_MAX + 1, 0);
+    be->tree.build(d, low, high);
+    be->tree.groups(d);
   }
-  be->moments(d, &request->mac, request->tick, request->tick_length);
+  be->tree.moments(d, &request->mac, request->tick, request->tick_length);
 }
 
 /* A row of the table: the active fraction, the first substep (with the making of lists), the mean of the others, one
@@ -124,7 +124,7 @@ static void row(struct device *d, struct walk_request request, double fraction, 
   double first = 0, lists = 0, walk = 0, entries = 0, walk_entries = 0, targets = 0;
   int64_t outside = 0;
   activate(d, fraction);
-  be->moments(d, &request.mac, 0, 0);
+  be->tree.moments(d, &request.mac, 0, 0);
   rule.eta = 1;
   rule.softening = SOFTENING;
   rule.soft_step = soft_step;
@@ -134,7 +134,7 @@ static void row(struct device *d, struct walk_request request, double fraction, 
   for (int m = 1; m <= SUBSTEPS; m++) {
     request.tick = (TICKS >> LEVEL) * m;
     if (m % MOMENT_UPDATE == 0) update_moments(d, &request);
-    be->select(d, request.tick, request.tick_length, &outside);
+    be->steps.select(d, request.tick, request.tick_length, &outside);
     double ms = milliseconds(d, &request, &t);
     targets = (double)t.targets;
     entries = (double)(t.particle_pairs + t.cell_pairs) / targets;
@@ -144,8 +144,8 @@ static void row(struct device *d, struct walk_request request, double fraction, 
       walk = walked(d, &request, &t);
       walk_entries = (double)(t.particle_pairs + t.cell_pairs) / targets;
     }
-    be->correct(d, request.tick, request.tick_length, &rule, LEVEL);
-    be->next_tick(d);
+    be->steps.correct(d, request.tick, request.tick_length, &rule, LEVEL);
+    be->steps.next_tick(d);
   }
   printf("  %6.2f %% active: first %8.3f, lists %8.3f, walk %8.3f ms; h %.3f; entries %.1f, walk's %.1f\n",
          100 * targets / (double)d->p.n, first, lists, walk, lists / full, entries, walk_entries);
@@ -174,21 +174,21 @@ int main(int argc, char **argv)
   config.quadrupole = order == 2;
   struct device *d = be->open(&config);
   be->upload(d, &p);
-  be->bounds(d, 0.1, box, box + 3);
+  be->sets.bounds(d, 0.1, box, box + 3);
   struct lattice lattice = lattice_cover(box, box + 3, 0.05, SOFTENING);
-  be->order(d, &lattice);
-  be->build(d, low, high);
-  be->sources(d);
+  be->tree.order(d, &lattice);
+  be->tree.build(d, low, high);
+  be->tree.sources(d);
   r.kind = WALK_TOTAL;
   r.let = LET_SOFT;
   r.potential = r.local = r.last = 1;
   for (int pass = 0; pass < 3; pass++) {
     const struct mac angle = {MAC_ANGLE, order, 1, 0.7}, mac = {MAC_ACCELERATION, order, 1, pow(2, atof(argv[3]))};
     r.mac = pass == 0 ? angle : mac;
-    be->moments(d, &r.mac, 0, 0);
-    be->groups(d);
+    be->tree.moments(d, &r.mac, 0, 0);
+    be->tree.groups(d);
     milliseconds(d, &r, &t);
-    be->reduce(d, &no_field, &sums);
+    be->sets.reduce(d, &no_field, &sums);
     r.a_floor = 1e-5 * sqrt(sums.acc2_count / sums.count);
   }
   double full = milliseconds(d, &r, &t);

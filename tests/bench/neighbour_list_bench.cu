@@ -70,7 +70,7 @@ int main(int argc, char **argv)
   d->lists.swift_aim = argc > 3 ? atoi(argv[3]) : 0;
   d->lists.blocks_max = argc > 4 ? atoi(argv[4]) : 0;
   be->upload(d, &p);
-  be->bounds(d, 0.1, box, box + 3);
+  be->sets.bounds(d, 0.1, box, box + 3);
   struct lattice lattice = lattice_cover(box, box + 3, 0.05, 0.01);
   r.split = split_make(SPLIT_SEPTIC, 0.25 * r2, r2);
   r.soft_step = argc > 5 ? atof(argv[5]) : pow(2, floor(log2(fmin(0.05 * r2 / 0.707, 0.009))));
@@ -80,8 +80,8 @@ int main(int argc, char **argv)
          d->lists.swift_aim, d->lists.blocks_max);
   for (int k = 0; k < SOFT_STEPS; k++) {
     struct list_tally t = {};
-    be->order(d, &lattice);
-    be->wait(d);
+    be->tree.order(d, &lattice);
+    be->clock.wait(d);
     be->neighbour_lists->advance(d, &r, 0, NULL, &t);
     double loop = t.seconds - t.list_seconds;
     printf("  lists %.3f ms, loop %.3f ms, %.2f us a tick; entries %.2f, ticks %lld, steps %.2f a particle, pairs "

@@ -344,7 +344,7 @@ void cpu_lists_advance(struct device *d, const struct list_request *request, int
   if (replaced) list_set_lists(&set, request, 0);
   store_potential(d, &set, request);
   list_set_close(&set);
-  d->by_level_valid = 0;
+  d->by_level.valid = 0;
   tally->seconds += cpu_seconds() - began;
 }
 
