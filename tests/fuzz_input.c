@@ -71,6 +71,45 @@ static void fuzz(struct bytes *bytes, size_t region, const char *name)
   all_ok(&c, ok, what);
 }
 
+/* Each 8 bytes in turn as the undefined address of HDF5, from which HDF5's drivers of plain files copy address 0. */
+static void without_addresses(struct bytes *bytes, const char *name)
+{
+  enum { ADDRESS = 8 };
+  char what[128];
+  int64_t accepted = 0;
+  int ok = 1;
+  for (size_t at = ADDRESS * (size_t)c.rank; at + ADDRESS <= bytes->n; at += ADDRESS * (size_t)c.size) {
+    unsigned char old[ADDRESS];
+    memcpy(old, bytes->at + at, ADDRESS);
+    memset(bytes->at + at, 0xff, ADDRESS);
+    int fine = survives(bytes, &accepted);
+    if (!fine) printf("# %s: no address at %zu\n", name, at);
+    ok &= fine;
+    memcpy(bytes->at + at, old, ADDRESS);
+  }
+  snprintf(what, sizeof what, "%s: addresses that are undefined", name);
+  all_ok(&c, ok, what);
+}
+
+/* Each type of whole numbers of 4 bytes with 512 bits, which HDF5 would read from behind the numbers. */
+static void too_many_bits(struct bytes *bytes, const char *name)
+{
+  static const unsigned char of_type[] = {4, 0, 0, 0, 0, 0, 32, 0};
+  char what[128];
+  int64_t accepted = 0;
+  int ok = 1, types = 0;
+  for (size_t at = 4; at + sizeof of_type <= bytes->n; at++) {
+    if (memcmp(bytes->at + at, of_type, sizeof of_type) != 0 || bytes->at[at - 4] != 0x10) continue;
+    bytes->at[at + 6] = 0;
+    bytes->at[at + 7] = 2;
+    ok &= survives(bytes, &accepted);
+    memcpy(bytes->at + at, of_type, sizeof of_type);
+    types++;
+  }
+  snprintf(what, sizeof what, "%s: numbers with more bits than their bytes have", name);
+  all_ok(&c, ok && types > 2 && accepted == 0, what);
+}
+
 static struct bytes load(const char *name)
 {
   struct bytes b = {0};
@@ -112,6 +151,8 @@ static void hdf(void)
   hdf_save(&h, path);
   b = load(path);
   fuzz(&b, 0, "HDF5 of GADGET's style");
+  without_addresses(&b, "HDF5 of GADGET's style");
+  too_many_bits(&b, "HDF5 of GADGET's style");
   drop(&b);
 #endif
 

@@ -3,6 +3,7 @@
 #include <config.h>
 #include "job/last_words.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,51 @@ static int has(const char *text, const char *line)
   "state=running\nreason=\nstep=16\ntime=0.5\ncheckpoint=checkpoint_000012\ncheckpoint_step=12\neta=88\nupdated=" \
   "2026\n"
 
+static void *report_sigterm(void *unused)
+{
+  fatal_report("rank 0, step 17, phase walk: SIGTERM, and no checkpoint since", 0);
+  return unused;
+}
+
+/* A report of SIGTERM by another thread, before the run ends in order, after that, and while it does. */
+static void check_sigterm(void)
+{
+  char reason[REASON_TEXT];
+  pthread_t thread;
+  put(status, STATUS_WHILE_RUNNING);
+  abort_status_open(folder, 0, 1);
+  report_sigterm(NULL);
+  tap_ok(strcmp(get(status), STATUS_WHILE_RUNNING) == 0,
+         "SIGTERM during the start: the status of the job before stays");
+  abort_status_open(folder, 0, 0);
+  tap_ok(!abort_status_said("saved; type this", reason), "no SIGTERM yet");
+  int held = abort_status_hold();
+  pthread_create(&thread, NULL, report_sigterm, NULL);
+  usleep(100000);
+  tap_ok(held && strcmp(get(status), STATUS_WHILE_RUNNING) == 0, "a report waits while the run replaces the file");
+  put(status, "state=interrupted\nreason=SIGTERM\n");
+  abort_status_release(held);
+  pthread_join(thread, NULL);
+  tap_ok(strcmp(get(status), "state=interrupted\nreason=SIGTERM\n") == 0 && !abort_status_said("", reason),
+         "... and an end that it finds then stays");
+  put(status, STATUS_WHILE_RUNNING);
+  abort_status_said("saved; type this", reason);
+  report_sigterm(NULL);
+  const char *expected = "rank 0, step 17, phase walk: SIGTERM, and no checkpoint since; saved; type this";
+  tap_ok(has(get(status), "state=failed") && strstr(get(status), expected) && has(get(status), "step=16"),
+         "a run that goes on after SIGTERM: what is saved and what to type");
+  int again = abort_status_said("saved; type that", reason);
+  tap_ok(again && strstr(reason, "since; saved; type that"), "... also in what the run writes afterwards");
+  abort_status_prepare("state=failed\nreason=by itself\n");
+  abort_status_prepare(NULL);
+  abort_status_ended();
+  tap_ok(strstr(get(status), expected) != NULL, "a handler that ends the process: not after the end of the run");
+  abort_status_prepare("state=failed\nreason=by itself\n");
+  abort_status_ended();
+  tap_ok(has(get(status), "reason=by itself"), "... but before");
+  abort_status_close();
+}
+
 int main(void)
 {
   const char *top = getenv("TMPDIR");
@@ -99,6 +145,7 @@ int main(void)
          "without a listener nothing is written");
   unlink(status);
   tap_ok(end_one(RUNNING) && has(get(status), "state=failed"), "a missing status file is created");
+  check_sigterm();
   unlink(status);
   tap_ok(rmdir(folder) == 0, "no other file remains");
   tap_ok(end_one(RUNNING), "a missing folder: the process ends nevertheless");

@@ -48,4 +48,39 @@ ended
 ends 0 && has told/err '^espalier: SIGTERM: .*checkpoint_[0-9]*, as of .*, is saved' &&
   has told/err '^next: .*espalier run --restart .*run.ini' && reports told state=interrupted
 ok $? "SIGTERM: at once a line that says what is saved and what to type"
+
+# a soft step that takes minutes, in which there is no checkpoint: mpirun kills the ranks a second after SIGTERM
+unset OMPI_MCA_odls_base_sigkill_timeout
+go late 1 -n 2 -P Checkpoints:CheckpointAtEnd=on
+with_checkpoint=$(sed -n 's/^checkpoint=//p' late/out/status)
+for signal in TERM INT; do
+  for how in --overwrite --restart; do
+    begun=late-$signal$how
+    mkdir -p $begun && cp -R late/out $begun/
+    ESPALIER_DEBUG=checkpoint_ticks=0 begin $begun 2 $how -P Steps:Eta=1e-10
+    within 30 reports $begun state=running
+    sleep 1
+    kill -$signal "$job"
+    ended
+    saved="the last checkpoint is $with_checkpoint; continue with"
+    [ $how = --restart ] || saved='nothing is saved; start again with'
+    [ $status -ne 0 ] && reports $begun state=failed && has $begun/out/status \
+      "^reason=rank [01], .*SIGTERM, and no .* since (.*); $saved: mpirun -n 2 espalier run $how .*run.ini\$"
+    ok $? "SIG$signal to mpirun in a long soft step, $how: the status says what is saved and what to type"
+  done
+done
+for again in TERM INT; do
+  ESPALIER_DEBUG=checkpoint_ticks=0 begin twice 0 --overwrite -P Device:WatchdogMinutes=0 -P Steps:Eta=1e-10
+  within 30 reports twice state=running
+  sleep 1
+  kill -$again "$job"
+  said_again() { [ $again = INT ] && has twice/err 'a second SIGINT' || reports twice state=failed; }
+  within 10 said_again
+  kill -INT "$job"
+  [ $again = INT ] || kill -INT "$job"
+  ended
+  [ $status -ne 0 ] && reports twice state=failed &&
+    has twice/out/status '^reason=.*; nothing is saved; start again with: espalier run --overwrite .*run.ini$'
+  ok $? "SIG$again, then SIGINT, without a launcher and without a limit of the watchdog: the same"
+done
 finish

@@ -72,21 +72,21 @@ void fatal_context(int rank, long long step)
 void fatal_phase(const char *phase) { context.phase = phase; }
 struct fatal_place fatal_place(void) { return (struct fatal_place){context.rank, context.step, context.phase}; }
 
-static void (*_Atomic listener)(const char *reason);
+static void (*_Atomic listener)(const char *reason, int last);
 
-void fatal_listener(void (*callback)(const char *reason)) { atomic_store(&listener, callback); }
+void fatal_listener(void (*callback)(const char *reason, int last)) { atomic_store(&listener, callback); }
 
 enum { LISTENER_SECONDS = 10 };
 
 void fatal_report(const char *reason, int last)
 {
-  void (*callback)(const char *) = atomic_load(&listener);
+  void (*callback)(const char *, int) = atomic_load(&listener);
   if (!callback) return;
   if (last) {
     signal(SIGALRM, SIG_DFL);
     alarm(LISTENER_SECONDS);
   }
-  callback(reason);
+  callback(reason, last);
   if (last) alarm(0);
 }
 

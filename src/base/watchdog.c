@@ -19,7 +19,7 @@
 /* Checks within the limit, and the longest interval between two in seconds. */
 enum { CHECKS = 16 };
 #define INTERVAL_MAX 10.0
-#define STALL_SECONDS 0.4 /* without progress after SIGTERM; mpirun sends SIGKILL one or two seconds after SIGTERM */
+#define LATE_SECONDS 0.4 /* from SIGTERM to the report that the run goes on; mpirun sends SIGKILL after one second */
 enum { TERMINATED = 't', END = 'e' }; /* bytes that wake the thread */
 enum { REPORTING_RANKS = 2 };         /* ranks that report SIGTERM: two, since one of them may have ended */
 
@@ -103,13 +103,14 @@ static int is_io_phase(const struct fatal_place *at)
   return 0;
 }
 
-/* A run without progress after SIGTERM will not stop in order before it is killed: most often another rank has died,
- * which is why the launcher ends this one. If the run continues after all, its next status replaces this report. */
-static void report_stall(const struct fatal_place *at)
+/* A run that goes on after SIGTERM may be killed before it can stop: its soft step is long, or another rank has died,
+ * which is why the launcher ends this one, and there is no progress. Then rank 0 may hang, and rank 1 reports after it.
+ * A run that stops in order replaces this report. */
+static void report_late(const struct fatal_place *at, int stalled)
 {
   char line[LINE];
-  describe(at, "SIGTERM, and no progress since", line);
-  if (at->rank < REPORTING_RANKS) fatal_report(line, 0);
+  describe(at, stalled ? "SIGTERM, and no progress since" : "SIGTERM, and no checkpoint since", line);
+  if (at->rank < (stalled ? REPORTING_RANKS : 1)) fatal_report(line, 0);
 }
 
 static void *watch(void *unused)
@@ -119,7 +120,7 @@ static void *watch(void *unused)
   for (;;) {
     struct pollfd wake = {.fd = dog.wake[0], .events = POLLIN};
     char why = 0;
-    double wait = reported < HUGE_VAL ? fmin(interval, STALL_SECONDS / 4) : interval;
+    double wait = reported < HUGE_VAL ? fmin(interval, LATE_SECONDS / 4) : interval;
     int woken = poll(&wake, 1, (int)ceil(1e3 * wait)) > 0 && read(dog.wake[0], &why, 1) == 1;
     struct fatal_place at = fatal_place();
     if (woken && why == END) return unused;
@@ -130,8 +131,8 @@ static void *watch(void *unused)
       reported = clock;
       then = now;
     }
-    if (clock - reported > STALL_SECONDS) {
-      if (now == then) report_stall(&at);
+    if (clock - reported > LATE_SECONDS * (1 + at.rank)) {
+      report_late(&at, now == then);
       reported = HUGE_VAL;
     }
     idle = now != seen ? 0 : idle + fmin(passed, 2 * interval); /* a longer gap means that the process was suspended */
@@ -162,19 +163,21 @@ void watchdog_neighbours(const long *pid, int count)
 
 void watchdog_start(double minutes)
 {
-  if (minutes <= 0) return;
   sigset_t all, mask;
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-  dog.limit = 60 * minutes;
-  if (pipe(dog.wake))
-    fatal("the watchdog cannot create a pipe: %s (WatchdogMinutes = 0 turns the watchdog off)", strerror(errno));
+  dog.limit = minutes > 0 ? 60 * minutes : HUGE_VAL;
+  if (pipe(dog.wake)) {
+    if (minutes <= 0) return;
+    fatal("the watchdog cannot create a pipe: %s (WatchdogMinutes = 0: it is not needed)", strerror(errno));
+  }
   sigfillset(&all); /* the main thread handles signals */
   pthread_sigmask(SIG_SETMASK, &all, &mask);
   int error = pthread_create(&dog.thread, NULL, watch, NULL);
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
-  if (error)
-    fatal("the thread of the watchdog cannot be started: %s (WatchdogMinutes = 0 turns the watchdog off)",
-          strerror(error));
+  if (error) {
+    if (minutes <= 0) return;
+    fatal("the thread of the watchdog cannot be started: %s (WatchdogMinutes = 0: it is not needed)", strerror(error));
+  }
   sigaction(SIGTERM, NULL, &dog.before); /* on_signal reads `before`, so it is set first */
   sigaction(SIGTERM, &action, NULL);
   dog.on = 1;

@@ -6,8 +6,9 @@
  * waited for. Without progress for the time limit, the thread reports rank, step, phase and the peer that the rank
  * waits for on stderr and through fatal_report, and ends the process with status 1; the launcher then ends the other
  * ranks. On SIGTERM, by which launchers end jobs (a rank has died, or the time limit is reached), the first two ranks
- * report their place; a handler that was installed before is called as well and decides how the process reacts; without
- * progress after that, the place is reported through fatal_report. One watchdog per process. */
+ * report their place; a handler that was installed before is called as well and decides how the process reacts; where
+ * the process goes on for 0.4 s, rank 0 reports that through fatal_report, and rank 1 too where it makes no progress.
+ * One watchdog per process. */
 #ifndef WATCHDOG_H
 #define WATCHDOG_H
 
@@ -22,8 +23,8 @@ enum { WATCHDOG_NO_RANK = -3 };
  * signal of the launcher but SIGKILL, and not every launcher sends that. */
 enum { WATCHDOG_NEIGHBOURS = 512 };
 void watchdog_neighbours(const long *pid, int count);
-/* Start the watchdog with a limit of `minutes` minutes (0: no watchdog). Only time in which the process could run
- * counts, so a job may be suspended and resumed. Failure to start is fatal. */
+/* Start the watchdog with a limit of `minutes` minutes (0: none; it still reports SIGTERM). Only time in which the
+ * process could run counts, so a job may be suspended and resumed. Failure to start is fatal where there is a limit. */
 void watchdog_start(double minutes);
 /* Stop it; does nothing without one. */
 void watchdog_stop(void);

@@ -3,13 +3,12 @@
 #include <config.h>
 #include "io/h5.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/memory.h"
+#include "io/h5_driver.h"
 
 void h5_quiet(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 
@@ -48,23 +47,13 @@ hid_t h5_open_read(const char *path, char cause[256])
 #if H5_VERSION_GE(1, 10, 7)
   H5Pset_file_locking(access, 1, 1); /* continue on file systems without locks */
 #endif
-  hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
+  hid_t file = h5_driver_use(access) < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
   if (file < 0) h5_cause(cause);
   H5Pclose(access);
   return file;
 }
 
-/* HDF5 keeps a file registered where the system's close() fails, and crashes when the program ends. Here close() meets
- * /dev/null. */
-void h5_close(hid_t file)
-{
-  void *handle = NULL;
-  int last = H5Iget_ref(file) == 1 && H5Fget_obj_count(file, H5F_OBJ_FILE) == 1; /* else the descriptor stays in use */
-  int null = last ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
-  if (null >= 0 && H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0) dup2(null, *(int *)handle);
-  if (null >= 0) close(null);
-  H5Fclose(file);
-}
+void h5_close(hid_t file) { H5Fclose(file); }
 
 /* --- files in memory --------------------------------------------------------------------------------------------- */
 
@@ -150,10 +139,17 @@ int h5_exists(hid_t loc, const char *path)
   return 1;
 }
 
-static int is_number(hid_t type)
+int h5_is_number(hid_t type, H5T_class_t kind)
 {
-  H5T_class_t kind = H5Tget_class(type);
-  return kind == H5T_INTEGER || kind == H5T_FLOAT;
+  size_t bits = 8 * H5Tget_size(type), precision = H5Tget_precision(type), sign, exponent, widths[2], mantissa;
+  int offset = H5Tget_offset(type);
+  if (H5Tget_class(type) != kind || offset < 0 || precision == 0 || precision > bits ||
+      (size_t)offset > bits - precision)
+    return 0;
+  if (kind == H5T_INTEGER) return 1;
+  if (H5Tget_fields(type, &sign, &exponent, &widths[0], &mantissa, &widths[1]) < 0) return 0;
+  return sign < bits && exponent < bits && widths[0] <= bits - exponent && mantissa < bits &&
+         widths[1] <= bits - mantissa;
 }
 
 int h5_numbers(hid_t loc, const char *name, hid_t memory, int capacity, void *to)
@@ -164,7 +160,8 @@ int h5_numbers(hid_t loc, const char *name, hid_t memory, int capacity, void *to
   if (a < 0) return -1;
   hid_t type = H5Aget_type(a), space = H5Aget_space(a);
   hssize_t n = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
-  int bad = type < 0 || n < 1 || n > capacity || !is_number(type) || H5Aread(a, memory, to) < 0;
+  int bad = type < 0 || n < 1 || n > capacity || !(h5_is_number(type, H5T_INTEGER) || h5_is_number(type, H5T_FLOAT)) ||
+            H5Aread(a, memory, to) < 0;
   if (type >= 0) H5Tclose(type);
   if (space >= 0) H5Sclose(space);
   H5Aclose(a);

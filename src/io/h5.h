@@ -35,6 +35,9 @@ void h5_image_free(struct h5_image *image);
 /* Whether `path` below `loc` exists, with every link on it: 1 or 0; -1 if the file is damaged. */
 int h5_exists(hid_t loc, const char *path);
 
+/* Whether a type is one of numbers, H5T_INTEGER or H5T_FLOAT, whose bits are all in its bytes: HDF5 does not look, and
+ * reads beyond them. */
+int h5_is_number(hid_t type, H5T_class_t kind);
 /* Read the numbers of an attribute to to[capacity], converted to `memory` (an 8-byte type). Returns their count (1 for
  * a scalar); 0 if there is no such attribute; -1 if it has another type, or more numbers than `capacity`, or cannot be
  * read. */

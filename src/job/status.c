@@ -96,18 +96,40 @@ static int write_over(const char *path, const char *text)
   return bad ? -1 : 0;
 }
 
-/* Replace the status file, in at most `attempts` attempts. Where several fail the run ends, so the file is then written
- * over: it must say so even where it cannot be replaced as a whole. 0, or -1 with a warning. */
-static int replace(struct status *status, const char *state, const char *reason, int attempts)
+/* The lines as a text. Owner: caller (free). */
+static char *text_of(const struct status *status, const char *state, const char *reason)
 {
-  char path[PARAM_TEXT + 32], *text = NULL;
+  char *text = NULL;
   size_t size;
-  int bad = -1, error = 0;
-  snprintf(path, sizeof path, "%s/status", status->par->OutputDir);
   FILE *out = open_memstream(&text, &size);
   if (!out) fatal("no memory for a text: %s", strerror(errno));
   write_lines(out, status, state, reason);
   fclose(out);
+  return text;
+}
+
+/* The text of a run that goes on. Where SIGTERM was reported it may be killed, and the report stays. Owner: caller. */
+static char *text_while_running(const struct status *status)
+{
+  char reason[REASON_TEXT];
+  snprintf(reason, sizeof reason, "ended by a second SIGINT; %s", status->continuation);
+  char *if_ended = text_of(status, "failed", reason);
+  abort_status_prepare(if_ended);
+  free(if_ended);
+  int said = abort_status_said(status->continuation, reason);
+  return text_of(status, said ? "failed" : "running", said ? reason : "");
+}
+
+/* Replace the status file, in at most `attempts` attempts. Where several fail the run ends, so the file is then written
+ * over: it must say so even where it cannot be replaced as a whole. `state` NULL: the run goes on. 0, or -1 with a
+ * warning. */
+static int replace(struct status *status, const char *state, const char *reason, int attempts)
+{
+  char path[PARAM_TEXT + 32];
+  int bad = -1, error = 0, held = abort_status_hold();
+  snprintf(path, sizeof path, "%s/status", status->par->OutputDir);
+  if (state) abort_status_prepare(NULL);
+  char *text = state ? text_of(status, state, reason) : text_while_running(status);
   for (int k = 0; k < attempts && bad; k++) {
     if (k > 0) nanosleep(&(struct timespec){.tv_nsec = RETRY_NANOSECONDS}, NULL);
     bad = write_renamed(status->par, path, text);
@@ -119,6 +141,7 @@ static int replace(struct status *status, const char *state, const char *reason,
   status->warned = bad != 0;
   status->written = timer_clock();
   free(text);
+  abort_status_release(held);
   return bad;
 }
 
@@ -138,7 +161,7 @@ static int set_cont(const struct params *params, int there)
 void status_running(struct status *status, int now)
 {
   if (now) set_cont(status->par, 0);
-  if (now || timer_clock() - status->written > EVERY_SECONDS) replace(status, "running", "", 1);
+  if (now || timer_clock() - status->written > EVERY_SECONDS) replace(status, NULL, "", 1);
 }
 
 int status_end(struct status *status, const char *state, const char *reason, int again)

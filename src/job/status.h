@@ -5,6 +5,7 @@
 #ifndef STATUS_H
 #define STATUS_H
 #include "base/fault.h"
+#include "job/last_words.h"
 #include "params/params.h"
 
 /* States of a run that has reached its end; untrusted: with an energy error above the bound of doc/restarting.md; also
@@ -27,6 +28,8 @@ struct status {
   char missing[256];         /* numbers of snapshots that could not be written, as in "12-98,103"; empty: none */
   long long unwritten;       /* bytes of rows of tables that the disk did not take */
   int warned;                /* 1: the last update failed, with a warning */
+  /* one line: what is saved, and how to continue, where the run is ended before it can stop; empty: unknown */
+  char continuation[CONTINUATION_TEXT];
 };
 
 /* Check that files named status, status.tmp and cont in OutputDir are of a run, since a run replaces them. Returns 0,

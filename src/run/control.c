@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/timer.h"
+#include "job/last_words.h"
 
 #define LOOK_SECONDS 2.0   /* between searches for request files */
 #define MARGIN_MAX 60.0    /* seconds left unused before the limit: at most this, */
@@ -90,7 +91,10 @@ static void on_signal(int number)
   } else if (!stops) {
     stops = 1;
     print(stopping, sizeof stopping - 1);
-  } else end_by(number);
+  } else {
+    abort_status_ended();
+    end_by(number);
+  }
 }
 
 /* Catch the signals, except one that is to stay as it is (0: none). Also those that were blocked when the program was

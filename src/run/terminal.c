@@ -430,21 +430,33 @@ static void print_command(const struct run *run, const char *option, FILE *out)
 
 void terminal_saved(struct run *run)
 {
-  char *text = NULL, when[32] = "";
+  const char *checkpoint = run->status.checkpoint;
+  char *text = NULL, *command = NULL, when[32] = "";
   size_t size;
   time_t now = time(NULL);
   struct tm local;
-  if (run->sim.comm->rank != 0 || run->options->no_output) return;
-  FILE *out = open_memstream(&text, &size);
+  if (run->sim.comm->rank != 0) return;
+  FILE *out = open_memstream(&command, &size);
   if (!out) return;
-  strftime(when, sizeof when, "%H:%M:%S", localtime_r(&now, &local));
-  fputs("\nespalier: SIGTERM: the run writes a checkpoint and stops; if it is killed before, ", out);
-  if (run->status.checkpoint[0]) fprintf(out, "%s, as of %s, is saved\nnext: ", run->status.checkpoint, when);
-  else fputs("nothing is saved yet\nnext: ", out);
-  print_command(run, run->status.checkpoint[0] ? "--restart" : "--overwrite", out);
+  print_command(run, checkpoint[0] ? "--restart" : "--overwrite", out);
   fclose(out);
-  control_saved(&run->control, text);
+  command[strcspn(command, "\n")] = 0;
+  snprintf(run->status.continuation, sizeof run->status.continuation, "%s%s%s; %s: %.3000s",
+           checkpoint[0] ? "the last checkpoint is " : "nothing is saved", checkpoint,
+           run->options->no_output ? " (--no-output)" : "", checkpoint[0] ? "continue with" : "start again with",
+           command);
+  out = run->options->no_output ? NULL : open_memstream(&text, &size);
+  if (out) {
+    strftime(when, sizeof when, "%H:%M:%S", localtime_r(&now, &local));
+    fputs("\nespalier: SIGTERM: the run writes a checkpoint and stops; if it is killed before, ", out);
+    if (checkpoint[0]) fprintf(out, "%s, as of %s, is saved", checkpoint, when);
+    else fputs("nothing is saved yet", out);
+    fprintf(out, "\nnext: %s\n", command);
+    fclose(out);
+    control_saved(&run->control, text);
+  }
   free(text);
+  free(command);
 }
 
 /* Where the files are, and what to do next. */

@@ -30,7 +30,7 @@ void terminal_substeps(struct run *run, struct substeps_progress *progress);
  * are, and what to do next; before them with -v peak memory, messages, times and tuning. Collective; only rank 0
  * prints. */
 void terminal_end(struct run *run);
-/* Tell the control what is saved and how to continue, for the case that SIGTERM is followed by the end of the process.
- * After each checkpoint; for rank 0, else nothing is done. */
+/* Tell the control and the status what is saved and how to continue, for the case that SIGTERM is followed by the end
+ * of the process. After each checkpoint; for rank 0, else nothing is done. */
 void terminal_saved(struct run *run);
 #endif

@@ -191,7 +191,7 @@ static int check_dataset(hid_t set, int k, int64_t n, const char *name, struct f
   if (rank > 0) H5Sget_simple_extent_dims(space, extent, NULL);
   hsize_t width = (hsize_t)columns[k].components;
   int shape = (rank == 2 && extent[1] == width) || (rank == 1 && width == 1);
-  if (type < 0 || H5Tget_class(type) != (k == IDS ? H5T_INTEGER : H5T_FLOAT) || H5Tget_size(type) > 8)
+  if (type < 0 || !h5_is_number(type, k == IDS ? H5T_INTEGER : H5T_FLOAT) || H5Tget_size(type) > 8)
     fault_set(fault, "%s should hold %s", name,
               k == IDS ? "integers of at most 8 bytes" : "real numbers of 4 or 8 bytes");
   else if (!shape || extent[0] != (hsize_t)n)

@@ -70,11 +70,10 @@ static int read_dataset(hid_t set, const char *name, struct points *points, stru
   hsize_t extent[2] = {0, 0};
   if (storage_check(set, name, fault) != 0) return -1;
   hid_t space = H5Dget_space(set), type = H5Dget_type(set);
-  H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
+  int numbers = type >= 0 && (h5_is_number(type, H5T_FLOAT) || h5_is_number(type, H5T_INTEGER));
   int dimensions = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
   if (dimensions == 2) H5Sget_simple_extent_dims(space, extent, NULL);
-  if (class != H5T_FLOAT && class != H5T_INTEGER)
-    fault_set(fault, "%s does not hold numbers; expected coordinates of points", name);
+  if (!numbers) fault_set(fault, "%s does not hold numbers; expected coordinates of points", name);
   else if (dimensions != 2 || extent[1] != 3)
     fault_set(fault, "%s has not the shape N x 3: expected coordinates of points", name);
   else if (extent[0] > POINTS_MAX) fault_set(fault, "%s has more than %d points", name, POINTS_MAX);
