@@ -25,6 +25,8 @@ extern "C" {
 enum { HALO_LAYERS = 2 };
 /* the deepest block level of hard steps; `level` of a particle that has had no step */
 enum { LIST_LEVEL_MAX = 28, LEVEL_UNKNOWN = 255 };
+/* level of the star of the higher id of a pair whose state is that of its mean orbit (gravity/unit_rules.h) */
+enum { LEVEL_MEAN = 254 };
 #define NEIGHBOUR_MARGIN 1.05 /* neighbours come within this factor of R2 on straight lines */
 #define LIST_FIRST_ETA 0.015  /* eta of a first step, in units of `eta` */
 /* alpha: background acceleration in units of G m / R2^2, m at least the mean mass */
@@ -43,6 +45,9 @@ struct list_request {
   /* of all particles of the run that have any: the background of a step is at least that of this mass */
   double mean_mass;
   double largest_mass; /* of all particles of the run: the widest radius is that of this mass */
+  /* 1: stars form units (gravity/unit_rules.h); without softening, for the Hermite scheme */
+  int units;
+  double speed2, total_mass; /* of units: mean square speed of stars and pairs; of all particles of the run */
   double pair_limit;   /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
 };
 
@@ -96,6 +101,7 @@ struct list_tally {
 };
 
 struct backend_neighbour_lists {
+  int units; /* 1: requests with `units` are carried out */
   /* The particles of this rank with mass that come, on straight lines within the soft step, within halo_width of box[b]
    * = low[3], high[3], for each of `boxes` boxes (low > high: empty, gets none): counts[boxes], and the particles,
    * those for box 0 first. Owner of the result: caller (memory_free). `skip`: box of this rank itself, -1: none. */

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/debug.h"
 #include "scheme/close_pairs.h"
 #include "scheme/schemes.h"
 #include "system/same_place.h"
@@ -33,6 +34,10 @@ struct list_request neighbour_lists_request(const struct sim *sim, double soft_s
                                  .mean_mass = (double)(float)sim->masses.mean, /* whatever the order of the sum */
                                  .largest_mass = sim->masses.largest,
                                  .first = proposed_for == 0};
+  request.units = sim->be->neighbour_lists->units && sim->par->Integrator == INTEGRATOR_HERMITE &&
+                  params_softening(sim->par, NULL) == 0 && sim->lists.speed2 > 0 && debug_value("units", 1) > 0;
+  request.speed2 = sim->lists.speed2;
+  request.total_mass = sim->masses.total;
   if (soft_step > 0) request.pair_limit = KEPLER_PAIR_RADIUS * (double)sim->split.r1;
   if (proposed_for > 0 && soft_step > proposed_for)
     request.level_shift = (int)ceil(log2(soft_step / proposed_for) - 1e-6);
@@ -47,9 +52,31 @@ static void exchange_halo(struct sim *sim, const struct list_request *request)
   timer_phase(&sim->timer, PHASE_hard_walk);
 }
 
+/* The mean square speed of stars and pairs in equilibrium, by the virial of their soft forces, which pairs have no part
+ * in. Collective. */
+static void measure_speed(struct sim *sim)
+{
+  const struct particles *particles = sim->be->view(sim->dev);
+  double sum[8] = {0};
+  for (int64_t i = 0; i < particles->n; i++) {
+    double m = particles->mass[i];
+    sum[0] += m;
+    for (int c = 0; c < 3; c++) {
+      double x = particles->pos[3 * i + c], a = (double)particles->acc[3 * i + c];
+      sum[1] += m * x * a;
+      sum[2 + c] += m * x;
+      sum[5 + c] += m * a;
+    }
+  }
+  comm_sum_double(sim->comm, sum, 8);
+  for (int c = 0; c < 3; c++) sum[1] -= sum[2 + c] * sum[5 + c] / sum[0];
+  sim->lists.speed2 = fmax(-sum[1] / sum[0], 1e-30);
+}
+
 /* All substeps. Collective. */
 static void integrate(struct sim *sim, double soft_step)
 {
+  if (!(sim->lists.speed2 > 0)) measure_speed(sim);
   struct list_request request = neighbour_lists_request(sim, soft_step);
   struct list_tally *tally = &sim->counts.lists;
   exchange_halo(sim, &request);

@@ -74,6 +74,7 @@ struct lists_part {
   struct halo halo;
   double proposed_for; /* length of the soft step to which the levels of the particles refer; 0: they have none */
   struct lists_cost cost;
+  double speed2; /* mean square speed of stars and pairs; 0: not measured yet */
 };
 
 /* What is known of energies beyond the potentials of forces (step/energies.h). */
