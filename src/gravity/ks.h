@@ -113,32 +113,26 @@ HD void ks_drift(struct ks_pair *pair, double mu, double s)
   }
 }
 
-/* Kepler motion up to the time t, which is not before the pair's clock; for less than an orbit. */
+/* Kepler motion up to the time t, which is not before the pair's clock; for less than an orbit. Halley's method on s:
+ * t' = r, t'' = d.u. It ends where the clock differs from t by rounding, which the last linear step takes out. */
 HD void ks_advance(struct ks_pair *pair, double mu, double t)
 {
-  double dt = t - pair->t, low = 0, high = pair->step;
+  double dt = t - pair->t, low = 0, high = 1e300, s = dt / ks_distance(pair);
   struct ks_pair at = *pair;
   if (!(dt > 0)) {
     pair->t = t;
     return;
   }
-  for (int k = 0; k < 200 && at.t < t; k++) {
-    at = *pair;
-    ks_drift(&at, mu, high);
-    if (at.t >= t) break;
-    low = high;
-    high *= 2;
-  }
-  double s = fmin(high, fmax(low, dt / ks_distance(pair)));
-  for (int k = 0; k < 80; k++) {
+  if (pair->step > 0) s = fmin(s, 2 * pair->step);
+  for (int k = 0; k < 100; k++) {
     at = *pair;
     ks_drift(&at, mu, s);
-    double late = at.t - t;
+    double late = at.t - t, r = ks_distance(&at), along = ks_along(&at);
     if (late > 0) high = s;
     else low = s;
-    double next = s - late / ks_distance(&at);
-    if (!(next > low && next < high)) next = 0.5 * (low + high);
-    if (fabs(next - s) <= 4e-16 * s) break;
+    double newton = late / r, next = s - newton / (1 - 0.5 * newton * along / r);
+    if (!(next > low && next < high)) next = high < 1e300 ? 0.5 * (low + high) : 2 * s;
+    if (fabs(next - s) <= 1e-15 * s) break;
     s = next;
   }
   *pair = at;

@@ -106,14 +106,7 @@ static void commit(struct list_loop *loop, int32_t i, int32_t tick, double dt)
   if (unit->kind == UNIT_RESOLVED) unit_elements(unit, &units->rules, units_r1(units, i, i));
   unit_classify(unit, &units->rules, t);
   unit_set_quadrupole(unit, dt);
-  unit_passing_quadrupole(unit, t);
-}
-
-static void before_tick(struct list_loop *loop, int32_t tick)
-{
-  struct units *units = loop->state;
-  for (int64_t k = 0; k < units->n; k++)
-    if (units->centre[k] >= 0) unit_passing_quadrupole(&units->unit[k], tick * loop->tick_length);
+  unit->seen_tick = -1;
 }
 
 static int change(struct list_loop *loop, int32_t tick, const int32_t *places, int64_t n)
@@ -166,7 +159,6 @@ const struct integrator integrator_units = {.keeps_levels = 1,
                                             .open = open,
                                             .close = close,
                                             .begin = begin,
-                                            .before_tick = before_tick,
                                             .commit = commit,
                                             .start = start,
                                             .change = change,

@@ -254,7 +254,6 @@ static void advance_to(struct list_loop *loop, int32_t tick)
 {
   int lowest = timeline_aligned(tick, LIST_LONGEST_LEVEL);
   int64_t active = loop->deeper[lowest], pairs = 0;
-  if (loop->integrator->before_tick) loop->integrator->before_tick(loop, tick);
   if (active < TEAM_PARTICLES_MIN) {
     for (int64_t k = 0; k < active; k++) pairs += advance_one(loop, k, tick);
   } else {

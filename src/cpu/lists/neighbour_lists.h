@@ -78,7 +78,6 @@ struct integrator {
   void *(*open)(struct list_set *set, const struct list_request *request);
   void (*close)(struct list_loop *loop);
   void (*begin)(struct list_loop *loop); /* after the first forces and levels */
-  void (*before_tick)(struct list_loop *loop, int32_t tick);
   /* After the motion of place i was advanced to `tick` by dt. */
   void (*commit)(struct list_loop *loop, int32_t i, int32_t tick, double dt);
   /* The force at a place that begins at the tick. Returns its first step. */

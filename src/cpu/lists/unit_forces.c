@@ -42,23 +42,43 @@ static int look_closer(const struct list_loop *loop, int32_t i, struct seen *see
   return 1;
 }
 
+/* That of a passing pair at the tick, from its motion, is computed by the first who asks. */
+static void renew(struct unit *unit, int32_t tick, double t)
+{
+  int32_t known;
+#pragma omp atomic read acquire
+  known = unit->seen_tick;
+  if (known == tick) return;
+#pragma omp critical(passing_quadrupole)
+  {
+    if (unit->seen_tick != tick) unit_passing_quadrupole(unit, t);
+#pragma omp atomic write release
+    unit->seen_tick = tick;
+  }
+}
+
 /* The quadrupole of a unit at the tick. */
-static void quadrupole_at(const struct units *units, const struct list_loop *loop, int32_t place, int32_t tick,
+static void quadrupole_at(struct units *units, const struct list_loop *loop, int32_t place, int32_t tick,
                           double q[3][3])
 {
-  const struct unit *unit = &units->unit[units->of[place]];
+  struct unit *unit = &units->unit[units->of[place]];
   double dt = unit->lasting ? (tick - loop->set->tick[place]) * loop->tick_length : 0;
+  if (!unit->lasting) renew(unit, tick, tick * loop->tick_length);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) q[i][j] = unit->quadrupole[i][j] + dt * unit->rate[i][j];
 }
 
 static int has_quadrupole(const struct units *units, int32_t place, double gm, double r2)
 {
-  return units->of[place] >= 0 && units->unit[units->of[place]].trace > QUADRUPOLE_LEAST * gm * r2;
+  if (units->of[place] < 0) return 0;
+  const struct unit *unit = &units->unit[units->of[place]];
+  double wide = UNIT_PASSED * units->rules.entry;
+  double trace = unit->lasting ? unit->trace : unit->body[0].m * unit->body[1].m / gm * wide * wide;
+  return trace > QUADRUPOLE_LEAST * gm * r2;
 }
 
 /* Add the force of the neighbour's quadrupole. */
-static void add_quadrupole(const struct units *units, const struct list_loop *loop, const struct seen *seen,
+static void add_quadrupole(struct units *units, const struct list_loop *loop, const struct seen *seen,
                            int32_t tick, struct hermite_force *force)
 {
   double k[4], f[4], q[3][3], d[3], u[3];
@@ -158,7 +178,7 @@ void units_force(struct units *units, const struct list_loop *loop, int32_t i, i
     split_derivatives(&seen.split, seen.r, k);
     quadrupole_radial(seen.r, k, f);
     if (has_quadrupole(units, seen.place, seen.gm, seen.r2)) add_quadrupole(units, loop, &seen, tick, force);
-    if (unit->trace > QUADRUPOLE_LEAST * gm * seen.r2)
+    if (has_quadrupole(units, i, gm, seen.r2))
       quadrupole_add((const double(*)[3])q, unit->rate, seen.d, seen.u, f, -seen.gm / gm, force->a, force->j);
     add_field(field, &seen, f, gm, size, unit->kind != UNIT_GROUP);
     check_partner(units, i, &seen, &facts, &nearest);

@@ -216,7 +216,7 @@ void unit_set_quadrupole(struct unit *unit, double step)
 void unit_passing_quadrupole(struct unit *unit, double t)
 {
   double d[3], u[3], mu = reduced(unit);
-  if (unit->kind == UNIT_GROUP || unit->lasting) return;
+  if (unit->lasting) return;
   unit_relative(unit, t, t, d, u);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {

@@ -189,7 +189,7 @@ static void fill(struct units *units, int32_t centre, int n, const struct unit_b
     else make_group(unit, n);
   }
   unit_set_quadrupole(unit, 0);
-  unit_passing_quadrupole(unit, t);
+  unit->seen_tick = -1;
 }
 
 int32_t units_make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
