@@ -95,13 +95,13 @@ struct list_tally {
   struct list_collapse worst;
   /* own pairs integrated by Kepler's equation; a pair counts where the member of the lower id is own */
   int64_t pairs_bound;
+  double pair_kinetic; /* with `units`: as that verb, at the end of the soft step */
   double shortest_period, largest_eccentricity; /* over them; 1e300 and 0: none */
   int64_t pairs_perturbed;                      /* own pairs that would be but for a perturber */
   struct list_triple triple;                    /* of them, that of the shortest period */
 };
 
 struct backend_neighbour_lists {
-  int units; /* 1: requests with `units` are carried out */
   /* The particles of this rank with mass that come, on straight lines within the soft step, within halo_width of box[b]
    * = low[3], high[3], for each of `boxes` boxes (low > high: empty, gets none): counts[boxes], and the particles,
    * those for box 0 first. Owner of the result: caller (memory_free). `skip`: box of this rank itself, -1: none. */
@@ -118,6 +118,10 @@ struct backend_neighbour_lists {
   /* Set pot to the hard part of the potential and acc_hard to the hard acceleration of all own particles at the present
    * positions. soft_step of the request counts as 0. */
   void (*potential)(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo);
+  /* The kinetic energy of own bound pairs with apocentres well below R1 about their centres of mass. NULL: the backend
+   * carries out no requests with `units`. */
+  double (*pair_kinetic)(struct device *d, const struct list_request *request, int64_t n,
+                         const struct halo_particle *halo);
 };
 #ifdef __cplusplus
 }

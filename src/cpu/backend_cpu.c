@@ -210,10 +210,10 @@ static const struct backend_energy cpu_energy_verbs = {
 };
 
 static const struct backend_neighbour_lists cpu_lists_verbs = {
-    .units = 1,
     .halo = cpu_halo,
     .advance = cpu_lists_advance,
     .potential = cpu_lists_potential,
+    .pair_kinetic = cpu_lists_pair_kinetic,
 };
 
 const struct backend backend_cpu = {

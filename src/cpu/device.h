@@ -203,6 +203,8 @@ void cpu_lists_advance(struct device *d, const struct list_request *request, int
                        const struct halo_particle *halo, struct list_tally *tally);
 void cpu_lists_potential(struct device *d, const struct list_request *request, int64_t n,
                          const struct halo_particle *halo);
+double cpu_lists_pair_kinetic(struct device *d, const struct list_request *request, int64_t n,
+                              const struct halo_particle *halo);
 void cpu_kick(struct device *d, const struct field *field, double dt);
 void cpu_push(struct device *d, const double *change);
 double cpu_rate(struct device *d, const struct field *field);

@@ -34,9 +34,8 @@ struct list_request neighbour_lists_request(const struct sim *sim, double soft_s
                                  .mean_mass = (double)(float)sim->masses.mean, /* whatever the order of the sum */
                                  .largest_mass = sim->masses.largest,
                                  .first = proposed_for == 0};
-  request.units = sim->be->neighbour_lists->units && sim->par->Integrator == INTEGRATOR_HERMITE &&
-                  params_softening(sim->par, NULL) == 0 && sim->lists.speed2 > 0 && debug_value("units", 1) > 0;
-  request.speed2 = sim->lists.speed2;
+  request.units = sim->be->neighbour_lists->pair_kinetic && sim->par->Integrator == INTEGRATOR_HERMITE &&
+                  params_softening(sim->par, NULL) == 0 && debug_value("units", 1) > 0;
   request.total_mass = sim->masses.total;
   if (soft_step > 0) request.pair_limit = KEPLER_PAIR_RADIUS * (double)sim->split.r1;
   if (proposed_for > 0 && soft_step > proposed_for)
@@ -52,32 +51,31 @@ static void exchange_halo(struct sim *sim, const struct list_request *request)
   timer_phase(&sim->timer, PHASE_hard_walk);
 }
 
-/* The mean square speed of stars and pairs in equilibrium, by the virial of their soft forces, which pairs have no part
- * in. Collective. */
+/* The mean square speed of stars and pairs: as it is, or as in equilibrium by the virial of their soft forces. */
 static void measure_speed(struct sim *sim)
 {
-  const struct particles *particles = sim->be->view(sim->dev);
-  double sum[8] = {0};
-  for (int64_t i = 0; i < particles->n; i++) {
-    double m = particles->mass[i];
-    sum[0] += m;
-    for (int c = 0; c < 3; c++) {
-      double x = particles->pos[3 * i + c], a = (double)particles->acc[3 * i + c];
-      sum[1] += m * x * a;
-      sum[2 + c] += m * x;
-      sum[5 + c] += m * a;
-    }
-  }
-  comm_sum_double(sim->comm, sum, 8);
-  for (int c = 0; c < 3; c++) sum[1] -= sum[2 + c] * sum[5 + c] / sum[0];
-  sim->lists.speed2 = fmax(-sum[1] / sum[0], 1e-30);
+  const struct diagnostics *now = &sim->now;
+  double speed2 = now->v_rms * now->v_rms - 2 * now->pair_kinetic / now->mass;
+  sim->lists.speed2 = fmax(fmax(speed2, -now->virial / now->mass), 1e-30);
+}
+
+void neighbour_lists_pairs(struct sim *sim)
+{
+  struct list_request request = neighbour_lists_request(sim, 0);
+  if (!request.units) return;
+  exchange_halo(sim, &request);
+  sim->lists.pair_kinetic =
+      sim->be->neighbour_lists->pair_kinetic(sim->dev, &request, sim->lists.halo.n, sim->lists.halo.particle);
+  comm_sum_double(sim->comm, &sim->lists.pair_kinetic, 1);
+  sim->now.pair_kinetic = sim->lists.pair_kinetic;
 }
 
 /* All substeps. Collective. */
 static void integrate(struct sim *sim, double soft_step)
 {
-  if (!(sim->lists.speed2 > 0)) measure_speed(sim);
   struct list_request request = neighbour_lists_request(sim, soft_step);
+  if (request.units && !(sim->lists.speed2 > 0)) measure_speed(sim);
+  request.speed2 = sim->lists.speed2;
   struct list_tally *tally = &sim->counts.lists;
   exchange_halo(sim, &request);
   *tally = (struct list_tally){.shortest_period = 1e300};
@@ -100,6 +98,10 @@ static void open_step(struct sim *sim, const struct plan *plan)
   double largest[3] = {sim->counts.level_max, sim->stop_request, sim->counts.lists.collapsed > 0};
   timer_phase(&sim->timer, PHASE_wait);
   comm_max_double(sim->comm, largest, 3);
+  if (sim->lists.speed2 > 0) {
+    sim->lists.pair_kinetic = sim->counts.lists.pair_kinetic;
+    comm_sum_double(sim->comm, &sim->lists.pair_kinetic, 1);
+  }
   timer_phase(&sim->timer, PHASE_correct);
   sim->counts.level_max = (int)largest[0];
   sim->stop_request = (int)largest[1];

@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "cpu/device.h"
+#include "cpu/lists/units.h"
 #include "particles/timeline.h"
 
 #define KEPT_STEP 1 /* a step that is kept is at most so many times eta |a| / |da/dt| */
@@ -424,4 +425,15 @@ void cpu_lists_potential(struct device *d, const struct list_request *request, i
   list_set_lists(&s, request, 0);
   store_potential(d, &s, request);
   list_set_close(&s);
+}
+
+double cpu_lists_pair_kinetic(struct device *d, const struct list_request *request, int64_t n,
+                              const struct halo_particle *halo)
+{
+  struct list_set set;
+  list_set_open(&set, d, request, n, halo);
+  list_set_lists(&set, request, 0);
+  double kinetic = units_pair_kinetic(&set, request);
+  list_set_close(&set);
+  return kinetic;
 }

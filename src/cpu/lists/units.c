@@ -249,30 +249,64 @@ static int32_t nearest_of(const struct list_set *set, int32_t i, double *r, doub
   return found;
 }
 
-/* Lasting pairs: each other's nearest neighbours, and alone. */
-static void find_pairs(struct units *units)
+/* For each star its partner in a pair of two that are each other's nearest neighbours, and alone; -1: none. Owner:
+ * caller (memory_free). */
+static int32_t *nearest_pairs(const struct list_set *set)
 {
-  struct list_set *set = units->set;
-  int32_t *nearest = memory_alloc("hard", sizeof *nearest * (size_t)(set->n + 1));
+  int32_t *nearest = memory_alloc("hard", sizeof *nearest * (size_t)(set->n + 1)),
+          *partner = memory_alloc("hard", sizeof *nearest * (size_t)(set->n + 1));
 #pragma omp parallel for schedule(static, 512)
   for (int64_t i = 0; i < set->n; i++) {
     double r, second;
     nearest[i] = set->gm[i] > 0 ? nearest_of(set, (int32_t)i, &r, &second) : -1;
     if (nearest[i] >= 0 && second < ALONE * r) nearest[i] = -1;
   }
+  for (int32_t i = 0; i < set->n; i++)
+    partner[i] = nearest[i] >= 0 && nearest[nearest[i]] == i ? nearest[i] : -1;
+  memory_free(nearest);
+  return partner;
+}
+
+static void relative(const struct list_set *set, int32_t i, int32_t j, double d[3], double u[3])
+{
+  for (int c = 0; c < 3; c++) {
+    d[c] = set->motion[j].x[c] - set->motion[i].x[c];
+    u[c] = set->motion[j].v[c] - set->motion[i].v[c];
+  }
+}
+
+double units_pair_kinetic(const struct list_set *set, const struct list_request *request)
+{
+  const struct unit_rules any_period = {.soft_step = 1e30};
+  int32_t *partner = nearest_pairs(set);
+  double sum = 0;
+  for (int32_t i = 0; i < set->own; i++) {
+    int32_t j = partner[i];
+    double d[3], u[3], m1 = set->gm[i], m2 = j >= 0 ? set->gm[j] : 0;
+    if (j < 0 || set->id[i] > set->id[j]) continue;
+    relative(set, i, j, d, u);
+    double r1 = fmaxf(set->factor[i], set->factor[j]) * (double)request->split.r1;
+    if (unit_lasts(&any_period, m1 + m2, d, u, r1, 1)) sum += 0.5 * m1 * m2 / (m1 + m2) * kepler_dot(u, u);
+  }
+  memory_free(partner);
+  return sum / set->gravity;
+}
+
+/* Lasting pairs at tick 0. */
+static void find_pairs(struct units *units)
+{
+  struct list_set *set = units->set;
+  int32_t *partner = nearest_pairs(set);
   for (int32_t i = 0; i < set->n; i++) {
-    int32_t j = nearest[i];
-    if (j < 0 || nearest[j] != i || set->id[i] > set->id[j]) continue;
+    int32_t j = partner[i];
+    if (j < 0 || set->id[i] > set->id[j]) continue;
     struct unit_body bodies[2] = {{.star = {i, -1}, .m = set->gm[i]}, {.star = {j, -1}, .m = set->gm[j]}};
     double x[3], v[3];
     int mean = set->level[j] == LEVEL_MEAN;
     uint8_t level = set->level[i];
     memcpy(x, set->motion[i].x, sizeof x);
     memcpy(v, set->motion[i].v, sizeof v);
-    for (int c = 0; c < 3; c++) {
-      bodies[1].x[c] = set->motion[j].x[c] - x[c];
-      bodies[1].v[c] = set->motion[j].v[c] - v[c];
-    }
+    relative(set, i, j, bodies[1].x, bodies[1].v);
     if (!unit_lasts(&units->rules, set->gm[i] + set->gm[j], bodies[1].x, bodies[1].v, units_r1(units, i, j), 1))
       continue;
     int32_t centre = units_make(units, 2, bodies, x, v, 0, 0);
@@ -284,7 +318,7 @@ static void find_pairs(struct units *units)
     memcpy(unit->u, bodies[1].v, sizeof unit->u);
     unit_set_quadrupole(unit, 0);
   }
-  memory_free(nearest);
+  memory_free(partner);
 }
 
 void units_open(struct units *units, struct list_set *set, const struct list_request *request)
@@ -338,6 +372,19 @@ static void finish(struct units *units, const struct list_loop *loop, int32_t at
   unit_finish(&units->unit[at], &environment, loop->request->soft_step);
 }
 
+/* Counts of own pairs. */
+static void count_pair(const struct units *units, const struct unit *unit, int32_t centre, const struct unit_body *stars,
+                       struct list_tally *tally)
+{
+  double u[3], m1 = unit->body[0].m, m2 = unit->body[1].m;
+  if (unit->kind == UNIT_GROUP || !unit->lasting || centre >= units->set->own) return;
+  for (int c = 0; c < 3; c++) u[c] = stars[1].v[c] - stars[0].v[c];
+  tally->pairs_bound++;
+  tally->pair_kinetic += 0.5 * m1 * m2 / (m1 + m2) * kepler_dot(u, u) / units->set->gravity;
+  tally->shortest_period = fmin(tally->shortest_period, unit->orbit.period);
+  tally->largest_eccentricity = fmax(tally->largest_eccentricity, unit->orbit.e);
+}
+
 static void put_back(struct units *units, const struct list_loop *loop, int32_t at)
 {
   struct unit *unit = &units->unit[at];
@@ -347,6 +394,7 @@ static void put_back(struct units *units, const struct list_loop *loop, int32_t 
   double t = loop->request->soft_step;
   uint8_t proposed = units->set->level[centre], other = unit->kind == UNIT_AVERAGED ? LEVEL_MEAN : LEVEL_UNKNOWN;
   int n = units_bodies(units, centre, t, motion.x, motion.v, 0, bodies);
+  count_pair(units, unit, centre, bodies, loop->tally);
   for (int k = 0; k < n; k++) {
     if (bodies[k].star[1] < 0) {
       put_star(units, &bodies[k], motion.x, motion.v, other);

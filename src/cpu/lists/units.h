@@ -74,6 +74,8 @@ struct units {
 
 /* The units of the set at tick 0: bound pairs. Makes all lists. */
 void units_open(struct units *units, struct list_set *set, const struct list_request *request);
+/* Kinetic energy of own bound pairs about their centres of mass. */
+double units_pair_kinetic(const struct list_set *set, const struct list_request *request);
 /* Put all stars back to their places at the end of the soft step. */
 void units_close(struct units *units, const struct list_loop *loop);
 struct unit_facts units_facts(const struct units *units, int32_t place);
