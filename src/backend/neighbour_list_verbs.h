@@ -47,6 +47,7 @@ struct list_request {
   double largest_mass; /* of all particles of the run: the widest radius is that of this mass */
   /* 1: stars form units (gravity/unit_rules.h); without softening, for the Hermite scheme */
   int units;
+  int several; /* with `units`: on several ranks; `advance` leaves pot and acc_hard to `potential` */
   double speed2, total_mass; /* of units: mean square speed of stars and pairs; of all particles of the run */
   double pair_limit;   /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
 };
@@ -101,6 +102,17 @@ struct list_tally {
   struct list_triple triple;                    /* of them, that of the shortest period */
 };
 
+/* A star at the end of a soft step, as the rank of its unit has it. */
+struct unit_star {
+  uint64_t id;
+  double pos[3], vel[3];
+  int64_t level;
+};
+
+/* Of other ranks' particles with `units`: paths to boxes are those of this many times the root of speed2 at most; of
+ * two stars on a tight orbit the velocity says nothing of where they go. */
+#define UNIT_SPEED_MAX 8
+
 struct backend_neighbour_lists {
   /* The particles of this rank with mass that come, on straight lines within the soft step, within halo_width of box[b]
    * = low[3], high[3], for each of `boxes` boxes (low > high: empty, gets none): counts[boxes], and the particles,
@@ -122,6 +134,13 @@ struct backend_neighbour_lists {
    * carries out no requests with `units`. */
   double (*pair_kinetic)(struct device *d, const struct list_request *request, int64_t n,
                          const struct halo_particle *halo);
+  /* With `units` on several ranks, a unit whose stars are on several ranks is that of the rank with its star of the
+   * lowest id. After advance: the stars of such units of this rank that other ranks own; *n: their number. Owner of the
+   * result: the device, until the next advance. */
+  const struct unit_star *(*lent)(struct device *d, int64_t *n);
+  /* Take position, velocity and level of own particles from stars[n], which other ranks have lent; others are passed
+   * over. */
+  void (*take_back)(struct device *d, int64_t n, const struct unit_star *stars);
 };
 #ifdef __cplusplus
 }

@@ -129,6 +129,8 @@ struct device {
   int32_t *by_level;
   int64_t deeper[LEVELS + 1];
   int by_level_valid;
+  struct unit_star *lent; /* by the last advance (neighbour_list_verbs.h) */
+  int64_t lents;
   uint8_t *active;                     /* of every particle, in a substep */
   uint8_t *touched;                    /* groups with active members */
   int32_t *active_list, *active_group; /* both ascending, */
@@ -205,6 +207,8 @@ void cpu_lists_potential(struct device *d, const struct list_request *request, i
                          const struct halo_particle *halo);
 double cpu_lists_pair_kinetic(struct device *d, const struct list_request *request, int64_t n,
                               const struct halo_particle *halo);
+const struct unit_star *cpu_lists_lent(struct device *d, int64_t *n);
+void cpu_lists_take_back(struct device *d, int64_t n, const struct unit_star *stars);
 void cpu_kick(struct device *d, const struct field *field, double dt);
 void cpu_push(struct device *d, const double *change);
 double cpu_rate(struct device *d, const struct field *field);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/debug.h"
+#include "base/memory.h"
 #include "scheme/close_pairs.h"
 #include "scheme/schemes.h"
 #include "system/same_place.h"
@@ -37,6 +38,8 @@ struct list_request neighbour_lists_request(const struct sim *sim, double soft_s
   request.units = sim->be->neighbour_lists->pair_kinetic && sim->par->Integrator == INTEGRATOR_HERMITE &&
                   params_softening(sim->par, NULL) == 0 && debug_value("units", 1) > 0;
   request.total_mass = sim->masses.total;
+  request.several = request.units && soft_step > 0 && sim->comm->size > 1;
+  request.speed2 = sim->lists.speed2;
   if (soft_step > 0) request.pair_limit = KEPLER_PAIR_RADIUS * (double)sim->split.r1;
   if (proposed_for > 0 && soft_step > proposed_for)
     request.level_shift = (int)ceil(log2(soft_step / proposed_for) - 1e-6);
@@ -70,6 +73,19 @@ void neighbour_lists_pairs(struct sim *sim)
   sim->now.pair_kinetic = sim->lists.pair_kinetic;
 }
 
+/* Every rank gets its stars of units that others have integrated. Collective. */
+static void gather_units(struct sim *sim)
+{
+  int64_t n = 0;
+  size_t bytes;
+  const struct unit_star *lent = sim->be->neighbour_lists->lent(sim->dev, &n);
+  timer_phase(&sim->timer, PHASE_hard_let);
+  struct unit_star *all = comm_gather(sim->comm, lent, sizeof *all * (size_t)n, &bytes);
+  timer_phase(&sim->timer, PHASE_hard_walk);
+  sim->be->neighbour_lists->take_back(sim->dev, (int64_t)(bytes / sizeof *all), all);
+  memory_free(all);
+}
+
 /* All substeps. Collective. */
 static void integrate(struct sim *sim, double soft_step)
 {
@@ -80,6 +96,10 @@ static void integrate(struct sim *sim, double soft_step)
   exchange_halo(sim, &request);
   *tally = (struct list_tally){.shortest_period = 1e300};
   sim->be->neighbour_lists->advance(sim->dev, &request, sim->lists.halo.n, sim->lists.halo.particle, tally);
+  if (request.several) {
+    gather_units(sim);
+    sim->scheme->hard_part(sim);
+  }
   sim->lists.proposed_for = soft_step;
   sim->counts.substeps = tally->ticks;
   sim->counts.level_max = tally->deepest;

@@ -397,10 +397,12 @@ void cpu_lists_advance(struct device *d, const struct list_request *request, int
     begin_subsystems(&set, request, softening, tally, state);
   }
   tally->list_seconds += cpu_seconds() - began;
+  struct lent_stars lent = {0};
   struct list_loop loop = {.set = &set,
                            .request = request,
                            .integrator = integrator,
                            .state = units,
+                           .lent = &lent,
                            .tally = tally,
                            .from = sources_of(&set, request, softening),
                            .tick_length = request->soft_step / TICKS,
@@ -410,8 +412,13 @@ void cpu_lists_advance(struct device *d, const struct list_request *request, int
   if (integrator->close) integrator->close(&loop);
   else replaced = end_subsystems(&set, request, state);
   store(d, &set, tally);
-  if (replaced) list_set_lists(&set, request, 0);
-  store_potential(d, &set, request);
+  memory_free(d->lent);
+  d->lent = lent.star;
+  d->lents = lent.n;
+  if (!request->several) {
+    if (replaced) list_set_lists(&set, request, 0);
+    store_potential(d, &set, request);
+  }
   list_set_close(&set);
   d->by_level_valid = 0;
   tally->seconds += cpu_seconds() - began;
@@ -436,4 +443,33 @@ double cpu_lists_pair_kinetic(struct device *d, const struct list_request *reque
   double kinetic = units_pair_kinetic(&set, request);
   list_set_close(&set);
   return kinetic;
+}
+
+const struct unit_star *cpu_lists_lent(struct device *d, int64_t *n)
+{
+  *n = d->lents;
+  return d->lent;
+}
+
+static int by_id(const void *a, const void *b)
+{
+  const struct unit_star *x = a, *y = b;
+  return x->id != y->id ? (x->id < y->id ? -1 : 1) : 0;
+}
+
+void cpu_lists_take_back(struct device *d, int64_t n, const struct unit_star *stars)
+{
+  struct particles *p = &d->p;
+  if (n == 0) return;
+  struct unit_star *sorted = memory_alloc("hard", sizeof *sorted * (size_t)n);
+  memcpy(sorted, stars, sizeof *sorted * (size_t)n);
+  qsort(sorted, (size_t)n, sizeof *sorted, by_id);
+  for (int64_t i = 0; i < p->n; i++) {
+    struct unit_star key = {.id = p->id[i]}, *star = bsearch(&key, sorted, (size_t)n, sizeof key, by_id);
+    if (!star) continue;
+    memcpy(&p->pos[3 * i], star->pos, sizeof star->pos);
+    memcpy(&p->vel[3 * i], star->vel, sizeof star->vel);
+    p->level[i] = (uint8_t)star->level;
+  }
+  memory_free(sorted);
 }

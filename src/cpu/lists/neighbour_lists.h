@@ -46,6 +46,12 @@ void list_clear(struct list_set *set, int32_t i);
 /* The neighbours of i. Owner: caller (memory_free). */
 int32_t *list_copy(const struct list_set *set, int32_t i);
 
+/* Stars of this rank's units that other ranks own, at the end of a soft step. */
+struct lent_stars {
+  struct unit_star *star;
+  int64_t n, capacity;
+};
+
 /* The loop over the ticks of a soft step. */
 struct list_loop {
   struct list_set *set;
@@ -61,6 +67,7 @@ struct list_loop {
   int32_t *scratch;                   /* [moving] */
   int32_t *active;                    /* [moving] those of a tick */
   void *state;                        /* of the integrator */
+  struct lent_stars *lent;            /* by the integrator */
 };
 
 /* An integrator: how one particle is advanced over its step, and how long the next one is. Its neighbours are predicted

@@ -2,6 +2,8 @@
 /* Units that form and dissolve at block times, and the neighbour lists that follow them. */
 #include <config.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpu/lists/units.h"
@@ -157,6 +159,13 @@ static void join(struct units *units, struct list_loop *loop, int32_t i, int32_t
   double t = tick * loop->tick_length;
   int32_t stays = set->id[i] < set->id[j] ? i : j, gone = stays == i ? j : i;
   struct hermite_motion frame = set->motion[stays];
+  if (getenv("UNITS_LOG")) {
+    struct unit_facts p = units_facts(units, i), q = units_facts(units, j);
+    double r2 = 0;
+    for (int c = 0; c < 3; c++) r2 += (set->motion[i].x[c] - set->motion[j].x[c]) * (set->motion[i].x[c] - set->motion[j].x[c]);
+    fprintf(stderr, "join t %.8f: %lu (n %d pair %d lasting %d a %.3e size %.3e) + %lu (n %d pair %d lasting %d a %.3e size %.3e) r %.3e\n", t,
+            set->id[i], p.bodies, p.pair, p.lasting, p.a, p.size, set->id[j], q.bodies, q.pair, q.lasting, q.a, q.size, sqrt(r2));
+  }
   settle(units, loop, i, t);
   settle(units, loop, j, t);
   int n = units_bodies(units, stays, t, frame.x, frame.v, 1, bodies);
@@ -190,6 +199,14 @@ static void divide(struct units *units, struct list_loop *loop, int32_t place, i
   part_lists(units, place, centre, parts);
   units->parts++;
   for (int p = 0; p < parts; p++) begin(units, loop, centre[p], tick);
+  if (getenv("UNITS_LOG")) {
+    fprintf(stderr, "part t %.8f:", t);
+    for (int p = 0; p < parts; p++) {
+      struct unit_facts q = units_facts(units, centre[p]);
+      fprintf(stderr, " %lu (n %d pair %d lasting %d a %.3e size %.3e)", units->set->id[centre[p]], q.bodies, q.pair, q.lasting, q.a, q.size);
+    }
+    fprintf(stderr, "\n");
+  }
 }
 
 /* --- joining ------------------------------------------------------------------------------------------------------ */

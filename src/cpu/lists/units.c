@@ -321,6 +321,20 @@ static void find_pairs(struct units *units)
   memory_free(partner);
 }
 
+/* A fast star of another rank that is in no pair has lost its partner beyond the halo: it would come where it never
+ * does. */
+static void ignore_fast(struct units *units, const struct list_request *request)
+{
+  struct list_set *set = units->set;
+  double limit2 = UNIT_SPEED_MAX * UNIT_SPEED_MAX * request->speed2;
+  for (int64_t i = set->own; i < set->n; i++) {
+    if (units->of[i] != UNIT_STAR || kepler_dot(set->motion[i].v, set->motion[i].v) < limit2) continue;
+    units->of[i] = UNIT_ABSORBED;
+    set->factor[i] = BOUND_ABSORBED;
+    set->level[i] = LEVEL_UNKNOWN;
+  }
+}
+
 void units_open(struct units *units, struct list_set *set, const struct list_request *request)
 {
   size_t n = (size_t)(set->n + 1);
@@ -344,6 +358,7 @@ void units_open(struct units *units, struct list_set *set, const struct list_req
   memcpy(units->factor, set->factor, sizeof *units->factor * (size_t)set->n);
   list_set_lists(set, request, 0);
   find_pairs(units);
+  ignore_fast(units, request);
   list_set_lists(set, request, request->soft_step);
 }
 
@@ -408,6 +423,28 @@ static void put_back(struct units *units, const struct list_loop *loop, int32_t 
   if (unit->kind != UNIT_GROUP && unit->lasting) units->set->level[centre] = proposed;
 }
 
+static void lend_star(const struct list_set *set, int32_t place, struct lent_stars *lent)
+{
+  if (place < set->own) return;
+  if (lent->n == lent->capacity) {
+    lent->capacity = (int64_t)memory_grown((size_t)lent->capacity, sizeof *lent->star);
+    lent->star = memory_resize("hard", lent->star, sizeof *lent->star * (size_t)lent->capacity);
+  }
+  struct unit_star *star = &lent->star[lent->n++];
+  *star = (struct unit_star){.id = set->id[place], .level = set->level[place]};
+  memcpy(star->pos, set->motion[place].x, sizeof star->pos);
+  memcpy(star->vel, set->motion[place].v, sizeof star->vel);
+}
+
+/* The stars of a unit of this rank that other ranks own. */
+static void lend(const struct units *units, int32_t at, struct lent_stars *lent)
+{
+  const struct unit *unit = &units->unit[at];
+  for (int k = 0; k < unit->bodies; k++)
+    for (int s = 0; s < 2; s++)
+      if (unit->body[k].star[s] >= 0) lend_star(units->set, unit->body[k].star[s], lent);
+}
+
 void units_close(struct units *units, const struct list_loop *loop)
 {
   if (getenv("UNITS_SAY")) {
@@ -423,14 +460,17 @@ void units_close(struct units *units, const struct list_loop *loop)
     for (int64_t i = 0; i < units->set->n; i++)
       if (units->of[i] != UNIT_ABSORBED)
         for (int c = 0; c < 3; c++) p[c] += units->set->gm[i] * units->set->motion[i].v[c];
-    fprintf(stderr, "units avg %ld res %ld grp %ld pass %ld joins %ld parts %ld ticks %ld deep %d steps %ld S %ld G %ld P %.3e %.3e %.3e\n", kinds[0],
+    fprintf(stderr, "units soft_step %.6f avg %ld res %ld grp %ld pass %ld joins %ld parts %ld ticks %ld deep %d steps %ld S %ld G %ld P %.3e %.3e %.3e\n", loop->request->soft_step, kinds[0],
             kinds[1], kinds[2], passing, units->joins, units->parts, loop->tally->ticks, loop->tally->deepest,
             loop->tally->steps, work[1], work[2], p[0], p[1], p[2]);
   }
   for (int32_t k = 0; k < units->n; k++)
     if (units->centre[k] >= 0) finish(units, loop, k); /* environments have the other centres */
-  for (int32_t k = 0; k < units->n; k++)
-    if (units->centre[k] >= 0) put_back(units, loop, k);
+  for (int32_t k = 0; k < units->n; k++) {
+    if (units->centre[k] < 0) continue;
+    put_back(units, loop, k);
+    if (units->centre[k] < units->set->own) lend(units, k, loop->lent);
+  }
   memory_free(units->of);
   memory_free(units->partner);
   memory_free(units->gm);
