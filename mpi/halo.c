@@ -20,7 +20,12 @@ static void find_contacts(struct contacts *near, const struct comm *comm, const 
                           const struct list_request *request)
 {
   double mine[6], (*all)[6] = memory_alloc("halo", sizeof *all * (size_t)comm->size), width = halo_width(request);
-  be->sets.bounds(d, request->soft_step, mine, mine + 3);
+  double margin = request->units ? UNIT_SPEED_MAX * sqrt(request->speed2) * request->soft_step : 0;
+  be->sets.bounds(d, request->units ? 0 : request->soft_step, mine, mine + 3); /* stars of pairs stay where they are */
+  for (int c = 0; c < 3; c++) {
+    mine[c] -= margin;
+    mine[3 + c] += margin;
+  }
   comm_allgather(comm, mine, sizeof mine, all);
   *near = (struct contacts){.rank = memory_alloc("halo", sizeof *near->rank * (size_t)comm->size)};
   for (int p = 0; p < comm->size; p++) {

@@ -24,6 +24,8 @@ extern "C" {
 enum { HALO_LAYERS = 2 };
 /* the deepest block level of hard steps; `level` of a particle that has had no step */
 enum { LIST_LEVEL_MAX = 28, LEVEL_UNKNOWN = 255 };
+/* level of the star of the higher id of a pair whose state is that of its mean orbit (gravity/unit_rules.h) */
+enum { LEVEL_MEAN = 254 };
 #define NEIGHBOUR_MARGIN 1.05 /* neighbours come within this factor of R2 on straight lines */
 #define LIST_FIRST_ETA 0.015  /* eta of a first step, in units of `eta` */
 /* alpha: background acceleration in units of G m / R2^2, m at least the mean mass */
@@ -42,6 +44,10 @@ struct list_request {
   /* of all particles of the run that have any: the background of a step is at least that of this mass */
   double mean_mass;
   double largest_mass; /* of all particles of the run: the widest radius is that of this mass */
+  /* 1: stars form units (gravity/unit_rules.h); without softening, for the Hermite scheme */
+  int units;
+  int several; /* with `units`: on several ranks; `advance` leaves pot and acc_hard to `potential` */
+  double speed2, total_mass; /* of units: mean square speed of stars and pairs; of all particles of the run */
   double pair_limit;   /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
 };
 
@@ -89,10 +95,22 @@ struct list_tally {
   struct list_collapse worst;
   /* own pairs integrated by Kepler's equation; a pair counts where the member of the lower id is own */
   int64_t pairs_bound;
+  double pair_kinetic; /* with `units`: as that verb, at the end of the soft step */
   double shortest_period, largest_eccentricity; /* over them; 1e300 and 0: none */
   int64_t pairs_perturbed;                      /* own pairs that would be but for a perturber */
   struct list_triple triple;                    /* of them, that of the shortest period */
 };
+
+/* A star at the end of a soft step, as the rank of its unit has it. */
+struct unit_star {
+  uint64_t id;
+  double pos[3], vel[3];
+  int64_t level;
+};
+
+/* Of other ranks' particles with `units`: paths to boxes are those of this many times the root of speed2 at most; of
+ * two stars on a tight orbit the velocity says nothing of where they go. */
+#define UNIT_SPEED_MAX 8
 
 struct backend_neighbour_lists {
   /* 1: the backend has this integrator. */
@@ -113,6 +131,17 @@ struct backend_neighbour_lists {
   /* Set pot to the hard part of the potential and acc_hard to the hard acceleration of all own particles at the present
    * positions. soft_step of the request counts as 0. */
   void (*potential)(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo);
+  /* The kinetic energy of own bound pairs with apocentres well below R1 about their centres of mass. NULL: the backend
+   * carries out no requests with `units`. */
+  double (*pair_kinetic)(struct device *d, const struct list_request *request, int64_t n,
+                         const struct halo_particle *halo);
+  /* With `units` on several ranks, a unit whose stars are on several ranks is that of the rank with its star of the
+   * lowest id. After advance: the stars of such units of this rank that other ranks own; *n: their number. Owner of the
+   * result: the device, until the next advance. */
+  const struct unit_star *(*lent)(struct device *d, int64_t *n);
+  /* Take position, velocity and level of own particles from stars[n], which other ranks have lent; others are passed
+   * over. */
+  void (*take_back)(struct device *d, int64_t n, const struct unit_star *stars);
 };
 #ifdef __cplusplus
 }

@@ -81,6 +81,10 @@ const struct debug_switch debug_table[] = {
      {{0, 1e12, 1}},
      "bytes of rows of tables that are kept in memory while the disk does not take them; with more the run stops "
      "(default: 256e6)"},
+    {"units",
+     1,
+     {{0, 1, 1}},
+     "CPUs, neighbour lists without softening: 0: pairs and groups of stars do not form units (default: 1)"},
 };
 enum { SWITCHES = sizeof debug_table / sizeof *debug_table };
 const int debug_count = SWITCHES;

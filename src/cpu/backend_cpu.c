@@ -59,6 +59,7 @@ static void close_device(struct device *d)
   memory_free(d->targets.group);
   memory_free(d->local.histogram);
   memory_free(d->packed);
+  memory_free(d->lent.star);
   cpu_active_free(d);
   cpu_watch_free(d);
   cpu_energy_drop(d);
@@ -214,6 +215,9 @@ static const struct backend_neighbour_lists cpu_lists_verbs = {
     .halo = cpu_halo,
     .advance = cpu_lists_advance,
     .potential = cpu_lists_potential,
+    .pair_kinetic = cpu_lists_pair_kinetic,
+    .lent = cpu_lists_lent,
+    .take_back = cpu_lists_take_back,
 };
 
 const struct backend backend_cpu = {

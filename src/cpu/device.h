@@ -133,6 +133,12 @@ struct level_state {
   int valid;
 };
 
+/* Stars of this rank's units that other ranks own, at the end of a soft step. */
+struct lent_stars {
+  struct unit_star *star;
+  int64_t n, capacity;
+};
+
 /* The active particles of a substep. */
 struct active_state {
   uint8_t *flag;         /* of every particle */
@@ -164,6 +170,7 @@ struct device {
   struct target_state targets;
   struct box_state boxes;
   struct level_state by_level;
+  struct lent_stars lent; /* by the last advance (neighbour_list_verbs.h) */
   struct active_state active;
   struct let_watch watch;
   struct forest_state forest;
@@ -229,6 +236,10 @@ void cpu_lists_advance(struct device *d, const struct list_request *request, int
                        const struct halo_particle *halo, struct list_tally *tally);
 void cpu_lists_potential(struct device *d, const struct list_request *request, int64_t n,
                          const struct halo_particle *halo);
+double cpu_lists_pair_kinetic(struct device *d, const struct list_request *request, int64_t n,
+                              const struct halo_particle *halo);
+const struct unit_star *cpu_lists_lent(struct device *d, int64_t *n);
+void cpu_lists_take_back(struct device *d, int64_t n, const struct unit_star *stars);
 void cpu_kick(struct device *d, const struct field *field, double dt);
 void cpu_push(struct device *d, const double *change);
 double cpu_rate(struct device *d, const struct field *field);

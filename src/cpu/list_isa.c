@@ -77,15 +77,19 @@ static inline __attribute__((always_inline)) int gather_next(struct block *block
 /* hermite_pair for a block. `differ`: the pairs have softenings of their own. */
 static inline __attribute__((always_inline)) void add(const struct block *block, int n,
                                                       const struct list_sources *sources, const int kernel,
-                                                      const int differ, double sum[7])
+                                                      const int differ, const int nearest, double sum[8])
 {
-  double ax = 0, ay = 0, az = 0, jx = 0, jy = 0, jz = 0, psi = 0, width = sources->r2 / (sources->r2 - sources->r1),
+  double least = sum[7], ax = 0, ay = 0, az = 0, jx = 0, jy = 0, jz = 0, psi = 0, width = sources->r2 / (sources->r2 - sources->r1),
          per_r2 = 1 / sources->r2, eps2 = sources->eps2;
   for (int k = 0; k < n; k++) {
     double x = block->d[0][k], y = block->d[1][k], z = block->d[2][k], p = block->u[0][k], q = block->u[1][k],
            w = block->u[2][k];
     double r2 = x * x + y * y + z * z, rho2 = r2 + (differ ? block->eps2[k] : eps2), along = x * p + y * q + z * w,
            scale = block->inverse[k] * per_r2;
+    if (nearest) {
+      double here = block->gm[k] > 0 ? r2 : 1e300;
+      least = here < least ? here : least;
+    }
     double inverse = rho2 > 0 ? 1 / sqrt(rho2) : 0, inverse_r = r2 > 0 ? 1 / sqrt(r2) : 0,
            t = (1 - r2 * inverse_r * scale) * width;
     t = t > 1 ? 1 : t;
@@ -113,19 +117,20 @@ static inline __attribute__((always_inline)) void add(const struct block *block,
   sum[4] += jy;
   sum[5] += jz;
   sum[6] += psi;
+  sum[7] = least;
 }
 
 void JOIN(list_force, ESP_ISA)(const struct list_sources *s, const struct list_target *target, const int32_t *entry,
                                int64_t n, struct hermite_force *force)
 {
   struct block b;
-  double sum[7] = {0};
+  double sum[8] = {0};
   for (int64_t first = 0; first < n; first += BLOCK) {
     int count = pad(&b, gather_next(&b, s, target, entry, n, first), s->r2);
     switch (s->eps2_of ? -1 - s->kernel : s->kernel) {
 #define SUM(name, text)                                              \
-  case SPLIT_##name: add(&b, count, s, SPLIT_##name, 0, sum); break; \
-  case -1 - SPLIT_##name: add(&b, count, s, SPLIT_##name, 1, sum); break;
+  case SPLIT_##name: add(&b, count, s, SPLIT_##name, 0, 0, sum); break; \
+  case -1 - SPLIT_##name: add(&b, count, s, SPLIT_##name, 1, 0, sum); break;
       SPLIT_KERNELS(SUM)
     }
   }
@@ -134,6 +139,27 @@ void JOIN(list_force, ESP_ISA)(const struct list_sources *s, const struct list_t
     force->j[c] = sum[3 + c];
   }
   force->psi = sum[6];
+}
+
+void JOIN(list_force_nearest, ESP_ISA)(const struct list_sources *s, const struct list_target *target,
+                                       const int32_t *entry, int64_t n, struct hermite_force *force, double *nearest2)
+{
+  struct block b;
+  double sum[8] = {[7] = 1e300};
+  for (int64_t first = 0; first < n; first += BLOCK) {
+    int count = pad(&b, gather_next(&b, s, target, entry, n, first), s->r2);
+    switch (s->kernel) {
+#define SUM_NEAREST(name, text) \
+  case SPLIT_##name: add(&b, count, s, SPLIT_##name, 0, 1, sum); break;
+      SPLIT_KERNELS(SUM_NEAREST)
+    }
+  }
+  for (int c = 0; c < 3; c++) {
+    force->a[c] = sum[c];
+    force->j[c] = sum[3 + c];
+  }
+  force->psi = sum[6];
+  *nearest2 = sum[7];
 }
 
 /* pair_kick_add for a block. sum: acceleration, and the largest rate. */

@@ -30,6 +30,9 @@ struct list_target {
   /* The hard force on a target of the sources entry[n], predicted to its time (gravity/hermite.h). */                \
   void list_force_##isa(const struct list_sources *sources, const struct list_target *target, const int32_t *entry,   \
                         int64_t n, struct hermite_force *force);                                                      \
+  /* The same, and the least distance squared of a source with mass. Without softenings of their own. */              \
+  void list_force_nearest_##isa(const struct list_sources *sources, const struct list_target *target,                 \
+                                const int32_t *entry, int64_t n, struct hermite_force *force, double *nearest2);      \
   /* The acceleration of a target of mass kick->gm, and the largest rate of its pairs (gravity/pair_steps.h). */      \
   void list_kick_##isa(const struct list_sources *sources, const struct list_target *target, const int32_t *entry,    \
                        int64_t n, struct pair_kick *kick);                                                            \

@@ -337,6 +337,7 @@ static float inverse_root(float eps2) { return eps2 > 0 ? vf_rsqrt(vf_set(eps2))
 #define TABLE_(isa)                                                       \
   const struct walk_isa walk_isa_##isa = {.name = #isa,                   \
                                           .list_force = list_force_##isa, \
+                                          .list_force_nearest = list_force_nearest_##isa, \
                                           .list_kick = list_kick_##isa,   \
                                           .list_near = list_near_##isa,   \
                                           .traverse = traverse,           \

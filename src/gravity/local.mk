@@ -3,12 +3,18 @@ libespalier_a_SOURCES += \
   %D%/bound_pair.h \
   %D%/cosmology.c \
   %D%/cosmology.h \
+  %D%/few_bodies.h \
   %D%/field.h \
   %D%/hermite.h \
   %D%/kepler.h \
+  %D%/ks.h \
   %D%/pair.h \
   %D%/pair_steps.h \
+  %D%/quadrupole.h \
   %D%/reach.h \
+  %D%/resolved_pair.h \
   %D%/split.h \
+  %D%/unit_environment.h \
+  %D%/unit_rules.h \
   %D%/units.c \
   %D%/units.h

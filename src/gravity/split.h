@@ -55,13 +55,17 @@ HD float split_core2(const struct split *split)
 #define SPLIT_K_SEPTIC(y) ((y) * (y) * (y) * (y) * (35.0f - (y) * (84.0f - (y) * (70.0f - 20.0f * (y)))))
 #define SPLIT_K_DLL(y) ((y) * (y) * (y) * (y) * (y) * (y) * (10.0f + (y) * (y) * (6.0f * (y) * (y)-15.0f)))
 
-/* Its first and second derivatives with respect to Y. */
+/* Its first three derivatives with respect to Y. */
 #define SPLIT_K1_QUINTIC(y) (30.0f * ((y) * (1 - (y))) * ((y) * (1 - (y))))
 #define SPLIT_K2_QUINTIC(y) (60.0f * (y) * (1 - (y)) * (1 - 2 * (y)))
 #define SPLIT_K1_SEPTIC(y) (140.0f * (y) * (1 - (y)) * ((y) * (1 - (y))) * ((y) * (1 - (y))))
 #define SPLIT_K2_SEPTIC(y) (420.0f * ((y) * (1 - (y))) * ((y) * (1 - (y))) * (1 - 2 * (y)))
 #define SPLIT_K1_DLL(y) (60.0f * (y) * ((y) * (y) * (1 - (y) * (y))) * ((y) * (y) * (1 - (y) * (y))))
 #define SPLIT_K2_DLL(y) (60.0f * (y) * (y) * (y) * (y) * (1 - (y) * (y)) * (5 - 9 * (y) * (y)))
+
+#define SPLIT_K3_QUINTIC(y) (60.0f * (1 - 6 * (y) * (1 - (y))))
+#define SPLIT_K3_SEPTIC(y) (840.0f * ((y) * (1 - (y))) * ((1 - 2 * (y)) * (1 - 2 * (y)) - (y) * (1 - (y))))
+#define SPLIT_K3_DLL(y) (240.0f * (y) * (y) * (y) * (5 + (y) * (y) * (18 * (y) * (y)-21)))
 
 /* Cases of a switch over the kernels that return K, K' or K'' of `y`, for SPLIT_KERNELS. */
 /* The formatter joins macros that are cases. */

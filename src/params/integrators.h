@@ -18,7 +18,7 @@ extern "C" {
   X(HERMITE, hermite, LISTS,                                                                                         \
     "fourth order, from neighbour lists in double precision, for close encounters with little or no softening, with" \
     " Eta as the factor of the criterion of Aarseth (by rule 0.1 with the standard Accuracy)",                       \
-    .has_error_model = 1, .keeps_levels = 1, .radii_ratio = 4, .eta = 0.1, .eta_power = 0.25, .eta_max = 0.2,        \
+    .has_error_model = 1, .keeps_levels = 1, .has_units = 1, .radii_ratio = 4, .eta = 0.1, .eta_power = 0.25, .eta_max = 0.2,        \
     .pair_drift = 2e-6, .pair_drift_power = 5)
 
 #define INTEGRATOR_VALUE(value, ...) INTEGRATOR_##value,
@@ -40,6 +40,7 @@ struct integrator_traits {
   const char *name;
   int has_error_model; /* tuning/finder.h has its errors, which give the soft step and what EnergyError asks for */
   int keeps_levels;    /* the level that a particle proposes at the end of a soft step holds in the next one */
+  int has_units;       /* without softening, pairs and groups of stars are units, where the backend has them */
   double radii_ratio;  /* R2 / R1 by rule */
   /* Eta by rule, from neighbour lists: eta (error / 1e-5)^eta_power, at most eta_max, for the error of Accuracy */
   double eta, eta_power, eta_max;

@@ -51,6 +51,8 @@ static int list_system(struct sim *sim, struct run_state *state, struct item *it
       FLOAT("split.mass_scale", sim->split.mass_scale),
       FLOAT("split.largest_mass", sim->split.largest_mass),
       REAL("hard.proposed_for", sim->lists.proposed_for),
+      REAL("units.speed2", sim->lists.speed2),
+      REAL("units.pair_kinetic", sim->lists.pair_kinetic),
       {"now", ITEM_REAL, offsetof(struct diagnostics, virial) / sizeof(double), &sim->now}, /* doubles only */
       REAL("plan.soft_step", state->plan.soft_step),
       REAL("plan.target", state->plan.target),

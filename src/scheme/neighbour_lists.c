@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/debug.h"
+#include "base/memory.h"
 #include "scheme/close_pairs.h"
 #include "scheme/schemes.h"
 #include "system/same_place.h"
@@ -33,6 +35,11 @@ struct list_request neighbour_lists_request(const struct sim *sim, double soft_s
                                  .mean_mass = (double)(float)sim->masses.mean, /* whatever the order of the sum */
                                  .largest_mass = sim->masses.largest,
                                  .first = proposed_for == 0};
+  request.units = sim->be->neighbour_lists->pair_kinetic && integrator_traits[request.integrator].has_units &&
+                  params_softening(sim->par, NULL) == 0 && debug_value("units", 1) > 0;
+  request.total_mass = sim->masses.total;
+  request.several = request.units && soft_step > 0 && sim->comm->size > 1;
+  request.speed2 = sim->lists.speed2;
   if (soft_step > 0) request.pair_limit = KEPLER_PAIR_RADIUS * (double)sim->split.r1;
   if (proposed_for > 0 && soft_step > proposed_for)
     request.level_shift = (int)ceil(log2(soft_step / proposed_for) - 1e-6);
@@ -47,14 +54,52 @@ static void exchange_halo(struct sim *sim, const struct list_request *request)
   timer_phase(&sim->timer, PHASE_hard_walk);
 }
 
+/* The mean square speed of stars and pairs: as it is, or as in equilibrium by the virial of their soft forces. */
+static void measure_speed(struct sim *sim)
+{
+  const struct diagnostics *now = &sim->now;
+  double speed2 = now->v_rms * now->v_rms - 2 * now->pair_kinetic / now->mass;
+  sim->lists.speed2 = fmax(fmax(speed2, -now->virial / now->mass), 1e-30);
+}
+
+void neighbour_lists_pairs(struct sim *sim)
+{
+  struct list_request request = neighbour_lists_request(sim, 0);
+  if (!request.units) return;
+  exchange_halo(sim, &request);
+  sim->lists.pair_kinetic =
+      sim->be->neighbour_lists->pair_kinetic(sim->dev, &request, sim->lists.halo.n, sim->lists.halo.particle);
+  comm_sum_double(sim->comm, &sim->lists.pair_kinetic, 1);
+  sim->now.pair_kinetic = sim->lists.pair_kinetic;
+}
+
+/* Every rank gets its stars of units that others have integrated. Collective. */
+static void gather_units(struct sim *sim)
+{
+  int64_t n = 0;
+  size_t bytes;
+  const struct unit_star *lent = sim->be->neighbour_lists->lent(sim->dev, &n);
+  timer_phase(&sim->timer, PHASE_hard_let);
+  struct unit_star *all = comm_gather(sim->comm, lent, sizeof *all * (size_t)n, &bytes);
+  timer_phase(&sim->timer, PHASE_hard_walk);
+  sim->be->neighbour_lists->take_back(sim->dev, (int64_t)(bytes / sizeof *all), all);
+  memory_free(all);
+}
+
 /* All substeps. Collective. */
 static void integrate(struct sim *sim, double soft_step)
 {
   struct list_request request = neighbour_lists_request(sim, soft_step);
+  if (request.units && !(sim->lists.speed2 > 0)) measure_speed(sim);
+  request.speed2 = sim->lists.speed2;
   struct list_tally *tally = &sim->counts.lists;
   exchange_halo(sim, &request);
   *tally = (struct list_tally){.shortest_period = 1e300};
   sim->be->neighbour_lists->advance(sim->dev, &request, sim->lists.halo.n, sim->lists.halo.particle, tally);
+  if (request.several) {
+    gather_units(sim);
+    sim->scheme->hard_part(sim);
+  }
   sim->lists.proposed_for = soft_step;
   sim->counts.substeps = tally->ticks;
   sim->counts.level_max = tally->deepest;
@@ -73,6 +118,10 @@ static void open_step(struct sim *sim, const struct plan *plan)
   double largest[3] = {sim->counts.level_max, sim->stop_request, sim->counts.lists.collapsed > 0};
   timer_phase(&sim->timer, PHASE_wait);
   comm_max_double(sim->comm, largest, 3);
+  if (sim->lists.speed2 > 0) {
+    sim->lists.pair_kinetic = sim->counts.lists.pair_kinetic;
+    comm_sum_double(sim->comm, &sim->lists.pair_kinetic, 1);
+  }
   timer_phase(&sim->timer, PHASE_correct);
   sim->counts.level_max = (int)largest[0];
   sim->stop_request = (int)largest[1];

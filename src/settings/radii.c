@@ -43,6 +43,7 @@ static struct finder_request request_of(const struct sim *sim)
 
 void radii_find(struct sim *sim)
 {
+  neighbour_lists_pairs(sim);
   const struct diagnostics *now = &sim->now;
   struct finder_system system = plan_system(now, 0, sim->gravity);
   system.distance = radius_by_rule(sim->comm, sim->be, sim->dev, sim->masses.count, 0.5);

@@ -35,9 +35,11 @@ static double sources(const struct diagnostics *now) { return now->count - now->
 
 struct finder_system plan_system(const struct diagnostics *now, double r2, double gravity)
 {
-  double v = larger(now->v_rms, now->v_rms_plain), most = MAXWELL_SLACK * MAXWELL_RMS_OVER_MEAN * now->speed,
-         part = v > most && most > 0 ? most / v : 1;
-  double kinetic = 0.5 * now->mass * now->v_rms * now->v_rms * part * part, potential = fmin(now->virial, 0);
+  double inner = 2 * now->pair_kinetic / (now->mass * now->v_rms * now->v_rms), outer = 1; /* pairs move as one */
+  if (inner > 0 && inner < 1) outer = sqrt(1 - inner);
+  double v = outer * larger(now->v_rms, now->v_rms_plain), most = MAXWELL_SLACK * MAXWELL_RMS_OVER_MEAN * now->speed,
+         part = v > most && most > 0 ? most / v : 1, v_cm = now->v_rms * outer * part;
+  double kinetic = 0.5 * now->mass * (v_cm * v_cm), potential = fmin(now->virial, 0);
   /* by rule R2 is half of the distance to the 28th neighbour */
   return (struct finder_system){.count = sources(now),
                                 .gravity = gravity,

@@ -301,6 +301,7 @@ void sim_measure(struct sim *sim)
   effects_field(sim, sim->time);
   diagnostics_measure(&sim->now, sim->comm, sim->be, sim->dev, effects_potential(sim));
   sim->now.massless = sim->masses.massless;
+  sim->now.pair_kinetic = sim->lists.pair_kinetic;
   effects_measured(sim);
   sim->a_floor = effects_a_floor(sim, A_FLOOR) * sim->now.a_rms_plain;
   memset(sim->energy.correction, 0, sizeof sim->energy.correction);

@@ -74,6 +74,8 @@ struct lists_part {
   struct halo halo;
   double proposed_for; /* length of the soft step to which the levels of the particles refer; 0: they have none */
   struct lists_cost cost;
+  double speed2;       /* with units of stars: mean square speed of stars and pairs; 0: not measured yet */
+  double pair_kinetic; /* kinetic energy of pairs about their centres of mass, as far as it is known */
 };
 
 /* What is known of energies beyond the potentials of forces (step/energies.h). */

@@ -26,6 +26,7 @@ struct diagnostics {
   double momentum_scale, angular_scale;
   /* root of the mean squared rate at which it changes for the particles, weighted by m v^2 */
   double rate_field;
+  double pair_kinetic; /* part of `kinetic` that is motion within bound pairs, as far as it is known; by the caller */
 };
 
 /* Measure the sums over all ranks at a synchronisation. `field`: external field, part of the potential energy.

@@ -14,18 +14,28 @@ enum { BLOCK = 128 };
 /* The particles of this rank by blocks, for one request. */
 struct blocks {
   const struct particles *p;
-  double horizon, width2;
+  double horizon, width2, fastest; /* fastest: speed of a path at most */
   int64_t count;
   double (*reach)[6]; /* [count] boxes around the paths, */
   double all[6];      /* and the box around these */
   int64_t *first;     /* [count + 1] place of the first particle that is sent */
 };
 
+/* The velocity of the path of particle i. */
+static void path_velocity(const struct blocks *blocks, int64_t i, double v[3])
+{
+  const double *own = &blocks->p->vel[3 * i];
+  double speed = sqrt(own[0] * own[0] + own[1] * own[1] + own[2] * own[2]), part = 1;
+  if (speed > blocks->fastest) part = blocks->fastest / speed;
+  for (int c = 0; c < 3; c++) v[c] = part * own[c];
+}
+
 static void open_blocks(struct blocks *blocks, const struct particles *particles, const struct list_request *request)
 {
   double width = halo_width(request);
   *blocks = (struct blocks){.p = particles,
                             .horizon = request->soft_step,
+                            .fastest = request->units ? UNIT_SPEED_MAX * sqrt(request->speed2) : 1e300,
                             .width2 = width * width,
                             .count = (particles->n + BLOCK - 1) / BLOCK};
   blocks->reach = memory_alloc("halo", sizeof *blocks->reach * (size_t)blocks->count);
@@ -37,12 +47,15 @@ static void open_blocks(struct blocks *blocks, const struct particles *particles
       box[c] = 1e300;
       box[3 + c] = -1e300;
     }
-    for (int64_t i = k * BLOCK; i < particles->n && i < (k + 1) * BLOCK; i++)
+    for (int64_t i = k * BLOCK; i < particles->n && i < (k + 1) * BLOCK; i++) {
+      double v[3];
+      path_velocity(blocks, i, v);
       for (int c = 0; c < 3; c++) {
-        double x = particles->pos[3 * i + c], there = x + blocks->horizon * particles->vel[3 * i + c];
+        double x = particles->pos[3 * i + c], there = x + blocks->horizon * v[c];
         box[c] = fmin(box[c], fmin(x, there));
         box[3 + c] = fmax(box[3 + c], fmax(x, there));
       }
+    }
   }
   for (int c = 0; c < 3; c++) {
     blocks->all[c] = 1e300;
@@ -68,7 +81,9 @@ static int64_t take(const struct blocks *blocks, int64_t k, const double box[6],
   if (reach_boxes2(blocks->reach[k], box) > blocks->width2) return 0;
   for (int64_t i = k * BLOCK; i < p->n && i < (k + 1) * BLOCK; i++) {
     const double *x = &p->pos[3 * i], *v = &p->vel[3 * i];
-    if (!(p->mass[i] > 0) || reach_path2(x, v, blocks->horizon, box) > blocks->width2) continue;
+    double along[3];
+    path_velocity(blocks, i, along);
+    if (!(p->mass[i] > 0) || reach_path2(x, along, blocks->horizon, box) > blocks->width2) continue;
     if (out)
       out[n] =
           (struct halo_particle){{x[0], x[1], x[2]}, {v[0], v[1], v[2]}, p->id[i], p->mass[i], p->level[i], p->type[i]};

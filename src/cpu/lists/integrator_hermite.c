@@ -13,7 +13,7 @@ static void evaluate(const struct list_loop *loop, int64_t i, int32_t tick, cons
 {
   const struct list_set *set = loop->set;
   struct list_target target = list_target_at(set, i, tick, x, v);
-  set->isa->list_force(&loop->from, &target, set->entry + set->first[i], list_length(set, i), force);
+  set->isa->list_force(&loop->from, &target, list_entries(set, i), list_length(set, i), force);
 }
 
 static double background(const struct list_loop *loop, int64_t i)

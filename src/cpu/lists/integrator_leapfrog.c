@@ -13,7 +13,7 @@ static void evaluate(const struct list_loop *loop, int64_t i, int32_t tick, cons
   const struct list_set *set = loop->set;
   struct list_target target = list_target_at(set, i, tick, x, v);
   *kick = (struct pair_kick){.gm = set->gm[i], .eta = loop->request->eta};
-  set->isa->list_kick(&loop->from, &target, set->entry + set->first[i], list_length(set, i), kick);
+  set->isa->list_kick(&loop->from, &target, list_entries(set, i), list_length(set, i), kick);
 }
 
 static double first_force(const struct list_loop *loop, int64_t i, struct hermite_motion *motion)

@@ -4,8 +4,14 @@ libespalier_a_SOURCES += \
   %D%/halo.c \
   %D%/integrator_hermite.c \
   %D%/integrator_leapfrog.c \
+  %D%/integrator_units.c \
   %D%/making.c \
   %D%/neighbour_lists.c \
   %D%/neighbour_lists.h \
-  %D%/subsystems.c
+  %D%/subsystems.c \
+  %D%/unit_changes.c \
+  %D%/unit_forces.c \
+  %D%/unit_motion.c \
+  %D%/units.c \
+  %D%/units.h
 EXTRA_DIST += %D%/README.md

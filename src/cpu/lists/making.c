@@ -310,9 +310,12 @@ static void search_cells(const struct grid *grid, struct list_set *set, const st
   set->first = memory_alloc("hard lists", sizeof *set->first * (size_t)(set->n + 1));
   set->first[0] = 0;
   for (int64_t i = 0; i < set->n; i++) set->first[i + 1] = set->first[i] + count[i];
-  set->entry = memory_alloc("hard lists", sizeof *set->entry * (size_t)(set->first[set->n] + 1));
+  set->entries = set->entry_capacity = set->first[set->n] + 1;
+  set->entry = memory_alloc("hard lists", sizeof *set->entry * (size_t)set->entry_capacity);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < set->n; i++) {
+    set->begin[i] = set->first[i];
+    set->length[i] = set->room[i] = (int32_t)count[i];
     if (count[i] > 0)
       memcpy(set->entry + set->first[i], store[thread[i]].entry + at[i], sizeof *set->entry * (size_t)count[i]);
   }
@@ -358,4 +361,48 @@ void list_set_lists(struct list_set *set, const struct list_request *request, do
   memory_free(g.fast_first);
   memory_free(g.fast);
   for (int c = 0; c < 3; c++) memory_free(g.x[c]);
+}
+
+/* --- changes ------------------------------------------------------------------------------------------------------ */
+
+enum { LIST_SLACK = 8 }; /* further entries that a list gets that moves to the end */
+
+void list_add(struct list_set *set, int32_t i, int32_t j)
+{
+  const int32_t *entry = list_entries(set, i);
+  if (i == j) return;
+  for (int32_t k = 0; k < set->length[i]; k++)
+    if (entry[k] == j) return;
+  if (set->length[i] == set->room[i]) {
+    int64_t room = 2 * (int64_t)set->room[i] + LIST_SLACK;
+    while (set->entries + room > set->entry_capacity) {
+      set->entry_capacity = (int64_t)memory_grown((size_t)set->entry_capacity, sizeof *set->entry);
+      set->entry = memory_resize("hard lists", set->entry, sizeof *set->entry * (size_t)set->entry_capacity);
+    }
+    memcpy(set->entry + set->entries, set->entry + set->begin[i], sizeof *set->entry * (size_t)set->length[i]);
+    set->begin[i] = set->entries;
+    set->room[i] = (int32_t)room;
+    set->entries += room;
+  }
+  set->entry[set->begin[i] + set->length[i]++] = j;
+}
+
+int list_remove(struct list_set *set, int32_t i, int32_t j)
+{
+  int32_t *entry = set->entry + set->begin[i];
+  for (int32_t k = 0; k < set->length[i]; k++)
+    if (entry[k] == j) {
+      entry[k] = entry[--set->length[i]];
+      return 1;
+    }
+  return 0;
+}
+
+void list_clear(struct list_set *set, int32_t i) { set->length[i] = 0; }
+
+int32_t *list_copy(const struct list_set *set, int32_t i)
+{
+  int32_t *copy = memory_alloc("hard lists", sizeof *copy * (size_t)(set->length[i] + 1));
+  memcpy(copy, list_entries(set, i), sizeof *copy * (size_t)set->length[i]);
+  return copy;
 }

@@ -13,8 +13,10 @@
 
 #include "base/memory.h"
 #include "cpu/device.h"
+#include "cpu/lists/units.h"
 #include "particles/timeline.h"
 
+#define KEPT_STEP 1 /* a step that is kept is at most so many times eta |a| / |da/dt| */
 enum { TEAM_PARTICLES_MIN = 128 }; /* fewer active particles than these are not worth a team of threads */
 
 #define INTEGRATOR_PLACE(value, name, ...) [INTEGRATOR_##value] = &integrator_##name,
@@ -40,6 +42,10 @@ void list_set_open(struct list_set *set, struct device *d, const struct list_req
   set->level = memory_alloc("hard", count);
   set->tick = memory_alloc("hard", sizeof *set->tick * count);
   set->steps = memory_alloc("hard", sizeof *set->steps * count);
+  set->begin = memory_alloc("hard", sizeof *set->begin * count);
+  set->length = memory_alloc("hard", sizeof *set->length * count);
+  set->room = memory_alloc("hard", sizeof *set->room * count);
+  set->gravity = g;
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < set->n; i++) {
     const struct halo_particle *h = i < set->own ? NULL : &halo[i - set->own];
@@ -55,6 +61,7 @@ void list_set_open(struct list_set *set, struct device *d, const struct list_req
     set->level[i] = h ? (uint8_t)h->level : p->level[i];
     set->tick[i] = set->steps[i] = 0;
   }
+  for (int64_t i = 0; i < set->n; i++) set->light |= !(set->gm[i] > 0);
 }
 
 void list_set_close(struct list_set *set)
@@ -67,6 +74,9 @@ void list_set_close(struct list_set *set)
   memory_free(set->level);
   memory_free(set->tick);
   memory_free(set->steps);
+  memory_free(set->begin);
+  memory_free(set->length);
+  memory_free(set->room);
   memory_free(set->first);
   memory_free(set->entry);
 }
@@ -120,15 +130,16 @@ static void note_collapse(struct list_loop *loop, int64_t i, double wanted)
   if (loop->tally->collapsed++ > 0 && wanted >= w->wanted) return;
   *w = (struct list_collapse){.id = s->id[i], .wanted = wanted, .distance = 1e300};
   memcpy(w->pos, s->motion[i].x, sizeof w->pos);
-  for (int64_t e = s->first[i]; e < s->first[i + 1]; e++) {
+  for (int64_t e = 0; e < list_length(s, i); e++) {
+    int32_t j = list_entries(s, i)[e];
     double r2 = 0;
     for (int c = 0; c < 3; c++) {
-      double x = s->motion[s->entry[e]].x[c] - s->motion[i].x[c];
+      double x = s->motion[j].x[c] - s->motion[i].x[c];
       r2 += x * x;
     }
     if (sqrt(r2) >= w->distance) continue;
     w->distance = sqrt(r2);
-    w->neighbour = s->id[s->entry[e]];
+    w->neighbour = s->id[j];
   }
 }
 
@@ -142,6 +153,11 @@ static int level_for(const struct list_loop *loop, double wanted, int *deeper)
   return level;
 }
 
+static int moves(const struct list_loop *loop, int64_t i)
+{
+  return loop->integrator->moves ? loop->integrator->moves(loop, i) : list_length(loop->set, i) > 0;
+}
+
 /* A first step that is too long is not noted: where accelerations cancel the first criterion is far below the second
  * one. */
 static void first_levels(struct list_loop *loop)
@@ -149,14 +165,17 @@ static void first_levels(struct list_loop *loop)
   struct list_set *s = loop->set;
   int deeper;
   for (int64_t i = 0; i < s->n; i++) {
-    if (list_length(s, i) == 0) {
+    if (!moves(loop, i)) {
       s->level[i] = LEVEL_UNKNOWN;
       continue;
     }
     int level = s->level[i] + loop->request->level_shift;
-    if (!integrator_traits[loop->request->integrator].keeps_levels || loop->request->first ||
-        s->level[i] == LEVEL_UNKNOWN)
+    if (!integrator_traits[loop->request->integrator].keeps_levels || loop->request->first || s->level[i] >= LEVEL_MEAN)
       level = level_for(loop, loop->wanted[i], &deeper);
+    else if (loop->integrator->moves) { /* a star that was in a unit has a step of that */
+      int least = level_for(loop, loop->wanted[i] * (KEPT_STEP / LIST_FIRST_ETA), &deeper);
+      if (level < least) level = least;
+    }
     s->level[i] = (uint8_t)(level < LIST_LONGEST_LEVEL ? LIST_LONGEST_LEVEL
                             : level > LIST_LEVEL_MAX   ? LIST_LEVEL_MAX
                                                        : level);
@@ -172,7 +191,8 @@ static void choose_level(struct list_loop *loop, int64_t i, int32_t tick, double
 {
   int level = loop->set->level[i], deeper, next = level_for(loop, wanted, &deeper);
   if (deeper && i < loop->set->own) note_collapse(loop, i, wanted);
-  if (next < level) next = timeline_aligned(tick, level - 1);
+  if (next < level) next = level - 1;
+  next = timeline_aligned(tick, next);
   loop->set->level[i] = (uint8_t)next;
 }
 
@@ -191,9 +211,48 @@ static int64_t advance_one(struct list_loop *loop, int64_t k, int32_t tick)
   return list_length(s, i);
 }
 
+static void commit(struct list_loop *loop, int32_t i, int32_t tick, const struct hermite_motion *motion,
+                   double wanted)
+{
+  struct list_set *set = loop->set;
+  double dt = (tick - set->tick[i]) * loop->tick_length;
+  set->motion[i] = *motion;
+  set->tick[i] = tick;
+  set->steps[i]++;
+  if (loop->integrator->commit) loop->integrator->commit(loop, i, tick, dt);
+  choose_level(loop, i, tick, wanted);
+}
+
+void list_loop_bring(struct list_loop *loop, int32_t i, int32_t tick)
+{
+  const struct list_set *set = loop->set;
+  double dt = (tick - set->tick[i]) * loop->tick_length, x[3], v[3];
+  struct hermite_motion motion = set->motion[i];
+  hermite_predict(&motion, dt, x, v);
+  double wanted = loop->integrator->end_step(loop, i, tick, dt, x, v, &motion);
+  loop->tally->pairs += list_length(set, i);
+  loop->tally->steps++;
+  commit(loop, i, tick, &motion, wanted);
+}
+
+void list_loop_level(struct list_loop *loop, int32_t i, int32_t tick, double wanted)
+{
+  int deeper;
+  loop->set->level[i] = (uint8_t)timeline_aligned(tick, level_for(loop, wanted, &deeper));
+}
+
+/* Sort all levels after units have changed. */
+static void sort_all(struct list_loop *loop)
+{
+  loop->moving = 0;
+  for (int64_t i = 0; i < loop->set->n; i++)
+    if (moves(loop, i) && loop->set->level[i] <= LIST_LEVEL_MAX) loop->by_level[loop->moving++] = (int32_t)i;
+  for (int v = 0; v <= LEVELS; v++) loop->deeper[v] = 0;
+  sort_levels(loop, loop->moving, LIST_LONGEST_LEVEL);
+}
+
 static void advance_to(struct list_loop *loop, int32_t tick)
 {
-  struct list_set *s = loop->set;
   int lowest = timeline_aligned(tick, LIST_LONGEST_LEVEL);
   int64_t active = loop->deeper[lowest], pairs = 0;
   if (active < TEAM_PARTICLES_MIN) {
@@ -202,14 +261,11 @@ static void advance_to(struct list_loop *loop, int32_t tick)
 #pragma omp parallel for schedule(dynamic, 16) reduction(+ : pairs)
     for (int64_t k = 0; k < active; k++) pairs += advance_one(loop, k, tick);
   }
-  for (int64_t k = 0; k < active; k++) {
-    int32_t i = loop->by_level[k];
-    s->motion[i] = loop->next[k];
-    s->tick[i] = tick;
-    s->steps[i]++;
-    choose_level(loop, i, tick, loop->wanted[k]);
-  }
-  sort_levels(loop, active, lowest);
+  for (int64_t k = 0; k < active; k++)
+    commit(loop, loop->by_level[k], tick, &loop->next[k], loop->wanted[k]);
+  memcpy(loop->active, loop->by_level, sizeof *loop->active * (size_t)active);
+  if (loop->integrator->change && loop->integrator->change(loop, tick, loop->active, active)) sort_all(loop);
+  else sort_levels(loop, active, lowest);
   loop->tally->pairs += pairs;
   loop->tally->steps += active;
   loop->tally->ticks++;
@@ -239,7 +295,7 @@ static void drift_lonely(struct list_set *set, double soft_step)
 {
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < set->n; i++)
-    if (list_length(set, i) == 0)
+    if (set->level[i] == LEVEL_UNKNOWN)
       for (int c = 0; c < 3; c++) set->motion[i].x[c] += soft_step * set->motion[i].v[c];
 }
 
@@ -268,7 +324,7 @@ static void store_potential(struct device *d, struct list_set *set, const struct
   for (int64_t i = 0; i < set->own; i++) {
     struct hermite_force f;
     struct list_target t = list_target_at(set, i, 0, set->motion[i].x, set->motion[i].v);
-    set->isa->list_force(&from, &t, set->entry + set->first[i], list_length(set, i), &f);
+    set->isa->list_force(&from, &t, list_entries(set, i), list_length(set, i), &f);
     d->p.pot[i] = (float)-f.psi;
     for (int c = 0; c < 3; c++) d->p.acc_hard[3 * i + c] = (float)f.a[c];
   }
@@ -309,14 +365,20 @@ static void integrate(struct list_loop *loop)
   loop->next = memory_alloc("hard", sizeof *loop->next * capacity);
   loop->wanted = memory_alloc("hard", sizeof *loop->wanted * capacity);
   loop->scratch = memory_alloc("hard", sizeof *loop->scratch * capacity);
+  loop->active = memory_alloc("hard", sizeof *loop->active * capacity);
   first_forces(loop);
   first_levels(loop);
+  if (loop->integrator->begin) {
+    loop->integrator->begin(loop);
+    sort_all(loop);
+  }
   run_loop(loop);
   drift_lonely(loop->set, loop->request->soft_step);
   memory_free(loop->by_level);
   memory_free(loop->next);
   memory_free(loop->wanted);
   memory_free(loop->scratch);
+  memory_free(loop->active);
 }
 
 int cpu_lists_has(enum step_integrator integrator) { return integrators[integrator] != NULL; }
@@ -325,24 +387,37 @@ void cpu_lists_advance(struct device *d, const struct list_request *request, int
                        const struct halo_particle *halo, struct list_tally *tally)
 {
   struct list_set set;
-  void *state[SUBSYSTEMS];
+  void *state[SUBSYSTEMS] = {NULL};
   double began = cpu_seconds(), softening = d->config.softening;
+  const struct integrator *integrator = request->units ? &integrator_units : integrators[request->integrator];
+  void *units = NULL;
   list_set_open(&set, d, request, n, halo);
-  list_set_lists(&set, request, request->soft_step);
-  begin_subsystems(&set, request, softening, tally, state);
+  if (integrator->open) {
+    units = integrator->open(&set, request);
+  } else {
+    list_set_lists(&set, request, request->soft_step);
+    begin_subsystems(&set, request, softening, tally, state);
+  }
   tally->list_seconds += cpu_seconds() - began;
+  d->lent.n = 0;
   struct list_loop loop = {.set = &set,
                            .request = request,
-                           .integrator = integrators[request->integrator],
+                           .integrator = integrator,
+                           .state = units,
+                           .lent = &d->lent,
                            .tally = tally,
                            .from = sources_of(&set, request, softening),
                            .tick_length = request->soft_step / TICKS,
                            .mean_gm = d->config.gravity * request->mean_mass};
   integrate(&loop);
-  int replaced = end_subsystems(&set, request, state);
+  int replaced = 1;
+  if (integrator->close) integrator->close(&loop);
+  else replaced = end_subsystems(&set, request, state);
   store(d, &set, tally);
-  if (replaced) list_set_lists(&set, request, 0);
-  store_potential(d, &set, request);
+  if (!request->several) {
+    if (replaced) list_set_lists(&set, request, 0);
+    store_potential(d, &set, request);
+  }
   list_set_close(&set);
   d->by_level.valid = 0;
   tally->seconds += cpu_seconds() - began;
@@ -356,4 +431,44 @@ void cpu_lists_potential(struct device *d, const struct list_request *request, i
   list_set_lists(&s, request, 0);
   store_potential(d, &s, request);
   list_set_close(&s);
+}
+
+double cpu_lists_pair_kinetic(struct device *d, const struct list_request *request, int64_t n,
+                              const struct halo_particle *halo)
+{
+  struct list_set set;
+  list_set_open(&set, d, request, n, halo);
+  list_set_lists(&set, request, 0);
+  double kinetic = units_pair_kinetic(&set, request);
+  list_set_close(&set);
+  return kinetic;
+}
+
+const struct unit_star *cpu_lists_lent(struct device *d, int64_t *n)
+{
+  *n = d->lent.n;
+  return d->lent.star;
+}
+
+static int by_id(const void *a, const void *b)
+{
+  const struct unit_star *x = a, *y = b;
+  return x->id != y->id ? (x->id < y->id ? -1 : 1) : 0;
+}
+
+void cpu_lists_take_back(struct device *d, int64_t n, const struct unit_star *stars)
+{
+  struct particles *p = &d->p;
+  if (n == 0) return;
+  struct unit_star *sorted = memory_alloc("hard", sizeof *sorted * (size_t)n);
+  memcpy(sorted, stars, sizeof *sorted * (size_t)n);
+  qsort(sorted, (size_t)n, sizeof *sorted, by_id);
+  for (int64_t i = 0; i < p->n; i++) {
+    struct unit_star key = {.id = p->id[i]}, *star = bsearch(&key, sorted, (size_t)n, sizeof key, by_id);
+    if (!star) continue;
+    memcpy(&p->pos[3 * i], star->pos, sizeof star->pos);
+    memcpy(&p->vel[3 * i], star->vel, sizeof star->vel);
+    p->level[i] = (uint8_t)star->level;
+  }
+  memory_free(sorted);
 }

@@ -20,9 +20,15 @@ struct list_set {
   uint8_t *level;                /* [n] */
   int32_t *tick;                 /* [n] */
   int32_t *steps;                /* [n] steps taken in this soft step */
-  /* [n + 1] neighbours of particle i: entry[first[i]] up to entry[first[i + 1]], ascending */
+  /* [n + 1] neighbours of particle i as they were made: entry[first[i]] up to entry[first[i + 1]], ascending */
   int64_t *first;
   int32_t *entry;
+  /* the lists in use, which change as units of stars form and dissolve: entry[begin[i]] and so on; [n] */
+  int64_t *begin;
+  int32_t *length, *room;
+  int64_t entries, entry_capacity;
+  int light; /* 1: there are particles without mass */
+  double gravity;
 };
 
 /* Fill `set` with the particles of the device and the halo at tick 0: positions, velocities, masses, ids; no lists. */
@@ -32,6 +38,13 @@ void list_set_close(struct list_set *set);
 /* Make the neighbour lists, in place of those that there are: pairs that come, on straight lines within `horizon`,
  * within NEIGHBOUR_MARGIN R2. */
 void list_set_lists(struct list_set *set, const struct list_request *request, double horizon);
+/* Add j to the neighbours of i, if it is not there, and is not i. */
+void list_add(struct list_set *set, int32_t i, int32_t j);
+/* Take j out of them. Returns whether it was there. */
+int list_remove(struct list_set *set, int32_t i, int32_t j);
+void list_clear(struct list_set *set, int32_t i);
+/* The neighbours of i. Owner: caller (memory_free). */
+int32_t *list_copy(const struct list_set *set, int32_t i);
 
 /* The loop over the ticks of a soft step. */
 struct list_loop {
@@ -46,6 +59,9 @@ struct list_loop {
   struct hermite_motion *next;        /* [moving] of the active ones, in the order of by_level */
   double *wanted;                     /* [moving] the step that the criterion gives */
   int32_t *scratch;                   /* [moving] */
+  int32_t *active;                    /* [moving] those of a tick */
+  void *state;                        /* of the integrator */
+  struct lent_stars *lent;            /* by the integrator */
 };
 
 /* An integrator: how one particle is advanced over its step, and how long the next one is. Its neighbours are predicted
@@ -57,12 +73,35 @@ struct integrator {
    * motion there, at `tick`. Returns its next step (time). */
   double (*end_step)(const struct list_loop *loop, int64_t i, int32_t tick, double dt, const double x[3],
                      const double v[3], struct hermite_motion *motion);
+  /* What follows is for integrators that replace stars by units; else NULL. */
+  /* Make the lists, and the state. */
+  void *(*open)(struct list_set *set, const struct list_request *request);
+  void (*close)(struct list_loop *loop);
+  void (*begin)(struct list_loop *loop); /* after the first forces and levels */
+  /* After the motion of place i was advanced to `tick` by dt. */
+  void (*commit)(struct list_loop *loop, int32_t i, int32_t tick, double dt);
+  /* The force at a place that begins at the tick. Returns its first step. */
+  double (*start)(struct list_loop *loop, int32_t i, int32_t tick);
+  /* Form and dissolve units among the places[n] that a tick has advanced. Returns whether levels must be sorted. */
+  int (*change)(struct list_loop *loop, int32_t tick, const int32_t *places, int64_t n);
+  /* Whether place i is integrated, with or without neighbours. */
+  int (*moves)(const struct list_loop *loop, int64_t i);
 };
 #define INTEGRATOR_DECLARED(value, name, ...) extern const struct integrator integrator_##name;
 INTEGRATORS(INTEGRATOR_DECLARED)
+/* Stars, and units of stars (cpu/lists/units.h), by the Hermite scheme: where a request has `units`. */
+extern const struct integrator integrator_units;
+
+/* For changes within a tick: advance place i to the tick, before its step ends; give a place that begins its level. */
+void list_loop_bring(struct list_loop *loop, int32_t i, int32_t tick);
+void list_loop_level(struct list_loop *loop, int32_t i, int32_t tick, double wanted);
 
 /* The neighbours of particle i. */
-static inline int64_t list_length(const struct list_set *set, int64_t i) { return set->first[i + 1] - set->first[i]; }
+static inline int64_t list_length(const struct list_set *set, int64_t i) { return set->length[i]; }
+static inline const int32_t *list_entries(const struct list_set *set, int64_t i)
+{
+  return set->entry + set->begin[i];
+}
 static inline struct list_target list_target_at(const struct list_set *set, int64_t i, int32_t tick, const double x[3],
                                                 const double v[3])
 {

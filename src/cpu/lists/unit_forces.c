@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Forces of and on units of stars, and who comes too close to be outside. */
+#include <config.h>
+#include <math.h>
+#include <string.h>
+
+#include "cpu/lists/units.h"
+#include "gravity/bound_pair.h"
+
+#define QUADRUPOLE_LEAST 1e-9 /* quadrupoles count where trace / (m r^2) is above this */
+#define TIDE_LEAST 1e-6       /* neighbours whose tide (m3 / m) (size / r)^3 is above this are near */
+
+/* A neighbour as seen from a target at one tick. */
+struct seen {
+  int32_t place;
+  double d[3], u[3], r2, r, gm;
+  struct hermite_split split;
+};
+
+static void look(const struct list_loop *loop, int32_t j, int32_t tick,
+                 const double x[3], const double v[3], struct seen *seen)
+{
+  const struct list_set *set = loop->set;
+  hermite_predict(&set->motion[j], (tick - set->tick[j]) * loop->tick_length, seen->d, seen->u);
+  for (int c = 0; c < 3; c++) {
+    seen->d[c] -= x[c];
+    seen->u[c] -= v[c];
+  }
+  seen->place = j;
+  seen->gm = set->gm[j];
+  seen->r2 = kepler_dot(seen->d, seen->d);
+}
+
+/* The rest, of a neighbour within R2. */
+static int look_closer(const struct list_loop *loop, int32_t i, struct seen *seen)
+{
+  float factor = fmaxf(loop->set->factor[i], loop->set->factor[seen->place]);
+  double r2 = (double)factor * (double)loop->request->split.r2;
+  if (!(seen->r2 < r2 * r2)) return 0;
+  seen->split = hermite_split_of(&loop->request->split, factor, factor);
+  seen->r = sqrt(seen->r2);
+  return 1;
+}
+
+/* That of a passing pair at the tick, from its motion, is computed by the first who asks. */
+static void renew(struct unit *unit, int32_t tick, double t)
+{
+  int32_t known;
+#pragma omp atomic read acquire
+  known = unit->seen_tick;
+  if (known == tick) return;
+#pragma omp critical(passing_quadrupole)
+  {
+    if (unit->seen_tick != tick) unit_passing_quadrupole(unit, t);
+#pragma omp atomic write release
+    unit->seen_tick = tick;
+  }
+}
+
+/* The quadrupole of a unit at the tick. */
+static void quadrupole_at(struct units *units, const struct list_loop *loop, int32_t place, int32_t tick,
+                          double q[3][3])
+{
+  struct unit *unit = &units->unit[units->of[place]];
+  double dt = unit->lasting ? (tick - loop->set->tick[place]) * loop->tick_length : 0;
+  if (!unit->lasting) renew(unit, tick, tick * loop->tick_length);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) q[i][j] = unit->quadrupole[i][j] + dt * unit->rate[i][j];
+}
+
+static int has_quadrupole(const struct units *units, int32_t place, double gm, double r2)
+{
+  if (units->of[place] < 0) return 0;
+  const struct unit *unit = &units->unit[units->of[place]];
+  double wide = UNIT_PASSED * units->rules.entry;
+  double trace = unit->lasting ? unit->trace : unit->body[0].m * unit->body[1].m / gm * wide * wide;
+  return trace > QUADRUPOLE_LEAST * gm * r2;
+}
+
+/* Add the force of the neighbour's quadrupole. */
+static void add_quadrupole(struct units *units, const struct list_loop *loop, const struct seen *seen,
+                           int32_t tick, struct hermite_force *force)
+{
+  double k[4], f[4], q[3][3], d[3], u[3];
+  const struct unit *unit = &units->unit[units->of[seen->place]];
+  split_derivatives(&seen->split, seen->r, k);
+  quadrupole_radial(seen->r, k, f);
+  quadrupole_at(units, loop, seen->place, tick, q);
+  for (int c = 0; c < 3; c++) {
+    d[c] = -seen->d[c];
+    u[c] = -seen->u[c];
+  }
+  quadrupole_add((const double(*)[3])q, unit->rate, d, u, f, 1, force->a, force->j);
+}
+
+/* Whether the neighbour belongs to the particle at place i; then, where it is the nearest such one, it is its partner. */
+static void check_partner(struct units *units, int32_t i, const struct seen *seen, const struct unit_facts *facts,
+                          double *nearest)
+{
+  if (seen->r2 >= *nearest * *nearest) return;
+  double r1 = units_r1(units, i, seen->place), far = UNIT_EXTENT * r1;
+  if (seen->r2 >= far * far) return;
+  struct unit_facts other = units_facts(units, seen->place);
+  if (!unit_belong(&units->rules, facts, &other, seen->d, seen->u, r1, 1)) return;
+  *nearest = sqrt(seen->r2);
+  units->partner[i] = seen->place;
+}
+
+void units_force_on_star(struct units *units, const struct list_loop *loop, int32_t i, int32_t tick, const double x[3],
+                         const double v[3], struct hermite_force *force)
+{
+  const struct list_set *set = loop->set;
+  struct list_target target = list_target_at(set, i, tick, x, v);
+  const int32_t *entry = list_entries(set, i);
+  double nearest2 = 1e300, nearest = 1e300, far = UNIT_EXTENT * loop->request->split.r1 * units->widest_factor;
+  int64_t count = list_length(set, i);
+  set->isa->list_force_nearest(&loop->from, &target, entry, count, force, &nearest2);
+  units->partner[i] = -1;
+  int close = nearest2 < far * far;
+  if (!close && units->n == 0) return;
+  struct unit_facts facts = units_facts(units, i);
+  for (int64_t k = 0; k < count; k++) {
+    struct seen seen;
+    int32_t j = entry[k];
+    if (!close && units->of[j] < 0) continue;
+    look(loop, j, tick, x, v, &seen);
+    if (close) check_partner(units, i, &seen, &facts, &nearest);
+    if (has_quadrupole(units, j, seen.gm, seen.r2) && look_closer(loop, i, &seen))
+      add_quadrupole(units, loop, &seen, tick, force);
+  }
+}
+
+/* Add to the field at the centre of the unit of this size. */
+static void add_field(struct unit_field *field, const struct seen *seen, const double f[4], double m, double size,
+                      int averaged)
+{
+  double density = seen->gm / (seen->r2 * seen->r), weight = 2 * density / m * size * size * size;
+  int near = 0;
+  field->strongest = fmax(field->strongest, density);
+  if (weight > TIDE_LEAST) {
+    field->fastest = fmin(field->fastest, seen->r / sqrt(kepler_dot(seen->u, seen->u)));
+    near = field->near_count < UNIT_NEAR;
+    if (near) field->near[field->near_count++] = seen->place;
+  }
+  double along = kepler_dot(seen->d, seen->u), both = m + seen->gm;
+  if (averaged && weight > 1e-3 * TIDE_LEAST &&
+      (along < 0 || kepler_dot(seen->u, seen->u) < 2 * both / seen->r)) {
+    double p = fmin(seen->r, bound_pair_pericentre(both, seen->d, seen->u));
+    field->at_pericentre = fmax(field->at_pericentre, seen->gm / (p * p * p));
+  }
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      double y = seen->gm * (f[1] * seen->d[i] * seen->d[j] + (i == j ? f[0] : 0));
+      field->tide[i][j] += y;
+      if (!near) field->tide_far[i][j] += y;
+    }
+}
+
+void units_force(struct units *units, const struct list_loop *loop, int32_t i, int32_t tick, const double x[3],
+                 const double v[3], struct hermite_force *force, struct unit_field *field)
+{
+  const struct unit *unit = &units->unit[units->of[i]];
+  const int32_t *entry = list_entries(loop->set, i);
+  double q[3][3], nearest = 1e300, gm = loop->set->gm[i], k[4], f[4];
+  double size = unit->kind != UNIT_GROUP && unit->lasting ? unit->orbit.a : unit->orbit.size;
+  struct unit_facts facts = units_facts(units, i);
+  memset(field, 0, sizeof *field);
+  memset(force, 0, sizeof *force);
+  field->fastest = 1e30;
+  quadrupole_at(units, loop, i, tick, q);
+  units->partner[i] = -1;
+  for (int64_t e = 0; e < list_length(loop->set, i); e++) {
+    struct seen seen;
+    look(loop, entry[e], tick, x, v, &seen);
+    if (!look_closer(loop, i, &seen)) continue;
+    hermite_pair(force, seen.d, seen.u, seen.gm, 0, &seen.split);
+    if (!(seen.gm > 0)) continue;
+    split_derivatives(&seen.split, seen.r, k);
+    quadrupole_radial(seen.r, k, f);
+    if (has_quadrupole(units, seen.place, seen.gm, seen.r2)) add_quadrupole(units, loop, &seen, tick, force);
+    if (has_quadrupole(units, i, gm, seen.r2))
+      quadrupole_add((const double(*)[3])q, unit->rate, seen.d, seen.u, f, -seen.gm / gm, force->a, force->j);
+    add_field(field, &seen, f, gm, size, unit->kind != UNIT_GROUP);
+    check_partner(units, i, &seen, &facts, &nearest);
+  }
+}
+
+void units_environment(const struct units *units, const struct list_loop *loop, int32_t i,
+                       struct unit_environment *environment)
+{
+  const struct list_set *set = loop->set;
+  const struct unit *unit = &units->unit[units->of[i]];
+  const struct unit_field *field = &unit->field;
+  memcpy(environment->tide, field->tide_far, sizeof environment->tide);
+  environment->centre = (struct unit_path){.motion = set->motion[i], .t = set->tick[i] * loop->tick_length};
+  environment->near_count = 0;
+  for (int k = 0; k < field->near_count; k++) {
+    int32_t j = field->near[k];
+    if (units->of[j] == UNIT_ABSORBED) continue;
+    float factor = fmaxf(set->factor[i], set->factor[j]);
+    environment->near[environment->near_count++] =
+        (struct unit_path){.motion = set->motion[j],
+                           .t = set->tick[j] * loop->tick_length,
+                           .gm = set->gm[j],
+                           .split = hermite_split_of(&loop->request->split, factor, factor)};
+  }
+}

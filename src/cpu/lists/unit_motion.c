@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The motion of the members of a unit about its centre of mass, and what its neighbours see of it. */
+#include <config.h>
+#include <math.h>
+#include <string.h>
+
+#include "cpu/lists/units.h"
+
+#define MEAN_SIZE 0.2 /* orbits within a group with axes below this part of its size are seen by their mean */
+
+static double reduced(const struct unit *unit)
+{
+  return unit->body[0].m * unit->body[1].m / (unit->body[0].m + unit->body[1].m);
+}
+
+double unit_pair_mass(const struct unit *unit) { return unit->body[0].m + unit->body[1].m; }
+
+/* --- pairs -------------------------------------------------------------------------------------------------------- */
+
+void unit_relative(const struct unit *unit, double t, double since, double d[3], double u[3])
+{
+  if (unit->kind == UNIT_AVERAGED) {
+    memcpy(d, unit->d, sizeof unit->d);
+    memcpy(u, unit->u, sizeof unit->u);
+    kepler_advance(unit_pair_mass(unit), unit->lag + (t - since), d, u);
+    return;
+  }
+  struct ks_pair pair = unit->ks;
+  ks_advance(&pair, unit_pair_mass(unit), t);
+  ks_position(pair.q, d);
+  ks_velocity(&pair, u);
+}
+
+void unit_elements(struct unit *unit, const struct unit_rules *rules, double r1)
+{
+  double mu = unit_pair_mass(unit), r, beta, along, lasting = unit->lasting ? UNIT_LASTING : 1;
+  struct unit_orbit *orbit = &unit->orbit;
+  if (unit->kind == UNIT_RESOLVED) {
+    r = ks_distance(&unit->ks);
+    beta = unit->ks.beta;
+    along = ks_along(&unit->ks);
+  } else {
+    r = sqrt(kepler_dot(unit->d, unit->d));
+    beta = 2 * mu / r - kepler_dot(unit->u, unit->u);
+    along = kepler_dot(unit->d, unit->u);
+  }
+  *orbit = (struct unit_orbit){.a = -1, .e = 2, .period = 1e30, .size = 1e30};
+  if (beta > 0) {
+    double cosine, sine;
+    orbit->a = mu / beta;
+    cosine = 1 - r / orbit->a;
+    sine = along / sqrt(mu * orbit->a);
+    orbit->e = fmin(1, sqrt(cosine * cosine + sine * sine));
+    orbit->period = 2 * KEPLER_PI * orbit->a * sqrt(orbit->a / mu);
+    orbit->size = orbit->a * (1 + orbit->e);
+  }
+  unit->lasting = orbit->a > 0 && orbit->period < UNIT_PERIOD * rules->soft_step * lasting &&
+                  orbit->size < UNIT_APOCENTRE * r1 * lasting;
+  if (!unit->lasting) orbit->size = fmax(r, fmin(orbit->size, UNIT_PASSED * rules->entry));
+}
+
+/* The mean energy of a pair less its present one, by the tide of all neighbours, over its reduced mass. */
+static double mean_less_present(const struct unit *unit, const double d[3], const double u[3])
+{
+  double q[3][3], sum = 0;
+  quadrupole_of_orbit(unit_pair_mass(unit), d, u, q);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) sum += 0.5 * unit->field.tide[i][j] * (q[i][j] - d[i] * d[j]);
+  return sum;
+}
+
+void unit_to_resolved(struct unit *unit, const struct unit_rules *rules, double t)
+{
+  double d[3], u[3];
+  unit_relative(unit, t, t, d, u);
+  double change = mean_less_present(unit, d, u), factor = sqrt(fmax(0, 1 - 2 * change / kepler_dot(u, u)));
+  for (int c = 0; c < 3; c++) u[c] *= factor;
+  unit->kind = UNIT_RESOLVED;
+  unit->lag = 0;
+  resolved_open(&unit->ks, unit_pair_mass(unit), d, u, t, rules->entry);
+}
+
+static void to_averaged(struct unit *unit, double t)
+{
+  double d[3], u[3];
+  unit_relative(unit, t, t, d, u);
+  double change = mean_less_present(unit, d, u), factor = sqrt(fmax(0, 1 + 2 * change / kepler_dot(u, u)));
+  unit->kind = UNIT_AVERAGED;
+  unit->lag = 0;
+  for (int c = 0; c < 3; c++) {
+    unit->d[c] = d[c];
+    unit->u[c] = factor * u[c];
+  }
+}
+
+void unit_finish(struct unit *unit, const struct unit_environment *environment, double t)
+{
+  if (unit->kind != UNIT_RESOLVED || !(unit->ks.t < t)) return;
+  resolved_finish(&unit->ks, unit->body[0].m, unit->body[1].m, environment, t);
+}
+
+void unit_classify(struct unit *unit, const struct unit_rules *rules, double t)
+{
+  const struct unit_field *field = &unit->field;
+  if (unit->kind == UNIT_GROUP || !(unit->orbit.a > 0)) return;
+  double a = unit->orbit.a, scale = 2 * a * a * a / unit_pair_mass(unit),
+         wait = UNIT_AVERAGED_PERIODS * unit->orbit.period;
+  if (unit->kind == UNIT_AVERAGED) {
+    if (!(field->strongest * scale < UNIT_AVERAGED_TIDE) || !(field->fastest > wait)) unit_to_resolved(unit, rules, t);
+    return;
+  }
+  /* a bound third star would change it twice in each of its orbits, but for the tide at its pericentre */
+  double tide = 0.3 * UNIT_AVERAGED_TIDE;
+  if (!unit->lasting || !(field->strongest * scale < tide) || !(field->at_pericentre * scale < tide) ||
+      !(field->fastest > 1.3 * wait))
+    return;
+  to_averaged(unit, t);
+}
+
+/* --- the quadrupole ----------------------------------------------------------------------------------------------- */
+
+static void add_point(struct unit *unit, double m, const double x[3], const double v[3])
+{
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      unit->quadrupole[i][j] += m * x[i] * x[j];
+      unit->rate[i][j] += m * (x[i] * v[j] + v[i] * x[j]);
+    }
+}
+
+/* The closest bound orbit of two bodies that are not used yet, of those to be seen by their mean. Returns whether there
+ * is one. */
+static int closest_orbit(const struct unit *unit, const int used[UNIT_BODIES], double longest, int pair[2],
+                         double d[3], double u[3])
+{
+  double least = 1e300;
+  for (int k = 0; k < unit->bodies; k++)
+    for (int l = 0; l < k; l++) {
+      struct kepler_orbit orbit;
+      double e[3], w[3], mu = unit->body[k].m + unit->body[l].m;
+      if (used[k] || used[l]) continue;
+      for (int c = 0; c < 3; c++) {
+        e[c] = unit->body[k].x[c] - unit->body[l].x[c];
+        w[c] = unit->body[k].v[c] - unit->body[l].v[c];
+      }
+      if (!kepler_elements(mu, e, w, &orbit) || orbit.a >= least || orbit.period >= longest ||
+          orbit.a >= MEAN_SIZE * unit->orbit.size)
+        continue;
+      least = orbit.a;
+      pair[0] = k;
+      pair[1] = l;
+      memcpy(d, e, sizeof e);
+      memcpy(u, w, sizeof w);
+    }
+  return least < 1e300;
+}
+
+static void group_quadrupole(struct unit *unit, double longest)
+{
+  int used[UNIT_BODIES] = {0}, pair[2];
+  double d[3], u[3], q[3][3], *outer = &unit->orbit.outer_time;
+  *outer = 1e30;
+  while (closest_orbit(unit, used, longest, pair, d, u)) {
+    const struct unit_body *p = &unit->body[pair[0]], *o = &unit->body[pair[1]];
+    double m = p->m + o->m, x[3], v[3];
+    used[pair[0]] = used[pair[1]] = 1;
+    quadrupole_of_orbit(m, d, u, q);
+    for (int c = 0; c < 3; c++) {
+      x[c] = (p->m * p->x[c] + o->m * o->x[c]) / m;
+      v[c] = (p->m * p->v[c] + o->m * o->v[c]) / m;
+    }
+    for (int i = 0; i < 3; i++)
+      for (int j = 0; j < 3; j++) unit->quadrupole[i][j] += p->m * o->m / m * q[i][j];
+    add_point(unit, m, x, v);
+    *outer = fmin(*outer, sqrt(kepler_dot(x, x) / kepler_dot(v, v)));
+  }
+  for (int k = 0; k < unit->bodies; k++) {
+    if (used[k]) continue;
+    add_point(unit, unit->body[k].m, unit->body[k].x, unit->body[k].v);
+    *outer = fmin(*outer, unit->orbit.size / sqrt(kepler_dot(unit->body[k].v, unit->body[k].v)));
+  }
+}
+
+/* step: that which was just made, for the rate of a mean quadrupole; 0: none. */
+static void pair_quadrupole(struct unit *unit, double step)
+{
+  double d[3], u[3], q[3][3], before[3][3];
+  memcpy(before, unit->quadrupole, sizeof before);
+  if (unit->kind == UNIT_AVERAGED) {
+    memcpy(d, unit->d, sizeof d);
+    memcpy(u, unit->u, sizeof u);
+  } else {
+    ks_position(unit->ks.q, d);
+    ks_velocity(&unit->ks, u);
+  }
+  quadrupole_of_orbit(unit_pair_mass(unit), d, u, q);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      unit->quadrupole[i][j] = reduced(unit) * q[i][j];
+      unit->rate[i][j] = step > 0 ? (unit->quadrupole[i][j] - before[i][j]) / step : 0;
+    }
+}
+
+void unit_set_quadrupole(struct unit *unit, double step)
+{
+  if (unit->kind != UNIT_GROUP && unit->lasting) {
+    pair_quadrupole(unit, step);
+  } else {
+    memset(unit->quadrupole, 0, sizeof unit->quadrupole);
+    memset(unit->rate, 0, sizeof unit->rate);
+    if (unit->kind == UNIT_GROUP) group_quadrupole(unit, unit->longest_mean);
+  }
+  unit->trace = unit->quadrupole[0][0] + unit->quadrupole[1][1] + unit->quadrupole[2][2];
+}
+
+void unit_passing_quadrupole(struct unit *unit, double t)
+{
+  double d[3], u[3], mu = reduced(unit);
+  if (unit->lasting) return;
+  unit_relative(unit, t, t, d, u);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      unit->quadrupole[i][j] = mu * d[i] * d[j];
+      unit->rate[i][j] = mu * (d[i] * u[j] + u[i] * d[j]);
+    }
+  unit->trace = mu * kepler_dot(d, d);
+}
+
+/* --- over a step -------------------------------------------------------------------------------------------------- */
+
+/* Half a turn by the tide at the begin, half by that at the end. */
+static void advance_averaged(struct unit *unit, const struct unit_field *after, double dt)
+{
+  double largest = 0, mu = unit_pair_mass(unit);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) largest = fmax(largest, fabs(unit->field.tide[i][j]));
+  if (largest * unit->orbit.period * dt > 1e-13) {
+    kepler_turn(mu, (const double(*)[3])unit->field.tide, 0.5 * dt, unit->d, unit->u);
+    kepler_turn(mu, (const double(*)[3])after->tide, 0.5 * dt, unit->d, unit->u);
+  }
+  unit->lag += dt;
+}
+
+static int advance_group(struct unit *unit, const struct unit_environment *environment, double from, double t,
+                         int64_t *evaluations)
+{
+  struct few_bodies few = {.n = unit->bodies, .t = from};
+  for (int k = 0; k < few.n; k++) {
+    few.m[k] = unit->body[k].m;
+    memcpy(few.x[k], unit->body[k].x, sizeof few.x[k]);
+    memcpy(few.v[k], unit->body[k].v, sizeof few.v[k]);
+  }
+  int failed = few_advance(&few, environment, t, &unit->step, evaluations);
+  unit->orbit.size = 0;
+  for (int k = 0; k < few.n; k++) {
+    memcpy(unit->body[k].x, few.x[k], sizeof few.x[k]);
+    memcpy(unit->body[k].v, few.v[k], sizeof few.v[k]);
+    unit->body[k].lag += t - from;
+    unit->orbit.size = fmax(unit->orbit.size, sqrt(kepler_dot(few.x[k], few.x[k])));
+  }
+  return failed;
+}
+
+int unit_advance(struct unit *unit, const struct unit_environment *environment, const struct unit_field *after,
+                 double from, double t)
+{
+  int64_t evaluations = 0;
+  int failed = 0;
+  if (!(t > from)) return 0;
+  switch (unit->kind) {
+  case UNIT_AVERAGED: advance_averaged(unit, after, t - from); break;
+  case UNIT_RESOLVED:
+    unit->work += resolved_advance(&unit->ks, unit->body[0].m, unit->body[1].m, environment, t);
+    break;
+  case UNIT_GROUP: failed = advance_group(unit, environment, from, t, &evaluations); break;
+  }
+  unit->work += evaluations;
+  return failed;
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of units: bound pairs at the begin of a soft step, units from bodies, and their stars at its end. */
+#include <config.h>
+#include "cpu/lists/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "gravity/bound_pair.h"
+
+#define ALONE 4 /* no third star comes as near as so many distances to two that become a pair */
+
+double units_r1(const struct units *units, int32_t i, int32_t j)
+{
+  return fmaxf(units->set->factor[i], units->set->factor[j]) * units->rules.r1;
+}
+
+/* --- facts -------------------------------------------------------------------------------------------------------- */
+
+struct unit_facts units_facts(const struct units *units, int32_t place)
+{
+  struct unit_facts facts = {.bodies = 1, .m = units->set->gm[place], .a = -1, .period = 1e30};
+  if (units->of[place] < 0) return facts;
+  const struct unit *unit = &units->unit[units->of[place]];
+  facts.bodies = unit->bodies;
+  facts.pair = unit->kind != UNIT_GROUP;
+  facts.lasting = unit->lasting;
+  facts.m1 = unit->body[0].m;
+  facts.m2 = unit->body[1].m;
+  facts.a = unit->orbit.a;
+  facts.period = unit->orbit.period;
+  facts.size = unit->orbit.size;
+  facts.distance = unit->kind == UNIT_RESOLVED ? ks_distance(&unit->ks) : sqrt(kepler_dot(unit->d, unit->d));
+  return facts;
+}
+
+/* --- bodies ------------------------------------------------------------------------------------------------------- */
+
+/* A tight pair of a group at the unit's time. */
+static struct unit_body body_now(const struct unit_body *body)
+{
+  struct unit_body now = *body;
+  if (now.star[1] >= 0 && now.lag > 0) kepler_advance(now.m, now.lag, now.d, now.u);
+  now.lag = 0;
+  return now;
+}
+
+/* A tight pair as its two stars. */
+void unit_divide(const struct unit_body *pair, struct unit_body stars[2])
+{
+  for (int k = 0; k < 2; k++) {
+    double share = k == 0 ? -pair->m2 / pair->m : pair->m1 / pair->m;
+    stars[k] = (struct unit_body){.star = {pair->star[k], -1}, .m = k == 0 ? pair->m1 : pair->m2};
+    for (int c = 0; c < 3; c++) {
+      stars[k].x[c] = pair->x[c] + share * pair->d[c];
+      stars[k].v[c] = pair->v[c] + share * pair->u[c];
+    }
+  }
+}
+
+/* A pair as one body, or as two. */
+static int pair_bodies(const struct unit *unit, double t, double since, int whole, struct unit_body *bodies)
+{
+  struct unit_body pair = {.star = {unit->body[0].star[0], unit->body[1].star[0]},
+                           .m = unit_pair_mass(unit),
+                           .m1 = unit->body[0].m,
+                           .m2 = unit->body[1].m};
+  unit_relative(unit, t, since, pair.d, pair.u);
+  bodies[0] = pair;
+  if (!whole) unit_divide(&pair, bodies);
+  return whole ? 1 : 2;
+}
+
+int units_bodies(const struct units *units, int32_t place, double t, const double x[3], const double v[3], int whole,
+                 struct unit_body *bodies)
+{
+  const struct hermite_motion *centre = &units->set->motion[place];
+  int n = 1;
+  if (units->of[place] < 0) {
+    bodies[0] = (struct unit_body){.star = {place, -1}, .m = units->gm[place]};
+  } else {
+    const struct unit *unit = &units->unit[units->of[place]];
+    n = unit->bodies;
+    if (unit->kind != UNIT_GROUP) n = pair_bodies(unit, t, t, whole, bodies);
+    else
+      for (int k = 0; k < n; k++) bodies[k] = body_now(&unit->body[k]);
+  }
+  for (int k = 0; k < n; k++)
+    for (int c = 0; c < 3; c++) {
+      bodies[k].x[c] += centre->x[c] - x[c];
+      bodies[k].v[c] += centre->v[c] - v[c];
+    }
+  return n;
+}
+
+/* --- make and release --------------------------------------------------------------------------------------------- */
+
+static int32_t free_unit(struct units *units)
+{
+  if (units->spares > 0) return units->spare[--units->spares];
+  if (units->n == units->capacity) {
+    units->capacity = (int64_t)memory_grown((size_t)units->capacity, sizeof *units->unit);
+    size_t n = (size_t)units->capacity;
+    units->unit = memory_resize("hard", units->unit, sizeof *units->unit * n);
+    units->next = memory_resize("hard", units->next, sizeof *units->next * n);
+    units->centre = memory_resize("hard", units->centre, sizeof *units->centre * n);
+    units->spare = memory_resize("hard", units->spare, sizeof *units->spare * n);
+  }
+  units->centre[units->n] = -1;
+  return (int32_t)units->n++;
+}
+
+void units_release(struct units *units, int32_t place)
+{
+  if (units->of[place] >= 0) {
+    units->centre[units->of[place]] = -1;
+    units->spare[units->spares++] = units->of[place];
+  }
+  units->of[place] = UNIT_STAR;
+}
+
+/* The place of the star of the lowest id, which has the centre; the others are absorbed. */
+static int32_t absorb(struct units *units, int n, const struct unit_body *bodies)
+{
+  struct list_set *set = units->set;
+  int32_t centre = bodies[0].star[0];
+  float factor = 0;
+  for (int k = 0; k < n; k++)
+    for (int s = 0; s < 2; s++) {
+      int32_t place = bodies[k].star[s];
+      if (place < 0) continue;
+      if (set->id[place] < set->id[centre]) centre = place;
+      factor = fmaxf(factor, units->factor[place]);
+    }
+  for (int k = 0; k < n; k++)
+    for (int s = 0; s < 2; s++) {
+      int32_t place = bodies[k].star[s];
+      if (place < 0) continue;
+      units->of[place] = UNIT_ABSORBED;
+      units->partner[place] = -1;
+      set->factor[place] = BOUND_ABSORBED;
+      set->level[place] = LEVEL_UNKNOWN;
+    }
+  set->factor[centre] = factor;
+  return centre;
+}
+
+static void make_pair(struct units *units, struct unit *unit, const double d[3], const double u[3], double t,
+                      double r1)
+{
+  unit->kind = UNIT_RESOLVED;
+  unit->bodies = 2;
+  resolved_open(&unit->ks, unit_pair_mass(unit), d, u, t, units->rules.entry);
+  unit_elements(unit, &units->rules, r1);
+}
+
+static void make_group(struct unit *unit, int n)
+{
+  double *size = &unit->orbit.size;
+  unit->kind = UNIT_GROUP;
+  unit->lasting = 1;
+  unit->bodies = n;
+  for (int k = 0; k < n; k++) *size = fmax(*size, sqrt(kepler_dot(unit->body[k].x, unit->body[k].x)));
+}
+
+/* The members of the unit at `centre` from bodies about its centre of mass. */
+static void fill(struct units *units, int32_t centre, int n, const struct unit_body *bodies, double t)
+{
+  int32_t at = free_unit(units);
+  struct unit *unit = &units->unit[at];
+  double d[3], u[3], r1 = units_r1(units, centre, centre);
+  memset(unit, 0, sizeof *unit);
+  unit->longest_mean = 0.1 * units->rules.soft_step;
+  units->centre[at] = centre;
+  units->of[centre] = at;
+  if (n == 1) {
+    unit_divide(&bodies[0], unit->body);
+    make_pair(units, unit, bodies[0].d, bodies[0].u, t, r1);
+  } else {
+    memcpy(unit->body, bodies, sizeof *bodies * (size_t)n);
+    for (int c = 0; c < 3; c++) {
+      d[c] = bodies[1].x[c] - bodies[0].x[c];
+      u[c] = bodies[1].v[c] - bodies[0].v[c];
+    }
+    if (n == 2 && bodies[0].star[1] < 0 && bodies[1].star[1] < 0) make_pair(units, unit, d, u, t, r1);
+    else make_group(unit, n);
+  }
+  unit_set_quadrupole(unit, 0);
+  unit->seen_tick = -1;
+}
+
+int32_t units_make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
+                   int32_t tick, double t)
+{
+  struct list_set *set = units->set;
+  struct unit_body about[UNIT_BODIES];
+  double m = 0, centre_x[3] = {0}, centre_v[3] = {0};
+  for (int k = 0; k < n; k++) {
+    m += bodies[k].m;
+    for (int c = 0; c < 3; c++) {
+      centre_x[c] += bodies[k].m * bodies[k].x[c];
+      centre_v[c] += bodies[k].m * bodies[k].v[c];
+    }
+  }
+  int32_t centre = absorb(units, n, bodies);
+  struct hermite_motion *motion = &set->motion[centre];
+  memset(motion, 0, sizeof *motion);
+  for (int k = 0; k < n; k++) {
+    about[k] = bodies[k];
+    for (int c = 0; c < 3; c++) {
+      about[k].x[c] -= centre_x[c] / m;
+      about[k].v[c] -= centre_v[c] / m;
+    }
+  }
+  for (int c = 0; c < 3; c++) {
+    motion->x[c] = x[c] + centre_x[c] / m;
+    motion->v[c] = v[c] + centre_v[c] / m;
+  }
+  set->gm[centre] = m;
+  set->tick[centre] = tick;
+  if (n == 1 && bodies[0].star[1] < 0) units->of[centre] = UNIT_STAR;
+  else fill(units, centre, n, about, t);
+  return centre;
+}
+
+/* --- the begin of a soft step ------------------------------------------------------------------------------------- */
+
+/* The nearest neighbour of a star, and how near the next one is. */
+static int32_t nearest_of(const struct list_set *set, int32_t i, double *r, double *second)
+{
+  int32_t found = -1;
+  *r = *second = 1e300;
+  for (int64_t e = 0; e < list_length(set, i); e++) {
+    int32_t j = list_entries(set, i)[e];
+    double d[3];
+    for (int c = 0; c < 3; c++) d[c] = set->motion[j].x[c] - set->motion[i].x[c];
+    double r2 = kepler_dot(d, d);
+    if (r2 < *r) {
+      *second = *r;
+      *r = r2;
+      found = j;
+    } else if (r2 < *second) *second = r2;
+  }
+  *r = sqrt(*r);
+  *second = sqrt(*second);
+  return found;
+}
+
+/* For each star its partner in a pair of two that are each other's nearest neighbours, and alone; -1: none. Owner:
+ * caller (memory_free). */
+static int32_t *nearest_pairs(const struct list_set *set)
+{
+  int32_t *nearest = memory_alloc("hard", sizeof *nearest * (size_t)(set->n + 1)),
+          *partner = memory_alloc("hard", sizeof *nearest * (size_t)(set->n + 1));
+#pragma omp parallel for schedule(static, 512)
+  for (int64_t i = 0; i < set->n; i++) {
+    double r, second;
+    nearest[i] = set->gm[i] > 0 ? nearest_of(set, (int32_t)i, &r, &second) : -1;
+    if (nearest[i] >= 0 && second < ALONE * r) nearest[i] = -1;
+  }
+  for (int32_t i = 0; i < set->n; i++)
+    partner[i] = nearest[i] >= 0 && nearest[nearest[i]] == i ? nearest[i] : -1;
+  memory_free(nearest);
+  return partner;
+}
+
+static void relative(const struct list_set *set, int32_t i, int32_t j, double d[3], double u[3])
+{
+  for (int c = 0; c < 3; c++) {
+    d[c] = set->motion[j].x[c] - set->motion[i].x[c];
+    u[c] = set->motion[j].v[c] - set->motion[i].v[c];
+  }
+}
+
+double units_pair_kinetic(const struct list_set *set, const struct list_request *request)
+{
+  const struct unit_rules any_period = {.soft_step = 1e30};
+  int32_t *partner = nearest_pairs(set);
+  double sum = 0;
+  for (int32_t i = 0; i < set->own; i++) {
+    int32_t j = partner[i];
+    double d[3], u[3], m1 = set->gm[i], m2 = j >= 0 ? set->gm[j] : 0;
+    if (j < 0 || set->id[i] > set->id[j]) continue;
+    relative(set, i, j, d, u);
+    double r1 = fmaxf(set->factor[i], set->factor[j]) * (double)request->split.r1;
+    if (unit_lasts(&any_period, m1 + m2, d, u, r1, 1)) sum += 0.5 * m1 * m2 / (m1 + m2) * kepler_dot(u, u);
+  }
+  memory_free(partner);
+  return sum / set->gravity;
+}
+
+/* Lasting pairs at tick 0. */
+static void find_pairs(struct units *units)
+{
+  struct list_set *set = units->set;
+  int32_t *partner = nearest_pairs(set);
+  for (int32_t i = 0; i < set->n; i++) {
+    int32_t j = partner[i];
+    if (j < 0 || set->id[i] > set->id[j]) continue;
+    struct unit_body bodies[2] = {{.star = {i, -1}, .m = set->gm[i]}, {.star = {j, -1}, .m = set->gm[j]}};
+    double x[3], v[3];
+    int mean = set->level[j] == LEVEL_MEAN;
+    uint8_t level = set->level[i];
+    memcpy(x, set->motion[i].x, sizeof x);
+    memcpy(v, set->motion[i].v, sizeof v);
+    relative(set, i, j, bodies[1].x, bodies[1].v);
+    if (!unit_lasts(&units->rules, set->gm[i] + set->gm[j], bodies[1].x, bodies[1].v, units_r1(units, i, j), 1))
+      continue;
+    int32_t centre = units_make(units, 2, bodies, x, v, 0, 0);
+    set->level[centre] = level;
+    if (!mean) continue;
+    struct unit *unit = &units->unit[units->of[centre]];
+    unit->kind = UNIT_AVERAGED;
+    memcpy(unit->d, bodies[1].x, sizeof unit->d);
+    memcpy(unit->u, bodies[1].v, sizeof unit->u);
+    unit_set_quadrupole(unit, 0);
+  }
+  memory_free(partner);
+}
+
+/* A fast star of another rank that is in no pair has lost its partner beyond the halo: it would come where it never
+ * does. */
+static void ignore_fast(struct units *units, const struct list_request *request)
+{
+  struct list_set *set = units->set;
+  double limit2 = UNIT_SPEED_MAX * UNIT_SPEED_MAX * request->speed2;
+  for (int64_t i = set->own; i < set->n; i++) {
+    if (units->of[i] != UNIT_STAR || kepler_dot(set->motion[i].v, set->motion[i].v) < limit2) continue;
+    units->of[i] = UNIT_ABSORBED;
+    set->factor[i] = BOUND_ABSORBED;
+    set->level[i] = LEVEL_UNKNOWN;
+  }
+}
+
+void units_open(struct units *units, struct list_set *set, const struct list_request *request)
+{
+  size_t n = (size_t)(set->n + 1);
+  double mean = set->gravity * request->mean_mass, r1 = (double)request->split.r1;
+  *units = (struct units){.set = set};
+  units->rules = (struct unit_rules){
+      .r1 = r1,
+      .entry = fmin(UNIT_ENTRY_R1 * r1, UNIT_ENTRY_MASSES * mean / request->speed2),
+      .error = UNIT_ERROR * 0.5 * set->gravity * request->total_mass * request->speed2,
+      .soft_step = request->soft_step};
+  units->of = memory_alloc("hard", sizeof *units->of * n);
+  units->partner = memory_alloc("hard", sizeof *units->partner * n);
+  units->gm = memory_alloc("hard", sizeof *units->gm * n);
+  units->factor = memory_alloc("hard", sizeof *units->factor * n);
+  for (int64_t i = 0; i < set->n; i++) {
+    units->of[i] = UNIT_STAR;
+    units->partner[i] = -1;
+    units->widest_factor = fmax(units->widest_factor, set->factor[i]);
+  }
+  memcpy(units->gm, set->gm, sizeof *units->gm * (size_t)set->n);
+  memcpy(units->factor, set->factor, sizeof *units->factor * (size_t)set->n);
+  list_set_lists(set, request, 0);
+  find_pairs(units);
+  ignore_fast(units, request);
+  list_set_lists(set, request, request->soft_step);
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------------ */
+
+static void put_star(struct units *units, const struct unit_body *star, const double x[3], const double v[3],
+                     uint8_t level)
+{
+  struct list_set *set = units->set;
+  int32_t i = star->star[0];
+  struct hermite_motion *motion = &set->motion[i];
+  memset(motion, 0, sizeof *motion);
+  for (int c = 0; c < 3; c++) {
+    motion->x[c] = x[c] + star->x[c];
+    motion->v[c] = v[c] + star->v[c];
+  }
+  set->gm[i] = units->gm[i];
+  set->factor[i] = units->factor[i];
+  set->level[i] = level;
+}
+
+static void finish(struct units *units, const struct list_loop *loop, int32_t at)
+{
+  struct unit_environment environment;
+  units_environment(units, loop, units->centre[at], &environment);
+  unit_finish(&units->unit[at], &environment, loop->request->soft_step);
+}
+
+/* Counts of own pairs. */
+static void count_pair(const struct units *units, const struct unit *unit, int32_t centre, const struct unit_body *stars,
+                       struct list_tally *tally)
+{
+  double u[3], m1 = unit->body[0].m, m2 = unit->body[1].m;
+  if (unit->kind == UNIT_GROUP || !unit->lasting || centre >= units->set->own) return;
+  for (int c = 0; c < 3; c++) u[c] = stars[1].v[c] - stars[0].v[c];
+  tally->pairs_bound++;
+  tally->pair_kinetic += 0.5 * m1 * m2 / (m1 + m2) * kepler_dot(u, u) / units->set->gravity;
+  tally->shortest_period = fmin(tally->shortest_period, unit->orbit.period);
+  tally->largest_eccentricity = fmax(tally->largest_eccentricity, unit->orbit.e);
+}
+
+static void put_back(struct units *units, const struct list_loop *loop, int32_t at)
+{
+  struct unit *unit = &units->unit[at];
+  struct unit_body bodies[UNIT_BODIES], stars[2];
+  int32_t centre = units->centre[at];
+  struct hermite_motion motion = units->set->motion[centre];
+  double t = loop->request->soft_step;
+  uint8_t proposed = units->set->level[centre], other = unit->kind == UNIT_AVERAGED ? LEVEL_MEAN : LEVEL_UNKNOWN;
+  int n = units_bodies(units, centre, t, motion.x, motion.v, 0, bodies);
+  count_pair(units, unit, centre, bodies, loop->tally);
+  for (int k = 0; k < n; k++) {
+    if (bodies[k].star[1] < 0) {
+      put_star(units, &bodies[k], motion.x, motion.v, other);
+      continue;
+    }
+    unit_divide(&bodies[k], stars);
+    put_star(units, &stars[0], motion.x, motion.v, LEVEL_UNKNOWN);
+    put_star(units, &stars[1], motion.x, motion.v, LEVEL_UNKNOWN);
+  }
+  /* for the same pair in the next soft step */
+  if (unit->kind != UNIT_GROUP && unit->lasting) units->set->level[centre] = proposed;
+}
+
+static void lend_star(const struct list_set *set, int32_t place, struct lent_stars *lent)
+{
+  if (place < set->own) return;
+  if (lent->n == lent->capacity) {
+    lent->capacity = (int64_t)memory_grown((size_t)lent->capacity, sizeof *lent->star);
+    lent->star = memory_resize("hard", lent->star, sizeof *lent->star * (size_t)lent->capacity);
+  }
+  struct unit_star *star = &lent->star[lent->n++];
+  *star = (struct unit_star){.id = set->id[place], .level = set->level[place]};
+  memcpy(star->pos, set->motion[place].x, sizeof star->pos);
+  memcpy(star->vel, set->motion[place].v, sizeof star->vel);
+}
+
+/* The stars of a unit of this rank that other ranks own. */
+static void lend(const struct units *units, int32_t at, struct lent_stars *lent)
+{
+  const struct unit *unit = &units->unit[at];
+  for (int k = 0; k < unit->bodies; k++)
+    for (int s = 0; s < 2; s++)
+      if (unit->body[k].star[s] >= 0) lend_star(units->set, unit->body[k].star[s], lent);
+}
+
+void units_close(struct units *units, const struct list_loop *loop)
+{
+  if (getenv("UNITS_SAY")) {
+    int64_t kinds[3] = {0}, passing = 0;
+    static int64_t work[3];
+    for (int32_t k = 0; k < units->n; k++)
+      if (units->centre[k] >= 0) {
+        kinds[units->unit[k].kind]++;
+        passing += units->unit[k].kind != UNIT_GROUP && !units->unit[k].lasting;
+        work[units->unit[k].kind] += units->unit[k].work;
+      }
+    double p[3] = {0};
+    for (int64_t i = 0; i < units->set->n; i++)
+      if (units->of[i] != UNIT_ABSORBED)
+        for (int c = 0; c < 3; c++) p[c] += units->set->gm[i] * units->set->motion[i].v[c];
+    fprintf(stderr, "units soft_step %.6f avg %ld res %ld grp %ld pass %ld joins %ld parts %ld ticks %ld deep %d steps %ld S %ld G %ld P %.3e %.3e %.3e\n", loop->request->soft_step, kinds[0],
+            kinds[1], kinds[2], passing, units->joins, units->parts, loop->tally->ticks, loop->tally->deepest,
+            loop->tally->steps, work[1], work[2], p[0], p[1], p[2]);
+  }
+  for (int32_t k = 0; k < units->n; k++)
+    if (units->centre[k] >= 0) finish(units, loop, k); /* environments have the other centres */
+  for (int32_t k = 0; k < units->n; k++) {
+    if (units->centre[k] < 0) continue;
+    put_back(units, loop, k);
+    if (units->centre[k] < units->set->own) lend(units, k, loop->lent);
+  }
+  memory_free(units->of);
+  memory_free(units->partner);
+  memory_free(units->gm);
+  memory_free(units->factor);
+  memory_free(units->unit);
+  memory_free(units->next);
+  memory_free(units->centre);
+  memory_free(units->spare);
+}

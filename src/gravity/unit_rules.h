@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* When stars and units of stars belong together, and how close a neighbour may come to a unit before it must become a
+ * part of it. In double precision, on the host and on devices. Masses are G m.
+ *
+ * A unit is a pair or a group of stars whose centre of mass is integrated as one particle; its neighbours see its mass
+ * and quadrupole. A lasting pair is bound and small; a passing pair are two stars that are close, bound or not. */
+#ifndef UNIT_RULES_H
+#define UNIT_RULES_H
+#include "gravity/kepler.h"
+#include "gravity/unit_environment.h"
+
+#define UNIT_EXTENT 0.6          /* largest distance of two that join, in units of R1: K is 1 within the unit */
+#define UNIT_APOCENTRE 0.25      /* largest apocentre of a lasting pair, in units of R1 */
+#define UNIT_PERIOD 0.5          /* longest period of a lasting pair, and */
+#define UNIT_TIGHT_PERIOD 0.005  /* of one that is a point within a group, in soft steps */
+#define UNIT_ENTRY_R1 0.1        /* two stars closer than this part of R1, and than */
+#define UNIT_ENTRY_MASSES 2.0    /* so many G m / v^2 of a mean star at the mean speed, are a passing pair */
+#define UNIT_ERROR 4e-7          /* interaction energies that may be wrong, in kinetic energies of all centres */
+#define UNIT_HYSTERESIS 1.3      /* groups dissolve at this multiple of the distances, lasting pairs at */
+#define UNIT_LASTING 1.4         /* this one; passing pairs at */
+#define UNIT_PASSED 1.5          /* this one */
+#define UNIT_AVERAGED_TIDE 2e-4  /* a pair is averaged below this tide 2 (m3 / m) (a / r)^3, and while */
+#define UNIT_AVERAGED_PERIODS 3  /* r / v of its neighbours is above so many periods */
+#define UNIT_APOCENTRES 3        /* nearer than so many apocentres a neighbour joins */
+#define UNIT_LIGHT_AXES 5.8      /* or, of the mass of the pair, than so many axes */
+
+struct unit_rules {
+  double r1;     /* for factor 1 */
+  double entry;  /* distance of a passing pair */
+  double error;  /* G times an energy */
+  double period; /* UNIT_PERIOD and UNIT_TIGHT_PERIOD: of the soft step */
+  double soft_step;
+};
+
+/* What the rules ask about a star, or a unit. */
+struct unit_facts {
+  int bodies;       /* 1: a star */
+  int pair;         /* 1: two stars */
+  int lasting;      /* 0: a passing pair */
+  double m, m1, m2; /* m1, m2: of a pair */
+  double a, period; /* of a bound pair */
+  double size;      /* apocentre of a pair, extent of a group */
+  double distance;  /* of the members of a passing pair */
+};
+
+enum unit_verdict { UNIT_APART, UNIT_TOGETHER, UNIT_LET_GO };
+
+HD int unit_is_passing(const struct unit_facts *facts) { return facts->pair && !facts->lasting; }
+
+HD double unit_group_reach(double m, double other, double size, double error)
+{
+  return fmax(2 * size, sqrt(sqrt(m * other * size * size * size / error)));
+}
+
+/* The distance within which a neighbour of mass `other` and relative speed v must be a part of the unit. */
+HD double unit_reach(const struct unit_rules *rules, const struct unit_facts *facts, double other, double v)
+{
+  if (facts->bodies == 1 && !facts->pair) return 0;
+  if (!facts->pair) return unit_group_reach(facts->m, other, facts->size, rules->error);
+  if (!facts->lasting) return 2 * fmax(rules->entry, facts->size);
+  double mu = facts->m1 * facts->m2 / facts->m, a2 = facts->a * facts->a, size = facts->size;
+  double reach = fmax(UNIT_APOCENTRES * size * fmax(1, cbrt(2 * other / facts->m)),
+                      UNIT_LIGHT_AXES * facts->a * cbrt(other / facts->m));
+  reach = fmax(reach, pow(0.3 * mu * other * a2 * a2 / rules->error, 0.2)); /* the mean quadrupole is not enough */
+  double fast = fmin(UNIT_AVERAGED_PERIODS * facts->period * v, cbrt(mu * other * size * size / rules->error));
+  return fmax(reach, fast); /* there is no mean for one that is fast */
+}
+
+/* Whether a pair with the relative position d and velocity u is lasting. factor: UNIT_LASTING for one that is. */
+HD int unit_lasts(const struct unit_rules *rules, double mu, const double d[3], const double u[3], double r1,
+                  double factor)
+{
+  struct kepler_orbit orbit;
+  return kepler_elements(mu, d, u, &orbit) && orbit.period < UNIT_PERIOD * rules->soft_step * factor &&
+         orbit.a * (1 + orbit.e) < UNIT_APOCENTRE * r1 * factor;
+}
+
+/* Whether p and q belong together, at the distance d with the relative velocity u. r1: R1 of the two. factor: of
+ * distances, for those that are together. UNIT_LET_GO: the one that is a passing pair dissolves. */
+HD enum unit_verdict unit_belong(const struct unit_rules *rules, const struct unit_facts *p,
+                                 const struct unit_facts *q, const double d[3], const double u[3], double r1,
+                                 double factor)
+{
+  double r = sqrt(kepler_dot(d, d)), v = sqrt(kepler_dot(u, u));
+  if (p->bodies + q->bodies > UNIT_BODIES || !(p->m > 0) || !(q->m > 0)) return UNIT_APART;
+  int star_p = p->bodies == 1 && !p->pair, star_q = q->bodies == 1 && !q->pair;
+  if (star_p && star_q)
+    return r < rules->entry * factor || unit_lasts(rules, p->m + q->m, d, u, r1, 1) ? UNIT_TOGETHER : UNIT_APART;
+  int passing_p = unit_is_passing(p), passing_q = unit_is_passing(q), hard_p = !star_p && !passing_p,
+      hard_q = !star_q && !passing_q;
+  double reach_p = unit_reach(rules, p, q->m, v), reach_q = unit_reach(rules, q, p->m, v);
+  if (passing_p && hard_q) { /* let it go, or take all of it */
+    if (r < 3 * p->distance) return UNIT_LET_GO;
+    reach_p = 0;
+  }
+  if (passing_q && hard_p) {
+    if (r < 3 * q->distance) return UNIT_LET_GO;
+    reach_q = 0;
+  }
+  if ((passing_p && !hard_q) || (passing_q && !hard_p)) {
+    double wider = fmax(passing_p ? p->distance : 0, passing_q ? q->distance : 0);
+    if (r >= 3 * wider) return UNIT_APART;
+    return r < rules->entry ? UNIT_TOGETHER : UNIT_LET_GO; /* all close together, or let go */
+  }
+  return r < fmin(factor * fmax(reach_p, reach_q), UNIT_EXTENT * r1) ? UNIT_TOGETHER : UNIT_APART;
+}
+
+/* The distance within which a star of mass `other` is seen by the members of a tight pair, so that the pair cannot be a
+ * point; 1e300 where the pair is not tight. */
+HD double unit_tight_reach(const struct unit_rules *rules, double m1, double m2, const double d[3], const double u[3],
+                           double other)
+{
+  struct kepler_orbit orbit;
+  if (!kepler_elements(m1 + m2, d, u, &orbit) || orbit.period > UNIT_TIGHT_PERIOD * rules->soft_step) return 1e300;
+  return fmax(20 * orbit.a, cbrt(m1 * m2 / (m1 + m2) * other * orbit.a * orbit.a / rules->error));
+}
+#endif
