@@ -20,7 +20,7 @@ static void find_contacts(struct contacts *near, const struct comm *comm, const 
                           const struct list_request *request)
 {
   double mine[6], (*all)[6] = memory_alloc("halo", sizeof *all * (size_t)comm->size), width = halo_width(request);
-  double margin = request->units ? UNIT_SPEED_MAX * sqrt(request->speed2) * request->soft_step : 0;
+  double margin = request->units && request->soft_step > 0 ? halo_speed(request) * request->soft_step : 0;
   be->sets.bounds(d, request->units ? 0 : request->soft_step, mine, mine + 3); /* stars of pairs stay where they are */
   for (int c = 0; c < 3; c++) {
     mine[c] -= margin;

@@ -158,6 +158,7 @@ script_tests = \
   %D%/ic_files.sh \
   %D%/interrupt.sh \
   %D%/signals.sh \
+  %D%/star_units.sh \
   %D%/stops.sh \
   %D%/study_ranks.sh \
   %D%/study_steps.sh \

@@ -14,6 +14,8 @@
  * Verbs are local and follow the rules of backend/backend.h. */
 #ifndef NEIGHBOUR_LIST_VERBS_H
 #define NEIGHBOUR_LIST_VERBS_H
+#include <math.h>
+
 #include "backend/backend.h"
 #include "gravity/reach.h"
 #include "params/integrators.h"
@@ -46,9 +48,9 @@ struct list_request {
   double largest_mass; /* of all particles of the run: the widest radius is that of this mass */
   /* 1: stars form units (gravity/unit_rules.h); without softening, for the Hermite scheme */
   int units;
-  int several; /* with `units`: on several ranks; `advance` leaves pot and acc_hard to `potential` */
+  int several;               /* with `units`: on several ranks; `advance` leaves pot and acc_hard to `potential` */
   double speed2, total_mass; /* of units: mean square speed of stars and pairs; of all particles of the run */
-  double pair_limit;   /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
+  double pair_limit;         /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
 };
 
 /* Distance from the box of a rank up to which it needs particles of other ranks. For forces at the present positions
@@ -95,7 +97,7 @@ struct list_tally {
   struct list_collapse worst;
   /* own pairs integrated by Kepler's equation; a pair counts where the member of the lower id is own */
   int64_t pairs_bound;
-  double pair_kinetic; /* with `units`: as that verb, at the end of the soft step */
+  double pair_kinetic;                          /* with `units`: as that verb, at the end of the soft step */
   double shortest_period, largest_eccentricity; /* over them; 1e300 and 0: none */
   int64_t pairs_perturbed;                      /* own pairs that would be but for a perturber */
   struct list_triple triple;                    /* of them, that of the shortest period */
@@ -108,9 +110,14 @@ struct unit_star {
   int64_t level;
 };
 
-/* Of other ranks' particles with `units`: paths to boxes are those of this many times the root of speed2 at most; of
- * two stars on a tight orbit the velocity says nothing of where they go. */
-#define UNIT_SPEED_MAX 8
+/* The largest speed of the paths of particles that other ranks need, with `units`: of two stars on a tight orbit the
+ * velocity says nothing of where they go. */
+static inline double halo_speed(const struct list_request *request)
+{
+  if (!request->units || !(request->soft_step > 0)) return 1e300;
+  double typical = sqrt(request->speed2), crossing = (double)request->split.r2 / request->soft_step;
+  return 8 * typical > 0.5 * crossing ? 8 * typical : 0.5 * crossing;
+}
 
 struct backend_neighbour_lists {
   /* 1: the backend has this integrator. */

@@ -76,15 +76,15 @@ const struct debug_switch debug_table[] = {
      3,
      {{0, INT_MAX, 1}, {1, INT_MAX, 1}, {0, STALL_SECONDS, 1}},
      "RANK:WALK:SECONDS, GPUs: that walk of that rank, counted from 1, takes so much longer (default: none)"},
+    {"star_units",
+     1,
+     {{0, 1, 1}},
+     "CPUs, neighbour lists without softening: 0: pairs and groups of stars do not form units (default: 1)"},
     {"table_bytes",
      1,
      {{0, 1e12, 1}},
      "bytes of rows of tables that are kept in memory while the disk does not take them; with more the run stops "
      "(default: 256e6)"},
-    {"units",
-     1,
-     {{0, 1, 1}},
-     "CPUs, neighbour lists without softening: 0: pairs and groups of stars do not form units (default: 1)"},
 };
 enum { SWITCHES = sizeof debug_table / sizeof *debug_table };
 const int debug_count = SWITCHES;

@@ -79,8 +79,8 @@ static inline __attribute__((always_inline)) void add(const struct block *block,
                                                       const struct list_sources *sources, const int kernel,
                                                       const int differ, const int nearest, double sum[8])
 {
-  double least = sum[7], ax = 0, ay = 0, az = 0, jx = 0, jy = 0, jz = 0, psi = 0, width = sources->r2 / (sources->r2 - sources->r1),
-         per_r2 = 1 / sources->r2, eps2 = sources->eps2;
+  double least = sum[7], ax = 0, ay = 0, az = 0, jx = 0, jy = 0, jz = 0, psi = 0,
+         width = sources->r2 / (sources->r2 - sources->r1), per_r2 = 1 / sources->r2, eps2 = sources->eps2;
   for (int k = 0; k < n; k++) {
     double x = block->d[0][k], y = block->d[1][k], z = block->d[2][k], p = block->u[0][k], q = block->u[1][k],
            w = block->u[2][k];
@@ -128,7 +128,7 @@ void JOIN(list_force, ESP_ISA)(const struct list_sources *s, const struct list_t
   for (int64_t first = 0; first < n; first += BLOCK) {
     int count = pad(&b, gather_next(&b, s, target, entry, n, first), s->r2);
     switch (s->eps2_of ? -1 - s->kernel : s->kernel) {
-#define SUM(name, text)                                              \
+#define SUM(name, text)                                                 \
   case SPLIT_##name: add(&b, count, s, SPLIT_##name, 0, 0, sum); break; \
   case -1 - SPLIT_##name: add(&b, count, s, SPLIT_##name, 1, 0, sum); break;
       SPLIT_KERNELS(SUM)

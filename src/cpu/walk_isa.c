@@ -334,21 +334,21 @@ static int needs(const struct box_table *table, const struct essential_source *a
 static float inverse_root(float eps2) { return eps2 > 0 ? vf_rsqrt(vf_set(eps2))[0] : 0; }
 
 #define TABLE(isa) TABLE_(isa)
-#define TABLE_(isa)                                                       \
-  const struct walk_isa walk_isa_##isa = {.name = #isa,                   \
-                                          .list_force = list_force_##isa, \
+#define TABLE_(isa)                                                                       \
+  const struct walk_isa walk_isa_##isa = {.name = #isa,                                   \
+                                          .list_force = list_force_##isa,                 \
                                           .list_force_nearest = list_force_nearest_##isa, \
-                                          .list_kick = list_kick_##isa,   \
-                                          .list_near = list_near_##isa,   \
-                                          .traverse = traverse,           \
-                                          .stage = stage,                 \
-                                          .stage_quad = stage_quad,       \
-                                          .filter = filter,               \
-                                          .pairs = pairs,                 \
-                                          .quad_pairs = quad_pairs,       \
-                                          .soft_pairs = soft_pairs,       \
-                                          .leaf = leaf,                   \
-                                          .farthest = farthest,           \
-                                          .inverse_root = inverse_root,   \
+                                          .list_kick = list_kick_##isa,                   \
+                                          .list_near = list_near_##isa,                   \
+                                          .traverse = traverse,                           \
+                                          .stage = stage,                                 \
+                                          .stage_quad = stage_quad,                       \
+                                          .filter = filter,                               \
+                                          .pairs = pairs,                                 \
+                                          .quad_pairs = quad_pairs,                       \
+                                          .soft_pairs = soft_pairs,                       \
+                                          .leaf = leaf,                                   \
+                                          .farthest = farthest,                           \
+                                          .inverse_root = inverse_root,                   \
                                           .needs = needs};
 TABLE(ESP_ISA)

@@ -83,8 +83,8 @@ struct walk_isa {
   /* The hard part (cpu/list_isa.h). */
   void (*list_force)(const struct list_sources *sources, const struct list_target *target, const int32_t *entry,
                      int64_t n, struct hermite_force *force);
-  void (*list_force_nearest)(const struct list_sources *sources, const struct list_target *target,
-                             const int32_t *entry, int64_t n, struct hermite_force *force, double *nearest2);
+  void (*list_force_nearest)(const struct list_sources *sources, const struct list_target *target, const int32_t *entry,
+                             int64_t n, struct hermite_force *force, double *nearest2);
   void (*list_kick)(const struct list_sources *sources, const struct list_target *target, const int32_t *entry,
                     int64_t n, struct pair_kick *kick);
   int64_t (*list_near)(const float *x, const float *y, const float *z, int64_t n, const float at[3], float reach2,

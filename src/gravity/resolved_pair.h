@@ -8,8 +8,8 @@
 
 #define RESOLVED_KICKS 32 /* an orbit */
 
-/* The pair at the time t. entry: distance within which passing pairs are resolved; the steps of a pair that is not bound
- * closer than that are those of an orbit of this size. */
+/* The pair at the time t. entry: distance within which passing pairs are resolved; the steps of a pair that is not
+ * bound closer than that are those of an orbit of this size. */
 HD void resolved_open(struct ks_pair *pair, double mu, const double d[3], const double u[3], double t, double entry)
 {
   ks_open(pair, mu, d, u, t);

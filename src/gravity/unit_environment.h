@@ -29,8 +29,7 @@ HD void unit_external(const struct unit_environment *environment, double t, int 
   double centre[3] = {0}, v[3], mean[3] = {0}, mass = 0;
   for (int k = 0; k < n; k++)
     for (int c = 0; c < 3; c++) f[k][c] = kepler_dot(environment->tide[c], x[k]);
-  if (environment->near_count > 0)
-    hermite_predict(&environment->centre.motion, t - environment->centre.t, centre, v);
+  if (environment->near_count > 0) hermite_predict(&environment->centre.motion, t - environment->centre.t, centre, v);
   for (int l = 0; l < environment->near_count; l++) {
     const struct unit_path *path = &environment->near[l];
     double y[3], d[3], kernel = 1, slope;

@@ -9,20 +9,20 @@
 #include "gravity/kepler.h"
 #include "gravity/unit_environment.h"
 
-#define UNIT_EXTENT 0.6          /* largest distance of two that join, in units of R1: K is 1 within the unit */
-#define UNIT_APOCENTRE 0.25      /* largest apocentre of a lasting pair, in units of R1 */
-#define UNIT_PERIOD 0.5          /* longest period of a lasting pair, and */
-#define UNIT_TIGHT_PERIOD 0.005  /* of one that is a point within a group, in soft steps */
-#define UNIT_ENTRY_R1 0.1        /* two stars closer than this part of R1, and than */
-#define UNIT_ENTRY_MASSES 2.0    /* so many G m / v^2 of a mean star at the mean speed, are a passing pair */
-#define UNIT_ERROR 4e-7          /* interaction energies that may be wrong, in kinetic energies of all centres */
-#define UNIT_HYSTERESIS 1.3      /* groups dissolve at this multiple of the distances, lasting pairs at */
-#define UNIT_LASTING 1.4         /* this one; passing pairs at */
-#define UNIT_PASSED 1.5          /* this one */
-#define UNIT_AVERAGED_TIDE 2e-4  /* a pair is averaged below this tide 2 (m3 / m) (a / r)^3, and while */
-#define UNIT_AVERAGED_PERIODS 3  /* r / v of its neighbours is above so many periods */
-#define UNIT_APOCENTRES 3        /* nearer than so many apocentres a neighbour joins */
-#define UNIT_LIGHT_AXES 5.8      /* or, of the mass of the pair, than so many axes */
+#define UNIT_EXTENT 0.6         /* largest distance of two that join, in units of R1: K is 1 within the unit */
+#define UNIT_APOCENTRE 0.25     /* largest apocentre of a lasting pair, in units of R1 */
+#define UNIT_PERIOD 0.5         /* longest period of a lasting pair, and */
+#define UNIT_TIGHT_PERIOD 0.005 /* of one that is a point within a group, in soft steps */
+#define UNIT_ENTRY_R1 0.1       /* two stars closer than this part of R1, and than */
+#define UNIT_ENTRY_MASSES 2.0   /* so many G m / v^2 of a mean star at the mean speed, are a passing pair */
+#define UNIT_ERROR 4e-7         /* interaction energies that may be wrong, in kinetic energies of all centres */
+#define UNIT_HYSTERESIS 1.3     /* groups dissolve at this multiple of the distances, lasting pairs at */
+#define UNIT_LASTING 1.4        /* this one; passing pairs at */
+#define UNIT_PASSED 1.5         /* this one */
+#define UNIT_AVERAGED_TIDE 2e-4 /* a pair is averaged below this tide 2 (m3 / m) (a / r)^3, and while */
+#define UNIT_AVERAGED_PERIODS 3 /* r / v of its neighbours is above so many periods */
+#define UNIT_APOCENTRES 3       /* nearer than so many apocentres a neighbour joins */
+#define UNIT_LIGHT_AXES 5.8     /* or, of the mass of the pair, than so many axes */
 
 struct unit_rules {
   double r1;     /* for factor 1 */
@@ -77,9 +77,8 @@ HD int unit_lasts(const struct unit_rules *rules, double mu, const double d[3], 
 
 /* Whether p and q belong together, at the distance d with the relative velocity u. r1: R1 of the two. factor: of
  * distances, for those that are together. UNIT_LET_GO: the one that is a passing pair dissolves. */
-HD enum unit_verdict unit_belong(const struct unit_rules *rules, const struct unit_facts *p,
-                                 const struct unit_facts *q, const double d[3], const double u[3], double r1,
-                                 double factor)
+HD enum unit_verdict unit_belong(const struct unit_rules *rules, const struct unit_facts *p, const struct unit_facts *q,
+                                 const double d[3], const double u[3], double r1, double factor)
 {
   double r = sqrt(kepler_dot(d, d)), v = sqrt(kepler_dot(u, u));
   if (p->bodies + q->bodies > UNIT_BODIES || !(p->m > 0) || !(q->m > 0)) return UNIT_APART;

@@ -18,8 +18,8 @@ extern "C" {
   X(HERMITE, hermite, LISTS,                                                                                         \
     "fourth order, from neighbour lists in double precision, for close encounters with little or no softening, with" \
     " Eta as the factor of the criterion of Aarseth (by rule 0.1 with the standard Accuracy)",                       \
-    .has_error_model = 1, .keeps_levels = 1, .has_units = 1, .radii_ratio = 4, .eta = 0.1, .eta_power = 0.25, .eta_max = 0.2,        \
-    .pair_drift = 2e-6, .pair_drift_power = 5)
+    .has_error_model = 1, .keeps_levels = 1, .has_units = 1, .radii_ratio = 4, .eta = 0.1, .eta_power = 0.25,        \
+    .eta_max = 0.2, .pair_drift = 2e-6, .pair_drift_power = 5)
 
 #define INTEGRATOR_VALUE(value, ...) INTEGRATOR_##value,
 enum step_integrator { INTEGRATORS(INTEGRATOR_VALUE) };

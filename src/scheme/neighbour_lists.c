@@ -36,7 +36,7 @@ struct list_request neighbour_lists_request(const struct sim *sim, double soft_s
                                  .largest_mass = sim->masses.largest,
                                  .first = proposed_for == 0};
   request.units = sim->be->neighbour_lists->pair_kinetic && integrator_traits[request.integrator].has_units &&
-                  params_softening(sim->par, NULL) == 0 && debug_value("units", 1) > 0;
+                  params_softening(sim->par, NULL) == 0 && debug_value("star_units", 1) > 0;
   request.total_mass = sim->masses.total;
   request.several = request.units && soft_step > 0 && sim->comm->size > 1;
   request.speed2 = sim->lists.speed2;

@@ -9,6 +9,7 @@
 int neighbour_lists_radii_by_mass(const struct sim *sim);
 /* What a soft step of length `soft_step` asks of the table `hard`. Local. */
 struct list_request neighbour_lists_request(const struct sim *sim, double soft_step);
-/* Measure the kinetic energy of bound pairs (sim->lists.pair_kinetic), where the backend has units of stars. Collective. */
+/* Measure the kinetic energy of bound pairs (sim->lists.pair_kinetic), where the backend has units of stars.
+ * Collective. */
 void neighbour_lists_pairs(struct sim *sim);
 #endif

@@ -35,7 +35,7 @@ static void open_blocks(struct blocks *blocks, const struct particles *particles
   double width = halo_width(request);
   *blocks = (struct blocks){.p = particles,
                             .horizon = request->soft_step,
-                            .fastest = request->units ? UNIT_SPEED_MAX * sqrt(request->speed2) : 1e300,
+                            .fastest = halo_speed(request),
                             .width2 = width * width,
                             .count = (particles->n + BLOCK - 1) / BLOCK};
   blocks->reach = memory_alloc("halo", sizeof *blocks->reach * (size_t)blocks->count);

@@ -16,7 +16,7 @@
 #include "cpu/lists/units.h"
 #include "particles/timeline.h"
 
-#define KEPT_STEP 1 /* a step that is kept is at most so many times eta |a| / |da/dt| */
+#define KEPT_STEP 1                /* a step that is kept is at most so many times eta |a| / |da/dt| */
 enum { TEAM_PARTICLES_MIN = 128 }; /* fewer active particles than these are not worth a team of threads */
 
 #define INTEGRATOR_PLACE(value, name, ...) [INTEGRATOR_##value] = &integrator_##name,
@@ -211,8 +211,7 @@ static int64_t advance_one(struct list_loop *loop, int64_t k, int32_t tick)
   return list_length(s, i);
 }
 
-static void commit(struct list_loop *loop, int32_t i, int32_t tick, const struct hermite_motion *motion,
-                   double wanted)
+static void commit(struct list_loop *loop, int32_t i, int32_t tick, const struct hermite_motion *motion, double wanted)
 {
   struct list_set *set = loop->set;
   double dt = (tick - set->tick[i]) * loop->tick_length;
@@ -261,8 +260,7 @@ static void advance_to(struct list_loop *loop, int32_t tick)
 #pragma omp parallel for schedule(dynamic, 16) reduction(+ : pairs)
     for (int64_t k = 0; k < active; k++) pairs += advance_one(loop, k, tick);
   }
-  for (int64_t k = 0; k < active; k++)
-    commit(loop, loop->by_level[k], tick, &loop->next[k], loop->wanted[k]);
+  for (int64_t k = 0; k < active; k++) commit(loop, loop->by_level[k], tick, &loop->next[k], loop->wanted[k]);
   memcpy(loop->active, loop->by_level, sizeof *loop->active * (size_t)active);
   if (loop->integrator->change && loop->integrator->change(loop, tick, loop->active, active)) sort_all(loop);
   else sort_levels(loop, active, lowest);

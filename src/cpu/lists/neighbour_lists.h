@@ -98,10 +98,7 @@ void list_loop_level(struct list_loop *loop, int32_t i, int32_t tick, double wan
 
 /* The neighbours of particle i. */
 static inline int64_t list_length(const struct list_set *set, int64_t i) { return set->length[i]; }
-static inline const int32_t *list_entries(const struct list_set *set, int64_t i)
-{
-  return set->entry + set->begin[i];
-}
+static inline const int32_t *list_entries(const struct list_set *set, int64_t i) { return set->entry + set->begin[i]; }
 static inline struct list_target list_target_at(const struct list_set *set, int64_t i, int32_t tick, const double x[3],
                                                 const double v[3])
 {

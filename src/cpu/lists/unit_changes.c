@@ -2,8 +2,6 @@
 /* Units that form and dissolve at block times, and the neighbour lists that follow them. */
 #include <config.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cpu/lists/units.h"
@@ -141,8 +139,8 @@ static void bring(struct list_loop *loop, int32_t place, int32_t tick)
   if (loop->set->tick[place] != tick) list_loop_bring(loop, place, tick);
 }
 
-/* The state of a pair at the time t of its centre. */
-static void settle(struct units *units, const struct list_loop *loop, int32_t place, double t)
+/* Bring a pair to the time t of its centre, with its present energy. */
+static void synchronise(struct units *units, const struct list_loop *loop, int32_t place, double t)
 {
   if (units->of[place] < 0) return;
   struct unit *unit = &units->unit[units->of[place]];
@@ -159,15 +157,8 @@ static void join(struct units *units, struct list_loop *loop, int32_t i, int32_t
   double t = tick * loop->tick_length;
   int32_t stays = set->id[i] < set->id[j] ? i : j, gone = stays == i ? j : i;
   struct hermite_motion frame = set->motion[stays];
-  if (getenv("UNITS_LOG")) {
-    struct unit_facts p = units_facts(units, i), q = units_facts(units, j);
-    double r2 = 0;
-    for (int c = 0; c < 3; c++) r2 += (set->motion[i].x[c] - set->motion[j].x[c]) * (set->motion[i].x[c] - set->motion[j].x[c]);
-    fprintf(stderr, "join t %.8f: %lu (n %d pair %d lasting %d a %.3e size %.3e) + %lu (n %d pair %d lasting %d a %.3e size %.3e) r %.3e\n", t,
-            set->id[i], p.bodies, p.pair, p.lasting, p.a, p.size, set->id[j], q.bodies, q.pair, q.lasting, q.a, q.size, sqrt(r2));
-  }
-  settle(units, loop, i, t);
-  settle(units, loop, j, t);
+  synchronise(units, loop, i, t);
+  synchronise(units, loop, j, t);
   int n = units_bodies(units, stays, t, frame.x, frame.v, 1, bodies);
   n += units_bodies(units, gone, t, frame.x, frame.v, 1, bodies + n);
   n = open_tight(&units->rules, bodies, n, OPEN_EARLY);
@@ -175,7 +166,6 @@ static void join(struct units *units, struct list_loop *loop, int32_t i, int32_t
   units_release(units, stays);
   units_release(units, gone);
   units_make(units, n, bodies, frame.x, frame.v, tick, t);
-  units->joins++;
   begin(units, loop, stays, tick);
 }
 
@@ -187,7 +177,7 @@ static void divide(struct units *units, struct list_loop *loop, int32_t place, i
   struct hermite_motion frame = units->set->motion[place];
   double t = tick * loop->tick_length;
   int32_t centre[UNIT_BODIES];
-  settle(units, loop, place, t);
+  synchronise(units, loop, place, t);
   int n = units_bodies(units, place, t, frame.x, frame.v, 0, bodies);
   units_release(units, place);
   for (int p = 0; p < parts; p++) {
@@ -197,16 +187,7 @@ static void divide(struct units *units, struct list_loop *loop, int32_t place, i
     centre[p] = units_make(units, count, some, frame.x, frame.v, tick, t);
   }
   part_lists(units, place, centre, parts);
-  units->parts++;
   for (int p = 0; p < parts; p++) begin(units, loop, centre[p], tick);
-  if (getenv("UNITS_LOG")) {
-    fprintf(stderr, "part t %.8f:", t);
-    for (int p = 0; p < parts; p++) {
-      struct unit_facts q = units_facts(units, centre[p]);
-      fprintf(stderr, " %lu (n %d pair %d lasting %d a %.3e size %.3e)", units->set->id[centre[p]], q.bodies, q.pair, q.lasting, q.a, q.size);
-    }
-    fprintf(stderr, "\n");
-  }
 }
 
 /* --- joining ------------------------------------------------------------------------------------------------------ */
@@ -485,7 +466,6 @@ int units_change(struct units *units, struct list_loop *loop, int32_t tick, cons
     if (units->of[i] != UNIT_ABSORBED && j >= 0) any |= try_join(units, loop, i, j, tick);
   }
   for (int64_t k = 0; parting && k < n; k++)
-    if (units->of[places[k]] >= 0 && units->set->tick[places[k]] == tick)
-      any |= try_part(units, loop, places[k], tick);
+    if (units->of[places[k]] >= 0 && units->set->tick[places[k]] == tick) any |= try_part(units, loop, places[k], tick);
   return any;
 }

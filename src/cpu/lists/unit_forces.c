@@ -17,8 +17,8 @@ struct seen {
   struct hermite_split split;
 };
 
-static void look(const struct list_loop *loop, int32_t j, int32_t tick,
-                 const double x[3], const double v[3], struct seen *seen)
+static void look(const struct list_loop *loop, int32_t j, int32_t tick, const double x[3], const double v[3],
+                 struct seen *seen)
 {
   const struct list_set *set = loop->set;
   hermite_predict(&set->motion[j], (tick - set->tick[j]) * loop->tick_length, seen->d, seen->u);
@@ -78,8 +78,8 @@ static int has_quadrupole(const struct units *units, int32_t place, double gm, d
 }
 
 /* Add the force of the neighbour's quadrupole. */
-static void add_quadrupole(struct units *units, const struct list_loop *loop, const struct seen *seen,
-                           int32_t tick, struct hermite_force *force)
+static void add_quadrupole(struct units *units, const struct list_loop *loop, const struct seen *seen, int32_t tick,
+                           struct hermite_force *force)
 {
   double k[4], f[4], q[3][3], d[3], u[3];
   const struct unit *unit = &units->unit[units->of[seen->place]];
@@ -93,7 +93,7 @@ static void add_quadrupole(struct units *units, const struct list_loop *loop, co
   quadrupole_add((const double(*)[3])q, unit->rate, d, u, f, 1, force->a, force->j);
 }
 
-/* Whether the neighbour belongs to the particle at place i; then, where it is the nearest such one, it is its partner. */
+/* Whether the neighbour belongs to the particle at place i; the nearest such one is its partner. */
 static void check_partner(struct units *units, int32_t i, const struct seen *seen, const struct unit_facts *facts,
                           double *nearest)
 {
@@ -143,8 +143,7 @@ static void add_field(struct unit_field *field, const struct seen *seen, const d
     if (near) field->near[field->near_count++] = seen->place;
   }
   double along = kepler_dot(seen->d, seen->u), both = m + seen->gm;
-  if (averaged && weight > 1e-3 * TIDE_LEAST &&
-      (along < 0 || kepler_dot(seen->u, seen->u) < 2 * both / seen->r)) {
+  if (averaged && weight > 1e-3 * TIDE_LEAST && (along < 0 || kepler_dot(seen->u, seen->u) < 2 * both / seen->r)) {
     double p = fmin(seen->r, bound_pair_pericentre(both, seen->d, seen->u));
     field->at_pericentre = fmax(field->at_pericentre, seen->gm / (p * p * p));
   }

@@ -130,8 +130,8 @@ static void add_point(struct unit *unit, double m, const double x[3], const doub
 
 /* The closest bound orbit of two bodies that are not used yet, of those to be seen by their mean. Returns whether there
  * is one. */
-static int closest_orbit(const struct unit *unit, const int used[UNIT_BODIES], double longest, int pair[2],
-                         double d[3], double u[3])
+static int closest_orbit(const struct unit *unit, const int used[UNIT_BODIES], double longest, int pair[2], double d[3],
+                         double u[3])
 {
   double least = 1e300;
   for (int k = 0; k < unit->bodies; k++)

@@ -4,8 +4,6 @@
 #include "cpu/lists/units.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -148,8 +146,7 @@ static int32_t absorb(struct units *units, int n, const struct unit_body *bodies
   return centre;
 }
 
-static void make_pair(struct units *units, struct unit *unit, const double d[3], const double u[3], double t,
-                      double r1)
+static void make_pair(struct units *units, struct unit *unit, const double d[3], const double u[3], double t, double r1)
 {
   unit->kind = UNIT_RESOLVED;
   unit->bodies = 2;
@@ -261,8 +258,7 @@ static int32_t *nearest_pairs(const struct list_set *set)
     nearest[i] = set->gm[i] > 0 ? nearest_of(set, (int32_t)i, &r, &second) : -1;
     if (nearest[i] >= 0 && second < ALONE * r) nearest[i] = -1;
   }
-  for (int32_t i = 0; i < set->n; i++)
-    partner[i] = nearest[i] >= 0 && nearest[nearest[i]] == i ? nearest[i] : -1;
+  for (int32_t i = 0; i < set->n; i++) partner[i] = nearest[i] >= 0 && nearest[nearest[i]] == i ? nearest[i] : -1;
   memory_free(nearest);
   return partner;
 }
@@ -326,7 +322,7 @@ static void find_pairs(struct units *units)
 static void ignore_fast(struct units *units, const struct list_request *request)
 {
   struct list_set *set = units->set;
-  double limit2 = UNIT_SPEED_MAX * UNIT_SPEED_MAX * request->speed2;
+  double limit2 = halo_speed(request) * halo_speed(request);
   for (int64_t i = set->own; i < set->n; i++) {
     if (units->of[i] != UNIT_STAR || kepler_dot(set->motion[i].v, set->motion[i].v) < limit2) continue;
     units->of[i] = UNIT_ABSORBED;
@@ -340,11 +336,10 @@ void units_open(struct units *units, struct list_set *set, const struct list_req
   size_t n = (size_t)(set->n + 1);
   double mean = set->gravity * request->mean_mass, r1 = (double)request->split.r1;
   *units = (struct units){.set = set};
-  units->rules = (struct unit_rules){
-      .r1 = r1,
-      .entry = fmin(UNIT_ENTRY_R1 * r1, UNIT_ENTRY_MASSES * mean / request->speed2),
-      .error = UNIT_ERROR * 0.5 * set->gravity * request->total_mass * request->speed2,
-      .soft_step = request->soft_step};
+  units->rules = (struct unit_rules){.r1 = r1,
+                                     .entry = fmin(UNIT_ENTRY_R1 * r1, UNIT_ENTRY_MASSES * mean / request->speed2),
+                                     .error = UNIT_ERROR * 0.5 * set->gravity * request->total_mass * request->speed2,
+                                     .soft_step = request->soft_step};
   units->of = memory_alloc("hard", sizeof *units->of * n);
   units->partner = memory_alloc("hard", sizeof *units->partner * n);
   units->gm = memory_alloc("hard", sizeof *units->gm * n);
@@ -388,8 +383,8 @@ static void finish(struct units *units, const struct list_loop *loop, int32_t at
 }
 
 /* Counts of own pairs. */
-static void count_pair(const struct units *units, const struct unit *unit, int32_t centre, const struct unit_body *stars,
-                       struct list_tally *tally)
+static void count_pair(const struct units *units, const struct unit *unit, int32_t centre,
+                       const struct unit_body *stars, struct list_tally *tally)
 {
   double u[3], m1 = unit->body[0].m, m2 = unit->body[1].m;
   if (unit->kind == UNIT_GROUP || !unit->lasting || centre >= units->set->own) return;
@@ -447,23 +442,6 @@ static void lend(const struct units *units, int32_t at, struct lent_stars *lent)
 
 void units_close(struct units *units, const struct list_loop *loop)
 {
-  if (getenv("UNITS_SAY")) {
-    int64_t kinds[3] = {0}, passing = 0;
-    static int64_t work[3];
-    for (int32_t k = 0; k < units->n; k++)
-      if (units->centre[k] >= 0) {
-        kinds[units->unit[k].kind]++;
-        passing += units->unit[k].kind != UNIT_GROUP && !units->unit[k].lasting;
-        work[units->unit[k].kind] += units->unit[k].work;
-      }
-    double p[3] = {0};
-    for (int64_t i = 0; i < units->set->n; i++)
-      if (units->of[i] != UNIT_ABSORBED)
-        for (int c = 0; c < 3; c++) p[c] += units->set->gm[i] * units->set->motion[i].v[c];
-    fprintf(stderr, "units soft_step %.6f avg %ld res %ld grp %ld pass %ld joins %ld parts %ld ticks %ld deep %d steps %ld S %ld G %ld P %.3e %.3e %.3e\n", loop->request->soft_step, kinds[0],
-            kinds[1], kinds[2], passing, units->joins, units->parts, loop->tally->ticks, loop->tally->deepest,
-            loop->tally->steps, work[1], work[2], p[0], p[1], p[2]);
-  }
   for (int32_t k = 0; k < units->n; k++)
     if (units->centre[k] >= 0) finish(units, loop, k); /* environments have the other centres */
   for (int32_t k = 0; k < units->n; k++) {

@@ -45,9 +45,9 @@ struct unit {
   double d[3], u[3], lag;                     /* of an averaged pair, at the time `lag` before the unit's */
   struct ks_pair ks;                          /* of a resolved pair */
   double step;                                /* of a group */
-  double longest_mean; /* orbits in a group with shorter periods are seen by their mean */
-  int64_t work;        /* kicks of a pair, evaluations of a group */
-  int failed;          /* 1: two stars are at the same place */
+  double longest_mean;                        /* orbits in a group with shorter periods are seen by their mean */
+  int64_t work;                               /* kicks of a pair, evaluations of a group */
+  int failed;                                 /* 1: two stars are at the same place */
 };
 
 enum { UNIT_STAR = -1, UNIT_ABSORBED = -2 };
@@ -55,19 +55,18 @@ enum { UNIT_STAR = -1, UNIT_ABSORBED = -2 };
 struct units {
   struct list_set *set;
   struct unit_rules rules;
-  int32_t *of;         /* [n] unit at this place; or UNIT_STAR, UNIT_ABSORBED */
-  double *gm;          /* [n] of the star itself */
-  float *factor;       /* [n] */
-  int32_t *partner;    /* [n] the neighbour that belongs to it; -1: none */
-  struct unit *unit;   /* [capacity] */
-  struct unit *next;   /* [capacity] at the end of the step */
-  int32_t *centre;     /* [capacity] place; -1: free */
-  int32_t *spare;      /* [capacity] those that are free */
+  int32_t *of;       /* [n] unit at this place; or UNIT_STAR, UNIT_ABSORBED */
+  double *gm;        /* [n] of the star itself */
+  float *factor;     /* [n] */
+  int32_t *partner;  /* [n] the neighbour that belongs to it; -1: none */
+  struct unit *unit; /* [capacity] */
+  struct unit *next; /* [capacity] at the end of the step */
+  int32_t *centre;   /* [capacity] place; -1: free */
+  int32_t *spare;    /* [capacity] those that are free */
   int64_t spares;
   int64_t n, capacity; /* n: with those that are free */
   int changed;         /* 1: levels must be sorted */
   double widest_factor;
-  int64_t joins, parts, crowded;
 };
 
 /* --- units.c: what there is --- */
@@ -81,7 +80,8 @@ void units_close(struct units *units, const struct list_loop *loop);
 struct unit_facts units_facts(const struct units *units, int32_t place);
 /* R1 of the pairs of two places. */
 double units_r1(const struct units *units, int32_t i, int32_t j);
-/* A unit of bodies[n] about x, v at the time t: their centre, elements and quadrupole. Returns the place of the centre. */
+/* A unit of bodies[n] about x, v at the time t: their centre, elements and quadrupole. Returns the place of the
+ * centre. */
 int32_t units_make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
                    int32_t tick, double t);
 /* The bodies of the unit or star at `place` at the time t, relative to x, v. whole: a tight pair is one body. Returns

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Pairs and groups of stars as units: clusters with binaries, head-on falls, a triple, restarts, numbers of ranks.
+. "${srcdir:-.}/tests/harness.sh"
+shown="said"
+parameters run.ini Output:OutputDir=out Output:TimeBetStatistics=0.0625 Time:TimeMax=0.25 Gravity:Softening=0 \
+  Split:R1=0.04 Split:R2=0.16 Split:SoftStep=0.0078125 Split:Kernel=septic Steps:Integrator=hermite Steps:Eta=0.1 \
+  Device:Backend=cpu $hybrid
+# go RANKS [OPTION...]: its words in "said", its files in out/
+go() {
+  ranks=$1 results=--overwrite
+  shift
+  case " $* " in *' -r '*) results='' ;; esac
+  launch "$ranks" run $results run.ini "$@" > said 2>&1
+}
+# the largest |dE/E| that the last line says is below LIMIT
+keeps() { kept=$(sed -n 's/^kept: energy to \([0-9.e+-]*\),.*/\1/p' said) && [ -n "$kept" ] && holds "$kept < $1"; }
+ticks() { columns out/steps.csv substeps | sort -n | tail -n 1; }
+energy() { columns out/energy.csv total | tail -n 1; }
+
+# --- clusters whose stars are all in binaries ---
+model plummer -n 256 --binaries 1 --binary-min 1e-5 --binary-max 1e-2 -s 1
+for ranks in 1 2 3; do
+  go $ranks && keeps 5e-6 && [ "$(ticks)" -lt 3000 ] && [ "$(columns out/steps.csv binaries | head -n 1)" -gt 60 ]
+  ok $? "128 binaries on $ranks rank(s): the energy is kept (${kept:-?}), in few block steps ($(ticks))"
+done
+go 1 && fewer=$(ticks) && ESPALIER_DEBUG=star_units=0 launch 1 run --overwrite run.ini -P Output:OutputDir=plain -P Time:TimeMax=0.015625 \
+  > said 2>&1
+many=$(columns plain/steps.csv substeps | sort -n | tail -n 1)
+check "without units there are five times as many block steps: $many" holds "5 * $fewer < ${many:-0}"
+go 1 -P Output:OutputDir=again > said 2>&1 && columns out/energy.csv total > first &&
+  columns again/energy.csv total | cmp -s - first
+ok $? "two runs are the same"
+go 1 -P Time:TimeMax=0.125 -P Checkpoints:CheckpointAtEnd=on -P Output:OutputDir=part &&
+  go 1 -r -P Output:OutputDir=part && [ "$(columns part/energy.csv total | tail -n 1)" = "$(tail -n 1 first)" ]
+ok $? "a restart goes on as if there had been none"
+go 1 -P Time:TimeMax=0.125 -P Checkpoints:CheckpointAtEnd=on -P Output:OutputDir=part && go 3 -r -P Output:OutputDir=part &&
+  keeps 5e-6
+ok $? "also on 3 ranks"
+model plummer -n 256 --binaries 1 --binary-min 1e-7 --binary-max 1e-2 -s 2 -o tight.hdf5
+go 2 -P Input:InitCondFile=tight.hdf5 && keeps 5e-6
+ok $? "axes down to 1e-7: ${kept:-?}"
+
+# --- few stars, in a ring of light ones ---
+system() {
+  { echo "$1"
+    awk 'BEGIN { for (i = 0; i < 20; i++) printf "%.6f %.6f %.6f 0 0 0 0.001\n", 3 * cos(i), 3 * sin(i), 0.1 * i - 1 }'
+  } > stars.txt
+}
+few='-P Input:InitCondFile=stars.txt -P Split:R1=0.25 -P Split:R2=1'
+for ranks in 1 2; do
+  system '0.05 0 0 0 0 0 0.25
+-0.05 0 0 0 0 0 0.25'
+  go $ranks $few && keeps 5e-6 && [ "$(ticks)" -lt 200 ]
+  ok $? "two stars that fall on each other pass, on $ranks rank(s): ${kept:-?}"
+done
+system '0.0005 0 0 0 11.180340 0 0.25
+-0.0005 0 0 0 -11.180340 0 0.25
+0 0.01 0 8.66 0 0 0.25'
+go 1 $few -P Time:TimeMax=0.125 && keeps 2e-6 && [ "$(ticks)" -lt 2000 ]
+ok $? "a triple: ${kept:-?}"
+# the axis of an eccentric pair: a = 1e-4, e = 0.99, at its apocentre
+system '0.0000995 0 0 0 3.5444 0 0.25
+-0.0000995 0 0 0 -3.5444 0 0.25'
+go 1 $few -P Time:TimeMax=1 -P Output:TimeBetSnapshot=1 && keeps 2e-7 && [ "$(ticks)" -lt 200 ]
+ok $? "a narrow ellipse for 180,000 orbits: ${kept:-?}"
+finish
