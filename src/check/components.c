@@ -33,9 +33,10 @@ static double chance(uint64_t id)
 static int64_t gather(const struct comm *comm, const struct particles *particles,
                       const struct component component[PHYSICS_COMPONENTS], struct point **all)
 {
-  struct point *mine = memory_alloc("radius", sizeof *mine * (size_t)(particles->n + 1));
+  enum { MOST = 2 * PHYSICS_COMPONENTS * SAMPLES };
+  struct point *mine = memory_alloc("radius", sizeof *mine * MOST);
   int64_t count = 0;
-  for (int64_t i = 0; i < particles->n; i++) {
+  for (int64_t i = 0; i < particles->n && count < MOST; i++) {
     int t = particles->type[i];
     if (!(particles->mass[i] > 0) || chance(particles->id[i]) * component[t].particles >= SAMPLES) continue;
     mine[count] = (struct point){.mass = particles->mass[i], .type = t};
