@@ -210,6 +210,13 @@ if ${CC:-cc} -shared -fPIC -o stub.so "$src/tests/agama_stub.c" -lm > said 2>&1;
   go agama-free 1 -P Split:Mode=tree -P 'External:Agama=type=Plummer, mass=1.2, scaleRadius=0.7'
   ends 0 && conserved agama-free 1e-5
   ok $? "Agama's field as text: steps by rule conserve the energy"
+  mkfifo pipe
+  echo 'type=Multipole, file=../pipe' > names.ini
+  for text in ../pipe file=../pipe 'type=Plummer, file=../pipe' ../names.ini; do
+    limit=20 go waits 1 -P Split:Mode=tree -P "External:Agama=$text" -n 1
+    ends 1 'Agama: ../pipe is not a regular file: give a file, or the potential itself$'
+    ok $? "a FIFO as a file of Agama is refused ($text)"
+  done
   star 0 0 0 0 0 0
   go infinite 1 -P Split:Mode=tree -P 'External:Agama=type=Plummer, mass=1, scaleRadius=0'
   ends 1 '1 particle has values that are not finite (in the potential of Agama)'

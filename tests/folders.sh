@@ -37,6 +37,24 @@ ok $? "OutputDir is removed: the run says so, and ends with exit status 1"
 ok $? "... does not make the folder again, and leaves its state in out-rescue"
 check "... from where it continues" goes_on out-rescue -P Output:OutputDir=out-rescue
 
+name=quoted
+mkdir quoted
+sed 's/^OutputDir = out$/OutputDir = it is out/' run.ini > quoted.ini
+(cd quoted && exec "$here/espalier" run $long ../quoted.ini) > quoted/log 2> quoted/err < /dev/null &
+job=$!
+begun_quoted() { [ "$(cat "quoted/it is out/steps.csv" 2> /dev/null | wc -l)" -gt 8 ]; }
+within 30 begun_quoted
+rm -r "quoted/it is out"
+ended
+ends 1 && has quoted/err "continue with --restart -P 'Output:OutputDir=/.*/it is out-rescue'\$"
+ok $? "... a name with spaces is quoted for a shell"
+go quoted 2 -P Output:OutputDir='to stop' -n 1
+check "... also of the file that stops a run" has quoted/log "^to stop it with a checkpoint: touch 'to stop/stop'\$"
+
+go nested 1 -P Output:OutputDir=not/there/out -n 1
+check "a run that makes more than one folder says so" \
+  has nested/log '^note: OutputDir = not/there/out: not was not there, and is made with what follows$'
+
 under_way renamed
 mv renamed/out renamed/results
 mkdir renamed/out   # of another run

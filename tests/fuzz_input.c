@@ -71,23 +71,23 @@ static void fuzz(struct bytes *bytes, size_t region, const char *name)
   all_ok(&c, ok, what);
 }
 
-/* Each 8 bytes in turn as the undefined address of HDF5, from which HDF5's drivers of plain files copy address 0. */
-static void without_addresses(struct bytes *bytes, const char *name)
+/* Each `width` bytes in turn with this value: addresses that are undefined, from which HDF5's drivers of plain files
+ * copy address 0; chunks without extent, by which HDF5 divides. */
+static void overwrite(struct bytes *bytes, size_t width, int value, const char *name)
 {
-  enum { ADDRESS = 8 };
   char what[128];
   int64_t accepted = 0;
   int ok = 1;
-  for (size_t at = ADDRESS * (size_t)c.rank; at + ADDRESS <= bytes->n; at += ADDRESS * (size_t)c.size) {
-    unsigned char old[ADDRESS];
-    memcpy(old, bytes->at + at, ADDRESS);
-    memset(bytes->at + at, 0xff, ADDRESS);
+  for (size_t at = width * (size_t)c.rank; at + width <= bytes->n; at += width * (size_t)c.size) {
+    unsigned char old[8];
+    memcpy(old, bytes->at + at, width);
+    memset(bytes->at + at, value, width);
     int fine = survives(bytes, &accepted);
-    if (!fine) printf("# %s: no address at %zu\n", name, at);
+    if (!fine) printf("# %s: %d at %zu\n", name, value, at);
     ok &= fine;
-    memcpy(bytes->at + at, old, ADDRESS);
+    memcpy(bytes->at + at, old, width);
   }
-  snprintf(what, sizeof what, "%s: addresses that are undefined", name);
+  snprintf(what, sizeof what, "%s: each %zu bytes as %d", name, width, value);
   all_ok(&c, ok, what);
 }
 
@@ -151,8 +151,14 @@ static void hdf(void)
   hdf_save(&h, path);
   b = load(path);
   fuzz(&b, 0, "HDF5 of GADGET's style");
-  without_addresses(&b, "HDF5 of GADGET's style");
+  overwrite(&b, 8, 0xff, "HDF5 of GADGET's style");
   too_many_bits(&b, "HDF5 of GADGET's style");
+  drop(&b);
+  h.chunk = 2;
+  hdf_save(&h, path);
+  b = load(path);
+  overwrite(&b, 4, 0, "HDF5 in chunks");
+  overwrite(&b, 8, 0xff, "HDF5 in chunks");
   drop(&b);
 #endif
 

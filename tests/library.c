@@ -437,6 +437,11 @@ static void check_agreement(const struct espalier_data *data)
             failed(espalier_judge(sim, text, sizeof text), ESPALIER_BAD_PARAMETER, "larger than the system"),
         "a softening larger than the system");
   espalier_close(sim);
+  const char *commented = "# the softening of the paper is not known\n[Units]\nGravityConstantInternal = 10\n";
+  check(espalier_open(&sim, NULL, commented, NULL, &p) == 0 && espalier_judge(sim, text, sizeof text) == 0 &&
+            (rank > 0 || strstr(text, "Softening is not given")),
+        "no softening is given, although a comment has the word");
+  espalier_close(sim);
 }
 
 static void check_close_pairs(int self)

@@ -61,6 +61,64 @@ static void one(const struct physics *physics, enum severity severity, const cha
 
 static int near(double x, double y) { return fabs(x - y) <= 0.02 * fabs(y); }
 
+/* Units that are wrong: first that which makes the virial ratio 1, of those in use. */
+static void check_units(void)
+{
+  struct physics p = ordinary();
+  p.softening = 0.005;
+  p.gyr = 1e-4;
+  p.kpc = 1e-3;
+  p.km_s = 1;
+  p.solar = 1e10;
+  p.potential = -1000;
+  one(&p, FINDING_WARNING, "is 0.0005", "with [Units] UnitLength_in_cm = 3.085678e+21 (kpc) in place of 3.086e+18",
+      "parsecs for a file in kpc");
+  p.kpc = 1;
+  p.solar = 1;
+  p.potential = -0.5e-10;
+  one(&p, FINDING_WARNING, "is 1e+10", "with [Units] UnitMass_in_g = 1.988e+43 (1e10 solar masses) in place of",
+      "solar masses for a file in 1e10 of them");
+  p.km_s = 100;
+  p.solar = 1e10;
+  p.potential = -0.5e-4;
+  one(&p, FINDING_WARNING, "is 1e+04", "with [Units] UnitVelocity_in_cm_per_s = 1e+05 (km/s) in place of 1e+07",
+      "100 km/s for a file in km/s");
+  p.potential = -0.5 / 3e4;
+  p.solar = 1e7;
+  p.kpc = 3000;
+  p.km_s = 1e6;
+  one(&p, FINDING_WARNING, "is 3e+04",
+      "a unit of length 3.3e-05 times, of mass 3e+04 times, or of velocity 0.0058 times", "no unit in use");
+  p = ordinary();
+  p.gravity_is_given = 1;
+  p.potential = -0.5 / 43000;
+  one(&p, FINDING_WARNING, "is 4.3e+04", "without GravityConstantInternal, as for a file in kpc",
+      "G = 1 for GADGET's units");
+}
+
+/* A bulge in a larger galaxy: its softening, and encounters in it. */
+static void check_components(void)
+{
+  struct physics p = ordinary();
+  p.softening = 0.02;
+  p.component[3] =
+      (struct component){.particles = 2000, .softening = 0.02, .half = 0.1, .inner = 0.1, .perturber = 1e-5};
+  one(&p, FINDING_WARNING, "Softening = 0.02 is 0.2 of the radius 0.1 that holds half of type 3",
+      "SofteningType3 (or Softening) to at most 0.006", "a softening that is large for a component");
+  p.component[3].softening = 0.01;
+  none(&p, "... one that suits it");
+  tap_ok(near(physics_relaxation_time(&p, &p.component[3]), 0.138 * 2e4 * sqrt(0.001 / 0.2) / log(10)),
+         "its relaxation time");
+  p.end = 100;
+  one(&p, FINDING_WARNING, "encounters of particles change type 3 within the radius 0.1", "the mean mass 1e-05",
+      "a run that is longer than that");
+  p.component[3].half = 0.5;
+  none(&p, "a component that is as large as the system is judged as the system");
+  p.component[3].half = 0.1;
+  p.lists = 1;
+  none(&p, "nor are those of neighbour lists");
+}
+
 static void check_ordinary(void)
 {
   struct physics p = ordinary();
@@ -198,6 +256,8 @@ static void check_state(void)
   one(&p, FINDING_WARNING, "the virial ratio 2 T / |W| is 4e+03", "are the units", "too fast for its mass");
   p.kinetic = 1e-5;
   one(&p, FINDING_WARNING, "the virial ratio 2 T / |W| is 4e-05", "are the units", "too slow");
+  check_units();
+  check_components();
   p = ordinary();
   p.mass_max = 0.2;
   p.heaviest = 77;

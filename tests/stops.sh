@@ -177,7 +177,7 @@ else
   ok $status "SIGUSR1 to the launcher"
 fi
 go limit 1
-ends 1 'checkpoints are there; continue from them with --restart.*--overwrite'
+ends 1 'checkpoint_[0-9]* exists: it is of an earlier run (.*[1-9] checkpoint.*tables); continue that run with --restart, or take another folder, as with -P Output:OutputDir=out-2; --overwrite would delete what is there$'
 ok $? "a start over checkpoints is refused"
 before=$(ls limit/out/checkpoints)
 go limit 1 -P Input:InitCondFile=absent.hdf5 --overwrite
@@ -244,7 +244,7 @@ go part 1 -n 6 --overwrite -r out/checkpoints/checkpoint_000004
 ends 0 'warning: --overwrite does nothing here: out/checkpoints/checkpoint_000004 is this run.s own'
 ok $? "-r PATH of the run's own folder: --overwrite is named as doing nothing"
 go part 1 -n 6 -P Output:OutputDir=branch -r out/checkpoints/checkpoint_000004
-ends 1 'an earlier run.s .* are'
+ends 1 'it is of an earlier run'
 go part 1 -n 6 -P Output:OutputDir=branch --overwrite -r out/checkpoints/checkpoint_000004
 ends 0 && [ ! -s part/err ]
 ok $? "-r PATH of another folder: --overwrite takes effect"
@@ -380,7 +380,7 @@ ends 1 "has checkpoints of another run" && [ -e "$last/manifest" ]
 ok $? "... which --overwrite does not remove either"
 own="-P Checkpoints:CheckpointDir=$dir/own"
 go two 1 $own -P Time:TimeMax=2000 -n $((step + 1)) -r "$last"
-check "by its path, but not over other results" ends 1 "energy.csv exists: an earlier run's results are in OutputDir"
+check "by its path, but not over other results" ends 1 "energy.csv exists: it is of an earlier run"
 rm two/out/energy.csv
 go two 1 $own -P Time:TimeMax=2000 -n $((step + 1)) -r "$last"
 ends 0 && [ -s two/out/steps.csv ] && reports two checkpoint="checkpoint_$(printf %06d $((step + 1)))"
@@ -442,7 +442,7 @@ for option in --overwrite --no-output; do
   ok $? "... nor where its folder has the characters of a pattern ($option)"
 done
 go glob 1 -n 1 -P "Output:OutputDir=r[1]*"
-check "... where snapshots are seen, too" ends 1 'an earlier run.s snapshots are in OutputDir'
+check "... where snapshots are seen, too" ends 1 "exists: it is of an earlier run (1 snapshot, tables); take another folder, as with -P 'Output:OutputDir=r\[1\]\*-2'; --overwrite would"
 go over 1 --overwrite -n 1 -P Input:InitCondFile=out/snapdir_004/ic.hdf5
 left=$(cd over/out && find . -name '*.hdf5*' -o -name '*.xmf' -o -name 'snapdir*' | LC_ALL=C sort | tr '\n' ' ')
 ends 0 && [ "$left" = "./other_003.hdf5 ./snapdir_003 ./snapdir_003/other_003.0.hdf5 ./snapdir_004 ./snapdir_004/ic.hdf5 ./snapshot_000.hdf5 ./snapshot_0003.hdf5 ./snapshot_001.hdf5 ./snapshot_003.hdf5.mine ./snapshot_x.hdf5 " ]

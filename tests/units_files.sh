@@ -41,6 +41,13 @@ espalier run -P Input:InitCondFile=out/snapshot_000.hdf5 -P Output:OutputDir=nex
 ok $? "... and a run that begins at its snapshot"
 check "a dimensionless model in kpc, km/s and G from these: refused, with a sentence" \
   says 1 'was written with the gravitational constant 1, but the parameters give 43021.*set \[Units\] GravityConstantInternal = 1' -- espalier run -P Output:OutputDir=physical -P Units:GravityConstantInternal=0 model.ini
+ini kpc.ini
+awk 'BEGIN { for (k = 0; k < 20; k++) print cos(k), sin(k), 0.1 * k, 0, 0, 0, 1 }' > ic.txt
+espalier run -n 0 -P Output:OutputDir=kpc -P Input:InitCondFile=ic.txt kpc.ini && cp kpc/snapshot_000.hdf5 kpc.hdf5
+check "a physical snapshot with a parsec as its unit of length: the units are named before the gravitational constant" \
+  says 1 'states UnitLength_in_cm = 3.085678e+21, but .* UnitLength_in_cm = 3.085678e+18; set the units of the file there' -- espalier run -P Output:OutputDir=parsec -P Units:UnitLength_in_cm=3.085678e18 -P Input:InitCondFile=kpc.hdf5 -P Units:GravityConstantInternal=0 model.ini
+check "... with the gravitational constant of a model: that goes" \
+  says 1 'constant 430[0-9]*\..*, which follows from its units, but .* 1; remove \[Units\] GravityConstantInternal' -- espalier run -P Output:OutputDir=parsec -P Input:InitCondFile=kpc.hdf5 model.ini
 
 # units in which G is 1: 1 kpc, 1e10 solar masses, 207.4 km/s
 ini scaled.ini 'UnitVelocity_in_cm_per_s = 2.07417e7'

@@ -27,6 +27,7 @@ int api_judge(espalier *e, char *text, size_t size)
   /* a length of the run that has no finding: the caller knows how long it is */
   physics.begin = 0;
   physics.end = RUN_LENGTH * physics_dynamical_time(&physics);
+  for (int t = 0; t < PHYSICS_COMPONENTS; t++) physics.component[t].perturber = 0;
   physics.softening_is_default = !e->softening_given;
   physics_judge(&physics, &findings);
   const struct finding *worst = findings_first(&findings, FINDING_WORTHLESS);

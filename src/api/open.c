@@ -39,23 +39,18 @@ int api_agree(const struct comm *comm, int code, struct fault *fault)
 
 /* --- parameters --------------------------------------------------------------------------------------------------- */
 
-static int read_parameters(struct params *params, const char *text, const char *const *settings, struct fault *fault)
+static int read_parameters(struct params *params, const char *text, const char *const *settings, int *softening_given,
+                           struct fault *fault)
 {
-  if (params_read_text(params, text ? text : "", "parameters", fault)) return -1;
+  struct param_origin origin;
+  if (params_read_text(params, text ? text : "", "parameters", &origin, fault)) return -1;
   for (int k = 0; settings && settings[k]; k++)
-    if (params_set_named(params, settings[k], fault)) return -1;
+    if (params_set_named(params, settings[k], &origin, fault)) return -1;
+  *softening_given = params_softening_given(&origin);
   if (params->Comoving)
     return fault_set(fault, "Comoving = on: simulations of the library are in physical coordinates; use the program");
   params->SubstepLog = params->TunerLog = 0; /* tables in memory that are never written */
   return params_check_rules(params, NULL, fault);
-}
-
-/* 1: the parameters name a softening. */
-static int names_softening(const char *text, const char *const *settings)
-{
-  int found = text && strcasestr(text, "softening");
-  for (int k = 0; settings && settings[k]; k++) found = found || strcasestr(settings[k], "softening");
-  return found;
 }
 
 /* --- particles ---------------------------------------------------------------------------------------------------- */
@@ -193,8 +188,7 @@ static int open_any(espalier **out, const int *communicator, const char *paramet
   fatal_context(e->comm.rank, -1);
   start_threads(&e->comm);
   debug_read(getenv("ESPALIER_DEBUG"), &f);
-  if (!f.text[0]) read_parameters(&e->par, parameters, settings, &f);
-  e->softening_given = names_softening(parameters, settings);
+  if (!f.text[0]) read_parameters(&e->par, parameters, settings, &e->softening_given, &f);
   if (!f.text[0] && from_file && path) {
     if (strlen(path) >= PARAM_TEXT)
       fault_set(&f, "the path of a file has %zu characters; expected at most %d", strlen(path), PARAM_TEXT - 1);

@@ -34,6 +34,21 @@ int folder_make(const char *path, const char *what, struct fault *fault)
   return 0;
 }
 
+int folders_missing(const char *path, char *first, size_t size)
+{
+  struct stat st;
+  int more = 0;
+  for (const char *at = path + strspn(path, "/"); *at; at += strspn(at, "/")) {
+    at += strcspn(at, "/");
+    char part[NAME];
+    snprintf(part, sizeof part, "%.*s", (int)(at - path), path);
+    if (stat(part, &st) == 0 || errno != ENOENT) continue;
+    if (!more) snprintf(first, size, "%s", part);
+    more++;
+  }
+  return more > 1;
+}
+
 int folder_flush(const char *path, struct fault *fault)
 {
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -9,6 +9,8 @@
 /* Create the folder `path` and its missing parents. A writable folder that exists already is no error. `what`: the
  * parameter that names the folder, for the fault. */
 int folder_make(const char *path, const char *what, struct fault *fault);
+/* Whether folder_make would have to make folders above the last one too; `first`[size]: the highest of them. 1 or 0. */
+int folders_missing(const char *path, char *first, size_t size);
 /* Flush the directory entries of `path` to the disk. */
 int folder_flush(const char *path, struct fault *fault);
 /* Remove the folder `path` and the files in it for which ours(name, of) returns 1. It fails where other files remain.

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -97,6 +98,21 @@ void lines_close(struct lines *lines)
 {
   if (lines->file) fclose(lines->file);
   lines->file = NULL;
+}
+
+const char *shell_text(const char *before, const char *text, char *to, size_t size)
+{
+  char *both = NULL;
+  size_t bytes;
+  FILE *out = open_memstream(&both, &bytes), *word = fmemopen(to, size, "w");
+  to[0] = 0;
+  if (out) fprintf(out, "%s%s", before, text);
+  if (out) fclose(out);
+  if (word && both) shell_word(word, both);
+  if (word) fclose(word);
+  free(both);
+  to[size - 1] = 0;
+  return to;
 }
 
 void shell_word(FILE *out, const char *text)

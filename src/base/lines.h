@@ -39,4 +39,6 @@ int text_is_utf16(const char *text, int64_t n);
 /* Print `text` as one word of a POSIX shell: as it is, or in single quotes where the shell would change or divide
  * it. For commands that the user is to type. */
 void shell_word(FILE *out, const char *text);
+/* The same of `text` behind `before`, to to[size], for messages. Returns `to`. */
+const char *shell_text(const char *before, const char *text, char *to, size_t size);
 #endif

@@ -1,4 +1,6 @@
 libespalier_a_SOURCES += \
+  %D%/components.c \
+  %D%/components.h \
   %D%/measure.c \
   %D%/measure.h \
   %D%/need.c \

@@ -9,6 +9,7 @@
 
 #include "backend/neighbour_list_verbs.h"
 #include "base/memory.h"
+#include "check/components.h"
 #include "gravity/cosmology.h"
 #include "gravity/units.h"
 #include "step/effects.h"
@@ -143,7 +144,9 @@ static void take_parameters(const struct sim *sim, const struct plan *plan, stru
     physics->comoving = 1;
     return;
   }
+  physics->gravity_is_given = par->GravityConstantInternal > 0;
   if (!units_physical(par)) return;
+  physics->solar = u.mass_g / SOLAR_MASS_G;
   physics->kpc = u.length_cm / KPC_CM;
   physics->km_s = u.velocity_cm_s / 1e5;
   physics->gyr = units_time_s(&u) / GYR_S;
@@ -178,6 +181,7 @@ void measure_physics(struct sim *sim, const struct plan *plan, struct physics *p
   }
   measure_neighbours(sim, all, n, physics);
   memory_free(all);
+  components_measure(sim, physics->component);
   const struct particles *q = sim->be->view(sim->dev);
   struct step_rule rule = step_rule_of(sim, plan->soft_step);
   measure_particles(q, &rule, place, physics);

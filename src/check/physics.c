@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "gravity/units.h"
+
 /* Thresholds are far from what suits a system, so that ordinary runs have no findings. */
 enum {
   MEANINGFUL_COUNT = 10, /* particles below which sizes mean little */
@@ -22,7 +24,13 @@ enum {
 #define STEP_MAX 0.5                 /* given steps, in dynamical times */
 /* 2 T / |W| of a system that is neither bound nor at rest: usually a mistake in the units */
 #define VIRIAL_MAX 100
-#define VIRIAL_MIN 1e-3
+#define VIRIAL_MIN 3e-3
+#define UNIT_FACTOR 3.0 /* within which a unit that would make the virial ratio 1 is taken for a known one */
+#define GADGET_GRAVITY 43007.1
+/* Softening of a component in its half-mass radius: forces at its centre are too weak, and it expands. A component that
+ * is nearly as large as the system is judged as the system. */
+#define COMPONENT_SOFTENING 0.12
+#define COMPONENT_PART 0.5
 #define HEAVY_PART 0.01         /* of the mass in one particle, */
 #define HEAVY_RATIO 100         /* which has so many times the mean mass of the others */
 #define RESOLUTION_MIN 0.3      /* resolution of coordinates, in softenings */
@@ -73,6 +81,15 @@ double physics_dynamical_time(const struct physics *physics)
 {
   double gm = 0.5 * physics->gravity * physics->mass;
   return physics->half > 0 && gm > 0 ? sqrt(physics->half * physics->half * physics->half / gm) : 0;
+}
+
+double physics_relaxation_time(const struct physics *physics, const struct component *component)
+{
+  enum { FEW = 10 }; /* a bound for the Coulomb logarithm: encounters closer than that are as likely as none */
+  double r = component->half, mass = 2 * component->inner, gm = physics->gravity * mass;
+  if (!(r > 0 && gm > 0 && component->perturber > 0)) return 0;
+  double close = fmax(component->softening, r / fmax(mass / component->perturber, FEW));
+  return 0.138 * mass / component->perturber * sqrt(r * r * r / gm) / log(fmax(r / close, M_E));
 }
 
 double physics_crossing_time(const struct physics *physics)
@@ -250,16 +267,99 @@ static void judge_times(const struct physics *physics, struct findings *findings
         physics->soft_step, dynamical, dynamical / 20);
 }
 
-/* Energies and masses. */
-static void judge_state(const struct physics *physics, struct findings *findings)
+/* A unit that is in use, and in units of the table's quantity. */
+struct known_unit {
+  const char *name;
+  double size;
+};
+
+/* The unit near `wanted`; NULL: none is. */
+static const struct known_unit *find_unit(const struct known_unit *units, int count, double wanted)
+{
+  const struct known_unit *best = NULL;
+  for (int k = 0; k < count; k++)
+    if (fabs(log(units[k].size / wanted)) < log(UNIT_FACTOR) &&
+        (!best || fabs(log(units[k].size / wanted)) < fabs(log(best->size / wanted))))
+      best = &units[k];
+  return best;
+}
+
+enum { ADVICE = 320 };
+
+/* What would make the virial ratio about 1: first a unit that is in use. The ratio is as length times velocity^2 / mass
+ * of the units. */
+static const char *units_advice(const struct physics *physics, double ratio, char text[ADVICE])
+{
+  static const struct known_unit lengths[] = {{"au", 1 / 206264806.2}, {"pc", 1e-3}, {"kpc", 1}, {"Mpc", 1e3}},
+                                 masses[] = {{"a solar mass", 1},
+                                             {"1e8", 1e8},
+                                             {"1e9", 1e9},
+                                             {"1e10 solar masses", 1e10}},
+                                 velocities[] = {{"cm/s", 1e-5}, {"m/s", 1e-3}, {"km/s", 1}, {"kpc/Myr", 977.8}};
+  double length = physics->kpc / ratio, mass = physics->solar * ratio, velocity = physics->km_s / sqrt(ratio);
+  const struct known_unit *l = find_unit(lengths, 4, length), *m = find_unit(masses, 4, mass),
+                          *v = find_unit(velocities, 4, velocity);
+  int follows = physics->kpc > 0 && !physics->gravity_is_given;
+  if (follows && l)
+    snprintf(text, ADVICE, " It would be about 1 with [Units] UnitLength_in_cm = %.7g (%s) in place of %.4g",
+             l->size * KPC_CM, l->name, physics->kpc * KPC_CM);
+  else if (follows && m)
+    snprintf(text, ADVICE, " It would be about 1 with [Units] UnitMass_in_g = %.4g (%s) in place of %.4g",
+             m->size * SOLAR_MASS_G, m->name, physics->solar * SOLAR_MASS_G);
+  else if (follows && v)
+    snprintf(text, ADVICE, " It would be about 1 with [Units] UnitVelocity_in_cm_per_s = %.4g (%s) in place of %.4g",
+             v->size * 1e5, v->name, physics->km_s * 1e5);
+  else if (follows)
+    snprintf(
+        text, ADVICE,
+        " It would be about 1 with a unit of length %.2g times, of mass %.2g times, or of velocity %.2g times as large",
+        1 / ratio, ratio, 1 / sqrt(ratio));
+  else if (fabs(log(physics->gravity * ratio / GADGET_GRAVITY)) < log(UNIT_FACTOR))
+    snprintf(text, ADVICE,
+             " It would be about 1 without GravityConstantInternal, as for a file in kpc, 1e10 solar masses and km/s");
+  else
+    snprintf(text, ADVICE, " It would be about 1 with [Units] GravityConstantInternal = %.2g",
+             physics->gravity * ratio);
+  return text;
+}
+
+/* Softening and number of particles of each component that is smaller than the system. */
+static void judge_components(const struct physics *physics, struct findings *findings)
+{
+  double time = physics->end - physics->begin;
+  if (physics->lists) return;
+  for (int t = 0; t < PHYSICS_COMPONENTS; t++) {
+    const struct component *one = &physics->component[t];
+    double relaxation = physics_relaxation_time(physics, one);
+    if (!(one->half > 0) || one->half > COMPONENT_PART * physics->half || one->softening > physics->most) continue;
+    if (one->softening > COMPONENT_SOFTENING * one->half)
+      add(findings, FINDING_WARNING,
+          "Softening = %g is %.2g of the radius %.3g that holds half of type %d: forces at its centre are too weak, "
+          "and "
+          "it expands; set [Gravity] SofteningType%d (or Softening) to at most %.2g",
+          one->softening, one->softening / one->half, one->half, t, t, 0.5 * COMPONENT_SOFTENING * one->half);
+    else if (relaxation > 0 && time > relaxation)
+      add(findings, FINDING_WARNING,
+          "encounters of particles change type %d within the radius %.3g that holds half of it in a time of %.2g, and "
+          "the run lasts %.2g: the particles there, of all types, have the mean mass %.2g, weighted with mass; take "
+          "more "
+          "particles, of like masses",
+          t, one->half, relaxation, time, one->perturber);
+  }
+}
+
+/* Energies and masses. Returns 1 where units seem wrong. */
+static int judge_state(const struct physics *physics, struct findings *findings)
 {
   double ratio = physics->potential < 0 ? physics->kinetic / -physics->potential : 0,
          rest = (physics->mass - physics->mass_max) / (sources(physics) - 1);
-  if (physics->softening <= physics->most && ratio > 0 && (2 * ratio > VIRIAL_MAX || 2 * ratio < VIRIAL_MIN))
+  char advised[ADVICE];
+  int wrong = physics->softening <= physics->most && ratio > 0 && (2 * ratio > VIRIAL_MAX || 2 * ratio < VIRIAL_MIN);
+  if (wrong)
     add(findings, FINDING_WARNING,
         "the virial ratio 2 T / |W| is %.3g (about 1 in a bound system): are the units of mass, length and velocity "
-        "right?",
-        2 * ratio);
+        "right?%s",
+        2 * ratio, units_advice(physics, 2 * ratio, advised));
   if (sources(physics) >= SMOOTH_COUNT && rest > 0 && physics->mass_max > HEAVY_PART * physics->mass &&
       physics->mass_max > HEAVY_RATIO * rest)
     add(findings, FINDING_NOTE,
@@ -267,6 +367,7 @@ static void judge_state(const struct physics *physics, struct findings *findings
         "steps "
         "are for particles of like masses; compare the energy error with that of smaller Eta, xs and ys",
         (unsigned long long)physics->heaviest, 100 * physics->mass_max / physics->mass, physics->mass_max / rest);
+  return wrong;
 }
 
 /* Steps against orbits in the external field. */
@@ -355,7 +456,7 @@ void physics_judge(const struct physics *physics, struct findings *findings)
   if (sources(physics) < 2 || !isfinite(physics->kinetic + physics->potential)) return;
   int small = judge_softening(physics, findings);
   if (!physics->comoving) judge_times(physics, findings);
-  if (!physics->comoving) judge_state(physics, findings);
+  if (!physics->comoving && !judge_state(physics, findings)) judge_components(physics, findings);
   judge_field(physics, findings);
   judge_density(physics, findings);
   judge_place(physics, findings);

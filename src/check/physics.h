@@ -6,7 +6,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { PHYSICS_LEVELS = 32 };
+enum { PHYSICS_LEVELS = 32, PHYSICS_COMPONENTS = 6 };
+
+/* The particles of a type about their own centre. */
+struct component {
+  double particles, softening; /* particles with mass */
+  double centre[3], half;      /* half-mass radius; 0: not measured */
+  double inner, perturber;     /* mass of all types within it, and its mean, weighted with mass: sum m^2 / sum m */
+};
 
 /* Measured numbers; the same on all ranks (check/measure.h). */
 struct physics {
@@ -25,6 +32,8 @@ struct physics {
   double steps_max;  /* soft steps after which the run stops (-n); negative: no limit */
   /* units; 0: units of a model */
   double kpc, km_s, gyr; /* kpc per unit of length, km/s per unit of velocity, Gyr per unit of time */
+  double solar;          /* solar masses per unit of mass */
+  int gravity_is_given;  /* the gravitational constant does not follow from the units */
   /* the system */
   double particles, mass;
   /* of the particles: they are no sources, and sizes and distances are those of the others */
@@ -39,6 +48,7 @@ struct physics {
   double v_rms, v_com[3];    /* about the centre of mass; of the centre of mass, in the user's frame */
   double mass_min, mass_max; /* lightest particle with a mass, heaviest particle */
   uint64_t heaviest;         /* id of the heaviest particle */
+  struct component component[PHYSICS_COMPONENTS]; /* by type */
   /* steps */
   double soft_step;
   /* the longest soft step that orbits in the external field allow (0: no limit), and that of the rule without it */
@@ -81,6 +91,9 @@ void physics_print(const struct physics *physics, FILE *out);
 double physics_softening(const struct physics *physics);
 /* sqrt(half^3 / (G mass / 2)), the dynamical time within the half radius; 0: unknown. */
 double physics_dynamical_time(const struct physics *physics);
+/* The time in which encounters of particles change the orbits within the half-mass radius of a component (Spitzer's
+ * half-mass relaxation time, for the particles of all types there); 0: unknown. */
+double physics_relaxation_time(const struct physics *physics, const struct component *component);
 /* 2 half / v_rms; 0: unknown. */
 double physics_crossing_time(const struct physics *physics);
 /* Block steps in the first soft step, its end included: 2^(deepest level). */

@@ -37,6 +37,25 @@ static void print_duration(double seconds, FILE *out)
   else fprintf(out, "%.3g days", seconds / 86400);
 }
 
+/* Where several types have mass. */
+static void print_components(const struct physics *physics, FILE *out)
+{
+  int count = 0, line = 0;
+  char text[40];
+  for (int t = 0; t < PHYSICS_COMPONENTS; t++) count += physics->component[t].half > 0;
+  for (int t = 0; t < PHYSICS_COMPONENTS && count > 1; t++) {
+    const struct component *one = &physics->component[t];
+    double relaxation = physics_relaxation_time(physics, one);
+    if (!(one->half > 0)) continue;
+    fprintf(out, "%-19s type %d: half of %.0f within %.3g of its centre", line++ ? "" : "components", t, one->particles,
+            one->half);
+    if (one->softening > 0) fprintf(out, ", softening %.2g of it", one->softening / one->half);
+    if (relaxation > 0 && !physics->comoving)
+      fprintf(out, ";\n%20srelaxation time %.2g%s", "", relaxation, in_units(relaxation, physics->gyr, "Gyr", text));
+    fputc('\n', out);
+  }
+}
+
 void physics_print(const struct physics *physics, FILE *out)
 {
   char text[40], other[40];
@@ -69,6 +88,7 @@ void physics_print(const struct physics *physics, FILE *out)
             "test particles      %.0f of %.0f particles have no mass: they pull on nothing, and no number above counts "
             "them\n",
             physics->massless, physics->particles);
+  print_components(physics, out);
   if (dynamical > 0 && !physics->comoving)
     fprintf(out,
             "times               dynamical time %.3g%s, crossing time %.3g%s;\n"

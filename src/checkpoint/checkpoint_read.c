@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/folders.h"
+#include "base/lines.h"
 #include "base/memory.h"
 #include "checkpoint/checkpoint_list.h"
 #include "io/snapshot/snapshot.h"
@@ -230,12 +231,13 @@ static int check_owner(const struct comm *comm, const struct params *params, int
   if (comm->rank == 0) checkpoint->own_output = by_this_output(params, checkpoint, theirs);
   comm_broadcast(comm, &checkpoint->own_output, sizeof checkpoint->own_output);
   if (checkpoint->own_output || by_path) return 0;
+  char word[2 * CHECKPOINT_PATH];
   if (comm->rank == 0)
     fault_set(fault,
               "%.250s is of a run with OutputDir = %.200s, but this run has OutputDir = %.200s; to restart from it "
               "nevertheless give "
               "--restart %.250s",
-              checkpoint->path, theirs, params->OutputDir, checkpoint->path);
+              checkpoint->path, theirs, params->OutputDir, shell_text("", checkpoint->path, word, sizeof word));
   comm_verdict(comm, fault);
   checkpoint_close(checkpoint);
   return -1;

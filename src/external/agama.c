@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/files.h"
 #include "base/memory.h"
 #include "params/params.h"
 
@@ -50,13 +51,43 @@ static void *load(const char *library, struct fault *fault)
   return NULL;
 }
 
+enum { SHORT_BYTES = 1 << 16 }; /* a longer file holds numbers, and names no others */
+
+/* A fault where the text names something that is no regular file, which the library would wait for: the whole text, or
+ * values of keys up to a comma or the end of the line; `depth` 0: also in a file that it names. */
+static int check_files(const char *text, int depth, struct fault *fault)
+{
+  const char *at = strchr(text, '='), *from = at ? at + 1 : text;
+  for (; from; from = at ? at + 1 : NULL) {
+    char path[PARAM_TEXT], *more;
+    struct stat st;
+    from += strspn(from, " \t\"");
+    size_t length = at ? strcspn(from, ",;#=\r\n") : strlen(text);
+    while (length > 0 && strchr(" \t\"", from[length - 1])) length--;
+    snprintf(path, sizeof path, "%.*s", (int)length, from);
+    at = at ? strchr(at + 1, '=') : NULL;
+    if (length == 0 || length >= sizeof path || stat(path, &st)) continue;
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+      return fault_set(fault, "Agama: %.500s is not a regular file: give a file, or the potential itself", path);
+    FILE *in = depth == 0 ? file_stream(path, "r") : NULL;
+    if (!in) continue;
+    more = memory_alloc("external field", SHORT_BYTES + 1);
+    more[fread(more, 1, SHORT_BYTES, in)] = 0;
+    fclose(in);
+    int bad = check_files(more, 1, fault);
+    memory_free(more);
+    if (bad) return -1;
+  }
+  return 0;
+}
+
 struct agama *agama_open(const char *library, const char *text, struct fault *fault)
 {
   create_function *create;
   error_function *error;
   struct agama a = {0}, *open;
   char parameters[PARAM_TEXT + 8];
-  if (!(a.library = load(library, fault))) return NULL;
+  if (check_files(text, 0, fault) || !(a.library = load(library, fault))) return NULL;
   take(a.library, "agama_createPotential", &create, sizeof create);
   take(a.library, "agama_deletePotential", &a.delete, sizeof a.delete);
   take(a.library, "agama_evalPotential", &a.eval, sizeof a.eval);

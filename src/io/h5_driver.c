@@ -17,9 +17,9 @@
 #include "base/memory.h"
 
 struct reader {
-  H5FD_t of_hdf5;             /* first: HDF5 fills it */
-  int descriptor, long_sizes; /* 1: sizes in the file have 8 bytes */
-  haddr_t end, allocated;     /* of the file; as HDF5 sets it */
+  H5FD_t of_hdf5;         /* first: HDF5 fills it */
+  int descriptor, wide;   /* wide 1: addresses and sizes in the file have 8 bytes */
+  haddr_t end, allocated; /* of the file; as HDF5 sets it */
   dev_t device;
   ino_t inode;
 };
@@ -32,13 +32,14 @@ static int failed(const char *what, int error)
   return -1;
 }
 
-/* Whether the file states in its first bytes that sizes have 8 of them. */
-static int has_long_sizes(int descriptor)
+/* Whether the file states in its first bytes that addresses and sizes have 8 of them. */
+static int is_wide(int descriptor)
 {
-  enum { FIRST = 16, VERSION_AT = 8, OLD_AT = 14, NEW_AT = 10 };
+  enum { FIRST = 16, VERSION_AT = 8, OLD_AT = 13, NEW_AT = 9 };
   unsigned char first[FIRST] = {0};
   if (read_all(descriptor, first, FIRST, 0) != FIRST || memcmp(first, "\211HDF\r\n\032\n", VERSION_AT) != 0) return 0;
-  return first[first[VERSION_AT] < 2 ? OLD_AT : NEW_AT] == 8;
+  const unsigned char *widths = first + (first[VERSION_AT] < 2 ? OLD_AT : NEW_AT);
+  return widths[0] == 8 && widths[1] == 8;
 }
 
 static H5FD_t *open_reader(const char *name, unsigned flags, hid_t access, haddr_t most)
@@ -54,7 +55,7 @@ static H5FD_t *open_reader(const char *name, unsigned flags, hid_t access, haddr
   }
   struct reader *reader = memory_alloc("file buffer", sizeof *reader);
   *reader = (struct reader){.descriptor = descriptor,
-                            .long_sizes = has_long_sizes(descriptor),
+                            .wide = is_wide(descriptor),
                             .end = (haddr_t)st.st_size,
                             .device = st.st_dev,
                             .inode = st.st_ino};
@@ -117,9 +118,27 @@ static int is_wrong_heap(const struct reader *reader, const char *bytes, size_t 
 {
   enum { SIZE_AT = 8 };
   uint64_t stated;
-  if (!reader->long_sizes || size < SIZE_AT + sizeof stated || memcmp(bytes, "HEAP", 4) != 0) return 0;
+  if (!reader->wide || size < SIZE_AT + sizeof stated || memcmp(bytes, "HEAP", 4) != 0) return 0;
   memcpy(&stated, bytes + SIZE_AT, sizeof stated); /* stored little endian, as this machine's */
   return stated > reader->end;
+}
+
+/* Whether bytes of an object header have the layout of a dataset in chunks without extent, by which HDF5 divides. The
+ * messages of old headers begin at multiples of 8; newer ones have a checksum. */
+static int has_empty_chunks(const struct reader *reader, const unsigned char *bytes, size_t size)
+{
+  enum { LAYOUT = 8, HEAD = 8, CHUNKED = 2, DIMENSIONS_MAX = 33 };
+  for (size_t at = 0; reader->wide && at + HEAD + 8 <= size; at += 8) {
+    const unsigned char *head = bytes + at, *layout = head + HEAD;
+    if (head[0] != LAYOUT || head[1] || head[5] || head[6] || head[7]) continue;
+    int newer = layout[0] == 3, count = newer ? layout[2] : layout[1];
+    if (layout[0] < 1 || layout[0] > 3 || layout[newer ? 1 : 2] != CHUNKED || count > DIMENSIONS_MAX) continue;
+    if ((head[3] << 8 | head[2]) < (newer ? 3 : 8) + 8 + 4 * count) continue; /* something else, in another message */
+    const unsigned char *extent = layout + (newer ? 3 : 8) + 8;
+    for (int k = 0; k < count && extent + 4 <= bytes + size; k++, extent += 4)
+      if (!extent[0] && !extent[1] && !extent[2] && !extent[3]) return 1;
+  }
+  return 0;
 }
 
 static herr_t read_bytes(H5FD_t *file, H5FD_mem_t kind, hid_t transfer, haddr_t at, size_t size, void *to)
@@ -130,7 +149,9 @@ static herr_t read_bytes(H5FD_t *file, H5FD_mem_t kind, hid_t transfer, haddr_t 
   int64_t got = read_all(reader->descriptor, to, (int64_t)size, (int64_t)at);
   if (got < 0) return failed("file read failed", errno);
   if (got != (int64_t)size) return failed("file read failed", EIO);
-  return kind == H5FD_MEM_LHEAP && is_wrong_heap(reader, to, size) ? failed("wrong size of a heap", EINVAL) : 0;
+  if (kind == H5FD_MEM_LHEAP && is_wrong_heap(reader, to, size)) return failed("wrong size of a heap", EINVAL);
+  if (kind == H5FD_MEM_OHDR && has_empty_chunks(reader, to, size)) return failed("chunks without extent", EINVAL);
+  return 0;
 }
 
 static herr_t write_nothing(H5FD_t *file, H5FD_mem_t kind, hid_t transfer, haddr_t at, size_t size, const void *from)

@@ -99,12 +99,15 @@ int params_read(struct params *params, const char *file, const char *const *over
 /* The same; *origin (may be NULL) becomes the origin of each value. */
 int params_read_origin(struct params *params, const char *file, const char *const *overrides, int override_count,
                        struct param_origin *origin, struct fault *fault);
-/* Set defaults, and read parameters from the text of a file; `name` stands for the file in messages. The rules between
- * them are not checked (params_check_rules). */
-int params_read_text(struct params *params, const char *text, const char *name, struct fault *fault);
+/* Set defaults, and read parameters from the text of a file; `name` stands for the file in messages. *origin becomes
+ * the origin of each value. The rules between them are not checked (params_check_rules). */
+int params_read_text(struct params *params, const char *text, const char *name, struct param_origin *origin,
+                     struct fault *fault);
 /* Set one parameter by "Name=value" or "Section:Name=value". The fault names it, what was expected, and the nearest
- * known name. */
-int params_set_named(struct params *params, const char *text, struct fault *fault);
+ * known name. In *origin the value is one of an option. */
+int params_set_named(struct params *params, const char *text, struct param_origin *origin, struct fault *fault);
+/* 1: Softening, or that of a type, is given. */
+int params_softening_given(const struct param_origin *origin);
 /* The softening of a particle type: SofteningTypeN, or Softening. */
 double params_softening_of(const struct params *params, int type);
 /* The smallest softening of the types that have particles (where these are not known: of all types). `of` (NULL, or

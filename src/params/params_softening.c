@@ -34,3 +34,14 @@ int params_softenings_differ(const struct params *params)
     if (of[t] != smallest) return 1;
   return 0;
 }
+
+int params_softening_given(const struct param_origin *origin)
+{
+  int given = !param_is_default(origin, "Softening");
+  for (int t = 0; t < PARTICLE_TYPES; t++) {
+    char name[32];
+    snprintf(name, sizeof name, "SofteningType%d", t);
+    given |= !param_is_default(origin, name);
+  }
+  return given;
+}

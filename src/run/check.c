@@ -40,16 +40,6 @@ static double free_bytes(const char *path, char *where, size_t size)
   return disk_free > 0 ? disk_free : 0;
 }
 
-/* Format a number of bytes with a decimal prefix. Returns `text`. */
-static const char *size(double bytes, char text[16])
-{
-  static const char *const names[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-  int k = 0;
-  for (; k < 5 && bytes >= 1000; k++) bytes /= 1000;
-  snprintf(text, 16, "%.3g %s", bytes, names[k]);
-  return text;
-}
-
 /* What the run needs, and the free disk space. */
 struct estimate {
   double particles, begin;
@@ -71,23 +61,14 @@ struct beginning {
   const struct run_options *options;
 };
 
-/* Number of snapshots after time `t`, including the last. */
-static double count_outputs(const struct outputs *outputs, double t)
-{
-  enum { LIMIT = 1000000 };
-  double count = 0;
-  for (; t < outputs->end && count < LIMIT; count++) t = outputs_next(outputs, t);
-  return count;
-}
-
 /* Number of planned snapshots: for a start including the first one, for a restart those still to be written. */
 static double count_snapshots(const struct params *params, const struct outputs *outputs,
                               const struct beginning *beginning)
 {
-  if (!beginning->from) return 1 + count_outputs(outputs, beginning->time);
+  if (!beginning->from) return 1 + outputs_count(outputs, beginning->time);
   const struct plan *plan = &beginning->state->run.plan;
   double t = effects_end_of(params, beginning->time, plan); /* end of the soft step under way */
-  return (plan->at_target || t >= outputs->end || beginning->state->run.pending) + count_outputs(outputs, t);
+  return (plan->at_target || t >= outputs->end || beginning->state->run.pending) + outputs_count(outputs, t);
 }
 
 static struct estimate estimate(const struct comm *comm, const struct params *params, const struct beginning *beginning,
@@ -234,17 +215,19 @@ static void report_input(const struct comm *comm, const struct params *params, c
   else printf("begins at           %g, ends at %s%s\n", estimate->begin, end, default_mark(options, "TimeMax"));
 }
 
-static void report_disk(const struct estimate *estimate, int resumes)
+static void report_disk(const struct params *params, const struct estimate *estimate, int resumes)
 {
-  char one[16], all[16];
-  if (estimate->device > 0) printf("device memory       about %s per rank\n", size(estimate->device, one));
-  printf("a snapshot          %s; %.0f %s: %s\n", size(estimate->snapshot, one), estimate->snapshots,
+  char one[16], all[16], first[PARAM_TEXT];
+  if (estimate->device > 0) printf("device memory       about %s per rank\n", outputs_bytes(estimate->device, one));
+  printf("a snapshot          %s; %.0f %s: %s\n", outputs_bytes(estimate->snapshot, one), estimate->snapshots,
          resumes ? "still to be written, including the last" : "are planned, including the first and the last",
-         size(estimate->snapshot * estimate->snapshots, all));
+         outputs_bytes(estimate->snapshot * estimate->snapshots, all));
   printf("a checkpoint        %s; %.0f %s kept, and one more while it is written: %s\n",
-         size(estimate->checkpoint, one), estimate->checkpoints - 1, estimate->checkpoints > 2 ? "are" : "is",
-         size(estimate->checkpoint * estimate->checkpoints, all));
-  printf("disk                %s are free in %s\n", size(estimate->disk_free, one), estimate->where);
+         outputs_bytes(estimate->checkpoint, one), estimate->checkpoints - 1, estimate->checkpoints > 2 ? "are" : "is",
+         outputs_bytes(estimate->checkpoint * estimate->checkpoints, all));
+  printf("disk                %s are free in %s\n", outputs_bytes(estimate->disk_free, one), estimate->where);
+  if (folders_missing(params->OutputDir, first, sizeof first))
+    printf("output folder       %s is not there; %s and what follows would be made\n", params->OutputDir, first);
 }
 
 /* Print the report, up to what needs the particles. Where the run cannot work this is a fault, where it may fail a
@@ -260,17 +243,18 @@ static void report(const struct comm *comm, const struct params *params, const s
   if (beginning->from) report_discards(params, beginning, outputs);
   printf("ranks x threads     %d x %d, backend %s\n", comm->size, omp_get_max_threads(), be->name);
   placement_print(places, comm->size, stdout);
-  report_disk(estimate, beginning->from != NULL);
+  report_disk(params, estimate, beginning->from != NULL);
   placement_warn(places, comm->size, stdout);
   if (beginning->facts) initial_warn(params->InitCondFile, beginning->facts, stdout, "warning: ");
   outputs_warn(outputs, beginning->from ? -INFINITY : beginning->time, stdout, "warning: ");
+  outputs_warn_plan(outputs, beginning->time, estimate->snapshot, 0, stdout, "warning: ");
   if (estimate->disk_free < 1.1 * (estimate->snapshot * estimate->snapshots + estimate->checkpoint * estimate->added))
     printf("warning: the disk has too little room for all snapshots that are %s, and for checkpoints\n",
            beginning->from ? "still to be written" : "planned");
   if (estimate->disk_free < 1.1 * (estimate->snapshot + estimate->checkpoint))
     fault_set(fault, "OutputDir = %s: %s are free in %s, too little for one snapshot and one checkpoint: %s",
-              params->OutputDir, size(estimate->disk_free, disk_free), estimate->where,
-              size(estimate->snapshot + estimate->checkpoint, one));
+              params->OutputDir, outputs_bytes(estimate->disk_free, disk_free), estimate->where,
+              outputs_bytes(estimate->snapshot + estimate->checkpoint, one));
   if (!fault->text[0])
     placement_check(places, comm->size, need_total(&need) - estimate->need.baseline, estimate->device, fault);
   if (beginning->from || fault->text[0]) assess_print_memory(&estimate->need, 0, 0);

@@ -14,6 +14,7 @@
 #include "analysis/projection.h"
 #include "base/files.h"
 #include "base/folders.h"
+#include "base/lines.h"
 #include "base/revision.h"
 #include "base/memory.h"
 #include "base/resumed.h"
@@ -39,6 +40,42 @@ static void table_path(const struct params *params, const char *name, char path[
   snprintf(path, PARAM_TEXT + 64, "%s/%s", params->OutputDir, name);
 }
 
+enum { OTHERS = 1000 };
+
+/* The first of FOLDER-2, FOLDER-3, ... that is free. */
+static void other_folder(const char *folder, char name[PARAM_TEXT + 8])
+{
+  int length = (int)strlen(folder);
+  while (length > 1 && folder[length - 1] == '/') length--;
+  for (int k = 2; k < OTHERS; k++) {
+    snprintf(name, PARAM_TEXT + 8, "%.*s-%d", length, folder, k);
+    if (access(name, F_OK)) return;
+  }
+}
+
+/* A fault: `path` is of an earlier run. It says what is there, how to keep it, and what --overwrite would do. */
+static int refuse_results(const struct params *params, const char *path, struct fault *fault)
+{
+  char checkpoint[CHECKPOINT_PATH], what[96] = "", other[PARAM_TEXT + 8] = "NAME", word[2 * PARAM_TEXT];
+  struct snapshot_names found;
+  snapshot_list(params->OutputDir, params->SnapshotFileBase, &found);
+  int checkpoints = checkpoint_exists(params, checkpoint) ? checkpoint_count(params) : 0;
+  size_t at = 0;
+  if (found.count > 0)
+    at += (size_t)snprintf(what, sizeof what, "%zu snapshot%s, ", (size_t)found.count, plural((double)found.count));
+  if (checkpoints > 0)
+    at += (size_t)snprintf(what + at, sizeof what - at, "%d checkpoint%s, ", checkpoints, plural(checkpoints));
+  snprintf(what + at, sizeof what - at, "tables");
+  snapshot_names_free(&found);
+  other_folder(params->OutputDir, other);
+  fault_set(fault,
+            "%s exists: it is of an earlier run (%s); %stake another folder, as with -P %s; --overwrite would delete "
+            "what is there",
+            path, what, checkpoints > 0 ? "continue that run with --restart, or " : "",
+            shell_text("Output:OutputDir=", other, word, sizeof word));
+  return -1;
+}
+
 /* A fault where snapshots or maps of an earlier run exist, or where --overwrite would remove the input. */
 static void check_snapshots(const struct params *params, int overwrite, struct fault *fault)
 {
@@ -50,15 +87,11 @@ static void check_snapshots(const struct params *params, int overwrite, struct f
     fault_set(fault,
               "%s is the run's input and has the name of an output: choose another OutputDir or SnapshotFileBase",
               found.path[input]);
-  else if (!overwrite && found.count > 0)
-    fault_set(fault,
-              "%s exists: an earlier run's snapshots are in OutputDir; choose another folder, or give --overwrite",
-              found.path[0]);
+  else if (!overwrite && found.count > 0) refuse_results(params, found.path[0], fault);
   snapshot_names_free(&found);
   char maps[PARAM_TEXT + 64];
   table_path(params, PROJECTION_FOLDER, maps);
-  if (!overwrite && projection_exists(maps))
-    fault_set(fault, "%s has maps of an earlier run; choose another OutputDir, or give --overwrite", maps);
+  if (!overwrite && projection_exists(maps)) refuse_results(params, maps, fault);
 }
 
 int logs_check_results(const struct params *params, int overwrite, struct fault *fault)
@@ -66,10 +99,7 @@ int logs_check_results(const struct params *params, int overwrite, struct fault 
   char pattern[PARAM_TEXT + 64];
   for (int k = 0; !overwrite && k <= LOGS_TABLES; k++) {
     snprintf(pattern, sizeof pattern, "%s/%s", params->OutputDir, k < LOGS_TABLES ? table_names[k] : USED_PARAMETERS);
-    if (access(pattern, F_OK) == 0)
-      return fault_set(
-          fault, "%s exists: an earlier run's results are in OutputDir; choose another folder, or give --overwrite",
-          pattern);
+    if (access(pattern, F_OK) == 0) return refuse_results(params, pattern, fault);
   }
   check_snapshots(params, overwrite, fault);
   return fault->text[0] ? -1 : 0;
@@ -80,12 +110,7 @@ int logs_check_results(const struct params *params, int overwrite, struct fault 
 static int check_folder(const struct params *params, int overwrite, struct fault *fault)
 {
   char checkpoint[CHECKPOINT_PATH];
-  if (!overwrite && checkpoint_exists(params, checkpoint))
-    return fault_set(
-        fault,
-        "%s: an earlier run's checkpoints are there; continue from them with --restart, choose another OutputDir, "
-        "or give --overwrite",
-        checkpoint);
+  if (!overwrite && checkpoint_exists(params, checkpoint)) return refuse_results(params, checkpoint, fault);
   return logs_check_results(params, overwrite, fault);
 }
 

@@ -96,6 +96,44 @@ void outputs_warn(const struct outputs *outputs, double begin, FILE *out, const 
   else fprintf(out, "ends at time %g\n", outputs->end);
 }
 
+double outputs_count(const struct outputs *outputs, double time)
+{
+  enum { LIMIT = 1000000 };
+  double count = 0;
+  for (; time < outputs->end && count < LIMIT; count++) time = outputs_next(outputs, time);
+  return count;
+}
+
+const char *outputs_bytes(double bytes, char text[16])
+{
+  static const char *const names[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  int k = 0;
+  for (; k < 5 && bytes >= 1000; k++) bytes /= 1000;
+  snprintf(text, 16, "%.3g %s", bytes, names[k]);
+  return text;
+}
+
+void outputs_warn_plan(const struct outputs *outputs, double time, double bytes, double disk_free, FILE *out,
+                       const char *before)
+{
+  enum { MANY = 10000 };
+  char one[16], all[16], left[16];
+  double count = 1 + outputs_count(outputs, time);
+  if (!outputs->time && outputs->interval > outputs->end - outputs->begin)
+    fprintf(out,
+            "%sTimeBetSnapshot = %g is longer than the run from time %g to TimeMax = %g: snapshots are the first and "
+            "the last one only\n",
+            before, outputs->interval, outputs->begin, outputs->end);
+  int full = disk_free > 0 && count * bytes > disk_free;
+  if (!full && count <= MANY) return;
+  fprintf(out, "%s%.0f snapshots of %s are planned, %s in all", before, count, outputs_bytes(bytes, one),
+          outputs_bytes(count * bytes, all));
+  if (full) fprintf(out, ", and %s are free on the disk of OutputDir", outputs_bytes(disk_free, left));
+  if (outputs->time) fprintf(out, ": is OutputListFilename right?\n");
+  else if (outputs->interval > 0) fprintf(out, ": is TimeBetSnapshot = %g right?\n", outputs->interval);
+  else fputs("\n", out);
+}
+
 /* --- snapshots that could not be written ------------------------------------------------------------------------- */
 
 void missing_resize(struct missing *missing, int count)

@@ -25,6 +25,15 @@ double outputs_next(const struct outputs *outputs, double now);
  * after a restart: earlier times are not reported again) or after its end. Not collective. */
 void outputs_warn(const struct outputs *outputs, double begin, FILE *out, const char *before);
 
+/* Snapshots from `time` on, which is not counted, to the end of the run, which is. */
+double outputs_count(const struct outputs *outputs, double time);
+/* Print one line in the same way where TimeBetSnapshot is longer than the rest of the run from `time` on, or where
+ * snapshots of `bytes` bytes are very many, or do not fit into `disk_free` bytes (0: unknown). Not collective. */
+void outputs_warn_plan(const struct outputs *outputs, double time, double bytes, double disk_free, FILE *out,
+                       const char *before);
+/* Format a number of bytes with a decimal prefix. Returns `text`. */
+const char *outputs_bytes(double bytes, char text[16]);
+
 /* Snapshots that could not be written, in the order of their numbers. Zero: none. */
 struct missing {
   int count, capacity;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/folders.h"
+#include "base/lines.h"
 #include "job/last_words.h"
 #include "settings/settings.h"
 
@@ -120,9 +121,14 @@ void run_report_lost(const struct run *run, struct fault *fault)
   if (!run->lost[0]) return;
   if (!run->interrupted || run->options->no_output)
     fault_set(fault, "%s; the last results are in %s", run->lost, p->OutputDir);
-  else
-    fault_set(fault, "%s; the state is saved: continue with --restart -P Output:OutputDir=%s%s%s", run->lost,
-              p->OutputDir, run->checkpoints.path[0] ? " -P Checkpoints:CheckpointDir=" : "", p->CheckpointDir);
+  else {
+    char output[2 * PARAM_TEXT], checkpoints[2 * PARAM_TEXT] = "";
+    int apart = run->checkpoints.path[0] != 0;
+    shell_text("Output:OutputDir=", p->OutputDir, output, sizeof output);
+    if (apart) shell_text("Checkpoints:CheckpointDir=", p->CheckpointDir, checkpoints, sizeof checkpoints);
+    fault_set(fault, "%s; the state is saved: continue with --restart -P %s%s%s", run->lost, output,
+              apart ? " -P " : "", checkpoints);
+  }
 }
 
 void run_keep_folders(struct run *run)

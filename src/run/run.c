@@ -6,8 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/folders.h"
 #include "base/memory.h"
 #include "base/watchdog.h"
+#include "io/snapshot/snapshot.h"
 #include "job/last_words.h"
 #include "run/check.h"
 #include "run/run_parts.h"
@@ -150,6 +152,18 @@ static int report_no_start(const struct run *run, const struct comm *comm, const
   return RUN_FAILED;
 }
 
+/* Output times that are outside the run, too many or too few. Rank 0. */
+static void warn_outputs(const struct run *run)
+{
+  const struct sim *s = &run->sim;
+  const char *before = "espalier: warning: ";
+  outputs_warn(&run->outputs, run->soft_step_opened ? -INFINITY : s->time, stderr, before);
+  double disk_free = folder_free_bytes(s->par->OutputDir);
+  if (!run->options->no_output)
+    outputs_warn_plan(&run->outputs, s->time, snapshot_bytes(fmax(run->state.particles, s->now.count), SNAPSHOT_RUN),
+                      disk_free, stderr, before);
+}
+
 /* From the parameters to the end. Collective. Returns the exit status. */
 static int carry_out(struct run *run, const struct comm *comm, const struct params *par)
 {
@@ -159,8 +173,7 @@ static int carry_out(struct run *run, const struct comm *comm, const struct para
     return report_no_start(run, comm, par, &f);
   }
   if (comm->rank == 0) run_discard_earlier_results(run);
-  if (comm->rank == 0)
-    outputs_warn(&run->outputs, run->soft_step_opened ? -INFINITY : run->sim.time, stderr, "espalier: warning: ");
+  if (comm->rank == 0) warn_outputs(run);
   run_begin_status(run);
   terminal_open(run);
   terminal_saved(run);

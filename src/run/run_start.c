@@ -38,6 +38,9 @@ static void lock_new_folders(struct run *run, const struct params *par, struct f
   int resumes = run->soft_step_opened && run->from.own_folder;
   struct fault later = {""}; /* a CheckpointDir that cannot be made is reported with the first checkpoint */
   if (fault->text[0] || (run->lock.file < 0 && !resumes && logs_check(par, run->options->overwrite, fault))) return;
+  char first[PARAM_TEXT];
+  if (run->lock.file < 0 && folders_missing(par->OutputDir, first, sizeof first))
+    printf("note: OutputDir = %s: %s was not there, and is made with what follows\n", par->OutputDir, first);
   if (run->lock.file < 0 && folder_make(par->OutputDir, "OutputDir", fault) == 0)
     lock_take(&run->lock, "OutputDir", par->OutputDir, fault);
   if (fault->text[0] || run->options->no_output || !par->CheckpointDir[0]) return;

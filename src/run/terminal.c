@@ -88,6 +88,8 @@ static void note_defaults(const struct run *run)
   const struct param_origin *origin = run->options->origin;
   if (param_is_default(origin, "Softening")) printf("note: Softening = %g (default)\n", run->sim.par->Softening);
   if (param_is_default(origin, "TimeMax")) printf("note: TimeMax = %g (default)\n", run->sim.par->TimeMax);
+  if (param_is_default(origin, "TimeBetSnapshot") && !run->outputs.time && !run->options->no_output)
+    printf("note: TimeBetSnapshot = 0 (default): snapshots are the first and the last one only\n");
 }
 
 void terminal_start(const struct run *run)
@@ -121,8 +123,11 @@ void terminal_start(const struct run *run)
     printf(", virial ratio %.4g", potential != 0 ? -2 * s->now.kinetic / potential : 0);
   putchar('\n');
   /* a launcher may kill ranks soon after Ctrl-C */
-  if (s->comm->size > 1 && !run->options->quiet && !run->options->no_output)
-    printf("to stop it with a checkpoint: touch %s/stop\n", s->par->OutputDir);
+  if (s->comm->size > 1 && !run->options->quiet && !run->options->no_output) {
+    char file[PARAM_TEXT + 8], word[2 * PARAM_TEXT];
+    snprintf(file, sizeof file, "%s/stop", s->par->OutputDir);
+    printf("to stop it with a checkpoint: touch %s\n", shell_text("", file, word, sizeof word));
+  }
   fflush(stdout);
 }
 

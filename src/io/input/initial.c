@@ -293,17 +293,30 @@ static int check_cosmology(const char *path, const struct initial_facts *facts, 
   return 0;
 }
 
-int initial_check_units(const char *path, const struct initial_facts *facts, const struct params *par,
-                        struct fault *fault)
+/* The gravitational constant of an own file against that of the parameters. */
+static int check_gravity(const char *path, const struct initial_facts *facts, const struct params *par,
+                         struct fault *fault)
 {
   double gravity = units_gravity(par);
-  if (facts->gravity > 0 && differs(facts->gravity, gravity))
+  struct params without = *par;
+  without.GravityConstantInternal = 0;
+  if (!(facts->gravity > 0) || !differs(facts->gravity, gravity)) return 0;
+  if (par->GravityConstantInternal > 0 && !differs(facts->gravity, units_gravity(&without)))
     return fault_set(fault,
-                     "%s was written with the gravitational constant %.7g, but the parameters give %.7g%s; set [Units] "
-                     "GravityConstantInternal = %.7g",
-                     path, facts->gravity, gravity, par->GravityConstantInternal > 0 ? "" : " (from the units)",
-                     facts->gravity);
-  if (check_cosmology(path, facts, par, fault)) return -1;
+                     "%s was written with the gravitational constant %.7g, which follows from its units, but the "
+                     "parameters give %.7g; remove [Units] GravityConstantInternal",
+                     path, facts->gravity, gravity);
+  return fault_set(fault,
+                   "%s was written with the gravitational constant %.7g, but the parameters give %.7g%s; set [Units] "
+                   "GravityConstantInternal = %.7g",
+                   path, facts->gravity, gravity, par->GravityConstantInternal > 0 ? "" : " (from the units)",
+                   facts->gravity);
+}
+
+/* The units of the file against those of the parameters, */
+static int check_units(const char *path, const struct initial_facts *facts, const struct params *par,
+                       struct fault *fault)
+{
   struct units theirs = facts->units;
   if (!facts->has_units || theirs.dimensionless) return 0;
   const struct {
@@ -321,6 +334,16 @@ int initial_check_units(const char *path, const struct initial_facts *facts, con
           path, all[i].name, all[i].file, all[i].name, all[i].here, theirs.length_cm, theirs.mass_g,
           theirs.velocity_cm_s);
   return 0;
+}
+
+/* and first they: another gravitational constant may follow from them. */
+int initial_check_units(const char *path, const struct initial_facts *facts, const struct params *par,
+                        struct fault *fault)
+{
+  return check_units(path, facts, par, fault) || check_gravity(path, facts, par, fault) ||
+                 check_cosmology(path, facts, par, fault)
+             ? -1
+             : 0;
 }
 
 /* Whether the file states a value other than the neutral one. */
