@@ -63,7 +63,8 @@ dist_man_MANS = \
 SPHINX_BUILD = sphinx-build
 html-local:
 	@$(SPHINX_BUILD) --version > /dev/null 2>&1 || { \
-	  echo "make html needs Sphinx with two extensions: python3 -m venv sphinx && sphinx/bin/pip install sphinx myst-parser furo," >&2; \
+	  echo "make html needs Sphinx with two extensions:" \
+	    "python3 -m venv sphinx && sphinx/bin/pip install sphinx myst-parser furo," >&2; \
 	  echo "then make html SPHINX_BUILD=sphinx/bin/sphinx-build" >&2; exit 1; }
 	$(SPHINX_BUILD) -q -W --keep-going -b html -c $(srcdir)/%D%/site -d doctrees $(srcdir) html
 	@echo "the site: html/%D%/site/index.html"
@@ -153,7 +154,8 @@ EXTRA_DIST += %D%/data/tables.py \
 gallery: espalier$(EXEEXT) tests/true_energy$(EXEEXT)
 	rm -rf gallery && mkdir gallery
 	cd gallery && for s in $(gallery_names); do \
-	  PATH=$(abs_builddir):$(abs_builddir)/tests:$(abs_srcdir)/tools:$$PATH sh $(abs_srcdir)/%D%/gallery/$$s.sh || exit 1; done
+	  PATH=$(abs_builddir):$(abs_builddir)/tests:$(abs_srcdir)/tools:$$PATH \
+	    sh $(abs_srcdir)/%D%/gallery/$$s.sh || exit 1; done
 gallery_names = collision core-collapse matrix showcase
 EXTRA_DIST += \
   %D%/gallery/collision.sh \

@@ -31,4 +31,5 @@ export OMP_NUM_THREADS=$threads OMP_PLACES=cores OMP_PROC_BIND=close
 espalier --version
 
 exec espalier-job --walltime "$walltime" "${parameters:?usage: pjsub -x parameters=FILE.ini pjm-wisteria.sh}" \
-  mpiexec -machinefile "$PJM_O_NODEINF" -n "$PJM_MPI_PROC" --map-by "ppr:$ranks_per_node:node:PE=$threads" --bind-to core --report-bindings
+  mpiexec -machinefile "$PJM_O_NODEINF" -n "$PJM_MPI_PROC" --map-by "ppr:$ranks_per_node:node:PE=$threads" \
+  --bind-to core --report-bindings

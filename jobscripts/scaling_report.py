@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report of a scaling study for computing centres, from the rows of scaling.csv: speed-up and efficiency, POP's tree of
-efficiencies, node hours per unit of time, joules of a soft step. Used by 'scaling collect'; by itself: scaling_report.py
+"""The report of a scaling study for computing centres, from the rows of scaling.csv: speed-up and efficiency, POP's
+tree of efficiencies, node hours per unit of time, joules of a soft step. Used by 'scaling collect'; by itself:
+scaling_report.py
 scaling.csv [REPORT.csv]."""
 import csv
 import statistics
 import sys
 
 # name, title on the terminal, format; a value that is not known is None, "-" on the terminal and empty in the CSV
-COLUMNS = [("study", "study", "%s"), ("ranks", "ranks", "%d"), ("nodes", "nodes", "%d"), ("particles", "particles", "%d"),
-           ("seconds", "s/step", "%.4g"), ("speedup", "speed-up", "%.3f"), ("efficiency", "efficiency", "%.3f"),
-           ("parallel_efficiency", "parallel", "%.3f"), ("load_balance", "load balance", "%.3f"),
-           ("communication_efficiency", "communication", "%.3f"), ("serialisation", "serialisation", "%.3f"),
-           ("transfer", "transfer", "%.3f"), ("computation_scaling", "computation", "%.3f"), ("global_efficiency", "global", "%.3f"),
-           ("node_hours_per_time", "node h/time", "%.4g"), ("node_hours_per_gyr", "node h/Gyr", "%.4g"), ("watts_per_node", "W/node", "%.4g"),
-           ("joules_per_step", "J/step", "%.4g"), ("repeats", "repeats", "%d")]
-TABLES = [("speed-up and efficiency", 0, 7), ("POP: global = parallel x computation; parallel = load balance x communication; "
+COLUMNS = [("study", "study", "%s"), ("ranks", "ranks", "%d"), ("nodes", "nodes", "%d"),
+           ("particles", "particles", "%d"), ("seconds", "s/step", "%.4g"), ("speedup", "speed-up", "%.3f"),
+           ("efficiency", "efficiency", "%.3f"), ("parallel_efficiency", "parallel", "%.3f"),
+           ("load_balance", "load balance", "%.3f"), ("communication_efficiency", "communication", "%.3f"),
+           ("serialisation", "serialisation", "%.3f"), ("transfer", "transfer", "%.3f"),
+           ("computation_scaling", "computation", "%.3f"), ("global_efficiency", "global", "%.3f"),
+           ("node_hours_per_time", "node h/time", "%.4g"), ("node_hours_per_gyr", "node h/Gyr", "%.4g"),
+           ("watts_per_node", "W/node", "%.4g"), ("joules_per_step", "J/step", "%.4g"), ("repeats", "repeats", "%d")]
+TABLES = [("speed-up and efficiency", 0, 7),
+          ("POP: global = parallel x computation; parallel = load balance x communication; "
                                              "communication = serialisation x transfer", 7, 14), ("cost", 14, 18)]
 
 
@@ -54,10 +57,11 @@ def times(*terms):
 
 def report_point(name, ranks, rows, first):
     """The row of a number of ranks; first: the row of the smallest number, None for itself."""
-    get = {column: median(rows, column) for column in ("nodes", "particles", "seconds", "work_mean", "work_max", "ideal", "dt", "gyr", "watts")}
+    get = {column: median(rows, column) for column in ("nodes", "particles", "seconds", "work_mean", "work_max",
+                                                       "ideal", "dt", "gyr", "watts")}
     work = times(get["work_mean"], ranks)
-    row = {"study": name, "ranks": ranks, "nodes": get["nodes"], "particles": get["particles"], "seconds": get["seconds"],
-           "_work": over(work, get["particles"]), "repeats": len(rows)}
+    row = {"study": name, "ranks": ranks, "nodes": get["nodes"], "particles": get["particles"],
+           "seconds": get["seconds"], "_work": over(work, get["particles"]), "repeats": len(rows)}
     first = first or row
     row["speedup"] = times(over(first["seconds"], row["seconds"]), over(row["particles"], first["particles"]))
     row["efficiency"] = over(row["speedup"], ranks / first["ranks"])
@@ -99,7 +103,8 @@ def text(rows):
                 continue
             lines += [f"{name}: {title}"] if begin else ["", f"{name}: {title}"]
             cells = [[column[1] for column in columns]]
-            cells += [["-" if row[column[0]] is None else column[2] % row[column[0]] for column in columns] for row in mine]
+            cells += [["-" if row[column[0]] is None else column[2] % row[column[0]] for column in columns]
+                      for row in mine]
             widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
             lines += ["  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in cells]
     return "\n".join(lines[1:]) + "\n"
@@ -111,7 +116,8 @@ def write_csv(path, rows):
         file.write(",".join(column[0] for column in COLUMNS) + "\n")
         for row in rows:
             values = (row[column[0]] for column in COLUMNS)
-            file.write(",".join("" if x is None else f"{x:.9g}" if isinstance(x, float) else str(x) for x in values) + "\n")
+            file.write(",".join("" if x is None else f"{x:.9g}" if isinstance(x, float) else str(x) for x in values)
+                       + "\n")
 
 
 def read(path):
@@ -123,7 +129,8 @@ def read(path):
     for number, row in enumerate(rows, 1):
         for column in ("ranks", "particles", "seconds"):
             if positive(row, column) is None:
-                sys.exit(f"scaling_report.py: {path}, row {number}: {column}: expected a number above 0, found '{row[column]}'")
+                sys.exit(f"scaling_report.py: {path}, row {number}: {column}: expected a number above 0, found "
+                         f"'{row[column]}'")
     return rows
 
 

@@ -29,14 +29,15 @@ def call(folder, *command):
     try:
         subprocess.run([str(word) for word in command], cwd=folder, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        sys.exit(f"pyespalier: the C library cannot be built: {error}; README.md of Espalier lists the packages that it needs, and "
-                 "ESPALIER_LIB=/path/libespalier.so takes a library that is installed")
+        sys.exit(f"pyespalier: the C library cannot be built: {error}; README.md of Espalier lists the packages that "
+                 "it needs, and ESPALIER_LIB=/path/libespalier.so takes a library that is installed")
 
 
 def built(folder):
     """Compile the shared library; its file."""
     if not (ROOT / "configure.ac").exists():
-        sys.exit("pyespalier: this is not in the source tree of Espalier: set ESPALIER_LIB to an installed libespalier.so")
+        sys.exit("pyespalier: this is not in the source tree of Espalier: set ESPALIER_LIB to an installed "
+                 "libespalier.so")
     if not (ROOT / "configure").exists():
         call(ROOT, "autoreconf", "-i")
     if (ROOT / "config.status").exists():   # configured in the tree itself, so no other folder can be

@@ -50,7 +50,8 @@ check "memory: not less than the largest resident set, and at most a quarter mor
 launch 2 run -v -P Output:OutputDir=two run.ini > ran2 2> err && memory checked2 ran2
 ok $? "... on two ranks"
 bytes=$(wc -c < out/snapshot_000.hdf5) count=$(ls out/snapshot_*.hdf5 | wc -l)
-awk -v bytes="$bytes" -v count="$count" '/^a snapshot/ { expected = $3 * ($4 ~ /^kB/ ? 1e3 : $4 ~ /^MB/ ? 1e6 : 1e9); planned = $5 }
+awk -v bytes="$bytes" -v count="$count" '/^a snapshot/ { expected = $3 * ($4 ~ /^kB/ ? 1e3 : $4 ~ /^MB/ ? 1e6 : 1e9);
+  planned = $5 }
   END { printf "# snapshot: expected %g, found %g; %d and %d\n", expected, bytes, planned, count
     exit !(bytes < 1.02 * expected && bytes > 0.9 * expected && planned == count) }' checked
 ok $? "snapshots: their size to 10 %, and their number"
@@ -71,7 +72,8 @@ awk -v bytes="$bytes" '/^a checkpoint/ { expected = $3 * ($4 ~ /^kB/ ? 1e3 : $4 
 ok $? "a checkpoint's size to 10 %"
 # TIPSY: time 2.5, two gas particles
 {
-  printf '\000\000\000\000\000\000\004\100\002\000\000\000\003\000\000\000\002\000\000\000\000\000\000\000\000\000\000\000'
+  printf \
+    '\000\000\000\000\000\000\004\100\002\000\000\000\003\000\000\000\002\000\000\000\000\000\000\000\000\000\000\000'
   for x in 077 277; do
     printf "\\000\\000\\200\\077\\000\\000\\200\\$x"
     printf '\000\000\000\000%.0s' 1 2 3 4 5 6 7 8 9 10
@@ -115,7 +117,8 @@ printf '0 0 0 0 0 1 %s\n1 0 0 0 1 0 %s\n' 1e6 1e6 > slow.txt
 printf '0 0 0 0 0 1 %s\n1 0 0 0 1 0 %s\n' 1 1 > fit.txt
 for model in fast slow fit; do
   try run -n 0 -P Input:InitCondFile=$model.txt -P Input:ICFormat=ascii -P Output:OutputDir=$model run.ini
-  status=$? warned=$(grep -c '^espalier: warning: the virial ratio 2 T / |W| is .* are the units of mass, length and velocity right? It would be about 1 with \[Units\] ' err)
+  status=$? warned=$(grep -c "^espalier: warning: the virial ratio 2 T / |W| is .* are the units of mass, length and \
+velocity right? It would be about 1 with \[Units\] " err)
   [ $status = 0 ] && [ "$warned" = "$([ $model = fit ] && echo 0 || echo 1)" ]
   ok $? "$model particles: units in doubt or not"
 done

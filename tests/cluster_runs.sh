@@ -71,7 +71,8 @@ model uniform --virial-ratio 0 -n 400 -o cold.hdf5
 for ranks in 1 2; do
   go cold$ranks $ranks -P Input:InitCondFile=cold.hdf5 -P Split:R1=0 -P Split:R2=0 -P Split:SoftStep=0.0625 \
     -P Gravity:Softening=0.003 -P Time:TimeMax=3 -P Output:TimeBetSnapshot=3
-  [ $status = 0 ] && changes=$(table '{ if (n++ && $at["R2"] < 0.9 * r) changes++; r = $at["R2"]; if ($at["dE"] ^ 2 > 1e-6) bad = 1 }
+  [ $status = 0 ] &&
+    changes=$(table '{ if (n++ && $at["R2"] < 0.9 * r) changes++; r = $at["R2"]; if ($at["dE"] ^ 2 > 1e-6) bad = 1 }
     END { print bad ? 0 : changes + 0 }' cold$ranks/steps.csv) && [ "$changes" -ge 1 ]
   ok $? "R2 changes ($changes times), and the energy does not, on $ranks rank(s)"
 done

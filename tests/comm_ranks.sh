@@ -35,7 +35,8 @@ table '{ key = $(at["step"]) " " $(at["phase"]) }
         print "#", k, m[k], messages[k], b[k], bytes[k], x, most[k], d; bad = 1 } }
     exit bad || n < 24 }' "$comm"
 ok $? "the pairs of ranks add up to the phases"
-table '{ if (NF != 18 || $at["rank"] >= 3 || $at["rank"] == $at["peer"] && $at["rank"] != -1) bad = 1 } END { exit bad || NR < 20 }' "$comm"
+table '{ if (NF != 18 || $at["rank"] >= 3 || $at["rank"] == $at["peer"] && $at["rank"] != -1) bad = 1 }
+  END { exit bad || NR < 20 }' "$comm"
 ok $? "rows are complete"
 
 run 3 && table '$at["rank"] != -1 { bad = 1 } { n++ } END { exit bad || n < 20 }' "$comm"

@@ -3,10 +3,10 @@
 
     comoving.py make FILE CELLS A OMEGA0 OMEGALAMBDA EPSILON STATED   STATED 0: the header has no densities
     comoving.py header SNAPSHOT A      attributes of Header, Parameters and datasets
-    comoving.py catalogue FOF SNAPSHOT A PART CELLS   groups of one particle; the linking length is PART of the lattice's
-    comoving.py first SNAPSHOT FILE    positions and velocities are those of the file
-    comoving.py grown SNAPSHOT CELLS A END OMEGA0 OMEGALAMBDA EPSILON SOFTENING   the mean radius is that of theory within 1 % of its change
-    comoving.py foreign SNAPSHOT OUT   an HDF5 file of another program with the same particles
+    comoving.py catalogue FOF SNAPSHOT A PART CELLS   groups of one particle; the linking length is PART of the
+    lattice's comoving.py first SNAPSHOT FILE    positions and velocities are those of the file
+    comoving.py grown SNAPSHOT CELLS A END OMEGA0 OMEGALAMBDA EPSILON SOFTENING   the mean radius is that of theory
+    within 1 % of its change comoving.py foreign SNAPSHOT OUT   an HDF5 file of another program with the same particles
     comoving.py shift FILE OUT         the file at another place and in motion
     comoving.py moved SNAPSHOT SNAPSHOT A END   what a run makes of both differs by that alone
     comoving.py near SNAPSHOT SNAPSHOT LIMIT   positions differ by less than this part of their rms
@@ -23,15 +23,17 @@ def make(name, cells, a, omega0, omega_lambda, epsilon, stated):
     cells, a, omega0, omega_lambda, epsilon = int(cells), float(a), float(omega0), float(omega_lambda), float(epsilon)
     cell = RADIUS / cells
     lattice = range(-cells, cells + 1)
-    points = [(i * cell, j * cell, k * cell) for i in lattice for j in lattice for k in lattice if i * i + j * j + k * k <= cells * cells]
+    points = [(i * cell, j * cell, k * cell) for i in lattice for j in lattice for k in lattice if i * i + j * j + k * k
+              <= cells * cells]
     rate = math.sqrt(omega0 / a**3 + (1 - omega0 - omega_lambda) / a**2 + omega_lambda)
     growth = (omega0 / a**3 / rate**2) ** 0.55
     # u = v_pec / sqrt(a), v_pec = a dx/dt, dx/dt = H dx/dlna
     factor = -epsilon * growth * HUBBLE * rate * math.sqrt(a)
     mass = omega0 * 27.7536627e-9 * cell**3
     says = stated == "1"
-    header = struct.pack("<6I6ddd2i6Iii4d", 0, len(points), 0, 0, 0, 0, 0, mass, 0, 0, 0, 0, a, 1 / a - 1, 0, 0, 0, len(points), 0, 0, 0, 0, 0, 1,
-                         0, omega0 if says else 0, omega_lambda if says else 0, 0.7 if says else 0)
+    header = struct.pack("<6I6ddd2i6Iii4d", 0, len(points), 0, 0, 0, 0, 0, mass, 0, 0, 0, 0, a, 1 / a - 1, 0, 0, 0,
+                         len(points), 0, 0, 0, 0, 0, 1, 0, omega0 if says else 0, omega_lambda if says else 0,
+                         0.7 if says else 0)
     blocks = [header.ljust(256, b"\0"),
               b"".join(struct.pack("<3f", *((1 - epsilon) * x for x in q)) for q in points),
               b"".join(struct.pack("<3f", *(factor * x for x in q)) for q in points),
@@ -50,15 +52,19 @@ def header(name, a):
     a = float(a)
     with h5py.File(name, "r") as f:
         at, par = f["Header"].attrs, f["Parameters"].attrs
-        good = near(at["Time"], a) and near(at["Redshift"], 1 / a - 1) and at["Omega0"] == 0.3 and at["OmegaLambda"] == 0.7
+        good = near(at["Time"], a) and near(at["Redshift"], 1 / a
+                                            - 1) and at["Omega0"] == 0.3 and at["OmegaLambda"] == 0.7
         good = good and at["HubbleParam"] == 0.7 and at["BoxSize"] == 0
-        good = good and par["Omega0"] == 0.3 and par["OmegaLambda"] == 0.7 and par["HubbleParam"] == 0.7 and par["ComovingIntegrationOn"] == 1
+        good = (good and par["Omega0"] == 0.3 and par["OmegaLambda"] == 0.7 and par["HubbleParam"] == 0.7
+                and par["ComovingIntegrationOn"] == 1)
         # the age of a flat universe with h = 0.7
         age = 2 / (3 * math.sqrt(0.7)) * math.asinh(math.sqrt(0.7 / 0.3) * a**1.5) / (0.7 * 1.0227121e-1)
         good = good and near(par["Time_GYR"], age, 1e-3)
-        for column, powers in {"Coordinates": (1, -1), "Velocities": (0.5, 0), "Masses": (0, -1), "Potential": (-1, 0)}.items():
+        for column, powers in {"Coordinates": (1, -1), "Velocities": (0.5, 0), "Masses": (0, -1),
+                               "Potential": (-1, 0)}.items():
             d = f["PartType1"][column].attrs
-            good = good and (d["a_scaling"], d["h_scaling"]) == powers and (d["aexp-scale-exponent"], d["h-scale-exponent"]) == powers
+            good = (good and (d["a_scaling"], d["h_scaling"]) == powers
+                    and (d["aexp-scale-exponent"], d["h-scale-exponent"]) == powers)
         print("# age %.4f Gyr, %.4f expected" % (par["Time_GYR"], age))
     return good
 
@@ -68,7 +74,8 @@ def catalogue(name, snapshot, a, part, cells):
     x, u = load(snapshot)
     with h5py.File(name, "r") as f:
         head, par, g = f["Header"].attrs, f["Parameters"].attrs, f["Group"]
-        good = near(head["Time"], float(a)) and near(head["Redshift"], 1 / float(a) - 1) and par["ComovingIntegrationOn"] == 1
+        good = near(head["Time"], float(a)) and near(head["Redshift"], 1 / float(a)
+                                                     - 1) and par["ComovingIntegrationOn"] == 1
         good = good and (par["Omega0"], par["OmegaLambda"], par["HubbleParam"]) == (0.3, 0.7, 0.7)
         good = good and abs(head["LinkingLength"] / (float(part) * RADIUS / int(cells)) - 1) < 1e-3
         for column, powers in {"GroupPos": (1, -1), "GroupVel": (0.5, 0), "GroupMass": (0, -1)}.items():
@@ -76,7 +83,8 @@ def catalogue(name, snapshot, a, part, cells):
         single = g["GroupLen"][...] == 1
         row = f["IDs/ID"][...][g["GroupOffset"][...][single].astype(int)].astype(int) - 1   # ids are 1, 2, ...
         worst = abs(g["GroupVel"][...][single] - u[row]).max() / abs(u).max() if single.any() else 1
-        print("# %d groups of one particle, linking length %.6g, velocities differ by %.1e" % (single.sum(), head["LinkingLength"], worst))
+        print("# %d groups of one particle, linking length %.6g, velocities differ by %.1e"
+              % (single.sum(), head["LinkingLength"], worst))
         return good and worst < 1e-9
 
 
@@ -97,7 +105,8 @@ def first(name, file):
     x = numpy.frombuffer(raw, "<f4", 3 * n, 268).reshape(-1, 3)
     u = numpy.frombuffer(raw, "<f4", 3 * n, 276 + 12 * n).reshape(-1, 3)
     y, v = load(name)
-    print("# positions differ by at most %.1e, velocities by %.1e of %.3g" % (abs(x - y).max(), abs(u - v).max(), abs(u).max()))
+    print("# positions differ by at most %.1e, velocities by %.1e of %.3g"
+          % (abs(x - y).max(), abs(u - v).max(), abs(u).max()))
     return abs(x - y).max() < 1e-3 and abs(u - v).max() < 1e-6 * abs(u).max()
 
 
@@ -110,10 +119,12 @@ def compare(one, two, limit):
 
 
 def grown(name, cells, a, end, omega0, omega_lambda, epsilon, softening):
-    """The mean radius against the top-hat, y'' + (2 + H'/H) y' = -(Omega0 / 2) (pull / y^2 - y) / (a^3 H^2), with the pull of the lattice's points."""
+    """The mean radius against the top-hat, y'' + (2 + H'/H) y' = -(Omega0 / 2) (pull / y^2 - y) / (a^3 H^2), with the
+    pull of the lattice's points."""
     import numpy
     cells = int(cells)
-    a, end, omega0, omega_lambda, epsilon, softening = (float(x) for x in (a, end, omega0, omega_lambda, epsilon, softening))
+    a, end, omega0, omega_lambda, epsilon, softening = (float(x)
+                                                        for x in (a, end, omega0, omega_lambda, epsilon, softening))
     line = numpy.arange(-cells, cells + 1)
     q = numpy.stack(numpy.meshgrid(line, line, line, indexing="ij"), -1).reshape(-1, 3)
     q = q[(q**2).sum(1) <= cells**2].astype(float)
@@ -174,7 +185,8 @@ def shift(name, out):
 
 
 def moved(one, two, a, end):
-    """The second run is the first one, moved by v_pec ~ 1 / a from a = 0.1 in a universe with Omega0 = 0.3, OmegaLambda = 0.7."""
+    """The second run is the first one, moved by v_pec ~ 1 / a from a = 0.1 in a universe with Omega0 = 0.3, OmegaLambda
+    = 0.7."""
     import numpy
     a, end, steps = float(a), float(end), 4000
     x, u = load(one)
@@ -194,4 +206,5 @@ what = sys.argv[1]
 if what == "make":
     make(*sys.argv[2:])
 else:
-    sys.exit(not {"header": header, "catalogue": catalogue, "first": first, "near": compare, "grown": grown, "foreign": foreign, "shift": shift, "moved": moved}[what](*sys.argv[2:]))
+    sys.exit(not {"header": header, "catalogue": catalogue, "first": first, "near": compare, "grown": grown,
+                  "foreign": foreign, "shift": shift, "moved": moved}[what](*sys.argv[2:]))

@@ -42,14 +42,15 @@ for mode in tree hybrid; do
   shown="said"
   for number_of in 000 003; do
     (cd "$mode" && rm -f again.hdf5 &&
-      timeout 60 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 2 espalier groups --min-size 1 -o again.hdf5 out/snapshot_$number_of.hdf5 < /dev/null && cmp again.hdf5 out/fof_$number_of.hdf5)
+      timeout 60 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 2 espalier groups --min-size 1 \
+      -o again.hdf5 out/snapshot_$number_of.hdf5 < /dev/null && cmp again.hdf5 out/fof_$number_of.hdf5)
     echo "status $?"
   done > said 2>&1
   [ "$(grep -c 'status 0' said)" = 2 ] && [ "$(grep -c 'catalogue .* groups of 1 particle' said)" = 2 ] &&
     [ "$(sed -n 's/.*linking length \([0-9.]*\) .*/\1/p' said | sort -u | wc -l)" = 1 ]
-  ok $? "$mode: espalier groups makes the catalogues of the run from its snapshots, with one linking length at all times"
+  ok $? "$mode: espalier groups makes the run's catalogues from its snapshots, with one linking length at all times"
   look catalogue "$mode/out/fof_003.hdf5" "$mode/out/snapshot_003.hdf5" 0.4 0.2 6
-  ok $? "$mode: a catalogue states the cosmology, its linking length is 0.2 of the lattice, and single particles have the velocities of the snapshot"
+  ok $? "$mode: a catalogue states cosmology, linking length 0.2 of the lattice, and the snapshot's velocities"
   go $mode-parts $ranks "$@" -n 4
   go $mode-parts $ranks "$@" -n 9 -r
   go $mode-parts $ranks "$@" -r
@@ -106,7 +107,8 @@ ok $? "force --at, by the tree and directly: forces and potentials of comoving l
 awk '/total, of .a./ { error = $5 } END { print "# median error " error; exit !(error != "" && error < 1e-3) }' said
 ok $? "force --direct: the direct sums have the background, too"
 go density 1 --check -P Input:InitCondFile=../silent.dat -P Cosmology:Omega0=0.25 -P Cosmology:OmegaLambda=0.75
-ends 0 && has density/log 'warning: the sphere has the comoving mean density .*times the mean density .*it would collapse as a whole'
+ends 0 && has density/log \
+  'warning: the sphere has the comoving mean density .*times the mean density .*it would collapse as a whole'
 ok $? "a sphere of another density than the universe has a warning"
 
 refuses() { limit=120 refused "$@"; }

@@ -32,7 +32,8 @@ go one 1 1
 check "one thread or two: the same snapshot, bit by bit" judge same one.hdf5 threadsa.hdf5
 # renews NAME TEXT
 renews() {
-  table '$at["level"] > 0 { if ($at["refreshed"] > 0) r++; if ($at["rebuilt"] == 1) b++ } END { exit !(r > 0 && b == r) }' "$1/substeps.csv"
+  table '$at["level"] > 0 { if ($at["refreshed"] > 0) r++; if ($at["rebuilt"] == 1) b++ }
+    END { exit !(r > 0 && b == r) }' "$1/substeps.csv"
   ok $? "$2: a new tree at every moment update within a soft step"
 }
 # builds NAME: of all rows

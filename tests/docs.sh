@@ -14,7 +14,8 @@ links() {
 }
 # the names by which a page's headings are reached
 anchors() {
-  awk '/^```/ { code = !code } !code && /^#+ / { sub(/^#+ +/, ""); line = tolower($0); gsub(/[^a-z0-9 _-]/, "", line); gsub(/ /, "-", line)
+  awk '/^```/ { code = !code } !code && /^#+ / { sub(/^#+ +/, ""); line = tolower($0); gsub(/[^a-z0-9 _-]/, "", line);
+    gsub(/ /, "-", line)
     print line (seen[line] ? "-" seen[line] : ""); seen[line]++ }' "$1"
 }
 # dead FOLDER: links of pages there that lead nowhere

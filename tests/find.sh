@@ -23,7 +23,8 @@ found() { sed -n "s/^EnergyError = .* $1 = \\([^ ,]*\\)[, ].*/\\1/p" found; }
 
 error=Split:EnergyError=1e-5
 go whole 1 -P $error
-[ $status = 0 ] && has said '^EnergyError = 1e-05: R1 = .*, R2 = .*, SoftStep = .*, Eta = .*, ErrTolForceAcc = .* for the whole run;'
+[ $status = 0 ] &&
+  has said '^EnergyError = 1e-05: R1 = .*, R2 = .*, SoftStep = .*, Eta = .*, ErrTolForceAcc = .* for the whole run;'
 ok $? "what was found is told"
 check "with a table of the choices" test "$(grep -c '^  \*  *0\.' said)" = 1
 cp said found

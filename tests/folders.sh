@@ -163,7 +163,8 @@ ok $status "... but any other name will do"
 for signal in 10 15; do   # USR1, TERM
   mkdir "early-$signal"
   (cd "early-$signal" &&
-    timeout -k 10 60 "$here/tests/pending" $signal espalier run -P Time:TimeMax=10000 ../run.ini) > "early-$signal/log" 2> "early-$signal/err" < /dev/null
+    timeout -k 10 60 "$here/tests/pending" $signal espalier run -P Time:TimeMax=10000 ../run.ini) \
+    > "early-$signal/log" 2> "early-$signal/err" < /dev/null
   [ $? = 0 ] && reports early-$signal state=interrupted && reports early-$signal step=0 &&
     [ -e "early-$signal/out/cont" ]
   ok $? "signal $signal before the program begins: a checkpoint in the first soft step, and the file cont"

@@ -18,7 +18,8 @@ at() {
 }
 # A point of mass 3 that moves, far from the origin
 echo '100 -50 20 7 0 0 3' > point.txt
-awk 'BEGIN { s = 5; for (i = 0; i < 40; i++) { for (k = 0; k < 3; k++) { s = (s * 16807) % 2147483647; x[k] = 4 * s / 2147483647 - 2 }
+awk 'BEGIN { s = 5; for (i = 0; i < 40; i++) { for (k = 0; k < 3; k++) { s = (s * 16807) % 2147483647;
+  x[k] = 4 * s / 2147483647 - 2 }
   printf "%.15g, %.15g %.15g # point %d\n", 100 + x[0], x[1] - 50, 20 + x[2], i } }' > points.txt
 # formula FILE TOLERANCE: rows of a CSV file have a = -G m d / (d^2 + eps^2)^(3/2), potential = -G m / rho
 formula() {
@@ -41,7 +42,8 @@ ok $? "without a file the table is on the terminal"
 
 # A sphere of 2048 particles: the tree has the error of its criterion
 model plummer -n 2048
-awk 'BEGIN { s = 7; for (i = 0; i < 3000; i++) { for (k = 0; k < 3; k++) { s = (s * 16807) % 2147483647; x[k] = 2 * s / 2147483647 - 1 }
+awk 'BEGIN { s = 7; for (i = 0; i < 3000; i++) { for (k = 0; k < 3; k++) { s = (s * 16807) % 2147483647;
+  x[k] = 2 * s / 2147483647 - 1 }
   print x[0], x[1], x[2] } }' > many.txt
 field_of ic.hdf5 0.02 1
 check "direct sums at 3000 points" at 2 --at many.txt --exact -o direct.csv

@@ -11,7 +11,8 @@ ball() {
       for (k = 0; k < 6; k++) { s = (s * 16807) % 2147483647;
         x[k] = int(2 * s / 2147483647 * 16777216 - 16777216) / 16777216 }
       if (x[0] ^ 2 + x[1] ^ 2 + x[2] ^ 2 > 1) continue
-      printf "%.17g %.17g %.17g %.17g %.17g %.17g 0.0009765625\n", x0 + x[0], x[1] - x0 / 2, x0 / 4 + x[2], v0 + x[3] / 4, x[4] / 4 - v0 / 2, x[5] / 4
+      printf "%.17g %.17g %.17g %.17g %.17g %.17g 0.0009765625\n", x0 + x[0], x[1] - x0 / 2, x0 / 4 + x[2],
+        v0 + x[3] / 4, x[4] / 4 - v0 / 2, x[5] / 4
       n++
     } }'
 }
@@ -20,7 +21,8 @@ ball 0 1000 > slow.txt
 ball 0 1000000 > fast.txt
 ball 1000000 0 > far.txt
 ball 1000000 1000000 > both.txt
-parameters run.ini $parts Input:InitCondFile=../rest.txt Output:TimeBetSnapshot=0.0625 Gravity:Softening=0.02 Device:Tuning= \
+parameters run.ini $parts Input:InitCondFile=../rest.txt Output:TimeBetSnapshot=0.0625 Gravity:Softening=0.02 \
+  Device:Tuning= \
   Split:SoftStep= Steps:Scheme=
 # of RUN NAME...: columns of energy.csv
 of() { run=$1 && shift && columns "$run/out/energy.csv" "$@"; }
@@ -57,7 +59,8 @@ straight() {
     { for (c = 2; c <= 4; c++) { d = off($c, first[c] + first[c + 3] * ($1 - first[1])); if (d > away) away = d }
       for (c = 5; c <= 7; c++) if (off($c, first[c]) > change) change = off($c, first[c])
       removed += $8 }
-    END { printf "# %d rows; centre %.1e off a straight line, momentum changes by %.1e, removed %.1e\n", NR, away, change, removed
+    END { printf "# %d rows; centre %.1e off a straight line, momentum changes by %.1e, removed %.1e\n", NR, away,
+      change, removed
       exit !(NR > 2 && away < centre && change <= momentum && removed > 1e-7) }'
 }
 straight 1e-5 1e-9 both-1 && of both-1 com_x | grep -q '^1000000\.' && of both-1 momentum_x | grep -q '^1000000\.' &&

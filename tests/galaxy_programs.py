@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Galaxy models against independent programs: galpy (Bovy 2015) and limepy (Gieles & Zocchi 2015; 'astro-limepy' on PyPI), where they are
-installed. Usage: galaxy_programs.py ESPALIER. Prints TAP. Works in the present folder."""
+"""Galaxy models against independent programs: galpy (Bovy 2015) and limepy (Gieles & Zocchi 2015; 'astro-limepy' on
+PyPI), where they are installed. Usage: galaxy_programs.py ESPALIER. Prints TAP. Works in the present folder."""
 import subprocess
 import sys
 import warnings
@@ -29,8 +29,8 @@ def model(text):
     """Profiles and distribution functions of a model: {component: {column: array}} twice."""
     with open("model.ini", "w") as f:
         f.write(UNITS + text)
-    subprocess.run([sys.argv[1], "ic", "galaxy", "--check", "--overwrite", "--profile", "p.csv", "model.ini"], check=True,
-                   stdout=subprocess.DEVNULL)
+    subprocess.run([sys.argv[1], "ic", "galaxy", "--check", "--overwrite", "--profile", "p.csv", "model.ini"],
+                   check=True, stdout=subprocess.DEVNULL)
     tables = []
     for name in "p.csv", "p_df.csv":
         with open(name) as f:
@@ -78,7 +78,8 @@ def with_galpy():
         for r in radii:
             theirs = jeans.sigmar(both, r, dens=lambda x, d=density: d.dens(x, 0))
             worst = max(worst, abs(np.interp(r, profile[name]["r"], profile[name]["sigma_r"]) / theirs - 1))
-        ok(worst < 4e-3, f"galpy, {'bulge' if name == 'b' else 'halo'} in the potential of both: dispersions by Jeans differ by {worst:.1e}")
+        ok(worst < 4e-3, f"galpy, {'bulge' if name == 'b' else 'halo'} in the potential of both: dispersions by Jeans "
+                         f"differ by {worst:.1e}")
     # distribution functions over psi - psi(0), which the cut-off of the halo changes little
     df = eddingtondf(pot=both, denspot=bulge)
     depth = np.array([0.1, 0.2, 0.4, 0.8]) * 0.5
@@ -117,12 +118,14 @@ def with_galpy_profiles():
     mine = model("[h]\nProfile = nfw\nMass = 1\nScale = 1\nCutoff = 300\nCutoffWidth = 10\nN = 10\n")[0]["h"]
     amp = np.interp(1, mine["r"], mine["mass"]) / (np.log(2) - 0.5)   # the mass within Scale
     nfw = potential.NFWPotential(amp=amp, a=1)
-    against("galpy, NFW", radii, mine, {"density": lambda r: nfw.dens(r, 0), "mass": lambda r: nfw.mass(r), "circular_velocity": nfw.vcirc})
+    against("galpy, NFW", radii, mine, {"density": lambda r: nfw.dens(r, 0), "mass": lambda r: nfw.mass(r),
+                                        "circular_velocity": nfw.vcirc})
     try:
         mine = model("[h]\nProfile = einasto\nAlpha = 0.2\nMass = 1\nScale = 1\nN = 10\n")[0]["h"]
         einasto = potential.EinastoPotential(amp=1, rm2=1, n=5)
         whole = einasto.mass(1e4)
-        against("galpy, Einasto", radii, mine, {"density": lambda r: einasto.dens(r, 0) / whole, "mass": lambda r: einasto.mass(r) / whole,
+        against("galpy, Einasto", radii, mine,
+                {"density": lambda r: einasto.dens(r, 0) / whole, "mass": lambda r: einasto.mass(r) / whole,
                                                 "sigma_r": lambda r: jeans.sigmar(einasto, r) / whole**0.5})
     except AttributeError as problem:
         skip("galpy, Einasto", f"this galpy is old: {problem}")
@@ -130,11 +133,13 @@ def with_galpy_profiles():
         b = special.gammaincinv(2 * n, 0.5)
         # twice the Abel integral over t with R = r cosh t, without constants
         def light(r, n=n, b=b):
-            return integrate.quad(lambda t: (y := b * (r * np.cosh(t))**(1 / n)) * np.exp(-y) / (r * np.cosh(t)), 0, 30)[0]
+            return integrate.quad(lambda t: (y := b * (r * np.cosh(t))**(1 / n)) * np.exp(-y) / (r * np.cosh(t)), 0,
+                                  30)[0]
 
         grid = np.exp(np.linspace(np.log(1e-4), np.log(100 if n == 1 else 3000), 400))
         values = np.array([light(r) for r in grid])
-        inside = np.concatenate([[grid[0]**3 * values[0] / 3], integrate.cumulative_simpson(grid**3 * values, x=np.log(grid))])
+        inside = np.concatenate([[grid[0]**3 * values[0] / 3],
+                                 integrate.cumulative_simpson(grid**3 * values, x=np.log(grid))])
         inside[1:] += inside[0]
         whole = inside[-1]
 
@@ -149,7 +154,8 @@ def with_galpy_profiles():
             return np.sqrt(integrate.trapezoid(rho_x * mass(np.exp(x)) * np.exp(-x), x) / rho)
 
         mine = model(f"[s]\nProfile = sersic\nSersicIndex = {n}\nMass = 1\nScale = 1\nN = 10\n")[0]["s"]
-        against(f"SciPy, Sersic n = {n}", radii[:5], mine, {"density": lambda r, l=light, w=whole: l(r) / (4 * np.pi * w),
+        against(f"SciPy, Sersic n = {n}", radii[:5], mine,
+                {"density": lambda r, l=light, w=whole: l(r) / (4 * np.pi * w),
                                                              "mass": mass, "sigma_r": sigma})
 
 

@@ -7,7 +7,8 @@
 here=$PWD number=0 failed=0
 src=$(cd "${srcdir:-.}" && pwd) && dir=$(mktemp -d) && cd "$dir" || exit 99
 job='' processes=''   # of runs in the background, which end with the script
-trap '[ -z "$job$processes" ] || kill -KILL $job $processes 2> /dev/null; chmod -R u+w "$dir" 2> /dev/null; rm -rf "$dir"' EXIT
+trap '[ -z "$job$processes" ] || kill -KILL $job $processes 2> /dev/null
+  chmod -R u+w "$dir" 2> /dev/null; rm -rf "$dir"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 # Two runs leave the same bytes; pictures are drawn without a display.
 export SOURCE_DATE_EPOCH=0 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR="$dir" PATH="$here:$PATH"
@@ -95,7 +96,10 @@ parts_model() { model plummer -n "$1" -s 3 && parameters run.ini $parts; }   # P
 # --- runs ---
 # starter RANKS: the launcher's words; none for one rank (half a second less), but with sanitizers, and where a script
 # sets $always_launched; RANKS = 0: none
-starter() { [ "$1" = 0 ] || { [ "$1" = 1 ] && [ -z "${ASAN_OPTIONS-}${always_launched-}" ]; } || echo "${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n $1"; }
+starter() {
+  [ "$1" = 0 ] || { [ "$1" = 1 ] && [ -z "${ASAN_OPTIONS-}${always_launched-}" ]; } ||
+    echo "${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n $1"
+}
 # launch RANKS ARGUMENT...: the program; for at most $limit seconds, where that is set
 launch() {
   start=$(starter "$1")
@@ -169,7 +173,8 @@ rows() { grep -v '^#' "$1"; }                          # FILE: without comments
 table() {
   program=$1
   shift
-  awk -F, 'FNR == 1 { named = 0 } /^#/ { next } !named { named = 1; split("", at); for (i = 1; i <= NF; i++) at[$i] = i; next }
+  awk -F, 'FNR == 1 { named = 0 } /^#/ { next }
+    !named { named = 1; split("", at); for (i = 1; i <= NF; i++) at[$i] = i; next }
     '"$program" "$@"
 }
 # columns FILE NAME...: the values of columns
@@ -183,7 +188,8 @@ columns() {
 without() {
   file=$1
   shift
-  rows "$file" | awk -F, -v names="$*" 'BEGIN { n = split(names, list, " "); for (i = 1; i <= n; i++) drop[list[i]] = 1 }
+  rows "$file" |
+    awk -F, -v names="$*" 'BEGIN { n = split(names, list, " "); for (i = 1; i <= n; i++) drop[list[i]] = 1 }
     NR == 1 { for (i = 1; i <= NF; i++) out[i] = $i in drop }
     { line = ""; for (i = 1; i <= NF; i++) if (!out[i]) line = line "," $i; print line }'
 }

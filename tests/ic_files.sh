@@ -27,7 +27,8 @@ refuses "option --w0: expected a number, found 'six'" king --w0 six
 refuses '--total-mass: has a meaning only with --virial-radius or --half-mass-radius' king --total-mass 5
 refuses '--virial-radius and --half-mass-radius: give one of them' king --virial-radius 1 --half-mass-radius 1
 refuses 'option --virial-radius: expected a number from 1e-12 to 1e18, found 0' king --virial-radius 0
-refuses '--total-mass: the mass function kroupa gives the mass itself' king --mass-function kroupa --virial-radius 1 --total-mass 5
+refuses '--total-mass: the mass function kroupa gives the mass itself' king --mass-function kroupa --virial-radius 1 \
+  --total-mass 5
 
 # every option of the tables is in the help
 try espalier ic --help
@@ -37,8 +38,12 @@ while read -r name; do has said "--$name " || echo "no --$name" >> err; done < n
 ok $? "the help has every option of the tables"
 
 # value KEY of the printed units is EXPECTED within 1e-4
-value() { awk -v key="$1" -v x="$2" '$1 == key { found = 1; d = $3 / x - 1; good = d * d < 1e-8 } END { exit !(found && good) }' said; }
-says 0 '20 binaries: particles 1 to 40, in pairs' 'length 2 pc, mass 5000 solar masses, velocity 3.279.* km/s, time 0.596.* Myr' -- \
+value() {
+  awk -v key="$1" -v x="$2" '$1 == key { found = 1; d = $3 / x - 1; good = d * d < 1e-8 }
+    END { exit !(found && good) }' said
+}
+says 0 '20 binaries: particles 1 to 40, in pairs' \
+  'length 2 pc, mass 5000 solar masses, velocity 3.279.* km/s, time 0.596.* Myr' -- \
   espalier ic plummer -n 100 --virial-radius 2 --total-mass 5000 --binaries 0.25 -o scaled.hdf5 &&
   value UnitLength_in_cm 6.171355e18 && value UnitMass_in_g 9.94205e36 && value UnitVelocity_in_cm_per_s 327907.7
 ok $? "units of a scaled model"
@@ -50,9 +55,11 @@ ok $? "half-mass radius, a solar mass per particle"
 { printf '[Input]\nInitCondFile = scaled.hdf5\n[Time]\nTimeMax = 0.1\n[Gravity]\nSoftening = 0.03\n'
   sed -n '/^\[Units\]/,$p' said; } > scaled.ini
 check "a run in these units" \
-  says 0 'length 0.002 kpc, mass 100 solar masses' 'stated by the file, as in the parameters' -- espalier run --check scaled.ini
+  says 0 'length 0.002 kpc, mass 100 solar masses' 'stated by the file, as in the parameters' \
+  -- espalier run --check scaled.ini
 check "other units are refused" \
-  says 1 'states UnitMass_in_g = 1.98841e+35' -- espalier run --check -P Units:UnitMass_in_g=1e35 -P Units:GravityConstantInternal=1 scaled.ini
+  says 1 'states UnitMass_in_g = 1.98841e+35' \
+  -- espalier run --check -P Units:UnitMass_in_g=1e35 -P Units:GravityConstantInternal=1 scaled.ini
 
 # The files in params/, by the commands in their heads.
 for name in cluster nucleus encounters; do

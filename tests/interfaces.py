@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""interfaces.py SOURCE: what is public in espalier.h and in pyespalier, and is not explained: a function without a comment before it, or one
-that doc/library.md does not name; a name of the package without a docstring, or one that doc/python.md does not name. Also functions that
-the package declares with another number of arguments. A line each; exit status 1 where there is one. Nothing is compiled or imported."""
+"""interfaces.py SOURCE: what is public in espalier.h and in pyespalier, and is not explained: a function without a
+comment before it, or one that doc/library.md does not name; a name of the package without a docstring, or one that
+doc/python.md does not name. Also functions that the package declares with another number of arguments. A line each;
+exit status 1 where there is one. Nothing is compiled or imported."""
 import ast
 import os
 import re
 import sys
 
 FUNCTION = re.compile(r"ESPALIER_API\s+[^;(]*?\b(espalier_\w+)\s*\(")
-TYPE = re.compile(r"^(?:typedef\s+)?(?:struct|enum)\s+(espalier_\w+)\s*\{|^typedef\s+[^;{]*?\b(espalier_\w+)\s*\(", re.M)
+TYPE = re.compile(r"^(?:typedef\s+)?(?:struct|enum)\s+(espalier_\w+)\s*\{|^typedef\s+[^;{]*?\b(espalier_\w+)\s*\(",
+                  re.M)
 CODE = re.compile(r"^\s+(ESPALIER_[A-Z_]+)\b", re.M)
 SENTENCE = 20   # characters: a comment that is shorter says nothing
 
@@ -30,7 +32,8 @@ def header_faults(header, page, name="espalier.h"):
 
 def declaration_faults(header, library):
     """Functions of the header that Python's table _SIGNATURES has not, or with another number of arguments."""
-    table = next(node.value for node in ast.parse(library).body if isinstance(node, ast.AnnAssign) and node.target.id == "_SIGNATURES")
+    table = next(node.value for node in ast.parse(library).body if isinstance(node, ast.AnnAssign) and node.target.id
+                 == "_SIGNATURES")
     declared = {key.value: len(value.elts[1].elts) for key, value in zip(table.keys, table.values)}
     faults = []
     for found in FUNCTION.finditer(header):
@@ -54,12 +57,14 @@ def fields(node):
     """Fields of a dataclass."""
     decorators = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
     if any(isinstance(d, ast.Name) and d.id == "dataclass" for d in decorators):
-        return [part.target.id for part in node.body if isinstance(part, ast.AnnAssign) and not part.target.id.startswith("_")]
+        return [part.target.id for part in node.body if isinstance(part, ast.AnnAssign)
+                and not part.target.id.startswith("_")]
     return []
 
 
 def package_faults(folder, page):
-    """Names that a package offers: those of __all__, the functions of its modules ic and plots, and the methods of its classes. Returns what
+    """Names that a package offers: those of __all__, the functions of its modules ic and plots, and the methods of its
+    classes. Returns what
     is wrong, and how many names there are."""
     trees = {}
     for name in sorted(os.listdir(folder)):
@@ -87,7 +92,8 @@ def package_faults(folder, page):
                 for method, inner in public(node.body):
                     look(f"{module}.{name}.{method}", inner, method)
     faults += [f"__all__ has {name}, which is not defined" for name in offered if name not in names]
-    faults += [f"doc/python.md does not name {word}" for word in dict.fromkeys(names) if not re.search(rf"(?<![\w-]){word}\b", page)]
+    faults += [f"doc/python.md does not name {word}" for word in dict.fromkeys(names)
+               if not re.search(rf"(?<![\w-]){word}\b", page)]
     return faults, len(names)
 
 

@@ -8,7 +8,8 @@ export ESPALIER_DEBUG=checkpoint_ticks=4
 with_python "h5py" || echo "# no python3 with h5py: energies alone are compared"
 model hernquist -n 600 -s 7
 for mode in hybrid tree; do
-  parameters $mode.ini Output:TimeBetSnapshot=0.0625 Output:TimeBetStatistics=1e-9 Time:TimeMax=0.0625 Gravity:Softening=0.003 \
+  parameters $mode.ini Output:TimeBetSnapshot=0.0625 Output:TimeBetStatistics=1e-9 Time:TimeMax=0.0625 \
+    Gravity:Softening=0.003 \
     Split:Mode=$mode Split:xs=0.2 Device:Backend=cpu Steps:Scheme=block Steps:Eta=1
 done
 # go RANKS MODE FOLDER ARGUMENT...
@@ -59,7 +60,8 @@ go 3 tree changed --overwrite --walltime 0:0 && go 3 tree changed -r -P Domain:D
   [ "$(state changed)" = finished ]
 ok $? "and with another DomainGrid"
 ESPALIER_DEBUG=checkpoint_ticks=4,report_seconds=0 go 1 hybrid told &&
-  has said '^  within soft step 1: [0-9]* block steps so far, level [0-9]* of at most [0-9]*, [0-9.]* % done in 0:0[0-9], '
+  has \
+  said '^  within soft step 1: [0-9]* block steps so far, level [0-9]* of at most [0-9]*, [0-9.]* % done in 0:0[0-9], '
 ok $? "the progress within a soft step is shown"
 : > said
 ESPALIER_DEBUG=checkpoint_ticks=4,report_seconds=0 go 1 hybrid quiet --quiet && lacks said 'within soft step'

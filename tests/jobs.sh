@@ -18,7 +18,11 @@ echo "$*" >> calls
 out=${OUT:-out}
 mkdir -p "$out"
 # with what TimeMax, and which checkpoints, the tests say
-end() { [ -n "$NO_CHECKPOINT" ] || mkdir -p "${CHECKPOINTS:-$out/checkpoints}/$4"; report "$@"; echo "time_max=${TIME_MAX:-1}" >> "$out/status"; }
+end() {
+  [ -n "$NO_CHECKPOINT" ] || mkdir -p "${CHECKPOINTS:-$out/checkpoints}/$4"
+  report "$@"
+  echo "time_max=${TIME_MAX:-1}" >> "$out/status"
+}
 report() { printf 'state=%s\nreason=%s\nstep=%s\ncheckpoint=%s\nupdated=%s\n' "$@" $$ > "$out/status"; }
 read -r what step < plan
 rm -f "$out/cont"
@@ -27,11 +31,13 @@ case $what in
   finish) end finished end "$step" "checkpoint_$step"; exit 0 ;;
   stop) : > "$out/cont"; end interrupted walltime "$step" "checkpoint_$step"; exit 0 ;;
   bad) end untrusted "TimeMax; the largest |dE/E| is 1.10e+00" "$step" "checkpoint_$step"; exit "${LAUNCHED:-3}" ;;
-  close) end untrusted "steps of a close pair collapsed" "$step" "checkpoint_$step"; echo time=0.25 >> "$out/status"; exit 3 ;;
+  close) end untrusted "steps of a close pair collapsed" "$step" "checkpoint_$step"
+    echo time=0.25 >> "$out/status"; exit 3 ;;
   asked) end interrupted "file stop" "$step" "checkpoint_$step"; exit 0 ;;
   fail) end failed "not a number" "$step" "checkpoint_$step"; exit 3 ;;
   refuse) exit "${LAUNCHED:-1}" ;;
-  watchdog) report failed 'rank 0, step 3, phase walk: no progress for 30 minutes' "$step" "$(ls -d "$out"/checkpoints/checkpoint_*[0-9] 2> /dev/null | sed 's,.*/,,' | tail -n 1)"
+  watchdog) report failed 'rank 0, step 3, phase walk: no progress for 30 minutes' "$step" \
+      "$(ls -d "$out"/checkpoints/checkpoint_*[0-9] 2> /dev/null | sed 's,.*/,,' | tail -n 1)"
     exit "${LAUNCHED:-1}" ;;
   mute) : > "$out/cont"; mkdir -p "$out/checkpoints/checkpoint_$step"; exit 0 ;;
   silent) exit 0 ;;
@@ -161,7 +167,8 @@ for launched in 3 0; do
   rm -rf bad
   printf '[Output]\nOutputDir = bad\n' > bad.ini
   echo bad 20 > plan
-  OUT=bad LAUNCHED=$launched try 3 'bad: the run has ended, but cannot be trusted (TimeMax; the largest |dE/E| is 1.10e+00): no further job' \
+  OUT=bad LAUNCHED=$launched try 3 \
+    'bad: the run has ended, but cannot be trusted (TimeMax; the largest |dE/E| is 1.10e+00): no further job' \
     "a run that cannot be trusted, launcher's exit status $launched" -a 'echo again > submitted' bad.ini ./launcher 1
   [ ! -e submitted ]; ok $? "no job follows that"
 done
@@ -351,7 +358,9 @@ echo finish 1 > plan
 ok $? "ESPALIER comes before all of them"
 programs
 (unset ESPALIER; PATH=$bare timeout 60 tree/jobscripts/espalier-job run.ini ./launcher 1) > out.txt 2>&1 < /dev/null
-[ $? = 1 ] && has out.txt 'not found: ESPALIER is not set, PATH has no espalier, and neither tree/jobscripts/espalier nor tree/jobscripts/../build/espalier'
+[ $? = 1 ] &&
+  has out.txt 'not found: ESPALIER is not set, PATH has no espalier, and neither tree/jobscripts/espalier nor tree/' &&
+  has out.txt 'espalier nor tree/jobscripts/../build/espalier'
 ok $? "no program: the error names all places"
 rm -rf out
 ESPALIER=$dir/nodes try 1 'no such program can be started' "a program that is not there" run.ini ./launcher 1

@@ -28,7 +28,8 @@ def same(one, other):
     with h5py.File(one) as first, h5py.File(other) as second:
         a, b = datasets(first), datasets(second)
         differ = sorted(a.keys() ^ b.keys())
-        differ += [name for name in a.keys() & b.keys() if a[name].dtype != b[name].dtype or a[name].tobytes() != b[name].tobytes()]
+        differ += [name for name in a.keys() & b.keys() if a[name].dtype != b[name].dtype or a[name].tobytes()
+                   != b[name].tobytes()]
         x, y = (dict(file["Header"].attrs) for file in (first, second))
         differ += [f"Header/{name}" for name in x if str(x[name]) != str(y.get(name))]
     if differ:
@@ -37,19 +38,20 @@ def same(one, other):
 
 
 def near(one, other):
-    """The same particles at nearly the same places: an error of 1e-3 of the acceleration (about 1) over a time of 1/8 is
-    1e-4 in velocity and 1e-5 in position; close pairs have more."""
+    """The same particles at nearly the same places: an error of 1e-3 of the acceleration (about 1) over a time of 1/8
+    is 1e-4 in velocity and 1e-5 in position; close pairs have more."""
     a, b = (particles(name, "ParticleIDs", "Coordinates", "Velocities", "Potential") for name in (one, other))
     distance, speed, potential = size(a[1] - b[1]), size(a[2] - b[2]), abs(a[3] / b[3] - 1)
-    print(f"# positions: median {np.median(distance):.1e}, most {distance.max():.1e}; velocities: median {np.median(speed):.1e}, "
-          f"most {speed.max():.1e}; potentials: most {potential.max():.1e}")
+    print(f"# positions: median {np.median(distance):.1e}, most {distance.max():.1e}; velocities: median "
+          f"{np.median(speed):.1e}, most {speed.max():.1e}; potentials: most {potential.max():.1e}")
     return ((a[0] == b[0]).all() and np.median(distance) < 2e-5 and distance.max() < 1e-3 and np.median(speed) < 2e-4
             and speed.max() < 2e-2 and potential.max() < 1e-2)
 
 
 def energies(one, other, limit):
     """As many rows of two tables, the total energies of which differ by less than the limit, and some do."""
-    tables = [np.genfromtxt([line for line in open(name) if line[0] != "#"], delimiter=",", names=True)["total"] for name in (one, other)]
+    tables = [np.genfromtxt([line for line in open(name) if line[0] != "#"], delimiter=",", names=True)["total"]
+              for name in (one, other)]
     worst = abs(tables[0] / tables[1] - 1).max() if len(tables[0]) == len(tables[1]) else np.inf
     print(f"# energies differ by at most {worst:.1e}")
     return worst < float(limit)
@@ -73,7 +75,8 @@ def parameters(name, *pairs):
 
 
 def massless(alone, both):
-    """1024 particles move as they do alone; of as many without mass the first 512 move with those at whose places they are."""
+    """1024 particles move as they do alone; of as many without mass the first 512 move with those at whose places they
+    are."""
     (x, v), (y, w) = (particles(name, "Coordinates", "Velocities") for name in (alone, both))
 
     def off(a, b):
@@ -97,12 +100,14 @@ def phases(folder, most, mass):
 
 
 def kept(log, table, snapshot):
-    """The errors that a run prints are those of its table: momentum by sum m|v|, angular momentum by sum m|r x v|, whose last
+    """The errors that a run prints are those of its table: momentum by sum m|v|, angular momentum by sum m|r x v|,
+    whose last
     sums are those of the snapshot."""
     table = np.array([[float(x) for x in line.split(",")] for line in open(table) if line[0] not in "#t"])
     with h5py.File(snapshot) as f:
         x, v = f["PartType1/Coordinates"][:], f["PartType1/Velocities"][:]
-        m = f["PartType1/Masses"][:] if "Masses" in f["PartType1"] else np.full(len(x), f["Header"].attrs["MassTable"][1])
+        m = (f["PartType1/Masses"][:] if "Masses" in f["PartType1"]
+             else np.full(len(x), f["Header"].attrs["MassTable"][1]))
     x, v = x - np.average(x, axis=0, weights=m), v - np.average(v, axis=0, weights=m)
     last = (m * size(v)).sum(), (m * size(np.cross(x, v))).sum()
     scale = table[:, 28:30].max(axis=0)
@@ -111,7 +116,8 @@ def kept(log, table, snapshot):
     words = [line for line in open(log) if line.startswith("kept:")][0].replace(",", "").split()
     print("#", words, expected)
     energy = max(abs(table[:, 3] / table[0, 3] - 1))
-    return (np.allclose(table[-1, 28:30], last, rtol=1e-5) and np.allclose([float(words[6]), float(words[12])], expected, rtol=0.06)
+    return (np.allclose(table[-1, 28:30], last, rtol=1e-5)
+            and np.allclose([float(words[6]), float(words[12])], expected, rtol=0.06)
             and abs(float(words[3]) / energy - 1) < 0.06)
 
 
@@ -119,7 +125,8 @@ def softening_classes(name):
     at = h5py.File(name)["Parameters"].attrs
     own = [float(at[f"SofteningComovingClass{at[f'SofteningClassOfPartType{t}']}"]) for t in (1, 2)]
     print("#", own, at["SofteningType1"], at["Softening"])
-    return own == [0.08, 0.01] and at["SofteningType1"] == 0.08 and at["Softening"] == 0.01 and "SofteningMaxPhysClass1" in at
+    return (own == [0.08, 0.01] and at["SofteningType1"] == 0.08 and at["Softening"] == 0.01
+            and "SofteningMaxPhysClass1" in at)
 
 
 def states(name, expression):
@@ -160,7 +167,8 @@ def all_types(file):
 def catalogue(snapshot, groups, types):
     """A catalogue of friends-of-friends groups has the groups of a snapshot, found by brute force, and their sums."""
     snap, cat = h5py.File(snapshot), h5py.File(groups)
-    p, g, head, ids = all_types(snap), {k: v[...] for k, v in cat["Group"].items()}, cat["Header"].attrs, cat["IDs/ID"][...]
+    p, g, head, ids = all_types(snap), {k: v[...]
+                                        for k, v in cat["Group"].items()}, cat["Header"].attrs, cat["IDs/ID"][...]
     n, smallest = len(g["GroupLen"]), int(cat["Parameters"].attrs["GroupMinSize"])
     assert head["Ngroups_Total"] == head["Ngroups_ThisFile"] == n > 0, "Ngroups"
     assert head["Nids_Total"] == head["Nids_ThisFile"] == len(ids) == g["GroupLen"].sum(), "sum of GroupLen = ids"
@@ -233,7 +241,8 @@ def forces(table, exact, tree):
     table = np.loadtxt(table, delimiter=",", skiprows=2)
     f, g = h5py.File(exact), h5py.File(tree)
     off = size(g["Acceleration"][:] - table[:, 3:6]) / size(table[:, 3:6])
-    return (np.array_equal(f["Coordinates"][:], table[:, :3]) and abs(f["Acceleration"][:] - table[:, 3:6]).max() < 1e-14
+    return (np.array_equal(f["Coordinates"][:], table[:, :3]) and abs(f["Acceleration"][:] - table[:, 3:6]).max()
+            < 1e-14
             and abs(f["Potential"][:] - table[:, 6]).max() < 1e-14 and f.attrs["Time"] == 0 and np.median(off) < 1e-4)
 
 

@@ -91,7 +91,7 @@ while [ $k -lt "$kills" ]; do
   has killed/err 'a damaged checkpoint is skipped' && { harmed=$((harmed + 1)); sed 's/^/# /' killed/err; }
   unharmed || { harmed=$((harmed + 1)); echo "# after kill $k"; }
 done
-echo "# $kills kills, $writing of them while a checkpoint was being written, $early of a run that had ended; $found restarts"
+echo "# $kills kills, $writing while a checkpoint was being written, $early of a run that had ended; $found restarts"
 [ $stuck = 0 ] && [ $early -lt $k ]
 ok $? "runs came some steps farther, and were killed under way"
 check "every restart found a good checkpoint" test $lost = 0

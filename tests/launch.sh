@@ -11,7 +11,8 @@ printf '[Input]\nInitCondFile = x\n[Output]\nOutputDir = o\n' > near/run.ini
 in_two_folders() {
   fragment=$1
   shift
-  try timeout 60 ${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n 1 -wdir "$dir/near" espalier "$@" : -n 1 -wdir "$dir/far" espalier "$@"
+  try timeout 60 ${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n 1 -wdir "$dir/near" espalier "$@" : -n 1 \
+    -wdir "$dir/far" espalier "$@"
   { [ $status = 1 ] || [ $status = 2 ]; } && has err "$fragment" && [ "$(grep -c '^espalier: ' err)" = 1 ]
   ok $? "ranks in two folders, $*: status $status"
 }

@@ -1,5 +1,6 @@
 # A test prints TAP. NAME runs on one rank; NAME.mpi runs on several rank counts (tests/ranks).
-TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/tests/seconds.sh $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/tests/seconds.sh \
+  $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 TEST_EXTENSIONS = .mpi .sh
 LOG_DRIVER = $(TAP_DRIVER)
 MPI_LOG_DRIVER = $(TAP_DRIVER)
@@ -11,10 +12,12 @@ AM_TESTS_ENVIRONMENT += OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive}; export OMP
 # Where a rank of Open MPI ends with an error, mpirun sleeps for one or two seconds between SIGTERM and SIGKILL, even if
 # all have ended: that is a minute for tests of bad input. The program's ranks end together, and have said why before;
 # watchdog.sh kills one, and takes the default.
-AM_TESTS_ENVIRONMENT += OMPI_MCA_odls_base_sigkill_timeout=$${OMPI_MCA_odls_base_sigkill_timeout:-0}; export OMPI_MCA_odls_base_sigkill_timeout;
+AM_TESTS_ENVIRONMENT += OMPI_MCA_odls_base_sigkill_timeout=$${OMPI_MCA_odls_base_sigkill_timeout:-0}; \
+  export OMPI_MCA_odls_base_sigkill_timeout;
 # Open MPI counts the cores of the machine, not those of a lane (lane.sh), so ranks that wait would not yield where two
 # share its core: each message then takes a time slice.
-AM_TESTS_ENVIRONMENT += OMPI_MCA_mpi_yield_when_idle=$${OMPI_MCA_mpi_yield_when_idle:-1}; export OMPI_MCA_mpi_yield_when_idle;
+AM_TESTS_ENVIRONMENT += OMPI_MCA_mpi_yield_when_idle=$${OMPI_MCA_mpi_yield_when_idle:-1}; \
+  export OMPI_MCA_mpi_yield_when_idle;
 
 unit_tests = \
   %D%/bound_pairs \
@@ -341,7 +344,8 @@ EXTRA_DIST += \
   $(emulator_files)
 
 # Parts of the tests, each with summaries of its own, so that the logs of make check stay as they are:
-#   check-quick      unit tests, then those of MPI, rules and pages: under two minutes on two cores, compilation of the tests included
+#   check-quick      unit tests, then those of MPI, rules and pages: under two minutes on two cores, compilation of the
+#                    tests included
 #   check-together   all of make check, TESTS_AT_ONCE at a time where a busy machine cannot break them
 #   check-slow       the second tier
 #   check-release    the third tier
@@ -349,11 +353,13 @@ EXTRA_DIST += \
 TESTS_AT_ONCE = 2
 # Ranks are not bound to cores, since two programs that run at once would be bound to the same; the lines of a test stay
 # together.
-SUITE = OMPI_MCA_hwloc_base_binding_policy=$${OMPI_MCA_hwloc_base_binding_policy:-none} $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) -Otarget check
+SUITE = OMPI_MCA_hwloc_base_binding_policy=$${OMPI_MCA_hwloc_base_binding_policy:-none} \
+  $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) -Otarget check
 # Tests of MPI and by script, two at a time, have half of the cores each; the former two threads a rank, on two cores as
 # everywhere.
 LANE = $(SHELL) $(top_srcdir)/tests/lane.sh
-LANES = $(SUITE) SH_LOG_COMPILER='$(LANE) $(SHELL)' MPI_LOG_COMPILER='env OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} $(LANE) $(MPI_LOG_COMPILER)'
+LANES = $(SUITE) SH_LOG_COMPILER='$(LANE) $(SHELL)' \
+  MPI_LOG_COMPILER='env OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} $(LANE) $(MPI_LOG_COMPILER)'
 # Programs are compiled side by side all the same.
 COMPILED = $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) $(check_PROGRAMS)
 ALONE = $(COMPILED) && $(MAKE) $(AM_MAKEFLAGS) -j1 check
@@ -362,7 +368,8 @@ check-quick: all
 check-together: all
 	status=0; rm -f test-seconds; \
 	$(COMPILED) && $(LANES) TESTS='$(unit_tests)' TEST_SUITE_LOG=unit-suite.log LOG_COMPILER='$(LANE)' || status=1; \
-	$(LANES) TESTS='$(long_tests) $(filter-out $(long_tests) $(alone_tests),$(mpi_tests) $(script_tests))' TEST_SUITE_LOG=together-suite.log || status=1; \
+	$(LANES) TESTS='$(long_tests) $(filter-out $(long_tests) $(alone_tests),$(mpi_tests) $(script_tests))' \
+	  TEST_SUITE_LOG=together-suite.log || status=1; \
 	$(ALONE) TESTS='$(alone_tests)' TEST_SUITE_LOG=alone-suite.log || status=1; exit $$status
 check-slow: all
 	status=0; rm -f test-seconds; \
@@ -371,10 +378,13 @@ check-slow: all
 check-release: all
 	rm -f test-seconds; $(LANES) TESTS='$(release_tests)' TEST_SUITE_LOG=release-suite.log
 .PHONY: check-quick check-together check-slow check-release
-CLEANFILES += test-seconds lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log slow-suite.log slow-alone-suite.log release-suite.log
+CLEANFILES += test-seconds lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log \
+  slow-suite.log slow-alone-suite.log release-suite.log
 clean-local:
-	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery slow-energy slow-faults slow-simgrid slow-slurm 2>/dev/null
-	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery slow-energy slow-faults slow-simgrid slow-slurm
+	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery \
+	  slow-energy slow-faults slow-simgrid slow-slurm 2>/dev/null
+	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery \
+	  slow-energy slow-faults slow-simgrid slow-slurm
 
 %C%_checkpoint_mpi_SOURCES = %D%/checkpoint.c %D%/chance.h %D%/files.h %D%/tap.h
 %C%_guard_mpi_SOURCES = %D%/guard.c %D%/files.h %D%/tap.h
@@ -383,9 +393,11 @@ clean-local:
 %C%_true_energy_SOURCES = %D%/true_energy.c
 # Roots that need not set errno are computed as vectors.
 %C%_true_energy_CFLAGS = $(AM_CFLAGS) -fno-math-errno
-%C%_contract_mpi_SOURCES = %D%/contract.c %D%/chance.h %D%/reference.h %D%/kernels.h %D%/set_params.h %D%/sets.h %D%/tap.h
+%C%_contract_mpi_SOURCES = %D%/contract.c %D%/chance.h %D%/reference.h %D%/kernels.h %D%/set_params.h %D%/sets.h \
+  %D%/tap.h
 %C%_expansion_mpi_SOURCES = %D%/expansion.c %D%/tap.h
-%C%_energy_ranks_mpi_SOURCES = %D%/energy_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/set_params.h %D%/sets.h %D%/tap.h
+%C%_energy_ranks_mpi_SOURCES = %D%/energy_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/set_params.h \
+  %D%/sets.h %D%/tap.h
 %C%_comm_mpi_SOURCES = %D%/comm.c %D%/tap.h
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
 %C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h
@@ -397,7 +409,8 @@ clean-local:
 %C%_cosmology_SOURCES = %D%/cosmology.c %D%/tap.h
 %C%_units_SOURCES = %D%/units.c %D%/tap.h
 %C%_massless_SOURCES = %D%/massless.c %D%/list_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_neighbour_list_verbs_SOURCES = %D%/neighbour_list_verbs.c %D%/list_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_neighbour_list_verbs_SOURCES = %D%/neighbour_list_verbs.c %D%/list_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h \
+  %D%/sets.h %D%/tap.h
 %C%_pair_steps_SOURCES = %D%/pair_steps.c %D%/list_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_galaxy_SOURCES = %D%/galaxy.c %D%/tap.h
 %C%_galaxy_ranks_mpi_SOURCES = %D%/galaxy_ranks.c %D%/tap.h
@@ -467,9 +480,12 @@ clean-local:
 %C%_margin_SOURCES = %D%/margin.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_walk_active_SOURCES = %D%/walk_active.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_softening_SOURCES = %D%/softening.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
-%C%_soft_walk_SOURCES = %D%/soft_walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/soft_sums.h %D%/tap.h %D%/walks.h
+%C%_soft_walk_SOURCES = %D%/soft_walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/soft_sums.h %D%/tap.h \
+  %D%/walks.h
 %C%_fof_ranks_mpi_SOURCES = %D%/fof_ranks.c %D%/chance.h %D%/tap.h
-%C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/ranks_case.h %D%/sets.h %D%/sums_ranks.h %D%/tap.h
-%C%_step_ranks_mpi_SOURCES = %D%/step_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/ranks_case.h %D%/sets.h %D%/sums_ranks.h %D%/tap.h
+%C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/ranks_case.h \
+  %D%/sets.h %D%/sums_ranks.h %D%/tap.h
+%C%_step_ranks_mpi_SOURCES = %D%/step_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/ranks_case.h \
+  %D%/sets.h %D%/sums_ranks.h %D%/tap.h
 %C%_stages_ranks_mpi_SOURCES = %D%/stages_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_study_mpi_SOURCES = %D%/study.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h

@@ -4,8 +4,10 @@
 # frames with one scale, and a sentence for bad input.
 . "${srcdir:-.}/tests/harness.sh"
 with_plots
-parameters run.ini Input:InitCondFile=merger.hdf5 Output:OutputDir=run Output:TimeBetStatistics=1e-9 Output:Projections=on \
-  Output:TimeBetProjections=0.0625 Output:ProjectionPixels=64 Time:TimeMax=0.25 Gravity:Softening=0.03 Split:SoftStep=0.03125 \
+parameters run.ini Input:InitCondFile=merger.hdf5 Output:OutputDir=run Output:TimeBetStatistics=1e-9 \
+  Output:Projections=on \
+  Output:TimeBetProjections=0.0625 Output:ProjectionPixels=64 Time:TimeMax=0.25 Gravity:Softening=0.03 \
+  Split:SoftStep=0.03125 \
   $hybrid
 model merger -n 1000 -o merger.hdf5
 check "a run of a merger" try espalier run run.ini
@@ -18,8 +20,8 @@ has said '^text type 1 (halo), \$N\$ = 500$' && has said '^text Lagrangian radii
 ok $? "all panels, with the types' names"
 draws "Lagrangian radii of a type" analysis run/analysis.csv --type 2
 draws "analysis of one type" analysis one
-sed 's/^# units: .*/# UnitLength_in_cm = 3.085678e21, UnitMass_in_g = 1.989e43, UnitVelocity_in_cm_per_s = 1e5, GravityConstantInternal = 43009.2/' \
-  run/analysis.csv > units.csv
+in_units='UnitLength_in_cm = 3.085678e21, UnitMass_in_g = 1.989e43, UnitVelocity_in_cm_per_s = 1e5'
+sed "s/^# units: .*/# $in_units, GravityConstantInternal = 43009.2/" run/analysis.csv > units.csv
 draws "analysis with units" analysis units.csv
 has said '^text radius \[kpc\]' && has said '^text dispersion \[km/s\]'
 ok $? "units at the axes"
@@ -73,7 +75,8 @@ import plot_movie as movie
 from plotting import np
 folder = sys.argv[2]
 maps = [movie.Map(path, "All", "xy") for path in movie.map_paths(folder + "/run")]
-parts = [movie.Map(path, group, "xy") for path in movie.map_paths(folder + "/run") for group in ("PartType1", "PartType2")]
+parts = [movie.Map(path, group, "xy")
+         for path in movie.map_paths(folder + "/run") for group in ("PartType1", "PartType2")]
 assert len(maps) == 5 and [m.time for m in maps] == [0, 0.0625, 0.125, 0.1875, 0.25], [m.time for m in maps]
 for number, m in enumerate(maps):
     pixel = (2 * m.half / len(m.density)) ** 2
@@ -83,7 +86,8 @@ for number, m in enumerate(maps):
     assert abs(smooth.sum() / m.density.sum() - 1) < 0.05, smooth.sum() / m.density.sum()
 bad = folder + "/bad.png"
 cases = [
-    (movie, "has no maps (Projections = on) and no snapshots", ["empty"]), (movie, "is not there", ["absent"]), (movie, "projection_0002.hdf5 is cut off", ["cut"]),
+    (movie, "has no maps (Projections = on) and no snapshots", ["empty"]),
+    (movie, "is not there", ["absent"]), (movie, "projection_0002.hdf5 is cut off", ["cut"]),
     (movie, "has no maps of PartType5 (it has All, PartType1, PartType2)", ["run", "--type", "5"]),
     (movie, "has no maps in the plane yz (it has xy, xz)", ["run", "--axis", "yz"]),
     (movie, "have maps of different widths", ["wide", "--axis", "xz"]),
@@ -91,7 +95,8 @@ cases = [
     (analysis, "analysis.csv cannot be read", ["empty"]), (analysis, "has no rows of type 4", ["run", "--type", "4"]),
     (analysis, "has no column 'type'", ["run/energy.csv"])]
 for script, text, words in cases:
-    sys.argv = [script.__name__ + ".py", os.path.join(folder, words[0])] + words[1:] + ([] if "-o" in words else ["-o", bad])
+    sys.argv = [script.__name__ + ".py", os.path.join(folder, words[0])] + words[1:]
+    sys.argv += [] if "-o" in words else ["-o", bad]
     try:
         script.main()
         said = "nothing"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""plots_input.py TOOLS FOLDER: the plot scripts meet absent, empty, wrong, damaged and incomplete files: a sentence that names the
-file, exit status 1, and no picture. FOLDER is for the files."""
+"""plots_input.py TOOLS FOLDER: the plot scripts meet absent, empty, wrong, damaged and incomplete files: a sentence
+that names the file, exit status 1, and no picture. FOLDER is for the files."""
 import contextlib
 import io
 import os
@@ -15,7 +15,8 @@ os.chdir(folder)
 import plotting  # noqa: E402
 from plotting import h5py, np  # noqa: E402
 
-KINDS = {kind: __import__(f"plot_{kind}") for kind in ("map", "density", "profile", "cluster", "energy", "steps", "substeps", "comm", "study", "scaling", "force")}
+KINDS = {kind: __import__(f"plot_{kind}") for kind in ("map", "density", "profile", "cluster", "energy", "steps",
+                                                       "substeps", "comm", "study", "scaling", "force")}
 number = failed = 0
 
 
@@ -24,7 +25,8 @@ def call(kind, *words):
     for name in ("plot.png", "plot.pdf", "plot.png.part"):
         if os.path.isfile(name):
             os.remove(name)
-    sys.argv = [f"plot_{kind}.py", *words] + ([] if any(word.startswith("-o") for word in words) else ["-o", "plot.png"])
+    sys.argv = [f"plot_{kind}.py", *words] + ([] if any(word.startswith("-o") for word in words)
+                                              else ["-o", "plot.png"])
     out, err, status = io.StringIO(), io.StringIO(), 0
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -47,13 +49,15 @@ def ok(good, text, told=""):
 
 def says(pattern, kind, *words):
     status, out, err, picture = call(kind, *words)
-    good = status == 1 and err.count("\n") == 1 and err.startswith(f"espalier-plot {kind}: ") and re.search(pattern, err) and not picture
+    good = (status == 1 and err.count("\n") == 1 and err.startswith(f"espalier-plot {kind}: ")
+            and re.search(pattern, err) and not picture)
     ok(good, f"{kind} {' '.join(words)}: {pattern}", f"status {status}, picture {picture}: {err}")
 
 
 def draws(kind, *words, warned=""):
     status, out, err, picture = call(kind, *words)
-    ok(status == 0 and picture and (bool(re.search(warned, err)) if warned else not err), f"{kind} {' '.join(words)} draws", f"status {status}: {err}")
+    ok(status == 0 and picture and (bool(re.search(warned, err)) if warned else not err),
+       f"{kind} {' '.join(words)} draws", f"status {status}: {err}")
     return out
 
 
@@ -66,7 +70,8 @@ def snapshot(path, count=300, files=1, total=None, time=0.0, seed=1, kind=1, gra
         header["NumPart_ThisFile"], header["NumPart_Total"] = count * of_kind, (total or count) * of_kind
         header["MassTable"], header["Time"], header["NumFilesPerSnapshot"] = np.zeros(6), time, files
         units = file.create_group("Units").attrs
-        units["UnitLength_in_cm"], units["UnitMass_in_g"], units["UnitVelocity_in_cm_per_s"] = 3.085678e21, 1.98841e43, 1e5
+        units["UnitLength_in_cm"], units["UnitMass_in_g"], units["UnitVelocity_in_cm_per_s"] = (
+            3.085678e21, 1.98841e43, 1e5)
         file.create_group("Parameters").attrs["GravityConstantInternal"] = gravity
         if softening is not None:
             file["Parameters"].attrs["Softening"] = softening
@@ -80,12 +85,14 @@ def virtual(path, parts, count):
     """A file whose datasets lie in the parts."""
     snapshot(path, count=1)
     with h5py.File(path, "a") as file:
-        file["Header"].attrs["NumPart_ThisFile"] = file["Header"].attrs["NumPart_Total"] = 2 * count * (np.arange(6) == 1)
+        file["Header"].attrs["NumPart_ThisFile"] = file["Header"].attrs["NumPart_Total"] = (
+            2 * count * (np.arange(6) == 1))
         for name, shape in (("Coordinates", (2 * count, 3)), ("Masses", (2 * count,))):
             del file["PartType1"][name]
             layout = h5py.VirtualLayout(shape=shape, dtype="f8")
             for k, part in enumerate(parts):
-                layout[k * count:(k + 1) * count] = h5py.VirtualSource(part, f"PartType1/{name}", shape=(count, *shape[1:]))
+                layout[k * count:(k + 1) * count] = h5py.VirtualSource(part, f"PartType1/{name}",
+                                                                       shape=(count, *shape[1:]))
             file["PartType1"].create_virtual_dataset(name, layout)
 
 
@@ -97,7 +104,8 @@ for k in range(2):
     snapshot(f"gadget/snapdir_000/s_000.{k}.hdf5", files=2, total=600, seed=k)
 virtual("run/snapshot_002.hdf5", [f"snapdir_002/snapshot_002.{k}.hdf5" for k in range(2)], 300)
 whole = open("run/snapshot_000.hdf5", "rb").read()
-files = {"empty": b"", "text": b"some words\n1,2\n", "cut.hdf5": whole[:len(whole) // 2], "damaged.hdf5": whole[:40] + b"x" * 200 + whole[240:],
+files = {"empty": b"", "text": b"some words\n1,2\n", "cut.hdf5": whole[:len(whole) // 2],
+         "damaged.hdf5": whole[:40] + b"x" * 200 + whole[240:],
          "csv.hdf5": b"step,time\n0,1\n", "gadget1": (256).to_bytes(4, "little") + bytes(300)}
 for name, content in files.items():
     with open(name, "wb") as file:
@@ -107,8 +115,11 @@ with h5py.File("other.hdf5", "w") as file:
 with h5py.File("header.hdf5", "w") as file:
     file["Header"] = 1.0
 snapshot("words.hdf5", Coordinates=np.array([b"a"] * 300)), snapshot("flat.hdf5", Coordinates=np.zeros(300))
-snapshot("nomass.hdf5", Masses=None), snapshot("zero.hdf5", Masses=np.zeros(300)), snapshot("short.hdf5", Masses=np.ones(299))
-snapshot("nan.hdf5", Coordinates=np.full((300, 3), np.nan)), snapshot("fewer.hdf5", Coordinates=np.zeros((200, 3)), Masses=np.ones(200))
+snapshot("nomass.hdf5", Masses=None)
+snapshot("zero.hdf5", Masses=np.zeros(300))
+snapshot("short.hdf5", Masses=np.ones(299))
+snapshot("nan.hdf5", Coordinates=np.full((300, 3), np.nan))
+snapshot("fewer.hdf5", Coordinates=np.zeros((200, 3)), Masses=np.ones(200))
 snapshot("point.hdf5", Coordinates=np.zeros((300, 3))), snapshot("group.hdf5", Coordinates=None)
 snapshot("physical.hdf5", gravity=43007.1, time=2.0), snapshot("one.hdf5", count=1), snapshot("lone.hdf5", files=4)
 os.symlink("run/snapshot_002.hdf5", "link.hdf5")
@@ -141,19 +152,22 @@ for kind in ("density", "profile", "cluster"):
     says(r"all particles are in one place", kind, "point.hdf5")
     says(r"has no particles of type 3", kind, "run", "--types", "3")
     says(r"lone.hdf5 says that it is one of 4 files", kind, "lone.hdf5")
-    says(r"different units: .*model units.*kpc|different units: kpc.*model units", kind, "run/snapshot_000.hdf5", "physical.hdf5")
+    says(r"different units: .*model units.*kpc|different units: kpc.*model units", kind, "run/snapshot_000.hdf5",
+         "physical.hdf5")
     says(r"cannot be written: No such file", kind, "run", "-o", "none/x/plot.png")
     says(r"cannot be written: Is a directory", kind, "run", "-ofolder.png") if not os.mkdir("folder.png") else None
     os.rmdir("folder.png")
     says(r"plot.foo: expected a name that ends in .png, .pdf or .svg", kind, "run", "-oplot.foo")
     says(r"run/snapshot_000.hdf5: expected a name that ends", kind, "run", "-orun/snapshot_000.hdf5")
     draws(kind, "run")
-    says(r"different units: .*model units.*kpc|different units: kpc.*model units", kind, "dimensionless.hdf5", "physical.hdf5")
+    says(r"different units: .*model units.*kpc|different units: kpc.*model units", kind, "dimensionless.hdf5",
+         "physical.hdf5")
     draws(kind, 'a "b" $(touch X); c')
     draws(kind, "-oplot.png", "--", "-dash")
     draws(kind, "physical.hdf5")
     draws(kind, "run/snapshot_000.hdf5", "dimensionless.hdf5")
-    for name in ("gadget", "gadget/snapdir_000", "gadget/snapdir_000/s_000", "gadget/snapdir_000/s_000.1.hdf5", "link.hdf5"):
+    for name in ("gadget", "gadget/snapdir_000", "gadget/snapdir_000/s_000", "gadget/snapdir_000/s_000.1.hdf5",
+                 "link.hdf5"):
         draws(kind, name)
 says("has 1 particles, too few", "profile", "one.hdf5")
 says("every type has too few|too few for a profile", "profile", "--by-type", "one.hdf5")
@@ -162,17 +176,21 @@ draws("density", "one.hdf5", "--width", "2")
 
 # --- clusters
 says("one.hdf5 has 1 particles with mass, too few", "cluster", "one.hdf5")
-says("does not state one softening length for all particles and the gravitational constant", "cluster", "run", "--true-energies", "on")
+says("does not state one softening length for all particles and the gravitational constant", "cluster", "run",
+     "--true-energies", "on")
 ok("drawn: 2 of 3 snapshots" in draws("cluster", "run", "--most", "2"), "two snapshots of three")
 os.mkdir("tables")
-snapshot("tables/s_000.hdf5", softening=0.1, Velocities=np.zeros((300, 3))), snapshot("tables/s_001.hdf5", time=1.0, softening=0.1)
-says("s_001.hdf5: true energies need the positions, velocities and masses", "cluster", "tables", "--true-energies", "on")
+snapshot("tables/s_000.hdf5", softening=0.1, Velocities=np.zeros((300, 3)))
+snapshot("tables/s_001.hdf5", time=1.0, softening=0.1)
+says("s_001.hdf5: true energies need the positions, velocities and masses", "cluster", "tables", "--true-energies",
+     "on")
 says("s_000.hdf5: true energies need", "cluster", "tables", "--true-energies", "on", "--types", "1")
 snapshot("shape.hdf5", Velocities=np.zeros((300, 2)))
 says(r"shape.hdf5 .*Velocities of the shape \(300, 2\)", "cluster", "shape.hdf5")
 for name, content, fragment in (("energy", "", "is empty"), ("steps", "step,other\n1,2\n", "has no column 'time'"),
                                 ("energy", "# units: dimensionless\ntime,total\n", "energy.csv has no rows yet"),
-                                ("energy", "# UnitLength_in_cm 3e18, UnitMass_in_g 2e33, UnitVelocity_in_cm_per_s 1e5\ntime,total\n0,1\n", "different units")):
+                                ("energy", "# UnitLength_in_cm 3e18, UnitMass_in_g 2e33, UnitVelocity_in_cm_per_s "
+                                           "1e5\ntime,total\n0,1\n", "different units")):
     with open(f"tables/{name}.csv", "w", encoding="utf-8") as file:
         file.write(content)
     says(fragment, "cluster", "tables")
@@ -182,21 +200,26 @@ for name, content, fragment in (("energy", "", "is empty"), ("steps", "step,othe
 shutil.copytree("run", "holed"), shutil.copytree("gadget", "holed_gadget")
 os.remove("holed/snapdir_002/snapshot_002.1.hdf5"), os.remove("holed_gadget/snapdir_000/s_000.0.hdf5")
 for kind in ("density", "profile", "cluster"):
-    says(r"holed/snapshot_002.hdf5 has 2 parts.*holed/snapdir_002/snapshot_002.1.hdf5 is not there.*--partial", kind, "holed")
+    says(r"holed/snapshot_002.hdf5 has 2 parts.*holed/snapdir_002/snapshot_002.1.hdf5 is not there.*--partial", kind,
+         "holed")
     says(r"s_000.1.hdf5 has 2 parts.*s_000.0.hdf5 is not there", kind, "holed_gadget")
-    draws(kind, "holed", "--partial", warned=r"^espalier-plot \w+: holed/snapshot_002.hdf5 is drawn without 1 of its 2 parts: .*002.1.hdf5 is not there\n$")
+    draws(kind, "holed", "--partial", warned=r"^espalier-plot \w+: holed/snapshot_002.hdf5 is drawn without 1 of its 2 "
+                                             r"parts: .*002.1.hdf5 is not there\n$")
 with open("holed/snapdir_002/snapshot_002.1.hdf5", "wb") as file:
     file.write(whole[:len(whole) // 2])
 says(r"snapshot_002.1.hdf5 is cut off", "density", "holed/snapshot_002.hdf5")
 snapshot("holed/snapdir_002/snapshot_002.1.hdf5", count=299, files=2, total=600)
 says(r"should have 600 particles of type 1, and its 2 parts have 599", "density", "holed/snapshot_002.hdf5")
 import snapshots  # noqa: E402
-ok(snapshots.snapshot_paths(["run/snapdir_002/snapshot_002.0.hdf5", "run/snapdir_002/snapshot_002.1.hdf5", "run/snapdir_002/snapshot_002"]) ==
+ok(snapshots.snapshot_paths(["run/snapdir_002/snapshot_002.0.hdf5", "run/snapdir_002/snapshot_002.1.hdf5",
+                             "run/snapdir_002/snapshot_002"]) ==
    ["run/snapdir_002/snapshot_002.0.hdf5"], "parts of one snapshot are one")
-ok(len(snapshots.Snapshot("run/snapshot_002.hdf5").all()[1]) == 600 == len(snapshots.Snapshot("run/snapdir_002/snapshot_002.1.hdf5").all()[1]),
+ok(len(snapshots.Snapshot("run/snapshot_002.hdf5").all()[1]) == 600
+   == len(snapshots.Snapshot("run/snapdir_002/snapshot_002.1.hdf5").all()[1]),
    "all parts are read")
 snapshot("a.1.hdf5"), snapshot("a.2.hdf5")
-ok(snapshots.snapshot_paths(["a.1.hdf5", "a.2.hdf5"]) == ["a.1.hdf5", "a.2.hdf5"], "numbers in the names of single files")
+ok(snapshots.snapshot_paths(["a.1.hdf5", "a.2.hdf5"]) == ["a.1.hdf5", "a.2.hdf5"],
+   "numbers in the names of single files")
 os.mkdir("many")
 for k in range(30):
     os.symlink("../run/snapshot_000.hdf5", f"many/s_{k:03}.hdf5")
@@ -204,10 +227,12 @@ ok("drawn: 21 of 30 snapshots" in draws("density", "many", "--pixels", "32"), "w
 ok("drawn: 4 of 30" in draws("density", "many", "--pixels", "32", "--most", "4"), "as many as are asked for")
 
 # --- tables
-for kind, name in (("energy", "energy.csv"), ("steps", "timers.csv"), ("substeps", "substeps.csv"), ("comm", "comm.csv"), ("scaling", "scaling.csv")):
+for kind, name in (("energy", "energy.csv"), ("steps", "timers.csv"), ("substeps", "substeps.csv"),
+                   ("comm", "comm.csv"), ("scaling", "scaling.csv")):
     says(r"absent", kind, "absent")
     says(name + r" (cannot be read: No such file|is not there)", kind, "none")
-    for content, fragment in (("empty", "is empty"), ("text", r"has no column"), ("cut.hdf5", "is not a table of text")):
+    for content, fragment in (("empty", "is empty"), ("text", r"has no column"),
+                              ("cut.hdf5", "is not a table of text")):
         with contextlib.suppress(FileExistsError):
             os.mkdir(f"{kind}_{content}")
         shutil.copy(content, f"{kind}_{content}/{name}")

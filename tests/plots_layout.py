@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""plots_layout.py TOOLS KIND ARGUMENT...: draw a plot and look at what is drawn where. A legend or text that lies over data or
-over another text, a colour bar over other axes, text beyond the picture's edge or too small, axes without labels, a logarithmic axis without numbers, a
-picture of unreasonable size: each is a line of output, and exit status 1. Prints the size and the words of the picture otherwise."""
+"""plots_layout.py TOOLS KIND ARGUMENT...: draw a plot and look at what is drawn where. A legend or text that lies over
+data or over another text, a colour bar over other axes, text beyond the picture's edge or too small, axes without
+labels, a logarithmic axis without numbers, a picture of unreasonable size: each is a line of output, and exit status 1.
+Prints the size and the words of the picture otherwise."""
 import os
 import sys
 
@@ -39,7 +40,8 @@ def overlap(a, b, least=1.0):
 
 
 def named(thing):
-    text = thing.get_text() if hasattr(thing, "get_text") else "legend of " + ", ".join(t.get_text() for t in thing.get_texts())
+    text = (thing.get_text() if hasattr(thing, "get_text")
+            else "legend of " + ", ".join(t.get_text() for t in thing.get_texts()))
     return repr(text)
 
 
@@ -47,7 +49,8 @@ def data_in(axes, area):
     """Whether lines, bars or points of the axes lie in a box."""
     frame = axes.bbox
     for line in axes.lines:
-        points = axes.transData.transform(line.get_xydata()) if line.get_transform() == axes.transData else line.get_transform().transform(line.get_xydata())
+        points = (axes.transData.transform(line.get_xydata()) if line.get_transform() == axes.transData
+                  else line.get_transform().transform(line.get_xydata()))
         points = points[np.isfinite(points).all(axis=1)]
         for a, b in zip(points[:-1], points[1:]) if len(points) > 1 else [(p, p) for p in points]:
             way = a + (b - a) * np.linspace(0, 1, 40)[:, None]
@@ -96,7 +99,8 @@ for bar in shown_axes:
     if bar.get_label() == "<colorbar>":
         for axes in shown_axes:
             if axes is not bar and overlap(box(bar), box(axes)):
-                faults.append(f"the colour bar {bar.get_ylabel()!r} lies over {axes.get_ylabel() or axes.get_title(loc='left')!r}")
+                faults.append(f"the colour bar {bar.get_ylabel()!r} lies over "
+                              f"{axes.get_ylabel() or axes.get_title(loc='left')!r}")
 for thing in things:
     area = box(thing)
     if area.x0 < -1 or area.y0 < -1 or area.x1 > figure.bbox.x1 + 1 or area.y1 > figure.bbox.y1 + 1:
@@ -113,17 +117,20 @@ for axes in figure.axes:
         if not axis.get_visible():   # the other one of two that share it
             continue
         shown = ticks(axis)
-        if shown and not any(abs(getattr(a.bbox, name + "0") - getattr(axes.bbox, name + "0")) < 2 for a in labelled[name]) and \
+        if shown and not any(abs(getattr(a.bbox, name + "0") - getattr(axes.bbox, name + "0")) < 2
+                             for a in labelled[name]) and \
                 not any(not label.get_text().replace("−", "").replace(".", "").isdigit() for label in shown):
             faults.append(f"numbers without a label at the {name} axis of {axes.get_title(loc='left')!r}")
         low, high = sorted(getattr(axes, f"get_{name}lim")())
-        numbers = [t for t in axis.get_majorticklocs() if low <= t <= high] if shown else []   # those beyond the ends are not drawn
+        # those beyond the ends are not drawn
+        numbers = [t for t in axis.get_majorticklocs() if low <= t <= high] if shown else []
         numbers += [t.label1 for t in axis.get_minor_ticks() if t.label1.get_visible() and t.label1.get_text()]
         if axis.get_scale() == "log" and len(numbers) < 2 and axes.get_label() != "<colorbar>":
             faults.append(f"{len(numbers)} numbers at the logarithmic {name} axis of {axes.get_title(loc='left')!r}")
         for a, b in zip(shown, shown[1:]):
             if overlap(box(a), box(b)):
-                faults.append(f"ticks {a.get_text()} and {b.get_text()} of {axes.get_title(loc='left')!r} lie over each other")
+                faults.append(f"ticks {a.get_text()} and {b.get_text()} of {axes.get_title(loc='left')!r} lie over "
+                              "each other")
 width, height = figure.get_size_inches()
 if max(width, height) > 17.5 or width / height > 4.5 or height / width > 2.5:
     faults.append(f"the picture is {width:.1f} x {height:.1f} inches")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""plots_maps.py SOURCE FOLDER: numbers of maps, phase space and frames against known models; prints TAP. Leaves in FOLDER a run of two
-clumps that move apart, with a catalogue of groups, a snapshot without velocities, and a folder with a map."""
+"""plots_maps.py SOURCE FOLDER: numbers of maps, phase space and frames against known models; prints TAP. Leaves in
+FOLDER a run of two clumps that move apart, with a catalogue of groups, a snapshot without velocities, and a folder with
+a map."""
 import os
 import sys
 
@@ -34,7 +35,8 @@ held = density.sum() * (2 * half / pixels) ** 2
 ok(abs(held / mass[inside].sum() - 1) < 0.01, "a map holds the mass inside it", f"{held} {mass[inside].sum()}")
 middle = (np.arange(pixels) + 0.5) / pixels * 2 * half - half
 error = np.abs(mean - 3 * middle[None, :])
-ok(np.median(error) < 0.2 and error.max() < 1.2, "mean velocities, [row of y][column of x]", f"{np.median(error)} {error.max()}")
+ok(np.median(error) < 0.2 and error.max() < 1.2, "mean velocities, [row of y][column of x]",
+   f"{np.median(error)} {error.max()}")
 ok(abs(np.median(width) / 2 - 1) < 0.05, "their dispersion", str(np.median(width)))
 same = measure.surface_density(x, y, mass, half, pixels)
 ok(np.median(np.abs(same - 1 / 9) * 9) < 0.1, "surface density in units of mass per area", str(np.median(same)))
@@ -46,11 +48,12 @@ one = np.full(50000, 1 / 50000)
 for coordinate, least in (("r", 0.0), ("x", -2.0)):
     grid = measure.phase_density(pos, vel, one, coordinate, 2.0, 2.0, pixels)
     total = grid.sum() * (2.0 - least) / pixels * 4.0 / pixels
-    places, speeds = (np.arange(pixels) + 0.5) / pixels * (2.0 - least) + least, (np.arange(pixels) + 0.5) / pixels * 4 - 2
+    places, speeds = (np.arange(pixels) + 0.5) / pixels * (2.0
+                                                           - least) + least, (np.arange(pixels) + 0.5) / pixels * 4 - 2
     ridge = (grid * speeds[:, None]).sum(axis=0) / grid.sum(axis=0)
     there = (np.abs(places) > 0.3) & (np.abs(places) < 0.9)
-    ok(abs(total - 1) < 0.01 and np.abs(ridge - 0.5 * places)[there].max() < 0.1, f"phase space of {coordinate} and its velocity",
-       f"{total} {(ridge - 0.5 * places)[there]}")
+    ok(abs(total - 1) < 0.01 and np.abs(ridge - 0.5 * places)[there].max() < 0.1,
+       f"phase space of {coordinate} and its velocity", f"{total} {(ridge - 0.5 * places)[there]}")
 
 # --- a run of two clumps: type 1 of 2000 particles rests, type 2 of 1000 moves away along x
 os.makedirs(f"{folder}/run")
@@ -61,7 +64,8 @@ for k in range(3):
         header = file.create_group("Header").attrs
         header["NumPart_ThisFile"] = header["NumPart_Total"] = [0, 2000, 1000, 0, 0, 0]
         header["MassTable"], header["Time"], header["NumFilesPerSnapshot"] = np.zeros(6), float(k), 1
-        file.create_group("Units").attrs.update(UnitLength_in_cm=3.085678e21, UnitMass_in_g=1.98841e43, UnitVelocity_in_cm_per_s=1e5)
+        file.create_group("Units").attrs.update(UnitLength_in_cm=3.085678e21, UnitMass_in_g=1.98841e43,
+                                                UnitVelocity_in_cm_per_s=1e5)
         file.create_group("Parameters").attrs["GravityConstantInternal"] = 43007.1
         for kind, rest in ((1, np.zeros(3)), (2, motion)):
             n, order = len(clump[kind - 1]), rng.permutation(len(clump[kind - 1]))
@@ -74,8 +78,8 @@ with h5py.File(f"{folder}/run/fof_000.hdf5", "w") as file:
     file["IDs/ID"] = np.arange(1, 3001, dtype="u8")
     file.create_group("Header")
 paths = snapshot_paths([f"{folder}/run"])
-ok([os.path.basename(path) for path in paths] == [f"snapshot_{k:03}.hdf5" for k in range(3)], "catalogues of groups are no snapshots",
-   str(paths))
+ok([os.path.basename(path) for path in paths] == [f"snapshot_{k:03}.hdf5" for k in range(3)],
+   "catalogues of groups are no snapshots", str(paths))
 moving = (("type", 2), ("group", 1), ("point", (3.0, 0, 0)))
 for which in moving + (("type", 1), ("group", 0), ("all", None)):
     at = which in moving
@@ -89,25 +93,31 @@ for which in moving + (("type", 1), ("group", 0), ("all", None)):
 # dispersion 1
 draw, off = np.random.default_rng(11), []
 for _ in range(20):
-    frame = measure.Followed(measure.of_type(2)).frame(draw.normal(0, 1, (4000, 3)), draw.normal(0, 1, (4000, 3)), np.ones(4000),
-                                                       np.arange(4000), np.full(4000, 2))
+    frame = measure.Followed(measure.of_type(2)).frame(draw.normal(0, 1, (4000, 3)), draw.normal(0, 1, (4000, 3)),
+                                                       np.ones(4000), np.arange(4000), np.full(4000, 2))
     off.append(frame[1])
 error = float(np.sqrt(np.mean(np.square(off))))
-ok(0.02 < error < 0.045, "the velocity of a frame is the mean of a thousand particles, where there are some", str(error))
+ok(0.02 < error < 0.045, "the velocity of a frame is the mean of a thousand particles, where there are some",
+   str(error))
 
 # --- one function draws for the tools and for pyespalier
 view = pictures.View(pos, vel, one, "t", plotting.Units({}))
 figure = pictures.figure_of_maps([view], [pictures.Panel("density", "xz")], 1.0, pixels=32)
 single = plotting.plt.subplots()[1]
 pictures.draw_map(single, view, "density", "xz", 1.0, pixels=32)
-ok(np.array_equal(figure.axes[0].images[0].get_array(), single.images[0].get_array()), "a map of a figure and one by itself are the same")
+ok(np.array_equal(figure.axes[0].images[0].get_array(), single.images[0].get_array()),
+   "a map of a figure and one by itself are the same")
 
 # --- colours as colour-blind readers see them: Machado, Oliveira & Fernandes 2009, by differences in CIELAB
 VISION = {"all cones": np.eye(3),
-          "protanopia": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
-          "deuteranopia": np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
-          "tritanopia": np.array([[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]])}
-CONES = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) / [[0.9505], [1.0], [1.089]]
+          "protanopia": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+                                  [-0.003882, -0.048116, 1.051998]]),
+          "deuteranopia": np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                                    [-0.011820, 0.042940, 0.968881]]),
+          "tritanopia": np.array([[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
+                                  [0.004733, 0.691367, 0.303900]])}
+CONES = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722],
+                  [0.0193, 0.1192, 0.9505]]) / [[0.9505], [1.0], [1.089]]
 
 
 def seen(colours, vision):

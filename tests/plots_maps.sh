@@ -51,7 +51,8 @@ if "$python" -c 'import PIL' 2> /dev/null; then
 from PIL import Image
 for path in sys.argv[1:]:
     with Image.open(path) as film:
-        print(path, sum(film.seek(k) or film.info["duration"] for k in range(film.n_frames)))' movie.gif nine.gif given.gif >> said 2>> err
+        print(path, sum(film.seek(k) or film.info["duration"] for k in range(film.n_frames)))' movie.gif nine.gif \
+          given.gif >> said 2>> err
   has said 'movie.gif 3000$' && has said 'nine.gif 39[0-9]0$' && has said 'given.gif 60$'
   ok $? "few maps last four seconds, or a second each, unless --fps is given"
 fi

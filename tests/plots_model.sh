@@ -17,13 +17,15 @@ component() {
   component halo 'Profile = hernquist' 'Mass = 10' 'Scale = 6' 'Cutoff = 60' 'N = 12000' 'Type = 1'
   component bulge 'Profile = hernquist' 'Mass = 0.4' 'Scale = 0.15' 'N = 4000' 'Type = 3'
   component hole 'Profile = black-hole' 'Mass = 0.02' 'Type = 5'
-  component thin 'Profile = exponential-disc' 'Mass = 1' 'Scale = 1' 'Height = 0.08' 'ToomreQ = 1.3' 'N = 10000' 'Type = 2'
+  component thin 'Profile = exponential-disc' 'Mass = 1' 'Scale = 1' 'Height = 0.08' 'ToomreQ = 1.3' 'N = 10000' \
+    'Type = 2'
   component thick 'Profile = exponential-disc' 'Mass = 0.2' 'Scale = 1.2' 'Height = 0.3' 'Dispersion = 0.6' \
     'Retrograde = 0.1' 'N = 6000' 'Type = 2'
 } > galaxy.ini
 {
   component Units 'GravityConstantInternal = 1'
-  component Orbit 'First = galaxy.ini' 'Second = galaxy.ini' 'Pericentre = 2' 'Separation = 40' 'Inclination2 = 50' 'Node2 = 20'
+  component Orbit 'First = galaxy.ini' 'Second = galaxy.ini' 'Pericentre = 2' 'Separation = 40' 'Inclination2 = 50' \
+    'Node2 = 20'
 } > merger.ini
 {
   component Units 'GravityConstantInternal = 1'

@@ -28,8 +28,9 @@ warnings.simplefilter("error")
 snap = pynbody.load(sys.argv[1])
 mass = float(snap["mass"].sum().in_units("Msol"))
 expected = float(sys.argv[2]) * 1.989e43 / 1.98841e33
-print("# pynbody %s, %s: %d particles, %g Msol (expected %g), time %s, lengths in %s" % (pynbody.__version__, type(snap).__name__, len(snap), mass,
-      expected, snap.properties["time"], snap["pos"].units))
+print("# pynbody %s, %s: %d particles, %g Msol (expected %g), time %s, lengths in %s"
+      % (pynbody.__version__, type(snap).__name__, len(snap), mass, expected, snap.properties["time"],
+         snap["pos"].units))
 assert isinstance(snap, pynbody.snapshot.gadgethdf.GadgetHDFSnap)
 assert len(snap) == 600 and len(snap.gas) == 200 and len(snap.dm) == 400
 assert abs(mass / expected - 1) < 1e-3

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""pyespalier, by its public names. Prints TAP. With a folder as argument: a run of the program there is compared bit by bit."""
+"""pyespalier, by its public names. Prints TAP. With a folder as argument: a run of the program there is compared bit by
+bit."""
 import sys
 
 import numpy as np
@@ -44,7 +45,8 @@ ok(refused(espalier.ArgumentError, "whole numbers", lambda: new(model, types=-1)
 ok(refused(espalier.ParticlesError, "finite", lambda: new(pos * np.nan, mass=1)), "positions that are not finite")
 ok(refused(espalier.ParticlesError, "type 9", lambda: new(pos, mass=1, types=9)), "an unknown type")
 ok(refused(espalier.ParticlesError, "id", lambda: new(pos, mass=1, ids=np.zeros(1000, int))), "ids that occur twice")
-ok(refused(espalier.FileError, "absent", lambda: espalier.read("absent.hdf5")) and refused(OSError, "absent", lambda: new.from_file("absent")),
+ok(refused(espalier.FileError, "absent", lambda: espalier.read("absent.hdf5"))
+   and refused(OSError, "absent", lambda: new.from_file("absent")),
    "a file that is not there")
 ok(refused(espalier.ArgumentError, "did you mean", lambda: espalier.ic.model("plumer", 5)), "an unknown model")
 ok(refused(ValueError, "unknown option", lambda: espalier.ic.king(100, depth=3)), "an unknown option of a model")
@@ -55,11 +57,13 @@ sim = new(model, **settings)
 first = sim.sums
 ok(sim.integrate(0.2) is sim and sim.time == 0.2 and sim.steps > 0, "a time is reached")
 last = sim.sums
-ok(abs(last.total / first.total - 1) < 1e-4 and np.abs(last.momentum - first.momentum).max() < 1e-4, "energy and momentum are kept")
+ok(abs(last.total / first.total - 1) < 1e-4 and np.abs(last.momentum - first.momentum).max() < 1e-4,
+   "energy and momentum are kept")
 times = []
 snaps = list(sim.run(0.5, 0.1, callback=lambda s: times.append(s.time), progress=False))
 ok([round(s.time, 9) for s in snaps] == [0.3, 0.4, 0.5] and times[-1] == 0.5, "snapshots of a run, and callbacks")
-ok(refused(ZeroDivisionError, "", lambda: sim.integrate(9, lambda s: 1 / 0)) and sim.time < 9, "an exception in a callback")
+ok(refused(ZeroDivisionError, "", lambda: sim.integrate(9, lambda s: 1 / 0)) and sim.time < 9,
+   "an exception in a callback")
 ok(sim.integrate(9, lambda s: True).time < 9, "a callback ends the integration")
 closing = espalier.Simulation(espalier.ic.plummer(100), softening=0.1)
 closing.integrate(9, lambda s: s.close())
@@ -71,17 +75,20 @@ ids = np.random.default_rng(1).permutation(1000) + 5
 with new(pos, vel, mass, ids=ids, **settings) as other:
     ok((other.pos == pos).all() and (other.ids == ids).all(), "arrays stay in the order in which they were given")
     other.vel = 2 * vel
-    ok(np.allclose(other.vel, 2 * vel, atol=1e-12) and abs(other.sums.kinetic / first.kinetic - 4) < 1e-3, "velocities are changed")
+    ok(np.allclose(other.vel, 2 * vel, atol=1e-12) and abs(other.sums.kinetic / first.kinetic - 4) < 1e-3,
+       "velocities are changed")
     other.mass = 2 * mass
     ok(abs(other.sums.mass - 2) < 1e-5, "masses are changed")
     acc, pot = other.forces()
     exact, _ = other.forces(other.pos, exact=True)
-    ok(np.median(np.linalg.norm(acc - exact, axis=1) / np.linalg.norm(exact, axis=1)) < 3e-3 and pot.max() < 0, "forces")
+    ok(np.median(np.linalg.norm(acc - exact, axis=1) / np.linalg.norm(exact, axis=1)) < 3e-3 and pot.max() < 0,
+       "forces")
     walked, _ = other.forces(2 * pos)
     exact, _ = other.forces(2 * pos, exact=True)
     ok(np.median(np.linalg.norm(walked - exact, axis=1) / np.linalg.norm(exact, axis=1)) < 3e-3, "forces at points")
     view = other.view()
-    ok(not view["pos"].flags.writeable and np.isclose(np.sort(view["mass"]).sum(), 2, rtol=1e-5), "a view without a copy")
+    ok(not view["pos"].flags.writeable and np.isclose(np.sort(view["mass"]).sum(), 2, rtol=1e-5),
+       "a view without a copy")
     other.replace(pos[:10], mass=1.0)
     ok(len(other) == 10 and other.sums.kinetic < 1e-12, "other particles")
 ok(refused(espalier.ArgumentError, "closed", lambda: other.time), "a simulation that is closed")
@@ -89,7 +96,8 @@ ok(refused(espalier.ArgumentError, "closed", lambda: other.time), "a simulation 
 # files
 sim.save("python-test.hdf5")
 again, snap = new.from_file("python-test.hdf5", G=1, **settings), espalier.read("python-test.hdf5")
-ok(again.time == sim.time == snap.time and np.allclose(again.pos, sim.pos, atol=1e-12), "a snapshot is written and read")
+ok(again.time == sim.time == snap.time and np.allclose(again.pos, sim.pos, atol=1e-12),
+   "a snapshot is written and read")
 ok(again.parameter("Softening") == "0.01", "parameters in use")
 
 if len(sys.argv) > 1:
@@ -101,17 +109,18 @@ if len(sys.argv) > 1:
     same = new(ic, softening=0.01, TimeMax=0.25, Tuning="frozen", Repeatable=True)
     same.integrate(0.25)
     order = np.argsort(out.ids)
-    ok(np.array_equal(same.ids, out.ids[order]) and np.array_equal(same.pos, out.pos[order]) and np.array_equal(same.vel, out.vel[order]),
-       "the program's bits")
+    ok(np.array_equal(same.ids, out.ids[order]) and np.array_equal(same.pos, out.pos[order])
+       and np.array_equal(same.vel, out.vel[order]), "the program's bits")
 
 try:
     from astropy import units as u
 except ImportError:
     ok(True, "units # SKIP no astropy")
 else:
-    kpc = new(pos * 1000 * u.pc, vel * 100 * u.km / u.s, mass * 2e10 * u.Msun, softening=10 * u.pc, units=(u.kpc, 1e10 * u.Msun, u.km / u.s))
-    ok(np.isclose(kpc.pos[0, 0].to_value(u.kpc), pos[0, 0]) and kpc.sums.total.unit.is_equivalent(u.J) and float(kpc.parameter("Softening")) == 0.01,
-       "units of astropy")
+    kpc = new(pos * 1000 * u.pc, vel * 100 * u.km / u.s, mass * 2e10 * u.Msun, softening=10 * u.pc,
+              units=(u.kpc, 1e10 * u.Msun, u.km / u.s))
+    ok(np.isclose(kpc.pos[0, 0].to_value(u.kpc), pos[0, 0]) and kpc.sums.total.unit.is_equivalent(u.J)
+       and float(kpc.parameter("Softening")) == 0.01, "units of astropy")
     kpc.integrate(1 * u.Myr)
     ok(abs(kpc.time.to_value(u.Myr) - 1) < 1e-12, "times with units")
 try:
@@ -129,18 +138,26 @@ else:
     ok(np.allclose(np.asarray(shown), np.maximum(grid, grid.max() * 1e-4)), "a map is that of the tools")
     flow = sphere.plot("xz", "velocity", width=2.0, centre=[0, 0, 0], pixels=64)
     mean, places = np.asarray(flow.images[0].get_array()), (np.arange(64) + 0.5) / 32 - 1
-    ok(np.nanmedian(np.abs(mean - 2 * places[None, :])) < 0.15 and flow.get_title(loc="left").replace("$", "").endswith("20,000"), "mean velocities along the line of sight")
-    ok(sphere.plot("xy", "dispersion").get_xlabel() == "x" and sphere.plot_phase("r").get_ylabel() == "$v_r$", "dispersions and phase space")
-    ok(sim.plot("xz").get_ylabel() == "z" and sim.plot_phase("x").get_xlabel() == "x" and sim.plot_profile(color="k").get_xscale() == "log",
+    ok(np.nanmedian(np.abs(mean - 2 * places[None, :])) < 0.15
+       and flow.get_title(loc="left").replace("$", "").endswith("20,000"), "mean velocities along the line of sight")
+    ok(sphere.plot("xy", "dispersion").get_xlabel() == "x" and sphere.plot_phase("r").get_ylabel() == "$v_r$",
+       "dispersions and phase space")
+    ok(sim.plot("xz").get_ylabel() == "z" and sim.plot_phase("x").get_xlabel() == "x"
+       and sim.plot_profile(color="k").get_xscale() == "log",
        "pictures of a simulation")
-    figure = espalier.plots.maps(snaps, quantities=("density", "velocity", "dispersion"), follow=snaps[0].ids[:300], pixels=32)
+    figure = espalier.plots.maps(snaps, quantities=("density", "velocity", "dispersion"), follow=snaps[0].ids[:300],
+                                 pixels=32)
     radii = espalier.plots.lagrangian(snaps, fractions=(0.1, 0.5), types=1)
-    ok(len(figure.axes) == 12 and len(radii.lines) == 2 and np.allclose(radii.lines[1].get_ydata()[0], snaps[0].lagrangian_radii([0.5])),
+    ok(len(figure.axes) == 12 and len(radii.lines) == 2
+       and np.allclose(radii.lines[1].get_ydata()[0], snaps[0].lagrangian_radii([0.5])),
        "maps side by side, Lagrangian radii")
-    ok(refused(espalier.ArgumentError, "found 'xw'", lambda: sim.plot("xw")) and refused(espalier.ArgumentError, "no particles", lambda: sim.plot(types=4))
+    ok(refused(espalier.ArgumentError, "found 'xw'", lambda: sim.plot("xw"))
+       and refused(espalier.ArgumentError, "no particles", lambda: sim.plot(types=4))
        and refused(espalier.ArgumentError, "found 'speed'", lambda: sim.plot("xy", "speed"))
-       and refused(espalier.ArgumentError, "follow", lambda: espalier.plots.maps(snaps, follow=[0])), "pictures that cannot be")
-    wrong = [("pixels", n) for n in (1, 3, 4, 15, 4097, 32.5, "32", True)] + [("decades", d) for d in (0, -1, 301, 330, float("nan"), None)]
+       and refused(espalier.ArgumentError, "follow", lambda: espalier.plots.maps(snaps, follow=[0])),
+       "pictures that cannot be")
+    wrong = [("pixels", n) for n in (1, 3, 4, 15, 4097, 32.5, "32",
+                                     True)] + [("decades", d) for d in (0, -1, 301, 330, float("nan"), None)]
     wrong += [("width", w) for w in (0, -1.0, float("inf"), float("nan"), "2", pos[:2, 0])]
     for name, value in wrong:
         sentence = f"{name}: expected a {'whole ' if name == 'pixels' else ''}number"
@@ -150,11 +167,14 @@ else:
             break
     else:
         name = None
-    ok(name is None and sphere.plot(pixels=16, decades=300, width=np.float32(1)).images, "pixels, decades and width have the limits of espalier-plot map")
+    ok(name is None and sphere.plot(pixels=16, decades=300, width=np.float32(1)).images,
+       "pixels, decades and width have the limits of espalier-plot map")
     one = espalier.Snapshot(pos[:1], vel[:1], mass[:1], model.ids[:1], model.types[:1])
     none = espalier.Snapshot(pos[:0], vel[:0], mass[:0], model.ids[:0], model.types[:0])
-    ok(all(one.plot("xy", quantity).images for quantity in ("density", "velocity", "dispersion")) and one.plot_phase().images and len(none.radii()) == 0
-       and refused(espalier.ArgumentError, "no particles with mass", none.plot), "pictures of one particle, and of none")
+    ok(all(one.plot("xy", quantity).images for quantity in ("density", "velocity", "dispersion"))
+       and one.plot_phase().images and len(none.radii()) == 0
+       and refused(espalier.ArgumentError, "no particles with mass", none.plot),
+       "pictures of one particle, and of none")
     matplotlib.pyplot.close("all")
     before = dict(matplotlib.rcParams)
     sim.plot()

@@ -66,9 +66,11 @@ if command -v apt-get > /dev/null 2>&1 && command -v python3 > /dev/null 2>&1; t
   fresh
   real=$(command -v apt-get)
   mkdir -p lists/partial cache/archives/partial
-  printf 'Dir::State::lists "%s";\nDir::Cache "%s";\nDir::Etc::SourceList "/dev/null";\nDir::Etc::SourceParts "/dev/null";\n' "$dir/lists" "$dir/cache" > apt.conf
+  printf '%s "%s";\n' Dir::State::lists "$dir/lists" Dir::Cache "$dir/cache" Dir::Etc::SourceList /dev/null \
+    Dir::Etc::SourceParts /dev/null > apt.conf
   cp "$bin/apt-get" pretended
-  printf '#!/bin/sh\ncase $1 in update) APT_CONFIG=%s exec %s "$@" ;; esac\nexec %s "$@"\n' "$dir/apt.conf" "$real" "$dir/pretended" > "$bin/apt-get"
+  printf '#!/bin/sh\ncase $1 in update) APT_CONFIG=%s exec %s "$@" ;; esac\nexec %s "$@"\n' "$dir/apt.conf" "$real" \
+    "$dir/pretended" > "$bin/apt-get"
   printf '#!/bin/sh\n: > "%s/release"\nwhile [ ! -e "%s/released" ]; do /bin/sleep 0.05; done\n' "$dir" "$dir" > \
     "$bin/sleep"
   timeout 60 python3 - "$dir" << 'END' &

@@ -13,7 +13,8 @@ recipe_snapshots() {
 # recipe NAME PICTURE PYTHON: for both snapshots the recipe below '## NAME', and look.py, which sees the recipe's
 # variables
 recipe() {
-  awk -v heading="## $1" '/^## / { here = $0 == heading } /^```/ { code = here && /python/; next } code { print }' "$src/doc/readers.md" > recipe.py
+  awk -v heading="## $1" '/^## / { here = $0 == heading } /^```/ { code = here && /python/; next } code { print }' \
+    "$src/doc/readers.md" > recipe.py
   for kind in model physical; do
     { cat recipe.py
       printf 'kind = "%s"\npicture = "%s"\n' "$kind" "$2"

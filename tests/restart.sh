@@ -29,7 +29,8 @@ for place in $places; do
 done
 
 # From another time than 0: times of outputs count from there. (Only files without a time of their own take TimeBegin.)
-awk 'BEGIN { srand(3); for (i = 0; i < 500; i++) { for (k = 0; k < 6; k++) printf "%.6f ", rand() - 0.5; print 0.002 } }' > ic.txt
+awk 'BEGIN { srand(3); for (i = 0; i < 500; i++) { for (k = 0; k < 6; k++) printf "%.6f ", rand() - 0.5;
+  print 0.002 } }' > ic.txt
 set -- -P Input:InitCondFile=../ic.txt -P Input:ICFormat=ascii -P Time:TimeBegin=-3.3 -P Time:TimeMax=-3.175
 go begin 2 "$@"
 ok $status "TimeBegin = -3.3: a run"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""rules_code.py RULE: lines "FILE:LINE: what" of places in src, mpi, gpu and tests that break a rule of CONTRIBUTING.md.
-RULE: columns, commas, functions, members, circles, schemes, integrators, effects."""
+"""rules_code.py RULE: lines "FILE:LINE: what" of places in src, mpi, gpu and tests that break a rule of
+CONTRIBUTING.md. RULE: columns, commas, functions, members, circles, schemes, integrators, effects."""
 import collections
 import pathlib
 import re
@@ -26,8 +26,21 @@ def files(*folders, kinds=(".c", ".h", ".cu", ".cuh")):
                 yield path
 
 
+def scripts():
+    """Scripts of shell and Python, by their names or first lines, and makefiles, outside build folders."""
+    for path in sorted(pathlib.Path(".").iterdir()):
+        if path.is_file() and (path.suffix in (".sh", ".py") or path.name in ("Makefile.am", "quickstart")):
+            yield path
+    for folder in ("doc", "gpu", "jobscripts", "mpi", "packaging", "params", "python", "src", "tests", "tools", ".ci"):
+        for path in sorted(pathlib.Path(folder).rglob("*")):
+            if path.is_file() and not path.is_symlink() and path.suffix in (".sh", ".py", ".mk", ""):
+                with open(path, "rb") as file:
+                    if path.suffix or re.match(rb"#!.*(sh|python3?)\n", file.readline(100)):
+                        yield path
+
+
 def columns():
-    for path in files("src", "mpi", "gpu", "tests"):
+    for path in (*files("src", "mpi", "gpu", "tests"), *scripts()):
         for number, line in enumerate(path.read_text().split("\n"), 1):
             if len(line) > COLUMNS:
                 yield f"{path}:{number}: {len(line)} columns"
@@ -74,7 +87,8 @@ def joined(tokens, k):
         sign = tokens.sign(k)
         if sign == "<" and tokens.kind(k - 1) == "name":   # of a template
             j = k + 1
-            while tokens.kind(j) in ("name", "number") or tokens.sign(j) in (",", "::", "&&", "||", "*", "+", "-", "!", "="):
+            while (tokens.kind(j) in ("name", "number") or tokens.sign(j)
+                   in (",", "::", "&&", "||", "*", "+", "-", "!", "=")):
                 j += 1
             if tokens.sign(j) == ">" and tokens.sign(j + 1) in ("(", "::", "{"):
                 k = j
@@ -114,7 +128,8 @@ def commas():
                 inside.append(opens_block(tokens, k, inside))
             elif sign == "}":
                 closed[k] = inside.pop() if inside else True
-            begins = before in ("{", ";", "else", "do") or (before == "}" and closed.get(k - 1, True)) or k - 1 in controls
+            begins = before in ("{", ";", "else", "do") or (before == "}"
+                                                            and closed.get(k - 1, True)) or k - 1 in controls
             if k <= skip or not begins or not inside or not inside[-1] or sign in ("{", "}", ";", ",", ")", "]"):
                 continue
             if sign in ("if", "for", "while", "switch", "else", "do") or declares(tokens, k):

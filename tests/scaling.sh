@@ -93,7 +93,14 @@ done
 # power: counters of processors that pass their end, and samples of two GPUs
 mkdir -p cap/intel-rapl:0 cap/intel-rapl:0:0 bin && echo 5000000 > cap/intel-rapl:0/energy_uj &&
   echo 900000000 > cap/intel-rapl:0:0/energy_uj && echo 20000000 > cap/intel-rapl:0/max_energy_range_uj
-printf '#!/bin/sh\ncase $* in *--list-gpus*) echo "GPU 0: a"; echo "GPU 1: b" ;; *power*) echo 200; echo 300; sleep 5 ;; *) echo "a, 5 MHz" ;; esac\n' > bin/nvidia-smi
+cat > bin/nvidia-smi << 'END'
+#!/bin/sh
+case $* in
+  *--list-gpus*) echo "GPU 0: a"; echo "GPU 1: b" ;;
+  *power*) echo 200; echo 300; sleep 5 ;;
+  *) echo "a, 5 MHz" ;;
+esac
+END
 chmod +x bin/nvidia-smi
 rm study/weak-00001/1/done
 POWERCAP=$dir/cap PATH=$dir/bin:$PATH timeout 100 "$scaling" submit study > said 2> err

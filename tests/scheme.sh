@@ -20,7 +20,10 @@ cp one/log said
 ends 0 && grep -A 1 '^scheme: .* s per unit of time (predicted)$' one/log |
   grep -q '^        predicted: .*shared steps: [0-9]'
 ok $? "two lines say the scheme and what others would cost"
-choices one | awk -F, 'NR == 1 { bad += $0 != "step,time,candidate,R1OverR0,error,dt_soft,eta,seconds_predicted,seconds_measured,chosen,reason,seconds_choosing"; next }
+choices one |
+  awk -F, 'NR == 1 {
+    bad += $0 != "step,time,candidate,R1OverR0,error,dt_soft,eta,seconds_predicted,seconds_measured,chosen,reason," \
+      "seconds_choosing"; next }
   { bad += $1 != 0 || !($6 > 0) || !($8 > 0) || $9 != "" || $11 != "model" || $12 != ""; chosen += $10 } END {
     exit bad || chosen != 1 || NR < 4 }'
 ok $? "choice.csv has a row for each candidate"
@@ -56,7 +59,8 @@ ok $? "run --check --restart accepts the scheme that was chosen"
 go trials 1 -n 12 -P Time:TimeMax=20000 -P Accuracy:Repeatable=off
 ends 0 && has trials/log '; the first soft steps try [234]$' && has trials/log '^at time .*: scheme: .* (measured)$' &&
   has trials/log '^        measured: .*: [0-9]' &&
-  choices trials | awk -F, 'NR > 1 && $11 == "measured" { measured += $9 > 0; chosen += $10; bad += $10 && !($9 > 0) } $11 == "trial" { trials++ }
+  choices trials | awk -F, 'NR > 1 && $11 == "measured" { measured += $9 > 0; chosen += $10; bad += $10 && !($9 > 0) }
+    $11 == "trial" { trials++ }
     NR > 1 { bad += !($12 > 0 && $12 >= last); last = $12 } END { exit bad || measured < 2 || chosen != 1 ||
       trials < 1 }'
 ok $? "trial steps: a decision by measured seconds, and what choosing takes"
@@ -99,7 +103,8 @@ ends 0 && choices broken |
 ok $? "which go on after a restart, on two ranks"
 
 (cd one && launch 1 run --check --overwrite ../run.ini) > said 2>\&1 &&
-  awk '/^  (shared|block|hybrid)/ { n++; chosen += /\(chosen\)/; bad += !($NF > 0 && $(NF - 1) > 0 && $(NF - 2) > 0 && $(NF - 3) > 0) }
+  awk '/^  (shared|block|hybrid)/ { n++; chosen += /\(chosen\)/;
+    bad += !($NF > 0 && $(NF - 1) > 0 && $(NF - 2) > 0 && $(NF - 3) > 0) }
     END { exit n < 3 || bad || chosen != 1 }' said && has said '^schemes, predicted' && lacks said '.\{101\}'
 ok $? "run --check lists the candidates"
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""schemes.py TOOLS FOLDER GROUP: one group of checks of the modules behind compare-schemes and calibrate-accuracy; exit status 0 if it holds."""
+"""schemes.py TOOLS FOLDER GROUP: one group of checks of the modules behind compare-schemes and calibrate-accuracy; exit
+status 0 if it holds."""
 import io
 import math
 import os
@@ -44,8 +45,8 @@ def interpolation():
 
 
 def comparison():
-    rows = [row(1e-5, 12.0, scheme="auto"), row(1e-6, 100.0, scheme="block"), row(1e-4, 1.0, scheme="block"), row(1e-5, 40.0, scheme="hybrid"),
-            row(1e-7, 3.0, scheme="auto")]
+    rows = [row(1e-5, 12.0, scheme="auto"), row(1e-6, 100.0, scheme="block"), row(1e-4, 1.0, scheme="block"),
+            row(1e-5, 40.0, scheme="hybrid"), row(1e-7, 3.0, scheme="auto")]
     first, second = schemes.comparison(rows)
     assert first["seconds_of"]["shared"] is None and first["seconds_of"]["hybrid"] == 40.0
     assert math.isclose(first["best"], 10.0) and math.isclose(first["ratio"], 1.2)
@@ -54,7 +55,8 @@ def comparison():
 
 def choice():
     assert runs.chosen_scheme(folder) == ""
-    for mode, scheme, expected in ("hybrid", "block", "hybrid"), ("tree", "shared", "shared"), ("tree", "block", "block"):
+    for mode, scheme, expected in ("hybrid", "block",
+                                   "hybrid"), ("tree", "shared", "shared"), ("tree", "block", "block"):
         write("parameters-used.ini", f"# Mode = x\n[Split]\nMode = {mode}\n[Steps]\nScheme = {scheme}\n")
         assert runs.chosen_scheme(folder) == expected
     head = "# of a run\nstep,time,candidate,R1OverR0,error,chosen\n"
@@ -68,10 +70,13 @@ def choice():
 
 def names():
     m = models.named("hernquist12")
-    assert m.particles == 4096 and math.isclose(m.softening, 0.1 * 4096**-0.26) and m.make == ["hernquist", "-n", "4096", "-s", "1"]
-    assert models.named("cold").particles == 20000 and models.named("cold").length(1) == 6 and models.named("cold").length(10) == 10
+    assert m.particles == 4096 and math.isclose(m.softening, 0.1 * 4096**
+                                                -0.26) and m.make == ["hernquist", "-n", "4096", "-s", "1"]
+    assert models.named("cold").particles == 20000 and models.named("cold").length(1) == 6 and models.named(
+        "cold").length(10) == 10
     tiny = models.named("plummer17-1e-5", 3)
-    assert tiny.softening == 1e-5 and tiny.criterion == "a" and tiny.eta_scale > 20 and tiny.name == "plummer17-1e-5-seed3"
+    assert tiny.softening == 1e-5 and tiny.criterion == "a" and tiny.eta_scale > 20
+    assert tiny.name == "plummer17-1e-5-seed3"
     assert {s[0] for s in schemes.schemes(tiny.step, True, tiny.criterion, tiny.eta_scale)} == set(schemes.SCHEMES)
     for name in "plummer", "king99", "disk12", "", "plummer12-0", "plummer12-1e-":
         says("--models: ", models.named, name)
@@ -124,7 +129,8 @@ def tables():
     table.add(dict(model="a", label="x, y", error=0.1, other=3))
     table.add(dict(model="b", label="z", error=None))
     again = runs.Table(path, columns, keep=True)
-    assert again.rows == table.rows and again.find(dict(model="a", label="x, y")) == table.rows[0] and not again.find(dict(model="c"))
+    assert again.rows == table.rows and again.find(dict(model="a", label="x, y")) == table.rows[0] and not again.find(
+        dict(model="c"))
     with open(path, "a") as file:
         file.write("c,cu")
     assert len(runs.Table(path, columns, keep=True).rows) == 2
@@ -134,15 +140,18 @@ def tables():
 
 
 def setting(scan, model, label, error, price, **values):
-    return dict(dict.fromkeys(scans.VALUES), scan=scan, model=model, label=label, error=10 * error, time=10, price=price, **values)
+    return dict(dict.fromkeys(scans.VALUES), scan=scan, model=model, label=label, error=10 * error, time=10,
+                price=price, **values)
 
 
 def cheapest():
     assert math.isclose(scans.difference([0, 2e-5, -3e-5], [0, 1e-5, 1e-5]), 4e-5)
     rows = [setting("block", m, f"eta = {eta}", error, price, eta=eta) for m, factor in (("a", 1), ("b", 10))
-            for eta, error, price in ((4, 3e-6, 1 * factor), (2, 2e-5, 2 * factor), (1, 5e-6, 3 * factor), (0.5, 1e-6, 9 * factor))]
+            for eta, error, price in ((4, 3e-6, 1 * factor), (2, 2e-5, 2 * factor), (1, 5e-6, 3 * factor),
+                                      (0.5, 1e-6, 9 * factor))]
     assert scans.cheapest(rows, 1e-5)["eta"] == 1    # 4 has the error by luck: 2 lacks it
-    assert scans.cheapest(rows, 2e-6)["eta"] == 0.5 and scans.cheapest(rows, 1e-4)["eta"] == 4 and scans.cheapest(rows, 1e-7) is None
+    assert scans.cheapest(rows, 2e-6)["eta"] == 0.5 and scans.cheapest(rows, 1e-4)["eta"] == 4 and scans.cheapest(
+        rows, 1e-7) is None
     assert math.isclose(scans.cheapest(rows, 1e-5)["cost"], 3)
     rows[2]["error"] = 5e-4                          # of one model: the largest error of all counts
     assert scans.cheapest(rows, 1e-5)["eta"] == 0.5
@@ -154,7 +163,8 @@ def definitions():
     rows = [setting("hybrid", "a", "h", 1e-6, 1, eta=2, xs=0.4, r1=1), setting("block", "a", "b", 4e-6, 1, eta=1.4),
             setting("forces", "a", "exact", 1e-3, 1)]
     for order, price in (1, 3.0), (2, 2.0):
-        rows += [setting("forces", "a", f"{order} {delta}", 1e-3 * delta, price / delta, delta=delta, order=order) for delta in (0.25, 0.0078125)]
+        rows += [setting("forces", "a", f"{order} {delta}", 1e-3 * delta, price / delta, delta=delta, order=order)
+                 for delta in (0.25, 0.0078125)]
     lines = scans.table(rows, [1e-5, 1e-6], 0.8)
     assert lines[0]["forces"]["order"] == 2 and not lines[0]["missing"].get(1)
     assert scans.definition(lines[0]) == ('ACCURACY("standard", 1e-05, 0.0078125, 0.0078125, 2, 1.4, 2, 0.4, 0.27, 1)'

@@ -26,11 +26,17 @@ refuses() {
   ok $? "$refusing: $fragment"
 }
 # column FILE NAME SCHEME: the values of a column in rows of a scheme or scan; labels with commas are quoted
-column() { "$python" -c 'import csv, sys; [print(r[sys.argv[2]]) for r in csv.DictReader(open(sys.argv[1])) if sys.argv[3] in (r.get("scheme"), r.get("scan"))]' "$@"; }
+column() {
+  "$python" -c \
+    'import csv, sys
+rows = csv.DictReader(open(sys.argv[1]))
+[print(r[sys.argv[2]]) for r in rows if sys.argv[3] in (r.get("scheme"), r.get("scan"))]' "$@"
+}
 
 all="$here/espalier --all"
 refuses compare-schemes "largest: expected a whole number of at least 1, found '1.5'" $all --largest 1.5
-refuses compare-schemes 'largest: no model has at most 10 particles; the smallest has 64' $all --models plummer6 --largest 10
+refuses compare-schemes 'largest: no model has at most 10 particles; the smallest has 64' $all --models plummer6 \
+  --largest 10
 refuses compare-schemes "models: there is no model 'disk'" $all --models plummer6,disk
 refuses compare-schemes 'models: m31 needs --m31 FILE' $all --models m31
 refuses compare-schemes 'm31: absent: there is no such file' $all --m31 absent
@@ -41,12 +47,17 @@ refuses compare-schemes "there is no option '--modles'" $all --modles plummer6
 refuses compare-schemes '--models needs --all' "$here/espalier" "$src/tests/schemes.sh" 0.1 --models plummer6
 echo "not a snapshot" > bad.dat
 refuses compare-schemes "bad.dat: espalier: error: " "$here/espalier" --all --models m31 --m31 bad.dat
-refuses compare-schemes "m31: expected files of different names, found " "$here/espalier" --all --m31 bad.dat --m31 bad.dat
+refuses compare-schemes "m31: expected files of different names, found " "$here/espalier" --all --m31 bad.dat \
+  --m31 bad.dat
 refuses calibrate-accuracy 'absent: there is no such program' "$here/espalier" absent
-refuses calibrate-accuracy "exact: expected DELTA:ORDER, as 2^-15:2 or 0.001:1, found '2'" "$here/espalier" "$here/tests/true_energy" --exact 2
-refuses calibrate-accuracy "scans: there is no scan 'steps'" "$here/espalier" "$here/tests/true_energy" --scans forces,steps
-refuses calibrate-accuracy "share: expected a number between 0 and 1, found '1'" "$here/espalier" "$here/tests/true_energy" --share 1
-refuses calibrate-accuracy "errors: expected a number above 0, found 'fine'" "$here/espalier" "$here/tests/true_energy" --errors fine
+refuses calibrate-accuracy "exact: expected DELTA:ORDER, as 2^-15:2 or 0.001:1, found '2'" "$here/espalier" \
+  "$here/tests/true_energy" --exact 2
+refuses calibrate-accuracy "scans: there is no scan 'steps'" "$here/espalier" "$here/tests/true_energy" \
+  --scans forces,steps
+refuses calibrate-accuracy "share: expected a number between 0 and 1, found '1'" "$here/espalier" \
+  "$here/tests/true_energy" --share 1
+refuses calibrate-accuracy "errors: expected a number above 0, found 'fine'" "$here/espalier" \
+  "$here/tests/true_energy" --errors fine
 refuses calibrate-accuracy 't.csv cannot be written' "$here/espalier" "$here/tests/true_energy" --table absent/t.csv
 tool calibrate-accuracy "$here/espalier"
 [ $status = 1 ] && has err '^Usage: calibrate-accuracy ESPALIER TRUE_ENERGY'
@@ -72,7 +83,8 @@ echo "$*" >> "$folder/runs"
 [ ! -e "$folder/broken" ] || [ $scheme != hybrid ] || { echo "the disk is full"; exit 1; }
 out=$(sed -n 's/^OutputDir = //p' "$word")
 mkdir "$out" && awk -v scheme=$scheme -v x="$x" 'BEGIN { dh = 0.1 * 64 ^ -0.26 / 0.65
-  if (scheme == "shared") { e = 1e-4 * (x / dh) ^ 2; t = 4 * dh / x } else if (scheme == "block") { e = 1e-6 * x ^ 2; t = 2 / x }
+  if (scheme == "shared") { e = 1e-4 * (x / dh) ^ 2; t = 4 * dh / x }
+  else if (scheme == "block") { e = 1e-6 * x ^ 2; t = 2 / x }
   else if (scheme == "hybrid") { e = 1e-5 * x ^ 2; t = 1 / x } else { e = 1e-6 * x ^ 2; t = x == 1 ? 6 : 1.5 }
   print "dE,seconds,evaluations_full,evaluations_hard,h\n-" e "," t ",64,64,0.5" }' > "$out/steps.csv"
 : > "$out/snapshot_000.hdf5" && : > "$out/snapshot_001.hdf5"
@@ -84,7 +96,8 @@ tool compare-schemes "$dir/schemes" --all --models plummer6 --few --accuracy fin
   grep -qxF '| fine | block | 1.00e-06 | 1.00e-06 | 6 | - | 2 | - | 3.00 |' said &&
     grep -qxF '| plummer6 | 1.50 | 3.00 |' said
 ok $? "the program's own choice against the best scheme with the same error"
-[ "$(head -1 all.csv)" = model,particles,softening,time,scheme,label,accuracy,chosen,error,reported,true,seconds,soft_steps,h,evaluations_full,evaluations_hard,parameters ] &&
+[ "$(head -1 all.csv)" = "model,particles,softening,time,scheme,label,accuracy,chosen,error,reported,true,seconds,\
+soft_steps,h,evaluations_full,evaluations_hard,parameters" ] &&
   [ "$(wc -l < all.csv)" = 25 ] && [ "$(column all.csv accuracy auto | tr '\n' ' ')" = 'standard fine ' ] &&
   [ "$(column all.csv error shared | tr '\n' ' ')" = '0.0016 0.0004 0.0001 2.5e-05 ' ]
 ok $? "the table of all runs"
@@ -117,25 +130,29 @@ mv schemes plain && sed 's/^  params).*/  params) exit 0 ;;/' plain > schemes &&
 refuses compare-schemes 'schemes has no parameter Accuracy' "$dir/schemes" --all --models plummer6 --accuracy fine
 
 # a user's file, which the real program looks at; energies of snapshots by a program too
-awk 'BEGIN { srand(2); for (i = 0; i < 64; i++) { r = 1 + 9 * rand(); a = 6.28 * rand(); print r * cos(a), r * sin(a), rand(), -9 * sin(a), 9 * cos(a), 0, 9 } }' > disk.txt
+awk 'BEGIN { srand(2); for (i = 0; i < 64; i++) { r = 1 + 9 * rand(); a = 6.28 * rand();
+  print r * cos(a), r * sin(a), rand(), -9 * sin(a), 9 * cos(a), 0, 9 } }' > disk.txt
 printf '#!/bin/sh\ncase "$*" in *--check*) exec espalier "$@" ;; esac\nexec "%s" "$@"\n' "$dir/schemes" > checked
 printf '#!/bin/sh\n[ $# = 2 ] || exit 1\nprintf "# time\\n0 1 -3 -2 0\\n1 1 -3 -1.5 0\\n# largest\\n"\n' > energies
 chmod +x checked energies
-tool compare-schemes "$dir/checked" --all --models m31 --m31 disk.txt --few --time 0.01 --true "$dir/energies" --table disk.csv
+tool compare-schemes "$dir/checked" --all --models m31 --m31 disk.txt --few --time 0.01 --true "$dir/energies" \
+  --table disk.csv
 [ $status = 0 ] && [ "$(column disk.csv particles auto)" = 64 ] && [ "$(column disk.csv label hybrid | wc -l)" = 12 ] &&
   has said '^m31-disk: 64 particles, softening 0.015625, time 0.0'
 ok $? "a user's file"
 [ "$(column disk.csv true auto)" = 0.25 ] && [ "$(column disk.csv error auto)" = 0.25 ] &&
   [ "$(column disk.csv reported auto)" = 4e-06 ]
 ok $? "the error is the true one where it is measured"
-tool compare-schemes "$dir/checked" --all --models m31 --m31 disk.txt --few --time 0.01 --true "$dir/energies" --true-largest 63 --table disk.csv
+tool compare-schemes "$dir/checked" --all --models m31 --m31 disk.txt --few --time 0.01 --true "$dir/energies" \
+  --true-largest 63 --table disk.csv
 [ $status = 0 ] && [ -z "$(column disk.csv true auto)" ] && [ "$(column disk.csv error auto)" = 4e-06 ]
 ok $? "... and the reported one in larger models"
 
 # real runs; a GPU takes direct sums for so few particles
 printf '#!/bin/sh\ncase $1 in run) exec espalier "$@" -P Device:Backend=cpu ;; esac\nexec espalier "$@"\n' > on_cpu
 chmod +x on_cpu
-tool calibrate-accuracy "$dir/on_cpu" "$here/tests/true_energy" --models plummer6 --scans forces,shared --few --time 0.0625 --snapshots 2 --table scans.csv
+tool calibrate-accuracy "$dir/on_cpu" "$here/tests/true_energy" --models plummer6 --scans forces,shared \
+  --few --time 0.0625 --snapshots 2 --table scans.csv
 [ $status = 0 ] && [ "$(column scans.csv label forces | sed -n 1p)" = exact ] && [ "$(column scans.csv label forces |
   wc -l)" = 9 ] &&
   [ "$(column scans.csv step shared | tr '\n' ' ')" = '8 4 2 1 0.5 ' ] && ! column scans.csv true shared |
@@ -146,7 +163,8 @@ column scans.csv error forces |
   awk 'NR == 2 { coarse = $1 } NR == 9 { fine = $1 } END { exit !(fine >= 0 && fine < coarse / 5) }'
 ok $? "the error of the forces falls with Delta"
 cp said before
-tool calibrate-accuracy "$here/espalier" "$here/tests/true_energy" --models plummer6 --scans forces,shared --few --time 0.0625 --snapshots 2 --table scans.csv --continue
+tool calibrate-accuracy "$here/espalier" "$here/tests/true_energy" --models plummer6 --scans forces,shared \
+  --few --time 0.0625 --snapshots 2 --table scans.csv --continue
 [ $status = 0 ] && cmp -s before said && [ ! -s err ]
 ok $? "a complete table needs no run"
 finish

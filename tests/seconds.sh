@@ -10,7 +10,8 @@ ended=$(date +%s)
 name=$(printf '%s\n' "$@" | sed -n '/^--test-name$/{n;p;q}')
 # a subshell would begin with no children
 times > "test-seconds.$$"
-awk -v clock=$((ended - began)) -v name="$name" 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); s += 60 * t[1] + t[2] } }
+awk -v clock=$((ended - began)) -v name="$name" 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, /[ms]/);
+  s += 60 * t[1] + t[2] } }
   END { printf "%d %.1f %s\n", clock, s, name }' "test-seconds.$$" >> test-seconds
 rm -f "test-seconds.$$"
 exit $status

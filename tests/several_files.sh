@@ -27,7 +27,8 @@ for file in straight/snapdir_*/*.hdf5 straight/*.hdf5; do   # files hold the fol
 done
 [ -z "$differ" ]
 ok $? "the same files${differ:+, but$differ}$([ -n "$python" ] || echo " # SKIP no python3 with h5py")"
-run parts --overwrite -P Output:NumFilesPerSnapshot=3 && [ "$(cd parts/snapdir_002 && echo *)" = "$(printf 'snapshot_002.%d.hdf5 ' 0 1)snapshot_002.2.hdf5" ]
+run parts --overwrite -P Output:NumFilesPerSnapshot=3 &&
+  [ "$(cd parts/snapdir_002 && echo *)" = "$(printf 'snapshot_002.%d.hdf5 ' 0 1)snapshot_002.2.hdf5" ]
 ok $? "replaced by others"
 for name in snapshot_001.hdf5 snapdir_001/snapshot_001 snapdir_001/snapshot_001.0.hdf5; do
   check "a run begins from $name" \
@@ -56,6 +57,7 @@ xdmf straight && xdmf parts/snapshot_000.hdf5 parts/snapshot_001.hdf5 && [ ! -s 
 ok $? "espalier-xdmf: a file for each snapshot of a folder, and for each that is named"
 cmp -s straight/snapshot_000.xmf parts/snapshot_000.xmf && cmp -s straight/snapshot_001.xmf parts/snapshot_001.xmf
 ok $? "... the same for the same snapshots"
+item='<DataItem Format="HDF"' part=snapshot_001.hdf5:/PartType1
 cat > expected << END
 <?xml version="1.0"?>
 <Xdmf Version="2.1">
@@ -65,19 +67,19 @@ cat > expected << END
       <Grid Name="PartType1" GridType="Uniform">
         <Topology TopologyType="Polyvertex" NodesPerElement="1" NumberOfElements="600"/>
         <Geometry GeometryType="XYZ">
-          <DataItem Format="HDF" NumberType="Float" Precision="8" Dimensions="600 3">snapshot_001.hdf5:/PartType1/Coordinates</DataItem>
+          $item NumberType="Float" Precision="8" Dimensions="600 3">$part/Coordinates</DataItem>
         </Geometry>
         <Attribute Name="Velocities" AttributeType="Vector" Center="Node">
-          <DataItem Format="HDF" NumberType="Float" Precision="8" Dimensions="600 3">snapshot_001.hdf5:/PartType1/Velocities</DataItem>
+          $item NumberType="Float" Precision="8" Dimensions="600 3">$part/Velocities</DataItem>
         </Attribute>
         <Attribute Name="Masses" AttributeType="Scalar" Center="Node">
-          <DataItem Format="HDF" NumberType="Float" Precision="4" Dimensions="600">snapshot_001.hdf5:/PartType1/Masses</DataItem>
+          $item NumberType="Float" Precision="4" Dimensions="600">$part/Masses</DataItem>
         </Attribute>
         <Attribute Name="ParticleIDs" AttributeType="Scalar" Center="Node">
-          <DataItem Format="HDF" NumberType="UInt" Precision="8" Dimensions="600">snapshot_001.hdf5:/PartType1/ParticleIDs</DataItem>
+          $item NumberType="UInt" Precision="8" Dimensions="600">$part/ParticleIDs</DataItem>
         </Attribute>
         <Attribute Name="Potential" AttributeType="Scalar" Center="Node">
-          <DataItem Format="HDF" NumberType="Float" Precision="4" Dimensions="600">snapshot_001.hdf5:/PartType1/Potential</DataItem>
+          $item NumberType="Float" Precision="4" Dimensions="600">$part/Potential</DataItem>
         </Attribute>
       </Grid>
     </Grid>

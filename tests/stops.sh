@@ -24,7 +24,8 @@ for signal in USR1 TERM HUP INT; do
   ends 0 && reports $signal state=interrupted && reports $signal reason=SIG$signal && some_checkpoint $signal
   ok $? "SIG$signal: a checkpoint, exit status 0, state=interrupted"
   said=0
-  has "$signal/err" '^espalier: SIGINT: the run stops within this soft step or the next; a second SIGINT ends it at once' && said=1
+  has "$signal/err" \
+    '^espalier: SIGINT: the run stops within this soft step or the next; a second SIGINT ends it at once' && said=1
   if [ $signal = INT ]; then [ $said = 1 ]; else [ $said = 0 ]; fi
   ok $? "SIG$signal: Ctrl-C: a message at once reports run what=the waits for"
   if [ $signal = INT ]; then ! cont $signal; else cont $signal; fi
@@ -44,7 +45,8 @@ ended
 reports closed state=interrupted && reports closed reason=SIGHUP && some_checkpoint closed && cont closed
 ok $? "SIGHUP, and no process reads the output any more: a checkpoint"
 (trap '' HUP; cd closed &&
-  exec espalier run --overwrite -P Time:TimeMax=1000 -P Output:TimeBetSnapshot=0 ../run.ini) > closed/log 2> closed/err < /dev/null &
+  exec espalier run --overwrite -P Time:TimeMax=1000 -P Output:TimeBetSnapshot=0 ../run.ini) > closed/log \
+  2> closed/err < /dev/null &
 job=$!
 begun() { reports closed state=running && has closed/log '^energy' && has_rows closed 4; }
 within 30 begun
@@ -188,14 +190,17 @@ go limit 1 --overwrite -n 2 -P Checkpoints:CheckpointAtEnd=off
 ends 0 && [ "$(ls limit/out/checkpoints)" = mine ]
 ok $? "--overwrite removes the checkpoints, and nothing else"
 go limit 1 -r
-ends 1 'there is no checkpoint in out/checkpoints; start a run from the last snapshot, InitCondFile = out/snapshot_001.hdf5, with another OutputDir; set CheckpointAtEnd = on' &&
+ends 1 \
+  'there is no checkpoint in out/checkpoints; start a run from the last snapshot, InitCondFile = out/snapshot_001' &&
+  ends 1 'InitCondFile = out/snapshot_001.hdf5, with another OutputDir; set CheckpointAtEnd = on' &&
   reports limit state=finished && reports limit step=2
 ok $? "no checkpoint to go on from: a sentence, what is left to do, and the status of the run that had finished stays"
 go limit 0 -P Input:InitCondFile=out/snapshot_001.hdf5 -P Output:OutputDir=beyond -n 1
 ok $status "... which can be done"
 sed -i 's/^state=.*/state=running/' limit/out/status
 go limit 1 -r
-ends 1 'last snapshot, InitCondFile = out/snapshot_001.hdf5, with another OutputDir; TimeBetCheckpoints = 60 (minutes) sets how often'
+ends 1 \
+  'InitCondFile = out/snapshot_001.hdf5, with another OutputDir; TimeBetCheckpoints = 60 (minutes) sets how often'
 ok $? "... after a kill before the first checkpoint: the same"
 rm -r limit/out/snapshot_*
 go limit 2 -r
@@ -276,8 +281,10 @@ ok $? "... and that with other output times some would be moved, without moving 
 go_on "$@" -r 4 -P Output:TimeBetSnapshot=0
 ends 0 && [ "$(here_now)" = "$(files 000 001 002 003)" ]
 ok $? "other output times: snapshots of the way that is not gone do not stand among the new ones: $(here_now)"
-[ "$(here_now /discarded/001)" = "$(files 002 003 004)" ] && [ "$(cd branch/out/discarded/001 && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" = "$before" ] &&
-  has branch/log 'restart: 3 snapshots later than the checkpoint.* are now in out/discarded/001: snapshot_002, snapshot_003, snapshot_004$'
+[ "$(here_now /discarded/001)" = "$(files 002 003 004)" ] &&
+  [ "$(cd branch/out/discarded/001 && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" = "$before" ] &&
+  has branch/log \
+  'restart: 3 snapshots later than the .* in out/discarded/001: snapshot_002, snapshot_003, snapshot_004$'
 ok $? "... they are in discarded/001, whole, and named"
 go branch 0 --check -P Output:OutputDir=new -P Time:TimeMax=1 -P Input:InitCondFile=out/discarded/001/snapshot_004.hdf5
 ok $status "... and can be read there"
@@ -366,7 +373,8 @@ kill -USR1 $job
 ended
 for which in last "$(ls shared | sed -n 's/^checkpoint_0*//p')"; do
   go two 1 $shared -r "$which"
-  ends 1 "shared/checkpoint_.* is of a run with OutputDir = .*/one/out, but this run has OutputDir = out; .* --restart $dir/shared/checkpoint_"
+  ends 1 \
+    "shared/checkpoint_.* is of a run with OutputDir = .*/one/out, but this run has OutputDir = out; .* $dir/shared/"
   ok $? "-r $which does not take another run's checkpoint, and says how"
 done
 last=$(ls -d "$dir"/shared/checkpoint_*) step=$(ls shared | sed -n 's/^checkpoint_0*//p')
@@ -445,7 +453,9 @@ go glob 1 -n 1 -P "Output:OutputDir=r[1]*"
 check "... where snapshots are seen, too" ends 1 "exists: it is of an earlier run (1 snapshot, tables); take another folder, as with -P 'Output:OutputDir=r\[1\]\*-2'; --overwrite would"
 go over 1 --overwrite -n 1 -P Input:InitCondFile=out/snapdir_004/ic.hdf5
 left=$(cd over/out && find . -name '*.hdf5*' -o -name '*.xmf' -o -name 'snapdir*' | LC_ALL=C sort | tr '\n' ' ')
-ends 0 && [ "$left" = "./other_003.hdf5 ./snapdir_003 ./snapdir_003/other_003.0.hdf5 ./snapdir_004 ./snapdir_004/ic.hdf5 ./snapshot_000.hdf5 ./snapshot_0003.hdf5 ./snapshot_001.hdf5 ./snapshot_003.hdf5.mine ./snapshot_x.hdf5 " ]
+expected="./other_003.hdf5 ./snapdir_003 ./snapdir_003/other_003.0.hdf5 ./snapdir_004 ./snapdir_004/ic.hdf5"
+expected="$expected ./snapshot_000.hdf5 ./snapshot_0003.hdf5 ./snapshot_001.hdf5 ./snapshot_003.hdf5.mine"
+ends 0 && [ "$left" = "$expected ./snapshot_x.hdf5 " ]
 ok $? "--overwrite removes the earlier run's snapshots and nothing else: $left"
 
 # --quiet

@@ -46,7 +46,8 @@ test "$(columns domains.csv ranks local |
 ok $? "a row for every domain; their particles are all"
 study 1 --ranks 2,8 -o ranks.csv hernquist.ini
 columns domains.csv ranks hard_cells hard_particles hard_bytes |
-  awk '{ n[$1]++; e[$1] += $2 + $3; b[$1] += $4 } END { for (p = 2; p <= 8; p += 6) printf "%d %.4f %.4f \n", p, e[p] / n[p], b[p] / n[p] }' > means
+  awk '{ n[$1]++; e[$1] += $2 + $3; b[$1] += $4 }
+    END { for (p = 2; p <= 8; p += 6) printf "%d %.4f %.4f \n", p, e[p] / n[p], b[p] / n[p] }' > means
 columns ranks.csv ranks hard_mean hard_bytes | awk '{ printf "%d %.4f %.4f \n", $1, $2, $3 }' > said
 cmp -s means said && test -s means
 ok $? "the rows of ranks are the means of those of domains"
@@ -64,7 +65,9 @@ study 1 --ranks 2,3 --scheme shared,hybrid -P Device:Backend=cpu -o parts.csv he
 status=$?
 unset ESPALIER_DEBUG
 test $status = 0 && lacks said '.\{121\}' && test "$(grep -c '^Columns:$' said)" = 1 &&
-  test "$(grep -c 'N_hard / N_soft |' said) $(grep -c '^One selection of LETs' said) $(grep -c '^One soft step of scheme' said)" = '2 2 2'
+  test \
+  "$(grep -c 'N_hard / N_soft |' said) $(grep -c '^One selection of LETs' said) \
+$(grep -c '^One soft step of scheme' said)" = '2 2 2'
 ok $? "on the terminal: three tables for each scheme, at most 120 columns wide, and one legend"
 awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) name[i] = $i; next }
   { for (i = 1; i <= NF; i++) if (name[i] ~ /^step_.*_messages$/ && $i > 0) { part = name[i]; sub(/^step_/, "", part);
@@ -78,7 +81,9 @@ set -- $numbers
 check "its messages are those of the table in the file: $numbers" has said "^     3 messages  .* $1  .* $2  .* |  *$3\$"
 # moment updates that may be half or twice as many: not for a shared step, which has none, whatever its block levels
 # would be
-says 0 -- study 1 --ranks 2,3 --scheme shared,hybrid -P Split:SoftStep=0.04 -P Time:MaxSizeTimestep=0.04 hernquist.ini && test "$(grep -c 'half or twice as many moment updates' said)" = 1 && has said '^# P = 2, 3: a soft step .* updates moments 0 times' &&
+says 0 -- study 1 --ranks 2,3 --scheme shared,hybrid -P Split:SoftStep=0.04 -P Time:MaxSizeTimestep=0.04 \
+  hernquist.ini && test "$(grep -c 'half or twice as many moment updates' said)" = 1 &&
+  has said '^# P = 2, 3: a soft step .* updates moments 0 times' &&
   sed -n '/scheme hybrid/,$p' said | grep -q '^# P = 2, 3: some soft steps will have half or twice'
 ok $? "moment updates that may be half or twice as many: said of a hybrid, not of a shared step, which has none"
 check "--r1 where R1 is given: a sentence" \
@@ -96,7 +101,8 @@ for threads in 1 3; do
       -P Input:InitCondFile=../hernquist.hdf5 ../hernquist.ini > ../said 2>&1) ||
         echo "$threads failed" > "threads$threads/failed"
   done
-  awk -F, -v OFS=, '/^[^#]/ { if (!at) for (at = 1; $at != "seconds"; at++); $at = "" } { print }' "threads$threads/t.csv" > rows && mv rows "threads$threads/t.csv"
+  awk -F, -v OFS=, '/^[^#]/ { if (!at) for (at = 1; $at != "seconds"; at++); $at = "" } { print }' \
+    "threads$threads/t.csv" > rows && mv rows "threads$threads/t.csv"
 done
 diff -r threads1 threads3 > said && test ! -e threads1/failed && test -s threads1/t.csv &&
   test -s threads1/pairs.csv && test -s threads1/t.goal

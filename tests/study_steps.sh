@@ -67,24 +67,33 @@ ok $? "the pairs of ranks add up to what each domain sends, by phase"
 
 # the form of a device: nodes with second moments, no cells spared, and for hybrids one selection of LETs in a soft step
 rm -f table.csv
-espalier 1 study let --device gpu --ranks 2 --scheme shared,hybrid -P Gravity:MultipoleOrder=1 -o table.csv plummer.ini && mv table.csv device.csv &&
-  espalier 1 study let --device cpu --ranks 2 --scheme shared,hybrid -P Gravity:MultipoleOrder=1 -o table.csv plummer.ini && awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+espalier 1 study let --device gpu --ranks 2 --scheme shared,hybrid -P Gravity:MultipoleOrder=1 \
+  -o table.csv plummer.ini && mv table.csv device.csv &&
+  espalier 1 study let --device cpu --ranks 2 --scheme shared,hybrid -P Gravity:MultipoleOrder=1 \
+  -o table.csv plummer.ini && awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) at[$i] = i; next }
     { of = FNR == NR; soft[$1, of] = $(at["step_soft_bytes"]); again[$1, of] = $(at["step_again_bytes"]) }
     function form(s) { return soft[s, 1] > 1.2 * soft[s, 0] && soft[s, 1] < 1.45 * soft[s, 0] }
     END { exit !(form("shared") && form("hybrid") && again["hybrid", 1] == 0 &&
       again["hybrid", 0] > 0) }' device.csv table.csv
-ok $? "LETs in the form of a device: monopole cells, 1.2 to 1.45 times the bytes; those of a hybrid are not selected again"
+ok $? \
+  "LETs in the form of a device: monopole cells, 1.2 to 1.45 times the bytes; those of a hybrid are not selected again"
 rm -f table.csv
-says 0 'LET summaries of up to 1600 bytes' -- espalier 1 study let --device gpu --ranks 2 --scheme shared,hybrid -o table.csv plummer.ini && awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) at[$i] = i; next } { $(at["seconds"]) = ""; row[FNR == NR, $1] = $0 }
+says 0 'LET summaries of up to 1600 bytes' \
+  -- espalier 1 study let --device gpu --ranks 2 --scheme shared,hybrid -o table.csv plummer.ini &&
+  awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    { $(at["seconds"]) = ""; row[FNR == NR, $1] = $0 }
     END { exit !(row[0, "shared"] != "" && row[0, "shared"] == row[1, "shared"] &&
       row[0, "hybrid"] == row[1, "hybrid"]) }' device.csv table.csv
 ok $? "by itself a device has monopole cells; its LET summaries have second moments"
 check "an unknown device: a sentence" \
-  says 2 "option --device: expected cpu or gpu, found 'cuda'" -- espalier 1 study let --ranks 2 --device cuda plummer.ini
+  says 2 "option --device: expected cpu or gpu, found 'cuda'" \
+  -- espalier 1 study let --ranks 2 --device cuda plummer.ini
 
 rm -f table.csv
-says 1 "error: --r1 sets the rule's R1OverR0, which does nothing with Mode = tree" -- espalier 1 study let --ranks 2 --scheme hybrid,shared --r1 0.5 -o table.csv plummer.ini && lacks said 'scheme hybrid' && test ! -e table.csv
+says 1 "error: --r1 sets the rule's R1OverR0, which does nothing with Mode = tree" -- espalier 1 study let --ranks 2 \
+  --scheme hybrid,shared --r1 0.5 -o table.csv plummer.ini && lacks said 'scheme hybrid' && test ! -e table.csv
 ok $? "radii for a scheme without the split: a sentence, before anything is counted"
 check "an unknown scheme: a sentence" \
-  says 2 "option --scheme: expected shared, block or hybrid" -- espalier 1 study let --ranks 2 --scheme hybrid,fast plummer.ini
+  says 2 "option --scheme: expected shared, block or hybrid" \
+  -- espalier 1 study let --ranks 2 --scheme hybrid,fast plummer.ini
 finish

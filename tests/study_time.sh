@@ -23,8 +23,16 @@ machine() {
 }
 # value SCHEME RANKS NAME: of table.csv
 value() {
-  awk -F, -v scheme="$1" -v ranks="$2" -v name="$3" '/^#/ { next } $1 == "machine" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+  awk -F, -v scheme="$1" -v ranks="$2" -v name="$3" '/^#/ { next }
+    $1 == "machine" { for (i = 1; i <= NF; i++) at[$i] = i; next }
     $(at["scheme"]) == scheme && $(at["ranks"]) == ranks { print $(at[name]) }' table.csv
+}
+# values [SCHEME RANKS COLUMN]...: the same, of many
+values() {
+  while [ $# -gt 0 ]; do
+    printf '%s ' "$(value "$1" "$2" "$3")"
+    shift 3
+  done
 }
 # true EXPRESSION: of numbers
 holds() { awk "BEGIN { exit !($1) }"; }
@@ -50,10 +58,11 @@ rates() {
   espalier 1 study time --machine machine.ini --ranks 1 -o table.csv plummer.ini
 }
 rates
-base="$(value shared 1 walk_mean) $(value hybrid 1 walk_mean) $(value block 1 hard_walk_mean) $(value hybrid 1 hard_walk_mean) $(value hybrid 1 tree_mean)"
+base="$(values shared 1 walk_mean hybrid 1 walk_mean block 1 hard_walk_mean hybrid 1 hard_walk_mean hybrid 1 tree_mean)"
 rates 'SplitRate = 0.965e12' 'BlockRate = 0.4825e12'
-now="$(value shared 1 walk_mean) $(value hybrid 1 walk_mean) $(value block 1 hard_walk_mean) $(value hybrid 1 hard_walk_mean)"
-echo "$base $now" | awk '{ near = 1e-6; exit !($1 > 0 && $6 == $1 && ($7 / $2 - 2) ^ 2 < near && ($8 / $3 - 4) ^ 2 < near && $9 == $4) }'
+now="$(values shared 1 walk_mean hybrid 1 walk_mean block 1 hard_walk_mean hybrid 1 hard_walk_mean)"
+echo "$base $now" |
+  awk '{ near = 1e-6; exit !($1 > 0 && $6 == $1 && ($7 / $2 - 2) ^ 2 < near && ($8 / $3 - 4) ^ 2 < near && $9 == $4) }'
 ok $? "SplitRate is of full forces of hybrids, BlockRate of block steps alone"
 rates 'UpdateRate = 1e9' 'CorrectRate = 1e9'
 now="$(value shared 1 step_mean) $(value hybrid 1 hard_walk_mean) $(value hybrid 1 tree_mean)"
@@ -64,7 +73,8 @@ ok $? "CorrectRate and UpdateRate add to the time of every particle"
 machine MessageCopy=0 WalkFloor=0.125 SubstepFloor=0.0625 OrderRate=1e4 BuildRate=2e4
 printf '%s\n' 'StepFloor = 0.5' 'StepRate = 1e3' 'CorrectRate = 1e5' 'TreeFloor = 0.25' 'WalkFill = 6e8' >> machine.ini
 espalier 1 study time --machine machine.ini --ranks 1 --overwrite -o table.csv plummer.ini
-echo "$base $(value shared 1 step_mean) $(value shared 1 tree_mean) $(value shared 1 walk_mean) $(value shared 1 soft_step_seconds)" | awk '
+now="$(values shared 1 step_mean shared 1 tree_mean shared 1 walk_mean shared 1 soft_step_seconds)"
+echo "$base $now" | awk '
   function near(a, b) { return (a / b - 1) ^ 2 < 1e-12 }
   { pairs = $1 * 1.93e12; walk = 0.125 + (pairs + 6e8 * (1 - exp(-64 * pairs / 6e8))) / 1.93e12
     exit !(near($6, 0.5 + 5000 / 1e3 + 5000 / 1e5) && near($7, 0.25 + 5000 / 1e4 + 5000 / 2e4) && near($8, walk) &&
@@ -88,14 +98,16 @@ several() {
   espalier 1 study time --machine machine.ini --ranks 1,2 --scheme shared,hybrid --overwrite -o table.csv plummer.ini
 }
 several 'TreeFloor = 0'
-base="$(value shared 1 walk_mean) $(value shared 2 walk_mean) $(value shared 2 migration_mean) $(value shared 2 let_select_mean) $(value hybrid 2 hard_walk_mean) $(value hybrid 2 hard_let_mean) $(value hybrid 2 tree_mean)"
+base="$(values shared 1 walk_mean shared 2 walk_mean shared 2 migration_mean shared 2 let_select_mean \
+  hybrid 2 hard_walk_mean hybrid 2 hard_let_mean hybrid 2 tree_mean)"
 several 'NodeFactor = 0.5'
 echo "$base $(value shared 1 walk_mean) $(value shared 2 walk_mean) $(value hybrid 2 tree_mean)" | awk '
   function near(a, b) { return (a / b - 1) ^ 2 < 1e-8 }
   { exit !($8 == $1 && near($9, $2 / 0.75) && near($10, $7 / 0.75)) }'
 ok $? "NodeFactor: two of three ranks of a node have three quarters of the rate of one alone"
 several 'RanksFloor = 1' 'LetFloor = 2' 'HardLetFloor = 4' 'RanksSubstepFloor = 8'
-now="$(value shared 1 soft_step_seconds) $(value shared 2 migration_mean) $(value shared 2 let_select_mean) $(value hybrid 2 hard_walk_mean) $(value hybrid 2 hard_let_mean)"
+now="$(values shared 1 soft_step_seconds shared 2 migration_mean shared 2 let_select_mean \
+  hybrid 2 hard_walk_mean hybrid 2 hard_let_mean)"
 echo "$base $now" | awk '
   function near(a, b) { return (a - b) ^ 2 < 1e-6 }
   function whole(a) { return a > 0.5 && (a - int(a + 0.5)) ^ 2 < 1e-6 }
@@ -106,22 +118,28 @@ ok $? "fixed costs of several ranks, which one rank has not"
 machine MessageCopy=0 WalkFloor=0
 espalier 1 study time --machine machine.ini --ranks 1,3 --scheme shared --overwrite -o table.csv plummer.ini
 for p in 1 3; do
-  espalier $p run --no-output --overwrite -n 3 -P Device:Backend=cpu -P Split:Mode=tree -P Steps:Scheme=shared -P Time:TimeMax=64 -P Output:OutputDir=run$p plummer.ini
+  espalier $p run --no-output --overwrite -n 3 -P Device:Backend=cpu -P Split:Mode=tree -P Steps:Scheme=shared \
+    -P Time:TimeMax=64 -P Output:OutputDir=run$p plummer.ini
 done
-pairs() { awk -F, '/^#/ { next } !at { for (i = 1; i <= NF; i++) if ($i == "pairs_full") at = i; next } { print $at; exit }' "run$1/steps.csv"; }
+pairs() {
+  awk -F, '/^#/ { next } !at { for (i = 1; i <= NF; i++) if ($i == "pairs_full") at = i; next } { print $at; exit }' \
+    "run$1/steps.csv"
+}
 run=$(awk "BEGIN { print $(pairs 3) / $(pairs 1) }")
 counted=$(awk "BEGIN { print 3 * $(value shared 3 walk_mean) / $(value shared 1 walk_mean) }")
 holds "$counted > 1.01 && $run > 1.01 && $counted - $run < 0.04 && $counted - $run > -0.04"
 ok $? "interactions of three ranks over those of one: $counted counted, $run in a run"
 
 # no network: the sum of work
-machine Latency=0 HopLatency=0 Overhead=0 Bandwidth=1e18 NodeLatency=0 NodeBandwidth=1e18 MessageCopy=0 RanksPerNode=1 WalkFloor=0 SubstepFloor=0
+machine Latency=0 HopLatency=0 Overhead=0 Bandwidth=1e18 NodeLatency=0 NodeBandwidth=1e18 MessageCopy=0 RanksPerNode=1 \
+  WalkFloor=0 SubstepFloor=0
 espalier 1 study time --machine machine.ini --ranks 1,2,16 -o table.csv --overwrite plummer.ini
 ok $? "three schemes, three numbers of ranks"
 cp said shown
 for p in 1 2 16; do
   for scheme in shared block hybrid; do echo "$(value $scheme $p unit_seconds) $scheme"; done | sort -g |
-    awk -v p=$p '{ printf "%s %s %.4g s", NR == 1 ? "  P = " p ":" : NR == 2 ? "; then" : ",", $2, $1 } END { print "" }'
+    awk -v p=$p '{ printf "%s %s %.4g s", NR == 1 ? "  P = " p ":" : NR == 2 ? "; then" : ",", $2, $1 }
+      END { print "" }'
 done > fastest
 sed -n '/^Fastest scheme/,$p' shown | sed 1d | cmp - fastest
 ok $? "the last lines name the fastest scheme of each number of ranks: $(paste -s -d' ' fastest)"
@@ -137,7 +155,8 @@ for scheme in shared block hybrid; do
   for p in 2 16; do
     holds "$(value $scheme $p collective_critical) < 1e-9 && $(value $scheme $p migration_critical) < 1e-9" || good=1
     # full forces: as on one rank, but for cells that domains cut
-    holds "$(value $scheme $p walk_mean) * $p < 1.3 * $(value $scheme 1 walk_mean) && $(value $scheme $p walk_mean) * $p > 0.97 * $(value $scheme 1 walk_mean)" || good=1
+    part="$(value $scheme $p walk_mean) * $p" alone=$(value $scheme 1 walk_mean)
+    holds "$part < 1.3 * $alone && $part > 0.97 * $alone" || good=1
     holds "$(value $scheme $p soft_step_seconds) >= $(value $scheme $p walk_mean)" || good=1
   done
 done
@@ -156,21 +175,26 @@ machine Bandwidth=1e18
 cpu='-P Device:Backend=cpu'
 espalier 2 study time --machine machine.ini --ranks 16 --scheme hybrid,block $cpu -o two.csv plummer.ini
 espalier 1 study time --machine machine.ini --ranks 16 --scheme hybrid,block $cpu -o one.csv plummer.ini
-awk -F, 'FNR == NR { if ($5 + 0 > 0) { n++; a[$2] = $8 } next } $5 + 0 > 0 && (a[$2] > 1.02 * $8 || a[$2] < 0.98 * $8) { bad = 1 } END { exit bad || n != 2 }' one.csv two.csv
+awk -F, 'FNR == NR { if ($5 + 0 > 0) { n++; a[$2] = $8 } next }
+  $5 + 0 > 0 && (a[$2] > 1.02 * $8 || a[$2] < 0.98 * $8) { bad = 1 } END { exit bad || n != 2 }' one.csv two.csv
 ok $? "the number of processes does not matter"
 espalier 3 study time --machine machine.ini --ranks 1 --scheme shared,block $cpu -o two.csv --overwrite plummer.ini
 espalier 1 study time --machine machine.ini --ranks 1 --scheme shared,block $cpu -o one.csv --overwrite plummer.ini
-awk -F, 'FNR == NR { if ($5 + 0 > 0) { n++; a[$2] = $8 } next } $5 + 0 > 0 && (a[$2] > 1.03 * $8 || a[$2] < 0.97 * $8) { bad = 1 } END { exit bad || n != 2 }' one.csv two.csv
+awk -F, 'FNR == NR { if ($5 + 0 > 0) { n++; a[$2] = $8 } next }
+  $5 + 0 > 0 && (a[$2] > 1.03 * $8 || a[$2] < 0.97 * $8) { bad = 1 } END { exit bad || n != 2 }' one.csv two.csv
 ok $? "nor for the interactions of one rank"
 machine Kind=gpu
-espalier 1 study time --machine machine.ini --ranks 1,4 --scheme shared -P Device:Backend=cpu --overwrite -o table.csv plummer.ini
+espalier 1 study time --machine machine.ini --ranks 1,4 --scheme shared -P Device:Backend=cpu --overwrite -o table.csv \
+  plummer.ini
 unit="$(value shared 1 unit_seconds) $(value shared 4 unit_seconds)"
 has said '^# interactions were counted by a CPU' && has said '^# on one rank a GPU takes direct sums for up to 16384' &&
   has said 'P ranks, each with a GPU$' &&
-  awk -v unit="$unit" 'BEGIN { split(unit, u) } $1 == 4 && $4 == "count" { found++; e = u[1] / u[2] / 4; h = u[2] / 3600; good = ($7 - e) ^ 2 < 1e-6 && ($8 / h - 1) ^ 2 < 1e-3 && $2 == 1 }
+  awk -v unit="$unit" 'BEGIN { split(unit, u) } $1 == 4 && $4 == "count" { found++; e = u[1] / u[2] / 4;
+    h = u[2] / 3600; good = ($7 - e) ^ 2 < 1e-6 && ($8 / h - 1) ^ 2 < 1e-3 && $2 == 1 }
     END { exit !(found == 1 && good) }' said
 ok $? "a GPU: what the prediction lacks; nodes, efficiency, node hours"
-says 0 'laws: ' -- espalier 1 study time --machine machine.ini --ranks 1024,1048576 --scheme shared -o table.csv --overwrite plummer.ini && test "$(value shared 1048576 by)" = 'law*' && has said 'P = 16 to 256'
+says 0 'laws: ' -- espalier 1 study time --machine machine.ini --ranks 1024,1048576 --scheme shared -o table.csv \
+  --overwrite plummer.ini && test "$(value shared 1048576 by)" = 'law*' && has said 'P = 16 to 256'
 ok $? "numbers of ranks that cannot be counted follow laws, whose range is said"
 lacks said 'Fastest' && has said '^# P = 1048576: more ranks than particles (5000), so some ranks have none$'
 ok $? "one scheme has no fastest one; more ranks than particles are said"
@@ -180,17 +204,26 @@ machine Bandwidth=1e9
 espalier 1 study time --machine machine.ini --ranks 256,1048576 --scheme shared -o table.csv --overwrite plummer.ini
 status=$? staged=$(value shared 1048576 collective_critical) counted=$(value shared 256 collective_critical)
 unset ESPALIER_DEBUG
-says 0 -- espalier 1 study time --machine machine.ini --ranks 256,1048576 --scheme shared -o table.csv --overwrite plummer.ini && gathered=$(value shared 1048576 collective_critical) && holds "$staged > 2 * $counted && $staged < 0.05 * $gathered"
-ok $? "LET summaries in stages: seconds of collectives on 2^20 ranks grow with the logarithm of their number: $counted on 256, $staged, with allgathers $gathered"
+says 0 -- espalier 1 study time --machine machine.ini --ranks 256,1048576 --scheme shared -o table.csv \
+  --overwrite plummer.ini && gathered=$(value shared 1048576 collective_critical) &&
+  holds "$staged > 2 * $counted && $staged < 0.05 * $gathered"
+# on 2^20 ranks they grow with the logarithm of their number
+ok $? "LET summaries in stages: seconds of collectives: $counted on 256, $staged on 2^20, with allgathers $gathered"
 machine Bandwidth=1e18
-says 0 -- espalier 1 study time --machine machine.ini --ranks 64,4096 --weak 1000 --scheme shared -o table.csv --overwrite plummer.ini && holds "$(value shared 4096 collective_critical) > $(value shared 64 collective_critical)" &&
+says 0 -- espalier 1 study time --machine machine.ini --ranks 64,4096 --weak 1000 --scheme shared -o table.csv \
+  --overwrite plummer.ini &&
+  holds "$(value shared 4096 collective_critical) > $(value shared 64 collective_critical)" &&
   test "$(value shared 4096 particles)" = 4096000
 ok $? "weak scaling: collectives grow with the number of ranks"
-says 0 -- espalier 1 study time --machine machine.ini --ranks 2,16,64,512 --weak 100 --scheme shared -o table.csv --overwrite plummer.ini && test "$(value shared 2 by) $(value shared 16 by) $(value shared 64 by) $(value shared 512 by)" = 'law* law law law*' &&
-  espalier 1 study time --machine machine.ini --ranks 64 --weak 1e6 --scheme shared -o table.csv --overwrite plummer.ini && test "$(value shared 64 by)" = 'law*'
+says 0 -- espalier 1 study time --machine machine.ini --ranks 2,16,64,512 --weak 100 --scheme shared -o table.csv \
+  --overwrite plummer.ini && test \
+  "$(value shared 2 by) $(value shared 16 by) $(value shared 64 by) $(value shared 512 by)" = 'law* law law law*' &&
+  espalier 1 study time --machine machine.ini --ranks 64 --weak 1e6 --scheme shared -o table.csv \
+  --overwrite plummer.ini && test "$(value shared 64 by)" = 'law*'
 ok $? "fewer ranks, or more particles on each, than those of the laws: law*"
 check "too few particles for laws: a sentence" \
-  says 1 'error: --ranks: 600 particles can be counted on at most 37 ranks' -- espalier 1 study time --machine machine.ini --ranks 1048576 few.ini
+  says 1 'error: --ranks: 600 particles can be counted on at most 37 ranks' \
+  -- espalier 1 study time --machine machine.ini --ranks 1048576 few.ini
 says 0 -- espalier 1 study time --machine machine.ini --scheme shared --overwrite -o table.csv few.ini &&
   test "$(value shared 16 by)" = count && test -z "$(value shared 64 by)" && has said '^# P = 64 and more: left out'
 ok $? "without --ranks: those that can be predicted"
@@ -235,19 +268,22 @@ check "a missing key: a sentence" \
   says 1 'machine.ini: \[Network\] Overhead is missing' -- espalier 1 study time --machine machine.ini plummer.ini
 machine; echo 'Flops = 1' >> machine.ini
 check "an unknown key: a sentence" \
-  says 1 'machine.ini:[0-9]*: \[Device\] Flops: the key is not one of machine files' -- espalier 1 study time --machine machine.ini plummer.ini
+  says 1 'machine.ini:[0-9]*: \[Device\] Flops: the key is not one of machine files' \
+  -- espalier 1 study time --machine machine.ini plummer.ini
 # meant HINT LINE: an unknown key at the end of a machine file, and what was meant
 meant() {
   machine; echo "$2" >> machine.ini
   check "$2: $1" \
-    says 1 "machine.ini:[0-9]*: .* is not one of machine files$1\$" -- espalier 1 study time --machine machine.ini plummer.ini
+    says 1 "machine.ini:[0-9]*: .* is not one of machine files$1\$" \
+    -- espalier 1 study time --machine machine.ini plummer.ini
 }
 meant "; did you mean 'UpdateRate'?" 'UpdatRate = 1e9'
 meant "; did you mean 'Latency' in .Network.?" 'Latency = 1e-6'
 meant '' 'Teraflops = 1'
 machine; sed -i 's/^.Network./[Netwrk]/' machine.ini
 check "an unknown section: the one that was meant" \
-  says 1 '\[Netwrk\] Topology: the section is not one of machine files; did you mean \[Network\]?$' -- espalier 1 study time --machine machine.ini plummer.ini
+  says 1 '\[Netwrk\] Topology: the section is not one of machine files; did you mean \[Network\]?$' \
+  -- espalier 1 study time --machine machine.ini plummer.ini
 machine; echo 'WalkRate = 1' >> machine.ini
 check "a key given twice: a sentence" \
   says 1 'WalkRate: given before, in line [0-9]' -- espalier 1 study time --machine machine.ini plummer.ini
@@ -257,7 +293,8 @@ says 0 -- espalier 1 study time --machine fugaku --ranks 1 --scheme shared -o na
   grep -q Fugaku named.csv
 ok $? "a machine that comes with the program, by its name"
 check "a name that is not known: a sentence with the names" \
-  says 1 'fukagu: expected a machine file or the name of one: .*cpu-node, .*fugaku, .*slingshot' -- espalier 1 study time --machine fukagu few.ini
+  says 1 'fukagu: expected a machine file or the name of one: .*cpu-node, .*fugaku, .*slingshot' \
+  -- espalier 1 study time --machine fukagu few.ini
 check "no machine: a sentence" says 2 'option --machine NAME is missing' -- espalier 1 study time plummer.ini
 
 says 0 '^next: espalier study time --machine here.ini FILE.ini$' -- espalier 2 study machine -o here.ini &&

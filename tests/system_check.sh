@@ -32,7 +32,8 @@ run --check
   has said '^seconds .* for a soft step (measured)' && has said '^memory .* measured in the first soft step$' &&
     [ ! -e output ]
 ok $? "--check of an ordinary system: its numbers, no warning, no file"
-awk '/^energy error  *.*: [0-9.e-]* by time steps,$/ { found++ } /^ *at most [0-9.e-]* by forces/ { found++ } END { exit found != 2 }' said
+awk '/^energy error  *.*: [0-9.e-]* by time steps,$/ { found++ } /^ *at most [0-9.e-]* by forces/ { found++ }
+  END { exit found != 2 }' said
 ok $? "errors that are predicted"
 for what in "Steps:Eta=4 the steps that are given change" \
   "Gravity:ErrTolForceAcc=0.9 forces with ErrTolForceAcc = 0.9 may change"; do
@@ -43,7 +44,9 @@ done
 run --check -P Steps:Eta=4
 [ $status = 0 ] && has said '^warning: no scheme has the wanted accuracy: |dE/E| of [0-9.e-]* is predicted'
 ok $? "... as the run says it, where a scheme is chosen"
-awk '/\(chosen\)/ { each = $(NF - 1) } / s for the run/ { whole = $1 } END { print "# ", each, whole; exit !(each > 0 && whole > 0.98 * each * end && whole < 1.02 * each * end) }' end="$(awk '/^TimeMax/ { print $3 }' $ini)" said
+awk '/\(chosen\)/ { each = $(NF - 1) } / s for the run/ { whole = $1 }
+  END { print "# ", each, whole; exit !(each > 0 && whole > 0.98 * each * end && whole < 1.02 * each * end) }' \
+    end="$(awk '/^TimeMax/ { print $3 }' $ini)" said
 ok $? "one time of the run: the choice's seconds per unit of time"
 run -n 1
 [ $status = 0 ] && ! cat said err | grep -q warning
@@ -106,10 +109,13 @@ with h5py.File("both.hdf5", "w") as f:
 fi
 # predicted, not carried out: -n 0 has no soft step
 run -n 0 -P Gravity:Softening=0.00002
-[ $status = 0 ] && warns 'Softening = 2e-05 is 0.000[0-9]* of the distance .* of nearest neighbours .*, and a soft step has about [0-9]* substeps and takes about'
+[ $status = 0 ] &&
+  warns 'Softening = 2e-05 is 0.000[0-9]* of the distance .* of nearest neighbours .*, and a soft step has about' &&
+  warns ', and a soft step has about [0-9]* substeps and takes about'
 ok $? "a softening a thousand times too small: substeps and seconds at the start"
 run --check -P Time:TimeMax=1e9
-cat said err | grep -q 'the run would take about [0-9.e+]* [a-z]* on these ranks: .* soft steps of .* to TimeMax = 1e+09'
+cat said err |
+  grep -q 'the run would take about [0-9.e+]* [a-z]* on these ranks: .* soft steps of .* to TimeMax = 1e+09'
 ok $? "--check: a run of years"
 run --check -P Time:TimeMax=1e300
 [ $status = 1 ] && has err 'error: step 1: soft steps of .* cannot get from time 0 to TimeMax' &&

@@ -9,7 +9,9 @@ shown="log err"
 launch 0 run -P Time:TimeMax=0.5 -P Output:OutputDir=plain here.ini > log 2> err && [ ! -s err ]
 ok $? "a run into a file"
 # a line when another 5 % of the run are done, and one for the first soft step; slow machines add one each minute
-awk '/^time / { n++; if ($0 !~ /^time [0-9.e-]+ of 0\.5 \([0-9.]+ %\), step [0-9]+, [0-9.e+]+ steps\/s, \|dE\/E\| [0-9.e-]+, [0-9:]+ left$/) bad = 1 }
+awk '/^time / { n++
+  if ($0 !~ /^time [0-9.e-]+ of 0\.5 \([0-9.]+ %\), step [0-9]+, [0-9.e+]+ steps\/s, \|dE\/E\| [0-9.e-]+, /) bad = 1
+  if ($0 !~ /, \|dE\/E\| [0-9.e-]+, [0-9:]+ left$/) bad = 1 }
   /\r/ || /\033/ { bad = 1 } END { exit bad || n < 4 || n > 40 }' log
 ok $? "... has whole lines about the progress, not one for each soft step"
 tail -n 5 log > last
@@ -43,7 +45,8 @@ with open(sys.argv[1], "wb") as out:
 sys.exit(os.waitstatus_to_exitcode(status))
 END
 if [ -n "$python" ]; then
-  "$python" terminal.py screen "$here/espalier" run -P Time:TimeMax=0.5 -P Output:OutputDir=shown here.ini > /dev/null < /dev/null
+  "$python" terminal.py screen "$here/espalier" run -P Time:TimeMax=0.5 -P Output:OutputDir=shown here.ini > /dev/null \
+    < /dev/null
   status=$?
   shown="screen"
   tr '\r' '\n' < screen > lines
@@ -53,12 +56,14 @@ if [ -n "$python" ]; then
   ok $? "... which is not wider than the terminal"
   # what follows the line begins where it was removed
   tr -d '\r' < screen |
-    awk 'index($0, "snapshot shown/") { n++; at = index($0, "snapshot shown/"); before = substr($0, 1, at - 1); if (before != "" && before !~ /\033\[K$/) bad = 1 }
+    awk 'index($0, "snapshot shown/") { n++; at = index($0, "snapshot shown/"); before = substr($0, 1, at - 1);
+      if (before != "" && before !~ /\033\[K$/) bad = 1 }
     END { exit bad || n != 17 }'
   ok $? "... and is removed before other lines"
   shown="log"
   # Open MPI connects ranks with a terminal of its own
-  "$python" terminal.py screen sh -c "$(starter 2) '$here/espalier' run -P Time:TimeMax=0.125 -P Output:OutputDir=two here.ini > log 2>&1" \
+  "$python" terminal.py screen sh \
+    -c "$(starter 2) '$here/espalier' run -P Time:TimeMax=0.125 -P Output:OutputDir=two here.ini > log 2>&1" \
     > /dev/null < /dev/null
   ! grep -q "$(printf '\033')" log && has log '^time ' && tail -n 5 log | grep -q '^done: '
   ok $? "mpirun into a file: whole lines"

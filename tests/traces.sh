@@ -4,7 +4,8 @@
 # for SimGrid and LogGOPSim, whose messages must all have two ends; a restart; bad command lines and files.
 . "${srcdir:-.}/tests/harness.sh"
 model plummer -n 600
-parameters run.ini Output:OutputDir=run Output:CommTrace=on Time:TimeMax=0.125 Gravity:Softening=0.03 Split:SoftStep=0.03125 $hybrid
+parameters run.ini Output:OutputDir=run Output:CommTrace=on Time:TimeMax=0.125 Gravity:Softening=0.03 \
+  Split:SoftStep=0.03125 $hybrid
 start() { limit=300 try launch "$@"; }   # RANKS ARGUMENT...
 
 # Messages and collectives by soft step and phase. A sum that does not wait (hard_let) is in comm.csv when it begins, in
@@ -36,7 +37,8 @@ ti_agrees() {
 }
 # A GOAL file: labels exist before they are required, messages have two ends.
 goal_agrees() {
-  awk '/^rank/ { r = $2; delete known; next } NR == 1 { if ($1 != "num_ranks" || $2 != ranks) bad = 1; next } /^$|^}/ { next }
+  awk '/^rank/ { r = $2; delete known; next } NR == 1 { if ($1 != "num_ranks" || $2 != ranks) bad = 1; next }
+    /^$|^}/ { next }
     $2 == "requires" { if (!($1 in known) || !($3 in known)) { print "# rank", r, $0; bad = 1 } next }
     { sub(":", "", $1); if ($1 in known) bad = 1; known[$1] }
     $2 == "send" { n[r " " $5 " " $7 " " $3]++ } $2 == "recv" { n[$5 " " r " " $7 " " $3]-- }
@@ -80,7 +82,9 @@ start 2 run -P Output:OutputDir=blocked run.ini
 ok $? "a recording that cannot be written is an error at the start"
 
 for ranks in 1 2; do
-  start $ranks study let --ranks 16 --trace ti virtual-$ranks --trace goal virtual-$ranks.goal --trace events virtual-events-$ranks -P Output:OutputDir=none run.ini && ti_agrees virtual-$ranks && goal_agrees 16 virtual-$ranks.goal
+  start $ranks study let --ranks 16 --trace ti virtual-$ranks --trace goal virtual-$ranks.goal \
+    --trace events virtual-events-$ranks -P Output:OutputDir=none run.ini && ti_agrees virtual-$ranks &&
+    goal_agrees 16 virtual-$ranks.goal
   ok $? "a soft step of 16 virtual ranks, counted on $ranks: every message has two ends"
 done
 cmp virtual-1.goal virtual-2.goal && sed 's|virtual-2/|virtual-1/|' virtual-2/ti.txt | cmp - virtual-1/ti.txt &&
@@ -101,12 +105,14 @@ export ESPALIER_DEBUG=let_stages=2
 start 3 run --overwrite -n 2 -P Output:OutputDir=staged run.ini &&
   start 1 study trace --trace ti ti-staged staged/trace_000000 && ti_agrees ti-staged
 ok $? "summaries in stages, 3 ranks: every message has two ends"
-start 1 study let --ranks 16 --trace ti virtual-staged --trace goal virtual-staged.goal --trace events staged-events -P Output:OutputDir=none run.ini &&
+start 1 study let --ranks 16 --trace ti virtual-staged --trace goal virtual-staged.goal --trace events staged-events \
+  -P Output:OutputDir=none run.ini &&
   ti_agrees virtual-staged && goal_agrees 16 virtual-staged.goal && start 1 study trace staged-events
 ok $? "... and 16 virtual ranks"
 unset ESPALIER_DEBUG
 # their tag is 206; up and down through four depths, or three where a rank shares a leaf with none
-awk -F, '/^#/ || /^seq/ { next } $5 == "allgather" { gathers++ } $5 == "send" && $7 == 206 { n++; if ($8 > 32768 - 1) bad = 1 }
+awk -F, '/^#/ || /^seq/ { next } $5 == "allgather" { gathers++ }
+  $5 == "send" && $7 == 206 { n++; if ($8 > 32768 - 1) bad = 1 }
   END { print "# allgathers", gathers + 0, "messages", n; exit bad || gathers + 0 != 0 ||
     n < 16 * 2 * 8 }' staged-events/rank_*.csv
 ok $? "... send messages in place of allgathers"

@@ -61,7 +61,8 @@ refuses "no file" 'absent.hdf5' absent.hdf5
 refuses "a damaged file" 'cut.hdf5' cut.hdf5
 refuses "no gravitational constant" 'near.txt does not state the gravitational constant: give --gravity' -s 0 near.txt
 refuses "no softening length" 'near.txt does not state the softening length: give --softening' -g 1 near.txt
-refuses "another softening length" 'snapshot_000.hdf5 states softening 0.03 .*: give --softening' ic.hdf5 run/snapshot_000.hdf5
+refuses "another softening length" 'snapshot_000.hdf5 states softening 0.03 .*: give --softening' ic.hdf5 \
+  run/snapshot_000.hdf5
 for words in "-s -1 x" "-m" "-g 0 x" "-s nan x" "" "--steps x"; do
   check "a wrong command line: $words" says 2 '^usage: true_energy' -- energy $words
 done

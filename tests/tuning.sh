@@ -16,13 +16,15 @@ go() {
 }
 go tuned -P Device:Tuning=on
 check "a run that tunes says so" has tuned.log "tuning by measured times"
-awk -F, '!/^#/ && $3 == "rebuild" { n++; if ($4 == "due") due++; walked += $8 > 0; bad += !(($5 > 0 || $4 == "anyway") && $10 > 0); known += $11 != "" }
+awk -F, '!/^#/ && $3 == "rebuild" { n++; if ($4 == "due") due++; walked += $8 > 0;
+  bad += !(($5 > 0 || $4 == "anyway") && $10 > 0); known += $11 != "" }
   END { print "# " n " builds, " due " of them within soft steps, " known " by a model"; exit !(n > 8 && due > 0 &&
     walked > n / 2 && known > 3 && !bad) }' tuned/tuner.csv
 ok $? "tuner.csv: builds with age, seconds of walks and of the build, and the model they rest on"
 # how good predictions are: tests/tuner; none where a set was walked whose cost was not known when the interval began,
 # or nothing at all
-awk -F, '!/^#/ && $3 == "rebuild" && $11 != "" { n++; bad += !($7 == "" && $9 == "" || $7 > 0 && $8 > 0 && $9 > 0); given += $7 != "" }
+awk -F, '!/^#/ && $3 == "rebuild" && $11 != "" { n++; bad += !($7 == "" && $9 == "" || $7 > 0 && $8 > 0 && $9 > 0);
+  given += $7 != "" }
   END { print "# " n " intervals with a model, " given + 0 " predictions"; exit !(n > 3 && given > n / 2 &&
     !bad) }' tuned/tuner.csv
 ok $? "tuner.csv: what a model predicted stands beside what came out"
@@ -47,7 +49,8 @@ cmp -s fixed/energy.csv frozen/energy.csv
 test $? = 1
 ok $? "and they count"
 for other in tuned fixed; do
-  awk -F, '/^#/ || /^time/ { next } FNR == NR { total[FNR] = $4; next } { d = $4 / total[FNR] - 1; d = d < 0 ? -d : d; if (d > worst) worst = d; n++ }
+  awk -F, '/^#/ || /^time/ { next } FNR == NR { total[FNR] = $4; next }
+    { d = $4 / total[FNR] - 1; d = d < 0 ? -d : d; if (d > worst) worst = d; n++ }
     END { print "# energies differ by at most " worst; exit !(n > 8 &&
       worst < 5e-4) }' frozen/energy.csv $other/energy.csv
   ok $? "$other: the energies of the frozen run within 5e-4"
@@ -55,12 +58,14 @@ done
 go short -P Output:TunerLog=off -P Time:TimeMax=0.125 -P Device:Tuning=on
 check "no table that was not asked for" test ! -e short/tuner.csv
 for k in 1 2; do
-  OMP_NUM_THREADS=1 espalier force --bench -P Device:Backend=cpu -P Device:Tuning=on -P Split:Mode=hybrid run.ini > "force$k.log" 2>&1 &&
+  OMP_NUM_THREADS=1 espalier force --bench -P Device:Backend=cpu -P Device:Tuning=on -P Split:Mode=hybrid run.ini \
+    > "force$k.log" 2>&1 &&
     grep -E '^(interactions |per particle)' "force$k.log" > "force$k"
 done
 test -s force1 && cmp force1 force2
 ok $? "force tunes nothing: the same groups and lists twice"
-OMP_NUM_THREADS=1 espalier force --bench -P Device:Backend=cpu -P Device:Tuning=frozen -P Split:Mode=hybrid run.ini 2>&1 |
+OMP_NUM_THREADS=1 espalier force --bench -P Device:Backend=cpu -P Device:Tuning=frozen -P Split:Mode=hybrid run.ini \
+  2>&1 |
   grep -E '^(interactions |per particle)' > force3
 check "and they are those of frozen tuning" cmp force1 force3
 finish

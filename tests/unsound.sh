@@ -12,7 +12,10 @@ for ranks in 1 3; do
     cp -r "good-$ranks" "$name"
     "$here"/tests/poison "$name/out/checkpoints/checkpoint_000004" $field || exit 99
     go "$name" $ranks -r -P Checkpoints:TimeBetCheckpoints=0.0001
-    ends 1 && grep -q -E 'error: step 4, time [0-9.]+, phase [a-z]+: ([0-9]+ particles have|1 particle has) values that are not finite: ids? [0-9]+ \((position|velocity|acceleration)\)' "$name/err"
+    ends 1 &&
+      grep -q -E 'error: step 4, time [0-9.]+, phase [a-z]+: ([0-9]+ particles have|1 particle has) values that' \
+      "$name/err" &&
+      grep -q -E 'values that are not finite: ids? [0-9]+ \((position|velocity|acceleration)\)' "$name/err"
     ok $? "$ranks ranks, NaN in $field: step, phase and ids"
     [ -s "$name/out/emergency_000004.hdf5" ] && reports "$name" state=failed &&
       [ ! -e "$name/out/checkpoints/checkpoint_000005" ]

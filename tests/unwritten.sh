@@ -28,7 +28,8 @@ for ranks in 1 2; do
   done
   ok $bad "$ranks ranks: on a full disk jobs are interrupted with a checkpoint, status 0, state=interrupted"
   [ "$(value snapshots_missing $name)" = 1-2 ] && [ "$(value table_bytes_unwritten $name)" -gt 1000 ]
-  ok $? "... and the status file counts what is missing: $(value snapshots_missing $name), $(value table_bytes_unwritten $name)"
+  good=$? counts="$(value snapshots_missing $name), $(value table_bytes_unwritten $name)"
+  ok $good "... and the status file counts what is missing: $counts"
   [ "$(grep -c 'warning: out/substeps.csv cannot be written: No space left on device; its rows are kept' "$name/err")" \
     = 1 ]
   ok $? "... each table that cannot be written is reported once"
@@ -122,15 +123,19 @@ ok $? "tables that are as they were: nothing is said, no row is missing"
 damage removed rm "$energy"
 ends 0 && has table/err "warning: out/energy.csv is missing: of the $bytes bytes at the checkpoint 0 are left" &&
   [ "$(numbers)" = 5 ] &&
-  [ "$text" = "is missing: of the $bytes bytes at the checkpoint 0 are left, of which the first 0 or more are unchanged" ] && has "$energy" '^time,'
+  [ "$text" \
+  = "is missing: of the $bytes bytes at the checkpoint 0 are left, of which the first 0 or more are unchanged" ] &&
+  has "$energy" '^time,'
 ok $? "energy.csv removed: a warning with the numbers, a comment line, and a table with its header"
 damage zeros zero_end
-ends 0 && has table/err "warning: out/energy.csv was changed: of the $bytes bytes at the checkpoint [1-9][0-9]* are left" &&
+ends 0 &&
+  has table/err "warning: out/energy.csv was changed: of the $bytes bytes at the checkpoint [1-9][0-9]* are left" &&
   [ -n "$text" ] && [ "$(tr -d '\0' < "$energy" | wc -c)" = "$(wc -c < "$energy")" ] && [ "$(numbers)" -lt 9 ] &&
     [ "$(numbers)" -gt 5 ]
 ok $? "its last bytes zeroed, as after a power failure: the same, and no zero is left"
 damage short shorten
-ends 0 && has table/err "warning: out/energy.csv is too short: of the $bytes bytes at the checkpoint [1-9][0-9]* are left" && [ -n "$text" ]
+ends 0 && has table/err \
+  "warning: out/energy.csv is too short: of the $bytes bytes at the checkpoint [1-9][0-9]* are left" && [ -n "$text" ]
 ok $? "a table that is too short"
 damage changed change
 ends 0 && has table/err "warning: out/energy.csv was changed: of the $bytes bytes at the checkpoint $bytes are left" &&
@@ -144,7 +149,8 @@ shorter() { sed '/^#/!s/,[^,]*,[^,]*$//' "$energy" > cut && cp cut "$energy"; }
 other() { sed '/^#/!s/^[^,]*,//' "$energy" > cut && cp cut "$energy"; }
 columns=$(grep '^time,' "$energy" | awk -F, '{ print NF }')
 damage older shorter
-ends 0 && has table/err "warning: out/energy.csv was begun by an older version, with $((columns - 2)) columns; the rows of this run" &&
+ends 0 && has table/err \
+  "warning: out/energy.csv was begun by an older version, with $((columns - 2)) columns; the rows of this run" &&
   fields $((columns - 2)) && [ "$(numbers)" -ge 8 ]
 ok $? "a table with fewer columns: the rows that follow have these"
 check "... and the last lines of the run count them" has table/log '^kept: energy to [0-9.e-]*$'
@@ -160,7 +166,8 @@ ends 0 && lacks table/err 'was changed\|too short' && grep -v '^#' "$energy" > o
 ok $? "... and a further restart knows the table again"
 damage others other
 aside=table/out/energy-before-step-4-1.csv
-ends 0 "warning: out/energy.csv was begun by an older version, with other columns; its rows are in out/energy-before-step-4-1.csv now" &&
+ends 0 "warning: out/energy.csv was begun by an older version, with other columns; its rows are in" &&
+  ends 0 "its rows are in out/energy-before-step-4-1.csv now" &&
   has "$aside" '^kinetic,' && [ "$(grep -c '^[-0-9]' "$aside")" -ge 3 ] && has "$energy" '^time,' &&
     [ "$(numbers)" = 5 ] &&
   [ "$(grep -v '^#' "$energy" | awk -F, -v n="$columns" 'NF != n' | wc -l)" = 0 ]

@@ -17,7 +17,8 @@ under_way() { [ "$(cat out/steps.csv 2> /dev/null | wc -l)" -gt 8 ] || gone; }
 none_alive() {
   for p in "$@"; do
     # what init has not yet buried counts as gone
-    case $(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$p/status" 2> /dev/null) in '' | Z | X) ;; *) return 1 ;; esac
+    state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$p/status" 2> /dev/null)
+    case $state in '' | Z | X) ;; *) return 1 ;; esac
   done
 }
 pid_of_rank() {
@@ -61,7 +62,8 @@ all_ended
 [ $status -ne 0 ] && [ $status -ne 137 ]
 ok $? "a rank is stopped: the job ends by itself (status $status)"
 line=$(grep -m 1 'no progress' err)
-echo "$line" | grep -q -E '^espalier: fatal: rank [02], step [0-9]+, phase [a-z_]+: no progress for 0\.[0-9]+ minutes \(waiting for (all ranks|rank [0-9])\)$'
+expected='^espalier: fatal: rank [02], step [0-9]+, phase [a-z_]+: no progress for 0\.[0-9]+ minutes '
+echo "$line" | grep -q -E "$expected"'\(waiting for (all ranks|rank [0-9])\)$'
 ok $? "stderr names rank, step, phase: ${line#espalier: fatal: }"
 ok $left "no process is left"
 sed -n 1,3p out/status > words
@@ -118,7 +120,8 @@ if espalier info | grep -q 'cuda *device'; then
   [ $status -ne 0 ] && [ $status -ne 137 ]
   ok $? "a kernel of rank 1 does not end: the job ends by itself (status $status)"
   line=$(grep -m 1 'no progress' err)
-  echo "$line" | grep -q -E '^espalier: fatal: rank [0-2], step [0-9]+, phase [a-z_]+: no progress for 0\.[0-9]+ minutes \((waiting for (all ranks|rank [0-9])|not waiting for others)\)$'
+  expected='^espalier: fatal: rank [0-2], step [0-9]+, phase [a-z_]+: no progress for 0\.[0-9]+ minutes '
+  echo "$line" | grep -q -E "$expected"'\((waiting for (all ranks|rank [0-9])|not waiting for others)\)$'
   ok $? "stderr names rank, step, phase: ${line#espalier: fatal: }"
   ok $left "no process is left"
 else

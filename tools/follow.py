@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Frames that follow a set of particles (--follow): a type, a group of a catalogue, or what is near a point at the first time."""
+"""Frames that follow a set of particles (--follow): a type, a group of a catalogue, or what is near a point at the
+first time."""
 import argparse
 import os
 import re
@@ -29,16 +30,18 @@ def follow(text):
 
 
 def add_follow(parser, **more):
-    parser.add_argument("--follow", type=follow, metavar="SET", help="the frame follows the densest part of these particles: all; type:T; "
-                        "group:K, group K (0: the largest) of the catalogue fof_NNN.hdf5 beside the first snapshot; or x,y,z, those near "
-                        "this place in the first snapshot", **more)
+    parser.add_argument("--follow", type=follow, metavar="SET",
+                        help="the frame follows the densest part of these particles: all; type:T; "
+                        "group:K, group K (0: the largest) of the catalogue fof_NNN.hdf5 beside the first snapshot; or "
+                        "x,y,z, those near this place in the first snapshot", **more)
 
 
 def group_ids(snapshot, group):
     """The ids of a group's members, of the catalogue that belongs to a snapshot."""
     number = NUMBER.search(snapshot)
     if not number:
-        fail(f"{snapshot} has no number NNN in its name, so it has no catalogue fof_NNN.hdf5; name a type or a place to follow")
+        fail(f"{snapshot} has no number NNN in its name, so it has no catalogue fof_NNN.hdf5; name a type or a place "
+             "to follow")
     path = os.path.join(os.path.dirname(snapshot), f"fof_{number[1]}.hdf5")
     try:
         with open_hdf5(path) as file:
@@ -48,7 +51,8 @@ def group_ids(snapshot, group):
             ids = file["IDs/ID"][int(offsets[group]):int(offsets[group] + lengths[group])]
             return ids
     except Fault as fault:
-        fail(f"{path} {fault}" + (": runs with Groups = on, and espalier groups, write catalogues" if not os.path.exists(path) else ""))
+        fail(f"{path} {fault}" + (": runs with Groups = on, and espalier groups, write catalogues"
+                                  if not os.path.exists(path) else ""))
     except (KeyError, OSError, TypeError, ValueError) as error:
         fail(f"{path} is no catalogue of groups: {error}")
 

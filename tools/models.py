@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The models that compare-schemes --all and calibrate-accuracy run, by name: what espalier ic makes, and users' files."""
+"""The models that compare-schemes --all and calibrate-accuracy run, by name: what espalier ic makes, and users'
+files."""
 import math
 import os
 import re
@@ -7,24 +8,29 @@ import tempfile
 
 from runs import Failed, call, fail, last_line
 
-FAMILIES = {"plummer": ["plummer"], "hernquist": ["hernquist"], "king": ["king"], "cold": ["uniform"], "merger": ["merger"]}
+FAMILIES = {"plummer": ["plummer"], "hernquist": ["hernquist"], "king": ["king"], "cold": ["uniform"],
+            "merger": ["merger"]}
 LEAST_TIME = {"cold": 6, "merger": 6}   # beyond the collapse (at 4.1) and the first passage
 MODEL_UNITS = {"GravityConstantInternal": "1"}
-M31_UNITS = {"UnitMass_in_g": "1.989e41", "UnitVelocity_in_cm_per_s": "9.777922e5", "GravityConstantInternal": "4.4983315"}
-NAMES = ("plummerK, hernquistK, kingK (2^K particles), cold and merger (20,000 particles, or coldK, mergerK), each also with another "
-         "softening, as in plummer17-1e-5")
+M31_UNITS = {"UnitMass_in_g": "1.989e41", "UnitVelocity_in_cm_per_s": "9.777922e5",
+             "GravityConstantInternal": "4.4983315"}
+NAMES = ("plummerK, hernquistK, kingK (2^K particles), cold and merger (20,000 particles, or coldK, mergerK), each "
+         "also with another softening, as in plummer17-1e-5")
 
 
 class Model:
-    """A set of particles and what its runs need. step: a time step of about softening / (0.92 v_rms), by which step lengths are chosen;
-    eta_scale: factor of Eta for the criterion `a`; dynamical: the dynamical time; least: shortest run in dynamical times;
+    """A set of particles and what its runs need. step: a time step of about softening / (0.92 v_rms), by which step
+    lengths are chosen; eta_scale: factor of Eta for the criterion `a`; dynamical: the dynamical time; least: shortest
+    run in dynamical times;
     start: the time of the particles."""
 
-    def __init__(self, name, particles, softening, step, path=None, make=None, units=None, dynamical=1.0, least=0.0, criterion="min-av", eta_scale=1.0,
-                 start=0.0):
-        self.name, self.particles, self.softening, self.step, self.path, self.make = name, particles, softening, step, path, make
+    def __init__(self, name, particles, softening, step, path=None, make=None, units=None, dynamical=1.0, least=0.0,
+                 criterion="min-av", eta_scale=1.0, start=0.0):
+        self.name, self.particles, self.softening, self.step, self.path, self.make = (
+            name, particles, softening, step, path, make)
         self.units = MODEL_UNITS if units is None else units
-        self.dynamical, self.least, self.criterion, self.eta_scale, self.start = dynamical, least, criterion, eta_scale, start
+        self.dynamical, self.least, self.criterion, self.eta_scale, self.start = (
+            dynamical, least, criterion, eta_scale, start)
 
     def length(self, times):
         """The time of a run of this number of dynamical times."""
@@ -65,7 +71,8 @@ def from_file(name, path, units, softening, criterion, espalier):
         ini = os.path.join(folder, "check.ini")
         with open(ini, "w") as file:
             file.write(f"[Input]\nInitCondFile = {os.path.abspath(path)}\n[Output]\nOutputDir = {folder}/out\n[Units]\n"
-                       + "".join(f"{k} = {v}\n" for k, v in units.items()) + f"[Time]\nTimeMax = 1e6\n[Gravity]\nSoftening = {softening:g}\n")
+                       + "".join(f"{k} = {v}\n" for k, v in units.items())
+                       + f"[Time]\nTimeMax = 1e6\n[Gravity]\nSoftening = {softening:g}\n")
         status, output = call([espalier, "run", "--check", "--force", ini])
     if status:
         fail(f"{path}: {last_line(output)}")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What analysis.csv says of a run: Lagrangian radii, velocity dispersion, bar strength, motion of the centre of density, angular momentum
+"""What analysis.csv says of a run: Lagrangian radii, velocity dispersion, bar strength, motion of the centre of
+density, angular momentum
 and virial ratio over time, by particle type."""
 import argparse
 
-from plotting import (COLOURS, TYPES, Help, Table, Units, add_output, count_text, fail, legend_above, legend_beside, legend_on_top, np,
-                      ordered_colours, outputs, plt, program, save, start, table_path)
+from plotting import (COLOURS, TYPES, Help, Table, Units, add_output, count_text, fail, legend_above, legend_beside,
+                      legend_on_top, np, ordered_colours, outputs, plt, program, save, start, table_path)
 
 FRACTIONS = ("01", "05", "10", "25", "50", "75", "90")
 ALL = -1
@@ -58,9 +59,11 @@ def radii(axis, run, number, time, style):
     shades = ordered_colours(len(FRACTIONS))[::-1]
     for fraction, shade in zip(FRACTIONS, shades):
         radius = run.of(f"r_{fraction}", number)
-        axis.plot(time, np.where(radius > 0, radius, np.nan), style, color=shade, markersize=3, label=f"{int(fraction)} %")
+        axis.plot(time, np.where(radius > 0, radius, np.nan), style, color=shade, markersize=3,
+                  label=f"{int(fraction)} %")
     axis.set_yscale("log")
-    axis.set(title="Lagrangian radii" + ("" if len(run.types) == 1 else f", {type_name(number)}"), ylabel=Units.label("radius", run.units.length))
+    axis.set(title="Lagrangian radii" + ("" if len(run.types) == 1 else f", {type_name(number)}"),
+             ylabel=Units.label("radius", run.units.length))
     handles, names = axis.get_legend_handles_labels()
     legend_beside(axis, handles=handles[::-1], labels=names[::-1], fontsize=8)
 
@@ -83,14 +86,16 @@ def draw(run, number, paths):
         axes[1, 1].plot(time, np.linalg.norm(angular, axis=1), style, markersize=3, color=colour)
     axes[0, 1].set(title="velocity dispersion", ylabel=Units.label("dispersion", units.velocity))
     axes[0, 1].set_ylim(bottom=0)
-    legend_above(axes[0, 1], handles=[plt.Line2D([], [], linestyle=line, color="0.3", label=name) for line, name in (("-", "an axis"), ("--", "radial"))],
+    legend_above(axes[0, 1], handles=[plt.Line2D([], [], linestyle=line, color="0.3", label=name)
+                                      for line, name in (("-", "an axis"), ("--", "radial"))],
                  fontsize=8)
     axes[0, 2].set(title="bar strength", ylabel="$A_2/A_0$", ylim=(0, None))
     axes[1, 0].set(title="centre of density", ylabel=Units.label("distance from its start", units.length))
     axes[1, 1].set(title="angular momentum", ylabel=Units.label("|L|", units.product("mass", "length", "velocity")))
     axes[1, 2].set(title="virial ratio $2T/|W|$", ylabel="$2T/|W|$")
     if "virial_ratio" in run:
-        axes[1, 2].plot(run.of("time", ALL) * units.time_size, run.of("virial_ratio", ALL), style, markersize=3, color=colour_of(ALL))
+        axes[1, 2].plot(run.of("time", ALL) * units.time_size, run.of("virial_ratio", ALL), style, markersize=3,
+                        color=colour_of(ALL))
         axes[1, 2].axhline(1, color="0.6", linewidth=0.8)
     for axis in axes[1]:
         axis.set_xlabel(Units.label("time", units.time_unit))
@@ -105,7 +110,8 @@ def main():
     parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
     parser.add_argument("run", metavar="OUTPUTDIR|analysis.csv", help="folder of a run, or its table")
     add_output(parser, "analysis.png")
-    parser.add_argument("--type", type=type_number, metavar="T", help="Lagrangian radii of this type, 0 to 5, or all (default: all)")
+    parser.add_argument("--type", type=type_number, metavar="T",
+                        help="Lagrangian radii of this type, 0 to 5, or all (default: all)")
     arguments = parser.parse_args()
     paths = outputs(arguments.output, "analysis.png")
     run = Analysis(table_path(arguments.run, "analysis.csv"))

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A star cluster over time, from the snapshots of a run and, where they are there, its energy.csv and steps.csv: Lagrangian
-radii about the density centre, core radius, density centre, energy error, neighbours, hard steps, bound pairs.
-Density centre and core radius are the means of position and of distance from the centre, weighted by the density about each
-particle, which is that of its five nearest neighbours within the distance of the sixth (Casertano & Hut 1985).
-True energies are direct sums over the particles of the snapshots, without the errors that the potential of a tree has.
-Hard pairs are nearest neighbours of each other with a binding energy above the mean kinetic energy of a particle; isolated
-pairs are those that the run integrated by Kepler's equation (column binaries of steps.csv)."""
+"""A star cluster over time, from the snapshots of a run and, where they are there, its energy.csv and steps.csv:
+Lagrangian radii about the density centre, core radius, density centre, energy error, neighbours, hard steps, bound
+pairs. Density centre and core radius are the means of position and of distance from the centre, weighted by the density
+about each particle, which is that of its five nearest neighbours within the distance of the sixth (Casertano & Hut
+1985). True energies are direct sums over the particles of the snapshots, without the errors that the potential of a
+tree has. Hard pairs are nearest neighbours of each other with a binding energy above the mean kinetic energy of a
+particle; isolated pairs are those that the run integrated by Kepler's equation (column binaries of steps.csv)."""
 import argparse
 import os
 
-from plotting import (COLOURS, Help, Table, Units, add_output, fail, lagrangian, legend_above, legend_beside, np, ordered_colours, outputs, plt, program,
-                      same_units, save, shown, start, type_list)
+from plotting import (COLOURS, Help, Table, Units, add_output, fail, lagrangian, legend_above, legend_beside, np,
+                      ordered_colours, outputs, plt, program, same_units, save, shown, start, type_list)
 from snapshots import Snapshot, add_snapshots, evenly, snapshot_paths
 from matplotlib.ticker import MaxNLocator
 
@@ -43,7 +43,8 @@ def nearest(pos, count):
     index, distance = np.empty((len(pos), count), dtype=np.int64), np.empty((len(pos), count))
     for number, cell in enumerate(cells):
         own = pos[cell]
-        within = np.sort(((own[:, None] - own[None]) ** 2).sum(axis=2), axis=1)[:, count].max()   # each has so many in its own cell
+        # each has so many in its own cell
+        within = np.sort(((own[:, None] - own[None]) ** 2).sum(axis=2), axis=1)[:, count].max()
         gap = np.maximum(0, np.maximum(low - high[number], low[number] - high))
         near = np.concatenate([cells[k] for k in np.flatnonzero((gap**2).sum(axis=1) <= within)])
         square = ((own[:, None] - pos[near][None]) ** 2).sum(axis=2)
@@ -101,12 +102,14 @@ class Moment:
         vel = np.concatenate(list(snapshot.vel.values()))
         pos, vel, mass = pos[mass > 0], vel[mass > 0], mass[mass > 0]
         if len(pos) < LEAST:
-            fail(f"{path} has {len(pos)} particles with mass, too few for radii that hold a hundredth of it: {LEAST} are needed")
+            fail(f"{path} has {len(pos)} particles with mass, too few for radii that hold a hundredth of it: {LEAST} "
+                 "are needed")
         index, distance = nearest(pos, NEIGHBOUR)
         found = core(pos, mass, index, distance)
         if not found:
             fail(f"{path}: all particles are in one place")
-        self.path, self.units, self.time, self.count, self.mass = path, snapshot.units, snapshot.time, len(mass), mass.sum()
+        self.path, self.units, self.time, self.count, self.mass = (path, snapshot.units, snapshot.time, len(mass),
+                                                                   mass.sum())
         self.gravity, self.softening, self.field_moves = snapshot.gravity, snapshot.softening, snapshot.field_moves
         self.centre, self.core = found
         self.radii = lagrangian(np.linalg.norm(pos - self.centre, axis=1), mass, FRACTIONS)
@@ -116,7 +119,8 @@ class Moment:
             fail(f"{path} does not state the energy in its external potential, which true energies need: "
                  "espalier run writes it since November 2026")
         if energies and not stated:
-            fail(f"{path} does not state one softening length for all particles and the gravitational constant, which true energies need")
+            fail(f"{path} does not state one softening length for all particles and the gravitational constant, which "
+                 "true energies need")
         if stated and np.isfinite(vel).all() and not arguments.types and not snapshot.incomplete:
             self.pairs = hard_pairs(pos, vel, mass, self.gravity, self.softening, index)
             if (energies or energies is None) and snapshot.field_energy is not None:
@@ -126,7 +130,8 @@ class Moment:
             fail(f"{path}: true energies need the positions, velocities and masses of all particles")
 
     def relaxation(self):
-        """Half-mass relaxation time (Spitzer 1987), ln(0.11 N) as Giersz & Heggie (1994); nan where it is not defined."""
+        """Half-mass relaxation time (Spitzer 1987), ln(0.11 N) as Giersz & Heggie (1994); nan where it is not
+        defined."""
         if self.gravity is None or 0.11 * self.count <= 1:
             return np.nan
         half = self.radii[FRACTIONS.index(0.5)]
@@ -187,7 +192,8 @@ def draw_radii(axis, moments, scale):
     time = [moment.time * scale.size for moment in moments]
     style = marks(len(moments))
     for number, (fraction, colour) in enumerate(zip(FRACTIONS, ordered_colours(len(FRACTIONS))[::-1])):
-        axis.plot(time, [moment.radii[number] for moment in moments], color=colour, label=f"{100 * fraction:.0f} %", **style)
+        axis.plot(time, [moment.radii[number] for moment in moments], color=colour, label=f"{100 * fraction:.0f} %",
+                  **style)
     axis.plot(time, [moment.core for moment in moments], "--", color="#000000", label="core", **style)
     axis.set_yscale("log")
     axis.set(title="Lagrangian radii and core radius", ylabel=Units.label("radius", scale.length))
@@ -219,13 +225,14 @@ def draw_errors(axis, moments, energy, scale):
         return ["none, since the external potential moves"]
     if energy:
         error = np.abs(errors(energy["total"]))
-        axis.semilogy(energy["time"] * scale.size, np.where(error > 0, error, np.nan), color=COLOURS[0], label="energy.csv")
+        axis.semilogy(energy["time"] * scale.size, np.where(error > 0, error, np.nan), color=COLOURS[0],
+                      label="energy.csv")
         said.append(f"{np.nanmax(error):.2e} (energy.csv)")
     known = [moment for moment in moments if np.isfinite(moment.energy)]
     if len(known) > 1:
         error = np.abs(errors([moment.energy for moment in known]))
-        axis.semilogy([moment.time * scale.size for moment in known], np.where(error > 0, error, np.nan), linestyle="none", marker="o",
-                      markersize=3.5, color=COLOURS[1], label="true")
+        axis.semilogy([moment.time * scale.size for moment in known], np.where(error > 0, error, np.nan),
+                      linestyle="none", marker="o", markersize=3.5, color=COLOURS[1], label="true")
         said.append(f"{error.max():.2e} (true)")
     axis.set(title="energy error", ylabel=r"$|\Delta E / E_0|$")
     legend_above(axis)
@@ -237,8 +244,8 @@ def draw_pairs(axis, moments, steps, scale):
         axis.step(steps["time"] * scale.size, steps["binaries"], where="post", color=COLOURS[0], label="isolated")
     known = [moment for moment in moments if np.isfinite(moment.pairs)]
     if known:
-        axis.plot([moment.time * scale.size for moment in known], [moment.pairs for moment in known], linestyle="none", marker="o",
-                  markersize=3.5, color=COLOURS[1], label="hard")
+        axis.plot([moment.time * scale.size for moment in known], [moment.pairs for moment in known], linestyle="none",
+                  marker="o", markersize=3.5, color=COLOURS[1], label="hard")
     axis.set(title="bound pairs", ylabel="number")
     top = max(1.2, axis.get_ylim()[1])
     axis.set_ylim(-0.04 * top, top)
@@ -261,7 +268,8 @@ def draw_column(axis, steps, scale, name):
         values, unit = values * scale.size * MYR / 86400, "d"
         if np.nanmedian(values) > 1000:
             values, unit = values / 365.25, "yr"
-    axis.plot(steps["time"] * scale.size, values, linestyle="none" if name in OF_PAIRS else "-", **marks(len(values), "." if name in OF_PAIRS else "o"))
+    axis.plot(steps["time"] * scale.size, values, linestyle="none" if name in OF_PAIRS else "-",
+              **marks(len(values), "." if name in OF_PAIRS else "o"))
     axis.set(title=title, ylabel=Units.label(label, unit))
     if name == "shortest_period":
         axis.set_yscale("log")
@@ -269,8 +277,10 @@ def draw_column(axis, steps, scale, name):
         axis.set_ylim(0, 1.04 if name == "largest_eccentricity" else 1.08 * np.nanmax(values))
 
 
-COLUMNS = {"neighbours": ("neighbours", "entries of a list, mean"), "hard_steps": ("hard steps", "particle steps / soft step"),
-           "shortest_period": ("shortest period", "period"), "largest_eccentricity": ("largest eccentricity", "eccentricity")}
+COLUMNS = {"neighbours": ("neighbours", "entries of a list, mean"),
+           "hard_steps": ("hard steps", "particle steps / soft step"),
+           "shortest_period": ("shortest period", "period"),
+           "largest_eccentricity": ("largest eccentricity", "eccentricity")}
 OF_PAIRS = ("shortest_period", "largest_eccentricity")   # no value where there are no pairs
 
 
@@ -306,11 +316,13 @@ def draw(name, moments, energy, steps, paths):
         axis.set_xlim(*ends([moment.time * scale.size for moment in moments], steps, energy, scale))
     first, relaxation = moments[0], moments[0].relaxation()
     begin = f"half-mass relaxation time {scale.time_text(relaxation)} at the start" if np.isfinite(relaxation) else ""
-    figure.suptitle("\n".join(filter(None, [f"{shown(name)}: {first.count} particles, {scale.text}", begin])), x=0.01, ha="left", fontsize=11)
+    figure.suptitle("\n".join(filter(None, [f"{shown(name)}: {first.count} particles, {scale.text}", begin])), x=0.01,
+                    ha="left", fontsize=11)
     save(figure, paths)
     least = min(moments, key=lambda moment: moment.core)
     print("; ".join(filter(None, [begin, f"core radius {first.core:.4g} at the start, least {least.core:.4g} at time "
-                                  f"{scale.time_text(least.time)}", "largest |dE/E| " + ", ".join(said) if said else ""])))
+                                  f"{scale.time_text(least.time)}",
+                                  "largest |dE/E| " + ", ".join(said) if said else ""])))
 
 
 def ends(times, steps, energy, scale):
@@ -329,8 +341,10 @@ def main():
     add_output(parser, "cluster.png")
     parser.add_argument("--types", type=type_list, metavar="T,T", help="particle types, 0 to 5 (default: all)")
     parser.add_argument("--true-energies", choices=["auto", "on", "off"], default="auto",
-                        help="direct sums over snapshots; auto: where they take half a minute at most (default: %(default)s)")
-    parser.add_argument("--most", type=int, default=400, help="so many snapshots at most are drawn (default: %(default)s)")
+                        help="direct sums over snapshots; auto: where they take half a minute at most (default: "
+                             "%(default)s)")
+    parser.add_argument("--most", type=int, default=400,
+                        help="so many snapshots at most are drawn (default: %(default)s)")
     arguments = parser.parse_args()
     if not 1 <= arguments.most <= 100000:
         parser.error("--most must be 1 to 100000")

@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Messages between ranks. One run: bytes and messages of a soft step by phase, seconds waited and hidden, and who sends to whom
-(CommLog = peers). Several runs: interactions and bytes per unit of simulated time and the largest energy error, as ratios to the
-first run: the comparison of Watanabe & Nakasato (2014, fig. 7), in work and not in time. Tables of 'espalier study let -o' are
+"""Messages between ranks. One run: bytes and messages of a soft step by phase, seconds waited and hidden, and who sends
+to whom (CommLog = peers). Several runs: interactions and bytes per unit of simulated time and the largest energy error,
+as ratios to the first run: the comparison of Watanabe & Nakasato (2014, fig. 7), in work and not in time. Tables of
+'espalier study let -o' are
 drawn as 'espalier-plot study' does."""
 import argparse
 import os
 import re
 import sys
 
-from plotting import (AREAS, COLOURS, FEW_DECADES, Help, Table, Units, add_output, fail, legend_above, legend_on_top, line_colours,
-                      narrow_locator, np, outputs, phase_number, plt, program, same_units, save, shown, start, warn)
+from plotting import (AREAS, COLOURS, FEW_DECADES, Help, Table, Units, add_output, fail, legend_above, legend_on_top,
+                      line_colours, narrow_locator, np, outputs, phase_number, plt, program, same_units, save, shown,
+                      start, warn)
 
 from matplotlib.colors import LogNorm  # after plotting, which finds a python3 that has it
 from matplotlib.ticker import EngFormatter, MaxNLocator, NullFormatter
 
-COMM = ["step", "time", "phase", "messages", "bytes", "bytes_largest_rank", "wait_mean", "hidden_mean", "collective_bytes",
-        "collective_wait_mean", "rank", "peer"]
+COMM = ["step", "time", "phase", "messages", "bytes", "bytes_largest_rank", "wait_mean", "hidden_mean",
+        "collective_bytes", "collective_wait_mean", "rank", "peer"]
 STEPS = ["step", "time", "dt_soft", "pairs_full", "pairs_hard", "level_0"]
 MARKERS = "osD^vPX*"
 BYTES = EngFormatter(unit="B")
@@ -44,8 +46,10 @@ class Run:
     def read_comm(self):
         if not os.path.exists(self.path("comm.csv")):
             ranks = self.ranks_of(Table(self.path("steps.csv"))) if os.path.exists(self.path("steps.csv")) else 0
-            why = {0: "no run has written here, or no tables of messages", 1: "on one rank nothing is sent, and it is not written"}
-            fail(f"{self.path('comm.csv')} is not there: " + why.get(ranks, f"the run on {ranks} ranks had CommLog = off"))
+            why = {0: "no run has written here, or no tables of messages",
+                   1: "on one rank nothing is sent, and it is not written"}
+            fail(f"{self.path('comm.csv')} is not there: "
+                 + why.get(ranks, f"the run on {ranks} ranks had CommLog = off"))
         table = Table(self.path("comm.csv"), COMM, words=["phase"])
         self.ranks, self.units = self.ranks_of(table), table.units
         self.phase = table.words["phase"]
@@ -74,7 +78,8 @@ class Run:
         rows = self.pairs & np.isin(self.phase, phases)
         rank, peer = self.table["rank"][rows].astype(int), self.table["peer"][rows].astype(int)
         if len(rank) and max(rank.max(), peer.max()) >= self.ranks:
-            fail(f"{self.table.path} has a pair of rank {max(rank.max(), peer.max())}, and the run had {self.ranks} ranks")
+            fail(f"{self.table.path} has a pair of rank {max(rank.max(), peer.max())}, and the run had {self.ranks} "
+                 "ranks")
         sent = np.zeros((self.ranks, self.ranks))
         np.add.at(sent, (rank, peer), self.table["bytes"][rows])
         return sent / len(self.steps)
@@ -107,12 +112,14 @@ def over_time(axis, run, name, phases, unit):
     axis.yaxis.set_major_formatter(unit)
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axis.set(xlabel=Units.label("time", run.units.time_unit), ylabel=f"{name} of a soft step", title=f"{name}, all ranks")
+    axis.set(xlabel=Units.label("time", run.units.time_unit), ylabel=f"{name} of a soft step",
+             title=f"{name}, all ranks")
 
 
 def seconds(axis, run):
     """Waited and hidden, a bar a phase; mean over ranks and soft steps."""
-    parts = [("hidden_mean", "on the way, hidden behind work", COLOURS[5]), ("wait_mean", "waited for messages", COLOURS[1]),
+    parts = [("hidden_mean", "on the way, hidden behind work", COLOURS[5]),
+             ("wait_mean", "waited for messages", COLOURS[1]),
              ("collective_wait_mean", "waited in collectives", COLOURS[4])]
     rows = [[1e3 * run.mean(name, phase) for phase in run.phases()] for name, *_ in parts]
     values = np.array(rows)
@@ -153,7 +160,8 @@ def who_to_whom(figure, axis, run, phases):
         short = EngFormatter(places=1, sep="")
         for (i, k), value in np.ndenumerate(sent):
             if value > 0:
-                axis.text(k, i, short(value), ha="center", va="center", fontsize=8, color="white" if norm(value) < 0.6 else "black")
+                axis.text(k, i, short(value), ha="center", va="center", fontsize=8,
+                          color="white" if norm(value) < 0.6 else "black")
     figure.colorbar(image, cax=axis.inset_axes([1.04, 0, 0.05, 1]), format=BYTES, label="bytes of a soft step, mean")
     axis.set(xlabel="to rank", ylabel="from rank", title="bytes from rank to rank: " + " + ".join(phases))
 
@@ -161,8 +169,10 @@ def who_to_whom(figure, axis, run, phases):
 def means(axis, run, phases):
     """Where pairs were not logged: mean bytes by phase, of a mean rank and the busiest."""
     place = np.arange(len(phases))
-    axis.barh(place + 0.2, [run.mean("bytes", p) / run.ranks for p in phases], 0.38, color=COLOURS[0], label="mean of the ranks")
-    axis.barh(place - 0.2, [run.mean("bytes_largest_rank", p) for p in phases], 0.38, color=COLOURS[5], label="busiest rank")
+    axis.barh(place + 0.2, [run.mean("bytes", p) / run.ranks for p in phases], 0.38, color=COLOURS[0],
+              label="mean of the ranks")
+    axis.barh(place - 0.2, [run.mean("bytes_largest_rank", p) for p in phases], 0.38, color=COLOURS[5],
+              label="busiest rank")
     axis.set_yticks(place, phases)
     axis.set_xscale("log")
     axis.xaxis.set_major_formatter(BYTES)
@@ -199,7 +209,8 @@ def draw_run(run, asked, output):
         who_to_whom(figure, axes[1, 1], run, wanted)
     else:
         means(axes[1, 1], run, busy)
-    figure.suptitle(f"{shown(run.name)}: {run.ranks} ranks, {len(run.steps)} soft step{'s' if len(run.steps) > 1 else ''}", x=0.01, ha="left")
+    figure.suptitle(f"{shown(run.name)}: {run.ranks} ranks, {len(run.steps)} soft "
+                    f"step{'s' if len(run.steps) > 1 else ''}", x=0.01, ha="left")
     save(figure, output)
 
 
@@ -306,7 +317,8 @@ def draw_comparison(folders, output):
     notes = differences(accounts)
     for note in notes:
         warn(note)
-    handles = [plt.Rectangle((0, 0), 1, 1, color=colour, label=shown(account.label)) for account, colour in zip(accounts, line_colours(len(accounts)))]
+    handles = [plt.Rectangle((0, 0), 1, 1, color=colour, label=shown(account.label))
+               for account, colour in zip(accounts, line_colours(len(accounts)))]
     legend_on_top(figure, handles, "\n".join([f"× is the ratio to {shown(accounts[0].label)}"] + notes), most=5)
     save(figure, output)
     print("\n".join(lines))
@@ -329,17 +341,20 @@ def draw_study(tables, output):
     try:
         import plot_study
     except ImportError:
-        fail(f"{tables[0]} is a table of 'espalier study', and plot_study.py, which draws it, is not beside this script")
+        fail(
+            f"{tables[0]} is a table of 'espalier study', and plot_study.py, which draws it, is not beside this script")
     sys.argv[1:] = [word for path in output or [] for word in ("-o", path)] + ["--"] + tables
     plot_study.main()
 
 
 def main():
     parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
-    parser.add_argument("inputs", nargs="+", metavar="OUTPUTDIR|TABLE.csv", help="folder of a run (or its comm.csv), folders of several "
+    parser.add_argument("inputs", nargs="+", metavar="OUTPUTDIR|TABLE.csv",
+                        help="folder of a run (or its comm.csv), folders of several "
                         "runs, or tables of 'espalier study let -o'")
     add_output(parser, "comm.png; of a study: study.png")
-    parser.add_argument("--phase", metavar="PHASE,...|all", help="whose bytes from rank to rank are drawn (default: that with most)")
+    parser.add_argument("--phase", metavar="PHASE,...|all",
+                        help="whose bytes from rank to rank are drawn (default: that with most)")
     arguments = parser.parse_args()
     if arguments.output:
         outputs(arguments.output, None)

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Conservation: relative energy error, energies, and the drift of momentum, angular momentum and centre of mass, from
-energy.csv of one or several runs. Momentum is in units of sum m|v|, angular momentum of sum m|r x v|, about the centre of mass and
-in its frame, each the largest of the run, as in the line that a run prints at its end; in tables without these sums both have
+energy.csv of one or several runs. Momentum is in units of sum m|v|, angular momentum of sum m|r x v|, about the centre
+of mass and in its frame, each the largest of the run, as in the line that a run prints at its end; in tables without
+these sums both have
 their own units."""
 import argparse
 import glob
 import os
 import re
 
-from plotting import (COLOURS, Help, Table, Units, add_output, legend_above, legend_on_top, line_colours, np, outputs, plt, program,
-                      same_units, save, shown, start, table_path)
+from plotting import (COLOURS, Help, Table, Units, add_output, legend_above, legend_on_top, line_colours, np, outputs,
+                      plt, program, same_units, save, shown, start, table_path)
 from snapshots import Snapshot
 
 
@@ -26,7 +27,8 @@ def labels(runs):
 
 def total_mass(run):
     """Mass of the run's first snapshot; None: there is none that can be read."""
-    paths = sorted(p for p in glob.glob(os.path.join(glob.escape(os.path.dirname(run.path) or "."), "*_*.hdf5")) if re.search(r"(?<!fof)_\d+\.hdf5$", p))
+    paths = sorted(p for p in glob.glob(os.path.join(glob.escape(os.path.dirname(run.path) or "."), "*_*.hdf5"))
+                   if re.search(r"(?<!fof)_\d+\.hdf5$", p))
     try:
         return Snapshot(paths[0]).all()[1].sum() if paths else None
     except SystemExit:
@@ -34,7 +36,8 @@ def total_mass(run):
 
 
 def straight(run, mass):
-    """Positions of the centre of mass without its motion at the start; that is momentum over mass, or a straight line by least squares."""
+    """Positions of the centre of mass without its motion at the start; that is momentum over mass, or a straight line
+    by least squares."""
     time, com = run["time"], run.vector("com")
     passed = (time - time[0])[:, None]
     if mass:
@@ -76,13 +79,17 @@ def draw(runs, log, paths):
             axes[0, 1].plot(time, run[name], line, color=colour if several else own)
         if (run["potential"] != 0).all():
             axes[0, 2].plot(time, -2 * run["kinetic"] / run["potential"], color=colour)
-        removed = np.abs(run["momentum_removed"]) if "momentum_removed" in run else 0   # the run keeps the momentum by taking this out
+        # the run keeps the momentum by taking this out
+        removed = np.abs(run["momentum_removed"]) if "momentum_removed" in run else 0
         momentum, angular = (run[name].max() if relative else 1 for name in ("momentum_scale", "angular_scale"))
-        drift(axes[1, 0], time, run.vector("momentum") / momentum, "momentum", "change / $\\Sigma\\,m|v|$" if relative else "change",
+        drift(axes[1, 0], time, run.vector("momentum") / momentum, "momentum",
+              "change / $\\Sigma\\,m|v|$" if relative else "change",
               "" if relative else units.product("mass", "velocity"), colour, removed / momentum)
-        drift(axes[1, 1], time, run.vector("angular") / angular, "angular momentum", "change / $\\Sigma\\,m|r\\times v|$" if relative else "change",
+        drift(axes[1, 1], time, run.vector("angular") / angular, "angular momentum",
+              "change / $\\Sigma\\,m|r\\times v|$" if relative else "change",
               "" if relative else units.product("mass", "length", "velocity"), colour)
-        drift(axes[1, 2], time, straight(run, total_mass(run)), "centre of mass, without the bulk motion", "change", units.length, colour)
+        drift(axes[1, 2], time, straight(run, total_mass(run)), "centre of mass, without the bulk motion", "change",
+              units.length, colour)
     axes[0, 0].set(title="relative energy error", ylabel="$|\\Delta E / E_0|$" if log else "$\\Delta E / |E_0|$")
     if not log:
         axes[0, 0].axhline(0, color="0.6", linewidth=0.8)
@@ -108,7 +115,8 @@ def main():
     parser.add_argument("--log", action="store_true", help="|dE/E| on a logarithmic scale")
     arguments = parser.parse_args()
     paths = outputs(arguments.output, "energy.png")
-    needed = ["time", "kinetic", "potential", "total"] + [f"{v}_{a}" for v in ("momentum", "angular", "com") for a in "xyz"]
+    needed = ["time", "kinetic", "potential", "total"] + [f"{v}_{a}" for v in ("momentum", "angular", "com")
+                                                          for a in "xyz"]
     runs = [Table(table_path(path, "energy.csv"), needed) for path in arguments.runs]
     same_units(runs)
     draw(runs, arguments.log, paths)

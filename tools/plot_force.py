@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Force error against time, from tables of 'espalier force --delta LIST -o': the median (solid) and the 99th percentile
-(dashed) of the relative error of the acceleration. Numbers at the points of a single table are Delta. Several tables share one
+(dashed) of the relative error of the acceleration. Numbers at the points of a single table are Delta. Several tables
+share one
 picture."""
 import argparse
 import os
 
-from plotting import Help, Table, add_output, fail, legend_beside, line_colours, np, outputs, plt, program, save, shown, start
+from plotting import (Help, Table, add_output, fail, legend_beside, line_colours, np, outputs, plt, program, save,
+                      shown, start)
 
 NEEDED = ["delta", "median", "most99", "ms_walk", "ms_all"]
 
@@ -15,7 +17,8 @@ def name_of(table, paths):
     """The file's name; where all files have the same one, its folder too."""
     names = [os.path.basename(path) for path in paths]
     stem = os.path.splitext(os.path.basename(table.path))[0]
-    return os.path.join(os.path.basename(os.path.dirname(table.path)), stem) if names.count(os.path.basename(table.path)) > 1 else stem
+    return (os.path.join(os.path.basename(os.path.dirname(table.path)), stem)
+            if names.count(os.path.basename(table.path)) > 1 else stem)
 
 
 def target_levels(text):
@@ -42,8 +45,8 @@ def draw(tables, names, column, levels, paths):
         axis.plot(time, table["most99"][rows], "o--", color=colour, markersize=3.5)
         for row, x in zip(rows, time):
             if len(tables) == 1 and table["delta"][row] > 0 and table["median"][row] > 0:
-                axis.annotate(power_of_two(table["delta"][row]), (x, table["median"][row]), xytext=(4, 4), textcoords="offset points",
-                              fontsize=8, color="0.35")
+                axis.annotate(power_of_two(table["delta"][row]), (x, table["median"][row]), xytext=(4, 4),
+                              textcoords="offset points", fontsize=8, color="0.35")
     for level, line, what in zip(levels, ("-", "--"), ("median", "99 %")):
         axis.axhline(level, color="0.4", linestyle=line, linewidth=0.8, label=f"asked for: {what}")
     axis.plot([], [], "k-", label="median")
@@ -57,7 +60,8 @@ def draw(tables, names, column, levels, paths):
 def main():
     parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
     parser.add_argument("tables", metavar="TABLE.csv", nargs="+", help="tables of 'espalier force --delta LIST -o'")
-    parser.add_argument("--time", choices=["all", "walk"], default="all", help="of the whole force, or of the walk (default: %(default)s)")
+    parser.add_argument("--time", choices=["all", "walk"], default="all",
+                        help="of the whole force, or of the walk (default: %(default)s)")
     parser.add_argument("--targets", metavar="MEDIAN,MOST99", help="lines at an error level that is asked for")
     add_output(parser, "force.png")
     arguments = parser.parse_args()

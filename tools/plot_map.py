@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Maps of one or several snapshots, on one scale: surface density, from above (xy) and from the side (xz); with --velocity also the mean
-velocity along the line of sight and its dispersion; with --phase phase space, radius and radial velocity (r) or a coordinate and its
-velocity (x, y, z). More than seven snapshots stand in several rows; of very many, some at even distances are drawn (--most)."""
+"""Maps of one or several snapshots, on one scale: surface density, from above (xy) and from the side (xz); with
+--velocity also the mean velocity along the line of sight and its dispersion; with --phase phase space, radius and
+radial velocity (r) or a coordinate and its velocity (x, y, z). More than seven snapshots stand in several rows; of very
+many, some at even distances are drawn (--most)."""
 import argparse
 
-from plotting import TYPES, Help, add_output, densest_centre, fail, np, outputs, program, positive, same_units, save, start, type_list
+from plotting import (TYPES, Help, add_output, densest_centre, fail, np, outputs, program, positive, same_units, save,
+                      start, type_list)
 from espalier_plots.measure import AXES, mean_velocity
 from espalier_plots.pictures import Panel, View, figure_of_maps
 from follow import Frames, add_follow
@@ -41,7 +43,8 @@ def views_of(arguments, frames, snapshot):
     sets = [(chosen, time)]
     if arguments.by_type:
         sets = [(kinds == kind, f"{time}, {kind} ({TYPES[kind]})") for kind in np.unique(kinds[chosen])]
-    return [View(pos[rows] - origin, None if vel is None else vel[rows], mass[rows], title, snapshot.units) for rows, title in sets]
+    return [View(pos[rows] - origin, None if vel is None else vel[rows], mass[rows], title, snapshot.units)
+            for rows, title in sets]
 
 
 def read(arguments):
@@ -67,7 +70,8 @@ def panels_of(arguments):
     if arguments.phase:
         return [Panel("phase", coordinate) for coordinate in arguments.phase]
     planes = arguments.planes or (["xy"] if arguments.velocity else ["xy", "xz"])
-    return [Panel(quantity, plane) for plane in planes for quantity in (QUANTITIES if arguments.velocity else QUANTITIES[:1])]
+    return [Panel(quantity, plane) for plane in planes
+            for quantity in (QUANTITIES if arguments.velocity else QUANTITIES[:1])]
 
 
 def some_of(names, what):
@@ -87,19 +91,24 @@ def parse():
     parser.add_argument("--types", type=type_list, metavar="T,T", help="particle types, 0 to 5 (default: all)")
     parser.add_argument("--planes", type=some_of(AXES, "xy, xz, yz"), metavar="P,P",
                         help="of xy, xz, yz (default: xy,xz; with --velocity xy)")
-    parser.add_argument("--velocity", action="store_true", help="mean velocity along the line of sight and its dispersion too, weighted "
+    parser.add_argument("--velocity", action="store_true",
+                        help="mean velocity along the line of sight and its dispersion too, weighted "
                         "by mass, in the frame's velocity")
-    parser.add_argument("--phase", type=some_of("rxyz", "r, x, y, z"), metavar="C,C", help="phase space in place of maps: r (radius and "
+    parser.add_argument("--phase", type=some_of("rxyz", "r, x, y, z"), metavar="C,C",
+                        help="phase space in place of maps: r (radius and "
                         "radial velocity), x, y or z")
-    parser.add_argument("--width", type=positive, help="side of each picture, in the snapshots' unit (default: holds 99 %% of the "
+    parser.add_argument("--width", type=positive,
+                        help="side of each picture, in the snapshots' unit (default: holds 99 %% of the "
                         "particles of the first snapshot and 98 %% of every other one)")
     parser.add_argument("--by-type", action="store_true", help="a picture for each particle type")
     parser.add_argument("--centre", default="mass", choices=["mass", "density", "origin"],
-                        help="the picture's middle: the centre of mass, the densest place, or (0,0,0) at rest (default: %(default)s)")
+                        help="the picture's middle: the centre of mass, the densest place, or (0,0,0) at rest "
+                             "(default: %(default)s)")
     add_follow(parser)
     parser.add_argument("--range", type=positive, default=4, help="decades of density shown (default: %(default)s)")
     parser.add_argument("--pixels", type=int, default=400, help="pixels of each picture's side (default: %(default)s)")
-    parser.add_argument("--most", type=int, default=3 * COLUMNS, help="so many snapshots at most are drawn (default: %(default)s)")
+    parser.add_argument("--most", type=int, default=3 * COLUMNS,
+                        help="so many snapshots at most are drawn (default: %(default)s)")
     arguments = parser.parse_args()
     if not 16 <= arguments.pixels <= 4096 or arguments.range > 300:
         parser.error("--pixels must be 16 to 4096, --range at most 300")
@@ -121,8 +130,8 @@ def main():
     if not half > 0:
         fail("all particles are in one place; give --width")
     speed = 1.05 * max(view.speed() for view in views) if arguments.phase else 1.0
-    figure = figure_of_maps(views, panels_of(arguments), half, speed if speed > 0 else 1.0, arguments.pixels, arguments.range, COLUMNS,
-                            not arguments.by_type)
+    figure = figure_of_maps(views, panels_of(arguments), half, speed if speed > 0 else 1.0, arguments.pixels,
+                            arguments.range, COLUMNS, not arguments.by_type)
     if figure is None:
         fail("no mass inside the picture")
     save(figure, paths)

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A model of a galaxy on one page: density, circular velocity and rotation, dispersions, Toomre's Q and distribution functions. Lines are
-the tables of 'espalier ic galaxy --profile FILE.csv' (FILE_df.csv and FILE_discs.csv beside it), points the particles of a snapshot
-of that model. The terminal has how far the points are from the lines."""
+"""A model of a galaxy on one page: density, circular velocity and rotation, dispersions, Toomre's Q and distribution
+functions. Lines are the tables of 'espalier ic galaxy --profile FILE.csv' (FILE_df.csv and FILE_discs.csv beside it),
+points the particles of a snapshot of that model. The terminal has how far the points are from the lines."""
 import argparse
 import os
 import re
 
-from plotting import (Help, Table, Units, add_output, check_text, densest_centre, fail, legend_above, legend_on_top, line_colours, np,
-                      outputs, plt, program, save, shown, start, warn)
+from plotting import (Help, Table, Units, add_output, check_text, densest_centre, fail, legend_above, legend_on_top,
+                      line_colours, np, outputs, plt, program, save, shown, start, warn)
 from snapshots import Snapshot
 
 PROFILE = ("r", "density", "mass", "circular_velocity", "sigma_r")
-DISCS = ("R", "surface_density", "circular_velocity", "rotation", "sigma_r", "sigma_phi", "sigma_z", "height", "toomre_q")
+DISCS = ("R", "surface_density", "circular_velocity", "rotation", "sigma_r", "sigma_phi", "sigma_z", "height",
+         "toomre_q")
 FLAT = 0.15   # anisotropy from which f of the energy alone is not f
 LITTLE = 1e-4   # of a component's mass: within a smaller radius, and beyond, its lines are not drawn
 
@@ -87,7 +88,8 @@ def frame(parts):
     for part in parts:
         if part.pos is not None:
             part.pos, part.vel = part.pos - centre, part.vel - motion
-    spin = sum((np.cross(p.pos, p.vel).sum(axis=0) * p.mass[0] for p in parts if p.disc is not None and p.pos is not None), np.zeros(3))
+    spin = sum((np.cross(p.pos, p.vel).sum(axis=0) * p.mass[0] for p in parts if p.disc is not None and p.pos
+                is not None), np.zeros(3))
     if np.linalg.norm(spin) > 0:
         up = spin / np.linalg.norm(spin)
         side = np.cross(up, [1.0, 0, 0] if abs(up[0]) < 0.9 else [0, 1.0, 0])
@@ -99,8 +101,8 @@ def frame(parts):
 
 
 def assign(path, galaxies):
-    """Give each component its particles: ids follow the order of the components, as 'espalier ic galaxy' writes them. A black hole, which
-    has no line, is the particle that has what is missing in the mass of the components."""
+    """Give each component its particles: ids follow the order of the components, as 'espalier ic galaxy' writes them. A
+    black hole, which has no line, is the particle that has what is missing in the mass of the components."""
     snapshot = Snapshot(path, velocities=True, ids=True)
     kinds = sorted(snapshot.pos)
     pos, mass, vel, ids = (np.concatenate([column[kind] for kind in kinds])
@@ -114,7 +116,8 @@ def assign(path, galaxies):
     if abs(mass.sum() / wanted - 1) > 0.01:
         fail(f"{path} has particles of mass {mass.sum():.5g}, the model has {wanted:.5g}: is it of another model?")
     for total, parts in galaxies:
-        hole = total.whole["mass"][0] - sum(part.whole["mass"][0] for part in parts if part.whole["r"][0] <= total.whole["r"][0] * 1.001)
+        hole = total.whole["mass"][0] - sum(part.whole["mass"][0] for part in parts if part.whole["r"][0]
+                                            <= total.whole["r"][0] * 1.001)
         alone = np.flatnonzero(abs(mass / hole - 1) < 1e-3) if hole > 1e-9 * wanted else []
         if len(alone) == 1:
             pos, mass, vel, kind = (np.delete(column, alone, axis=0) for column in (pos, mass, vel, kind))
@@ -136,7 +139,8 @@ def assign(path, galaxies):
 
 
 def bins(radius, count, least=40):
-    """Ends of shells or rings of equal ratio, each of which holds enough particles; they hold all but the outermost of them."""
+    """Ends of shells or rings of equal ratio, each of which holds enough particles; they hold all but the outermost of
+    them."""
     low, high = np.sort(radius)[[min(least, len(radius) - 1), -1 - min(least, len(radius) // 50)]]
     ends = np.geomspace(max(low, 1e-300), high, count + 1)
     number = np.histogram(radius, ends)[0]
@@ -144,7 +148,8 @@ def bins(radius, count, least=40):
 
 
 def shells(part, count):
-    """Radius, density, sigma_r, 1 - sigma_t^2 / sigma_r^2 of particles, and the density that the line has on average over each shell."""
+    """Radius, density, sigma_r, 1 - sigma_t^2 / sigma_r^2 of particles, and the density that the line has on average
+    over each shell."""
     radius = np.linalg.norm(part.pos, axis=1)
     out = (part.pos * part.vel).sum(axis=1) / radius
     rows = []
@@ -165,13 +170,15 @@ def rings(part, count):
     rows = []
     for a, b in bins(radius, count):
         mine = (radius >= a) & (radius < b)
-        rows.append((np.exp(np.log(radius[mine]).mean()), part.mass[mine].sum() / (np.pi * (b**2 - a**2)), along[mine].mean(),
-                     out[mine].std(), along[mine].std(), part.vel[mine, 2].std(), np.sqrt(12 * (part.pos[mine, 2] ** 2).mean()) / np.pi))
+        rows.append((np.exp(np.log(radius[mine]).mean()), part.mass[mine].sum() / (np.pi * (b**2 - a**2)),
+                     along[mine].mean(), out[mine].std(), along[mine].std(), part.vel[mine, 2].std(),
+                     np.sqrt(12 * (part.pos[mine, 2] ** 2).mean()) / np.pi))
     names = ("R", "surface_density", "rotation", "sigma_r", "sigma_phi", "sigma_z", "height")
     found = dict(zip(names, np.array(rows).T if rows else np.zeros((len(names), 0))))
     line = {name: np.interp(np.log(found["R"]), np.log(part.disc["R"]), part.disc[name])
             for name in ("toomre_q", "sigma_r", "surface_density")}
-    found["toomre_q"] = line["toomre_q"] * found["sigma_r"] / line["sigma_r"] * line["surface_density"] / found["surface_density"]
+    found["toomre_q"] = (line["toomre_q"] * found["sigma_r"] / line["sigma_r"] * line["surface_density"]
+                         / found["surface_density"])
     return found
 
 
@@ -213,7 +220,8 @@ def told(name, what, found, expected):
     good = np.isfinite(found) & np.isfinite(expected) & (expected > 0) & (found > 0)
     if good.sum() >= 3:
         ratio = found[good] / expected[good] - 1
-        print(f"{name}: {what}: median of the points {100 * np.median(ratio):+.1f} %, scatter {100 * np.median(abs(ratio)):.1f} %")
+        print(f"{name}: {what}: median of the points {100 * np.median(ratio):+.1f} %, scatter "
+              f"{100 * np.median(abs(ratio)):.1f} %")
 
 
 def points(axis, x, y, part, marker="o"):
@@ -230,7 +238,8 @@ def densities(axis, total, parts, units, count):
             points(axis, x, y, part)
             told(part.name, "density", y, expected)
     unit = f"{units.mass} {units.length}$^{{-3}}$" if units.length else ""
-    axis.set(title="density in spheres", xlabel=Units.label("radius", units.length), ylabel=Units.label("density", unit))
+    axis.set(title="density in spheres", xlabel=Units.label("radius", units.length),
+             ylabel=Units.label("density", unit))
 
 
 def speeds(axis, total, parts, units, count):
@@ -242,15 +251,18 @@ def speeds(axis, total, parts, units, count):
             if part.pos is not None:
                 found = rings(part, count)
                 points(axis, found["R"], found["rotation"], part)
-                told(part.name, "rotation", found["rotation"], np.interp(found["R"], part.disc["R"], part.disc["rotation"]))
+                told(part.name, "rotation", found["rotation"],
+                     np.interp(found["R"], part.disc["R"], part.disc["rotation"]))
     first = next((part for part in parts if part.disc is not None), None)
     handles = [plt.Line2D([], [], color="0.3", linestyle=":", linewidth=1, label=r"$\sqrt{G\,M(r)/r}$")]
     if first:
         axis.semilogx(first.disc["R"], first.disc["circular_velocity"], color="k", linestyle="--", linewidth=1)
         handles += [plt.Line2D([], [], color="k", linestyle="--", linewidth=1, label="circular, plane"),
                     plt.Line2D([], [], color="0.3", label="rotation")]
-    axis.set_ylim(bottom=min(0, axis.get_ylim()[0]) if any(p.disc is not None and p.disc["rotation"].min() < 0 for p in parts) else 0)
-    axis.set(xlabel=Units.label("radius", units.length), ylabel=Units.label("velocity", units.velocity), title="velocities")
+    axis.set_ylim(bottom=min(0, axis.get_ylim()[0]) if any(p.disc is not None and p.disc["rotation"].min() < 0
+                                                           for p in parts) else 0)
+    axis.set(xlabel=Units.label("radius", units.length), ylabel=Units.label("velocity", units.velocity),
+             title="velocities")
     legend_above(axis, handles=handles)
 
 
@@ -264,11 +276,13 @@ def dispersions(axis, parts, units, count):
                 points(axis, x, y, part)
                 told(part.name, "sigma_r", y, part.value("sigma_r", x))
     axis.set_ylim(bottom=0)
-    axis.set(title=r"spheroids: $\sigma_r$", xlabel=Units.label("radius", units.length), ylabel=Units.label("dispersion", units.velocity))
+    axis.set(title=r"spheroids: $\sigma_r$", xlabel=Units.label("radius", units.length),
+             ylabel=Units.label("dispersion", units.velocity))
 
 
 def disc_dispersions(axis, discs, units, count):
-    styles = (("sigma_r", "-", "o", r"$\sigma_R$"), ("sigma_phi", "--", "s", r"$\sigma_\varphi$"), ("sigma_z", ":", "^", r"$\sigma_z$"))
+    styles = (("sigma_r", "-", "o", r"$\sigma_R$"), ("sigma_phi", "--", "s", r"$\sigma_\varphi$"),
+              ("sigma_z", ":", "^", r"$\sigma_z$"))
     for part in discs:
         found = rings(part, count) if part.pos is not None else None
         for column, line, marker, _ in styles:
@@ -276,8 +290,8 @@ def disc_dispersions(axis, discs, units, count):
             if found:
                 points(axis, found["R"], found[column], part, marker)
                 told(part.name, column, found[column], np.interp(found["R"], part.disc["R"], part.disc[column]))
-    legend_above(axis, handles=[plt.Line2D([], [], color="0.3", linestyle=line, marker=marker, markersize=3.5, markerfacecolor="none",
-                                           label=label)
+    legend_above(axis, handles=[plt.Line2D([], [], color="0.3", linestyle=line, marker=marker, markersize=3.5,
+                                           markerfacecolor="none", label=label)
                                 for _, line, marker, label in styles])
     axis.set(title="discs", xlabel=Units.label("R", units.length), ylabel=Units.label("dispersion", units.velocity))
 
@@ -313,10 +327,12 @@ def distributions(axis, total, parts, units, count):
         order = np.argsort(part.df["energy"])
         told(part.name, "f", y, np.exp(np.interp(x, part.df["energy"][order], np.log(part.df["f"][order]))))
     # f diverges at the centre and vanishes at E = 0: the ends are left out
-    ends = [np.interp(part_of * well.psi.max(), *(column[np.argsort(part.df["energy"])] for column in (part.df["energy"], part.df["f"])))
+    ends = [np.interp(part_of * well.psi.max(), *(column[np.argsort(part.df["energy"])]
+                                                  for column in (part.df["energy"], part.df["f"])))
             for part in parts if part.df is not None for part_of in (0.03, 0.97)]
     axis.set_ylim(max(0.1 * min(value for value in ends if value > 0), 1e-14 * max(ends)), 10 * max(ends))
-    axis.set(title="distribution functions", xlabel=Units.label("binding energy", f"({units.velocity})$^2$" if units.velocity else ""),
+    axis.set(title="distribution functions",
+             xlabel=Units.label("binding energy", f"({units.velocity})$^2$" if units.velocity else ""),
              ylabel="f")
 
 
@@ -324,8 +340,10 @@ def main():
     parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
     parser.add_argument("table", metavar="FILE.csv", help="table of 'espalier ic galaxy --profile FILE.csv'")
     parser.add_argument("snapshot", nargs="?", metavar="SNAPSHOT", help="particles of the model (default: lines alone)")
-    parser.add_argument("--galaxy", type=int, default=1, metavar="N", help="which galaxy of a model of several (default: %(default)s)")
-    parser.add_argument("--bins", type=int, default=30, help="shells, rings and energies of the points (default: %(default)s)")
+    parser.add_argument("--galaxy", type=int, default=1, metavar="N",
+                        help="which galaxy of a model of several (default: %(default)s)")
+    parser.add_argument("--bins", type=int, default=30,
+                        help="shells, rings and energies of the points (default: %(default)s)")
     add_output(parser, "model.png")
     arguments = parser.parse_args()
     if not 5 <= arguments.bins <= 1000:
@@ -351,16 +369,19 @@ def main():
 def draw(total, parts, units, count, paths, with_points):
     discs = [part for part in parts if part.disc is not None]
     round_ones = [part for part in parts if part.disc is None]
-    panels = [lambda axis: densities(axis, total, parts, units, count), lambda axis: speeds(axis, total, parts, units, count)]
+    panels = [lambda axis: densities(axis, total, parts, units, count),
+              lambda axis: speeds(axis, total, parts, units, count)]
     if round_ones:
         panels.append(lambda axis: dispersions(axis, round_ones, units, count))
     if discs:
-        panels += [lambda axis: disc_dispersions(axis, discs, units, count), lambda axis: toomre(axis, discs, units, count)]
+        panels += [lambda axis: disc_dispersions(axis, discs, units, count),
+                   lambda axis: toomre(axis, discs, units, count)]
     if any(part.df is not None for part in parts):
         panels.append(lambda axis: distributions(axis, total, parts, units, count))
     columns = 3 if len(panels) > 4 else 2
     rows = -(-len(panels) // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(4.6 * columns, 3.9 * rows + 0.4), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(rows, columns, figsize=(4.6 * columns, 3.9 * rows + 0.4), squeeze=False,
+                                layout="constrained")
     for axis, panel in zip(axes.flat, panels):
         panel(axis)
     for axis in axes.flat[len(panels):]:
@@ -368,7 +389,8 @@ def draw(total, parts, units, count, paths, with_points):
     handles = [plt.Line2D([], [], color=part.colour, label=shown(part.name)) for part in parts]
     handles.append(plt.Line2D([], [], color="0.6", linewidth=1, label="all"))
     if with_points:
-        handles.append(plt.Line2D([], [], color="0.3", linestyle="", marker="o", markersize=3.5, markerfacecolor="none", label="particles"))
+        handles.append(plt.Line2D([], [], color="0.3", linestyle="", marker="o", markersize=3.5, markerfacecolor="none",
+                                  label="particles"))
     legend_on_top(figure, handles, most=7)
     save(figure, paths)
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A movie of surface density on one logarithmic scale for all times: of the maps of a run (Projections = on), or of snapshots, in a frame
-that may follow a set of particles (--follow). MP4 needs the program ffmpeg, GIF the Python module Pillow; the ending .png, .pdf or .svg
-gives a picture of the last time. Where there are few particles maps are smoothed until some are in reach, so that no single ones show."""
+"""A movie of surface density on one logarithmic scale for all times: of the maps of a run (Projections = on), or of
+snapshots, in a frame that may follow a set of particles (--follow). MP4 needs the program ffmpeg, GIF the Python module
+Pillow; the ending .png, .pdf or .svg gives a picture of the last time. Where there are few particles maps are smoothed
+until some are in reach, so that no single ones show."""
 import argparse
 import os
 import re
 
-from plotting import (writable, ENDINGS, Help, Units, count_text, fail, log_ticks, matplotlib, np, outputs, plt, positive, program, same_units,
-                      save, start)
+from plotting import (writable, ENDINGS, Help, Units, count_text, fail, log_ticks, matplotlib, np, outputs, plt,
+                      positive, program, same_units, save, start)
 from espalier_plots.measure import AXES, surface_density
 from espalier_plots.style import DENSITY
 from follow import Frames, add_follow
@@ -41,7 +42,8 @@ class Map:
         except (KeyError, OSError, TypeError, ValueError) as error:
             fail(f"{path} is no complete file of maps: {error}")
         self.units = Units(facts)
-        if self.density.ndim != 2 or self.density.shape[0] != self.density.shape[1] or not (self.half > 0 and np.isfinite(self.density).all()):
+        if (self.density.ndim != 2 or self.density.shape[0] != self.density.shape[1]
+            or not (self.half > 0 and np.isfinite(self.density).all())):
             fail(f"{path} has no square map of numbers")
 
 
@@ -59,7 +61,8 @@ class SnapshotMap:
     """The same of a snapshot, smoothed, in its frame."""
 
     def __init__(self, snapshot, pos, mass, half, plane, pixels):
-        self.path, self.time, self.units, self.half, self.count = snapshot.path, snapshot.time, snapshot.units, half, len(mass)
+        self.path, self.time, self.units, self.half, self.count = (snapshot.path, snapshot.time, snapshot.units, half,
+                                                                   len(mass))
         i, j = AXES[plane]
         self.density = surface_density(pos[:, i], pos[:, j], mass, half, pixels)
 
@@ -113,17 +116,20 @@ def least_mass(maps):
 
 
 def smooth(density, half):
-    """A map in which every pixel with particles is a Gaussian, as those of espalier-plot map are; beyond the edges it is mirrored."""
+    """A map in which every pixel with particles is a Gaussian, as those of espalier-plot map are; beyond the edges it
+    is mirrored."""
     pixels = len(density)
     margin = pixels // 4
     wide = np.pad(density, margin, mode="reflect")
     row, column = np.nonzero(wide)
     side = 2 * half / pixels
-    return surface_density((column - margin + 0.5) * side - half, (row - margin + 0.5) * side - half, wide[row, column] * side**2, half, pixels, FEW)
+    return surface_density((column - margin + 0.5) * side - half, (row - margin + 0.5) * side - half,
+                           wide[row, column] * side**2, half, pixels, FEW)
 
 
 def scale_of(maps, decades):
-    """The colour scale that all maps share. Those of a run are smoothed; the scale ends where the widest Gaussians have few particles
+    """The colour scale that all maps share. Those of a run are smoothed; the scale ends where the widest Gaussians have
+    few particles
     (those at an edge a quarter)."""
     lowest = 0.0
     if isinstance(maps[0], Map):
@@ -141,8 +147,8 @@ def frame(maps, plane, what, norm):
     figure, axis = plt.subplots(figsize=INCHES, dpi=DOTS, layout="constrained")
     first = maps[0]
     half, units = first.half, first.units
-    image = axis.imshow(np.maximum(first.density, norm.vmin), origin="lower", extent=[-half, half, -half, half], cmap=DENSITY, norm=norm,
-                        interpolation="bilinear")
+    image = axis.imshow(np.maximum(first.density, norm.vmin), origin="lower", extent=[-half, half, -half, half],
+                        cmap=DENSITY, norm=norm, interpolation="bilinear")
     axis.grid(False)
     axis.set(xlabel=Units.label(plane[0], units.length), ylabel=Units.label(plane[1], units.length))
     for ticks in (axis.xaxis, axis.yaxis):
@@ -158,7 +164,8 @@ def frame(maps, plane, what, norm):
     def show(m):
         image.set_data(np.maximum(m.density, norm.vmin))
         number = f", {count_text(m.count)}" if isinstance(m, SnapshotMap) else ""
-        title.set_text(f"{what}{number}, time {m.time * units.time_size:.{digits}f}" + (f" {units.time_unit}" if units.time_unit else ""))
+        title.set_text(f"{what}{number}, time {m.time * units.time_size:.{digits}f}"
+                       + (f" {units.time_unit}" if units.time_unit else ""))
 
     show(first)
     figure.canvas.draw()
@@ -171,7 +178,8 @@ def write_gif(figure, maps, show, path, fps):
     try:
         from PIL import Image
     except ImportError:
-        fail("GIF needs the Python module Pillow (Debian: python3-pil); or name an .mp4 file, for which ffmpeg is needed")
+        fail("GIF needs the Python module Pillow (Debian: python3-pil); or name an .mp4 file, for which ffmpeg is "
+             "needed")
     colours = [plt.get_cmap(DENSITY)(k / 199)[:3] for k in range(200)] + [(k / 55,) * 3 for k in range(56)]
     palette = Image.new("P", (1, 1))
     palette.putpalette([round(255 * part) for colour in colours for part in colour])
@@ -181,7 +189,8 @@ def write_gif(figure, maps, show, path, fps):
         figure.canvas.draw()
         picture = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())[..., :3].copy())
         frames.append(picture.quantize(palette=palette, dither=0))
-    frames[0].save(path, format="GIF", save_all=True, append_images=frames[1:], duration=max(round(1000 / fps), 20), loop=0, optimize=False)
+    frames[0].save(path, format="GIF", save_all=True, append_images=frames[1:], duration=max(round(1000 / fps), 20),
+                   loop=0, optimize=False)
 
 
 def write_mp4(figure, maps, show, path, fps):
@@ -226,16 +235,23 @@ def group_of(text):
 
 def main():
     parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
-    parser.add_argument("run", nargs="+", metavar="OUTPUTDIR|SNAPSHOT", help="folder of a run, or of its maps; or snapshots")
-    parser.add_argument("-o", "--output", metavar="FILE", default="movie.gif", help="movie (.mp4, .gif) or picture (default: %(default)s)")
-    parser.add_argument("--axis", default="xy", choices=["xy", "xz", "yz"], help="plane of the maps (default: %(default)s)")
-    parser.add_argument("--type", type=group_of, default="all", metavar="T", help="particle type, 0 to 5, or all (default: all)")
+    parser.add_argument("run", nargs="+", metavar="OUTPUTDIR|SNAPSHOT",
+                        help="folder of a run, or of its maps; or snapshots")
+    parser.add_argument("-o", "--output", metavar="FILE", default="movie.gif",
+                        help="movie (.mp4, .gif) or picture (default: %(default)s)")
+    parser.add_argument("--axis", default="xy", choices=["xy", "xz", "yz"],
+                        help="plane of the maps (default: %(default)s)")
+    parser.add_argument("--type", type=group_of, default="all", metavar="T",
+                        help="particle type, 0 to 5, or all (default: all)")
     add_follow(parser)
     parser.add_argument("--width", type=positive,
-                        help="of snapshots: side of the maps, in their unit (default: holds 97 %% of the particles of the first)")
-    parser.add_argument("--fps", type=positive, help=f"frames per second (default: {FPS}; fewer where the movie would last less than "
+                        help="of snapshots: side of the maps, in their unit (default: holds 97 %% of the particles of "
+                             "the first)")
+    parser.add_argument("--fps", type=positive,
+                        help=f"frames per second (default: {FPS}; fewer where the movie would last less than "
                         f"{LEAST} s, but at least 1)")
-    parser.add_argument("--range", type=positive, default=4, help="decades of density shown at most (default: %(default)s)")
+    parser.add_argument("--range", type=positive, default=4,
+                        help="decades of density shown at most (default: %(default)s)")
     arguments = parser.parse_args()
     if arguments.range > 30 or (arguments.fps or FPS) > 100:
         parser.error("--range must be at most 30, --fps at most 100")
@@ -248,7 +264,8 @@ def main():
         fail(f"{arguments.output}: expected a name that ends in {', '.join(MOVIES + ENDINGS)}")
     maps = of_run(arguments)
     norm = scale_of(maps, arguments.range)
-    figure, show = frame(maps, arguments.axis, "all particles" if arguments.type == "All" else f"type {arguments.type[-1]}", norm)
+    figure, show = frame(maps, arguments.axis,
+                         "all particles" if arguments.type == "All" else f"type {arguments.type[-1]}", norm)
     if ending in MOVIES:
         write_movie(figure, maps, show, arguments.output, arguments.fps or min(FPS, max(len(maps) / LEAST, 1)))
     else:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Radial density about the densest place, and the Lagrangian radii of 10 to 90 % of the mass against time, of one or several
-snapshots; a Plummer or Hernquist model of the same mass and half-mass radius can be drawn beside. With --follow, which may be given
-several times, the profile of each set of particles about its own core: the galaxies of a merger."""
+"""Radial density about the densest place, and the Lagrangian radii of 10 to 90 % of the mass against time, of one or
+several snapshots; a Plummer or Hernquist model of the same mass and half-mass radius can be drawn beside. With
+--follow, which may be given several times, the profile of each set of particles about its own core: the galaxies of a
+merger."""
 import argparse
 
-from plotting import (COLOURS, TYPES, Help, Units, add_output, count_text, densest_centre, fail, legend_above, legend_beside, np, outputs,
-                      plt, program, same_units, save, start, type_list)
+from plotting import (COLOURS, TYPES, Help, Units, add_output, count_text, densest_centre, fail, legend_above,
+                      legend_beside, np, outputs, plt, program, same_units, save, start, type_list)
 from espalier_plots.measure import lagrangian
 from espalier_plots.pictures import FRACTIONS, density_axes, draw_lagrangian, draw_profile
 from follow import Frames, add_follow, set_name
@@ -49,7 +50,8 @@ def centre(text):
 
 
 class Row:
-    """One snapshot: distances from the centre and masses by type, or by set that is followed, and Lagrangian radii of each and of all."""
+    """One snapshot: distances from the centre and masses by type, or by set that is followed, and Lagrangian radii of
+    each and of all."""
 
     def __init__(self, snapshot, parts):
         self.path, self.time, self.units, self.text = snapshot.path, snapshot.time, snapshot.units, snapshot.time_text()
@@ -67,7 +69,8 @@ def parts_of(snapshot, arguments, sets):
             rows, (centre, _) = frames.rows(snapshot), frames.of(snapshot)
             out[set_name(frames.which)] = np.linalg.norm(pos[rows] - centre, axis=1), mass[rows]
         return out
-    return {kind: (np.linalg.norm(p - centre_of(snapshot, kind, pos, mass, arguments.centre), axis=1), snapshot.mass[kind])
+    return {kind: (np.linalg.norm(p - centre_of(snapshot, kind, pos, mass, arguments.centre),
+                                  axis=1), snapshot.mass[kind])
             for kind, p in snapshot.pos.items() if len(p)}
 
 
@@ -90,15 +93,18 @@ def by_part(axis, row, arguments):
     """A curve for each type or set of the last snapshot."""
     few = []
     for number, (part, (radius, mass)) in enumerate(row.parts.items()):
-        name, colour = (part, COLOURS[number % len(COLOURS)]) if arguments.follow else (f"{part} ({TYPES[part]})", COLOURS[part])
+        name, colour = ((part, COLOURS[number % len(COLOURS)]) if arguments.follow
+                        else (f"{part} ({TYPES[part]})", COLOURS[part]))
         if len(radius) >= FEW:
-            draw_profile(axis, radius, mass, row.units, arguments.bins, color=colour, label=f"{name}, {count_text(len(radius))}")
+            draw_profile(axis, radius, mass, row.units, arguments.bins, color=colour,
+                         label=f"{name}, {count_text(len(radius))}")
         elif len(radius):
             few.append(f"{name} ({len(radius)} particles)")
     if few:
         print(f"not drawn, too few for a profile: {'' if arguments.follow else 'type '}{', '.join(few)}")
     if not axis.lines:
-        fail("every type has too few particles for a profile" if not arguments.follow else "every set has too few particles for a profile")
+        fail("every type has too few particles for a profile" if not arguments.follow
+             else "every set has too few particles for a profile")
     axis.set_title(f"density {'about each core' if arguments.follow else 'by type'}, {row.text}")
 
 
@@ -111,10 +117,12 @@ def by_time(figure, axis, rows, arguments):
     for number, row in enumerate(rows):
         label = row.text if len(counts) == 1 else f"{row.text}, {count_text(len(row.mass))}"
         colour = colours(0.1 + 0.74 * scale(times[number])) if many else COLOURS[number]
-        draw_profile(axis, row.radius, row.mass, row.units, arguments.bins, color=colour, linewidth=0.8 if many else 1.4, label=None if many else label)
+        draw_profile(axis, row.radius, row.mass, row.units, arguments.bins, color=colour,
+                     linewidth=0.8 if many else 1.4, label=None if many else label)
     if many:
         shades = plt.matplotlib.colors.ListedColormap(colours(np.linspace(0.1, 0.84, 256)))
-        figure.colorbar(plt.cm.ScalarMappable(scale, shades), ax=axis, label=Units.label("time", rows[0].units.time_unit), pad=0.02)
+        figure.colorbar(plt.cm.ScalarMappable(scale, shades), ax=axis,
+                        label=Units.label("time", rows[0].units.time_unit), pad=0.02)
     axis.set_title("density about " + CENTRES.get(arguments.centre, "the chosen centre") +
                    (f", {count_text(counts.pop())}" if len(counts) == 1 else ""))
 
@@ -162,8 +170,10 @@ def main():
     add_output(parser, "profile.png")
     parser.add_argument("--types", type=type_list, metavar="T,T", help="particle types, 0 to 5 (default: all)")
     parser.add_argument("--by-type", action="store_true", help="one curve for each type (of the last snapshot)")
-    parser.add_argument("--centre", type=centre, default="density", metavar="C", help="density (the densest place), mass (the centre of mass), "
-                        "types (each type about its own densest place: the two cores of a merger), or x,y,z (default: density)")
+    parser.add_argument("--centre", type=centre, default="density", metavar="C",
+                        help="density (the densest place), mass (the centre of mass), "
+                        "types (each type about its own densest place: the two cores of a merger), or x,y,z (default: "
+                        "density)")
     add_follow(parser, action="append")
     parser.add_argument("--model", choices=["plummer", "hernquist"], help="draw this model beside the first snapshot")
     parser.add_argument("--bins", type=int, default=40, help="shells (default: %(default)s)")
@@ -177,7 +187,8 @@ def main():
         parser.error("--follow: the same set is given twice")
     rows = read(arguments)
     several = len(rows) > 1
-    figure, axes = plt.subplots(1, 2 if several else 1, figsize=(13 if several else 7.5, 4.8), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(1, 2 if several else 1, figsize=(13 if several else 7.5, 4.8), squeeze=False,
+                                layout="constrained")
     densities(figure, axes[0][0], rows, arguments)
     if several:
         radii(axes[0][1], rows, arguments)

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Scaling studies (scaling.csv of jobscripts/scaling): time of a soft step and efficiency against the number of ranks, strong
-and weak; time by phase; bytes and messages; imbalance. Points are medians of the repeats, with bars from the fastest to the
-slowest. The phases of a strong study are drawn as shares, because the seconds of many ranks are too few to be seen.
-With --report the efficiencies of POP, node hours and joules of scaling-report.csv are drawn too."""
+"""Scaling studies (scaling.csv of jobscripts/scaling): time of a soft step and efficiency against the number of ranks,
+strong and weak; time by phase; bytes and messages; imbalance. Points are medians of the repeats, with bars from the
+fastest to the slowest. The phases of a strong study are drawn as shares, because the seconds of many ranks are too few
+to be seen. With --report the efficiencies of POP, node hours and joules of scaling-report.csv are drawn too."""
 import argparse
 
-from plotting import (COLOURS, Help, Table, add_output, area_style, fail, legend_above, legend_beside, np, outputs, plt, program, save, start,
-                      table_path)
+from plotting import (COLOURS, Help, Table, add_output, area_style, fail, legend_above, legend_beside, np, outputs, plt,
+                      program, save, start, table_path)
 
 WORDS = ["study", "date", "hosts", "processor", "clock", "gpu", "version", "revision", "backend"]
-NEEDED = ["study", "ranks", "particles", "seconds", "bytes_per_rank", "messages_per_rank", "wait", "hidden", "imbalance", "imbalance_seconds"]
+NEEDED = ["study", "ranks", "particles", "seconds", "bytes_per_rank", "messages_per_rank", "wait", "hidden",
+          "imbalance", "imbalance_seconds"]
 TITLES = {"strong": "strong: as many particles in all", "weak": "weak: as many particles on a rank"}
 
 
@@ -104,7 +105,8 @@ def breakdown(axis, study):
     axis.grid(axis="x", visible=False)
     handles, labels = axis.get_legend_handles_labels()
     legend_beside(axis, handles=handles[::-1], labels=labels[::-1], fontsize=8)
-    axis.set(ylabel="share of the slowest ranks' seconds, %" if strong else "seconds of the slowest rank", title=TITLES.get(study.name, study.name))
+    axis.set(ylabel="share of the slowest ranks' seconds, %" if strong else "seconds of the slowest rank",
+             title=TITLES.get(study.name, study.name))
 
 
 def traffic(axis, studies, ranks):
@@ -132,8 +134,9 @@ def imbalances(axis, studies, ranks):
     ranks_axis(axis, ranks, "maximum over mean of the ranks", "imbalance")
 
 
-TREE = [("global_efficiency", "global", "o-"), ("parallel_efficiency", "parallel", "s-"), ("load_balance", "load balance", "^--"),
-        ("serialisation", "serialisation", "v--"), ("transfer", "transfer", "D--"), ("computation_scaling", "computation", "x:")]
+TREE = [("global_efficiency", "global", "o-"), ("parallel_efficiency", "parallel", "s-"),
+        ("load_balance", "load balance", "^--"), ("serialisation", "serialisation", "v--"),
+        ("transfer", "transfer", "D--"), ("computation_scaling", "computation", "x:")]
 
 
 def tree(axis, report, name):
@@ -158,11 +161,13 @@ def costs(axis, report, names):
         mine = report.words["study"] == name
         axis.plot(report["ranks"][mine], report[column][mine], "o-", color=COLOURS[number], label=name)
         if joules:
-            other.plot(report["ranks"][mine], report["joules_per_step"][mine], "s--", color=COLOURS[number], label=name + ", joules")
+            other.plot(report["ranks"][mine], report["joules_per_step"][mine], "s--", color=COLOURS[number],
+                       label=name + ", joules")
     axis.set_xscale("log", base=2)
     ranks = np.unique(report["ranks"])
     rank_labels(axis, ranks, ranks)
-    axis.set(ylim=(0, None), ylabel="node hours per " + ("Gyr" if column.endswith("gyr") else "unit of time"), title="cost")
+    axis.set(ylim=(0, None), ylabel="node hours per " + ("Gyr" if column.endswith("gyr") else "unit of time"),
+             title="cost")
     if joules:
         other.grid(False)
         other.set(ylim=(0, None), ylabel="joules of a soft step")
@@ -172,10 +177,11 @@ def costs(axis, report, names):
 
 def print_study(study):
     print(f"{TITLES.get(study.name, study.name)} ({study.repeats} repeats or more)")
-    print(f"{'ranks':>7} {'particles':>12} {'s/step':>10} {'spread':>7} {'speed-up':>9} {'efficiency':>10} {'MB/rank':>9} {'imbalance':>9}")
+    print(f"{'ranks':>7} {'particles':>12} {'s/step':>10} {'spread':>7} {'speed-up':>9} {'efficiency':>10} "
+          f"{'MB/rank':>9} {'imbalance':>9}")
     gain = study.seconds[0] / study.seconds * study.particles / study.particles[0]
-    rows = zip(study.ranks, study.particles, study.seconds, study.most / np.maximum(study.least, 1e-300) - 1, gain, study.efficiency(),
-               study.median("bytes_per_rank") / 1e6, study.median("imbalance"))
+    rows = zip(study.ranks, study.particles, study.seconds, study.most / np.maximum(study.least, 1e-300) - 1, gain,
+               study.efficiency(), study.median("bytes_per_rank") / 1e6, study.median("imbalance"))
     for row in rows:
         print("%7.0f %12.0f %10.4g %6.1f%% %9.3f %10.3f %9.3f %9.3f" % (*row[:3], 100 * row[3], *row[4:]))
 
@@ -197,7 +203,8 @@ def draw(table, studies, report, paths):
     if len(studies) == 1:
         axes[1, 1].set_visible(False)
     traffic(axes[1, 2], studies, ranks)
-    known = [word for name in ("version", "revision", "backend", "processor", "gpu") for word in sorted(set(table.words[name])) if word != "-"]
+    known = [word for name in ("version", "revision", "backend", "processor", "gpu")
+             for word in sorted(set(table.words[name])) if word != "-"]
     figure.suptitle("scaling" + (": " + ", ".join(known[:6]) if known else ""), x=0.01, ha="left")
     save(figure, paths)
 
@@ -206,7 +213,8 @@ def main():
     parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
     parser.add_argument("table", metavar="DIR|TABLE.csv", help="folder with scaling.csv, or such a table")
     add_output(parser, "scaling.png")
-    parser.add_argument("--report", metavar="REPORT.csv", help="scaling-report.csv of the same study: efficiencies and costs")
+    parser.add_argument("--report", metavar="REPORT.csv",
+                        help="scaling-report.csv of the same study: efficiencies and costs")
     arguments = parser.parse_args()
     paths = outputs(arguments.output, "scaling.png")
     table = Table(table_path(arguments.table, "scaling.csv"), NEEDED, WORDS)
@@ -219,7 +227,8 @@ def main():
     for study in studies:
         print_study(study)
     report = Table(arguments.report, ["study", "ranks", "repeats"], ["study"]) if arguments.report else None
-    for column in ["node_hours_per_time", "node_hours_per_gyr", "joules_per_step"] + [column for column, _, _ in TREE] if report else []:
+    for column in ["node_hours_per_time", "node_hours_per_gyr",
+                   "joules_per_step"] + [column for column, _, _ in TREE] if report else []:
         if column not in report:
             fail(f"{report.path} has no column '{column}'")
     draw(table, studies, report, paths)

@@ -5,15 +5,16 @@
 import argparse
 import os
 
-from plotting import (COLOURS, Help, Table, Units, add_output, area_style, fail, legend_above, legend_beside, np, outputs, plt, program, save,
-                      shown, start)
+from plotting import (COLOURS, Help, Table, Units, add_output, area_style, fail, legend_above, legend_beside, np,
+                      outputs, plt, program, save, shown, start)
 
-OF_BLOCK_STEPS = {"hard_walk": "walk of substeps", "hard_let": "LETs of substeps"}   # what phases are called without a split
+# what phases are called without a split
+OF_BLOCK_STEPS = {"hard_walk": "walk of substeps", "hard_let": "LETs of substeps"}
 
 
 def stack(axis, table, split=True):
-    """Seconds of each phase, stacked, over the steps; many steps are averaged in bins. split: hard forces are those of the split; where
-    most steps have none, walks of substeps are of block steps."""
+    """Seconds of each phase, stacked, over the steps; many steps are averaged in bins. split: hard forces are those of
+    the split; where most steps have none, walks of substeps are of block steps."""
     phases = [name for name in table.names if name not in ("step", "time", "total", "seconds")]
     if not phases:
         fail(f"{table.path} has no column of seconds beside 'step' and 'time'")
@@ -32,8 +33,8 @@ def stack(axis, table, split=True):
     base = np.zeros(len(widths))
     for name, height, part in rows:
         above = base + height
-        axis.fill_between(ends, np.append(base, base[-1]), np.append(above, above[-1]), step="post", linewidth=0.3, edgecolor="white",
-                          label=f"{label_of(name, split)} {percent(part)}", **area_style(name))
+        axis.fill_between(ends, np.append(base, base[-1]), np.append(above, above[-1]), step="post", linewidth=0.3,
+                          edgecolor="white", label=f"{label_of(name, split)} {percent(part)}", **area_style(name))
         base = above
     handles, labels = axis.get_legend_handles_labels()
     legend_beside(axis, handles=handles[::-1], labels=labels[::-1])
@@ -113,7 +114,8 @@ def main():
     if not os.path.isdir(arguments.run):
         fail(f"{arguments.run} is not a folder" if os.path.exists(arguments.run) else f"{arguments.run} is not there")
     timers = Table(os.path.join(arguments.run, "timers.csv"), ["step", "time"])
-    steps = Table(os.path.join(arguments.run, "steps.csv"), ["step", "time", "dt_soft", "R2", "level_max", "list_full", "list_hard"])
+    steps = Table(os.path.join(arguments.run, "steps.csv"),
+                  ["step", "time", "dt_soft", "R2", "level_max", "list_full", "list_hard"])
     draw(timers, steps, os.path.basename(os.path.abspath(arguments.run)), paths)
 
 

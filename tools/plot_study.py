@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Locally essential trees against the number of ranks, from tables of 'espalier study let -o' (one row for every P): the two
-ratios of Watanabe & Nakasato (2014, fig. 4) beside their values, entries, and bytes of soft and hard exchanges."""
+"""Locally essential trees against the number of ranks, from tables of 'espalier study let -o' (one row for every P):
+the two ratios of Watanabe & Nakasato (2014, fig. 4) beside their values, entries, and bytes of soft and hard
+exchanges."""
 import argparse
 import os
 
-from plotting import Help, Table, add_output, fail, line_colours, np, outputs, plt, program, ranks_axis, save, shown, start
+from plotting import (Help, Table, add_output, fail, line_colours, np, outputs, plt, program, ranks_axis, save, shown,
+                      start)
 
 NEEDED = ["ranks", "R1_over_R0", "local_mean", "soft_mean", "hard_mean", "soft_bytes", "hard_bytes", "update_bytes",
           "hard_over_soft", "local_hard_over_local_soft"]
@@ -44,8 +46,8 @@ def ratios(axis, curves, colours):
         axis.plot(curve["ranks"][many], curve["local_hard_over_local_soft"][many], "--", color=colour)
     axis.axhline(0.4, color="0.4", linestyle=":", linewidth=1)
     axis.plot([128], [0.7], "*", color="0.2", markersize=10)
-    axis.annotate(f"{PAPER}: 0.4", (0.99, 0.4), xycoords=("axes fraction", "data"), xytext=(0, 3), textcoords="offset points",
-                  fontsize=8, color="0.3", ha="right")
+    axis.annotate(f"{PAPER}: 0.4", (0.99, 0.4), xycoords=("axes fraction", "data"), xytext=(0, 3),
+                  textcoords="offset points", fontsize=8, color="0.3", ha="right")
     axis.annotate(f"{PAPER}: 0.7", (128, 0.7), xytext=(-8, 0), textcoords="offset points", fontsize=8, color="0.3",
                   ha="right", va="center")
     axis.plot([], [], "k-", label=r"$N_{\rm hard}/N_{\rm soft}$")
@@ -70,7 +72,8 @@ def entries(axis, curves, colours):
 
 def traffic(axis, curves, colours):
     for curve, colour in zip(curves, colours):
-        for name, line, what in (("soft_bytes", "-", "soft"), ("hard_bytes", "--", "hard"), ("update_bytes", ":", "update")):
+        for name, line, what in (("soft_bytes", "-", "soft"), ("hard_bytes", "--", "hard"),
+                                 ("update_bytes", ":", "update")):
             axis.plot(curve["ranks"], above_zero(curve[name]) / 1e6, line, color=colour, label=f"{what}, {curve.label}")
     axis.set_yscale("log")
     axis.set(title="sent in one exchange", ylabel="megabytes a rank sends, mean")

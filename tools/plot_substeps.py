@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Block steps of a run (substeps.csv): time of each against its number, by the level of the longest steps that end there, and
+"""Block steps of a run (substeps.csv): time of each against its number, by the level of the longest steps that end
+there, and
 a table of means by level."""
 import argparse
 import os
 
-from plotting import COLOURS, Help, Table, add_output, area_style, fail, legend_beside, np, outputs, plt, program, save, start, table_path
+from plotting import (COLOURS, Help, Table, add_output, area_style, fail, legend_beside, np, outputs, plt, program,
+                      save, start, table_path)
 
 PARTS = ["select", "rebuild", "moments", "walk", "correct"]
 # phases with the same colours
@@ -24,11 +26,13 @@ def name(kind):
 
 
 def print_means(table, kind):
-    print("milliseconds, means\nlevel   steps       active     groups  " + " ".join(f"{part:>9}" for part in PARTS + ["all"]))
+    print("milliseconds, means\nlevel   steps       active     groups  "
+          + " ".join(f"{part:>9}" for part in PARTS + ["all"]))
     for k in [*np.unique(kind), None]:
         rows = kind == k if k is not None else kind == kind
         means = " ".join(f"{table[part][rows].mean():9.4f}" for part in PARTS + ["all"])
-        print(f"{'every' if k is None else name(k):<5} {rows.sum():7d} {table['active'][rows].mean():12.1f} {table['groups'][rows].mean():10.1f}  {means}")
+        print(f"{'every' if k is None else name(k):<5} {rows.sum():7d} {table['active'][rows].mean():12.1f} "
+              f"{table['groups'][rows].mean():10.1f}  {means}")
     share = table["all"][kind == SYNCHRONISATION]
     if share.size:
         print(f"a step of all particles takes {share.mean() / table['all'].mean():.2f} times the mean")
@@ -41,12 +45,14 @@ def draw(table, kind, limits, paths):
     drawn = (number >= limits[0]) & (number <= limits[1])
     for k in np.unique(kind[drawn]):   # the legend names what is to be seen
         rows = kind == k
-        above.plot(number[rows], table["all"][rows], "o" if k == SYNCHRONISATION else ".", markersize=6 if k == SYNCHRONISATION else 4,
+        above.plot(number[rows], table["all"][rows], "o" if k == SYNCHRONISATION else ".",
+                   markersize=6 if k == SYNCHRONISATION else 4,
                    color="black" if k == SYNCHRONISATION else COLOURS[k % 6], alpha=1 if k < 6 else 0.5,
                    label=f"{name(k)} ({table['active'][rows].mean():,.0f} active)")
     rebuilt = (table["rebuilt"] > 0) & (kind != SYNCHRONISATION)
     if (rebuilt & drawn).any():
-        above.plot(number[rebuilt], table["all"][rebuilt], "x", color="grey", markersize=7, markeredgewidth=0.7, label="tree rebuilt")
+        above.plot(number[rebuilt], table["all"][rebuilt], "x", color="grey", markersize=7, markeredgewidth=0.7,
+                   label="tree rebuilt")
     above.axhline(table["all"].mean(), color="grey", linewidth=0.8, linestyle="--")
     above.set(yscale="log", xlabel="block step", ylabel="milliseconds of a block step", xlim=limits,
               title=f"time of a block step; mean {table['all'].mean():.3g} ms")
@@ -59,7 +65,8 @@ def draw(table, kind, limits, paths):
         base += height
     rest = np.array([table["all"][kind == k].mean() for k in shown]) - base
     if rest.max() > 0:
-        below.bar(range(len(shown)), np.maximum(rest, 0), bottom=base, label="the rest", width=0.7, **area_style("the rest"))
+        below.bar(range(len(shown)), np.maximum(rest, 0), bottom=base, label="the rest", width=0.7,
+                  **area_style("the rest"))
     below.set_xticks(range(len(shown)), [name(k) for k in shown])
     below.set(xlabel="level of the longest steps that end", ylabel="milliseconds, mean", title="parts, means by level")
     below.grid(axis="x", visible=False)
@@ -70,14 +77,17 @@ def draw(table, kind, limits, paths):
 
 def main():
     parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
-    parser.add_argument("run", metavar="OUTPUTDIR", help="folder with substeps.csv (SubstepLog = on), or the table itself")
+    parser.add_argument("run", metavar="OUTPUTDIR",
+                        help="folder with substeps.csv (SubstepLog = on), or the table itself")
     add_output(parser, "substeps.png")
     parser.add_argument("--steps", metavar="FIRST,LAST", help="draw these block steps only")
     arguments = parser.parse_args()
     paths = outputs(arguments.output, "substeps.png")
     if os.path.isdir(arguments.run) and not os.path.exists(table_path(arguments.run, "substeps.csv")):
-        fail(f"{table_path(arguments.run, 'substeps.csv')} is not there: a run writes it with SubstepLog = on in [Output]")
-    table = Table(table_path(arguments.run, "substeps.csv"), ["step", "tick", "level", "active", "groups", "rebuilt", *PARTS, "all"])
+        fail(f"{table_path(arguments.run, 'substeps.csv')} is not there: a run writes it with SubstepLog = on in "
+             "[Output]")
+    table = Table(table_path(arguments.run, "substeps.csv"),
+                  ["step", "tick", "level", "active", "groups", "rebuilt", *PARTS, "all"])
     kind, limits = kinds(table), (-0.5, len(table["all"]) - 0.5)
     if arguments.steps:
         try:

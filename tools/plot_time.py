@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Predicted times against the number of ranks, from tables of 'espalier study time -o': seconds of a unit of simulated time, efficiency, and
-for each scheme of the first table the parts of its soft step. Open marks are numbers of ranks that laws predict."""
+"""Predicted times against the number of ranks, from tables of 'espalier study time -o': seconds of a unit of simulated
+time, efficiency, and for each scheme of the first table the parts of its soft step. Open marks are numbers of ranks
+that laws predict."""
 import argparse
 
-from plotting import AREAS, REST, Help, Table, add_output, fail, line_colours, np, outputs, plt, program, ranks_axis, save, shown, start
+from plotting import (AREAS, REST, Help, Table, add_output, fail, line_colours, np, outputs, plt, program, ranks_axis,
+                      save, shown, start)
 
 WORDS = ("machine", "scheme", "by")
 # The phases of the event model, in the order in which they are drawn; those that runs have too have the same colours.
-PARTS = dict(zip(["walk", "hard_walk", "let_select", "hard_let", "tree", "step", "migration", "collective", "wait"], AREAS + ["0.35", REST]))
+PARTS = dict(zip(["walk", "hard_walk", "let_select", "hard_let", "tree", "step", "migration", "collective", "wait"],
+                 AREAS + ["0.35", REST]))
 NEEDED = ["ranks", "per_rank", "soft_step_seconds", "unit_seconds"] + [f"{part}_critical" for part in PARTS]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the plot scripts share: a Python with the modules, tables, units, style, legends, files of pictures, messages."""
+"""What the plot scripts share: a Python with the modules, tables, units, style, legends, files of pictures,
+messages."""
 import argparse
 import os
 import re
@@ -9,7 +10,8 @@ import subprocess
 import sys
 
 os.environ["MPLBACKEND"] = "Agg"   # no display is needed, whatever the environment asks for
-os.environ.setdefault("HDF5_USE_FILE_LOCKING", "FALSE")   # snapshots are only read, also where a file system knows no locks
+# snapshots are only read, also where a file system knows no locks
+os.environ.setdefault("HDF5_USE_FILE_LOCKING", "FALSE")
 try:
     import h5py
     import matplotlib
@@ -30,8 +32,10 @@ except ImportError as missing:
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "python"))
 import matplotlib.pyplot as plt  # noqa: E402
 from espalier_plots.measure import densest_centre, lagrangian  # noqa: E402, F401
-from espalier_plots.style import (COLOURS, FEW_DECADES, STYLE, TYPES, Units, count_text, legend_above, legend_beside, legend_on_top,  # noqa: E402, F401
-                                  line_colours, log_ticks, narrow_locator, ordered_colours, plain, powers)
+# noqa: E402, F401
+from espalier_plots.style import (COLOURS, FEW_DECADES, STYLE, TYPES, Units, count_text, legend_above, legend_beside,
+                                  legend_on_top, line_colours, log_ticks, narrow_locator, ordered_colours, plain,
+                                  powers)
 
 plt.rcParams.update(STYLE)
 # A phase has the same colour in every plot; phases after the first seven have hatched areas and other markers.
@@ -88,7 +92,8 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 def add_output(parser, default):
     parser.add_argument("-o", "--output", metavar="FILE", action="append",
-                        help=f"image; its ending chooses PNG, PDF or SVG; may be given several times (default: {default})")
+                        help="image; its ending chooses PNG, PDF or SVG; may be given several times (default: "
+                             f"{default})")
 
 
 def writable(path):
@@ -167,7 +172,8 @@ def check_text(path):
     except OSError as error:
         if isinstance(error, FileNotFoundError):
             folder = os.path.dirname(path) or "."
-            fail(f"{path} cannot be read: {error.strerror}" + ("" if os.path.isdir(folder) else f" (there is no folder {folder})"))
+            fail(f"{path} cannot be read: {error.strerror}"
+                 + ("" if os.path.isdir(folder) else f" (there is no folder {folder})"))
         fail(f"{path} cannot be read: {error.strerror}")
 
 
@@ -178,7 +184,8 @@ def some(names, most=12):
 
 
 class Table:
-    """A CSV file with '#' lines, a header line and rows of numbers, but for columns of words. Columns are found by name. A column that is
+    """A CSV file with '#' lines, a header line and rows of numbers, but for columns of words. Columns are found by
+    name. A column that is
     not needed may lack values, which are nan."""
 
     def __init__(self, path, needed=(), words=()):
@@ -194,11 +201,13 @@ class Table:
                     elif names is None and line.strip():
                         names = [name.strip() for name in line.split(",")]
                         worded = {names.index(name): name for name in words if name in names}
-                        may_lack = [i for i, name in enumerate(names[:-1]) if name not in needed]   # empty: no value in this row
+                        # empty: no value in this row
+                        may_lack = [i for i, name in enumerate(names[:-1]) if name not in needed]
                     elif line.strip():
                         found = [word.strip() for word in line.split(",")]
                         try:
-                            row = [float("nan" if i in worded or not word and i in may_lack else word) for i, word in enumerate(found)]
+                            row = [float("nan" if i in worded or not word and i in may_lack else word)
+                                   for i, word in enumerate(found)]
                         except ValueError:
                             row = []
                         if len(row) == len(names):
@@ -221,7 +230,8 @@ class Table:
         self.names, self.data = names, np.array(rows)
         self.words = {name: np.array(column) for name, column in self.words.items()}
         self.comments = text = "\n".join(comments)
-        self.made_by = next((re.sub(r"^espalier [^,]*, ", "", line) for line in comments if line.startswith("espalier ")), "")
+        self.made_by = next((re.sub(r"^espalier [^,]*, ", "", line) for line in comments
+                             if line.startswith("espalier ")), "")
         keys = ("UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s", "GravityConstantInternal")
         found = {key: re.search(key + r"\s*[=:]?\s*([-+0-9.eE]+)", text) for key in keys}
         self.units = Units({key: match.group(1) for key, match in found.items() if match})
@@ -245,7 +255,8 @@ def same_units(things):
     """Tables or snapshots in one plot have the units of the first."""
     for other in things[1:]:
         if other.units.text() != things[0].units.text():
-            fail(f"{things[0].path} and {other.path} have different units: {things[0].units.text()}, and {other.units.text()}")
+            fail(f"{things[0].path} and {other.path} have different units: {things[0].units.text()}, and "
+                 f"{other.units.text()}")
 
 
 def positive(text):

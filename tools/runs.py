@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What compare-schemes and calibrate-accuracy share: runs of espalier and their errors, tables of runs, interpolation, progress.
+"""What compare-schemes and calibrate-accuracy share: runs of espalier and their errors, tables of runs, interpolation,
+progress.
 Only Python's own modules; plotting.py draws."""
 import csv
 import importlib.util
@@ -120,8 +121,10 @@ def end(process):
 
 
 def call(command, limit=None):
-    """Run a program to its end, or for `limit` seconds (subprocess.TimeoutExpired): its exit status and its output with its errors."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    """Run a program to its end, or for `limit` seconds (subprocess.TimeoutExpired): its exit status and its output with
+    its errors."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, start_new_session=True)
     try:
         output = process.communicate(timeout=limit)[0]
     except BaseException:
@@ -133,7 +136,8 @@ def call(command, limit=None):
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 def chosen_scheme(folder):
-    """The scheme that the last choice of a run took, of choice.csv; without this table that of the parameters. '' if unknown."""
+    """The scheme that the last choice of a run took, of choice.csv; without this table that of the parameters. '' if
+    unknown."""
     path = os.path.join(folder, "choice.csv")
     if os.path.exists(path):
         taken = [row for row in table_of(path) if row.get("chosen") == "1"]
@@ -179,8 +183,9 @@ def busy():
 
 
 class Runner:
-    """Runs espalier. `true`: the program tests/true_energy, by which errors are then measured on this number of snapshots; `limit`:
-    seconds after which a run is ended; `force`: run also what espalier run --check finds worthless; `cpu_time`: seconds are those that cores
+    """Runs espalier. `true`: the program tests/true_energy, by which errors are then measured on this number of
+    snapshots; `limit`: seconds after which a run is ended; `force`: run also what espalier run --check finds worthless;
+    `cpu_time`: seconds are those that cores
     were busy."""
 
     def __init__(self, espalier, words=(), true=None, snapshots=5, limit=None, force=False, extra=(), cpu_time=False):
@@ -198,8 +203,9 @@ class Runner:
             raise Failed(f"espalier ic {' '.join(model.make)}: {last_line(output)}")
 
     def run(self, model, length, parameters):
-        """A run of this length of time: its largest |dE/E| as reported and (None without `true`) from snapshots, `error`: the second if it
-        is there, else the first; errors: dE/E of each snapshot; seconds of the steps and counts of evaluations per unit of time, mean h, the scheme that was chosen.
+        """A run of this length of time: its largest |dE/E| as reported and (None without `true`) from snapshots,
+        `error`: the second if it is there, else the first; errors: dE/E of each snapshot; seconds of the steps and
+        counts of evaluations per unit of time, mean h, the scheme that was chosen.
         Raises Failed."""
         with tempfile.TemporaryDirectory() as folder:
             ini, out = os.path.join(folder, "run.ini"), os.path.join(folder, "out")
@@ -208,7 +214,8 @@ class Runner:
                 if self.true:
                     file.write(f"TimeBetSnapshot = {length / (self.snapshots - 1):.17g}\n")
                 file.write("[Units]\n" + "".join(f"{name} = {value}\n" for name, value in model.units.items()))
-                file.write(f"[Time]\nTimeMax = {model.start + length:.17g}\n[Gravity]\nSoftening = {model.softening:.17g}\n")
+                file.write(f"[Time]\nTimeMax = {model.start + length:.17g}\n[Gravity]\nSoftening = "
+                           f"{model.softening:.17g}\n")
             given = [w for p in list(parameters) + self.extra for w in ("-P", p)]
             command = self.words + [self.espalier, "run"] + (["--force"] if self.force else []) + given + [ini]
             before = busy()
@@ -233,23 +240,28 @@ class Runner:
         steps = table_of(path)
         errors = [abs(float(s["dE"])) for s in steps if s["dE"]]
         if not errors:
-            raise Failed("no run has energies in steps.csv: leave TimeBetStatistics and the time as they are, or take a longer one")
+            raise Failed("no run has energies in steps.csv: leave TimeBetStatistics and the time as they are, or take "
+                         "a longer one")
         n = int(float(steps[0]["evaluations_full"]))   # every particle once
-        mean = {k: sum(float(s[k] or 0) for s in steps) / length for k in ("seconds", "evaluations_full", "evaluations_hard")}
+        mean = {k: sum(float(s[k] or 0) for s in steps) / length
+                for k in ("seconds", "evaluations_full", "evaluations_hard")}
         h = [float(s["h"]) for s in steps if s["h"] and float(s["h"]) > 0]
-        return {"reported": max(errors), "seconds": mean["seconds"], "soft_steps": len(steps) / length, "h": sum(h) / len(h) if h else 0,
-                "evaluations_full": mean["evaluations_full"] / n, "evaluations_hard": mean["evaluations_hard"] / n}
+        return {"reported": max(errors), "seconds": mean["seconds"], "soft_steps": len(steps) / length,
+                "h": sum(h) / len(h) if h else 0, "evaluations_full": mean["evaluations_full"] / n,
+                "evaluations_hard": mean["evaluations_hard"] / n}
 
 
 # --- interpolation ---------------------------------------------------------------------------------------------------
 
 def unbeaten(rows):
     """The runs that no other beats in error and seconds, by growing error: their seconds fall."""
-    return sorted((r for r in rows if not any(o["error"] <= r["error"] and o["seconds"] < r["seconds"] for o in rows)), key=lambda r: r["error"])
+    return sorted((r for r in rows if not any(o["error"] <= r["error"] and o["seconds"] < r["seconds"] for o in rows)),
+                  key=lambda r: r["error"])
 
 
 def seconds_within(rows, error):
-    """The shortest time in which these runs have at most this error, interpolated in logarithms between neighbouring unbeaten runs. None
+    """The shortest time in which these runs have at most this error, interpolated in logarithms between neighbouring
+    unbeaten runs. None
     where no run has so small an error."""
     best = unbeaten(rows)
     if not best or error < best[0]["error"]:
@@ -265,11 +277,13 @@ def seconds_within(rows, error):
 
 # --- tables and progress ---------------------------------------------------------------------------------------------
 
-TEXTS = {"model", "scheme", "scan", "label", "accuracy", "chosen", "parameters", "errors"}   # columns; the others are numbers
+# columns; the others are numbers
+TEXTS = {"model", "scheme", "scan", "label", "accuracy", "chosen", "parameters", "errors"}
 
 
 class Table:
-    """A CSV file of runs that has every run as soon as it is done. With `keep` the rows that it already has stay, in `rows`. Without a
+    """A CSV file of runs that has every run as soon as it is done. With `keep` the rows that it already has stay, in
+    `rows`. Without a
     path rows are only kept in memory."""
 
     def __init__(self, path, columns, keep=False):
@@ -286,7 +300,8 @@ class Table:
         """The rows of the file, without one that an interruption cut."""
         rows = table_of(self.path)
         if not rows or list(rows[0]) != self.columns:
-            fail(f"--continue: {self.path} is not a table of this command (expected the columns {', '.join(self.columns[:4])}, ...)")
+            fail(f"--continue: {self.path} is not a table of this command (expected the columns "
+                 f"{', '.join(self.columns[:4])}, ...)")
         return [row for row in rows if None not in row and None not in row.values()]
 
     def numbers(self, row):
@@ -308,12 +323,14 @@ class Table:
 
 
 def duration(seconds):
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+    return (f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000
+            else f"{seconds / 3600:.1f} h")
 
 
 class Progress:
-    """Lines on stderr, with the time that is left. weights: of all runs, (model, weight), in their order, the weight being about proportional
-    to the run's time. The rate is that of the model's runs so far, or of all where it has none."""
+    """Lines on stderr, with the time that is left. weights: of all runs, (model, weight), in their order, the weight
+    being about proportional to the run's time. The rate is that of the model's runs so far, or of all where it has
+    none."""
 
     def __init__(self, weights, clock=time.monotonic):
         self.weights, self.clock, self.done, self.spent = weights, clock, 0, {}
@@ -338,5 +355,6 @@ class Progress:
         self.spent[model] = w + weight, s + now - self.last
         self.done += 1
         rest = "" if self.done == len(self.weights) else f", about {duration(self.left())} left"
-        print(f"[{self.done}/{len(self.weights)}] {model} {label}: {duration(now - self.last)}{rest}", file=sys.stderr, flush=True)
+        print(f"[{self.done}/{len(self.weights)}] {model} {label}: {duration(now - self.last)}{rest}", file=sys.stderr,
+              flush=True)
         self.last = now

@@ -11,25 +11,32 @@ from runs import Failed, Progress, Table, fail, seconds_within, unbeaten, warn
 
 SCHEMES = "shared", "block", "hybrid"
 MATRIX = "plummer14,plummer17,plummer20,plummer22,hernquist17,hernquist20,m31,merger,galaxies,cold,plummer17-1e-5"
-COLUMNS = ["model", "particles", "softening", "time", "scheme", "label", "accuracy", "chosen", "error", "reported", "true", "seconds", "soft_steps", "h",
-           "evaluations_full", "evaluations_hard", "parameters"]
-HYBRIDS = (1, 0.8, (0.48, 0.64, 0.8)), (1.25, 0.64, (0.48, 0.64, 0.8)), (2, 0.3, (0.2, 0.3, 0.4)), (3, 0.3, (0.2, 0.3, 0.4))   # R1, xs, all xs
+COLUMNS = ["model", "particles", "softening", "time", "scheme", "label", "accuracy", "chosen", "error", "reported",
+           "true", "seconds", "soft_steps", "h", "evaluations_full", "evaluations_hard", "parameters"]
+# R1, xs, all xs
+HYBRIDS = (1, 0.8, (0.48, 0.64, 0.8)), (1.25, 0.64,
+                                        (0.48, 0.64, 0.8)), (2, 0.3, (0.2, 0.3, 0.4)), (3, 0.3, (0.2, 0.3, 0.4))
 
 
 def hybrid(r1, xs, eta, others=()):
     return (f"R1 = {r1:g} R0, xs = {xs:g}, eta = {eta:g}",
-            ["Split:Mode=hybrid", "Steps:Scheme=block", f"Split:R1OverR0={r1:g}", f"Split:xs={xs:g}", f"Split:ys={0.675 * xs:g}", f"Steps:Eta={eta:g}", *others])
+            ["Split:Mode=hybrid", "Steps:Scheme=block", f"Split:R1OverR0={r1:g}", f"Split:xs={xs:g}",
+             f"Split:ys={0.675 * xs:g}", f"Steps:Eta={eta:g}", *others])
 
 
 def schemes(dh, few, criterion="min-av", scale=1.0):
-    """(scheme, label, parameters, mean step in dh, about) of all runs of a model; dh: its step, scale: its eta_scale (models.py)."""
+    """(scheme, label, parameters, mean step in dh, about) of all runs of a model; dh: its step, scale: its eta_scale
+    (models.py)."""
     for k in (4, 2, 1, 0.5) if few else (8, 4, 2, 1, 0.5):
-        yield "shared", f"dt = {k:g} dh", ["Split:Mode=tree", "Steps:Scheme=shared", f"Steps:FixedStep={k * dh:.17g}"], k
+        yield "shared", f"dt = {k:g} dh", ["Split:Mode=tree", "Steps:Scheme=shared",
+                                           f"Steps:FixedStep={k * dh:.17g}"], k
     by_a = criterion == "a"
     others = ["Steps:Criterion=a"] if by_a else []
     for k in ((16, 64) if few else (4, 16, 64)) if by_a else (4, 8) if few else (4, 8, 16):
-        for eta in ((1, 0.7, 0.5) if few else (1.4, 1, 0.7, 0.5, 0.35)) if by_a else (2, 1.5, 1) if few else (3, 2, 1.5, 1, 0.7):
-            parameters = ["Split:Mode=tree", "Steps:Scheme=block", f"Time:MaxSizeTimestep={k * dh:.17g}", f"Steps:Eta={scale * eta:g}"]
+        for eta in ((1, 0.7, 0.5) if few else (1.4, 1, 0.7, 0.5,
+                                               0.35)) if by_a else (2, 1.5, 1) if few else (3, 2, 1.5, 1, 0.7):
+            parameters = ["Split:Mode=tree", "Steps:Scheme=block", f"Time:MaxSizeTimestep={k * dh:.17g}",
+                          f"Steps:Eta={scale * eta:g}"]
             yield "block", f"longest {k} dh, eta = {scale * eta:g}", parameters + others, eta
     for r1, some, all_xs in HYBRIDS:
         for xs in (some,) if few else all_xs:
@@ -55,7 +62,8 @@ def forces(text):
             fail(f"--forces: expected DELTA or DELTA:ORDER with 0 < DELTA <= 1 and the order 1 or 2, found '{word}'")
         order = found.group(2)
         result.append((f", Delta = {delta:g}" + (f", order {order}" if order else ""),
-                       [f"Gravity:ErrTolForceAcc={delta:.17g}"] + ([f"Gravity:MultipoleOrder={order}"] if order else [])))
+                       [f"Gravity:ErrTolForceAcc={delta:.17g}"]
+                       + ([f"Gravity:MultipoleOrder={order}"] if order else [])))
     return result
 
 
@@ -96,17 +104,20 @@ def matrix(espalier, o):
             labels = [f"{name}-{os.path.splitext(os.path.basename(path))[0]}" for path in files]
             if len(set(labels)) < len(labels):
                 fail(f"--{name}: expected files of different names, found {', '.join(files)}")
-            result += [from_file(label, path, units, softening, criterion, espalier) for label, path in zip(labels, files)]
+            result += [from_file(label, path, units, softening, criterion, espalier)
+                       for label, path in zip(labels, files)]
         else:
             result.append(named(name))
     chosen = [m for m in result if m.particles <= o["--largest"]]
     if not chosen:
-        fail(f"--largest: no model has at most {o['--largest']:g} particles; the smallest has {min(m.particles for m in result)}")
+        fail(f"--largest: no model has at most {o['--largest']:g} particles; the smallest has "
+             f"{min(m.particles for m in result)}")
     return chosen
 
 
 def runs_of(model, o, automatic):
-    """(row, parameters, weight) of all runs of a model: those of schemes, with each of the forces, and the automatic ones."""
+    """(row, parameters, weight) of all runs of a model: those of schemes, with each of the forces, and the automatic
+    ones."""
     base = dict(model=model.name, particles=model.particles, softening=model.softening, time=model.length(o["--time"]))
     steps = base["time"] / model.dynamical * model.particles
     for accuracy, parameters in automatic:
@@ -117,7 +128,8 @@ def runs_of(model, o, automatic):
 
 
 def comparison(rows):
-    """For each automatic run: the seconds that each scheme needs for its error, the shortest of them, and its own over that."""
+    """For each automatic run: the seconds that each scheme needs for its error, the shortest of them, and its own over
+    that."""
     result = []
     for auto in (r for r in rows if r["scheme"] == "auto"):
         seconds = {s: seconds_within([r for r in rows if r["scheme"] == s], auto["error"]) for s in SCHEMES}
@@ -132,18 +144,23 @@ def number(value, form=".3g"):
 
 
 def print_comparison(model, rows):
-    print(f"\n{model.name}: {model.particles} particles, softening {model.softening:g}, time {rows[0]['time']:g}" if rows else f"\n{model.name}: no runs")
+    print(f"\n{model.name}: {model.particles} particles, softening {model.softening:g}, time {rows[0]['time']:g}"
+          if rows else f"\n{model.name}: no runs")
     if not any(r["scheme"] == "auto" for r in rows):
         return
-    print("\n| accuracy | scheme | dE/E | reported | seconds | " + " | ".join(SCHEMES) + " | over the best |\n" + "|---" * (6 + len(SCHEMES)) + "|")
+    print("\n| accuracy | scheme | dE/E | reported | seconds | " + " | ".join(SCHEMES) + " | over the best |\n" + "|---"
+          * (6 + len(SCHEMES)) + "|")
     for c in comparison(rows):
-        print(f"| {c['accuracy']} | {c['chosen'] or '-'} | {c['error']:.2e} | {c['reported']:.2e} | {c['seconds']:.3g} | "
-              + " | ".join(number(c["seconds_of"][s]) for s in SCHEMES) + f" | {number(c['ratio'], '.2f')} |", flush=True)
+        print(f"| {c['accuracy']} | {c['chosen'] or '-'} | {c['error']:.2e} | {c['reported']:.2e} | {c['seconds']:.3g} "
+              "| "
+              + " | ".join(number(c["seconds_of"][s]) for s in SCHEMES) + f" | {number(c['ratio'], '.2f')} |",
+              flush=True)
 
 
 def print_summary(rows_of):
     every = [c for rows in rows_of.values() for c in comparison(rows)]
-    print("\nSeconds per unit of time by default over those of the best scheme with the same error or a smaller one ('-': no run has it):\n")
+    print("\nSeconds per unit of time by default over those of the best scheme with the same error or a smaller one "
+          "('-': no run has it):\n")
     names = list(dict.fromkeys(c["accuracy"] for c in every))
     print("| model | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 1) + "|")
     for model in rows_of:
@@ -158,13 +175,17 @@ def panel(axis, rows, true):
         mine = [r for r in rows if r["scheme"] == scheme and r["error"] > 0 and r["seconds"] > 0]
         best = unbeaten(mine)
         axis.plot([r["error"] for r in best], [r["seconds"] for r in best], "-", color=colour, linewidth=1)
-        axis.plot([r["error"] for r in mine], [r["seconds"] for r in mine], marker, color=colour, markersize=5, linestyle="none", label=scheme)
+        axis.plot([r["error"] for r in mine], [r["seconds"] for r in mine], marker, color=colour, markersize=5,
+                  linestyle="none", label=scheme)
     auto = [r for r in rows if r["scheme"] == "auto" and r["error"] > 0 and r["seconds"] > 0]
     if auto:
-        axis.plot([r["error"] for r in auto], [r["seconds"] for r in auto], "*", color=COLOURS[6], markersize=11, linestyle="none", label="automatic choice")
+        axis.plot([r["error"] for r in auto], [r["seconds"] for r in auto], "*", color=COLOURS[6], markersize=11,
+                  linestyle="none", label="automatic choice")
     for r in auto:
-        axis.annotate(r["accuracy"] + (f": {r['chosen']}" if r["chosen"] else ""), (r["error"], r["seconds"]), xytext=(5, 5), textcoords="offset points", fontsize=8)
-    axis.set(xscale="log", yscale="log", xlabel=(r"true" if true else r"largest") + r" $|\Delta E / E_0|$", ylabel="seconds per unit of time")
+        axis.annotate(r["accuracy"] + (f": {r['chosen']}" if r["chosen"] else ""), (r["error"], r["seconds"]),
+                      xytext=(5, 5), textcoords="offset points", fontsize=8)
+    axis.set(xscale="log", yscale="log", xlabel=(r"true" if true else r"largest") + r" $|\Delta E / E_0|$",
+             ylabel="seconds per unit of time")
 
 
 def picture_of_all(path, models, rows_of):
@@ -174,7 +195,8 @@ def picture_of_all(path, models, rows_of):
         fail("--picture: no run has a result")
     columns = min(3, len(drawn))
     lines = math.ceil(len(drawn) / columns)
-    figure, axes = plt.subplots(lines, columns, figsize=(4.6 * columns + 0.6, 3.8 * lines + 0.5), layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(lines, columns, figsize=(4.6 * columns + 0.6, 3.8 * lines + 0.5), layout="constrained",
+                                squeeze=False)
     flat = list(axes.flat)
     handles = {}
     for axis, model in zip(flat, drawn):
@@ -208,10 +230,12 @@ def run_all(runner, espalier, o):
                     failed += 1
                     warn(f"{model.name}, {row['scheme']}, {row['label']}: no result: {problem.reason()}")
                 progress.step(f"{row['scheme']}, {row['label']}")
-        rows_of[model.name] = [r for r in table.rows if r["model"] == model.name and r["time"] == model.length(o["--time"])]
+        rows_of[model.name] = [r for r in table.rows if r["model"] == model.name and r["time"]
+                               == model.length(o["--time"])]
         print_comparison(model, rows_of[model.name])
     print_summary(rows_of)
     if o["--picture"]:
         picture_of_all(o["--picture"], models, rows_of)
     if failed:
-        fail(f"{failed} runs have no result: see above" + (f"; the others are in {os.path.basename(o['--table'])}" if o["--table"] else ""))
+        fail(f"{failed} runs have no result: see above" + (f"; the others are in {os.path.basename(o['--table'])}"
+                                                           if o["--table"] else ""))

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Snapshots for the plot scripts: GADGET's HDF5 files, single, in several parts, or a file with virtual datasets. A missing or damaged
-part, which HDF5 may read as zeros, is an error that names the part; with --partial the snapshot is drawn without it."""
+"""Snapshots for the plot scripts: GADGET's HDF5 files, single, in several parts, or a file with virtual datasets. A
+missing or damaged part, which HDF5 may read as zeros, is an error that names the part; with --partial the snapshot is
+drawn without it."""
 import os
 import re
 
 from plotting import Units, fail, h5py, np, warn
 
 PART = re.compile(r"^(?P<stem>.*)\.(?P<number>\d+)(?P<ending>\.hdf5|\.h5)$")
-NUMBERED = re.compile(r"^(?!fof_\d+\.)(?P<stem>.*)_(?P<number>\d{3,})(\.hdf5|\.h5)$")   # fof_NNN.hdf5 are catalogues of groups
+# fof_NNN.hdf5 are catalogues of groups
+NUMBERED = re.compile(r"^(?!fof_\d+\.)(?P<stem>.*)_(?P<number>\d{3,})(\.hdf5|\.h5)$")
 
 
 class Fault(Exception):
@@ -75,7 +77,8 @@ def natural(path):
 
 
 def part_rows(file, types, velocities=False, ids=False):
-    """Positions and masses of one file, by type, and velocities (nan where the file has none) and ids if they are asked for."""
+    """Positions and masses of one file, by type, and velocities (nan where the file has none) and ids if they are asked
+    for."""
     header = file["Header"].attrs
     stated, table = counts(header, "NumPart_ThisFile"), np.ravel(header.get("MassTable", np.zeros(6)))
     rows = {}
@@ -102,7 +105,8 @@ def part_rows(file, types, velocities=False, ids=False):
         else:
             raise Fault(f"is no GADGET snapshot: /{name} has neither Masses nor an entry in MassTable")
         if mass.shape != (len(pos),):
-            raise Fault(f"is no GADGET snapshot: /{name} has {len(pos)} Coordinates, and Masses of the shape {mass.shape}")
+            raise Fault(f"is no GADGET snapshot: /{name} has {len(pos)} Coordinates, and Masses of the shape "
+                        f"{mass.shape}")
         pos, mass = pos.astype(np.float64), mass.astype(np.float64)
         if not (np.isfinite(pos).all() and np.isfinite(mass).all()):
             raise Fault(f"has positions or masses of type {kind} that are no finite numbers")
@@ -110,7 +114,8 @@ def part_rows(file, types, velocities=False, ids=False):
         if velocities:
             vel = group["Velocities"][()].astype(np.float64) if "Velocities" in group else np.full(pos.shape, np.nan)
             if vel.shape != pos.shape:
-                raise Fault(f"is no GADGET snapshot: /{name} has {len(pos)} Coordinates, and Velocities of the shape {vel.shape}")
+                raise Fault(f"is no GADGET snapshot: /{name} has {len(pos)} Coordinates, and Velocities of the shape "
+                            f"{vel.shape}")
             rows[kind] += (vel,)
         if ids:
             if group.get("ParticleIDs") is None or group["ParticleIDs"].shape != mass.shape:
@@ -168,7 +173,8 @@ class Snapshot:
                     self.vel[kind] = rest[0]
             found = len(self.mass.get(kind, ()))
             if total and not faults and len(parts) > 1 and not (types and kind not in types) and found != total[kind]:
-                fail(f"{path} should have {total[kind]} particles of type {kind}, and its {len(parts)} parts have {found}")
+                fail(f"{path} should have {total[kind]} particles of type {kind}, and its {len(parts)} parts have "
+                     f"{found}")
         self.check(types)
 
     @staticmethod
@@ -183,10 +189,12 @@ class Snapshot:
             if group in file:
                 known.update(file[group].attrs)
         time = float(np.ravel(header["Time"])[0]) if "Time" in header else 0.0
-        classes = [known[name] for name in (f"SofteningComovingClass{k}" for k in range(6)) if name in known]   # different ones
+        # different ones
+        classes = [known[name] for name in (f"SofteningComovingClass{k}" for k in range(6)) if name in known]
         own = classes or [known["Softening"]] if "Softening" in known else []
         self.softening = float(np.ravel(own[0])[0]) if len(own) == 1 else None
-        self.gravity = next((float(np.ravel(known[name])[0]) for name in ("GravityConstantUsed", "GravityConstantInternal")
+        self.gravity = next((float(np.ravel(known[name])[0])
+                             for name in ("GravityConstantUsed", "GravityConstantInternal")
                              if name in known and np.ravel(known[name])[0] > 0), None)
         # of an external field; None: there is one, and a version before 2026-11 did not state it
         in_field = any(str(known[name], "utf-8") if isinstance(known[name], bytes) else known[name]
@@ -194,7 +202,8 @@ class Snapshot:
         stated = known.get("ExternalPotentialEnergy")
         self.field_energy = float(np.ravel(stated)[0]) if stated is not None else None if in_field else 0.0
         self.field_moves = bool(number(known, "ExternalPotentialMoves", 0))
-        parts = virtual_parts(file, os.path.dirname(os.path.realpath(self.path)) if os.path.islink(self.path) else os.path.dirname(self.path))
+        parts = virtual_parts(file, os.path.dirname(os.path.realpath(self.path)) if os.path.islink(self.path)
+                              else os.path.dirname(self.path))
         files = number(header, "NumFilesPerSnapshot", 1)
         if not parts and files > 1:
             name = PART.match(self.path)
@@ -229,21 +238,24 @@ def of_folder(folder):
         sets = {PART.match(name)["stem"]: os.path.join(folder, name) for name in reversed(names) if PART.match(name)}
         found = sorted(sets.values(), key=natural)
     if not found:   # folders of parts alone, as GADGET-4 leaves them
-        found = [path for name in names if re.fullmatch(r"snapdir_\d+", name) for path in of_folder(os.path.join(folder, name))]
+        found = [path for name in names if re.fullmatch(r"snapdir_\d+", name)
+                 for path in of_folder(os.path.join(folder, name))]
     if not found:
         fail(f"{folder} is a folder without snapshots (files whose names end in _NNN.hdf5)")
     return found
 
 
 def snapshot_paths(given):
-    """Names of snapshots: a folder stands for those in it, NAME for the set NAME.0.hdf5, NAME.1.hdf5..., and so does each of them."""
+    """Names of snapshots: a folder stands for those in it, NAME for the set NAME.0.hdf5, NAME.1.hdf5..., and so does
+    each of them."""
     found = {}
     for path in given:
         if os.path.isdir(path):
             chosen = of_folder(path)
         elif not os.path.exists(path) and os.path.isdir(os.path.dirname(path) or "."):
             folder = os.path.dirname(path)
-            parts = [name for name in os.listdir(folder or ".") if (m := PART.match(name)) and m["stem"] == os.path.basename(path)]
+            parts = [name for name in os.listdir(folder or ".") if (m := PART.match(name)) and m["stem"]
+                     == os.path.basename(path)]
             chosen = [os.path.join(folder, min(parts, key=natural))] if parts else [path]
         else:
             chosen = [path]
@@ -264,7 +276,8 @@ def alone(path):
 def add_snapshots(parser):
     parser.add_argument("snapshots", nargs="+", metavar="SNAPSHOT|FOLDER",
                         help="snapshots (HDF5), one of the parts of each, or folders of them")
-    parser.add_argument("--partial", action="store_true", help="draw snapshots of which parts are missing, with a warning")
+    parser.add_argument("--partial", action="store_true",
+                        help="draw snapshots of which parts are missing, with a warning")
 
 
 def evenly(paths, most):

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write the tables of the pages from the CSV files of this folder, each between '<!-- table NAME -->' and '<!-- end -->'.
+"""Write the tables of the pages from the CSV files of this folder, each between '<!-- table NAME -->' and '<!-- end
+-->'.
 
 NAME.csv is the table: its first row has the headings; a heading or a first cell that begins with '-' is data that the
-page does not show. On the page equal cells at the begin of consecutive rows stand once. runs.csv says for every name when, with which revision and
-device, and by which command the figures were made. On measurements.md this stands above the table; '<!-- runs -->'
-there begins the list of figures that stand on other pages, or, without a page, in a CSV file alone. --check writes nothing and fails if a page and
-its CSV files differ, or if a revision is not in the history (where there is a whole one)."""
+page does not show. On the page equal cells at the begin of consecutive rows stand once. runs.csv says for every name
+when, with which revision and device, and by which command the figures were made. On measurements.md this stands above
+the table; '<!-- runs -->' there begins the list of figures that stand on other pages, or, without a page, in a CSV file
+alone. --check writes nothing and fails if a page and its CSV files differ, or if a revision is not in the history
+(where there is a whole one)."""
 import argparse
 import csv
 import glob

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bytes and messages from rank to rank in a soft step, of a table of espalier study let --pairs: soft forces on the left, hard ones on the right."""
+"""Bytes and messages from rank to rank in a soft step, of a table of espalier study let --pairs: soft forces on the
+left, hard ones on the right."""
 import argparse
 import csv
 import os

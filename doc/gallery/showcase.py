@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Seconds of a core against the true error of the energy, of a star cluster with close encounters (params/encounters.ini), for three ways to integrate: the
-hybrid with Hermite steps, block steps and shared steps. Errors are direct sums over snapshots. Needs espalier and tests/true_energy in PATH."""
+"""Seconds of a core against the true error of the energy, of a star cluster with close encounters
+(params/encounters.ini), for three ways to integrate: the hybrid with Hermite steps, block steps and shared steps.
+Errors are direct sums over snapshots. Needs espalier and tests/true_energy in PATH."""
 import argparse
 import os
 import sys
@@ -20,7 +21,8 @@ BLOCK = ["Split:Mode=tree", "Steps:Scheme=block", "Time:MaxSizeTimestep=0.03125"
 SHARED = ["Split:Mode=tree", "Steps:Scheme=shared"]
 # scheme, how the label of a run begins, name in the legend, colour, marker
 KINDS = [("hybrid, Hermite", "", "hybrid, Hermite", COLOURS[1], "D"), ("shared", "", "shared", COLOURS[2], "o"),
-         ("block", "by a,", "block, by acceleration", COLOURS[0], "s"), ("block", "by a and v,", "block, default criterion", COLOURS[5], "^")]
+         ("block", "by a,", "block, by acceleration", COLOURS[0], "s"),
+         ("block", "by a and v,", "block, default criterion", COLOURS[5], "^")]
 
 
 def runs(small):
@@ -41,7 +43,8 @@ def draw(rows, particles, paths):
         mine = [dict(r, error=r["true"]) for r in rows if r["scheme"] == scheme and r["label"].startswith(label)]
         best = unbeaten(mine)
         axis.plot([r["error"] for r in best], [r["seconds"] for r in best], "-", color=colour)
-        axis.plot([r["error"] for r in mine], [r["seconds"] for r in mine], marker, color=colour, linestyle="none", label=name)
+        axis.plot([r["error"] for r in mine], [r["seconds"] for r in mine], marker, color=colour, linestyle="none",
+                  label=name)
     axis.set(xscale="log", yscale="log", xlabel=r"true $|\Delta E / E_0|$", ylabel="seconds of a core per unit of time",
              title=f"Star cluster, {particles} stars, softening {SOFTENING:g}")
     legend_on_top(figure, axis.get_legend_handles_labels()[0], most=2)
@@ -73,7 +76,8 @@ def main():
                     continue
                 row = dict(runner.run(model, length, parameters), scheme=scheme, label=label)
                 table.add(row)
-                print(f"| {scheme} | {label} | {row['true']:.2e} | {row['reported']:.2e} | {row['soft_steps']:.0f} | {row['seconds']:.3g} |", flush=True)
+                print(f"| {scheme} | {label} | {row['true']:.2e} | {row['reported']:.2e} | {row['soft_steps']:.0f} | "
+                      f"{row['seconds']:.3g} |", flush=True)
         except Failed as problem:
             fail(problem.reason())
     draw(table.rows, particles, paths)

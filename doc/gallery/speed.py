@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The figure of README.md, doc/images/speed.svg: times of Espalier beside other codes, from the tables of doc/performance.md and doc/star-clusters.md."""
+"""The figure of README.md, doc/images/speed.svg: times of Espalier beside other codes, from the tables of
+doc/performance.md and doc/star-clusters.md."""
 import argparse
 import os
 import re
@@ -34,14 +35,18 @@ def median(errors):
 def cases():
     """(panel, label, name of the other code, its time, ours)"""
     for model, peers, their_errors, ours, our_errors, _ in table("performance.md", "Forces"):
-        yield "force of $2^{23}$ particles on an H200 [ms]", f"{model}, median error\n{median(their_errors)} and {median(our_errors)}", "Bonsai, Ryoanji", float(peers), float(ours)
+        yield ("force of $2^{23}$ particles on an H200 [ms]",
+               f"{model}, median error\n{median(their_errors)} and {median(our_errors)}", "Bonsai, Ryoanji",
+               float(peers), float(ours))
     for number, gothic, ours in table("performance.md", "Block steps"):
-        yield "block step of Andromeda on an H200 [ms]", f"$2^{{{number.split('^')[1]}}}$ particles", "GOTHIC", float(gothic), float(ours)
+        yield ("block step of Andromeda on an H200 [ms]", f"$2^{{{number.split('^')[1]}}}$ particles", "GOTHIC",
+               float(gothic), float(ours))
     for case, petar, ours in table("star-clusters.md", "Beside PeTar"):
         if case.startswith("Plummer 16384"):
             error = [re.search(r"\(([0-9.e-]+)\)", cell).group(1) for cell in (petar, ours)]
             softening = re.search(r"softening ([0-9.e-]+)", case).group(1)
-            yield "16,384 stars, two CPU cores [s]", f"softening {softening}, true\nerror {error[0]} and {error[1]}", "PeTar", first_number(petar), first_number(ours)
+            yield ("16,384 stars, two CPU cores [s]", f"softening {softening}, true\nerror {error[0]} and {error[1]}",
+                   "PeTar", first_number(petar), first_number(ours))
 
 
 def main():

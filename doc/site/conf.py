@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sphinx's settings for the documentation as a site: `make html`. The pages are the Markdown files of the source tree, as they are."""
+"""Sphinx's settings for the documentation as a site: `make html`. The pages are the Markdown files of the source tree,
+as they are."""
 import re
 from pathlib import Path
 
@@ -10,8 +11,9 @@ copyright = "the Espalier maintainers"
 release = re.search(r"AC_INIT\(\[espalier\],\[([^]]+)\]", (top / "configure.ac").read_text()).group(1)
 
 root_doc = "doc/site/index"
-include_patterns = ["README.md", "CONTRIBUTING.md", "doc/*.md", "doc/site/*.md", "doc/tutorials/*.md", "tools/README.md", "gpu/README.md",
-                    "jobscripts/README.md", "packaging/README.md", "packaging/amuse/README.md", "python/README.md"]
+include_patterns = ["README.md", "CONTRIBUTING.md", "doc/*.md", "doc/site/*.md", "doc/tutorials/*.md",
+                    "tools/README.md", "gpu/README.md", "jobscripts/README.md", "packaging/README.md",
+                    "packaging/amuse/README.md", "python/README.md"]
 extensions = ["myst_parser"]
 myst_heading_anchors = 5
 myst_enable_extensions = ["colon_fence", "dollarmath"]

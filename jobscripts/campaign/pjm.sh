@@ -14,5 +14,6 @@
 set -eu
 cd "@DIRECTORY@"
 export OMP_NUM_THREADS=@THREADS@ OMP_PLACES=cores OMP_PROC_BIND=close
-# CHANGE: with Open MPI (Aquarius) mpiexec -machinefile "$PJM_O_NODEINF" -n @RANKS@ --map-by "ppr:@RANKS_PER_NODE@:node:PE=@THREADS@"
+# CHANGE: with Open MPI (Aquarius) mpiexec -machinefile "$PJM_O_NODEINF" -n @RANKS@ --map-by
+# "ppr:@RANKS_PER_NODE@:node:PE=@THREADS@"
 exec ./point.sh @RANKS@ all mpiexec -n @RANKS@

@@ -22,7 +22,8 @@ conditions() {
     # a unique name, because a job on other ranks may make the same file
     own=ic/$particles-$ranks-$$.hdf5
     # shellcheck disable=SC2086
-    "$@" "$program" ic $model -n "$particles" -o "$own" > "$folder/ic.log" 2>&1 < /dev/null && mv "$own" "$file" || return 1
+    "$@" "$program" ic $model -n "$particles" -o "$own" > "$folder/ic.log" 2>&1 < /dev/null && mv "$own" "$file" ||
+      return 1
   fi
   echo "../../$file"
 }
@@ -30,7 +31,8 @@ conditions() {
 # placement, processor and clocks, for the table
 where() {
   echo "date=$(date -u +%Y-%m-%dT%H:%M:%SZ)"
-  echo "hosts=$("$@" hostname 2> /dev/null < /dev/null | sort | uniq -c | awk '{ printf "%s%s x%s", s, $2, $1; s = " " }')"
+  echo "hosts=$("$@" hostname 2> /dev/null < /dev/null | sort | uniq -c |
+    awk '{ printf "%s%s x%s", s, $2, $1; s = " " }')"
   echo "processor=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)"
   echo "clock=$(awk -F: '/^cpu MHz/ { s += $2; n++ } END { if (n) printf "%.0f MHz", s / n }' /proc/cpuinfo)"
   echo "gpu=$(nvidia-smi --query-gpu=name,clocks.sm --format=csv,noheader 2> /dev/null | head -n 1 | tr -d ,)"
@@ -39,7 +41,8 @@ where() {
 # counter NAME: the sum of a counter (microjoules) of all packages of this node's processors; nothing where it cannot be
 # read
 counter() {
-  (set +f; cat "${POWERCAP:-/sys/class/powercap}"/intel-rapl:[0-9]/"$1" "${POWERCAP:-/sys/class/powercap}"/intel-rapl:[0-9][0-9]/"$1" 2> /dev/null) |
+  (set +f; cat "${POWERCAP:-/sys/class/powercap}"/intel-rapl:[0-9]/"$1" \
+    "${POWERCAP:-/sys/class/powercap}"/intel-rapl:[0-9][0-9]/"$1" 2> /dev/null) |
     awk '{ s += $1 } END { if (NR) printf "%.0f", s }'
 }
 
@@ -54,7 +57,8 @@ while read -r folder particles; do
     nvidia-smi --query-gpu=power.draw --format=csv,noheader,nounits -l 1 > "$folder/power" 2> /dev/null < /dev/null &
     sampler=$!
   fi
-  (cd "$folder" && "$@" "$program" run --overwrite --no-output -n "$steps" -P "Input:InitCondFile=$file" -P Output:OutputDir=out \
+  (cd "$folder" && "$@" "$program" run --overwrite --no-output -n "$steps" -P "Input:InitCondFile=$file" \
+    -P Output:OutputDir=out \
     ../../run.ini) > "$folder/run.log" 2>&1 < /dev/null
   result=$?
   [ -z "$sampler" ] || { kill "$sampler" 2> /dev/null; wait "$sampler" 2> /dev/null; }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests of the community code: those of AMUSE for all gravitational codes (package amuse-tests), and others of the same kinds.
+"""Tests of the community code: those of AMUSE for all gravitational codes (package amuse-tests), and others of the same
+kinds.
 
 ESPALIER_PROGRAM names the program of the same build; without it the comparison with the program is skipped."""
 
@@ -24,7 +25,8 @@ from amuse_espalier import Espalier, EspalierInterface
 # AMUSE's tests of bridges and of Hermite import codes, which need not be there.
 for name, code in (("fi", "Fi"), ("hermite", "Hermite"), ("phigrape", "PhiGRAPE"), ("bhtree", "BHTree")):
     sys.modules["amuse.community." + name] = types.ModuleType(name)
-    sys.modules["amuse.community.%s.interface" % name] = types.SimpleNamespace(**{code: Espalier, code + "Interface": EspalierInterface})
+    sys.modules["amuse.community.%s.interface" % name] = (
+        types.SimpleNamespace(**{code: Espalier, code + "Interface": EspalierInterface}))
 from amuse.test.suite.codes_tests import test_bridge, test_hermite  # noqa: E402
 
 REPEATABLE = "Repeatable=on; Tuning=frozen"   # the scheme does not follow the clock
@@ -35,7 +37,8 @@ class TestEspalierInterface(gd_tests._TestGravitationalDynamicsInterface, TestWi
     def gravity_code_interface(self):
         return EspalierInterface
 
-    def new_instance_of_an_optional_code(self, factory, *arguments, **options):   # a worker that does not start is a failure here
+    # a worker that does not start is a failure here
+    def new_instance_of_an_optional_code(self, factory, *arguments, **options):
         return factory(*arguments, **options)
 
     def reference_includes(self):
@@ -65,8 +68,9 @@ class TestEspalierAsHermite(test_hermite.TestHermite):
 
     def setUp(self):
         parameters, longer = "parameters that Hermite alone has", "one soft step takes the whole time"
-        reasons = {"test1": parameters, "test3": "head-on passages, of minutes with leapfrog steps", "test6": parameters, "test7": parameters,
-                   "test8": "no support for collision detection", "test11": longer, "test13": "rounding depends on the number of workers",
+        reasons = {"test1": parameters, "test3": "head-on passages, of minutes with leapfrog steps",
+                   "test6": parameters, "test7": parameters, "test8": "no support for collision detection",
+                   "test11": longer, "test13": "rounding depends on the number of workers",
                    "test18": parameters, "test19": parameters, "test20": parameters}
         if self._testMethodName in reasons:
             self.skip(reasons[self._testMethodName])
@@ -136,7 +140,8 @@ class TestEspalier(TestWithMPI):
         for eps2 in (0, 0.25):
             code = self.pair(eps2)
             r2 = 4 + eps2
-            self.assertAlmostRelativeEqual(code.particles.potential_in_code, [-1 / r2**0.5, -3 / r2**0.5] | SPEED**2, 12)
+            self.assertAlmostRelativeEqual(code.particles.potential_in_code, [-1 / r2**0.5, -3 / r2**0.5] | SPEED**2,
+                                           12)
             self.assertAlmostRelativeEqual(code.particles.ax, [2 / r2**1.5, -6 / r2**1.5] | LENGTH / TIME**2, 12)
             self.assertAlmostRelativeEqual(code.potential_energy, -3 / r2**0.5 | MASS * SPEED**2, 12)
             self.assertAlmostRelativeEqual(code.kinetic_energy, 0.5 | MASS * SPEED**2, 12)
@@ -187,7 +192,8 @@ class TestEspalier(TestWithMPI):
             r2 = (d**2).sum(axis=2) + 0.01
             m = stars.mass.value_in(MASS)
             true = (m[None, :, None] * d / r2[:, :, None]**1.5).sum(axis=1)
-            self.assertTrue((numpy.linalg.norm(acc[:20] - true, axis=1) < places * numpy.linalg.norm(true, axis=1)).all())
+            self.assertTrue((numpy.linalg.norm(acc[:20] - true, axis=1)
+                             < places * numpy.linalg.norm(true, axis=1)).all())
             self.assertTrue((abs(pot[:20] + (m / r2**0.5).sum(axis=1)) < places).all())
 
     def test_states(self):
@@ -244,7 +250,8 @@ class TestEspalier(TestWithMPI):
         copy.mass = [0.1, 0.2] | MASS
         copy.radius = 0.3 | LENGTH
         copy.new_channel_to(code.particles).copy_attributes(["mass", "radius"])
-        self.assertEqual(code.particles.mass, [0.1, 0.2] | MASS)   # as they were given, though forces have them in single precision
+        # as they were given, though forces have them in single precision
+        self.assertEqual(code.particles.mass, [0.1, 0.2] | MASS)
         self.assertEqual(code.particles.radius, [0.3, 0.3] | LENGTH)
         self.assertAlmostRelativeEqual(code.potential_energy, -0.01 | MASS * SPEED**2, 12)
         code.particles.velocity = [[1, 0, 0], [2, 3, 0]] | SPEED
@@ -350,7 +357,8 @@ class TestEspalier(TestWithMPI):
             code.particles.velocity *= 1.5
             x = numpy.array([0.5, 1, 2]) | LENGTH
             ax, _, _ = code.get_gravity_at_point(0 * x, x, x, x)
-            ends.append([energy(code).number, code.particles.position.number, code.particles.velocity.number, ax.number])
+            ends.append([energy(code).number, code.particles.position.number, code.particles.velocity.number,
+                         ax.number])
         for one, three in zip(*ends):
             self.assertTrue(abs(one - three).max() < 1e-3)
 
@@ -361,13 +369,14 @@ class TestEspalier(TestWithMPI):
         import h5py
         with tempfile.TemporaryDirectory() as folder:
             def run(*words):
-                single = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_COMM", "OMPI_UNIVERSE", "PMIX", "PRTE", "ORTE"))}
+                single = {k: v for k, v in os.environ.items()
+                          if not k.startswith(("OMPI_COMM", "OMPI_UNIVERSE", "PMIX", "PRTE", "ORTE"))}
                 return subprocess.run([program, *words], cwd=folder, check=True, env={**single, "OMP_NUM_THREADS": "1"},
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
             run("ic", "plummer", "-n", "2048", "-s", "5", "-o", "ic.hdf5")
             with open(os.path.join(folder, "run.ini"), "w") as file:
-                file.write("[Input]\nInitCondFile = ic.hdf5\n[Units]\nGravityConstantInternal = 1\n[Time]\nTimeMax = 1\n"
-                           "[Gravity]\nSoftening = 0.05\n[Accuracy]\nRepeatable = on\n[Device]\nTuning = frozen\n")
+                file.write("[Input]\nInitCondFile = ic.hdf5\n[Units]\nGravityConstantInternal = 1\n[Time]\nTimeMax = "
+                           "1\n[Gravity]\nSoftening = 0.05\n[Accuracy]\nRepeatable = on\n[Device]\nTuning = frozen\n")
             run("run", "run.ini")
             first = h5py.File(os.path.join(folder, "output/snapshot_000.hdf5"))["PartType1"]
             last = h5py.File(os.path.join(folder, "output/snapshot_001.hdf5"))["PartType1"]

@@ -64,27 +64,28 @@ POSITION, VELOCITY, MASS, ID, TYPE, ACCELERATION, POTENTIAL = range(7)
 
 
 class Particles(c.Structure):
-    _fields_ = [("count", c.c_int64), ("position", c.c_void_p), ("velocity", c.c_void_p), ("mass", c.c_void_p), ("id", c.c_void_p),
-                ("type", c.c_void_p), ("time", c.c_double)]
+    _fields_ = [("count", c.c_int64), ("position", c.c_void_p), ("velocity", c.c_void_p), ("mass", c.c_void_p),
+                ("id", c.c_void_p), ("type", c.c_void_p), ("time", c.c_double)]
 
 
 class View(c.Structure):
-    _fields_ = [("count", c.c_int64), ("position", c.c_void_p), ("velocity", c.c_void_p), ("mass", c.c_void_p), ("id", c.c_void_p),
-                ("type", c.c_void_p), ("acceleration", c.c_void_p), ("potential", c.c_void_p), ("place", c.c_double * 3),
-                ("motion", c.c_double * 3)]
+    _fields_ = [("count", c.c_int64), ("position", c.c_void_p), ("velocity", c.c_void_p), ("mass", c.c_void_p),
+                ("id", c.c_void_p), ("type", c.c_void_p), ("acceleration", c.c_void_p), ("potential", c.c_void_p),
+                ("place", c.c_double * 3), ("motion", c.c_double * 3)]
 
 
 class SumsStruct(c.Structure):
-    _fields_ = [("time", c.c_double), ("steps", c.c_int64), ("soft_step", c.c_double), ("count", c.c_double), ("mass", c.c_double),
-                ("kinetic", c.c_double), ("potential", c.c_double), ("total", c.c_double), ("noise", c.c_double),
-                ("momentum", c.c_double * 3), ("angular_momentum", c.c_double * 3), ("centre", c.c_double * 3), ("motion", c.c_double * 3),
+    _fields_ = [("time", c.c_double), ("steps", c.c_int64), ("soft_step", c.c_double), ("count", c.c_double),
+                ("mass", c.c_double), ("kinetic", c.c_double), ("potential", c.c_double), ("total", c.c_double),
+                ("noise", c.c_double), ("momentum", c.c_double * 3), ("angular_momentum", c.c_double * 3),
+                ("centre", c.c_double * 3), ("motion", c.c_double * 3),
                 ("split_radius", c.c_double), ("interactions", c.c_double)]
 
 
 class Data(c.Structure):
-    _fields_ = [("count", c.c_int64), ("time", c.c_double), ("position", c.c_void_p), ("velocity", c.c_void_p), ("mass", c.c_void_p),
-                ("id", c.c_void_p), ("type", c.c_void_p), ("unit_length", c.c_double), ("unit_mass", c.c_double),
-                ("unit_velocity", c.c_double), ("gravity", c.c_double)]
+    _fields_ = [("count", c.c_int64), ("time", c.c_double), ("position", c.c_void_p), ("velocity", c.c_void_p),
+                ("mass", c.c_void_p), ("id", c.c_void_p), ("type", c.c_void_p), ("unit_length", c.c_double),
+                ("unit_mass", c.c_double), ("unit_velocity", c.c_double), ("gravity", c.c_double)]
 
 
 CALLBACK = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_void_p)   # not used: see Simulation.integrate
@@ -124,8 +125,8 @@ def _load() -> c.CDLL:
     try:
         found = c.CDLL(name)
     except OSError as error:
-        raise ImportError(f"the library of Espalier cannot be loaded: {error}; set ESPALIER_LIB to its libespalier.so, or install this "
-                          "package again after a change of MPI or HDF5") from None
+        raise ImportError(f"the library of Espalier cannot be loaded: {error}; set ESPALIER_LIB to its libespalier.so, "
+                          "or install this package again after a change of MPI or HDF5") from None
     for symbol, (result, arguments) in _SIGNATURES.items():
         function = getattr(found, symbol)
         function.restype, function.argtypes = result, arguments
@@ -235,7 +236,8 @@ def vectors(name: str, x: Any, n: int | None = None) -> np.ndarray:
 def numbers(name: str, x: Any, n: int, dtype: Any = np.float64) -> np.ndarray:
     """An array [n]; one number stands for all."""
     a = real(name, x)
-    if np.issubdtype(dtype, np.integer) and a.size and (a.dtype.kind not in "iu" or a.min() < 0 or a.max() > np.iinfo(dtype).max):
+    if np.issubdtype(dtype, np.integer) and a.size and (a.dtype.kind not in "iu" or a.min() < 0
+                                                        or a.max() > np.iinfo(dtype).max):
         raise ArgumentError(f"{name}: expected whole numbers from 0 to {np.iinfo(dtype).max}")
     try:
         a = np.full(n, a, dtype=dtype) if a.ndim == 0 else np.ascontiguousarray(a, dtype=dtype)

@@ -64,7 +64,8 @@ def _view(snap: Snapshot, origin: Any, motion: Any, rows: np.ndarray) -> Any:
     return View(snap.pos[rows] - origin, snap.vel[rows] - motion, snap.mass[rows], units.time_text(snap.time), units)
 
 
-def _draw(snap: Snapshot, quantity: str, plane: str, width: float | None = None, centre: Any = None, types: Any = None, pixels: int = 256,
+def _draw(snap: Snapshot, quantity: str, plane: str, width: float | None = None, centre: Any = None, types: Any = None,
+          pixels: int = 256,
          decades: float = 4, ax: Any = None) -> Any:
     """One map or picture of phase space (Snapshot.plot, Snapshot.plot_phase). Returns the axes of matplotlib."""
     import matplotlib.pyplot as plt
@@ -82,7 +83,8 @@ def _draw(snap: Snapshot, quantity: str, plane: str, width: float | None = None,
     view = _view(snap, origin, mean_velocity(snap.vel, snap.mass), rows)
     with plt.rc_context(style.STYLE):
         ax = _axes(ax)
-        image = pictures.draw_map(ax, view, quantity, plane, None if width is None else width / 2, pixels=pixels, decades=decades)
+        image = pictures.draw_map(ax, view, quantity, plane, None if width is None else width / 2, pixels=pixels,
+                                  decades=decades)
     if image is None:
         raise ArgumentError("there is no mass inside the picture")
     return ax
@@ -121,7 +123,8 @@ def maps(snaps: Sequence[Snapshot], plane: str = "xy", quantities: Sequence[str]
          width: float | None = None, types: Any = None, pixels: int = 256, decades: float = 4) -> Any:
     """Maps of snapshots side by side, on one scale, as espalier-plot map draws them. Returns the figure of matplotlib.
 
-    follow  ids of particles, or a function of (pos, mass, ids, types) of the first snapshot that gives a mask: the frame follows the
+    follow  ids of particles, or a function of (pos, mass, ids, types) of the first snapshot that gives a mask: the
+            frame follows the
             densest part of this set [all particles: the densest place, and the velocity of all]"""
     import matplotlib.pyplot as plt
     from espalier_plots import pictures, style
@@ -141,9 +144,10 @@ def maps(snaps: Sequence[Snapshot], plane: str = "xy", quantities: Sequence[str]
     return figure
 
 
-def lagrangian(snaps: Sequence[Snapshot], fractions: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9), *, follow: Any = None,
-               types: Any = None, ax: Any = None) -> Any:
-    """Lagrangian radii against time, about the densest place, or that of the set `follow` (maps). Returns the axes of matplotlib."""
+def lagrangian(snaps: Sequence[Snapshot], fractions: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9), *,
+               follow: Any = None, types: Any = None, ax: Any = None) -> Any:
+    """Lagrangian radii against time, about the densest place, or that of the set `follow` (maps). Returns the axes of
+    matplotlib."""
     import matplotlib.pyplot as plt
     from espalier_plots import pictures, style
 

@@ -49,7 +49,8 @@ def _plain(x: Any, unit: Any) -> Any:
     if x is None or not hasattr(x, "unit"):
         return x
     if unit is None:
-        raise _l.ArgumentError("quantities of astropy need units=(length, mass, velocity), for example (u.kpc, 1e10 * u.Msun, u.km / u.s)")
+        raise _l.ArgumentError("quantities of astropy need units=(length, mass, velocity), for example (u.kpc, 1e10 * "
+                               "u.Msun, u.km / u.s)")
     return x.to_value(unit)
 
 
@@ -70,15 +71,16 @@ class Simulation:
 
     The system is judged as by `espalier run`: warnings are SystemWarning, and a worthless run is a ParameterError.
 
-    On one rank particles stay in the order in which they were given; on several ranks, where particles move between them, arrays are in
-    the order of `ids`. A simulation is closed by close(), at the end of a `with` block, or when nothing refers to it.
+    On one rank particles stay in the order in which they were given; on several ranks, where particles move between
+    them, arrays are in the order of `ids`. A simulation is closed by close(), at the end of a `with` block, or when
+    nothing refers to it.
     """
 
     _thread: int | None = None   # that integrates, also between soft steps
 
-    def __init__(self, pos: Any = None, vel: Any = None, mass: Any = None, *, ids: Any = None, types: Any = None, time: Any = None,
-                 softening: Any = None, G: Any = None, accuracy: Any = None, comm: Any = None, parameters: str | None = None,
-                 units: Any = None, force: bool = False, **settings: Any) -> None:
+    def __init__(self, pos: Any = None, vel: Any = None, mass: Any = None, *, ids: Any = None, types: Any = None,
+                 time: Any = None, softening: Any = None, G: Any = None, accuracy: Any = None, comm: Any = None,
+                 parameters: str | None = None, units: Any = None, force: bool = False, **settings: Any) -> None:
         self._sim = c.c_void_p()
 
         def arguments() -> tuple[Any, ...]:
@@ -101,9 +103,11 @@ class Simulation:
         self._opened(keep["ids"], force)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str], *, softening: Any = None, G: Any = None, accuracy: Any = None, comm: Any = None,
-                  parameters: str | None = None, units: Any = None, force: bool = False, **settings: Any) -> Simulation:
-        """A simulation of the particles of a file, at its time; a snapshot of save() among them. Units are those of the arguments."""
+    def from_file(cls, path: str | os.PathLike[str], *, softening: Any = None, G: Any = None, accuracy: Any = None,
+                  comm: Any = None, parameters: str | None = None, units: Any = None, force: bool = False,
+                  **settings: Any) -> Simulation:
+        """A simulation of the particles of a file, at its time; a snapshot of save() among them. Units are those of the
+        arguments."""
         self = cls.__new__(cls)
         self._sim = c.c_void_p()
 
@@ -117,7 +121,8 @@ class Simulation:
         self._opened(None, force)
         return self
 
-    # --- arguments ------------------------------------------------------------------------------------------------------
+    # --- arguments
+    # ------------------------------------------------------------------------------------------------------
 
     @staticmethod
     def _names_of(units: Any) -> dict[str, Any]:
@@ -126,8 +131,9 @@ class Simulation:
         from astropy import units as u
 
         length, mass, speed = (u.Unit(one) for one in units)
-        return {"length": length, "mass": mass, "speed": speed, "time": u.Unit(length / speed), "acceleration": speed**2 / length,
-                "potential": speed**2, "energy": mass * speed**2, "momentum": mass * speed, "angular": mass * speed * length}
+        return {"length": length, "mass": mass, "speed": speed, "time": u.Unit(length / speed),
+                "acceleration": speed**2 / length, "potential": speed**2, "energy": mass * speed**2,
+                "momentum": mass * speed, "angular": mass * speed * length}
 
     def _prepared(self, handle: Any, arguments: Callable[[], Any]) -> Any:
         """Arguments of a call that all ranks make: where those of a rank are wrong, no rank makes it."""
@@ -159,7 +165,8 @@ class Simulation:
         lines = _l.texts(self._settings(settings, softening, G, accuracy, parameters))
         return _l.encoded("parameters", parameters) if parameters else None, lines
 
-    def _settings(self, settings: dict[str, Any], softening: Any, G: Any, accuracy: Any, parameters: str | None) -> dict[str, Any]:
+    def _settings(self, settings: dict[str, Any], softening: Any, G: Any, accuracy: Any,
+                  parameters: str | None) -> dict[str, Any]:
         out = dict(settings)
         if self._units:
             out.update(UnitLength_in_cm=self._units["length"].to("cm"), UnitMass_in_g=self._units["mass"].to("g"),
@@ -178,7 +185,8 @@ class Simulation:
             out["GravityConstantInternal"] = value
         return out
 
-    def _particles(self, pos: Any, vel: Any, mass: Any, ids: Any, types: Any, time: Any) -> tuple[_l.Particles, dict[str, Any]]:
+    def _particles(self, pos: Any, vel: Any, mass: Any, ids: Any, types: Any,
+                   time: Any) -> tuple[_l.Particles, dict[str, Any]]:
         get = self._units.get
         if mass is None:
             raise _l.ArgumentError("mass: expected masses, found None")
@@ -223,7 +231,8 @@ class Simulation:
     def _quantity(self, x: Any, kind: str) -> Any:
         return x * self._units[kind] if self._units else x
 
-    # --- open and close --------------------------------------------------------------------------------------------------
+    # --- open and close
+    # --------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Free the simulation. On several ranks call it on all of them, in the same order."""
@@ -256,7 +265,8 @@ class Simulation:
             return "<espalier.Simulation, closed>"
         return f"<espalier.Simulation: {self.total} particles, t = {self.time}, {self.steps} soft steps>"
 
-    # --- steps -----------------------------------------------------------------------------------------------------------
+    # --- steps
+    # -----------------------------------------------------------------------------------------------------------
 
     @property
     def time(self) -> Any:
@@ -282,12 +292,14 @@ class Simulation:
     def integrate(self, until: Any, callback: Callback | None = None) -> Simulation:
         """Make soft steps to exactly the time `until`.
 
-        callback(sim) is called after each soft step; where it returns something true, or raises an exception, the integration ends
-        there. It may change particles (sim.vel = ...). Ctrl-C ends the integration after the soft step under way."""
+        callback(sim) is called after each soft step; where it returns something true, or raises an exception, the
+        integration ends there. It may change particles (sim.vel = ...). Ctrl-C ends the integration after the soft step
+        under way."""
         self._open()
         end = self._prepared(None, lambda: self._end_of(until, callback))
         with self._held():
-            # Soft steps are a loop here and not in the library, so that signals meet the interpreter outside of the call of a
+            # Soft steps are a loop here and not in the library, so that signals meet the interpreter outside of the
+            # call of a
             # callback, at whose beginning an exception is lost.
             if not self._several:
                 self._loop(end, lambda: callback(self) if callback is not None else None)
@@ -345,8 +357,8 @@ class Simulation:
         count = max(0, math.ceil((end - begin) / length * (1 - 1e-12)) - 1)
         return begin, end, itertools.chain((begin + (k + 1) * length for k in range(count)), [end])
 
-    def run(self, until: Any = None, interval: Any = None, *, times: Iterable[Any] | None = None, callback: Callback | None = None,
-            progress: bool | None = None) -> Iterator[Snapshot]:
+    def run(self, until: Any = None, interval: Any = None, *, times: Iterable[Any] | None = None,
+            callback: Callback | None = None, progress: bool | None = None) -> Iterator[Snapshot]:
         """Integrate, and give a Snapshot after each `interval` from the present time on and at `until`, or at `times`.
 
         progress: show a line that renews itself [where stderr is a terminal]."""
@@ -365,7 +377,8 @@ class Simulation:
                 break
         bar.end()
 
-    # --- particles -------------------------------------------------------------------------------------------------------
+    # --- particles
+    # -------------------------------------------------------------------------------------------------------
 
     def _get(self, which: int, width: int, dtype: Any = np.float64) -> np.ndarray:
         sim = self._open()
@@ -440,10 +453,11 @@ class Simulation:
         return self._quantity(self._get(_l.POTENTIAL, 1), "potential")
 
     def view(self) -> dict[str, np.ndarray]:
-        """Arrays of the library itself, without a copy where the particles are in host memory: pos, vel, mass, ids, types, acc, pot, and
-        place and motion, which are added to pos and vel for the frame of the caller.
+        """Arrays of the library itself, without a copy where the particles are in host memory: pos, vel, mass, ids,
+        types, acc, pot, and place and motion, which are added to pos and vel for the frame of the caller.
 
-        They are read-only, in the library's order, which soft steps change, and must not be used after the next call that steps,
+        They are read-only, in the library's order, which soft steps change, and must not be used after the next call
+        that steps,
         changes or closes the simulation."""
         v = _l.View()
         _l.check(_l.lib.espalier_look(self._open(), c.byref(v)))
@@ -451,9 +465,11 @@ class Simulation:
         return {"pos": _l.viewed(v.position, (n, 3), np.float64), "vel": _l.viewed(v.velocity, (n, 3), np.float64),
                 "mass": _l.viewed(v.mass, (n,), np.float32), "ids": _l.viewed(v.id, (n,), np.uint64),
                 "types": _l.viewed(v.type, (n,), np.uint8), "acc": _l.viewed(v.acceleration, (n, 3), np.float32),
-                "pot": _l.viewed(v.potential, (n,), np.float32), "place": np.array(v.place), "motion": np.array(v.motion)}
+                "pot": _l.viewed(v.potential, (n,), np.float32), "place": np.array(v.place),
+                "motion": np.array(v.motion)}
 
-    def replace(self, pos: Any, vel: Any = None, mass: Any = None, *, ids: Any = None, types: Any = None, time: Any = None) -> None:
+    def replace(self, pos: Any, vel: Any = None, mass: Any = None, *, ids: Any = None, types: Any = None,
+                time: Any = None) -> None:
         """Replace all particles: others, more or fewer. Parameters stay."""
         self._open()
         particles, keep = self._prepared(
@@ -471,19 +487,21 @@ class Simulation:
         self._open()
         x = self._prepared(None, lambda: _l.vectors("points", _plain(points, self._units.get("length"))))
         acc, pot = np.empty_like(x), np.empty(len(x))
-        _l.check(_l.lib.espalier_field_at(self._open(), len(x), _l.address(x), int(bool(exact)), _l.address(acc), _l.address(pot)))
+        _l.check(_l.lib.espalier_field_at(self._open(), len(x), _l.address(x), int(bool(exact)), _l.address(acc),
+                                          _l.address(pot)))
         return self._quantity(acc, "acceleration"), self._quantity(pot, "potential")
 
-    # --- sums, files, pictures --------------------------------------------------------------------------------------------
+    # --- sums, files, pictures
+    # --------------------------------------------------------------------------------------------
 
     @property
     def sums(self) -> Sums:
         """Energies, momenta and centres; where the last step had no potentials, forces are computed once more."""
         s = _l.SumsStruct()
         _l.check(_l.lib.espalier_measure(self._open(), c.byref(s)))
-        kinds = {"time": "time", "soft_step": "time", "mass": "mass", "kinetic": "energy", "potential": "energy", "total": "energy",
-                 "noise": "energy", "momentum": "momentum", "angular_momentum": "angular", "centre": "length", "motion": "speed",
-                 "split_radius": "length"}
+        kinds = {"time": "time", "soft_step": "time", "mass": "mass", "kinetic": "energy", "potential": "energy",
+                 "total": "energy", "noise": "energy", "momentum": "momentum", "angular_momentum": "angular",
+                 "centre": "length", "motion": "speed", "split_radius": "length"}
         values = {}
         for name, kind in _l.SumsStruct._fields_:
             value = getattr(s, name)
@@ -505,8 +523,9 @@ class Simulation:
     def snapshot(self) -> Snapshot:
         """A copy of the particles of this rank, as plain numbers."""
         names = ("GravityConstantInternal", "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s")
-        return Snapshot(self._get(_l.POSITION, 3), self._get(_l.VELOCITY, 3), self._get(_l.MASS, 1), self.ids, self.types,
-                        _l.lib.espalier_time(self._open()), parameters={name: float(self.parameter(name)) for name in names})
+        return Snapshot(self._get(_l.POSITION, 3), self._get(_l.VELOCITY, 3), self._get(_l.MASS, 1), self.ids,
+                        self.types, _l.lib.espalier_time(self._open()),
+                        parameters={name: float(self.parameter(name)) for name in names})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a snapshot in the layout of GADGET-4's HDF5 files; an existing file is replaced."""
@@ -543,7 +562,8 @@ class _Progress:
         done = (_l.lib.espalier_time(sim._open()) - self.begin) / self.length
         left = (now - self.started) * (1 - done) / done if done > 0 else 0.0
         bar = "#" * round(20 * done)
-        print(f"\r{bar:<20} {100 * done:5.1f} %, {sim.steps} soft steps, {left:.0f} s left ", end="", file=sys.stderr, flush=True)
+        print(f"\r{bar:<20} {100 * done:5.1f} %, {sim.steps} soft steps, {left:.0f} s left ", end="", file=sys.stderr,
+              flush=True)
 
     def end(self) -> None:
         if self.shown:

@@ -49,11 +49,12 @@ class Snapshot:
 
         return np.array(lagrangian(self.radii(centre), self.mass, fractions))
 
-    def plot(self, plane: str = "xy", quantity: str = "density", *, width: float | None = None, centre: Any = None, types: Any = None,
-             pixels: int = 256, decades: float = 4, ax: Any = None) -> Any:
+    def plot(self, plane: str = "xy", quantity: str = "density", *, width: float | None = None, centre: Any = None,
+             types: Any = None, pixels: int = 256, decades: float = 4, ax: Any = None) -> Any:
         """Map in the plane "xy", "xz" or "yz". Returns the axes of matplotlib.
 
-        quantity  "density"; "velocity", the mean along the line of sight, about that of all; "dispersion" of this velocity
+        quantity  "density"; "velocity", the mean along the line of sight, about that of all; "dispersion" of this
+                  velocity
         width     side of the map [holds 99 % of the particles]
         centre    its middle [the densest place]
         types     particle types, one or several [all]
@@ -61,13 +62,14 @@ class Snapshot:
         ax        axes of matplotlib to draw in [a new figure]"""
         return plots._draw(self, quantity, plane, width, centre, types, pixels, decades, ax)
 
-    def plot_phase(self, coordinate: str = "r", *, width: float | None = None, centre: Any = None, types: Any = None, pixels: int = 256,
-                   decades: float = 4, ax: Any = None) -> Any:
+    def plot_phase(self, coordinate: str = "r", *, width: float | None = None, centre: Any = None, types: Any = None,
+                   pixels: int = 256, decades: float = 4, ax: Any = None) -> Any:
         """Phase space: "r", radius and radial velocity, or "x", "y", "z" and its velocity; arguments as of plot()."""
         return plots._draw(self, "phase", coordinate, width, centre, types, pixels, decades, ax)
 
     def plot_profile(self, bins: int = 40, centre: Any = None, types: Any = None, ax: Any = None, **style: Any) -> Any:
-        """Density profile about a point [the densest place]; `style` is of matplotlib's lines. Returns the axes of matplotlib."""
+        """Density profile about a point [the densest place]; `style` is of matplotlib's lines. Returns the axes of
+        matplotlib."""
         return plots._profile(self, bins, centre, types, ax, **style)
 
 
@@ -77,16 +79,18 @@ def _taken(data: Any) -> Snapshot:
     n = d.count
     units = {"GravityConstantInternal": d.gravity} if d.gravity else {}
     if d.unit_length:
-        units.update(UnitLength_in_cm=d.unit_length, UnitMass_in_g=d.unit_mass, UnitVelocity_in_cm_per_s=d.unit_velocity)
+        units.update(UnitLength_in_cm=d.unit_length, UnitMass_in_g=d.unit_mass,
+                     UnitVelocity_in_cm_per_s=d.unit_velocity)
     snap = Snapshot(_l.copied(d.position, (n, 3), np.float64), _l.copied(d.velocity, (n, 3), np.float64),
-                    _l.copied(d.mass, (n,), np.float64), _l.copied(d.id, (n,), np.uint64), _l.copied(d.type, (n,), np.uint8), d.time,
-                    parameters=units)
+                    _l.copied(d.mass, (n,), np.float64), _l.copied(d.id, (n,), np.uint64),
+                    _l.copied(d.type, (n,), np.uint8), d.time, parameters=units)
     _l.lib.espalier_free(data)
     return snap
 
 
 def read(path: str | os.PathLike[str], comm: Any = None) -> Snapshot:
-    """Read a file of any format that Espalier reads (GADGET 1, 2, HDF5; Tipsy; text). On several ranks each gets an equal share."""
+    """Read a file of any format that Espalier reads (GADGET 1, 2, HDF5; Tipsy; text). On several ranks each gets an
+    equal share."""
     data = c.POINTER(_l.Data)()
     handle, name, error = _l.handle_of(comm), b"", None
     try:

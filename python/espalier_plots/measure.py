@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Numbers that pictures show, from arrays of particles: smoothed maps, phase-space densities, centres, profiles, Lagrangian radii."""
+"""Numbers that pictures show, from arrays of particles: smoothed maps, phase-space densities, centres, profiles,
+Lagrangian radii."""
 import numpy as np
 
 AXES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
@@ -8,9 +9,9 @@ MEAN = 1000   # particles whose mean is the velocity of a frame, of a set of twi
 
 
 def smoothed(x, y, weights, half, pixels, few=32):
-    """Sums of each of `weights` per area on a grid of pixels^2 over [-half, half]^2: every particle is a Gaussian as wide as the
-    `few` particles about it are apart, so that thin regions are smooth and dense ones sharp. Widths are rounded to a few sizes, and each
-    size is one convolution. Returns a list of grids, [row of y][column of x]."""
+    """Sums of each of `weights` per area on a grid of pixels^2 over [-half, half]^2: every particle is a Gaussian as
+    wide as the `few` particles about it are apart, so that thin regions are smooth and dense ones sharp. Widths are
+    rounded to a few sizes, and each size is one convolution. Returns a list of grids, [row of y][column of x]."""
     margin = pixels // 4                      # what lies outside still reaches in
     size = pixels + 2 * margin
     scale = pixels / (2 * half)
@@ -49,8 +50,8 @@ def surface_density(x, y, mass, half, pixels, few=32):
 
 
 def velocity_maps(x, y, v, mass, half, pixels, few=128):
-    """Surface density, mean of v and its dispersion, weighted by mass, on grids, over more particles than maps of density alone, so that
-    the means are no noise; the velocities are nan where there is no mass."""
+    """Surface density, mean of v and its dispersion, weighted by mass, on grids, over more particles than maps of
+    density alone, so that the means are no noise; the velocities are nan where there is no mass."""
     density, flow, square = smoothed(x, y, [mass, mass * v, mass * v * v], half, pixels, few)
     density = np.maximum(density, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -60,7 +61,8 @@ def velocity_maps(x, y, v, mass, half, pixels, few=128):
 
 
 def phase_density(pos, vel, mass, coordinate, half, speed, pixels):
-    """Mass per area of phase space: x, y or z and its velocity over [-half, half] x [-speed, speed], or "r", the distance over
+    """Mass per area of phase space: x, y or z and its velocity over [-half, half] x [-speed, speed], or "r", the
+    distance over
     [0, half] and the velocity away from the origin."""
     if coordinate == "r":
         radius = np.linalg.norm(pos, axis=1)
@@ -75,8 +77,9 @@ def phase_density(pos, vel, mass, coordinate, half, speed, pixels):
 
 
 def densest(pos, mass, least=LEAST):
-    """The densest place: centre of mass of a sphere that shrinks by a tenth until few particles are left. Returns it, and the rows of
-    the particles in the last sphere. Particles without any mass count alike; of none the place is the origin."""
+    """The densest place: centre of mass of a sphere that shrinks by a tenth until few particles are left. Returns it,
+    and the rows of the particles in the last sphere. Particles without any mass count alike; of none the place is the
+    origin."""
     rows = np.arange(len(pos))
     if not len(rows):
         return np.zeros(3), rows
@@ -106,7 +109,8 @@ def mean_velocity(vel, mass):
 
 
 class Followed:
-    """A set of particles that a frame follows: its origin is the densest place of the set, its velocity the mean of the nearest ones: 2 %,
+    """A set of particles that a frame follows: its origin is the densest place of the set, its velocity the mean of the
+    nearest ones: 2 %,
     at least MEAN or, of a small set, half of it.
 
     ids: those of the set; or a function of arrays (pos, mass, ids, types) of the first time that gives a mask."""
@@ -155,7 +159,8 @@ def lagrangian(radius, mass, fractions):
 
 
 def profile(radius, mass, count, least=25):
-    """Density in shells of equal ratio; neighbouring shells are joined until they hold `least` particles. Returns radii and densities."""
+    """Density in shells of equal ratio; neighbouring shells are joined until they hold `least` particles. Returns radii
+    and densities."""
     order = np.argsort(radius)
     radius, mass = radius[order], mass[order]
     inner = max(radius[min(least, len(radius) - 1)], 1e-300)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pictures of particles: maps of density and velocity, phase space, profiles. espalier-plot and the methods of pyespalier draw by these."""
+"""Pictures of particles: maps of density and velocity, phase space, profiles. espalier-plot and the methods of
+pyespalier draw by these."""
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,8 @@ COLOUR_MAPS = {"density": DENSITY, "velocity": SIGNED, "dispersion": WIDTH, "pha
 
 @dataclass
 class View:
-    """Particles in the frame of a picture: positions and velocities about its origin (vel None: not known), masses, what stands over it."""
+    """Particles in the frame of a picture: positions and velocities about its origin (vel None: not known), masses,
+    what stands over it."""
 
     pos: Any
     vel: Any
@@ -35,7 +37,8 @@ class View:
 
 @dataclass(frozen=True)
 class Panel:
-    """What a panel shows: density, velocity (the mean along the line of sight) or dispersion in a plane "xy", "xz" or "yz"; or phase with
+    """What a panel shows: density, velocity (the mean along the line of sight) or dispersion in a plane "xy", "xz" or
+    "yz"; or phase with
     "r", "x", "y" or "z"."""
 
     quantity: str
@@ -51,7 +54,8 @@ class Panel:
             return Units.label(f"mean $v_{self.sight()}$", units.velocity)
         if self.quantity == "dispersion":
             return Units.label(f"dispersion of $v_{self.sight()}$", units.velocity)
-        area = f"{units.length}$^{{-2}}$" if self.quantity == "density" else f"{units.length}$^{{-1}}$ ({units.velocity})$^{{-1}}$"
+        area = (f"{units.length}$^{{-2}}$" if self.quantity == "density"
+                else f"{units.length}$^{{-1}}$ ({units.velocity})$^{{-1}}$")
         what = "surface density" if self.quantity == "density" else "density in phase space"
         return f"{what} [{units.mass + ' ' + area if units.length else 'model units'}]"
 
@@ -90,7 +94,8 @@ def grids_of(view, panels, half, speed, pixels):
 
 
 def scales_of(panels, grids, decades):
-    """The colour scale of each panel, one for all panels of a quantity, or None where there is no mass. Velocities are shown where the
+    """The colour scale of each panel, one for all panels of a quantity, or None where there is no mass. Velocities are
+    shown where the
     density is on its scale."""
     found = {}
     for quantity in dict.fromkeys(panel.quantity for panel in panels):
@@ -114,7 +119,8 @@ def draw_grid(axis, panel, grid, scale, half, speed, units):
     (density, values), (norm, lowest) = grid, scale
     colours = plt.get_cmap(COLOUR_MAPS[panel.quantity]).copy()
     colours.set_bad("0.82")
-    shown = np.maximum(values, norm.vmin) if panel.quantity in ("density", "phase") else np.where(density > lowest, values, np.nan)
+    shown = (np.maximum(values, norm.vmin) if panel.quantity in ("density", "phase")
+             else np.where(density > lowest, values, np.nan))
     image = axis.imshow(shown, origin="lower", extent=panel.extent(half, speed), cmap=colours, norm=norm,
                         aspect="auto" if panel.quantity == "phase" else "equal",
                         interpolation="bilinear" if panel.quantity in ("density", "phase") else "nearest")
@@ -128,14 +134,16 @@ def draw_grid(axis, panel, grid, scale, half, speed, units):
 
 
 def places_of(count, rows, most, bars=1):
-    """Figure and axes, [row][view]; more than `most` views stand in several blocks of these rows, with so many colour bars side by side."""
+    """Figure and axes, [row][view]; more than `most` views stand in several blocks of these rows, with so many colour
+    bars side by side."""
     blocks = -(-count // most)
     columns = -(-count // blocks)
     side = 2.6 if columns < 6 else 2.1
     width = side * columns + 1.9 + (bars - 1 if blocks > 1 else 0)
-    figure, axes = plt.subplots(blocks * rows, columns, figsize=(width, (side + 0.08) * blocks * rows + 0.7), squeeze=False,
-                                layout="constrained")
-    places = [[axes[block * rows + row][column] for block in range(blocks) for column in range(columns)] for row in range(rows)]
+    figure, axes = plt.subplots(blocks * rows, columns, figsize=(width, (side + 0.08) * blocks * rows + 0.7),
+                                squeeze=False, layout="constrained")
+    places = [[axes[block * rows + row][column] for block in range(blocks) for column in range(columns)]
+              for row in range(rows)]
     for row in places:
         for number, axis in enumerate(row):
             axis.set_visible(number < count)
@@ -143,7 +151,8 @@ def places_of(count, rows, most, bars=1):
 
 
 def titles(views, columns, once):
-    """A title over each view, and one over all (None: none). once: one number of particles stands over all where it is the same."""
+    """A title over each view, and one over all (None: none). once: one number of particles stands over all where it is
+    the same."""
     counts = [len(view.mass) for view in views]
     if once and len(set(counts)) == 1 and len(views) > 1:
         return [view.title for view in views], count_text(counts[0])
@@ -175,7 +184,8 @@ def figure_of_maps(views, panels, half, speed=1.0, pixels=400, decades=4, most=7
                 axis.set_xlabel("")
             if number % columns:
                 axis.set_ylabel("")
-    few = len(views) <= columns   # one block: each bar is beside its rows; of several blocks all bars stand beside the whole
+    # one block: each bar is beside its rows; of several blocks all bars stand beside the whole
+    few = len(views) <= columns
     several = not few and len(images) > 1
     for quantity, image in reversed(images.items()):   # the last one is the nearest to the panels
         mine = [row for row, panel in enumerate(panels) if panel.quantity == quantity]
@@ -193,7 +203,8 @@ def figure_of_maps(views, panels, half, speed=1.0, pixels=400, decades=4, most=7
 
 
 def draw_map(axis, view, quantity="density", plane="xy", half=None, speed=None, pixels=256, decades=4):
-    """One map, or one picture of phase space, with its colour scale. Returns the image; None: there is no mass in it."""
+    """One map, or one picture of phase space, with its colour scale. Returns the image; None: there is no mass in
+    it."""
     panel = Panel(quantity, plane)
     half = half or 1.05 * view.extent() or 1.0
     speed = speed or (1.05 * view.speed() if quantity == "phase" else 0.0) or 1.0
@@ -203,7 +214,8 @@ def draw_map(axis, view, quantity="density", plane="xy", half=None, speed=None, 
         return None
     image = draw_grid(axis, panel, grid[0], scales[0], half, speed, view.units)
     axis.set_title(titles([view], 1, False)[0][0], fontsize=10)
-    axis.figure.colorbar(image, ax=axis, label=panel.label(view.units), extend="both" if quantity == "velocity" else "neither", pad=0.02)
+    axis.figure.colorbar(image, ax=axis, label=panel.label(view.units),
+                         extend="both" if quantity == "velocity" else "neither", pad=0.02)
     return image
 
 
@@ -224,10 +236,11 @@ def draw_lagrangian(axis, time, radii, units, fractions=FRACTIONS, legend=True):
     time = np.asarray(time, dtype=float) * units.time_size
     radii = np.asarray(radii, dtype=float)
     for number, (fraction, colour) in enumerate(zip(fractions, ordered_colours(len(fractions))[::-1])):
-        axis.plot(time, np.where(radii[:, number] > 0, radii[:, number], np.nan), "o-" if len(time) <= 60 else "-", markersize=4,
-                  color=colour, label=f"{100 * fraction:.3g} %")
+        axis.plot(time, np.where(radii[:, number] > 0, radii[:, number], np.nan), "o-" if len(time) <= 60 else "-",
+                  markersize=4, color=colour, label=f"{100 * fraction:.3g} %")
     axis.set_yscale("log")
-    axis.set(xlabel=Units.label("time", units.time_unit), ylabel=Units.label("radius", units.length), title="Lagrangian radii")
+    axis.set(xlabel=Units.label("time", units.time_unit), ylabel=Units.label("radius", units.length),
+             title="Lagrangian radii")
     if legend:
         handles, labels = axis.get_legend_handles_labels()
         legend_beside(axis, handles=handles[::-1], labels=labels[::-1])

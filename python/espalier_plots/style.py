@@ -14,9 +14,10 @@ TYPES = ["gas", "halo", "disk", "bulge", "stars", "boundary"]
 DENSITY, WIDTH, SIGNED = "inferno", "cividis", "RdBu_r"
 STYLE = {
     "axes.prop_cycle": matplotlib.cycler(color=COLOURS), "axes.grid": True, "grid.alpha": 0.25, "axes.axisbelow": True,
-    "axes.spines.top": False, "axes.spines.right": False, "font.size": 10, "axes.titlesize": 11, "axes.titlelocation": "left",
-    "legend.frameon": False, "legend.fontsize": 9, "figure.dpi": 120, "savefig.dpi": 150, "lines.linewidth": 1.4,
-    "hatch.linewidth": 0.6, "axes.formatter.limits": (-3, 4), "axes.formatter.use_mathtext": True,
+    "axes.spines.top": False, "axes.spines.right": False, "font.size": 10, "axes.titlesize": 11,
+    "axes.titlelocation": "left", "legend.frameon": False, "legend.fontsize": 9, "figure.dpi": 120, "savefig.dpi": 150,
+    "lines.linewidth": 1.4, "hatch.linewidth": 0.6, "axes.formatter.limits": (-3, 4),
+    "axes.formatter.use_mathtext": True,
     "pdf.fonttype": 42, "svg.fonttype": "none"}   # text in PDF and SVG can be searched and edited
 
 
@@ -41,7 +42,8 @@ def narrow_locator(decades):
 
 
 def log_ticks(axis, low, high):
-    """Ticks of an axis that spans few decades have numbers at 2 and 5 too, or at all round numbers, so that there are always some."""
+    """Ticks of an axis that spans few decades have numbers at 2 and 5 too, or at all round numbers, so that there are
+    always some."""
     ours = isinstance(axis.get_major_formatter(), LogFormatter)
     if axis.get_scale() != "log" or not 0 < low < high or not ours or getattr(axis.get_transform(), "base", 10) != 10:
         return
@@ -60,14 +62,14 @@ def legend_beside(axis, **options):
 def legend_above(axis, **options):
     """Above the axes, at the right, on the line of the title or over it, where it hides nothing."""
     count = len(options.get("handles", axis.get_legend_handles_labels()[0]))
-    return axis.legend(**{"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2, "ncols": count, "columnspacing": 1.0,
-                          "handlelength": 1.6, "handletextpad": 0.5, **options})
+    return axis.legend(**{"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2, "ncols": count,
+                          "columnspacing": 1.0, "handlelength": 1.6, "handletextpad": 0.5, **options})
 
 
 def legend_on_top(figure, handles, title=None, most=3):
     """Over all axes of a figure, which make room for it."""
-    legend = figure.legend(handles=handles, loc="upper left", ncols=min(most, len(handles)), title=title, alignment="left",
-                           borderaxespad=0.6)
+    legend = figure.legend(handles=handles, loc="upper left", ncols=min(most, len(handles)), title=title,
+                           alignment="left", borderaxespad=0.6)
     height = legend.get_window_extent(figure.canvas.get_renderer()).height / figure.bbox.height
     room = 1 - height - 0.08 / figure.get_figheight()
     figure.get_layout_engine().set(rect=(0, 0, 1, room))
@@ -79,8 +81,9 @@ def line_colours(count):
 
 
 def ordered_colours(count):
-    """Colours of curves that have an order, as Lagrangian radii: from dark to light, through different hues. Of the scales of matplotlib and
-    their parts this one has the largest differences of seven colours in simulated colour blindness that are not faint on white."""
+    """Colours of curves that have an order, as Lagrangian radii: from dark to light, through different hues. Of the
+    scales of matplotlib and their parts this one has the largest differences of seven colours in simulated colour
+    blindness that are not faint on white."""
     return list(plt.get_cmap("inferno")(np.linspace(0.1, 0.84, count)))
 
 
@@ -90,7 +93,8 @@ def count_text(count):
 
 
 class Units:
-    """Names of the internal units; empty for a dimensionless model, which a file states, or whose gravitational constant is not consistent
+    """Names of the internal units; empty for a dimensionless model, which a file states, or whose gravitational
+    constant is not consistent
     with the units."""
     G_CGS = 6.67430e-8
     LENGTHS = {"Mpc": 3.0857e24, "kpc": 3.0857e21, "pc": 3.0857e18, "au": 1.49598e13, "km": 1e5, "m": 1e2, "cm": 1.0}
@@ -107,7 +111,8 @@ class Units:
         velocity, gravity = number("UnitVelocity_in_cm_per_s"), number("GravityConstantInternal")
         self.length = self.mass = self.time = self.time_unit = self.velocity = ""
         self.time_size = 1.0   # internal units of time are so many of time_unit
-        if not (length > 0 and mass > 0 and velocity > 0) or facts.get("UnitSystem") in (b"dimensionless", "dimensionless"):
+        if not (length > 0 and mass > 0 and velocity
+                > 0) or facts.get("UnitSystem") in (b"dimensionless", "dimensionless"):
             return
         if gravity > 0 and abs(gravity * length * velocity**2 / mass / self.G_CGS - 1) > 0.01:
             return

@@ -18,15 +18,18 @@ LIBRARY_ABI = 0
 LIBRARY_SONAME = libespalier.so.$(LIBRARY_ABI)
 LIBRARY_SHARED = lib/libespalier.so.$(PACKAGE_VERSION)
 LIBRARY_STATIC = lib/libespalier.a
-LIBRARY_PARTS = -Wl,--whole-archive libapi.a -Wl,--no-whole-archive -Wl,--start-group libespalier.a $(KERNEL_LIBS) -Wl,--end-group
+LIBRARY_PARTS = -Wl,--whole-archive libapi.a -Wl,--no-whole-archive -Wl,--start-group libespalier.a $(KERNEL_LIBS) \
+  -Wl,--end-group
 LIBRARY_INPUTS = libapi.a libespalier.a $(KERNEL_LIBS)
 $(LIBRARY_SHARED): $(LIBRARY_INPUTS) %D%/espalier.map
 	$(AM_V_CCLD)$(MKDIR_P) lib && $(CC) -shared $(AM_CFLAGS) $(CFLAGS) -Wl,-soname,$(LIBRARY_SONAME) \
-	  -Wl,--version-script=$(top_srcdir)/src/api/espalier.map $(AM_LDFLAGS) $(LDFLAGS) -o $@ $(LIBRARY_PARTS) $(HDF5_LIBS) $(CUDA_LIBS) $(ESP_LIBS) -lm $(LIBS)
+	  -Wl,--version-script=$(top_srcdir)/src/api/espalier.map $(AM_LDFLAGS) $(LDFLAGS) -o $@ $(LIBRARY_PARTS) \
+	  $(HDF5_LIBS) $(CUDA_LIBS) $(ESP_LIBS) -lm $(LIBS)
 	$(AM_V_at)ln -sf libespalier.so.$(PACKAGE_VERSION) lib/$(LIBRARY_SONAME) && ln -sf $(LIBRARY_SONAME) lib/libespalier.so
 $(LIBRARY_STATIC): $(LIBRARY_INPUTS)
 	$(AM_V_AR)$(MKDIR_P) lib && $(LD) -r -o lib/espalier.o $(subst -Wl$(comma),,$(LIBRARY_PARTS)) && \
-	  $(OBJCOPY) --wildcard --keep-global-symbol='espalier_*' lib/espalier.o && rm -f $@ && $(AR) cr $@ lib/espalier.o && rm -f lib/espalier.o
+	  $(OBJCOPY) --wildcard --keep-global-symbol='espalier_*' lib/espalier.o && \
+	  rm -f $@ && $(AR) cr $@ lib/espalier.o && rm -f lib/espalier.o
 comma = ,
 library: $(LIBRARY_SHARED)
 .PHONY: library
@@ -37,6 +40,7 @@ pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = espalier.pc
 CLEANFILES += $(LIBRARY_SHARED) $(LIBRARY_STATIC) lib/$(LIBRARY_SONAME) lib/libespalier.so lib/espalier.o
 install-data-hook:
-	cd "$(DESTDIR)$(libdir)" && ln -sf libespalier.so.$(PACKAGE_VERSION) $(LIBRARY_SONAME) && ln -sf $(LIBRARY_SONAME) libespalier.so
+	cd "$(DESTDIR)$(libdir)" && ln -sf libespalier.so.$(PACKAGE_VERSION) $(LIBRARY_SONAME) && \
+	  ln -sf $(LIBRARY_SONAME) libespalier.so
 uninstall-hook:
 	rm -f "$(DESTDIR)$(libdir)/$(LIBRARY_SONAME)" "$(DESTDIR)$(libdir)/libespalier.so"

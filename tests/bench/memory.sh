@@ -3,7 +3,8 @@
 # Memory that `espalier run --check` predicts, against the largest resident set of a run with snapshots and a
 # checkpoint.
 #
-#   [NUMBERS="10000 100000 1000000"] [RANKS="1 2 4"] [MODES="tree hybrid"] [MODELS=plummer] sh tests/bench/memory.sh [ESPALIER]
+# [NUMBERS="10000 100000 1000000"] [RANKS="1 2 4"] [MODES="tree hybrid"] [MODELS=plummer] sh tests/bench/memory.sh
+# [ESPALIER]
 #
 # One line for each run: megabytes per rank predicted and found, their ratio, and the peaks of labels in bytes per
 # particle of rank 0.
@@ -33,9 +34,11 @@ for model in $MODELS; do
         launch "$ranks" "$program" run -v "$@" run.ini > ran 2>&1 || { cat ran; exit 1; }
         awk -v model="$model" -v n="$n" -v ranks="$ranks" -v mode="$mode" '
           FILENAME == "said" && /^memory  *about/ { predicted = $3 * ($4 == "kB" ? 1e-3 : $4 == "MB" ? 1 : 1e3) }
-          FILENAME == "ran" && /^memory: at most/ { found = $0; sub(/.*resident set /, "", found); found += 0; labels = 1; next }
+          FILENAME == "ran" && /^memory: at most/ { found = $0; sub(/.*resident set /, "", found); found += 0;
+          labels = 1; next }
           FILENAME == "ran" && labels { if (/^  /) { sub(/^  /, ""); text = text $0 } else labels = 0 }
-          END { printf "%-9s %8d %5d %-6s %9.1f %9.1f %6.3f  %s\n", model, n, ranks, mode, predicted, found, predicted / found, text }' said ran
+          END { printf "%-9s %8d %5d %-6s %9.1f %9.1f %6.3f  %s\n", model, n, ranks, mode, predicted, found,
+            predicted / found, text }' said ran
       done
     done
   done

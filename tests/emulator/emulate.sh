@@ -30,9 +30,12 @@ for file in "$source"/src/{backend,base,cpu,gravity,params,particles,tree}/*.c "
   case $file in */walk_isa.c) continue ;; esac
   printf '%s\n' "mpicc $c -c $file -o $work/objects/$(echo "$file" | tr / _).o"
 done >> "$work/commands"
-for test in "${tests[@]}"; do printf '%s\n' "mpicc $c -c $source/tests/$test.c -o $work/tests/${test##*/}.o"; done >> "$work/commands"
+for test in "${tests[@]}"; do
+  printf '%s\n' "mpicc $c -c $source/tests/$test.c -o $work/tests/${test##*/}.o"
+done >> "$work/commands"
 xargs -P "$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)" -I{} sh -c '{}' < "$work/commands"
 for k in "${!tests[@]}"; do
-  g++ -g -fopenmp $CXXFLAGS "$work/tests/${tests[k]##*/}.o" "$work"/objects/*.o "$build/libespalier.a" "$build"/libkernels_*.a $(variable HDF5_LDFLAGS) $(variable HDF5_LIBS) \
+  g++ -g -fopenmp $CXXFLAGS "$work/tests/${tests[k]##*/}.o" "$work"/objects/*.o "$build/libespalier.a" \
+    "$build"/libkernels_*.a $(variable HDF5_LDFLAGS) $(variable HDF5_LIBS) \
   $(variable ESP_LIBS) -lpthread -ldl -lrt -lm $(mpicc --showme:link) -o "${outs[k]}"
 done

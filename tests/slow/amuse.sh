@@ -16,20 +16,25 @@ PATH=$(dirname "$(command -v "$python")"):$PATH
 PKG_CONFIG="pkg-config --define-prefix" PKG_CONFIG_PATH=$scratch_dir/prefix/lib/pkgconfig
 # Workers are spawned, for which MPI needs its daemon; processes that wait shall leave their core to the others.
 unset OMPI_MCA_ess_singleton_isolated
-export PATH PKG_CONFIG PKG_CONFIG_PATH OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1 ESPALIER_PROGRAM="$here/espalier"
+export PATH PKG_CONFIG PKG_CONFIG_PATH OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1 \
+  ESPALIER_PROGRAM="$here/espalier"
 cd "$scratch_dir" || exit 99
 try 120 install.log "the library is installed" "$MAKE" -C "$here" install prefix="$scratch_dir/prefix" || give_up
 mkdir code && cp -r "$src/packaging/amuse/." code && chmod -R u+w code
-try 120 build.log "the worker compiles without a warning" "$MAKE" -C code PYTHON="$python" CFLAGS="-O2 -Wall -Wextra -Werror" || give_up
+try 120 build.log "the worker compiles without a warning" "$MAKE" -C code PYTHON="$python" \
+  CFLAGS="-O2 -Wall -Wextra -Werror" || give_up
 try 420 tests.log "tests of AMUSE, and those of this code" "$MAKE" -C code check PYTHON="$python"
 grep -E '^E  |^FAILED|passed|failed' tests.log | sed 's/^/# /'
 grep -q -E '[^0-9]*50 passed, 12 skipped' tests.log
-result $? "all of them ran but twelve, whose reasons the test states: no reversed time, no collisions, parameters of Hermite"
+result $? \
+  "all of them ran but twelve, whose reasons the test states: no reversed time, no collisions, parameters of Hermite"
 awk '/^```/ { code = /^```python$/; next } code' "$src/doc/amuse.md" > page.py
 try 120 page.log "the script of the page" env PYTHONPATH=code "$python" page.py
 mkdir site
 { "$MAKE" -C code install PYTHON="$python" SITE="$scratch_dir/site" && cd site &&
-  PYTHONPATH=. "$python" -c 'from amuse_espalier import Espalier; code = Espalier(); print(code.parameters); code.stop()'; } > "$scratch_dir/site.log" 2>&1
+  PYTHONPATH=. "$python" \
+  -c 'from amuse_espalier import Espalier; code = Espalier(); print(code.parameters); code.stop()'; } \
+  > "$scratch_dir/site.log" 2>&1
 result $? "the installed package starts its worker"
 cd "$scratch_dir" || exit 99
 finish

@@ -23,7 +23,9 @@ begin() {
   folder=$1
   shift
   # shellcheck disable=SC2086
-  (cd "$folder" && exec timeout --foreground 3000 $MPIRUN $MPIRUN_FLAGS -n 2 "$program" run -P Input:InitCondFile=$input -P Output:OutputDir=out -P Accuracy:Repeatable=on -P Accuracy:Accuracy=coarse "$@" ../run.ini) \
+  (cd "$folder" &&
+    exec timeout --foreground 3000 $MPIRUN $MPIRUN_FLAGS -n 2 "$program" run -P Input:InitCondFile=$input \
+    -P Output:OutputDir=out -P Accuracy:Repeatable=on -P Accuracy:Accuracy=coarse "$@" ../run.ini) \
     > "$folder/log" 2>&1 < /dev/null &
   job=$!
 }

@@ -46,8 +46,10 @@ simulate() {
   start=
   [ "$RANKS" = 1 ] || start="$MPIRUN $MPIRUN_FLAGS -n $RANKS"
   # shellcheck disable=SC2086  # words
-  timeout 600 $start "$program" run -q -P Input:InitCondFile="$name.hdf5" -P Output:OutputDir="$name" -P Time:TimeMax="$span" \
-    -P Output:TimeBetSnapshot="$(awk "BEGIN { print $span / 8 }")" -P Split:SoftStep="$step" "$@" $OPTIONS cluster.ini >> "$name.log" 2>&1 < /dev/null || return 1
+  timeout 600 $start "$program" run -q -P Input:InitCondFile="$name.hdf5" -P Output:OutputDir="$name" \
+    -P Time:TimeMax="$span" \
+    -P Output:TimeBetSnapshot="$(awk "BEGIN { print $span / 8 }")" -P Split:SoftStep="$step" "$@" $OPTIONS cluster.ini \
+    >> "$name.log" 2>&1 < /dev/null || return 1
   "$judge" "$name"/snapshot_*.hdf5 > "$name.energies" 2>> "$name.log" < /dev/null || return 1
   awk -F, -v name="$name" -v step="$step" '
     FILENAME ~ /energies$/ { if (/^# largest/) { split($0, w, " "); error = w[4] + 0 } next }
@@ -57,7 +59,8 @@ simulate() {
     /^#/ { next }
     { n++; entries += $at["neighbours"]; steps += $at["hard_steps"]; if ($at["binaries"] > most) most = $at["binaries"];
       if ($at["level_max"] > level) level = $at["level_max"] }
-    END { printf "# | %-8s | %-7s | %8.2e | %8.2e | %5d | %6.1f | %9.0f | %3d | %3d | %7.1f |\n", name, step, error, logged, n, entries / n, steps, level, most, seconds
+    END { printf "# | %-8s | %-7s | %8.2e | %8.2e | %5d | %6.1f | %9.0f | %3d | %3d | %7.1f |\n", name, step, error,
+      logged, n, entries / n, steps, level, most, seconds
       print error > (name ".error") }' "$name.energies" "$name.log" "$name/steps.csv" >> table
 }
 # check CASE TEXT LIMIT MODEL TIME SOFTSTEP -P...: its true error is at most LIMIT
@@ -78,11 +81,15 @@ for case in "$@"; do
     double) check double "Plummer 4096, twice the soft step" 1e-5 "plummer -n 4096" 1 0.018 ;;
     single) check single "Plummer 4096" 3e-6 "plummer -n 4096" 1 0.009 ;;
     half) check half "Plummer 4096, half the soft step" 8e-7 "plummer -n 4096" 1 0.0045 ;;
-    masses) check masses "Plummer 4096, masses 1 : 20" 1e-5 "plummer -n 4096 --mass-function two --heavy-ratio 20" 1 0.009 ;;
+    masses) check masses "Plummer 4096, masses 1 : 20" 1e-5 "plummer -n 4096 --mass-function two --heavy-ratio 20" 1 \
+      0.009 ;;
     # hard pairs of semi-major axis 1e-4 and eccentricity 0.9
-    binary) check binary "Plummer 4096, a hard binary" 3e-6 "plummer -n 4096 --binaries 0.000245 --binary-min 1e-4 --binary-max 1e-4 --eccentricity 0.9" 1 0.009 ;;
-    binaries) check binaries "Plummer 4096, five hard binaries" 3e-6 "plummer -n 4096 --binaries 0.001222 --binary-min 1e-4 --binary-max 1e-4 --eccentricity 0.9" 1 0.009 ;;
-    nucleus) check nucleus "Hernquist 2048, a central mass of 1e-2" 5e-6 "hernquist -n 2048 --central-mass 0.01" 0.25 0.0045 ;;
+    binary) check binary "Plummer 4096, a hard binary" 3e-6 \
+      "plummer -n 4096 --binaries 0.000245 --binary-min 1e-4 --binary-max 1e-4 --eccentricity 0.9" 1 0.009 ;;
+    binaries) check binaries "Plummer 4096, five hard binaries" 3e-6 \
+      "plummer -n 4096 --binaries 0.001222 --binary-min 1e-4 --binary-max 1e-4 --eccentricity 0.9" 1 0.009 ;;
+    nucleus) check nucleus "Hernquist 2048, a central mass of 1e-2" 5e-6 "hernquist -n 2048 --central-mass 0.01" 0.25 \
+      0.0045 ;;
     *) result 1 "there is no case $case" ;;
   esac
 done

@@ -74,10 +74,13 @@ EOF
 $MPIRUN $MPIRUN_FLAGS -n 1 $program ic plummer -n ${hybrid_particles:-2000} -s 7 -o ic.hdf5 &&
   $MPIRUN $MPIRUN_FLAGS -n 3 $* $program run --overwrite ${hybrid_options-} hybrid.ini &&
   test -s out/energy.csv && test -s out/snapshot_000.hdf5 &&
-  $MPIRUN $MPIRUN_FLAGS -n 3 $* $program run --overwrite -n 1 -P Checkpoints:CheckpointAtEnd=on -P Output:OutputDir=parts hybrid.ini &&
-  $MPIRUN $MPIRUN_FLAGS -n 3 $* $program run -r -n 2 -P Checkpoints:CheckpointAtEnd=on -P Output:OutputDir=parts hybrid.ini &&
+  $MPIRUN $MPIRUN_FLAGS -n 3 $* $program run --overwrite -n 1 -P Checkpoints:CheckpointAtEnd=on \\
+    -P Output:OutputDir=parts hybrid.ini &&
+  $MPIRUN $MPIRUN_FLAGS -n 3 $* $program run -r -n 2 -P Checkpoints:CheckpointAtEnd=on \\
+    -P Output:OutputDir=parts hybrid.ini &&
   $MPIRUN $MPIRUN_FLAGS -n 2 $* $program run -r -n 3 -P Output:OutputDir=parts hybrid.ini &&
   $MPIRUN $MPIRUN_FLAGS -n 1 $program ic plummer -n 3 -s 7 -o few.hdf5 &&
-  $MPIRUN $MPIRUN_FLAGS -n 5 $* $program run --overwrite -n 2 -P Input:InitCondFile=few.hdf5 -P Output:OutputDir=few hybrid.ini
+  $MPIRUN $MPIRUN_FLAGS -n 5 $* $program run --overwrite -n 2 -P Input:InitCondFile=few.hdf5 \\
+    -P Output:OutputDir=few hybrid.ini
 EOF
 }

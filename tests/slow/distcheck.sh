@@ -8,7 +8,8 @@ scratch distcheck
 log=$scratch_dir/distcheck.log
 # Without optimisation it compiles in half of the time; whether a file is there does not depend on it.
 # shellcheck disable=SC2016  # make expands it
-try 900 "$log" "make distcheck passes" "$MAKE" distcheck TESTS='$(tarball_tests)' DISTCHECK_CONFIGURE_FLAGS=CFLAGS=-O0 || give_up
+try 900 "$log" "make distcheck passes" "$MAKE" distcheck TESTS='$(tarball_tests)' \
+  DISTCHECK_CONFIGURE_FLAGS=CFLAGS=-O0 || give_up
 tarball=$(ls espalier-*.tar.gz) || give_up
 tar -tzf "$tarball" | sed 's,^[^/]*/,,; /\/$/d; /^$/d' | sort > "$scratch_dir/packed"
 if command -v git > /dev/null 2>&1 && git -C "$src" rev-parse > /dev/null 2>&1; then

@@ -5,7 +5,9 @@
 # one, so they reach for nothing that is not theirs; this takes three times as long.
 . "${srcdir:-.}/tests/slow/common.sh"
 emulator=$src/tests/emulator
-tests="walk contract neighbours lets lets_joined walk_active softening reorder choices verbs depth_first massless margin"   # the longest first
+# the longest first
+tests="neighbours walk massless lets lets_joined walk_active reorder choices contract softening verbs depth_first"
+tests="$tests margin"
 [ -e "$src/gpu/walk/walk.cu" ] || skip_all "no gpu/"
 command -v bash > /dev/null && command -v g++ > /dev/null && command -v mpicc > /dev/null ||
   skip_all "no bash, g++ or mpicc"

@@ -27,7 +27,8 @@ one() {
   [ "$ranks" = 1 ] || start="$MPIRUN $MPIRUN_FLAGS -n $ranks"
   # shellcheck disable=SC2086  # words
   timeout 300 $start "$program" run --overwrite $settings -P Input:InitCondFile="$model-$seed.hdf5" \
-    -P Output:OutputDir="$name-$seed" -P Gravity:Softening="$eps" -P Gravity:ErrTolForceAcc=6.103515625e-05 units.ini > "$name-$seed.log" 2>&1 ||
+    -P Output:OutputDir="$name-$seed" -P Gravity:Softening="$eps" -P Gravity:ErrTolForceAcc=6.103515625e-05 units.ini \
+    > "$name-$seed.log" 2>&1 ||
     tail -n 5 "$name-$seed.log" | sed 's/^/# /' >&2
 }
 
@@ -48,7 +49,8 @@ simulate() {
   done | awk '{ sum += $1 ^ 2 } END { printf "%.3e\n", sqrt(sum / NR) }'
 }
 
-printf '[Units]\nGravityConstantInternal = 1\n[Time]\nTimeMax = 1\n[Gravity]\nMultipoleOrder = 1\n[Split]\nMode = hybrid\n[Steps]\nScheme = block\nEta = 1\n[Output]\nTimeBetStatistics = 1e-9\n' > units.ini
+printf '%s\n' '[Units]' 'GravityConstantInternal = 1' '[Time]' 'TimeMax = 1' '[Gravity]' 'MultipoleOrder = 1' \
+  '[Split]' 'Mode = hybrid' '[Steps]' 'Scheme = block' 'Eta = 1' '[Output]' 'TimeBetStatistics = 1e-9' > units.ini
 
 # schemes MODEL N ERRORS...: the seven columns in the table's order
 schemes() {
@@ -69,7 +71,8 @@ schemes() {
     block="-P Split:Mode=tree -P Time:MaxSizeTimestep=$dh4"
     e1=$(simulate "$model-$ranks-1" $ranks $shared -P Steps:FixedStep="$dh")
     e2=$(simulate "$model-$ranks-2" $ranks $shared -P Steps:FixedStep="$dh4")
-    e3=$(simulate "$model-$ranks-3" $ranks -P Steps:Scheme=shared -P Steps:FixedStep="$dh" -P Split:SoftStep="$dh4" -P Split:R1="$r0" -P Split:Kernel=dll)
+    e3=$(simulate "$model-$ranks-3" $ranks -P Steps:Scheme=shared -P Steps:FixedStep="$dh" -P Split:SoftStep="$dh4" \
+      -P Split:R1="$r0" -P Split:Kernel=dll)
     e4=$(simulate "$model-$ranks-4" $ranks $block -P Steps:Criterion=a -P Steps:Eta=0.25)
     e5=$(simulate "$model-$ranks-5" $ranks $block -P Steps:Eta=1)
     e6=$(simulate "$model-$ranks-6" $ranks -P Split:SoftStep="$dh2" -P Split:R1="$r0" -P Split:Kernel=dll)
@@ -85,7 +88,8 @@ schemes() {
     check "$model, $ranks ranks, hybrid at 4 dh beats the shared leapfrog at 4 dh fivefold" "5 * $e8" "$e2"
   done
   for k in 1 2 3 4 5 6 7 8; do
-    check "$model, scheme $k: two ranks have the error of one" "$(largest "$model-2-$k-1")" "1.25 * $(largest "$model-1-$k-1") + 1e-5"
+    check "$model, scheme $k: two ranks have the error of one" "$(largest "$model-2-$k-1")" \
+      "1.25 * $(largest "$model-1-$k-1") + 1e-5"
   done
 }
 
@@ -103,7 +107,8 @@ many() {
       case $scheme in
         watanabe)
           text="Watanabe n = 4" most=1.5e-4
-          set -- -P Steps:Scheme=shared -P Steps:FixedStep="$dh" -P Split:SoftStep="$dh4" -P Split:R1="$r0" -P Split:Kernel=dll ;;
+          set -- -P Steps:Scheme=shared -P Steps:FixedStep="$dh" -P Split:SoftStep="$dh4" -P Split:R1="$r0" \
+            -P Split:Kernel=dll ;;
         block)
           text="block steps by min(a, v)" most=1.7e-5
           set -- -P Split:Mode=tree -P Time:MaxSizeTimestep="$dh4" -P Steps:Eta=1 ;;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs with faults, and what is wrong with them. Used by faults.py, which says what is tried.
 
-A trial is a folder with stages: runs of espalier there, with the shim of fault_shim.c or without it. The first one goes to TimeMax
-FIRST, restarts go on to WHOLE. Runs without faults of the same ranks and files are the reference: every file of a trial must be that of
-the reference, bit by bit, or its loss must be told on standard error, with exit status 1."""
+A trial is a folder with stages: runs of espalier there, with the shim of fault_shim.c or without it. The first one goes
+to TimeMax FIRST, restarts go on to WHOLE. Runs without faults of the same ranks and files are the reference: every file
+of a trial must be that of the reference, bit by bit, or its loss must be told on standard error, with exit status 1."""
 import glob
 import hashlib
 import os
@@ -58,14 +58,16 @@ class Place:
         self.references, self.lock = {}, threading.Lock()
         with open(os.path.join(folder, "run.ini"), "w") as ini:
             ini.write(RUN_INI)
-        made = subprocess.run(self.launcher + ["-n", "1", espalier, "ic", "plummer", "-n", "600", "-s", "3", "-o", "plummer.hdf5"],
+        made = subprocess.run(self.launcher + ["-n", "1", espalier, "ic", "plummer", "-n", "600", "-s", "3", "-o",
+                                               "plummer.hdf5"],
                               cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if made.returncode:
             raise SystemExit(f"no initial conditions: {made.stdout}{made.stderr}")
 
 
 class Stage:
-    """One run: exit status (None: it did not end in time), standard output and error, faults that the shim wrote down."""
+    """One run: exit status (None: it did not end in time), standard output and error, faults that the shim wrote
+    down."""
 
     def __init__(self, status, out, err, faults):
         self.status, self.out, self.err, self.faults = status, out, err, faults
@@ -78,10 +80,12 @@ class Stage:
 
     def told(self, *words):
         """Whether a line of the program on standard error has one of the words."""
-        return any(line.startswith("espalier:") and any(word in line for word in words) for line in self.err.splitlines())
+        return any(line.startswith("espalier:") and any(word in line for word in words)
+                   for line in self.err.splitlines())
 
     def not_told(self, missing):
-        """Of these snapshots those that standard error names neither by file, nor by number and time, nor by how many they are."""
+        """Of these snapshots those that standard error names neither by file, nor by number and time, nor by how many
+        they are."""
         counted = max([int(n) for n in re.findall(r"(\d+) snapshots? (?:could|can)", self.err)] or [0])
         numbers = {int(n) for n in re.findall(r"snapshot[_ ]0*(\d+)|snapdir_0*(\d+)", self.err) for n in n if n}
         for text in re.findall(r"missing: (.*)", self.err):   # 1, 3 to 5 (times 0.1 to 0.2); or 1,3-5
@@ -109,17 +113,20 @@ class Trial:
         """Append a stage. What no exit status excuses is wrong: a crash, a hang, a failure without a sentence."""
         at = len(self.stages)
         log, out, err = (os.path.join(self.folder, f"{name}{at}") for name in ("faults", "stdout", "stderr"))
-        shim = [f"FAULT_BELOW={self.out}", f"FAULT_LOG={log}", f"FAULT_PLAN={plan}", f"FAULT_DO={do}", f"LD_PRELOAD={self.place.shim}"]
+        shim = [f"FAULT_BELOW={self.out}", f"FAULT_LOG={log}", f"FAULT_PLAN={plan}", f"FAULT_DO={do}",
+                f"LD_PRELOAD={self.place.shim}"]
         ranks = ranks or self.ranks
         launcher = self.place.launcher + ["-n", str(ranks)] if ranks > 1 else []
-        arguments = launcher + (["env"] + shim if plan else []) + [self.place.espalier, command, "-P", f"Time:TimeMax={time_max}",
-                                                                   "-P", f"Output:NumFilesPerSnapshot={self.files}", *options, "../run.ini"]
+        arguments = launcher + (["env"] + shim if plan else []) + [self.place.espalier, command, "-P",
+                                                                   f"Time:TimeMax={time_max}", "-P",
+                                                                   f"Output:NumFilesPerSnapshot={self.files}", *options,
+                                                                   "../run.ini"]
         with open(os.path.join(self.folder, f"command{at}"), "w") as kept:
             kept.write(" ".join(f"'{a}'" for a in arguments) + "\n")
         environment = dict(os.environ, TMPDIR=self.session, OMPI_MCA_btl_vader_backing_directory=self.session)
         with open(out, "w") as to, open(err, "w") as errors:
-            process = subprocess.Popen(arguments, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=to, stderr=errors, env=environment,
-                                       start_new_session=True)
+            process = subprocess.Popen(arguments, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=to, stderr=errors,
+                                       env=environment, start_new_session=True)
             try:
                 status = process.wait(self.place.seconds)
             except subprocess.TimeoutExpired:
@@ -146,8 +153,8 @@ class Trial:
             self.fail("silent", f"{at}: exit status 1 without a sentence")
 
     def judge(self, stage, time_max, interrupted=False, earlier=False):
-        """What the stage left: each loss is told by it, with exit status 1 (0 where the run was interrupted, and a restart follows).
-        `earlier`: tables may have been damaged before, of which a warning is enough."""
+        """What the stage left: each loss is told by it, with exit status 1 (0 where the run was interrupted, and a
+        restart follows). `earlier`: tables may have been damaged before, of which a warning is enough."""
         self.judge_end(stage)
         at = f"stage {self.stages.index(stage)}"
         if any(kind in ("hang", "crash", "abort") for kind, _ in self.wrong):
@@ -160,14 +167,16 @@ class Trial:
             missing = [n for n in numbers if not os.path.isfile(self.path(f"snapshot_{n:03d}.hdf5"))]
             lost += len(missing)
             for n in stage.not_told(missing):
-                self.fail("untold-snapshot", f"{at}: snapshot_{n:03d}.hdf5 is missing, and standard error does not say so")
+                self.fail("untold-snapshot",
+                          f"{at}: snapshot_{n:03d}.hdf5 is missing, and standard error does not say so")
         for table in TABLES:
             state = self.table(table, time_max)
             if state == "same" or (state in ("begin", "missing") and not stage.reached_end()):
                 continue
             lost += not earlier
             if not stage.told(table, "tables"):
-                self.fail("untold-table", f"{at}: {table} is {state}, and standard error does not say so (exit status {stage.status})")
+                self.fail("untold-table",
+                          f"{at}: {table} is {state}, and standard error does not say so (exit status {stage.status})")
         if stage.reached_end() and not interrupted and not self.checkpoint_at_end(time_max):
             lost += 1
             if not stage.told("checkpoint"):
@@ -177,7 +186,8 @@ class Trial:
         state = self.status_file()
         if stage.status == 0 and state not in (("interrupted",) if interrupted else ("finished",)):
             self.fail("untold-status", f"{at}: exit status 0, but state={state}")
-        lacks = re.search(r"^(snapshots_missing|table_bytes_unwritten)=", self.status_text(), re.M)   # a finished run may say so
+        # a finished run may say so
+        lacks = re.search(r"^(snapshots_missing|table_bytes_unwritten)=", self.status_text(), re.M)
         wrong = state == "running" or (state == "finished" and not lacks and not stage.told("checkpoint"))
         if stage.status == 1 and wrong and stage.started() and not stage.told("status"):
             self.fail("untold-status", f"{at}: exit status 1, but state={state}")
@@ -190,7 +200,8 @@ class Trial:
         return content(self.path("status")).decode("utf-8", "replace")
 
     def checkpoints(self):
-        return sorted(c for c in glob.glob(self.path("checkpoints", "checkpoint_*")) if re.fullmatch(r".*/checkpoint_\d{6}", c))
+        return sorted(c for c in glob.glob(self.path("checkpoints", "checkpoint_*"))
+                      if re.fullmatch(r".*/checkpoint_\d{6}", c))
 
     def checkpoint_at_end(self, time_max):
         return os.path.isdir(self.path("checkpoints", f"checkpoint_{round(time_max / 0.015625):06d}"))
@@ -204,7 +215,8 @@ class Trial:
         return "same" if mine == whole else "begin" if mine == whole[:len(mine)] else "damaged"
 
     def judge_files(self, checkpoints=True):
-        """All that has a good name can be read: snapshots are those of the reference, or late and said to be; checkpoints verify."""
+        """All that has a good name can be read: snapshots are those of the reference, or late and said to be;
+        checkpoints verify."""
         said = "".join(stage.out for stage in self.stages)
         good = reference(self.place, self.ranks, self.files).snapshots
         for path in sorted(filter(os.path.isfile, glob.glob(self.path("snapshot_*.hdf5")))):
@@ -311,8 +323,10 @@ def content(path):
 
 
 def rows(path, without):
-    """Rows of a table without the columns that clocks fill; a last row without an end has one more field, so it is no row."""
-    lines = [line for line in content(path).decode("utf-8", "replace").splitlines(keepends=True) if not line.startswith("#")]
+    """Rows of a table without the columns that clocks fill; a last row without an end has one more field, so it is no
+    row."""
+    lines = [line for line in content(path).decode("utf-8", "replace").splitlines(keepends=True)
+             if not line.startswith("#")]
     table = [(line[:-1] if line.endswith("\n") else line + ",torn").split(",") for line in lines]
     keep = [k for k, name in enumerate(table[0]) if name not in without] if table else []
     return [[row[k] for k in keep if k < len(row)] + row[len(table[0]):] for row in table]
@@ -324,5 +338,6 @@ def first_line(text):
 
 
 def last_line(text):
-    lines = [line for line in text.splitlines() if line.startswith("espalier:")] or [x for x in text.splitlines() if x.strip()] or [""]
+    lines = [line for line in text.splitlines()
+             if line.startswith("espalier:")] or [x for x in text.splitlines() if x.strip()] or [""]
     return lines[-1][:400]

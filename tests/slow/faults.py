@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""faults.py ESPALIER SHIM FOLDER: runs on a disk that fails; TAP. faults.sh starts it, and says what the environment may set."""
+"""faults.py ESPALIER SHIM FOLDER: runs on a disk that fails; TAP. faults.sh starts it, and says what the environment
+may set."""
 import os
 import random
 import sys
@@ -23,7 +24,8 @@ def random_plan(dice, seed):
     p, first = dice.choice([0.01, 0.02, 0.05, 0.1, 0.5]), dice.choice([1, 1, 1, 20, 60])
     if path in ("*.csv", "status*"):   # of which there are few
         p, first = min(10 * p, 1), first // 10 + 1
-    how = f"p={p} run={dice.choice([1, 1, 2, 3, 8, 1000])} from={first} most={dice.choice([1, 3, 8, 100000])} seed={seed}"
+    how = (f"p={p} run={dice.choice([1, 1, 2, 3, 8, 1000])} from={first} most={dice.choice([1, 3, 8, 100000])} "
+           f"seed={seed}")
     if dice.random() < 0.25:
         how += f" rank={dice.choice([0, 1])}"
     if dice.random() < 0.2:
@@ -46,7 +48,8 @@ def random_trial(place, name, ranks, files, seed):
         trial.judge(stage, FIRST, interrupted=trial.status_file() == "interrupted" and stage.status == 0)
     else:
         trial.copy_of(reference(place, ranks, files).trial)
-        if kind == "earlier":   # the newest checkpoint is gone: results later than the last one stay until they are replaced
+        # the newest checkpoint is gone: results later than the last one stay until they are replaced
+        if kind == "earlier":
             os.rename(trial.checkpoints()[-1], trial.path("checkpoints", "away"))
         trial.judge(trial.run("-r", "last", plan=plan, time_max=WHOLE), WHOLE)
     trial.judge_files()
@@ -59,7 +62,8 @@ def report(text, trials, number_of):
     """A line of TAP for a group, and what is wrong with its trials."""
     bad = [t for t in trials if t.wrong]
     faults = sum(len(s.faults) for t in trials for s in t.stages)
-    print(f"{'not ok' if bad else 'ok'} {number_of} - {text}: {len(trials)} trial{'s' * (len(trials) != 1)}, {faults} faults"
+    print(f"{'not ok' if bad else 'ok'} {number_of} - {text}: {len(trials)} trial{'s' * (len(trials) != 1)}, {faults} "
+          "faults"
           + (f"; {len(bad)} wrong" if bad else ""))
     for trial in bad:
         print(f"#   {trial.folder}")
@@ -88,10 +92,12 @@ def main():
             text = f"random faults, {ranks} rank{'s' * (ranks > 1)}, {'several files' if files > 1 else 'single file'}"
             first = seed * 100000 + ranks * 10000 + files * 1000
             names = [(f"random-{ranks}-{files}-{first + k}", first + k) for k in range(share)]
-            pending.append((text, [lanes.submit(lambda n=n, r=ranks, f=files, s=s: finish(random_trial(place, n, r, f, s)))
+            pending.append((text,
+                            [lanes.submit(lambda n=n, r=ranks, f=files, s=s: finish(random_trial(place, n, r, f, s)))
                                    for n, s in names if n.startswith(only)]))
         for text, tries in aimed(place):
-            pending.append((text, [lanes.submit(lambda t=t: finish(t())) for name, t in tries if name.startswith(only)]))
+            pending.append((text,
+                            [lanes.submit(lambda t=t: finish(t())) for name, t in tries if name.startswith(only)]))
         pending = [(text, tries) for text, tries in pending if tries]
         print(f"1..{len(pending)}")
         for text, tries in pending:
@@ -103,8 +109,9 @@ def main():
     for trial in all_trials:
         for kind in {k for k, _ in trial.wrong}:
             kinds[kind] = kinds.get(kind, 0) + 1
-    print(f"# {len(all_trials)} trials, {sum(1 for t in all_trials if any(s.faults for s in t.stages))} of them with faults, "
-          f"{sum(1 for t in all_trials if t.wrong)} wrong; by kind: " + (", ".join(f"{k} {n}" for k, n in sorted(kinds.items())) or "none"))
+    print(f"# {len(all_trials)} trials, {sum(1 for t in all_trials if any(s.faults for s in t.stages))} of them with "
+          f"faults, {sum(1 for t in all_trials if t.wrong)} wrong; by kind: "
+          + (", ".join(f"{k} {n}" for k, n in sorted(kinds.items())) or "none"))
     sys.exit(1 if kinds else 0)
 
 

@@ -14,11 +14,13 @@ for python in "${PYTHON-python3}" /usr/bin/python3 python3; do "$python" -c 'imp
 "$python" -c 'import sys' > /dev/null 2>&1 || skip_all "no python3"
 [ "$(uname -s)" = Linux ] || skip_all "the shim is for Linux"
 scratch faults
-if ! ${CC:-cc} -O1 -shared -fPIC -o "$scratch_dir/shim.so" "$src/tests/slow/fault_shim.c" > "$scratch_dir/shim.log" 2>&1; then
+if ! ${CC:-cc} -O1 -shared -fPIC -o "$scratch_dir/shim.so" "$src/tests/slow/fault_shim.c" > "$scratch_dir/shim.log" \
+  2>&1; then
   sed 's/^/# /' "$scratch_dir/shim.log"
   skip_all "the shim cannot be compiled"
 fi
-export OMP_NUM_THREADS=1 SOURCE_DATE_EPOCH=0 OMPI_MCA_hwloc_base_binding_policy="${OMPI_MCA_hwloc_base_binding_policy:-none}" MPIRUN
+export OMP_NUM_THREADS=1 SOURCE_DATE_EPOCH=0 \
+  OMPI_MCA_hwloc_base_binding_policy="${OMPI_MCA_hwloc_base_binding_policy:-none}" MPIRUN
 export PYTHONPATH="$src/tests/slow" PYTHONDONTWRITEBYTECODE=1
 "$python" "$src/tests/slow/faults.py" "$PWD/espalier" "$scratch_dir/shim.so" "$scratch_dir" || tap_failed=1
 finish

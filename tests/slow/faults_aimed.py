@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Faults that are aimed at: one call, or one file, at which runs have failed or might. `aimed` lists groups of trials."""
+"""Faults that are aimed at: one call, or one file, at which runs have failed or might. `aimed` lists groups of
+trials."""
 import functools
 import os
 
@@ -22,7 +23,8 @@ def under(place, name, ranks, files, plan, interrupted=False):
 
 
 def status_lost(place, name, ranks, plan):
-    """The status file cannot be replaced: it is written over in place; or the run says so, and ends with exit status 1."""
+    """The status file cannot be replaced: it is written over in place; or the run says so, and ends with exit status
+    1."""
     trial = Trial(place, name, ranks, 1)
     stage = trial.run(plan=plan)
     trial.judge(stage, FIRST)
@@ -42,7 +44,8 @@ def killed(place, name, ranks, files, plan):
 
 
 def with_fifo(place, name, ranks, path, plan="", restart=False):
-    """A FIFO in place of a file; of one that is there, which is put back later. The run may refuse, or do without; it must not wait."""
+    """A FIFO in place of a file; of one that is there, which is put back later. The run may refuse, or do without; it
+    must not wait."""
     trial = Trial(place, name, ranks, 1)
     if restart:
         trial.copy_of(reference(place, ranks, 1).trial)
@@ -79,25 +82,30 @@ def damaged_table(place, name, plan="", do=None):
 
 
 def vanish(place, name, ranks, do, at="snapshot_001", after=None):
-    """A folder or file goes away while the run goes on: the run says so, and ends with exit status 1, or loses nothing."""
+    """A folder or file goes away while the run goes on: the run says so, and ends with exit status 1, or loses
+    nothing."""
     trial = Trial(place, name, ranks, 1)
     stage = trial.run(plan=f"calls=open path=*{at}* rank=0 at=1 modes=do", do=do.format(espalier=place.espalier))
     trial.judge_end(stage)
     restored = after == "table" and stage.told("has been written again") and os.path.exists(trial.path("energy.csv"))
     if not trial.wrong and not restored and (stage.status != 1 or not stage.told("espalier:")):
-        trial.fail("untold-vanished", f"exit status {stage.status} after '{do}'; standard error: {stage.err.strip()[:300] or 'empty'}")
+        trial.fail("untold-vanished",
+                   f"exit status {stage.status} after '{do}'; standard error: {stage.err.strip()[:300] or 'empty'}")
     if after == "checkpoint":
-        places = [os.path.join(path, d) for path, folders, _ in os.walk(trial.folder) for d in folders if d.startswith("checkpoint_")]
+        places = [os.path.join(path, d) for path, folders, _ in os.walk(trial.folder) for d in folders
+                  if d.startswith("checkpoint_")]
         if not [p for p in places if os.path.exists(os.path.join(p, "manifest"))]:
             trial.fail("vanished-checkpoint", f"after '{do}' no checkpoint is left, in no folder")
     return trial
 
 
 def first_run_in(place, name, ranks):
-    """The lock is removed, and a second run with --overwrite enters the folder: one of the two must end with exit status 1."""
+    """The lock is removed, and a second run with --overwrite enters the folder: one of the two must end with exit
+    status 1."""
     trial = Trial(place, name, ranks, 1)
     second = "rm -f out/lock; '{espalier}' run --overwrite ../run.ini > second 2>&1; echo $? > second.status"
-    stage = trial.run(plan="calls=open path=*snapshot_001* rank=0 at=1 modes=do", do=second.format(espalier=place.espalier))
+    stage = trial.run(plan="calls=open path=*snapshot_001* rank=0 at=1 modes=do",
+                      do=second.format(espalier=place.espalier))
     trial.judge_end(stage)
     with open(os.path.join(trial.folder, "second.status")) as status:
         other = int(status.read())
@@ -117,10 +125,12 @@ def writes(place):
             yield name, functools.partial(under, place, name, ranks, files, plan)
     for ranks in (1, 2):
         name = f"writes-stop-{ranks}"
-        plan = "calls=write path=steps.csv rank=0 at=3 modes=USR1; calls=pwrite,write path=*snapshot_001* at=4 run=2 modes=EIO"
+        plan = ("calls=write path=steps.csv rank=0 at=3 modes=USR1; calls=pwrite,write path=*snapshot_001* at=4 run=2 "
+                "modes=EIO")
         yield name, functools.partial(under, place, name, ranks, 1, plan, interrupted=True)
         name = f"writes-last-{ranks}"
-        yield name, functools.partial(under, place, name, ranks, 1, "calls=pwrite,write path=*snapshot_004* at=3 run=1000 modes=EIO")
+        yield name, functools.partial(under, place, name, ranks, 1,
+                                      "calls=pwrite,write path=*snapshot_004* at=3 run=1000 modes=EIO")
 
 
 def drops(place):
@@ -128,13 +138,14 @@ def drops(place):
     for ranks, files, most in ((1, 1, 12), (2, 1, 9), (2, 2, 11)):
         for at in range(1, most, 1 if ranks == 1 else 2):
             name = f"drops-{ranks}-{files}-{at}"
-            yield name, functools.partial(under, place, name, ranks, files, f"calls=pwrite,write path=*snap*_001* at={at} modes=drop")
+            yield name, functools.partial(under, place, name, ranks, files,
+                                          f"calls=pwrite,write path=*snap*_001* at={at} modes=drop")
 
 
 def status(place):
     """The status file cannot be replaced."""
-    for ranks, call, path in ((1, "rename", "status*"), (2, "rename", "status*"), (1, "write", "status.tmp"), (1, "close", "status.tmp"),
-                              (1, "open", "status.tmp")):
+    for ranks, call, path in ((1, "rename", "status*"), (2, "rename", "status*"), (1, "write", "status.tmp"),
+                              (1, "close", "status.tmp"), (1, "open", "status.tmp")):
         name = f"status-{ranks}-{call}"
         yield name, functools.partial(status_lost, place, name, ranks, f"calls={call} path={path} from=4 modes=EIO")
 
@@ -159,28 +170,31 @@ def tables(place):
         name = f"tables-{ranks}-{table}-{call}"
         yield name, functools.partial(under, place, name, ranks, 1, f"calls={call} path={table} from=4 modes={mode}")
         name = f"tables-while-{ranks}-{table}-{call}"
-        yield name, functools.partial(under, place, name, ranks, 1, f"calls={call} path={table} at=3 run=3 modes={mode}")
+        yield name, functools.partial(under, place, name, ranks, 1,
+                                      f"calls={call} path={table} at=3 run=3 modes={mode}")
 
 
     name = "tables-dropped"
     yield name, functools.partial(damaged_table, place, name, plan="calls=write path=energy.csv at=3 modes=drop")
-    for label, do in (("removed", os.unlink), ("cut", lambda path: os.truncate(path, os.path.getsize(path) - 300)), ("zeroed", zero_end)):
+    for label, do in (("removed", os.unlink), ("cut", lambda path: os.truncate(path, os.path.getsize(path) - 300)),
+                      ("zeroed", zero_end)):
         name = f"tables-{label}"
         yield name, functools.partial(damaged_table, place, name, do=do)
 
 
 def fifos(place):
-    for path in ("status.tmp", "status", "cont", "lock", "energy.csv", "steps.csv", "timers.csv", "parameters-used.ini", "stop",
-                 "checkpoint", "checkpoints", "snapshot_001.hdf5", "snapshot_001.hdf5.tmp"):
+    for path in ("status.tmp", "status", "cont", "lock", "energy.csv", "steps.csv", "timers.csv", "parameters-used.ini",
+                 "stop", "checkpoint", "checkpoints", "snapshot_001.hdf5", "snapshot_001.hdf5.tmp"):
         name = f"fifo-{path}"
         yield name, functools.partial(with_fifo, place, name, 1, path)
     for ranks, path in ((1, "rank_00000"), (1, "manifest"), (2, "rank_00001")):
         name = f"fifo-written-{ranks}-{path}"
         target = f"checkpoints/checkpoint_000002.tmp/{path}"
-        yield name, functools.partial(with_fifo, place, name, ranks, target, plan=f"calls=open path=*2.tmp/{path} at=1 modes=do")
+        yield name, functools.partial(with_fifo, place, name, ranks, target,
+                                      plan=f"calls=open path=*2.tmp/{path} at=1 modes=do")
     last = "checkpoints/checkpoint_000008/"
-    for ranks, path in ((1, last + "manifest"), (1, last + "rank_00000"), (2, last + "rank_00001"), (1, "status"), (1, "energy.csv"),
-                        (1, "substeps.csv"), (1, "lock")):
+    for ranks, path in ((1, last + "manifest"), (1, last + "rank_00000"), (2, last + "rank_00001"), (1, "status"),
+                        (1, "energy.csv"), (1, "substeps.csv"), (1, "lock")):
         name = f"fifo-restart-{ranks}-{path.replace('/', '-')}"
         yield name, functools.partial(with_fifo, place, name, ranks, path, restart=True)
 
@@ -205,12 +219,16 @@ def kills(place):
         yield name, functools.partial(killed, place, name, ranks, files, plan)
     for at in (1, 2, 3, 4):   # while an old checkpoint is removed
         name = f"kill-drop-{at}"
-        yield name, functools.partial(killed, place, name, 1 + at // 4, 1, f"calls=unlink path=checkpoints/* at={at} modes=KILL rank=0")
+        yield name, functools.partial(killed, place, name, 1 + at // 4, 1,
+                                      f"calls=unlink path=checkpoints/* at={at} modes=KILL rank=0")
 
 
 def aimed(place):
     """(text, [(name, trial)]) for each group."""
-    return [("successive writes of a snapshot fail", list(writes(place))), ("a write of a snapshot is dropped", list(drops(place))),
-            ("the status file cannot be replaced", list(status(place))), ("the disk is full, but not for checkpoints", list(full(place))),
+    return [("successive writes of a snapshot fail", list(writes(place))),
+            ("a write of a snapshot is dropped", list(drops(place))),
+            ("the status file cannot be replaced", list(status(place))),
+            ("the disk is full, but not for checkpoints", list(full(place))),
             ("tables cannot be written", list(tables(place))), ("FIFOs in place of files", list(fifos(place))),
-            ("the folder, the lock or a table vanishes", list(vanished(place))), ("killed at a call", list(kills(place)))]
+            ("the folder, the lock or a table vanishes", list(vanished(place))),
+            ("killed at a call", list(kills(place)))]

@@ -17,7 +17,9 @@ names=$(cd "$src/doc/gallery" && for f in *.sh; do echo "${f%.sh}"; done | sort 
   for name in $gallery; do grep -q "gallery/$name.sh" "$src/doc/gallery.md" || exit 1; done
 result $? "the page names all scripts: $names"
 if [ -z "$python" ]; then
-  for name in $gallery "the figure of README" "other times"; do skip "$name" "no python3 with h5py, numpy and matplotlib"; done
+  for name in $gallery "the figure of README" "other times"; do
+    skip "$name" "no python3 with h5py, numpy and matplotlib"
+  done
   finish
 fi
 for name in $gallery; do

@@ -23,8 +23,10 @@ else
 fi
 spell=${ESPALIER_CODESPELL:-codespell}
 if "$spell" --version > /dev/null 2>&1; then
-  try 120 spell.log "pages, comments and messages are spelled as codespell knows" "$spell" --ignore-words "$src/tests/codespell-words" \
-    "$src/README.md" "$src/CONTRIBUTING.md" "$src/ChangeLog" "$src/doc" "$src/src" "$src/mpi" "$src/gpu" "$src/tools" "$src/jobscripts" "$src/params"
+  try 120 spell.log "pages, comments and messages are spelled as codespell knows" "$spell" \
+    --ignore-words "$src/tests/codespell-words" \
+    "$src/README.md" "$src/CONTRIBUTING.md" "$src/ChangeLog" "$src/doc" "$src/src" "$src/mpi" "$src/gpu" "$src/tools" \
+    "$src/jobscripts" "$src/params"
   echo 'This sentense is mispelled.' > wrong.md
   ! "$spell" wrong.md > /dev/null 2>&1
   result $? "a wrong word is found"

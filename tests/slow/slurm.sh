@@ -62,7 +62,8 @@ END
 mpirun="mpirun --oversubscribe -n 2"
 espalier ic plummer -n 4000 -s 3 -o ic.hdf5 > ic.log 2>&1
 $mpirun espalier run -P Output:OutputDir=trial --no-output -n 40 run.ini > trial.log 2>&1 < /dev/null
-steps=$(awk -F, '/^#/ { next } $1 == "step" { for (i = 1; i <= NF; i++) if ($i == "seconds") at = i; next } $1 > 10 { s += $at; n++ }
+steps=$(awk -F, '/^#/ { next } $1 == "step" { for (i = 1; i <= NF; i++) if ($i == "seconds") at = i; next }
+  $1 > 10 { s += $at; n++ }
   END { if (s > 0) printf "%d", 30 * n / s }' trial/steps.csv)
 [ "${steps:-0}" -gt 20 ]
 result $? "a trial run: $steps steps are 30 s"
@@ -98,12 +99,15 @@ result $? "the same run without interruption"
 same=0 count=0
 for one in straight/snapshot_*.hdf5; do
   count=$((count + 1))
-  if ! h5same=$(/usr/bin/python3 "$src/tests/judge.py" same "$one" "chain/${one#*/}" 2>&1); then same=1; echo "# $h5same"; fi
+  if ! h5same=$(/usr/bin/python3 "$src/tests/judge.py" same "$one" "chain/${one#*/}" 2>&1); then
+    same=1; echo "# $h5same"
+  fi
 done
 [ $same = 0 ] && [ "$count" -ge 4 ] && cmp straight/energy.csv chain/energy.csv
 result $? "$count snapshots and the energies have the same bits"
 
-"$src/jobscripts/scaling" make study --program "$here/espalier" --system slurm --ranks 1,2 --weak 500 --steps 4 --time 5 run.ini > study.log 2>&1 &&
+"$src/jobscripts/scaling" make study --program "$here/espalier" --system slurm --ranks 1,2 --weak 500 --steps 4 \
+  --time 5 run.ini > study.log 2>&1 &&
   "$src/jobscripts/scaling" submit study >> study.log 2>&1
 result $? "a scaling study is submitted"
 for job in $(sed -n 's/^Submitted batch job //p' study.log); do wait_for "$job" 200; done

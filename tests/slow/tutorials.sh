@@ -22,8 +22,13 @@ tutorial() {
   if [ -z "$ESPALIER_PLOTS" ]; then skip "$name" "no python3 with h5py, numpy and matplotlib"; return; fi
   try 1200 page.log "$name: its commands work" sh -e page.sh
 }
-tutorial first-run 's/-n 10000/-n 2000/; s/^TimeMax = 2/TimeMax = 1/; s/^TimeBetSnapshot = 0.5/TimeBetSnapshot = 0.25/; s/TimeMax=2.5/TimeMax=1.1/'
-tutorial galaxies 's/^N = ([0-9]+)0$/N = \1/; s/^TimeMax = .*/TimeMax = 0.04/; s/^TimeBetSnapshot = .*/TimeBetSnapshot = 0.02/; s/^TimeBetProjections = .*/TimeBetProjections = 0.01/'
+tutorial \
+  first-run \
+  's/-n 10000/-n 2000/; s/^TimeMax = 2/TimeMax = 1/; s/^TimeBetSnapshot = 0.5/TimeBetSnapshot = 0.25/
+    s/TimeMax=2.5/TimeMax=1.1/'
+tutorial galaxies \
+  's/^N = ([0-9]+)0$/N = \1/; s/^TimeMax = .*/TimeMax = 0.04/; s/^TimeBetSnapshot = .*/TimeBetSnapshot = 0.02/
+    s/^TimeBetProjections = .*/TimeBetProjections = 0.01/'
 tutorial star-cluster 's/-n 1024/-n 256/; s/^TimeMax = 2/TimeMax = 1/'
 tutorial scaling 's/-n 16384/-n 2000/; s/--strong 20000/--strong 2000/; s/2,8,32,128/2,4/'
 # the page for Python, as one script, with the package of the source tree and the library of this build
@@ -38,7 +43,8 @@ if [ -z "$ESPALIER_PLOTS" ]; then skip "python" "no python3 with h5py, numpy and
   try 600 page.log "python: it works" "$ESPALIER_PLOTS" page.py
 fi
 cd "$scratch_dir" || exit 99
-missing=$(for p in first-run/density.png first-run/energy.png first-run/analysis.png galaxies/model.png galaxies/density.png galaxies/collision.gif \
+missing=$(for p in first-run/density.png first-run/energy.png first-run/analysis.png galaxies/model.png \
+  galaxies/density.png galaxies/collision.gif \
   star-cluster/cluster.png scaling/let.png scaling/scaling.png; do [ -s "$p" ] || echo "$p"; done)
 if [ -z "$ESPALIER_PLOTS" ]; then skip "pictures" "no python3 with h5py, numpy and matplotlib"; else
   [ -z "$missing" ]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Espalier as a community code of AMUSE: gravitational dynamics and the gravity field of its particles (doc/amuse.md)."""
+"""Espalier as a community code of AMUSE: gravitational dynamics and the gravity field of its particles
+(doc/amuse.md)."""
 
 from amuse.community.interface.gd import (GravitationalDynamics, GravitationalDynamicsInterface, GravityFieldCode,
                                           GravityFieldInterface)
@@ -20,8 +21,8 @@ def _call(*arguments):
     return function
 
 
-class EspalierInterface(CodeInterface, LiteratureReferencesMixIn, GravitationalDynamicsInterface, StoppingConditionInterface,
-                        GravityFieldInterface):
+class EspalierInterface(CodeInterface, LiteratureReferencesMixIn, GravitationalDynamicsInterface,
+                        StoppingConditionInterface, GravityFieldInterface):
     """
     Espalier: gravitational N-body simulations with a hybrid tree; several workers share the particles.
 
@@ -98,7 +99,8 @@ class _Sentences:
 
 
 class Espalier(GravitationalDynamics, GravityFieldCode):
-    """Gravitational dynamics by libespalier. Positions, velocities and times are in double precision, masses are used in single."""
+    """Gravitational dynamics by libespalier. Positions, velocities and times are in double precision, masses are used
+    in single."""
 
     def __init__(self, convert_nbody=None, **options):
         self.stopping_conditions = StoppingConditions(self)
@@ -118,15 +120,19 @@ class Espalier(GravitationalDynamics, GravityFieldCode):
         parameter = handler.add_method_parameter
         parameter("get_eps2", "set_eps2", "epsilon_squared", "square of the Plummer softening length; 0: none",
                   default_value=0.0 | LENGTH2)
-        parameter("get_largest_step", "set_largest_step", "timestep", "upper limit of the soft step; 0: no limit, steps follow accuracy",
+        parameter("get_largest_step", "set_largest_step", "timestep",
+                  "upper limit of the soft step; 0: no limit, steps follow accuracy",
                   default_value=0.0 | nbody_system.time)
-        parameter("get_accuracy", "set_accuracy", "accuracy", "wanted |dE/E| per dynamical time, from steps and forces together",
+        parameter("get_accuracy", "set_accuracy", "accuracy",
+                  "wanted |dE/E| per dynamical time, from steps and forces together",
                   default_value=1e-5)
-        parameter("get_mode", "set_mode", "mode", "auto, tree or hybrid: the parameter Mode of Espalier", default_value="auto")
+        parameter("get_mode", "set_mode", "mode", "auto, tree or hybrid: the parameter Mode of Espalier",
+                  default_value="auto")
         parameter("get_integrator", "set_integrator", "integrator",
                   "leapfrog, hermite, or auto: hermite where epsilon_squared is 0", default_value="auto")
         parameter("get_settings", "set_settings", "settings",
-                  "other parameters of Espalier, as Name=value, with semicolons between them; they replace those above", default_value="")
+                  "other parameters of Espalier, as Name=value, with semicolons between them; they replace those above",
+                  default_value="")
         parameter("get_begin_time", "set_begin_time", "begin_time", "time of the particles at the start",
                   default_value=0.0 | nbody_system.time)
         self.stopping_conditions.define_parameters(handler)

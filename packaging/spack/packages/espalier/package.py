@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Espalier for Spack: spack repo add packaging/spack; spack install espalier +cuda cuda_arch=90. Spack takes the source from the
-folder or mirror that holds the tarball of 'make dist': see packaging/README.md."""
+"""Espalier for Spack: spack repo add packaging/spack; spack install espalier +cuda cuda_arch=90. Spack takes the source
+from the folder or mirror that holds the tarball of 'make dist': see packaging/README.md."""
 import os
 
 from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
@@ -10,7 +10,8 @@ from spack.package import *
 
 
 class Espalier(AutotoolsPackage, CudaPackage):
-    """Collisionless self-gravity of many particles: a tree code for MPI, OpenMP and NVIDIA GPUs, with forces split between hard
+    """Collisionless self-gravity of many particles: a tree code for MPI, OpenMP and NVIDIA GPUs, with forces split
+    between hard
     and soft."""
 
     homepage = "https://example.org/espalier"
