@@ -41,9 +41,11 @@ int api_agree(const struct comm *comm, int code, struct fault *fault)
 
 static int read_parameters(struct params *params, const char *text, const char *const *settings, struct fault *fault)
 {
-  if (params_read_text(params, text ? text : "", "parameters", fault)) return -1;
+  struct param_origin origin;
+  if (params_read_text(params, text ? text : "", "parameters", &origin, fault)) return -1;
   for (int k = 0; settings && settings[k]; k++)
-    if (params_set_named(params, settings[k], fault)) return -1;
+    if (params_set_named(params, settings[k], &origin, fault)) return -1;
+  params_choose_integrator(params, &origin);
   if (params->Comoving)
     return fault_set(fault, "Comoving = on: simulations of the library are in physical coordinates; use the program");
   params->SubstepLog = params->TunerLog = 0; /* tables in memory that are never written */

@@ -221,18 +221,19 @@ static int read_file(struct params *params, const char *name, struct param_origi
   return file ? read_stream(params, file, name, origin, fault) : -1;
 }
 
-int params_read_text(struct params *params, const char *text, const char *name, struct fault *fault)
+int params_read_text(struct params *params, const char *text, const char *name, struct param_origin *origin,
+                     struct fault *fault)
 {
-  struct param_origin origin = {.file = name};
   size_t length = strlen(text);
+  *origin = (struct param_origin){.file = name};
   params_defaults(params);
   if (text[strspn(text, " \t\r\n")] == 0) return 0;
   FILE *file = fmemopen((void *)(uintptr_t)text, length, "r");
   if (!file) return fault_set(fault, "%s: %s", name, strerror(errno));
-  return read_stream(params, file, name, &origin, fault);
+  return read_stream(params, file, name, origin, fault);
 }
 
-int params_set_named(struct params *params, const char *text, struct fault *fault)
+int params_set_named(struct params *params, const char *text, struct param_origin *origin, struct fault *fault)
 {
   const char *equals = strchr(text, '='), *colon = strchr(text, ':');
   char section[64] = "", name[64], hint[200];
@@ -248,6 +249,7 @@ int params_set_named(struct params *params, const char *text, struct fault *faul
     param_hint(section, name, hint, sizeof hint);
     return fault_set(fault, "unknown parameter '%s'%s", name, hint);
   }
+  origin->line[i] = ORIGIN_OPTION;
   if (params_set(params, &param_table[i], equals + 1, &reason)) return fault_set(fault, "%s: %s", name, reason.text);
   return 0;
 }
@@ -287,6 +289,7 @@ int params_read_origin(struct params *params, const char *file, const char *cons
   if (file && read_file(params, file, origin, fault)) return -1;
   for (int i = 0; i < override_count; i++)
     if (apply_override(params, overrides[i], origin, fault)) return -1;
+  params_choose_integrator(params, origin);
   return params_check_rules(params, origin, fault);
 }
 

@@ -240,15 +240,22 @@ static int check_comoving(const struct rules *rules)
   return 0;
 }
 
+/* What excludes the choice of an integrator (params_choose_integrator). */
+static const char *excluding(const struct rules *rules)
+{
+  const char *name = params_against_hermite(rules->p, rules->origin);
+  return name ? name : "Integrator";
+}
+
 /* Block steps by acceleration and velocity scale with the softening. */
 static int check_softening(const struct rules *rules)
 {
   const struct params *p = rules->p;
-  if (params_softening(p, NULL) > 0 || params_neighbour_lists(p)) return 0;
-  if (params_mode(p) == MODE_TREE && params_shared(p) && p->FixedStep > 0) return 0;
-  return broken(rules, "Softening", "Integrator",
-                "expected Integrator = hermite or Criterion = pairs where Softening = 0, or one fixed step for all: "
-                "Mode = tree and FixedStep");
+  if (p->EnergyError > 0 || !params_without_integrator(p)) return 0;
+  if (p->Comoving) return broken(rules, "Softening", "Comoving", "expected a softening above 0");
+  return broken(rules, "Softening", excluding(rules),
+                "expected Integrator = hermite or Criterion = pairs where Softening = 0 (with Mode, Scheme and other "
+                "criteria left out hermite is chosen), or one fixed step for all: Mode = tree and FixedStep");
 }
 
 static int check_finder(const struct rules *rules)
@@ -256,7 +263,10 @@ static int check_finder(const struct rules *rules)
   const struct params *p = rules->p;
   if (!(p->EnergyError > 0)) return 0;
   if (p->Integrator != INTEGRATOR_HERMITE)
-    return broken(rules, "EnergyError", "Integrator", "expected Integrator = hermite where EnergyError is given");
+    return broken(
+        rules, "EnergyError", excluding(rules),
+        "expected Integrator = hermite where EnergyError is given (with Mode, Scheme, Criterion and FixedStep "
+        "left out it is chosen)");
   if (p->Mode == MODE_TREE)
     return broken(rules, "EnergyError", "Mode", "expected Mode = hybrid or auto where EnergyError is given");
   return 0;

@@ -228,6 +228,9 @@ static void report_input(const struct comm *comm, const struct params *params, c
          softening_text(params, options, softening, sizeof softening),
          params_choice("TypeOfOpeningCriterion", params->TypeOfOpeningCriterion),
          params_order(params) == 2 ? "quadrupole" : "monopole");
+  char chosen[300];
+  if (params_integrator_chosen(params, options->origin, chosen, sizeof chosen))
+    printf("chosen              %s\n", chosen);
   physical_time(params, params->TimeMax, end);
   printf("accuracy            %s: |dE/E| of %g per dynamical time is wanted; Delta = %g\n", params->Accuracy,
          params_error(params), params_delta(params));
