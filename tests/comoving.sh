@@ -126,6 +126,7 @@ refuses 'states HubbleParam = 0.7, but' -P Cosmology:HubbleParam=0.5
 refuses 'TimeBetSnapshot = 1.1 .*not a factor as in GADGET' -P Output:OutputListFilename= -P Output:TimeBetSnapshot=1.1
 refuses 'expected Integrator = leapfrog and Criterion = min-av or a' -P Steps:Integrator=hermite
 refuses 'expected Integrator = leapfrog and Criterion = min-av or a' -P Steps:Criterion=pairs
+refuses 'expected a softening above 0' -P Gravity:Softening=0
 refuses 'SoftStep = 0.01 .*give MaxSizeTimestep, the largest d ln a' -P Split:SoftStep=0.01
 refuses 'GravityConstantInternal = 1 .*follow from the units' -P Units:GravityConstantInternal=1
 refuses 'this universe does not expand at a = ' -P Input:InitCondFile=../silent.dat -P Cosmology:Omega0=0.1 \

@@ -204,6 +204,21 @@ go one-3 3 -P Split:Mode=tree -n 5
 go one-3 3 -P Split:Mode=tree -r -P 'External:Potential1=plummer mass=0.2 scale=0.3'
 ends 1 'Potential1 = plummer mass=0.2 scale=0.3, but the checkpoint was made with plummer mass=0.1 .*: this cannot be'
 ok $? "another potential at a restart is refused"
+cp orbit.txt kept.txt
+awk '$1 == 0 { $2 += 1e-3 } { print }' kept.txt > orbit.txt
+go one-3 3 -P Split:Mode=tree -r
+ends 1 'orbit.txt (Potential1) up to time [0-9.e-]*, that of the checkpoint, differs from what .*: give the table of before, to which rows may be added' &&
+  says 1 'orbit.txt (Potential1) up to time .* differs from what' -- eval "(cd one-3 && espalier run --check -r -P Split:Mode=tree ../run.ini)"
+ok $? "another table of the orbit at a restart is refused, and by --check -r"
+head -n 12 kept.txt > orbit.txt
+check "--check -r: a table that does not cover the run is refused" says 1 'expected a table that covers the run' -- \
+  eval "(cd one-3 && espalier run --check -r -P Split:Mode=tree -P Time:MaxSizeTimestep=0.01 ../run.ini)"
+awk '{ print } END { print 9.2, $2 + 0.3, 0.5, 0 }' kept.txt > orbit.txt
+mkdir -p more && cp -r one-3/out more/out
+go more 3 -P Split:Mode=tree -r
+ends 0
+ok $? "a table that only has more rows at its end is accepted"
+mv kept.txt orbit.txt
 go one-3 3 -P Split:Mode=tree -r
 for run in one-1 one-3; do grep -v '^#' "$run/out/energy.csv" > "$run.rows"; done
 ends 0 && [ "$(wc -l < one-1.rows)" -gt 20 ] && cmp one-1.rows one-3.rows
@@ -228,6 +243,25 @@ if ${CC:-cc} -shared -fPIC -o stub.so "$src/tests/agama_stub.c" -lm > said 2>&1;
     ends 0 && [ $good = 0 ]
     ok $? "Agama's interface, $ranks ranks: the orbits are those of the same potential of the program"
   done
+  # a potential of a file that names another one; the stub reads the first line
+  echo 'coefficients' > coef.txt
+  printf '%s\n' 'type=Plummer, mass=1.2, scaleRadius=0.7' 'density = ../coef.txt  # of a multipole' > plummer.ini
+  go agama-part 1 -P Split:Mode=tree -n 5
+  sed 's/1.2/1.3/' plummer.ini > other.ini && cp plummer.ini kept.ini && cp other.ini plummer.ini
+  go agama-part 1 -P Split:Mode=tree -r
+  ends 1 'plummer.ini (Agama) differs from what the run was made with: .*: give the file of before, or start a new run from a snapshot'
+  ok $? "another file of Agama at a restart is refused"
+  cp kept.ini plummer.ini && echo 'other coefs.' > coef.txt
+  go agama-part 1 -P Split:Mode=tree -r
+  ends 1 'coef.txt (Agama) differs from what the run was made with'
+  ok $? "... and so is another file that it names"
+  rm coef.txt
+  check "... and one that is missing" says 1 'Agama: a file that the potential names is missing' -- \
+    eval "(cd agama-part && espalier run --check -r -P Split:Mode=tree ../run.ini)"
+  echo 'coefficients' > coef.txt
+  go agama-part 1 -P Split:Mode=tree -r
+  ends 0
+  ok $? "with the same files it goes on"
   go agama-free 1 -P Split:Mode=tree -P 'External:Agama=type=Plummer, mass=1.2, scaleRadius=0.7'
   ends 0 && conserved agama-free 1e-5
   ok $? "Agama's field as text: steps by rule conserve the energy"

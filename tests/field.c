@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "checkpoint/files_changed.h"
 #include "external/external.h"
 #include "tap.h"
 
@@ -292,6 +293,46 @@ static void check_orbits(void)
   unlink(path);
 }
 
+/* What a checkpoint holds of a table of an orbit: the rows up to its time. */
+static void check_files(void)
+{
+  static const char *const tables[] = {"0 1 2 3\n1 1 2 3.5\n2 1 2 5\n3 0 0 0\n",          /* this one, */
+                                       "0 1 2 3\n1 1 2 3.5\n2 1 2 5\n3 7 7 7\n4 0 0 0\n", /* other later rows, */
+                                       "0 1 2 3\n1 1 2 3.5\n2 1 2 5.1\n3 0 0 0\n",  /* another one after the time, */
+                                       "0 1 2 3\n0.5 1 2 3\n1 1 2 3.5\n2 1 2 5\n"}; /* one more before it */
+  char name[] = "orbit-XXXXXX", text[4][200];
+  struct external_file file[EXTERNAL_FILES];
+  struct params par;
+  int descriptor = mkstemp(name), count = 0;
+  params_defaults(&par);
+  snprintf(par.Potential3, sizeof par.Potential3, "point mass=1 orbit=%s", name);
+  for (int k = 0; k < 4; k++) {
+    struct external e;
+    struct fault f = {""};
+    FILE *out = fopen(name, "w");
+    if (!out) break;
+    fputs(tables[k], out);
+    fclose(out);
+    if (external_open(&e, &par, 1, &f) == 0) count += external_files(&e, 1.5, file);
+    external_close(&e);
+    snprintf(text[k], sizeof text[k], "time = 0\n%s = %lld %lld\n", file[0].entry, file[0].number[0],
+             file[0].number[1]);
+  }
+  unlink(name);
+  close(descriptor);
+  struct fault f[5] = {{""}, {""}, {""}, {""}, {""}};
+  tap_ok(count == 4 && strcmp(file[0].entry, "file.Potential3") == 0 && strcmp(file[0].path, name) == 0,
+         "the file of an orbit is listed with its parameter");
+  tap_ok(files_changed(text[3], file, 1, 1.5, &f[0]) == 0, "a table that is the same is accepted");
+  tap_ok(strcmp(text[0], text[1]) == 0, "rows after the first one behind the time do not count");
+  tap_ok(files_changed(text[2], file, 1, 1.5, &f[1]) && strstr(f[1].text, "4 rows with") &&
+             files_changed(text[0], file, 1, 1.5, &f[2]) && strcmp(text[0], text[2]),
+         "another row, or one more, is refused");
+  tap_ok(files_changed("time = 0\n", file, 1, 1.5, &f[3]) == 0, "a manifest of an older version is accepted");
+  tap_ok(files_changed("time = 0\nfile.Agama = 1 2\nfile.Agama.1 = 3 4\n", file, 1, 1.5, &f[4]) != 0,
+         "a file that is missing is found");
+}
+
 int main(void)
 {
   srand(7);
@@ -300,5 +341,6 @@ int main(void)
   check_rotation();
   check_texts();
   check_orbits();
+  check_files();
   return tap_end();
 }

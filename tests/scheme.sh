@@ -130,9 +130,33 @@ ok $? "Mode = tree: shared or block steps"
 go block 1 -P Steps:Scheme=block
 ends 0 && ! choices block | grep -q shared
 ok $? "Scheme = block"
-go point 1 -P Gravity:Softening=0
-ends 1 'Softening = 0 .*: expected Integrator = hermite or Criterion = pairs'
-ok $? "Softening = 0 needs the Hermite scheme or steps by pairs"
+refused 'Softening = 0 (-P) and Integrator = leapfrog (-P): expected Integrator = hermite or Criterion = pairs' \
+  -P Gravity:Softening=0 -P Steps:Integrator=leapfrog
+refused 'Softening = 0 (-P) and Mode = tree (-P): expected' -P Gravity:Softening=0 -P Split:Mode=tree
+refused 'Softening = 0 (-P) and Scheme = shared (-P): expected' -P Gravity:Softening=0 -P Steps:Scheme=shared
+for criterion in a min-av; do
+  refused "Softening = 0 (-P) and Criterion = $criterion (-P): expected" -P Gravity:Softening=0 -P Steps:Criterion=$criterion
+done
+refused 'Softening = 0 (-P) and SofteningType1 = 0.1 (-P): expected' -P Gravity:Softening=0 -P Gravity:SofteningType1=0.1
+refused 'EnergyError = 1e-05 (-P) and Criterion = pairs (-P): expected Integrator = hermite' \
+  -P Split:EnergyError=1e-5 -P Steps:Criterion=pairs
+refused 'EnergyError = 1e-05 (-P) and FixedStep = 0.01 (-P): expected Integrator = hermite' \
+  -P Split:EnergyError=1e-5 -P Steps:FixedStep=0.01
+go pairs 1 -n 1 -P Gravity:Softening=0 -P Steps:Criterion=pairs
+ends 0 && lacks pairs/log 'chosen: Integrator'
+ok $? "Criterion = pairs without a softening: the leapfrog stays"
+go softless 1 -n 2 -P Gravity:Softening=0
+ends 0 && has softless/log '^chosen: Integrator = hermite, as Softening = 0: ' && has softless/log '; hybrid from' &&
+  has softless/out/parameters-used.ini '^Integrator = hermite'
+ok $? "Softening = 0 without Integrator: hermite is chosen, and said"
+go softless 1 -n 3 -r -P Gravity:Softening=0
+ends 0
+ok $? "... and by the restart too"
+check "... and by --check, which names Eta" says 0 '^chosen *Integrator = hermite, as Softening = 0: .*; Eta = 0.1 is the factor' -- \
+  launch 1 run --check -P Gravity:Softening=0 -P Steps:Eta=0.1 -P Output:OutputDir=nothing -P Input:InitCondFile=ic.hdf5 run.ini
+go energy 1 -n 2 -P Split:EnergyError=1e-4
+ends 0 && has energy/log '^chosen: Integrator = hermite, as EnergyError = 0.0001 ' && has energy/log '^EnergyError = 0.0001: R1 = '
+ok $? "EnergyError without Integrator: hermite is chosen, and said"
 go hermite 1 -n 2 -P Gravity:Softening=0 -P Steps:Integrator=hermite
 ends 0 && [ ! -e hermite/out/choice.csv ] && has hermite/log '; hybrid from'
 ok $? "which are hybrid, and nothing is chosen"

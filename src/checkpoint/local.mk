@@ -4,6 +4,8 @@ libespalier_a_SOURCES += \
   %D%/checkpoint_list.c \
   %D%/checkpoint_list.h \
   %D%/checkpoint_read.c \
+  %D%/files_changed.c \
+  %D%/files_changed.h \
   %D%/manifest.c \
   %D%/manifest.h \
   %D%/params_changed.c \

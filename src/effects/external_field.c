@@ -27,6 +27,24 @@ static int covers(const void *state, const struct sim *sim, double end, struct f
   return external_check_times(state, sim->time, end, fault);
 }
 
+static int list_files(const void *state, double time, struct external_file *file)
+{
+  return external_files(state, time, file);
+}
+
+static int list_files_of(const struct params *params, double time, struct external_file *file, struct fault *fault)
+{
+  struct external external;
+  int count = external_open(&external, params, 1, fault) ||
+                      external_check_times(&external, time, fmax(time, params->TimeMax), fault)
+                  ? -1
+                  : external_files(&external, time, file);
+  external_close(&external);
+  return count;
+}
+
+static const struct effect_files files = {covers, list_files, list_files_of};
+
 static void add_field(const void *state, double time, struct field *field)
 {
   struct field own;
@@ -114,7 +132,7 @@ const struct effect effect_external_field = {.name = "external field",
                                              .traits = EFFECT_IN_FIELD | EFFECT_AT_PLACES,
                                              .given = external_given,
                                              .open = open_field,
-                                             .covers = covers,
+                                             .files = &files,
                                              .close = close_field,
                                              .field = add_field,
                                              .host_kick = host_kick,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 #include "base/files.h"
 #include "base/memory.h"
@@ -110,6 +111,87 @@ struct agama *agama_open(const char *library, const char *text, struct fault *fa
   open = memory_alloc("external field", sizeof *open);
   *open = a;
   return open;
+}
+
+/* --- its files ---------------------------------------------------------------------------------------------------- */
+
+enum { SCANNED_BYTES = 1 << 20 }; /* a larger file holds numbers, and names no others */
+
+struct file_list {
+  struct external_file *file;
+  int count, most;
+};
+
+/* Bytes and checksum of a file, and its text where it is short: free with memory_free. NULL: it is no regular file, or
+ * a long one; then number[0] tells. */
+static char *read_whole(const char *path, long long number[2])
+{
+  enum { BLOCK = 1 << 16 };
+  FILE *in = file_stream(path, "r");
+  number[0] = -1;
+  if (!in) return NULL;
+  XXH64_state_t *state = XXH64_createState();
+  char *text = memory_alloc("external field", SCANNED_BYTES + BLOCK + 1);
+  if (!state) fatal("no memory for a checksum of %s", path);
+  XXH64_reset(state, 0);
+  number[0] = 0;
+  for (;;) {
+    char *to = text + (number[0] < SCANNED_BYTES ? number[0] : 0);
+    size_t bytes = fread(to, 1, BLOCK, in);
+    if (bytes == 0) break;
+    XXH64_update(state, to, bytes);
+    number[0] += (long long)bytes;
+  }
+  number[1] = (long long)XXH64_digest(state);
+  XXH64_freeState(state);
+  fclose(in);
+  text[number[0] < SCANNED_BYTES ? number[0] : 0] = 0;
+  return text;
+}
+
+static void scan(struct file_list *list, const char *text);
+
+/* Add a file, and those that it names. */
+static void add_file(struct file_list *list, const char *path)
+{
+  struct external_file one = {.table = 0};
+  for (int k = 0; k < list->count; k++)
+    if (strcmp(list->file[k].path, path) == 0) return;
+  char *text = read_whole(path, one.number);
+  if (!text) return;
+  snprintf(one.path, sizeof one.path, "%s", path);
+  if (list->count == 0) snprintf(one.entry, sizeof one.entry, "file.Agama");
+  else snprintf(one.entry, sizeof one.entry, "file.Agama.%d", list->count);
+  if (list->count < list->most) {
+    list->file[list->count++] = one;
+    scan(list, text);
+  } else {
+    long long *last = list->file[list->most - 1].number;
+    last[1] = (long long)XXH64(one.number, sizeof one.number, (XXH64_hash_t)last[1]);
+  }
+  memory_free(text);
+}
+
+/* Add the files that are values of keys: what stands behind a '=', up to a comma or the end of the line. */
+static void scan(struct file_list *list, const char *text)
+{
+  for (const char *at = strchr(text, '='); at; at = strchr(at + 1, '=')) {
+    char path[PARAM_TEXT];
+    const char *from = at + 1 + strspn(at + 1, " \t\"");
+    size_t length = strcspn(from, ",;#=\r\n");
+    while (length > 0 && strchr(" \t\"", from[length - 1])) length--;
+    if (length == 0 || length >= sizeof path) continue;
+    snprintf(path, sizeof path, "%.*s", (int)length, from);
+    add_file(list, path);
+  }
+}
+
+int agama_files(const char *text, struct external_file *file, int most)
+{
+  struct file_list list = {file, 0, most};
+  if (strchr(text, '=')) scan(&list, text);
+  else add_file(&list, text);
+  return list.count;
 }
 
 void agama_close(struct agama *agama)

@@ -4,12 +4,17 @@
 #ifndef AGAMA_H
 #define AGAMA_H
 #include "base/fault.h"
+#include "params/params_external.h"
 
 struct agama;
 
 /* Load the library (`library` empty: libagama.so, then agama.so) and create the potential: `text` names a file, or is
  * the parameters themselves where it has a '='. NULL with a fault. Owner: caller (agama_close). */
 struct agama *agama_open(const char *library, const char *text, struct fault *fault);
+/* The files that a potential is made from: the one that `text` names, and those that its lines or `text` name as values
+ * of keys (file=coefficients.txt); at most `most`, whose last one has the checksum of all others too. Returns their
+ * number. */
+int agama_files(const char *text, struct external_file *file, int most);
 /* NULL is allowed. */
 void agama_close(struct agama *agama);
 /* Potential at x, its gradient, and its second derivatives xx yy zz xy yz zx (may be NULL), for a gravitational

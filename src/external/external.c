@@ -3,6 +3,7 @@
 #include "external/external.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A term of a potential. */
@@ -30,6 +31,7 @@ static int add_potential(struct external *external, const struct params *par, in
   if (p.orbit[0]) {
     external->moves = 1;
     external->orbit_name[at] = external_text(par, number);
+    external->number[at] = number;
     external->orbit[at] = orbit_read(p.orbit, fault);
     if (!external->orbit[at]) return -1;
   }
@@ -57,8 +59,10 @@ int external_open(struct external *external, const struct params *par, double gr
   for (int k = 0; k < EXTERNAL_POTENTIALS; k++)
     if (add_potential(external, par, k, fault)) return -1;
   if (add_tide(external, par, fault)) return -1;
-  if (par->Agama[0] && !(external->agama = agama_open(par->AgamaLibrary, par->Agama, fault))) return -1;
-  return 0;
+  if (!par->Agama[0]) return 0;
+  external->agama_files = agama_files(par->Agama, external->agama_file, EXTERNAL_FILES - EXTERNAL_POTENTIALS);
+  external->agama = agama_open(par->AgamaLibrary, par->Agama, fault);
+  return external->agama ? 0 : -1;
 }
 
 void external_close(struct external *external)
@@ -82,6 +86,23 @@ int external_check_times(const struct external *external, double begin, double e
           external->orbit_name[k], span[0], span[1], begin, end);
   }
   return 0;
+}
+
+int external_files(const struct external *external, double time, struct external_file file[EXTERNAL_FILES])
+{
+  int count = 0;
+  for (int k = 0; k < external->field.count; k++) {
+    struct fault unread = {""};
+    struct external_potential p;
+    if (!external->orbit[k] || external_read(external->orbit_name[k], &p, &unread)) continue;
+    struct external_file *one = &file[count++];
+    *one = (struct external_file){.table = 1};
+    snprintf(one->entry, sizeof one->entry, "file.Potential%d", external->number[k] + 1);
+    memcpy(one->path, p.orbit, sizeof one->path);
+    orbit_sum(external->orbit[k], time, one->number);
+  }
+  memcpy(&file[count], external->agama_file, sizeof *file * (size_t)external->agama_files);
+  return count + external->agama_files;
 }
 
 void external_field(const struct external *external, double time, struct field *field)

@@ -16,8 +16,11 @@ struct external {
   int moves;                           /* 1: it depends on time, so energies are not conserved */
   struct field field;                  /* centres: of potentials at rest */
   struct orbit *orbit[FIELD_TERMS];    /* of the centres of terms; NULL: at rest */
-  const char *orbit_name[FIELD_TERMS]; /* of these terms: their parameters */
+  const char *orbit_name[FIELD_TERMS]; /* of these terms: their parameters, */
+  int number[FIELD_TERMS];             /* and which of Potential1 ... Potential8, from 0 */
   struct agama *agama;                 /* NULL: none */
+  struct external_file agama_file[EXTERNAL_FILES - EXTERNAL_POTENTIALS]; /* those that it reads, as they were then */
+  int agama_files;
   double gravity;
 };
 
@@ -27,6 +30,8 @@ int external_open(struct external *external, const struct params *par, double gr
 void external_close(struct external *external);
 /* A fault where an orbit does not cover the times from `begin` to `end`. 0 or -1. */
 int external_check_times(const struct external *external, double begin, double end, struct fault *fault);
+/* The files from which the field was made when it was opened, their tables up to a time. Returns their number. */
+int external_files(const struct external *external, double time, struct external_file file[EXTERNAL_FILES]);
 /* The field at a time. */
 void external_field(const struct external *external, double time, struct field *field);
 

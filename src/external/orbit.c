@@ -5,6 +5,7 @@
 #include <gsl/gsl_interp.h>
 #include <math.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/lines.h"
 #include "base/memory.h"
@@ -113,6 +114,17 @@ void orbit_span(const struct orbit *orbit, double span[2])
 {
   span[0] = orbit->t[0];
   span[1] = orbit->t[orbit->count - 1];
+}
+
+void orbit_sum(const struct orbit *orbit, double time, long long number[2])
+{
+  size_t rows = 0;
+  while (rows < orbit->count && orbit->t[rows] < time) rows++;
+  if (rows < orbit->count) rows++;
+  XXH64_hash_t sum = XXH64(orbit->t, rows * sizeof *orbit->t, 0);
+  for (int c = 0; c < 3; c++) sum = XXH64(orbit->x[c], rows * sizeof *orbit->x[c], sum);
+  number[0] = (long long)rows;
+  number[1] = (long long)sum;
 }
 
 void orbit_at(const struct orbit *orbit, double time, double x[3], double v[3])

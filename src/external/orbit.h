@@ -13,6 +13,9 @@ struct orbit *orbit_read(const char *path, struct fault *fault);
 void orbit_free(struct orbit *orbit);
 /* The first and the last time. */
 void orbit_span(const struct orbit *orbit, double span[2]);
+/* The number of rows up to the first one that is not before a time, and the checksum (XXH64) of their times and
+ * positions. */
+void orbit_sum(const struct orbit *orbit, double time, long long number[2]);
 /* Position and velocity at a time; beyond the table those of its nearest end. */
 void orbit_at(const struct orbit *orbit, double time, double x[3], double v[3]);
 #endif

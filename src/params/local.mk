@@ -7,6 +7,7 @@ libespalier_a_SOURCES += \
   %D%/params_accuracy.c \
   %D%/params_external.c \
   %D%/params_external.h \
+  %D%/params_integrator.c \
   %D%/params.def \
   %D%/params.h \
   %D%/params_nearest.c \

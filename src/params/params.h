@@ -99,8 +99,9 @@ int params_read(struct params *params, const char *file, const char *const *over
 /* The same; *origin (may be NULL) becomes the origin of each value. */
 int params_read_origin(struct params *params, const char *file, const char *const *overrides, int override_count,
                        struct param_origin *origin, struct fault *fault);
-/* Set defaults, and read parameters from the text of a file; `name` stands for the file in messages. *origin becomes
- * the origin of each value. The rules between them are not checked (params_check_rules). */
+/* Set defaults, and read parameters from the text of a file; `name` stands for the file in messages. *origin becomes the
+ * origin of each value. No integrator is chosen (params_choose_integrator), and the rules between them are not checked
+ * (params_check_rules). */
 int params_read_text(struct params *params, const char *text, const char *name, struct param_origin *origin,
                      struct fault *fault);
 /* Set one parameter by "Name=value" or "Section:Name=value". The fault names it, what was expected, and the nearest
@@ -108,6 +109,16 @@ int params_read_text(struct params *params, const char *text, const char *name, 
 int params_set_named(struct params *params, const char *text, struct param_origin *origin, struct fault *fault);
 /* 1: Softening, or that of a type, is given. */
 int params_softening_given(const struct param_origin *origin);
+/* 1: EnergyError or Softening = 0 needs an Integrator (or Criterion) other than the one that the parameters have. */
+int params_without_integrator(const struct params *params);
+/* The name of a parameter that is given and excludes Integrator = hermite; NULL: none is. With `origin` NULL Integrator
+ * itself counts as given. */
+const char *params_against_hermite(const struct params *params, const struct param_origin *origin);
+/* Choose Integrator = hermite where it is needed (params_without_integrator) and nothing that is given excludes it.
+ * After all values are read, before params_check_rules. */
+void params_choose_integrator(struct params *params, const struct param_origin *origin);
+/* 1: the integrator was chosen so; text[size] says what and why. */
+int params_integrator_chosen(const struct params *params, const struct param_origin *origin, char *text, size_t size);
 /* The softening of a particle type: SofteningTypeN, or Softening. */
 double params_softening_of(const struct params *params, int type);
 /* The smallest softening of the types that have particles (where these are not known: of all types). `of` (NULL, or
@@ -152,7 +163,7 @@ double params_eta(const struct params *params, int split);
  * forces. */
 struct params params_of_run(const struct params *params, double particles, int on_device);
 /* A copy in which the values above are in place of zeros (Eta: with the split unless Mode = tree), but of those that
- * follow the system at each soft step too (step/plan.h: Eta, and xs with ys, for the leapfrog with Criterion = min-av);
+ * follow the system at each soft step too (step/plan.h: Eta, and xs with ys, for the leapfrog of walks);
  * for files and comparisons. */
 struct params params_resolved(const struct params *params);
 /* Write the value in use and its origin, "0.2, by Accuracy = standard", where the parameter is 0 and has one of the

@@ -29,6 +29,15 @@ struct external_tide {
   double omega, kappa, nu; /* angular velocity of the frame, epicyclic and vertical frequency */
 };
 
+/* A file from which the field is made, as checkpoints hold it: the rows of a table up to a time, or a whole file. */
+enum { EXTERNAL_FILES = 24 };
+struct external_file {
+  char entry[32]; /* its name in a manifest: "file." and the parameter */
+  char path[PARAM_TEXT];
+  int table;           /* 1: an orbit, 0: another file */
+  long long number[2]; /* rows of the table up to the time, or bytes of the file; their checksum (XXH64) */
+};
+
 /* The text of Potential1 ... Potential8: number 0 ... 7. */
 const char *external_text(const struct params *params, int number);
 /* 1: the parameters have an external field. */

@@ -289,6 +289,7 @@ int params_read_origin(struct params *params, const char *file, const char *cons
   if (file && read_file(params, file, origin, fault)) return -1;
   for (int i = 0; i < override_count; i++)
     if (apply_override(params, overrides[i], origin, fault)) return -1;
+  params_choose_integrator(params, origin);
   return params_check_rules(params, origin, fault);
 }
 

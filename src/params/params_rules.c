@@ -251,37 +251,33 @@ static int check_comoving(const struct rules *rules)
   return 0;
 }
 
+/* What excludes the choice of an integrator (params_choose_integrator). */
+static const char *excluding(const struct rules *rules)
+{
+  const char *name = params_against_hermite(rules->p, rules->origin);
+  return name ? name : "Integrator";
+}
+
 /* Block steps by acceleration and velocity scale with the softening. */
 static int check_softening(const struct rules *rules)
 {
   const struct params *p = rules->p;
-  if (params_softening(p, NULL) > 0 || params_neighbour_lists(p)) return 0;
-  if (params_mode(p) == MODE_TREE && params_shared(p) && p->FixedStep > 0) return 0;
-  return broken(rules, "Softening", "Integrator",
-                "expected " INTEGRATES_FROM_LISTS " where Softening = 0, or one fixed step for all: "
-                "Mode = tree and FixedStep");
-}
-
-/* The names of the integrators with a model of errors, with "or" between them. */
-static void names_with_error_model(char *text, size_t size)
-{
-  size_t used = 0;
-  text[0] = 0;
-  for (int k = 0; k < INTEGRATOR_COUNT && used < size; k++)
-    if (integrator_traits[k].has_error_model)
-      used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? " or " : "", integrator_traits[k].name);
+  if (p->EnergyError > 0 || !params_without_integrator(p)) return 0;
+  if (p->Comoving) return broken(rules, "Softening", "Comoving", "expected a softening above 0");
+  return broken(rules, "Softening", excluding(rules),
+                "expected Integrator = hermite or Criterion = pairs where Softening = 0 (with Mode, Scheme and other "
+                "criteria left out hermite is chosen), or one fixed step for all: Mode = tree and FixedStep");
 }
 
 static int check_finder(const struct rules *rules)
 {
   const struct params *p = rules->p;
   if (!(p->EnergyError > 0)) return 0;
-  if (!integrator_traits[p->Integrator].has_error_model) {
-    char names[100], expected[200];
-    names_with_error_model(names, sizeof names);
-    snprintf(expected, sizeof expected, "expected Integrator = %s where EnergyError is given", names);
-    return broken(rules, "EnergyError", "Integrator", expected);
-  }
+  if (!integrator_traits[p->Integrator].has_error_model)
+    return broken(
+        rules, "EnergyError", excluding(rules),
+        "expected Integrator = hermite where EnergyError is given (with Mode, Scheme, Criterion and FixedStep "
+        "left out it is chosen)");
   if (p->Mode == MODE_TREE)
     return broken(rules, "EnergyError", "Mode", "expected Mode = hybrid or auto where EnergyError is given");
   return 0;

@@ -15,6 +15,7 @@
 #include "base/watchdog.h"
 #include "check/need.h"
 #include "check/placement.h"
+#include "checkpoint/files_changed.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/params_changed.h"
 #include "gravity/cosmology.h"
@@ -208,6 +209,9 @@ static void report_input(const struct comm *comm, const struct params *params, c
          softening_text(params, options, softening, sizeof softening),
          params_choice("TypeOfOpeningCriterion", params->TypeOfOpeningCriterion),
          params_order(params) == 2 ? "quadrupole" : "monopole");
+  char chosen[300];
+  if (params_integrator_chosen(params, options->origin, chosen, sizeof chosen))
+    printf("chosen              %s\n", chosen);
   physical_time(params, params->TimeMax, end);
   printf("accuracy            %s: |dE/E| of %g per dynamical time is wanted; Delta = %g\n", params->Accuracy,
          params_error(params), params_delta(params));
@@ -275,6 +279,15 @@ static int inspect_start(const struct params *par, const struct run_options *opt
   return check_times(par, beginning->time, fault);
 }
 
+/* Check that the external field can be made, from the files of before. 0 or -1. */
+static int check_files(const struct params *params, const struct checkpoint *checkpoint, double time,
+                       struct fault *fault)
+{
+  struct external_file file[EXTERNAL_FILES];
+  int count = effects_files_of(params, time, file, fault);
+  return count < 0 || files_changed(checkpoint->text, file, count, time, fault) ? -1 : 0;
+}
+
 /* Verify the checkpoint and what else a restart needs; *par gets the values that the run has found. Collective. 0, -1
  * on a fault, or 1 where nothing is left to do. */
 static int inspect_restart(const struct comm *comm, struct params *par, const struct run_options *options,
@@ -298,6 +311,7 @@ static int inspect_restart(const struct comm *comm, struct params *par, const st
     return 1;
   }
   check_steps(options->steps, state->step + 1, checkpoint->path, fault);
+  if (comm->rank == 0 && !fault->text[0]) check_files(par, checkpoint, state->time, fault);
   int others = checkpoint->own_folder && !checkpoint->own_output; /* another run's checkpoint: new tables are begun */
   if (comm->rank == 0 && !fault->text[0] && others) logs_check_results(par, options->overwrite, fault);
   if (comm->rank == 0 && !fault->text[0])

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "checkpoint/files_changed.h"
 #include "checkpoint/params_changed.h"
 #include "run/start.h"
 #include "scheme/schemes.h"
@@ -229,6 +230,7 @@ int state_save(struct sim *sim, struct logs *logs, struct run_state *state, stru
   struct item item[4 * ITEMS];
   struct section own[OWN];
   struct logs_ends ends;
+  struct external_file file[EXTERNAL_FILES];
   long long before = state->block_steps;
   double remembered[REMEMBERED] = {0};
   int tables = LOGS_TABLES;
@@ -243,6 +245,7 @@ int state_save(struct sim *sim, struct logs *logs, struct run_state *state, stru
   items += list_tables(&ends, LOGS_TABLES, item + items);
   items += list_missing(&state->missing, item + items);
   items += list_effects(sim, item + items);
+  items += files_items(file, effects_files(sim, file), item + items);
   item[items++] = (struct item){"run.collapsed", ITEM_REAL, 4, state->collapsed};
   item[items++] = (struct item){"run.statistics", ITEM_REAL, 3, &state->statistics};
   item[items++] = (struct item){"run.projections", ITEM_REAL, 2, &state->projections};
@@ -350,6 +353,13 @@ static void load_effects(struct sim *sim, const char *text, struct fault *fault)
     if (count > 0 && has(text, item[0].name)) items_read(text, item, count, fault);
 }
 
+/* Check that the external field is made from the files of before. 0 or -1. */
+static int check_files(const struct sim *sim, const char *text, struct fault *fault)
+{
+  struct external_file file[EXTERNAL_FILES];
+  return files_changed(text, file, effects_files(sim, file), sim->time, fault);
+}
+
 /* The choice of a scheme, and what its rules know of the system. An older checkpoint has none: then the scheme in use
  * stays. */
 static void resume_choice(struct sim *sim, const struct checkpoint *checkpoint, struct fault *fault)
@@ -409,6 +419,7 @@ int state_load(struct sim *sim, struct run_state *state, struct checkpoint *chec
     scheme_resume(sim, params_mode(&found) != MODE_TREE);
     resume_choice(sim, checkpoint, fault);
     load_effects(sim, checkpoint->text, fault);
+    check_files(sim, checkpoint->text, fault);
     effects_cover(sim, fmax(sim->time, par->TimeMax), fault);
     if (has(checkpoint->text, "substeps.paused")) items_read(checkpoint->text, item, list_substeps(sim, item), fault);
     if (has(checkpoint->text, "run.statistics"))

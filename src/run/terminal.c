@@ -86,6 +86,8 @@ static void renew(struct logs *logs, const char *text)
 static void note_defaults(const struct run *run)
 {
   const struct param_origin *origin = run->options->origin;
+  char text[300];
+  if (params_integrator_chosen(run->sim.par, origin, text, sizeof text)) printf("chosen: %s\n", text);
   if (param_is_default(origin, "Softening")) printf("note: Softening = %g (default)\n", run->sim.par->Softening);
   if (param_is_default(origin, "TimeMax")) printf("note: TimeMax = %g (default)\n", run->sim.par->TimeMax);
   if (param_is_default(origin, "TimeBetSnapshot") && !run->outputs.time && !run->options->no_output)

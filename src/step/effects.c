@@ -79,7 +79,7 @@ void effects_begin(struct sim *sim, const struct effects_entry *entry)
 
 int effects_cover(const struct sim *sim, double end, struct fault *fault)
 {
-  FOR_EFFECTS(sim, use, covers) if (use->effect->covers(use->state, sim, end, fault)) return -1;
+  FOR_EFFECTS(sim, use, files) if (use->effect->files->cover(use->state, sim, end, fault)) return -1;
   return 0;
 }
 
@@ -262,4 +262,18 @@ int effects_numbers(struct sim *sim, int k, struct effect_numbers *numbers)
   if (k >= sim->effects.count) return -1;
   const struct effect_use *use = &sim->effects.use[k];
   return use->effect->numbers ? use->effect->numbers(use->state, sim, numbers) : 0;
+}
+
+int effects_files(const struct sim *sim, struct external_file file[EXTERNAL_FILES])
+{
+  FOR_EFFECTS(sim, use, files) return use->effect->files->list(use->state, sim->time, file);
+  return 0;
+}
+
+int effects_files_of(const struct params *params, double time, struct external_file file[EXTERNAL_FILES],
+                     struct fault *fault)
+{
+  for (int k = 0; k < TABLE; k++)
+    if (table[k]->files && in_run(table[k], params)) return table[k]->files->list_of(params, time, file, fault);
+  return 0;
 }

@@ -12,7 +12,7 @@
 
 #include "backend/backend.h"
 #include "mpi/comm.h"
-#include "params/params.h"
+#include "params/params_external.h"
 #include "step/plan.h"
 
 struct sim;
@@ -40,6 +40,16 @@ struct effect_numbers {
 };
 enum { EFFECT_NUMBERS = 8 };
 
+/* The hooks of an effect that is made from files. */
+struct effect_files {
+  /* whether its tables cover the times from sim->time on. 0 or -1 */
+  int (*cover)(const void *state, const struct sim *sim, double end, struct fault *fault);
+  /* the files as they were read, their tables up to a time: file[EXTERNAL_FILES]; returns their number */
+  int (*list)(const void *state, double time, struct external_file *file);
+  /* the same for a run with these parameters that would go on from `time`; -1 with a fault where it could not */
+  int (*list_of)(const struct params *params, double time, struct external_file *file, struct fault *fault);
+};
+
 /* The hooks of an effect. NULL: nothing is to be done, or it is as without the effect. `state`: memory of its own.
  * Local unless a member says "collective". */
 struct effect {
@@ -55,8 +65,7 @@ struct effect {
                 struct particles *particles);
   int (*open)(void *state, struct sim *sim, struct fault *fault); /* 0 or -1; `close` follows in both cases */
   void (*begin)(void *state, const struct sim *sim, const struct effects_entry *entry); /* at sim->time of a new run */
-  int (*covers)(const void *state, const struct sim *sim, double end,
-                struct fault *fault); /* from sim->time. 0 or -1 */
+  const struct effect_files *files;                                                     /* that it is made from */
   void (*close)(void *state);
 
   /* Times: `time` is the user's, `clock` the one in which positions move uniformly between kicks. One effect of a
@@ -172,4 +181,11 @@ void effects_describe(const struct sim *sim, FILE *out);
 /* The numbers of effect `k` for a checkpoint, `numbers` [EFFECT_NUMBERS]; returns how many, -1: there is no such
  * effect. Local. */
 int effects_numbers(struct sim *sim, int k, struct effect_numbers *numbers);
+/* The files from which the effects were made, as they were read; of tables the rows up to sim->time. Returns their
+ * number. Local. */
+int effects_files(const struct sim *sim, struct external_file file[EXTERNAL_FILES]);
+/* The same without a system, for a run with these parameters that would go on from `time`: the files as they are now.
+ * -1 with a fault where they are missing or do not cover the run. Local. */
+int effects_files_of(const struct params *params, double time, struct external_file file[EXTERNAL_FILES],
+                     struct fault *fault);
 #endif
