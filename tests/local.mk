@@ -28,7 +28,6 @@ unit_tests = \
   %D%/depth_first \
   %D%/domain \
   %D%/essential \
-  %D%/few_bodies \
   %D%/field \
   %D%/finder \
   %D%/force \
@@ -435,7 +434,6 @@ clean-local:
 %C%_halo_ranks_mpi_SOURCES = %D%/halo_ranks.c %D%/chance.h %D%/everywhere.h %D%/tap.h
 %C%_essential_SOURCES = %D%/essential.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_job_SOURCES = %D%/job.c %D%/tap.h
-%C%_few_bodies_SOURCES = %D%/few_bodies.c %D%/chance.h %D%/tap.h
 %C%_kepler_SOURCES = %D%/kepler.c %D%/tap.h
 %C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
 %C%_last_words_SOURCES = %D%/last_words.c %D%/tap.h
