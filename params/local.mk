@@ -31,3 +31,5 @@ parameter-pages: espalier$(EXEEXT)
 	./espalier params --ini > $(srcdir)/params/default.ini
 	./espalier params --markdown > $(srcdir)/doc/parameters.md
 	./espalier info --manual > $(srcdir)/doc/espalier.1
+distclean-local:
+	-test ! -L params/machines || rm -f params/machines
