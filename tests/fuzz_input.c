@@ -5,6 +5,7 @@
 #include <config.h>
 #include <mpi.h>
 
+#include "io/h5.h"
 #include "io/input/initial.h"
 #include "io/snapshot/snapshot.h"
 #include "writers.h"
@@ -71,43 +72,62 @@ static void fuzz(struct bytes *bytes, size_t region, const char *name)
   all_ok(&c, ok, what);
 }
 
-/* Each `width` bytes in turn with this value: addresses that are undefined, from which HDF5's drivers of plain files
- * copy address 0; chunks without extent, by which HDF5 divides. */
-static void overwrite(struct bytes *bytes, size_t width, int value, const char *name)
+/* Each 8 bytes in turn as the undefined address of HDF5, from which HDF5's drivers of plain files copy address 0. */
+static void without_addresses(struct bytes *bytes, const char *name)
 {
+  enum { ADDRESS = 8 };
   char what[128];
   int64_t accepted = 0;
   int ok = 1;
-  for (size_t at = width * (size_t)c.rank; at + width <= bytes->n; at += width * (size_t)c.size) {
-    unsigned char old[8];
-    memcpy(old, bytes->at + at, width);
-    memset(bytes->at + at, value, width);
+  for (size_t at = ADDRESS * (size_t)c.rank; at + ADDRESS <= bytes->n; at += ADDRESS * (size_t)c.size) {
+    unsigned char old[ADDRESS];
+    memcpy(old, bytes->at + at, ADDRESS);
+    memset(bytes->at + at, 0xff, ADDRESS);
     int fine = survives(bytes, &accepted);
-    if (!fine) printf("# %s: %d at %zu\n", name, value, at);
+    if (!fine) printf("# %s: no address at %zu\n", name, at);
     ok &= fine;
-    memcpy(bytes->at + at, old, width);
+    memcpy(bytes->at + at, old, ADDRESS);
   }
-  snprintf(what, sizeof what, "%s: each %zu bytes as %d", name, width, value);
+  snprintf(what, sizeof what, "%s: addresses that are undefined", name);
   all_ok(&c, ok, what);
 }
 
-/* Each type of whole numbers of 4 bytes with 512 bits, which HDF5 would read from behind the numbers. */
-static void too_many_bits(struct bytes *bytes, const char *name)
+/* Types with more bits than their bytes have, which HDF5 would read from behind the numbers. */
+static void too_many_bits(void)
 {
-  static const unsigned char of_type[] = {4, 0, 0, 0, 0, 0, 32, 0};
+  static const hid_t *const types[] = {&H5T_STD_U32LE_g, &H5T_IEEE_F64LE_g};
+  static const H5T_class_t kinds[] = {H5T_INTEGER, H5T_FLOAT};
+  int ok = 1;
+  for (int k = 0; k < 2; k++) {
+    enum { AT = 12, MOST = 64 }; /* of the number of bits: behind two bytes, the class, size and offset */
+    unsigned char bytes[MOST];
+    size_t size = MOST;
+    ok &= h5_is_number(*types[k], kinds[k]) && H5Tencode(*types[k], bytes, &size) >= 0 && bytes[AT] == (k ? 64 : 32);
+    bytes[AT] = 0;
+    bytes[AT + 1] = 2;
+    hid_t wide = H5Tdecode(bytes);
+    ok &= wide >= 0 && H5Tget_class(wide) == kinds[k] && !h5_is_number(wide, kinds[k]);
+    if (wide >= 0) H5Tclose(wide);
+  }
+  all_ok(&c, ok, "HDF5: numbers with more bits than their bytes have");
+}
+
+/* Each layout of chunks with no dimensions, and with those of an element alone: HDF5 divides by their extents. */
+static void without_dimensions(struct bytes *bytes, const char *name)
+{
+  enum { HEAD = 8, CHUNKED = 2 };
   char what[128];
   int64_t accepted = 0;
-  int ok = 1, types = 0;
-  for (size_t at = 4; at + sizeof of_type <= bytes->n; at++) {
-    if (memcmp(bytes->at + at, of_type, sizeof of_type) != 0 || bytes->at[at - 4] != 0x10) continue;
-    bytes->at[at + 6] = 0;
-    bytes->at[at + 7] = 2;
-    ok &= survives(bytes, &accepted);
-    memcpy(bytes->at + at, of_type, sizeof of_type);
-    types++;
+  int ok = 1, layouts = 0;
+  for (size_t at = 0; at + 64 <= bytes->n; at += 8) {
+    unsigned char *head = bytes->at + at, *layout = head + HEAD, old = layout[2];
+    if (head[0] != 8 || head[1] || head[5] || head[6] || head[7] || layout[0] != 3 || layout[1] != CHUNKED) continue;
+    layouts++;
+    for (layout[2] = 0; layout[2] < 2; layout[2]++) ok &= survives(bytes, &accepted);
+    layout[2] = old;
   }
-  snprintf(what, sizeof what, "%s: numbers with more bits than their bytes have", name);
-  all_ok(&c, ok && types > 2 && accepted == 0, what);
+  snprintf(what, sizeof what, "%s: without dimensions", name);
+  all_ok(&c, ok && layouts > 2 && accepted == 0, what);
 }
 
 static struct bytes load(const char *name)
@@ -151,14 +171,14 @@ static void hdf(void)
   hdf_save(&h, path);
   b = load(path);
   fuzz(&b, 0, "HDF5 of GADGET's style");
-  overwrite(&b, 8, 0xff, "HDF5 of GADGET's style");
-  too_many_bits(&b, "HDF5 of GADGET's style");
+  without_addresses(&b, "HDF5 of GADGET's style");
+  too_many_bits();
   drop(&b);
   h.chunk = 2;
   hdf_save(&h, path);
   b = load(path);
-  overwrite(&b, 4, 0, "HDF5 in chunks");
-  overwrite(&b, 8, 0xff, "HDF5 in chunks");
+  without_dimensions(&b, "HDF5 in chunks");
+  without_addresses(&b, "HDF5 in chunks");
   drop(&b);
 #endif
 

@@ -32,14 +32,13 @@ static int failed(const char *what, int error)
   return -1;
 }
 
-/* Whether the file states in its first bytes that addresses and sizes have 8 of them. */
+/* Whether the file states in its first bytes that sizes have 8 of them. */
 static int is_wide(int descriptor)
 {
-  enum { FIRST = 16, VERSION_AT = 8, OLD_AT = 13, NEW_AT = 9 };
+  enum { FIRST = 16, VERSION_AT = 8, OLD_AT = 14, NEW_AT = 10 };
   unsigned char first[FIRST] = {0};
   if (read_all(descriptor, first, FIRST, 0) != FIRST || memcmp(first, "\211HDF\r\n\032\n", VERSION_AT) != 0) return 0;
-  const unsigned char *widths = first + (first[VERSION_AT] < 2 ? OLD_AT : NEW_AT);
-  return widths[0] == 8 && widths[1] == 8;
+  return first[first[VERSION_AT] < 2 ? OLD_AT : NEW_AT] == 8;
 }
 
 static H5FD_t *open_reader(const char *name, unsigned flags, hid_t access, haddr_t most)
@@ -123,20 +122,16 @@ static int is_wrong_heap(const struct reader *reader, const char *bytes, size_t 
   return stated > reader->end;
 }
 
-/* Whether bytes of an object header have the layout of a dataset in chunks without extent, by which HDF5 divides. The
- * messages of old headers begin at multiples of 8; newer ones have a checksum. */
-static int has_empty_chunks(const struct reader *reader, const unsigned char *bytes, size_t size)
+/* Whether bytes of an object header have the layout of a dataset in chunks that lack dimensions, without which HDF5
+ * divides by 0. The messages of old headers begin at multiples of 8; newer ones have a checksum. */
+static int has_wrong_chunks(const unsigned char *bytes, size_t size)
 {
-  enum { LAYOUT = 8, HEAD = 8, CHUNKED = 2, DIMENSIONS_MAX = 33 };
-  for (size_t at = 0; reader->wide && at + HEAD + 8 <= size; at += 8) {
+  enum { LAYOUT = 8, HEAD = 8, LEAST = 12, CHUNKED = 2 };
+  for (size_t at = 0; at + HEAD + 8 <= size; at += 8) {
     const unsigned char *head = bytes + at, *layout = head + HEAD;
-    if (head[0] != LAYOUT || head[1] || head[5] || head[6] || head[7]) continue;
-    int newer = layout[0] == 3, count = newer ? layout[2] : layout[1];
-    if (layout[0] < 1 || layout[0] > 3 || layout[newer ? 1 : 2] != CHUNKED || count > DIMENSIONS_MAX) continue;
-    if ((head[3] << 8 | head[2]) < (newer ? 3 : 8) + 8 + 4 * count) continue; /* something else, in another message */
-    const unsigned char *extent = layout + (newer ? 3 : 8) + 8;
-    for (int k = 0; k < count && extent + 4 <= bytes + size; k++, extent += 4)
-      if (!extent[0] && !extent[1] && !extent[2] && !extent[3]) return 1;
+    if (head[0] != LAYOUT || head[1] || head[5] || head[6] || head[7] || (head[3] << 8 | head[2]) < LEAST) continue;
+    int newer = layout[0] == 3, dimensions = layout[newer ? 2 : 1]; /* with that of the bytes of an element */
+    if (layout[0] > 0 && layout[0] <= 3 && layout[newer ? 1 : 2] == CHUNKED && dimensions < 2) return 1;
   }
   return 0;
 }
@@ -150,7 +145,7 @@ static herr_t read_bytes(H5FD_t *file, H5FD_mem_t kind, hid_t transfer, haddr_t 
   if (got < 0) return failed("file read failed", errno);
   if (got != (int64_t)size) return failed("file read failed", EIO);
   if (kind == H5FD_MEM_LHEAP && is_wrong_heap(reader, to, size)) return failed("wrong size of a heap", EINVAL);
-  if (kind == H5FD_MEM_OHDR && has_empty_chunks(reader, to, size)) return failed("chunks without extent", EINVAL);
+  if (kind == H5FD_MEM_OHDR && has_wrong_chunks(to, size)) return failed("chunks without dimensions", EINVAL);
   return 0;
 }
 
