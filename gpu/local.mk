@@ -3,8 +3,8 @@ SUFFIXES = .cu
 AM_V_NVCC = $(AM_V_NVCC_@AM_V@)
 AM_V_NVCC_ = $(AM_V_NVCC_@AM_DEFAULT_V@)
 AM_V_NVCC_0 = @echo "  NVCC    " $@;
-NVCC_ALL = $(NVCC) -std=c++17 -Xcompiler -fPIC,-fvisibility=hidden,-Wswitch $(CUDA_GENCODE) $(DEFS) $(DEFAULT_INCLUDES) \
-  $(AM_CPPFLAGS) $(CPPFLAGS) $(NVCCFLAGS)
+NVCC_ALL = $(NVCC) -std=c++17 -Xcompiler -fPIC,-fvisibility=hidden,-Wswitch $(CUDA_GENCODE) $(DEFS) \
+  $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(NVCCFLAGS)
 .cu.o:
 	$(AM_V_NVCC)$(MKDIR_P) $(@D) && $(NVCC_ALL) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
 

@@ -51,7 +51,7 @@ static void check_lines(void)
     two.MultipoleOrder = 2;
     tree.Mode = MODE_TREE;
     hybrid.Mode = MODE_HYBRID;
-    tree.Criterion = hybrid.Criterion = CRITERION_A;
+    tree.Comoving = hybrid.Comoving = COMOVING_ON; /* without a model of errors */
     good = good && params_error(&p) == line[i].error && params_error(&q) == line[i].error &&
            params_order(&q) == line[i].order && params_delta(&one) == limited(line[i].delta1) &&
            params_delta(&two) == limited(line[i].delta2) &&
@@ -186,7 +186,7 @@ static void check_notes(void)
              strcmp(text, "by Accuracy = fine, and by the system at each soft step") == 0 &&
              params_resolved(&p).Eta == 0,
          "Eta follows the system too");
-  set(&p, "Criterion", "a");
+  set(&p, "Comoving", "on");
   snprintf(wanted, sizeof wanted, "%g, by Accuracy = fine", params_eta(&p, 0));
   tap_ok(params_note(&p, &param_table[param_find(NULL, "Eta")], text, sizeof text) == 1 && strcmp(text, wanted) == 0,
          "or does not");
@@ -215,11 +215,11 @@ static void check_restart(void)
   tap_ok(!params_same_evolution(same, &fine), "another Accuracy is another run");
   p = params_of_run(&p, 1000, 1);
   tap_ok(params_same_evolution(same, &p), "also where the number of particles is known");
-  set(&p, "Criterion", "a");
-  snprintf(text, sizeof text, "Steps:Criterion = a\nSplit:xs = %.17g\nSplit:R1OverR0 = %.17g\nSteps:Eta = %.17g\n",
-           params_xs(&p), params_r1_over_r0(&p), params_eta(&p, p.Mode != MODE_TREE));
+  set(&p, "Comoving", "on"); /* without a model of errors */
+  snprintf(text, sizeof text, "Cosmology:Comoving = on\nSplit:xs = %.17g\nSplit:R1OverR0 = %.17g\nSteps:Eta = %.17g\n",
+           params_xs(&p), params_r1_over_r0(&p), params_eta(&p, params_mode(&p) != MODE_TREE));
   tap_ok(params_same_evolution(text, &p), "so are zeros in place of the values that they stand for");
-  set(&p, "Criterion", "min-av");
+  set(&p, "Comoving", "off");
   tap_ok(params_changed("Split:R1OverR0 = 7\n", &p, 0, &f) == -1 &&
              strstr(f.text, "but the checkpoint was made with 7"),
          "another R1OverR0 is refused");

@@ -26,8 +26,8 @@ ok $? "no word about a file of one's own"
 cp said checked
 check "nothing was written" test ! -e out
 try checked 1 -P Steps:Criterion=a -P Split:Mode=auto -P Split:SoftStep=0
-has said '^  block steps .*  0\.0[0-9]*  *-  *[0-9]' && has said '^energy error .*not predicted for this Criterion'
-ok $? "no prediction of errors for the steps of GADGET"
+has said '^  block steps .* [0-9.]*e-05  *[0-9]' && has said '^energy error .*e-05 by time steps'
+ok $? "the steps of GADGET have a prediction of errors"
 check "a transport that the run would refuse" \
   says 1 'Transport = nccl: messages of the backend cpu are in the host' -- checked 2 -P Device:Transport=nccl
 launch 1 run -v run.ini > ran 2> err
@@ -57,13 +57,13 @@ awk -v bytes="$bytes" -v count="$count" '/^a snapshot/ { expected = $3 * ($4 ~ /
 ok $? "snapshots: their size to 10 %, and their number"
 run --check -P Output:OutputDir=not/there/out -P Output:TimeBetSnapshot=1e-6 run.ini > said 2> err
 has said '^output folder  *not/there/out is not there; not and what follows would be made$' &&
-  has said '^warning: [0-9]* snapshots of [0-9.]* [kM]B are planned, [0-9.]* GB in all: is TimeBetSnapshot = 1e-06 right?$'
+  has said '^warning: [0-9]* snapshots of [0-9.]* [kM]B are planned, [0-9.]* GB in all: is TimeBetSnapshot = 1e-06 rig'
 ok $? "very many snapshots, and folders that are to be made"
 run --check -P Output:OutputDir=none -P Output:TimeBetSnapshot=1e6 run.ini > said 2> err
-has said '^warning: TimeBetSnapshot = 1e+06 is longer than the run from time .* to TimeMax = .*: snapshots are the first and the last one only$'
+has said '^warning: TimeBetSnapshot = 1e+06 is longer than the run .*: snapshots are the first and the last one only$'
 ok $? "an interval between snapshots that is longer than the run"
 run -n 0 -P Output:OutputDir=many -P Output:TimeBetSnapshot=1e-6 run.ini > said 2> err
-has err 'warning: [0-9]* snapshots of [0-9.]* [kM]B are planned, [0-9.]* GB in all.*: is TimeBetSnapshot = 1e-06 right?$'
+has err 'warning: [0-9]* snapshots of [0-9.]* [kM]B are planned, [0-9.]* GB in all.*: is TimeBetSnapshot = 1e-06 right'
 ok $? "... at a start"
 bytes=$(du -b -s out/checkpoints/checkpoint_* | awk '{ print $1 }')
 awk -v bytes="$bytes" '/^a checkpoint/ { expected = $3 * ($4 ~ /^kB/ ? 1e3 : $4 ~ /^MB/ ? 1e6 : 1e9) }

@@ -4,6 +4,8 @@
 #include <config.h>
 #include "settings/choice.h"
 
+#include "settings/promise.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -73,6 +75,65 @@ static void check_errors(void)
          "so has a system out of equilibrium before it changes");
   merger.change = merger.imbalance = 0.04;
   tap_ok(errors_shared(&merger, 0.02) == errors_shared(&small, 0.02), "changes by chance have none");
+}
+
+/* Block steps by acceleration alone: errors that were measured on cores within ten dynamical times. */
+static void check_by_acceleration(void)
+{
+  struct finder_system s = plummer(8192, 0.01), sharp = plummer(1000, 0.002), soft = plummer(1000, 0.02);
+  s.by_acceleration = sharp.by_acceleration = soft.by_acceleration = 1;
+  tap_ok(within(errors_block(&s, 0.25), 1.8e-3, 3) && within(errors_block(&s, 0.125), 5.8e-4, 3) &&
+             within(errors_block(&s, 0.0625), 6.1e-5, 3),
+         "steps by acceleration");
+  tap_ok(within(errors_block(&sharp, 0.125), 1.1e-4, 3) && within(errors_block(&sharp, 0.0625), 2.8e-5, 3) &&
+             within(errors_block(&soft, 0.125), 3.7e-4, 3) && within(errors_block(&soft, 0.0625), 1.1e-4, 3),
+         "with short and long softenings");
+  double allowed = errors_allowed(1e-5), eta = errors_eta(&s, 0, allowed);
+  tap_ok(near(errors_block(&s, eta), allowed, 1e-6) && errors_eta(&s, 1, allowed) < eta &&
+             errors_eta(&s, 0, 0.1 * allowed) < eta && errors_eta(&s, 0, 1e-30) == 0.002 && errors_eta(&s, 0, 100) == 2,
+         "Eta has the allowed error, within limits");
+}
+
+/* Errors of block steps with long softenings, in spheres with and without a cusp, on cores. */
+static void check_long_softening(void)
+{
+  struct finder_system cusp = plummer(8192, 0.04), split = cusp, short_one = plummer(8192, 0.0096);
+  cusp.a_rms = split.a_rms = short_one.a_rms = sqrt(6 * 0.66);
+  split.split = 1;
+  double eta = errors_eta(&cusp, 0, errors_allowed(1e-5)), before = errors_eta(&split, 0, errors_allowed(1e-5));
+  tap_ok(before > 1.7 * eta && before < 2.8 * eta, "steps with four times the softening: Eta is shorter");
+  tap_ok(near(errors_eta(&short_one, 0, 3e-5), before, 0.02),
+         "... than that with the softening of the number, or within a split");
+  tap_ok(within(errors_block(&cusp, before), 6.5e-4, 3), "their error was 6.5e-5 per dynamical time");
+}
+
+/* What was promised by a time, and what was not kept. */
+static void check_promise(void)
+{
+  struct promise p = {.wanted = 1e-5}, none = {.wanted = 0};
+  struct kept good = {0}, missed = {0}, bad = {0}, late = {0}, large = {0};
+  tap_ok(near(promise_now(&p), 1e-4, 1e-12) && promise_now(&none) == 0, "ten dynamical times at least");
+  promise_note(&p, &good, 2.9e-4, 1);
+  promise_note(&p, &missed, 1e-4, 1);
+  promise_note(&p, &missed, 3.1e-4, 2);
+  promise_note(&p, &missed, 2e-4, 3);
+  promise_note(&p, &bad, 1.1e-2, 1);
+  p.dynamical = 100;
+  tap_ok(near(promise_now(&p), 1e-3, 1e-12), "and as many as have passed");
+  promise_note(&p, &late, 2e-3, 100);
+  promise_note(&p, &missed, 2e-3, 100);
+  tap_ok(!promise_missed(&good) && promise_missed(&missed) && missed.time == 2 && missed.error == 3.1e-4 &&
+             !promise_missed(&late),
+         "three times the promise is named, at the worst time");
+  tap_ok(good.untrusted == 0 && missed.untrusted == 0 && bad.untrusted > 0 && late.untrusted == 0,
+         "a hundred times makes it untrusted");
+  promise_note(&p, &late, 0.06, 100);
+  promise_note(&none, &large, 0.04, 1);
+  int trusted = large.untrusted == 0 && !promise_missed(&large);
+  promise_note(&none, &large, 0.06, 1);
+  promise_note(&none, &large, 0.01, 2);
+  tap_ok(trusted && late.untrusted > 0 && large.untrusted > 0 && large.error == 0.06,
+         "and so does 0.05, whatever is promised");
 }
 
 static void check_steps(void)
@@ -389,6 +450,9 @@ static void check_allowed(void)
 int main(void)
 {
   check_errors();
+  check_by_acceleration();
+  check_promise();
+  check_long_softening();
   check_steps();
   check_dense();
   check_units();

@@ -123,6 +123,19 @@ few "two particles" 3 '0 0 0 0 0 0 1\n1 0 0 0 1 0 0.5\n'
 few "three particles at rest" 2 '0 0 0 0 0 0 1\n1 0 0 0 0 0 0.5\n0 1 0 0 0 0 0.5\n'
 few "particles at one place" 1 '1 1 1 0 0 0 1\n1 1 1 0 0 0 1\n1 1 1 0 0 0 1\n'
 
+# steps by acceleration have a model of their own: the cheapest candidate that has the wanted error
+go steps-a 1 --check -P Steps:Criterion=a -P Gravity:Softening=0.002 -P Accuracy:Accuracy=standard
+awk '/^schemes/ { on = 1 } /^energy error/ { on = 0 } on && /^  (shared|block)/ { bad += $(NF - 2) > 3.1e-5; cost[$1] = $(NF - 1); if (/chosen/) chosen = $1 }
+  END { printf "# shared steps %g, block steps %g, chosen %s\n", cost["shared"], cost["block"], chosen
+    exit bad || !(cost["block"] < cost["shared"]) || chosen == "shared" }' steps-a/log
+ok $? "Criterion = a: costs are compared at the wanted error, and the cheapest is chosen"
+# two bodies of e = 0.999: block steps are cheap, and would not have the wanted error
+awk 'BEGIN { v = sqrt(0.001 / 1.999) / 2; print -0.9995, 0, 0, 0, -v, 0, 0.5; print 0.9995, 0, 0, 0, v, 0, 0.5 }' > few.txt
+go eccentric 1 -n 1 -P Input:InitCondFile=../few.txt -P Gravity:Softening=1e-4
+ends 0 && has eccentric/log '^scheme: shared steps' &&
+  has eccentric/log '^        predicted: block steps: [0-9.e-]* (|dE/E| [0-9.]*e-0[23] > 3.0e-05)'
+ok $? "a cheaper scheme that was not chosen: the log says why"
+
 # what is given restricts the candidates
 go given 1 -P Split:Mode=tree
 ends 0 && [ "$(choices given | cut -d , -f 3 | sort -u | tr '\n' ' ')" = "block candidate shared " ]

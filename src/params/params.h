@@ -99,9 +99,9 @@ int params_read(struct params *params, const char *file, const char *const *over
 /* The same; *origin (may be NULL) becomes the origin of each value. */
 int params_read_origin(struct params *params, const char *file, const char *const *overrides, int override_count,
                        struct param_origin *origin, struct fault *fault);
-/* Set defaults, and read parameters from the text of a file; `name` stands for the file in messages. *origin becomes the
- * origin of each value. No integrator is chosen (params_choose_integrator), and the rules between them are not checked
- * (params_check_rules). */
+/* Set defaults, and read parameters from the text of a file; `name` stands for the file in messages. *origin becomes
+ * the origin of each value. No integrator is chosen (params_choose_integrator), and the rules between them are not
+ * checked (params_check_rules). */
 int params_read_text(struct params *params, const char *text, const char *name, struct param_origin *origin,
                      struct fault *fault);
 /* Set one parameter by "Name=value" or "Section:Name=value". The fault names it, what was expected, and the nearest

@@ -154,10 +154,7 @@ struct params params_of_run(const struct params *params, double particles, int o
 }
 
 /* 1: xs, ys and Eta that are 0 follow the system too, at each soft step (step/plan.h). */
-static int follows_system(const struct params *params)
-{
-  return !params_neighbour_lists(params) && params->Criterion == CRITERION_MIN_AV && !params->Comoving;
-}
+static int follows_system(const struct params *params) { return !params_neighbour_lists(params) && !params->Comoving; }
 
 struct params params_resolved(const struct params *params)
 {

@@ -325,6 +325,7 @@ static void begin(struct logs *logs, const struct sim *sim)
   logs->started = timer_clock();
   logs->traffic.table = sim->comm->size > 1 && sim->par->CommLog != COMM_LOG_OFF;
   logs->traffic.pairs = logs->traffic.table && sim->par->CommLog == COMM_LOG_PEERS;
+  promise_open(&logs->promise, sim);
 }
 
 /* Make all ranks agree on rank 0's result of opening the tables, and close them on a fault. Collective. 0 or -1. */
@@ -457,6 +458,14 @@ double logs_error(const struct logs *logs, double total)
              : NAN;
 }
 
+double logs_promised_error(const struct logs *logs, const struct sim *sim, double total)
+{
+  /* kinetic and potential energy, because their sum is near 0 where they nearly cancel */
+  double part = effects_have(sim, EFFECT_COMOVING) ? 1 : 0.1,
+         scale = fmax(fabs(logs->first_energy), part * (sim->now.kinetic + fabs(sim->now.potential)));
+  return !effects_have(sim, EFFECT_ENERGY_CHANGES) && scale > 0 ? fabs(total - logs->first_energy) / scale : NAN;
+}
+
 double logs_worst(const struct logs *logs)
 {
   return logs->first_energy != 0 && logs->has_energy > 1 ? logs->worst : NAN;
@@ -477,6 +486,8 @@ void logs_energy(struct logs *logs, const struct sim *sim)
   logs->has_energy = logs->has_energy ? 2 : 1;
   if (effects_have(sim, EFFECT_COMOVING)) logs->scale = d.kinetic + fabs(d.potential);
   logs->worst = fmax(logs->worst, logs_error(logs, d.total));
+  double error = logs_promised_error(logs, sim, d.total);
+  if (!isnan(error)) promise_note(&logs->promise, &logs->promise.energy, error, sim->time);
   if (!logs->energy) return;
   double place[3], motion[3], gained[3];
   sim_gained(sim, gained);

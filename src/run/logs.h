@@ -8,6 +8,7 @@
 #include "base/spool.h"
 #include "run/traffic.h"
 #include "scheme/close_pairs.h"
+#include "settings/promise.h"
 #include "step/plan.h"
 #include "step/sim.h"
 
@@ -55,7 +56,8 @@ struct logs {
   double first_energy, worst;       /* total energy at the start; largest |dE/E| so far */
   /* of errors, with Comoving = on: kinetic and potential energy of the last row; 0: first_energy */
   double scale;
-  int has_energy;    /* first_energy is set */
+  int has_energy; /* first_energy is set */
+  struct promise promise;
   double begin, end; /* of the run, code time units */
   double started;    /* wall clock, seconds */
   int lines;         /* progress lines so far; negative: none are printed */
@@ -113,6 +115,9 @@ void logs_energy(struct logs *logs, const struct sim *sim);
 void logs_step(struct logs *logs, struct sim *sim, const struct step_report *report, int energy);
 /* Write rows to choice.csv (rank 0) about the last choice of a scheme; nothing where there was none. */
 void logs_choice(struct logs *logs, const struct sim *sim);
+/* The error of a total energy for the promise of Accuracy: relative to the energy at the start, or to a tenth of
+ * kinetic and potential energy (with Comoving = on all of them), whichever is larger; NAN: it is not known. */
+double logs_promised_error(const struct logs *logs, const struct sim *sim, double total);
 /* |dE/E| of a total energy relative to that of the start; NAN where that was 0. */
 double logs_error(const struct logs *logs, double total);
 /* The largest |dE/E| so far; NAN as above. */

@@ -14,6 +14,7 @@
 #include "run/check.h"
 #include "run/run_parts.h"
 #include "run/terminal.h"
+#include "settings/settings.h"
 #include "step/energies.h"
 #include "step/step.h"
 
@@ -80,27 +81,79 @@ void run_begin_status(struct run *run)
   if (run->soft_step_opened && run->from.own_folder && run->from.own_output) run_name_checkpoint(run, run->from.number);
 }
 
+/* Warn of an error that was larger than promised, of a run that is trusted all the same. */
+static void warn_missed(const struct run *run, const char *what, const struct kept *kept)
+{
+  const struct params *asked = &run->sim.settings->asked;
+  char promised[160];
+  if (!promise_missed(kept)) return;
+  fprintf(
+      stderr,
+      "espalier: warning: %s was off by %.1e at time %g, %.2g times as much as promised (%s by then): give a smaller "
+      "%s, or see doc/accuracy.md\n",
+      what, kept->error, kept->time, kept->error / kept->promised,
+      promise_text(&run->logs.promise, asked, kept->promised, promised),
+      asked->EnergyError > 0 ? "EnergyError" : "Accuracy");
+}
+
+/* Why the run cannot be trusted; "" where it can. */
+static const char *untrusted(const struct run *run, char text[300])
+{
+  const struct promise *p = &run->logs.promise;
+  const struct kept *kept = p->energy.untrusted > 0 ? &p->energy : &p->momentum;
+  char worst[32], promised[200] = "", words[160];
+  text[0] = 0;
+  if (run->guard.untrusted[0]) {
+    snprintf(text, 300, "%s", run->guard.untrusted);
+    return text;
+  }
+  if (!run->logs.warned_energy && kept->untrusted == 0) return text;
+  if (kept->promised > 0)
+    snprintf(promised, sizeof promised, ", and %s", promise_text(p, &run->sim.settings->asked, kept->promised, words));
+  if (kept == &p->momentum && !run->logs.warned_energy)
+    snprintf(text, 300, "the momentum is off by %.1e sum m|v|%s", kept->error, promised);
+  else
+    snprintf(text, 300, "the largest |dE/E| is %s%s", logs_error_text(logs_worst(&run->logs), 2, worst, sizeof worst),
+             promised);
+  return text;
+}
+
 /* Write the state of a run that has reached its end. Rank 0. Returns the exit status. */
 static int report_finished(struct run *run)
 {
   const char *why = run->unsaved                            ? "the checkpoint at the end could not be written"
                     : run->sim.time < run->sim.par->TimeMax ? "-n or --substeps"
                                                             : "TimeMax";
-  char text[32], cause[200], reason[300];
-  if (!run->logs.warned_energy && !run->guard.untrusted[0])
+  char cause[300], reason[400];
+  if (!untrusted(run, cause)[0]) {
+    warn_missed(run, "the energy", &run->logs.promise.energy);
+    warn_missed(run, "the momentum", &run->logs.promise.momentum);
     return status_end(&run->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
-  logs_error_text(logs_worst(&run->logs), 2, text, sizeof text);
-  if (run->guard.untrusted[0]) snprintf(cause, sizeof cause, "%s", run->guard.untrusted);
-  else snprintf(cause, sizeof cause, "the largest |dE/E| is %s", text);
+  }
   fprintf(stderr, "espalier: error: the run has finished, but cannot be trusted: %s (exit status %d)\n", cause,
           RUN_UNTRUSTED);
   snprintf(reason, sizeof reason, "%s; %s", why, cause);
   return status_end(&run->status, STATE_UNTRUSTED, reason, 0) ? RUN_FAILED : RUN_UNTRUSTED;
 }
 
+/* The same for a run that was interrupted and cannot be trusted: no job is to follow. */
+static int report_interrupted_untrusted(struct run *run, const char *cause)
+{
+  char reason[500];
+  fprintf(
+      stderr,
+      "espalier: error: the run was interrupted (%s), and cannot be trusted: %s (exit status %d; -r goes on all the "
+      "same)\n",
+      run_stop_reason(run), cause, RUN_UNTRUSTED);
+  snprintf(reason, sizeof reason, "%.100s; %s", run_stop_reason(run), cause);
+  return status_end(&run->status, STATE_UNTRUSTED, reason, 0) ? RUN_FAILED : RUN_UNTRUSTED;
+}
+
 /* The same for a run that ended before TimeMax. */
 static int report_interrupted(struct run *run)
 {
+  char cause[300];
+  if (!run->collapsed && untrusted(run, cause)[0]) return report_interrupted_untrusted(run, cause);
   if (!run->collapsed) {
     int again = run->interrupted == REQUEST_YIELD && !run->options->no_output;
     return status_end(&run->status, "interrupted", run_stop_reason(run), again) ? RUN_FAILED : 0;

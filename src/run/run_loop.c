@@ -256,6 +256,7 @@ static int advance(struct run *run, struct fault *fault)
   int energy = last || run->options->substeps >= 0 ? 1 : statistics_due(run, s->time, end);
   int map = projection_due(run, s->time, end);
   step_close(s, plan, energy || plan->at_target || run->state.pending);
+  promise_step(&run->logs.promise, s, plan->soft_step);
   run_keep_folders(run);
   if (run_check_system(run, plan->soft_step, fault)) return -1;
   if (energy) energies_measure(s, energy);

@@ -252,6 +252,7 @@ int state_save(struct sim *sim, struct logs *logs, struct run_state *state, stru
   item[items++] = (struct item)REAL("energy.total", sim->energy.total);
   item[items++] = (struct item)REAL("energy.scatter", sim->energy.scatter);
   item[items++] = (struct item)WHOLE("logs.tables", tables);
+  item[items++] = (struct item){"promise", ITEM_REAL, PROMISE_NUMBERS, &logs->promise.dynamical};
   int owns = list_own(sim, own);
   own[owns++] = (struct section){ROWS, rows, (uint64_t)logs_unwritten(&ends)};
   if (sim->be->steps.remember) sim->be->steps.remember(sim->dev, remembered, 0);
@@ -499,5 +500,9 @@ int state_load_logs(struct logs *logs, const struct sim *sim, const struct check
                                                                       : logs_open(logs, sim, overwrite, fault));
   memory_free(rows);
   if (bad) return -1;
+  if (!has(checkpoint->text, "promise")) promise_resume(&logs->promise, sim);
+  else
+    items_read(checkpoint->text, &(const struct item){"promise", ITEM_REAL, PROMISE_NUMBERS, &logs->promise.dynamical},
+               1, fault);
   return items_read(checkpoint->text, item, list_logs(logs, item), fault);
 }

@@ -33,7 +33,6 @@ enum { H_STEPS = 20 };      /* soft steps over which h is averaged */
 /* Spacing of the lattice, in units of the softening (with neighbour lists: of R1), above which positions are too
  * coarse. */
 #define LATTICE_WARNING 1e-3
-#define ENERGY_WARNING 0.05 /* |dE/E| */
 #define SOFT_STEP_WARNING 2 /* given soft step, in units of the one that the rule chooses */
 /* width of the memory list; progress lines between two header lines */
 enum { SUMMARY_COLUMNS = 100, HEADER_LINES = 20 };
@@ -247,14 +246,11 @@ static void note_h(struct logs *logs, const struct sim *sim, const struct step_r
          H_STEPS, logs->h_sum / H_STEPS, logs->list_sum / H_STEPS, H_WARNING);
 }
 
-/* The energy error is so large that the run cannot be right. The scale includes the kinetic and the potential energy,
- * because their sum is near 0 where they nearly cancel. */
+/* The energy error is so large that the run cannot be right, or is worthless for what was asked. */
 static void warn_energy(struct logs *logs, const struct sim *sim)
 {
   char text[32];
-  double part = effects_have(sim, EFFECT_COMOVING) ? 1 : 0.1, change = fabs(energies_total(sim) - logs->first_energy);
-  double scale = fmax(fabs(logs->first_energy), part * (sim->now.kinetic + fabs(sim->now.potential)));
-  if (effects_have(sim, EFFECT_ENERGY_CHANGES) || logs->warned_energy || !(change > ENERGY_WARNING * scale)) return;
+  if (logs->warned_energy || logs->promise.energy.untrusted == 0) return;
   terminal_clear(logs);
   printf("warning: at time %g the total energy is off by %s of its initial value: do not trust this run;\n"
          "         check the length of soft steps (xs, ys, SoftStep, MaxSizeTimestep), Eta, Softening and\n"
@@ -389,11 +385,12 @@ static int changes(const struct params *par, double change[2], double scale[2])
   return rows;
 }
 
-/* How well energy, momentum and angular momentum were kept. */
-static void print_kept(const struct run *run)
+/* How well energy, momentum and angular momentum were kept, and what was promised. */
+static void print_kept(struct run *run)
 {
   const struct sim *s = &run->sim;
-  char error[32];
+  struct promise *promise = &run->logs.promise;
+  char error[32], promised[160];
   double change[2], scale[2];
   int rows = changes(s->par, change, scale);
   if (rows < 2) {
@@ -404,10 +401,12 @@ static void print_kept(const struct run *run)
       isnan(logs_worst(&run->logs)) ? "unknown" : logs_error_text(logs_worst(&run->logs), 1, error, sizeof error);
   printf("kept: energy to %s%s", energy, effects_have(s, EFFECT_COMOVING) ? " of kinetic plus potential energy" : "");
   if (s->field.count > 0) printf("; momentum and angular momentum change in the external field");
-  else if (!effects_have(s, EFFECT_COMOVING) && scale[0] > 0 && scale[1] > 0)
+  else if (!effects_have(s, EFFECT_COMOVING) && scale[0] > 0 && scale[1] > 0) {
     printf(", momentum to %.1e sum m|v|, angular momentum to %.1e sum m|r x v|", change[0] / scale[0],
            change[1] / scale[1]);
-  putchar('\n');
+    promise_note(promise, &promise->momentum, change[0] / scale[0], s->time);
+  }
+  printf("\n      %s\n", promise_text(promise, &s->settings->asked, promise_now(promise), promised));
 }
 
 /* The command of this run with another option, --restart or --overwrite. */

@@ -114,7 +114,7 @@ static void measure_candidate(struct sim *sim, enum choice_scheme scheme, const 
   adopt(sim, &p, scheme);
   int split = p.Mode != MODE_TREE;
   if (split) candidate->r2 = scheme_r2(sim, &p);
-  now.hybrid = later.hybrid = split;
+  now.hybrid = later.hybrid = system.split = split;
   now.r2 = later.r2 = split ? candidate->r2 : sim->radius_rule;
   candidate->step = fmin(plan_wanted(&p, &sim->now, &now), left);
   candidate->expected = fmin(plan_wanted(&p, &sim->now, &later), left);
@@ -176,8 +176,7 @@ struct choice_errors choice_errors(const struct sim *sim, const struct plan *pla
   const struct params *p = sim->par;
   struct choice_errors e = {0, 0, 10 * params_error(p)};
   struct finder_system system = plan_errors(p, &sim->now, &sim->system);
-  if (p->Comoving || sim->scheme->unpredicted || p->Criterion != CRITERION_MIN_AV || !(errors_profile(&system) > 0))
-    return e;
+  if (p->Comoving || sim->scheme->unpredicted || !(errors_profile(&system) > 0)) return e;
   e.forces = errors_forces(&system, params_delta(p));
   if (plan->shared && plan->shared_level < 0) return e;
   const struct split *split = scheme_split(sim);

@@ -18,15 +18,25 @@ static int is_candidate(const struct scheme_choice *choice, int k)
   return (choice->table.allowed & 1u << k) && choice->table.candidate[k].step > 0;
 }
 
+/* The predicted error of a candidate that was not chosen for it; "" for one that has the wanted error. */
+static const char *reason_of(const struct scheme_choice *choice, int k, char text[64])
+{
+  text[0] = 0;
+  if (!choice_reaches(&choice->table, k) && choice_reaches(&choice->table, choice->now))
+    snprintf(text, 64, " (|dE/E| %.1e > %.1e)", choice->table.candidate[k].error, choice->table.wanted);
+  return text;
+}
+
 /* A line with the seconds of the other candidates that were measured, or that were not. */
 static void print_others(const struct settings *settings, int measured, FILE *out)
 {
   const struct scheme_choice *c = &settings->choice;
-  char name[64];
+  char name[64], reason[64];
   const char *before = measured ? "        measured: " : "        predicted: ";
   for (int k = 0; k < CHOICES_COUNT; k++) {
     if (!is_candidate(c, k) || k == c->now || (c->measured[k] > 0) != measured) continue;
-    fprintf(out, "%s%s: %.3g", before, choice_name(k, &settings->asked, name), seconds_of(c, k));
+    fprintf(out, "%s%s: %.3g%s", before, choice_name(k, &settings->asked, name), seconds_of(c, k),
+            reason_of(c, k, reason));
     before = ", ";
   }
   if (*before == ',') fputc('\n', out);
@@ -69,26 +79,18 @@ void settings_print_choice(const struct sim *sim, FILE *out)
   print_others(sim->settings, 0, out);
 }
 
-/* The error of the steps of a candidate; "-" where the criterion of steps has no model. */
-static const char *error_of(const struct sim *sim, const struct choice_candidate *candidate, char text[16])
-{
-  snprintf(text, 16, "%.1e", candidate->error);
-  return sim->par->Criterion == CRITERION_MIN_AV ? text : "-";
-}
-
 void settings_report_choice(const struct sim *sim, const double bytes[2], FILE *out)
 {
   const struct scheme_choice *c = &sim->settings->choice;
-  char name[64], error[16];
+  char name[64];
   if (!settings_have_choice(sim)) return;
   fprintf(out, "schemes, predicted                        soft step  |dE/E| in 10  s per unit  MB per\n"
                "                                                     dyn. times     of time    rank\n");
   for (int k = 0; k < CHOICES_COUNT; k++) {
     const struct choice_candidate *one = &c->table.candidate[k];
     if (!is_candidate(c, k)) continue;
-    fprintf(out, "  %-25s %-11s  %10.3g %13s %11.3g %7.4g\n", choice_name(k, &sim->settings->asked, name),
-            k == c->now ? "(chosen)" : "", one->step, error_of(sim, one, error), seconds_of(c, k),
-            bytes[one->r2 > 0] / 1e6);
+    fprintf(out, "  %-25s %-11s  %10.3g %13.1e %11.3g %7.4g\n", choice_name(k, &sim->settings->asked, name),
+            k == c->now ? "(chosen)" : "", one->step, one->error, seconds_of(c, k), bytes[one->r2 > 0] / 1e6);
   }
 }
 
@@ -99,10 +101,9 @@ void settings_report_errors(const struct sim *sim, const struct plan *plan, FILE
   int one = settings_have_choice(sim) && is_candidate(c, c->now);
   if (one) e.steps = c->table.candidate[c->now].error;
   if (!(e.forces > 0)) {
-    const char *what = sim->scheme->unpredicted ? sim->scheme->unpredicted : "this Criterion";
-    if (sim->par->Criterion != CRITERION_MIN_AV || sim->scheme->unpredicted)
+    if (sim->scheme->unpredicted)
       fprintf(out, "energy error        not predicted for %s: see the line energy, the change by the first soft step\n",
-              what);
+              sim->scheme->unpredicted);
     return;
   }
   fprintf(out, "energy error        |dE/E| within ten dynamical times, predicted: ");

@@ -117,6 +117,8 @@ struct finder_system plan_errors(const struct params *params, const struct diagn
                                 .distance = facts->distance,
                                 .largest_mass = facts->largest_mass,
                                 .softening = params_softening(params, NULL),
+                                .split = facts->hybrid,
+                                .by_acceleration = params->Criterion == CRITERION_A,
                                 .unequal = mean > 0 ? facts->mean_square_mass / mean : 0,
                                 .first_profile = facts->first_profile,
                                 .change = facts->change,
@@ -135,8 +137,7 @@ void plan_note_profile(const struct params *params, const struct diagnostics *no
 double plan_eta(const struct params *params, const struct diagnostics *now, const struct plan_facts *facts)
 {
   int split = facts->hybrid;
-  if (params->Eta > 0 || params->Comoving || params_neighbour_lists(params) || params->Criterion != CRITERION_MIN_AV)
-    return params_eta(params, split);
+  if (params->Eta > 0 || params->Comoving || params_neighbour_lists(params)) return params_eta(params, split);
   struct finder_system system = plan_errors(params, now, facts);
   double eta = errors_eta(&system, split, errors_allowed(params_error(params)));
   return eta > 0 ? eta : params_eta(params, split);

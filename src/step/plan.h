@@ -53,8 +53,8 @@ double plan_soft_step(const struct params *params, const struct diagnostics *now
  * scale: the adaptive step for r2. */
 double plan_whole_step(const struct params *params, const struct diagnostics *now, const struct plan_facts *facts,
                        double r2);
-/* Eta of block steps: the one that is given; else by the model of errors for the wanted error (leapfrog with Criterion
- * = min-av), or where the system is not bound and for other steps params_eta. */
+/* Eta of block steps: the one that is given; else by the model of errors for the wanted error (leapfrog of
+ * walks), or where the system is not bound and for other steps params_eta. */
 double plan_eta(const struct params *params, const struct diagnostics *now, const struct plan_facts *facts);
 /* 1: one step for all particles without the split, whose length is plan_whole_step. */
 int plan_one_step(const struct params *params, const struct plan_facts *facts);

@@ -20,7 +20,11 @@
  *   block steps  BLOCK_ERROR (A^2 sqrt(BLOCK_ERROR_COUNT / N) + ENCOUNTER_ERROR BLOCK_ERROR_COUNT / N) max(1, (N
  *                e^2)^-1/4) eta^BLOCK_ERROR_POWER: ENCOUNTER_ERROR is of encounters, which count where particles are
  *                few; particles that matter have short steps, so the longest step, BLOCK_STEP_MAX, does not count; it
- *                is shorter where A has grown since the start. A: at most BLOCK_PROFILE_MAX
+ *                is shorter where A has grown since the start. A: at most BLOCK_PROFILE_MAX. Without the split A^2
+ *                counts (e / e0)^2 times where e is above e0 = SOFT N^SOFT_POWER, the softening of these runs: steps
+ *                grow with e
+ *   by acceleration alone (Criterion = a) ACCELERATION_ERROR min(1, N e^2 / ACCELERATION_SOFT)^(1/4)
+ *                eta^ACCELERATION_ERROR_POWER, from runs of spheres of 1000 to 8192 particles, N e^2 of 0.004 to 0.8
  *
  * D: the energy that the leapfrog conserves differs from E by t^2 M <a^2> / 24, which changes with A: D =
  * PROFILE_CHANGE_ERROR times the largest change of A so far, less PROFILE_SCATTER of A, in which A varies by chance. It
@@ -55,6 +59,12 @@
 #define BLOCK_PROFILE_MAX 30 /* A of block steps at most: larger ones, of collapsed cores, were not measured */
 #define ETA_MIN 0.1
 #define ETA_MAX 2.0
+#define SOFT 0.1
+#define SOFT_POWER (-0.26)
+#define ACCELERATION_ERROR 0.08
+#define ACCELERATION_ERROR_POWER 2.5
+#define ACCELERATION_SOFT 0.4
+#define ACCELERATION_ETA_MIN 0.002
 #define BLOCK_STEP_MAX (1.0 / 16)
 /* of it: at least this part where A has grown, for particles outside of a collapsed core */
 #define BLOCK_STEP_PART_MIN (1.0 / 8)
@@ -207,11 +217,21 @@ static double block_error(const struct finder_system *system)
   double grows = 1 + IMBALANCE_GROWTH * fmax(0, fmin(system->imbalance, 1) - PROFILE_SCATTER);
   double smooth =
       square(fmin(grows * profile_factor(system), BLOCK_PROFILE_MAX)) * sqrt(BLOCK_ERROR_COUNT / system->count);
+  if (!system->split) smooth *= square(fmax(1, e / (SOFT * pow(system->count, SOFT_POWER))));
   return BLOCK_ERROR * (smooth + ENCOUNTER_ERROR * BLOCK_ERROR_COUNT / system->count) * close;
+}
+
+/* The same for steps by acceleration alone. */
+static double acceleration_error(const struct finder_system *system)
+{
+  struct scales u = errors_scales(system);
+  double e = u.length > 0 ? system->softening / u.length : 0, soft = system->count * e * e / ACCELERATION_SOFT;
+  return ACCELERATION_ERROR * (soft > 0 ? pow(fmin(1, soft), 0.25) : 1);
 }
 
 double errors_block(const struct finder_system *system, double eta)
 {
+  if (system->by_acceleration) return acceleration_error(system) * pow(eta, ACCELERATION_ERROR_POWER);
   return block_error(system) * pow(eta, BLOCK_ERROR_POWER);
 }
 
@@ -219,6 +239,10 @@ double errors_eta(const struct finder_system *system, int split, double allowed)
 {
   double part = split ? BLOCK_STEP_SHARE : 1;
   if (!(errors_profile(system) > 0)) return 0;
+  if (system->by_acceleration)
+    return fmin(
+        fmax(pow(part * allowed / acceleration_error(system), 1 / ACCELERATION_ERROR_POWER), ACCELERATION_ETA_MIN),
+        ETA_MAX);
   return fmin(fmax(pow(part * allowed / block_error(system), 1 / BLOCK_ERROR_POWER), ETA_MIN), ETA_MAX);
 }
 

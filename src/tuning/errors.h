@@ -17,6 +17,8 @@ struct finder_system {
   double unequal;               /* <m^2> / <m>^2; 0: masses are equal, or not known */
   int radii_by_mass;            /* 1: radii grow as the cube root of the mass */
   double softening;             /* from here on: for the leapfrog alone */
+  int split;                    /* 1: block steps are those within soft steps of a split */
+  int by_acceleration;          /* 1: block steps by acceleration alone (Criterion = a) */
   double first_profile;         /* errors_profile at the start of the run; 0: not known */
   double change;                /* the largest difference of errors_profile from that so far */
   double imbalance;             /* |2 T + W| / |W|, W the virial of the forces: 0 in equilibrium */
