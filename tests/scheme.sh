@@ -125,12 +125,14 @@ few "particles at one place" 1 '1 1 1 0 0 0 1\n1 1 1 0 0 0 1\n1 1 1 0 0 0 1\n'
 
 # steps by acceleration have a model of their own: the cheapest candidate that has the wanted error
 go steps-a 1 --check -P Steps:Criterion=a -P Gravity:Softening=0.002 -P Accuracy:Accuracy=standard
-awk '/^schemes/ { on = 1 } /^energy error/ { on = 0 } on && /^  (shared|block)/ { bad += $(NF - 2) > 3.1e-5; cost[$1] = $(NF - 1); if (/chosen/) chosen = $1 }
+awk '/^schemes/ { on = 1 } /^energy error/ { on = 0 } on && /^  (shared|block)/ {
+    bad += $(NF - 2) > 3.1e-5; cost[$1] = $(NF - 1); if (/chosen/) chosen = $1 }
   END { printf "# shared steps %g, block steps %g, chosen %s\n", cost["shared"], cost["block"], chosen
     exit bad || !(cost["block"] < cost["shared"]) || chosen == "shared" }' steps-a/log
 ok $? "Criterion = a: costs are compared at the wanted error, and the cheapest is chosen"
 # two bodies of e = 0.999: block steps are cheap, and would not have the wanted error
-awk 'BEGIN { v = sqrt(0.001 / 1.999) / 2; print -0.9995, 0, 0, 0, -v, 0, 0.5; print 0.9995, 0, 0, 0, v, 0, 0.5 }' > few.txt
+awk 'BEGIN { v = sqrt(0.001 / 1.999) / 2
+  print -0.9995, 0, 0, 0, -v, 0, 0.5; print 0.9995, 0, 0, 0, v, 0, 0.5 }' > few.txt
 go eccentric 1 -n 1 -P Input:InitCondFile=../few.txt -P Gravity:Softening=1e-4
 ends 0 && has eccentric/log '^scheme: shared steps' &&
   has eccentric/log '^        predicted: block steps: [0-9.e-]* (|dE/E| [0-9.]*e-0[23] > 3.0e-05)'
@@ -148,9 +150,11 @@ refused 'Softening = 0 (-P) and Integrator = leapfrog (-P): expected Integrator 
 refused 'Softening = 0 (-P) and Mode = tree (-P): expected' -P Gravity:Softening=0 -P Split:Mode=tree
 refused 'Softening = 0 (-P) and Scheme = shared (-P): expected' -P Gravity:Softening=0 -P Steps:Scheme=shared
 for criterion in a min-av; do
-  refused "Softening = 0 (-P) and Criterion = $criterion (-P): expected" -P Gravity:Softening=0 -P Steps:Criterion=$criterion
+  refused "Softening = 0 (-P) and Criterion = $criterion (-P): expected" \
+    -P Gravity:Softening=0 -P Steps:Criterion=$criterion
 done
-refused 'Softening = 0 (-P) and SofteningType1 = 0.1 (-P): expected' -P Gravity:Softening=0 -P Gravity:SofteningType1=0.1
+refused 'Softening = 0 (-P) and SofteningType1 = 0.1 (-P): expected' \
+  -P Gravity:Softening=0 -P Gravity:SofteningType1=0.1
 refused 'EnergyError = 1e-05 (-P) and Criterion = pairs (-P): expected Integrator = hermite' \
   -P Split:EnergyError=1e-5 -P Steps:Criterion=pairs
 refused 'EnergyError = 1e-05 (-P) and FixedStep = 0.01 (-P): expected Integrator = hermite' \
@@ -165,10 +169,13 @@ ok $? "Softening = 0 without Integrator: hermite is chosen, and said"
 go softless 1 -n 3 -r -P Gravity:Softening=0
 ends 0
 ok $? "... and by the restart too"
-check "... and by --check, which names Eta" says 0 '^chosen *Integrator = hermite, as Softening = 0: .*; Eta = 0.1 is the factor' -- \
-  launch 1 run --check -P Gravity:Softening=0 -P Steps:Eta=0.1 -P Output:OutputDir=nothing -P Input:InitCondFile=ic.hdf5 run.ini
+check "... and by --check, which names Eta" \
+  says 0 '^chosen *Integrator = hermite, as Softening = 0: .*; Eta = 0.1 is the factor' -- \
+  launch 1 run --check -P Gravity:Softening=0 -P Steps:Eta=0.1 -P Output:OutputDir=nothing \
+  -P Input:InitCondFile=ic.hdf5 run.ini
 go energy 1 -n 2 -P Split:EnergyError=1e-4
-ends 0 && has energy/log '^chosen: Integrator = hermite, as EnergyError = 0.0001 ' && has energy/log '^EnergyError = 0.0001: R1 = '
+ends 0 && has energy/log '^chosen: Integrator = hermite, as EnergyError = 0.0001 ' &&
+  has energy/log '^EnergyError = 0.0001: R1 = '
 ok $? "EnergyError without Integrator: hermite is chosen, and said"
 go hermite 1 -n 2 -P Gravity:Softening=0 -P Steps:Integrator=hermite
 ends 0 && [ ! -e hermite/out/choice.csv ] && has hermite/log '; hybrid from'

@@ -24,7 +24,8 @@ for ranks in 1 2 3; do
   go $ranks && keeps 5e-6 && [ "$(ticks)" -lt 3000 ] && [ "$(columns out/steps.csv binaries | head -n 1)" -gt 60 ]
   ok $? "128 binaries on $ranks rank(s): the energy is kept (${kept:-?}), in few block steps ($(ticks))"
 done
-go 1 && fewer=$(ticks) && ESPALIER_DEBUG=star_units=0 launch 1 run --overwrite run.ini -P Output:OutputDir=plain -P Time:TimeMax=0.015625 \
+go 1 && fewer=$(ticks) &&
+  ESPALIER_DEBUG=star_units=0 launch 1 run --overwrite run.ini -P Output:OutputDir=plain -P Time:TimeMax=0.015625 \
   > said 2>&1
 many=$(columns plain/steps.csv substeps | sort -n | tail -n 1)
 check "without units there are five times as many block steps: $many" holds "5 * $fewer < ${many:-0}"
@@ -34,7 +35,8 @@ ok $? "two runs are the same"
 go 1 -P Time:TimeMax=0.125 -P Checkpoints:CheckpointAtEnd=on -P Output:OutputDir=part &&
   go 1 -r -P Output:OutputDir=part && [ "$(columns part/energy.csv total | tail -n 1)" = "$(tail -n 1 first)" ]
 ok $? "a restart goes on as if there had been none"
-go 1 -P Time:TimeMax=0.125 -P Checkpoints:CheckpointAtEnd=on -P Output:OutputDir=part && go 3 -r -P Output:OutputDir=part &&
+go 1 -P Time:TimeMax=0.125 -P Checkpoints:CheckpointAtEnd=on -P Output:OutputDir=part &&
+  go 3 -r -P Output:OutputDir=part &&
   keeps 5e-6
 ok $? "also on 3 ranks"
 model plummer -n 256 --binaries 1 --binary-min 1e-7 --binary-max 1e-2 -s 2 -o tight.hdf5

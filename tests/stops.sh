@@ -179,7 +179,7 @@ else
   ok $status "SIGUSR1 to the launcher"
 fi
 go limit 1
-ends 1 'checkpoint_[0-9]* exists: it is of an earlier run (.*[1-9] checkpoint.*tables); continue that run with --restart, or take another folder, as with -P Output:OutputDir=out-2; --overwrite would delete what is there$'
+ends 1 'exists: it is of an earlier run (.*[1-9] checkpoint.*tables); continue that run with --restart, or take ano'
 ok $? "a start over checkpoints is refused"
 before=$(ls limit/out/checkpoints)
 go limit 1 -P Input:InitCondFile=absent.hdf5 --overwrite
@@ -450,7 +450,8 @@ for option in --overwrite --no-output; do
   ok $? "... nor where its folder has the characters of a pattern ($option)"
 done
 go glob 1 -n 1 -P "Output:OutputDir=r[1]*"
-check "... where snapshots are seen, too" ends 1 "exists: it is of an earlier run (1 snapshot, tables); take another folder, as with -P 'Output:OutputDir=r\[1\]\*-2'; --overwrite would"
+check "... where snapshots are seen, too" \
+  ends 1 "(1 snapshot, tables); take another folder, as with -P 'Output:OutputDir=r\[1\]\*-2'; --overwrite would"
 go over 1 --overwrite -n 1 -P Input:InitCondFile=out/snapdir_004/ic.hdf5
 left=$(cd over/out && find . -name '*.hdf5*' -o -name '*.xmf' -o -name 'snapdir*' | LC_ALL=C sort | tr '\n' ' ')
 expected="./other_003.hdf5 ./snapdir_003 ./snapdir_003/other_003.0.hdf5 ./snapdir_004 ./snapdir_004/ic.hdf5"
