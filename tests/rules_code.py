@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """rules_code.py RULE: lines "FILE:LINE: what" of places in src, mpi, gpu and tests that break a rule of
-CONTRIBUTING.md. RULE: columns, commas, functions, members, circles, schemes, effects."""
+CONTRIBUTING.md. RULE: columns, commas, functions, members, circles, object_circles, schemes, effects. The variable
+BUILD is the build folder, whose object files object_circles reads."""
 import collections
+import os
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 
 COLUMNS, FUNCTION, MEMBERS = 120, 60, 25
@@ -21,6 +25,13 @@ WIDE = {"backend", "backend_let", "walk_job", "device", "sim", "physics", "list_
 LONG = set("""check_choices check_choice handle check_exchange check_moments taylor_add check_tree_moving check_few
     compare_substeps check_decisions elsewhere check_substeps main check_terms check_maps supergroup_view
     cell_moments pair_block traverse_with few_active""".split())
+# Calls between files of a folder that may lead back, and why.
+RETURNS = {
+    ("src/api/steps", "src/api/entries"): "a callback of the user leaves the lock that entries.c holds",
+    ("src/cli/manual", "src/cli/commands"): "a command prints the manual page, which has all commands",
+    ("src/scheme/neighbour_lists", "src/scheme/schemes"): "a scheme measures radii, by which another one is chosen",
+    ("src/scheme/tree_steps", "src/scheme/schemes"): "the same",
+}
 
 
 def files(*folders, kinds=(".c", ".h", ".cu", ".cuh")):
@@ -197,6 +208,46 @@ def circles():
                 waiting.append(name)
         if start in seen:
             yield f"{start} includes itself by way of others"
+
+
+def symbols(path):
+    """Names that an object file defines for others, and those that it needs."""
+    lines = subprocess.run(["nm", "-P", path], capture_output=True, text=True).stdout.splitlines()
+    words = [line.split() for line in lines]
+    return {w[0] for w in words if w[1] in "BCDRTVW"}, {w[0] for w in words if w[1] == "U"}
+
+
+def calls(folder, root):
+    """Which file of a folder needs which others of it, from the objects in the build folder `root`."""
+    defined, needed = {}, collections.defaultdict(set)
+    for path in folder.glob("*.o"):
+        name = str(path.relative_to(root).parent / path.stem.split("-")[-1])   # libkernels_avx2_a-walk_isa.o
+        own, others = symbols(path)
+        defined.update(dict.fromkeys(own, name))
+        needed[name] |= others
+    return {name: {defined[s] for s in others if s in defined} - {name} for name, others in needed.items()}
+
+
+def object_circles():
+    """Files of a folder that need each other, directly or not."""
+    root = pathlib.Path(os.environ.get("BUILD", "."))
+    if not shutil.which("nm"):
+        return
+    for folder in sorted({path.parent for part in ("src", "mpi") for path in (root / part).rglob("*.o")}):
+        needs = {name: {other for other in others if (name, other) not in RETURNS}
+                 for name, others in calls(folder, root).items()}
+        for start in sorted(needs):
+            came_from, waiting = {}, [start]
+            while waiting and start not in came_from:
+                name = waiting.pop(0)
+                for other in sorted(needs[name] - set(came_from)):
+                    came_from[other] = name
+                    waiting.append(other)
+            if start in came_from:
+                way = [start]
+                while len(way) < 2 or way[-1] != start:
+                    way.append(came_from[way[-1]])
+                yield f"{start}.c needs itself: " + " -> ".join(f"{pathlib.Path(name).name}.c" for name in way[::-1])
 
 
 def schemes():

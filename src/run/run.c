@@ -15,11 +15,6 @@
 #include "step/energies.h"
 #include "step/step.h"
 
-const char *run_stop_reason(const struct run *run)
-{
-  return run->control.reason[0] ? run->control.reason : "a signal to another rank";
-}
-
 /* Reference values of the system after its first forces (run_start), or in the soft step that the checkpoint is in.
  * Collective. 0 or -1. */
 static int first_state(struct run *run, struct fault *fault)
@@ -60,24 +55,6 @@ static int simulate(struct run *run, struct fault *fault)
   return 0;
 }
 
-void run_begin_status(struct run *run)
-{
-  const struct sim *s = &run->sim;
-  run->status = (struct status){.par = s->par,
-                                .ranks = s->comm->size,
-                                .backend = s->be->name,
-                                .step = s->step,
-                                .time = s->time,
-                                .begin = s->time,
-                                .started = timer_clock(),
-                                .ends = run->control.limit,
-                                .energy_error = run->logs.has_energy ? logs_worst(&run->logs) : NAN};
-  missing_text(&run->state.missing, run->status.missing, sizeof run->status.missing);
-  run->first_again = -1;
-  /* The next job looks for the named checkpoint in this run's folder, so one of another folder or run is not named. */
-  if (run->soft_step_opened && run->from.own_folder && run->from.own_output) run_name_checkpoint(run, run->from.number);
-}
-
 /* Write the state of a run that has reached its end. Rank 0. Returns the exit status. */
 static int report_finished(struct run *run)
 {
@@ -101,13 +78,13 @@ static int report_interrupted(struct run *run)
 {
   if (!run->collapsed) {
     int again = run->interrupted == REQUEST_YIELD && !run->options->no_output;
-    return status_end(&run->status, "interrupted", run_stop_reason(run), again) ? RUN_FAILED : 0;
+    return status_end(&run->status, "interrupted", control_reason(&run->control), again) ? RUN_FAILED : 0;
   }
   fprintf(
       stderr,
       "espalier: error: the run has ended before TimeMax, and what followed cannot be trusted: %s (exit status %d)\n",
       run->guard.untrusted, RUN_UNTRUSTED);
-  return status_end(&run->status, STATE_UNTRUSTED, run_stop_reason(run), 0) ? RUN_FAILED : RUN_UNTRUSTED;
+  return status_end(&run->status, STATE_UNTRUSTED, control_reason(&run->control), 0) ? RUN_FAILED : RUN_UNTRUSTED;
 }
 
 /* Write the outcome to OutputDir/status for job scripts (rank 0). `status`: not 0 where the run has failed. Collective.
