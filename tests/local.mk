@@ -275,10 +275,10 @@ slow_together = \
   %D%/slow/sanitized_scripts.sh \
   %D%/slow/valgrind.sh \
   %D%/slow/clusters.sh \
+  %D%/slow/chain.sh \
   %D%/slow/site.sh \
   %D%/slow/configure.sh
 slow_alone = \
-  %D%/slow/chain.sh \
   %D%/slow/killed.sh \
   %D%/slow/slurm.sh
 # The third tier, before a release: make check-release. What users get beside the program: a tarball, the tutorials, the

@@ -15,8 +15,8 @@ enum { TARGETS_MAX = 400 }; /* particles of a substep that are compared with the
 #define CLUMP 0.03          /* radius; the criterion there; and a part of the particles in it: */
 #define CLUMP_STEP 0.016
 #define CLUMP_DELTA (1.0 / 16384)
-#define DENSE_PART (1.0 / 40)
-#define HEAVY_PART (1.0 / 48)
+#define DENSE_PART (1.0 / 90)
+#define HEAVY_PART (1.0 / 55)
 #define LOOSE_PART (1.0 / 50) /* whose particles have long steps: closing kicks count */
 #define LOOSE_STEP 0.017
 static double unit = 1; /* of lengths; times go along with G = M = 1 */
@@ -43,8 +43,8 @@ static void place_heavy(struct random *random, int64_t i, int64_t n, double x[3]
   place_clumped(random, i, n, HEAVY_PART, x, mass);
 }
 
-static const struct set dense = {"sphere with a clump", 40000, 1, 0.01, 0.04, 0.08, place_dense};
-static const struct set heavy = {"sphere with a heavy clump", 90000, 1, 0.01, 0.04, 0.08, place_heavy};
+static const struct set dense = {"sphere with a clump", 90000, 1, 0.01, 0.04, 0.08, place_dense};
+static const struct set heavy = {"sphere with a heavy clump", 130000, 1, 0.01, 0.04, 0.08, place_heavy};
 static void place_loose(struct random *random, int64_t i, int64_t n, double x[3], float *mass)
 {
   place_clumped(random, i, n, LOOSE_PART, x, mass);
@@ -223,8 +223,8 @@ static void clump(const struct backend *be, const struct set *set, int order, do
   snprintf(label, sizeof label, "%s", be->name);
   set_make(set, 0.5, &p);
   rig_open(&g, be, set, &p, order, 1, 32);
-  struct mac angle = rig_mac(&g, MAC_ANGLE, 0.9), mac = rig_mac(&g, MAC_ACCELERATION, CLUMP_DELTA);
-  rig_force(&g, &angle); /* hard forces are compared; these only give the criterion its scale */
+  rig_first_force(&g, 1.0 / 32); /* hard forces are compared; these only give the criterion its scale */
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, CLUMP_DELTA);
   choose(&g, &mac, &rule);
   substeps(&g, set, &mac, &rule, TICKS / 4, results);
   rig_close(&g);
