@@ -125,9 +125,9 @@ struct emu_warp_state {
   int masks;
   emu_collective collective[EMU_MASKS];
 };
-extern emu_warp_state *emu_now;         /* the warp that runs */
-extern void *emu_fiber[EMU_THREADS];    /* stack pointers of lanes that wait */
-extern void *emu_main;                  /* and of the loop over warps */
+extern emu_warp_state *emu_now;      /* the warp that runs */
+extern void *emu_fiber[EMU_THREADS]; /* stack pointers of lanes that wait */
+extern void *emu_main;               /* and of the loop over warps */
 extern bool emu_lanes_descend;
 emu_collective *emu_find(emu_warp_state &w, unsigned mask);
 void emu_complete(emu_warp_state &w, emu_collective &c);
@@ -173,7 +173,9 @@ EMU_HOT emu_round &emu_warp(unsigned mask, uint64_t v)
   emu_collective *c = w.collective;
   if (!(mask & bit) || w.masks == 0 || c->mask != mask) c = emu_find(w, mask);
   emu_round &r = c->round[c->turn & 1];
-  r.v[lane] = v, r.part |= bit, r.ballot |= v ? bit : 0;
+  r.v[lane] = v;
+  r.part |= bit;
+  r.ballot |= v ? bit : 0;
   if (r.part == (mask & w.alive)) emu_complete(w, *c);
   else {
     w.ready &= ~bit;
