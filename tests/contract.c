@@ -207,6 +207,7 @@ static void check_interruption(const struct comm *comm, const struct backend *be
 static void check(const struct comm *comm, const struct set *set, const struct arrangement *how)
 {
   const struct backend *const *list;
+  const char *only = getenv("TEST_BACKEND");
   int count = backend_list(&list);
   struct end want, got;
   run(comm, &backend_reference, set, how, STRAIGHT, 0, &want);
@@ -219,6 +220,7 @@ static void check(const struct comm *comm, const struct set *set, const struct a
   if (how->density > 0) say(want.time > 1.001, "reference", set, how, "space expands");
   for (int k = 0; k < count; k++) {
     char why[256];
+    if (only && strcmp(only, list[k]->name) != 0) continue;
     if (list[k]->probe->count(why, sizeof why) == 0) continue;
     run(comm, list[k], set, how, STRAIGHT, want.step, &got);
     double far = difference(&got, &want);

@@ -258,6 +258,7 @@ test_helpers = \
 # Those for which sanitizers take minutes, and whose code others run as well: the third tier has them.
 unsanitized_tests = \
   %D%/external.sh \
+  %D%/soft_steps.sh \
   %D%/fof.sh \
   %D%/frame.sh \
   %D%/cuts_ranks.mpi \
@@ -270,16 +271,17 @@ unsanitized_tests = \
 # The second tier, of minutes each: make check-slow. These run two at a time, the longest first; slow_alone after them,
 # one by one, since they measure times, or send signals at certain moments.
 slow_together = \
+  %D%/slow/sanitized_units.sh \
   %D%/slow/emulator.sh \
-  %D%/slow/sanitizers.sh \
+  %D%/slow/faults.sh \
+  %D%/slow/many_ranks.sh \
+  %D%/slow/sanitized_scripts.sh \
   %D%/slow/valgrind.sh \
   %D%/slow/clusters.sh \
-  %D%/slow/many_ranks.sh \
-  %D%/slow/faults.sh \
+  %D%/slow/chain.sh \
   %D%/slow/site.sh \
   %D%/slow/configure.sh
 slow_alone = \
-  %D%/slow/chain.sh \
   %D%/slow/killed.sh \
   %D%/slow/slurm.sh
 # The third tier, before a release: make check-release. What users get beside the program: a tarball, the tutorials, the
@@ -295,6 +297,8 @@ release_tests = \
   %D%/slow/gallery.sh \
   %D%/slow/simgrid.sh
 slow_tests = $(slow_together) $(slow_alone) $(release_tests)
+# These run in the build of those.
+%D%/slow/sanitized_scripts.log: %D%/slow/sanitized_units.log
 # Kernels without a device.
 emulator_files = \
   %D%/emulator/emu.cc \
@@ -312,6 +316,7 @@ TESTS += $(unit_tests) $(mpi_tests) $(script_tests)
 EXTRA_DIST += \
   $(script_tests) \
   $(slow_tests) \
+  %D%/slow/sanitizers.sh \
   %D%/agama_stub.c \
   %D%/slurm/cluster \
   %D%/galaxy_programs.py \

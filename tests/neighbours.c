@@ -223,7 +223,7 @@ static void clump(const struct backend *be, const struct set *set, int order, do
   snprintf(label, sizeof label, "%s", be->name);
   set_make(set, 0.5, &p);
   rig_open(&g, be, set, &p, order, 1, 32);
-  rig_first_force(&g, 1.0 / 512); /* hard forces are compared; these only give the criterion its scale */
+  rig_first_force(&g, 1.0 / 32); /* hard forces are compared; these only give the criterion its scale */
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, CLUMP_DELTA);
   choose(&g, &mac, &rule);
   substeps(&g, set, &mac, &rule, TICKS / 4, results);

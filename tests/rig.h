@@ -95,13 +95,15 @@ static inline const struct particles *rig_first_force(struct rig *rig, double de
   return rig_force(rig, &mac);
 }
 
-/* Call the function for every backend that has a device. */
+/* Call the function for every backend that has a device; with TEST_BACKEND in the environment for this one alone. */
 static inline void rig_each(void (*test)(const struct backend *))
 {
   const struct backend *const *list;
+  const char *only = getenv("TEST_BACKEND");
   int count = backend_list(&list);
   for (int k = 0; k < count; k++) {
     char why[256] = "";
+    if (only && strcmp(only, list[k]->name) != 0) continue;
     if (list[k]->probe->count(why, sizeof why) > 0) test(list[k]);
     else printf("# no %s: %s\n", list[k]->name, why);
   }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Rules of the project, checked on the sources: which folder may include which, the form of files, and links.
+build=$PWD
 cd "${srcdir:-.}" || exit 99
 number=0 failed=0
 # rule TEXT OFFENDERS: holds when there are none.
@@ -157,13 +158,14 @@ rule "scripts may be executed" \
     tools/calibrate-accuracy tests/slurm jobscripts -type f ! -name "*.md" ! -name "*.py" ! -name "*.mk" ! -perm -u+x)"
 
 # Statements, functions, structs and includes, by a script of their own.
-code_rule() { rule "$1" "$("${python:-python3}" tests/rules_code.py "$2" 2>&1)"; }
+code_rule() { rule "$1" "$(BUILD=$build "${python:-python3}" tests/rules_code.py "$2" 2>&1)"; }
 if python3 -c 'import pathlib' 2> /dev/null; then
   code_rule "a line has at most 120 columns" columns
   code_rule "no comma joins two statements" commas
   code_rule "a function has at most 60 lines" functions
   code_rule "a struct has at most 25 members" members
   code_rule "no header includes itself by way of others" circles
+  code_rule "no source needs itself by way of others of its folder" object_circles
   code_rule "expansion, external fields and the frame are called through step/effects.h only" effects
   code_rule "integrators are named in their table, src/cpu/lists and gpu/neighbour_lists only" integrators
   code_rule "which scheme is in use is asked in src/scheme only" schemes

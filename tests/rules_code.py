@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """rules_code.py RULE: lines "FILE:LINE: what" of places in src, mpi, gpu and tests that break a rule of
-CONTRIBUTING.md. RULE: columns, commas, functions, members, circles, schemes, integrators, effects."""
+CONTRIBUTING.md. RULE: columns, commas, functions, members, circles, object_circles, schemes, integrators, effects. The
+variable BUILD is the build folder, whose object files object_circles reads."""
 import collections
+import os
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 
 COLUMNS, FUNCTION, MEMBERS = 120, 60, 25
@@ -17,6 +21,13 @@ DECLARES = set("""struct enum union const static extern typedef int double float
 # Structs that are still to be divided (their number may only fall), and walk_job: the order of its members decides how
 # many registers its kernels use.
 WIDE = {"walk_job", "sim", "physics", "logs"}
+# Calls between files of a folder that may lead back, and why.
+RETURNS = {
+    ("src/api/steps", "src/api/entries"): "a callback of the user leaves the lock that entries.c holds",
+    ("src/cli/manual", "src/cli/commands"): "a command prints the manual page, which has all commands",
+    ("src/scheme/neighbour_lists", "src/scheme/schemes"): "a scheme measures radii, by which another one is chosen",
+    ("src/scheme/tree_steps", "src/scheme/schemes"): "the same",
+}
 
 
 def files(*folders, kinds=(".c", ".h", ".cu", ".cuh")):
@@ -193,6 +204,46 @@ def circles():
                 waiting.append(name)
         if start in seen:
             yield f"{start} includes itself by way of others"
+
+
+def symbols(path):
+    """Names that an object file defines for others, and those that it needs."""
+    lines = subprocess.run(["nm", "-P", path], capture_output=True, text=True).stdout.splitlines()
+    words = [line.split() for line in lines]
+    return {w[0] for w in words if w[1] in "BCDRTVW"}, {w[0] for w in words if w[1] == "U"}
+
+
+def calls(folder, root):
+    """Which file of a folder needs which others of it, from the objects in the build folder `root`."""
+    defined, needed = {}, collections.defaultdict(set)
+    for path in folder.glob("*.o"):
+        name = str(path.relative_to(root).parent / path.stem.split("-")[-1])   # libkernels_avx2_a-walk_isa.o
+        own, others = symbols(path)
+        defined.update(dict.fromkeys(own, name))
+        needed[name] |= others
+    return {name: {defined[s] for s in others if s in defined} - {name} for name, others in needed.items()}
+
+
+def object_circles():
+    """Files of a folder that need each other, directly or not."""
+    root = pathlib.Path(os.environ.get("BUILD", "."))
+    if not shutil.which("nm"):
+        return
+    for folder in sorted({path.parent for part in ("src", "mpi") for path in (root / part).rglob("*.o")}):
+        needs = {name: {other for other in others if (name, other) not in RETURNS}
+                 for name, others in calls(folder, root).items()}
+        for start in sorted(needs):
+            came_from, waiting = {}, [start]
+            while waiting and start not in came_from:
+                name = waiting.pop(0)
+                for other in sorted(needs[name] - set(came_from)):
+                    came_from[other] = name
+                    waiting.append(other)
+            if start in came_from:
+                way = [start]
+                while len(way) < 2 or way[-1] != start:
+                    way.append(came_from[way[-1]])
+                yield f"{start}.c needs itself: " + " -> ".join(f"{pathlib.Path(name).name}.c" for name in way[::-1])
 
 
 def schemes():

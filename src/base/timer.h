@@ -40,9 +40,10 @@ double timer_clock(void);
 double timer_processor(int threads);
 /* Set all seconds to zero and begin PHASE_other. */
 void timer_reset(struct timer *timer);
-/* End the current phase and begin `next`, also in the ledger and in messages of `fatal`. Counts as progress for the
- * watchdog. */
+/* End the current phase and begin `next`, also in the ledger and in messages of `fatal`. */
 void timer_phase(struct timer *timer, enum phase next);
+/* Phases that timers of this process have begun: its progress, for the watchdog. From any thread. */
+unsigned long timer_begun(void);
 /* Seconds of all phases. */
 double timer_total(const struct timer *timer);
 /* Seconds in which this rank computed: those of the phases that compute, without the waiting in them that the ledger

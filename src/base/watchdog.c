@@ -37,6 +37,8 @@ static struct {
 } dog;
 
 void watchdog_progress(void) { atomic_fetch_add_explicit(&progress, 1, memory_order_relaxed); }
+/* Phases that have begun count too. */
+static unsigned long progress_so_far(void) { return atomic_load(&progress) + timer_begun(); }
 void watchdog_waiting(int peer) { atomic_store_explicit(&waiting, peer, memory_order_relaxed); }
 
 static const char *waiting_for(char *text, size_t size)
@@ -116,7 +118,7 @@ static void report_late(const struct fatal_place *at, int stalled)
 static void *watch(void *unused)
 {
   double interval = fmin(dog.limit / CHECKS, INTERVAL_MAX), idle = 0, before = timer_clock(), reported = HUGE_VAL;
-  unsigned long seen = atomic_load(&progress), then = seen;
+  unsigned long seen = progress_so_far(), then = seen;
   for (;;) {
     struct pollfd wake = {.fd = dog.wake[0], .events = POLLIN};
     char why = 0;
@@ -125,7 +127,7 @@ static void *watch(void *unused)
     struct fatal_place at = fatal_place();
     if (woken && why == END) return unused;
     if (woken) report_sigterm(&at);
-    unsigned long now = atomic_load(&progress);
+    unsigned long now = progress_so_far();
     double clock = timer_clock(), passed = clock - before;
     if (woken) {
       reported = clock;

@@ -29,7 +29,8 @@ void watchdog_start(double minutes);
 /* Stop it; does nothing without one. */
 void watchdog_stop(void);
 
-/* Record progress of this rank. Cheap; from any thread, also without a watchdog. */
+/* Record progress of this rank; the beginning of a phase is progress anyway. Cheap; from any thread, also without a
+ * watchdog. */
 void watchdog_progress(void);
 /* Record that this rank waits for `peer`: a rank, LEDGER_ALL or LEDGER_SEVERAL (base/ledger.h), or WATCHDOG_NO_RANK. */
 void watchdog_waiting(int peer);

@@ -4,13 +4,8 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "cli/info.h"
 
 static const struct command *const commands[] = {&command_run,    &command_force,  &command_study,  &command_ic,
                                                  &command_galaxy, &command_groups, &command_params, &command_info};
@@ -22,140 +17,17 @@ int commands_list(const struct command *const **list)
   return COMMAND_COUNT;
 }
 
-/* Length of the next word of a usage line; text in brackets is one word. */
-static int usage_word(const char *at)
+/* Of the program. */
+static int help_on_program(const struct comm *comm)
 {
-  int length = 0, depth = 0;
-  for (; at[length] && (at[length] != ' ' || depth > 0); length++) depth += (at[length] == '[') - (at[length] == ']');
-  return length;
-}
-
-static void print_usage(FILE *out, const struct command *self)
-{
-  enum { COLUMNS = 100 };
-  int begin = fprintf(out, "usage: %s", PACKAGE_NAME), at = begin;
-  for (const char *word = self ? self->usage : "[-h] [-V] COMMAND [ARGUMENT]..."; *word;) {
-    int length = usage_word(word);
-    if (at + 1 + length > COLUMNS) at = fprintf(out, "\n%*s", begin, "") - 1;
-    at += fprintf(out, " %.*s", length, word);
-    word += length + strspn(word + length, " ");
-  }
-  fputc('\n', out);
-}
-
-static void print_help(const struct command *self)
-{
-  print_usage(stdout, self);
-  if (self) {
-    printf("%s.\n\n%s  -h, --help              print this\n  -V, --version           print the version and how it was "
-           "built\n",
-           self->summary, self->help);
-    return;
-  }
+  if (comm->rank != 0) return STATUS_OK;
+  command_usage(NULL, stdout);
   printf("Collisionless N-body simulations with trees, on many ranks.\n\ncommands:\n");
   for (int i = 0; i < COMMAND_COUNT; i++) printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
   printf("\n'%s COMMAND --help' explains a command.\nExit status: 0 success, 1 error, 2 wrong command line, 3 a "
          "finished run that cannot be trusted.\n",
          PACKAGE_NAME);
-}
-
-int command_misused(const struct command *self, const struct comm *comm, const char *format, ...)
-{
-  if (comm->rank != 0) return STATUS_USAGE;
-  va_list args;
-  va_start(args, format);
-  fprintf(stderr, "%s: ", PACKAGE_NAME);
-  if (self) fprintf(stderr, "%s: ", self->name);
-  vfprintf(stderr, format, args);
-  fputc('\n', stderr);
-  va_end(args);
-  print_usage(stderr, self);
-  if (self) fprintf(stderr, "'%s %s --help' explains it.\n", PACKAGE_NAME, self->name);
-  else fprintf(stderr, "'%s --help' lists the commands.\n", PACKAGE_NAME);
-  return STATUS_USAGE;
-}
-
-int command_failed(const struct comm *comm, const struct fault *fault)
-{
-  if (comm->rank == 0) fprintf(stderr, "%s: error: %s\n", PACKAGE_NAME, fault->text);
-  return STATUS_ERROR;
-}
-
-/* A hint about an unknown long option: "; did you mean --check?", or the options that it abbreviates. */
-static void option_hint(const char *word, const struct option *longs, char *hint, size_t size)
-{
-  enum { LIMIT = 64 };
-  const char *names[LIMIT], *near;
-  char name[64];
-  int count = 0, begun = 0;
-  size_t length = strcspn(word + 2, "="), at = 0;
-  snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), word + 2);
-  hint[0] = 0;
-  for (; longs[count].name && count < LIMIT; count++) {
-    names[count] = longs[count].name;
-    if (strncmp(names[count], name, length) == 0 && at < size)
-      at += (size_t)snprintf(hint + at, size - at, "%s --%s", begun++ ? "," : ": it may be", names[count]);
-  }
-  if (begun) return;
-  near = nearest_name(name, names, count);
-  if (near) snprintf(hint, size, "; did you mean --%s?", near);
-}
-
-static int bad_option(const struct command *self, const struct comm *comm, char **argv, const struct option *longs,
-                      int option)
-{
-  /* getopt gives the letter of a short option; a long option is the word before optind */
-  const char letter[3] = {'-', (char)optopt, 0}, *word = argv[optind - 1];
-  char hint[300] = "";
-  int is_long = strncmp(word, "--", 2) == 0;
-  if (option == ':') return command_misused(self, comm, "option %s needs a value", is_long ? word : letter);
-  if (is_long && optopt) return command_misused(self, comm, "option %s: expected no value", word);
-  if (is_long) option_hint(word, longs, hint, sizeof hint);
-  return command_misused(self, comm, "%s option %s%s", hint[0] == ':' ? "ambiguous" : "unknown",
-                         is_long ? word : letter, hint);
-}
-
-int command_option(const struct command *self, const struct comm *comm, int argc, char **argv, const char *options,
-                   const struct option *longs, int *status)
-{
-  opterr = 0;
-  int option = getopt_long(argc, argv, options, longs, NULL);
-  if (option == 'h' && comm->rank == 0) print_help(self);
-  if (option == 'V' && comm->rank == 0) info_version(stdout);
-  if (option == 'h' || option == 'V') *status = STATUS_OK;
-  if (option == '?' || option == ':') *status = bad_option(self, comm, argv, longs, option);
-  return option == 'h' || option == 'V' || option == '?' || option == ':' ? COMMAND_DONE : option;
-}
-
-const char *command_operand(const struct command *self, const struct comm *comm, int argc, char **argv,
-                            const char *what, int *status)
-{
-  if (argc - optind == 1) return argv[optind];
-  if (argc == optind) *status = command_misused(self, comm, "%s is missing", what);
-  else *status = command_misused(self, comm, "expected one %s, found '%s' too", what, argv[optind + 1]);
-  return NULL;
-}
-
-int command_whole(const char *text, long long min_value, long long max_value, long long *x)
-{
-  char *end;
-  errno = 0;
-  *x = strtoll(text, &end, 10);
-  if (end != text && *end && strspn(text, "0123456789+-.eE") == strlen(text)) {
-    errno = 0;
-    long double real = strtold(text, &end);
-    if (!(fabsl(real) < 0x1p63L) || real != floorl(real)) return -1;
-    *x = (long long)real;
-  }
-  return end == text || *end || errno || *x < min_value || *x > max_value ? -1 : 0;
-}
-
-int command_real(const char *text, double *x)
-{
-  char *end;
-  errno = 0;
-  *x = strtod(text, &end);
-  return end == text || *end || errno || !isfinite(*x) ? -1 : 0;
+  return STATUS_OK;
 }
 
 static const struct command *find_command(const char *name, const char **near)
@@ -183,7 +55,8 @@ static int help(const struct comm *comm, int argc, char **argv)
   const char *near = NULL;
   const struct command *about = argc > 1 ? find_command(argv[1], &near) : NULL;
   if (argc > 1 && !about) return unknown_command(comm, argv[1], near);
-  if (comm->rank == 0) print_help(about);
+  if (!about) return help_on_program(comm);
+  if (comm->rank == 0) command_help(about);
   return STATUS_OK;
 }
 
@@ -191,6 +64,7 @@ static int dispatch(const struct comm *comm, int argc, char **argv)
 {
   static const struct option longs[] = {COMMAND_LONG};
   int status = STATUS_OK, option = command_option(NULL, comm, argc, argv, "+" COMMAND_SHORT, longs, &status);
+  if (option == 'h') return help_on_program(comm);
   if (option == COMMAND_DONE) return status;
   if (optind == argc) return command_misused(NULL, comm, "a command is missing");
   if (strcmp(argv[optind], "help") == 0) return help(comm, argc - optind, argv + optind);

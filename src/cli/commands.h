@@ -2,6 +2,8 @@
 /* The commands of the program: `espalier COMMAND ARGUMENT...`. */
 #ifndef COMMANDS_H
 #define COMMANDS_H
+#include <stdio.h>
+
 #include "mpi/comm.h"
 
 enum { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_USAGE = 2 };
@@ -20,7 +22,12 @@ extern const struct command command_run, command_force, command_study, command_i
 /* List all commands in the order of --help. Returns their number. */
 int commands_list(const struct command *const **list);
 
-/* Read the next option of a command; serves -h and -V and reports bad options. `options` and `longs` are those of
+/* Print the help text of the command. */
+void command_help(const struct command *self);
+/* Print the usage line of the command (NULL: of the program). */
+void command_usage(const struct command *self, FILE *out);
+/* Read the next option of a command (NULL: of the program, which serves -h itself); serves -h and -V and reports bad
+ * options. `options` and `longs` are those of
  * getopt_long, with -h, --help, -V and --version added by COMMAND_SHORT and COMMAND_LONG. The same on all ranks.
  * Returns the option, -1 after the last one, or COMMAND_DONE with *status set. */
 enum { COMMAND_DONE = -2 };

@@ -143,22 +143,6 @@ static int check_request(const struct command *self, const struct comm *comm, co
   return STATUS_OK;
 }
 
-int command_output(const char *path, int overwrite, struct fault *fault)
-{
-  struct stat st;
-  char folder[1024];
-  const char *slash = strrchr(path, '/');
-  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-    return fault_set(fault, "%s: expected a file name, found a folder", path);
-  if (stat(path, &st) == 0 && !overwrite)
-    return fault_set(fault, "%s: already exists; give another name, or --overwrite to replace it", path);
-  if (slash == path) strcpy(folder, "/");
-  else snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-  if (stat(folder, &st) == 0 && !S_ISDIR(st.st_mode)) errno = ENOTDIR;
-  else if (access(folder, W_OK | X_OK) == 0) return 0;
-  return fault_set(fault, "%s: cannot be written: folder %s: %s", path, folder, strerror(errno));
-}
-
 /* Set the units in which the model has the radius asked for. G = 1 in them, and the total mass is 1. */
 static void set_units(const struct request *request, const struct ic_facts *facts, struct params *par)
 {

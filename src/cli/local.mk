@@ -15,6 +15,7 @@ espalier_SOURCES = \
   %D%/main.c \
   %D%/manual.c \
   %D%/manual.h \
+  %D%/options.c \
   %D%/overrides.c \
   %D%/overrides.h
 

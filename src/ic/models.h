@@ -63,7 +63,11 @@ int64_t merger_first(const struct ic_model *model);
  * W = -(self mass^2 + inverse f mass) / scale is -1/2, which gives E = -1/4 in equilibrium.
  * \param self     |W| of the stars alone, with mass and scale 1
  * \param inverse  the mean of 1 / radius over the stars, with scale 1 */
-void ic_scale(struct ic_plan *plan, double mass, double self, double inverse);
+static inline void ic_scale(struct ic_plan *plan, double mass, double self, double inverse)
+{
+  plan->mass = mass;
+  plan->scale = 2 * mass * (self * mass + inverse * plan->m->central_mass);
+}
 void plummer_plan(struct ic_plan *plan);
 void hernquist_plan(struct ic_plan *plan);
 /* 0; -1 with a fault. Free the table. */

@@ -18,12 +18,6 @@ const char *const ic_names[] = {"plummer", "hernquist", "king", "uniform", "merg
 const int ic_count = sizeof ic_names / sizeof *ic_names;
 _Static_assert(sizeof ic_names / sizeof *ic_names == sizeof models / sizeof *models, "a name for each model");
 
-void ic_scale(struct ic_plan *plan, double mass, double self, double inverse)
-{
-  plan->mass = mass;
-  plan->scale = 2 * mass * (self * mass + inverse * plan->m->central_mass);
-}
-
 int ic_plan_open(struct ic_plan *plan, const struct ic_model *model, struct fault *fault)
 {
   int i = 0;

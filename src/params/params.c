@@ -197,3 +197,20 @@ void params_format(const struct params *params, const struct param_entry *entry,
   case KIND_STRING: snprintf(text, size, "%s", (const char *)place); break;
   }
 }
+
+int params_neighbour_lists(const struct params *params)
+{
+  return params->Integrator != INTEGRATOR_OF_WALKS || params->Criterion == CRITERION_PAIRS;
+}
+
+int params_mode(const struct params *params)
+{
+  if (params->Mode != MODE_AUTO) return params->Mode;
+  if (params_neighbour_lists(params) || params->R1 > 0 || params->R2 > 0 || params->SoftStep > 0) return MODE_HYBRID;
+  return params->FixedStep > 0 || params->Comoving ? MODE_TREE : MODE_AUTO;
+}
+
+int params_shared(const struct params *params)
+{
+  return params->Scheme == SCHEME_SHARED || (params->Scheme == SCHEME_AUTO && params->FixedStep > 0);
+}

@@ -434,11 +434,6 @@ int params_check_files(const struct params *params, const struct param_origin *o
   return params->Agama[0] && !strchr(params->Agama, '=') ? check_file(&r, "Agama", params->Agama) : 0;
 }
 
-int params_neighbour_lists(const struct params *params)
-{
-  return params->Integrator != INTEGRATOR_OF_WALKS || params->Criterion == CRITERION_PAIRS;
-}
-
 void params_use_walks(struct params *params)
 {
   params->Integrator = INTEGRATOR_OF_WALKS;
@@ -446,16 +441,4 @@ void params_use_walks(struct params *params)
   params->EnergyError = 0;
   if (params->Mode == MODE_AUTO) params->Mode = params_mode(params) == MODE_TREE ? MODE_TREE : MODE_HYBRID;
   if (params->Scheme == SCHEME_AUTO) params->Scheme = params_shared(params) ? SCHEME_SHARED : SCHEME_BLOCK;
-}
-
-int params_mode(const struct params *params)
-{
-  if (params->Mode != MODE_AUTO) return params->Mode;
-  if (params_neighbour_lists(params) || params->R1 > 0 || params->R2 > 0 || params->SoftStep > 0) return MODE_HYBRID;
-  return params->FixedStep > 0 || params->Comoving ? MODE_TREE : MODE_AUTO;
-}
-
-int params_shared(const struct params *params)
-{
-  return params->Scheme == SCHEME_SHARED || (params->Scheme == SCHEME_AUTO && params->FixedStep > 0);
 }

@@ -236,6 +236,11 @@ static enum stop_request request_for(struct control *control, enum stop_request 
   return stop_request;
 }
 
+const char *control_reason(const struct control *control)
+{
+  return control->reason[0] ? control->reason : "a signal to another rank";
+}
+
 enum stop_request control_request(struct control *control)
 {
   double now = timer_clock();

@@ -56,6 +56,8 @@ void control_saved(const struct control *control, const char *text);
 void control_begin(struct control *control);
 /* The request of this rank for the soft step that begins. Not collective: the caller takes the maximum over ranks. */
 enum stop_request control_request(struct control *control);
+/* Why the run stops, in words. Valid while the struct lives. */
+const char *control_reason(const struct control *control);
 /* Record the seconds from one control_request to the next. */
 void control_step(struct control *control, double seconds);
 /* Record an attempt to write a checkpoint, which took `seconds`. `good`: it was written, so pending requests for one

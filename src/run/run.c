@@ -18,11 +18,6 @@
 #include "step/energies.h"
 #include "step/step.h"
 
-const char *run_stop_reason(const struct run *run)
-{
-  return run->control.reason[0] ? run->control.reason : "a signal to another rank";
-}
-
 /* Reference values of the system after its first forces (run_start), or in the soft step that the checkpoint is in.
  * Collective. 0 or -1. */
 static int first_state(struct run *run, struct fault *fault)
@@ -61,24 +56,6 @@ static int simulate(struct run *run, struct fault *fault)
   if (run_loop(run, fault)) return -1;
   terminal_end(run);
   return 0;
-}
-
-void run_begin_status(struct run *run)
-{
-  const struct sim *s = &run->sim;
-  run->status = (struct status){.par = s->par,
-                                .ranks = s->comm->size,
-                                .backend = s->be->name,
-                                .step = s->step,
-                                .time = s->time,
-                                .begin = s->time,
-                                .started = timer_clock(),
-                                .ends = run->control.limit,
-                                .energy_error = run->logs.has_energy ? logs_worst(&run->logs) : NAN};
-  missing_text(&run->state.missing, run->status.missing, sizeof run->status.missing);
-  run->first_again = -1;
-  /* The next job looks for the named checkpoint in this run's folder, so one of another folder or run is not named. */
-  if (run->soft_step_opened && run->from.own_folder && run->from.own_output) run_name_checkpoint(run, run->from.number);
 }
 
 /* Warn of an error that was larger than promised, of a run that is trusted all the same. */
@@ -144,8 +121,8 @@ static int report_interrupted_untrusted(struct run *run, const char *cause)
       stderr,
       "espalier: error: the run was interrupted (%s), and cannot be trusted: %s (exit status %d; -r goes on all the "
       "same)\n",
-      run_stop_reason(run), cause, RUN_UNTRUSTED);
-  snprintf(reason, sizeof reason, "%.100s; %s", run_stop_reason(run), cause);
+      control_reason(&run->control), cause, RUN_UNTRUSTED);
+  snprintf(reason, sizeof reason, "%.100s; %s", control_reason(&run->control), cause);
   return status_end(&run->status, STATE_UNTRUSTED, reason, 0) ? RUN_FAILED : RUN_UNTRUSTED;
 }
 
@@ -156,13 +133,13 @@ static int report_interrupted(struct run *run)
   if (!run->collapsed && untrusted(run, cause)[0]) return report_interrupted_untrusted(run, cause);
   if (!run->collapsed) {
     int again = run->interrupted == REQUEST_YIELD && !run->options->no_output;
-    return status_end(&run->status, "interrupted", run_stop_reason(run), again) ? RUN_FAILED : 0;
+    return status_end(&run->status, "interrupted", control_reason(&run->control), again) ? RUN_FAILED : 0;
   }
   fprintf(
       stderr,
       "espalier: error: the run has ended before TimeMax, and what followed cannot be trusted: %s (exit status %d)\n",
       run->guard.untrusted, RUN_UNTRUSTED);
-  return status_end(&run->status, STATE_UNTRUSTED, run_stop_reason(run), 0) ? RUN_FAILED : RUN_UNTRUSTED;
+  return status_end(&run->status, STATE_UNTRUSTED, control_reason(&run->control), 0) ? RUN_FAILED : RUN_UNTRUSTED;
 }
 
 /* Write the outcome to OutputDir/status for job scripts (rank 0). `status`: not 0 where the run has failed. Collective.

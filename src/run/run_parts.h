@@ -59,8 +59,6 @@ void run_report_lost(const struct run *run, struct fault *fault);
 void run_discard_earlier_results(struct run *run);
 /* Fill run->status from the system. */
 void run_begin_status(struct run *run);
-/* Why the run stops, in words. Valid while r lives. */
-const char *run_stop_reason(const struct run *run);
 
 /* Carry out soft steps up to TimeMax, the limit of -n or --substeps, or a stop request. Collective. 0 or -1. */
 int run_loop(struct run *run, struct fault *fault);

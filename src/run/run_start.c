@@ -48,6 +48,24 @@ static void lock_new_folders(struct run *run, const struct params *par, struct f
     checkpoint_check_others(par, fault);
 }
 
+void run_begin_status(struct run *run)
+{
+  const struct sim *s = &run->sim;
+  run->status = (struct status){.par = s->par,
+                                .ranks = s->comm->size,
+                                .backend = s->be->name,
+                                .step = s->step,
+                                .time = s->time,
+                                .begin = s->time,
+                                .started = timer_clock(),
+                                .ends = run->control.limit,
+                                .energy_error = run->logs.has_energy ? logs_worst(&run->logs) : NAN};
+  missing_text(&run->state.missing, run->status.missing, sizeof run->status.missing);
+  run->first_again = -1;
+  /* The next job looks for the named checkpoint in this run's folder, so one of another folder or run is not named. */
+  if (run->soft_step_opened && run->from.own_folder && run->from.own_output) run_name_checkpoint(run, run->from.number);
+}
+
 /* The checkpoint is not before TimeMax, so there is nothing to do; this is no fault. */
 static void report_checkpoint_at_end(struct run *run)
 {

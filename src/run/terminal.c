@@ -523,10 +523,10 @@ void terminal_end(struct run *run)
                      : worthless             ? ""
                                              : ": continue with --restart";
   if (run->interrupted && run->sim.substeps.paused > 0)
-    printf("interrupted (%s) within soft step %lld, of which %.1f %% are done%s\n", run_stop_reason(run),
+    printf("interrupted (%s) within soft step %lld, of which %.1f %% are done%s\n", control_reason(&run->control),
            run->sim.step + 1, 100.0 * run->sim.substeps.paused / TICKS, then);
   else if (run->interrupted)
-    printf("interrupted (%s) within soft step %lld%s\n", run_stop_reason(run), run->sim.step + 1, then);
+    printf("interrupted (%s) within soft step %lld%s\n", control_reason(&run->control), run->sim.step + 1, then);
   else if (run->sim.time < run->sim.par->TimeMax)
     printf("stopped by -n or --substeps before TimeMax = %g\n", run->sim.par->TimeMax);
   printf("%s: time %g after %lld soft step%s in %s; largest |dE/E| %s\n", run->interrupted ? "interrupted" : "done",

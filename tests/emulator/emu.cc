@@ -4,56 +4,21 @@
  * EMU_ORDER: 1 blocks, 2 warps, 4 lanes run in descending order (the sum of these). */
 #include "cuda_runtime.h"
 #include <sys/mman.h>
-#define HOT __attribute__((no_sanitize("address")))   /* its own arrays only, and at each switch */
 uint3_ threadIdx, blockIdx, blockDim, gridDim;
 alignas(16) float4 memory[1 << 15];
-extern "C" void emu_switch(void **save, void *load);
-asm(R"(
-.text
-.globl emu_switch
-emu_switch:
-  pushq %rbp; pushq %rbx; pushq %r12; pushq %r13; pushq %r14; pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15; popq %r14; popq %r13; popq %r12; popq %rbx; popq %rbp
-  ret
-)");
 /* Stacks do not begin at multiples of a page: their tops, which all lanes use in turn, would share the same few lines of the cache. */
-enum { STACK = (256 << 10) + 9 * 64, MAX_THREADS = 1024, MAX_MASKS = 64 };
-/* Lanes of one mask that meet again and again. A lane may be in the next round while others still read this one. */
-struct Collective { unsigned mask, turn; emu_round round[2]; };
-struct Warp { unsigned alive, ready; int masks; Collective collective[MAX_MASKS]; };
-static void *fiber[MAX_THREADS];   /* stack pointers of lanes that wait */
+enum { STACK = (256 << 10) + 9 * 64 };
+emu_warp_state *emu_now;
+void *emu_fiber[EMU_THREADS], *emu_main;
+bool emu_lanes_descend;
 static char *stacks;
-static Warp warp[MAX_THREADS / 32];
-static void *main_sp;
+static emu_warp_state warp[EMU_THREADS / 32];
 static unsigned warps, alive;
 static unsigned barrier_arrived, barrier_turn, barrier_count[2];
 static const std::function<void()> *work;
 static const char *kernel_name;
-static bool lanes_descend;
-/* the ready lane after lane `me`, cyclically; some lane is ready */
-HOT static inline unsigned next_lane(unsigned ready, unsigned me)
-{
-  if (lanes_descend) {
-    unsigned below = ready & ((1u << me) - 1);
-    return 31 - __builtin_clz(below ? below : ready);
-  }
-  unsigned above = ready & (~1u << me);
-  return __builtin_ctz(above ? above : ready);
-}
-/* Leave this lane, which is not ready any more. */
-HOT static inline void leave(const Warp &w)
-{
-  unsigned me = threadIdx.x;
-  void *to = main_sp;
-  if (w.ready) {
-    threadIdx.x = me / 32 * 32 + next_lane(w.ready, me % 32);
-    to = fiber[threadIdx.x];
-  }
-  emu_switch(&fiber[me], to);
-}
-HOT static inline void complete(Warp &w, Collective &c)
+#define HOT __attribute__((no_sanitize("address")))
+HOT void emu_complete(emu_warp_state &w, emu_collective &c)
 {
   w.ready |= c.round[c.turn & 1].part;
   emu_round &next = c.round[++c.turn & 1];
@@ -65,32 +30,27 @@ HOT static void complete_barrier()
   barrier_count[++barrier_turn & 1] = 0;
   for (unsigned k = 0; k < warps; k++) warp[k].ready = warp[k].alive;
 }
-HOT emu_round &emu_warp(unsigned mask, uint64_t v)
+HOT emu_collective *emu_find(emu_warp_state &w, unsigned mask)
 {
-  Warp &w = warp[threadIdx.x / 32];
-  const unsigned lane = threadIdx.x % 32, bit = 1u << lane;
+  const unsigned lane = threadIdx.x % 32;
   int at = 0;
-  if (!(mask & bit)) { fprintf(stderr, "emu: %s: lane %d not in mask %08x\n", kernel_name, (int)lane, mask); abort(); }
+  if (!(mask >> lane & 1)) { fprintf(stderr, "emu: %s: lane %d not in mask %08x\n", kernel_name, (int)lane, mask); abort(); }
   while (at < w.masks && w.collective[at].mask != mask) at++;
-  Collective &c = w.collective[at];
+  emu_collective &c = w.collective[at];
   if (at == w.masks) {
-    if (++w.masks > MAX_MASKS) { fprintf(stderr, "emu: %s: more than %d masks of a warp\n", kernel_name, (int)MAX_MASKS); abort(); }
+    if (++w.masks > EMU_MASKS) { fprintf(stderr, "emu: %s: more than %d masks of a warp\n", kernel_name, (int)EMU_MASKS); abort(); }
     c.mask = mask, c.turn = 0, c.round[0].part = c.round[0].ballot = 0, c.round[0].reduced = false;
   }
-  emu_round &r = c.round[c.turn & 1];
-  r.v[lane] = v, r.part |= bit, r.ballot |= v ? bit : 0;
-  if (r.part == (mask & w.alive)) complete(w, c);
-  else { w.ready &= ~bit; leave(w); }
-  return r;
+  return &c;
 }
 /* returns how many lanes put 1 */
 HOT static unsigned barrier(bool v)
 {
-  Warp &w = warp[threadIdx.x / 32];
+  emu_warp_state &w = *emu_now;
   const unsigned &count = barrier_count[barrier_turn & 1];
   barrier_count[barrier_turn & 1] += v;
   if (++barrier_arrived == alive) complete_barrier();
-  else { w.ready &= ~(1u << threadIdx.x % 32); leave(w); }
+  else { w.ready &= ~(1u << threadIdx.x % 32); emu_leave(w); }
   return count;
 }
 void __syncthreads() { barrier(false); }
@@ -99,15 +59,15 @@ int __syncthreads_count(int p) { return (int)barrier(p != 0); }
 HOT static void entry()
 {
   (*work)();
-  Warp &w = warp[threadIdx.x / 32];
+  emu_warp_state &w = *emu_now;
   alive--;
   w.alive &= ~(1u << threadIdx.x % 32), w.ready &= w.alive;
   for (int k = 0; k < w.masks; k++) {
     unsigned part = w.collective[k].round[w.collective[k].turn & 1].part;
-    if (part && part == (w.collective[k].mask & w.alive)) complete(w, w.collective[k]);
+    if (part && part == (w.collective[k].mask & w.alive)) emu_complete(w, w.collective[k]);
   }
   if (barrier_arrived && barrier_arrived == alive) complete_barrier();
-  leave(w);
+  emu_leave(w);
   abort();
 }
 static int emu_order() { static int o = -1; if (o < 0) { const char *e = getenv("EMU_ORDER"); o = e ? atoi(e) : 0; } return o; }
@@ -118,8 +78,7 @@ HOT static void run_block(unsigned n, bool warps_descend)
   for (unsigned t = 0; t < n; t++) {
     void **sp = (void **)(stacks + (t + 1) * (size_t)STACK);
     *--sp = NULL; *--sp = (void *)entry;
-    for (int k = 0; k < 6; k++) *--sp = NULL;
-    fiber[t] = sp;
+    emu_fiber[t] = sp;
   }
   for (unsigned k = 0; k < warps; k++) {
     warp[k].alive = warp[k].ready = n - k * 32 >= 32 ? 0xffffffffu : (1u << (n - k * 32)) - 1;
@@ -131,8 +90,9 @@ HOT static void run_block(unsigned n, bool warps_descend)
       const unsigned at = warps_descend ? warps - 1 - k : k;
       while (warp[at].ready) {
         moved = true;
-        threadIdx.x = at * 32 + next_lane(warp[at].ready, lanes_descend ? 0 : 31);
-        emu_switch(&main_sp, fiber[threadIdx.x]);
+        emu_now = &warp[at];
+        threadIdx.x = at * 32 + emu_next_lane(warp[at].ready, emu_lanes_descend ? 0 : 31);
+        emu_switch(&emu_main, emu_fiber[threadIdx.x]);
       }
     }
     if (!moved) { fprintf(stderr, "emu: deadlock in %s, block %u\n", kernel_name, blockIdx.x); abort(); }
@@ -141,10 +101,10 @@ HOT static void run_block(unsigned n, bool warps_descend)
 void emu_run(unsigned blocks, unsigned n, const std::function<void()> &f, const char *name)
 {
   const int order = emu_order();
-  work = &f, kernel_name = name, lanes_descend = order & 4;
-  if (n > MAX_THREADS) abort();
+  work = &f, kernel_name = name, emu_lanes_descend = order & 4;
+  if (n > EMU_THREADS) abort();
   if (!stacks) {
-    void *all = mmap(NULL, (size_t)STACK * MAX_THREADS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *all = mmap(NULL, (size_t)STACK * EMU_THREADS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED) abort();
     stacks = (char *)all;
   }

@@ -42,7 +42,8 @@ while [ $jobs -lt 12 ]; do
   # shellcheck disable=SC2086
   begin chain $again
   while [ $jobs -le 2 ] && kill -0 $job 2> /dev/null; do
-    if [ "$(steps chain)" -ge $((all * jobs / 4)) ]; then
+    made=$(steps chain)
+    if [ "${made:-0}" -ge $((all * jobs / 4)) ]; then
       pkill -USR1 -P "$(pgrep -P $job | head -n 1)" -x espalier || :
       break
     fi

@@ -14,7 +14,8 @@ tap_number=0 tap_failed=0
 
 plan() { echo "1..$1"; tap_planned=$1; }
 skip_all() { echo "1..0 # SKIP $1"; exit 0; }
-# scratch NAME: an empty folder below the build folder, removed by `finish` when all went well.
+# scratch NAME: an empty folder below the build folder, removed by `finish` when all went well, unless $keep_scratch is
+# set.
 scratch() {
   scratch_dir=$PWD/slow-$1
   chmod -R u+w "$scratch_dir" 2> /dev/null
@@ -42,7 +43,8 @@ try() {
 # give_up: what could not be tried any more counts as failed.
 give_up() { while [ "$tap_number" -lt "$tap_planned" ]; do result 1 "not reached"; done; finish; }
 finish() {
-  [ "$tap_failed" -ne 0 ] || { chmod -R u+w "$scratch_dir" 2> /dev/null; rm -rf "$scratch_dir"; }
+  [ "$tap_failed" -ne 0 ] || [ -n "${keep_scratch-}" ] ||
+    { chmod -R u+w "$scratch_dir" 2> /dev/null; rm -rf "$scratch_dir"; }
   exit "$tap_failed"
 }
 # hybrid PROGRAM [WRAPPER...]: write hybrid.ini and hybrid.sh here: a small hybrid run on 3 ranks, each below the

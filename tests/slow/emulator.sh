@@ -39,7 +39,8 @@ try 900 make.log "the tests are built with emulated kernels" bash "$emulator/emu
   give_up
 # fibers change stacks by themselves; memory that MPI keeps is no leak
 cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)   # nproc obeys these variables
-export OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0
+# the CPU's own backend is the first tier's
+export TEST_BACKEND=cuda OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0
 printf '%s\n' "$@" |
   xargs -P "$cores" -I{} sh -c 'timeout --kill-after=20 1500 ./{} > {}.log 2>&1 < /dev/null; echo $? > {}.status'
 for test; do

@@ -210,7 +210,7 @@ static int find_doubt(struct walk *walk, const struct set_file *file, struct ini
       if (input_reals(&walk->in, block.offset + (row + done) * block.width, block.width, walk->swap, piece, real,
                       fault) != 0)
         return -1;
-      for (int64_t i = 0; i < piece; i++) initial_doubt_mass(doubts, t, file->mass[t], real[i]);
+      for (int64_t i = 0; i < piece; i++) set_doubt_mass(doubts, t, file->mass[t], real[i]);
     }
   return 0;
 }

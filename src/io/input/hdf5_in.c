@@ -255,7 +255,7 @@ static int compare_masses(hid_t file_id, const char *path, int t, const struct s
   for (int64_t done = 0; done < n && !fault->text[0]; done += PIECE) {
     int64_t piece = n - done < PIECE ? n - done : PIECE;
     if (read_numbers(set, H5T_NATIVE_DOUBLE, 1, done, piece, mass, where, fault) != 0) break;
-    for (int64_t i = 0; i < piece; i++) initial_doubt_mass(doubts, t, file->mass[t], mass[i]);
+    for (int64_t i = 0; i < piece; i++) set_doubt_mass(doubts, t, file->mass[t], mass[i]);
   }
   memory_free(mass);
   H5Dclose(set);

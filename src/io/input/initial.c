@@ -351,22 +351,6 @@ static int stated(double x, double neutral) { return isfinite(x) && x != 0 && fa
 
 void initial_take_cosmology(struct initial_facts *facts) { facts->redshift = facts->hubble = facts->comoving = 0; }
 
-#define MASS_TOLERANCE 1e-5 /* of masses that single precision numbers state twice */
-
-void initial_doubt_mass(struct initial_doubts *doubts, int t, double table, double mass)
-{
-  if (fabs(mass - table) <= MASS_TOLERANCE * table) return;
-  if (!doubts->masses) {
-    doubts->table = table;
-    doubts->lightest = doubts->heaviest = mass;
-  }
-  if ((doubts->masses & ((1u << t) - 1)) == 0) {
-    doubts->lightest = fmin(doubts->lightest, mass);
-    doubts->heaviest = fmax(doubts->heaviest, mass);
-  }
-  doubts->masses |= 1u << t;
-}
-
 static void warn_of_doubts(const char *path, const struct initial_doubts *doubts, FILE *out, const char *before)
 {
   int t = 0;

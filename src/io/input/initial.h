@@ -41,8 +41,6 @@ int initial_inspect(const char *path, enum ic_format format, struct initial_fact
 /* For a run in comoving coordinates: forget redshift, comoving coordinates and factors of h, of which initial_warn
  * would warn. Local. */
 void initial_take_cosmology(struct initial_facts *facts);
-/* Note a particle's own mass of type `t`, for which the header gives the mass `table`, if they differ. Local. */
-void initial_doubt_mass(struct initial_doubts *doubts, int t, double table, double mass);
 /* Print one line, which starts with `before`, for each doubt, and for each property of the file that this program
  * ignores, which snapshots of this program have not: periodic boundaries, comoving coordinates, factors of h, gas.
  * Local. */

@@ -18,4 +18,5 @@ libespalier_a_SOURCES += \
   %D%/points.h \
   %D%/set.c \
   %D%/set.h \
+  %D%/set_rows.c \
   %D%/tipsy.c

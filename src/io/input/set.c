@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,32 +22,6 @@ static const struct set_format *const formats[] = {[FORMAT_GADGET1] = &format_ga
 static const char *const format_titles[] = {"unknown", "GADGET format 1", "GADGET format 2", "HDF5", "TIPSY", "ASCII"};
 
 const struct set_format *set_format_of(const struct set *set) { return formats[set->format]; }
-
-void set_path(const struct set *set, int k, char path[SET_PATH])
-{
-  if (set->numbered) snprintf(path, SET_PATH, "%.4000s.%d%s", set->base, k, set->suffix);
-  else snprintf(path, SET_PATH, "%s", set->base);
-}
-
-int64_t set_file_total(const struct set_file *file)
-{
-  int64_t n = 0;
-  for (int t = 0; t < PARTICLE_TYPES; t++) n += file->count[t];
-  return n;
-}
-
-int set_mass(struct particles *particles, int64_t at, double mass, const char *path, int64_t row, struct fault *fault)
-{
-  float kept = (float)mass;
-  particles->mass[at] = kept;
-  if ((fabsf(kept) < FLT_MIN && mass != 0) || (isinf(kept) && !isinf(mass)))
-    return fault_set(
-        fault,
-        "%s: particle %lld has the mass %g, which is outside the range of single precision (1.2e-38 to 3e38): "
-        "choose a unit of mass nearer to the masses of the particles, if these are masses",
-        path, (long long)row, mass);
-  return 0;
-}
 
 /* If `path` is not a file but the common name of a set, `found` is the first file of the set. */
 static void first_file(const char *path, char found[SET_PATH])

@@ -76,6 +76,9 @@ void set_close(struct set *set);
  * from 1, are for the message. Local. */
 int set_mass(struct particles *particles, int64_t at, double mass, const char *path, int64_t row, struct fault *fault);
 
+/* Note a particle's own mass of type `t`, for which the header gives the mass `table`, if they differ. Local. */
+void set_doubt_mass(struct initial_doubts *doubts, int t, double table, double mass);
+
 /* The format, from the first bytes of the file. FORMAT_AUTO if it is unknown; then `text` is the reason. Local. */
 enum ic_format detect_format(const char *path, char text[128], struct fault *fault);
 

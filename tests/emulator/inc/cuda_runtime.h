@@ -114,7 +114,75 @@ struct emu_round {
   unsigned part, ballot;
   bool reduced;
 };
-emu_round &emu_warp(unsigned mask, uint64_t v);
+/* Lanes of one mask that meet again and again. A lane may be in the next round while others still read this one. */
+struct emu_collective {
+  unsigned mask, turn;
+  emu_round round[2];
+};
+enum { EMU_MASKS = 64, EMU_THREADS = 1024 };
+struct emu_warp_state {
+  unsigned alive, ready;
+  int masks;
+  emu_collective collective[EMU_MASKS];
+};
+extern emu_warp_state *emu_now;      /* the warp that runs */
+extern void *emu_fiber[EMU_THREADS]; /* stack pointers of lanes that wait */
+extern void *emu_main;               /* and of the loop over warps */
+extern bool emu_lanes_descend;
+emu_collective *emu_find(emu_warp_state &w, unsigned mask);
+void emu_complete(emu_warp_state &w, emu_collective &c);
+/* Its own arrays only, and at each switch. */
+#define EMU_HOT __attribute__((no_sanitize("address"), always_inline)) static inline
+/* Go on with another stack. A jump, and in the place of each call: processors foresee where it leads, which returns to
+ * other stacks would spoil. */
+EMU_HOT void emu_switch(void **save, void *load)
+{
+  asm volatile("pushq %%rbp\n\tleaq 1f(%%rip), %%rax\n\tpushq %%rax\n\tmovq %%rsp, (%0)\n\tmovq %1, %%rsp\n\t"
+               "popq %%rax\n\tjmp *%%rax\n1:\tpopq %%rbp"
+               : "+D"(save), "+S"(load)
+               :
+               : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1",
+                 "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
+                 "xmm14", "xmm15", "memory", "cc");
+}
+/* the ready lane after lane `me`, cyclically; some lane is ready */
+EMU_HOT unsigned emu_next_lane(unsigned ready, unsigned me)
+{
+  if (emu_lanes_descend) {
+    unsigned below = ready & ((1u << me) - 1);
+    return 31 - __builtin_clz(below ? below : ready);
+  }
+  unsigned above = ready & (~1u << me);
+  return __builtin_ctz(above ? above : ready);
+}
+/* Leave this lane, which is not ready any more. */
+EMU_HOT void emu_leave(const emu_warp_state &w)
+{
+  unsigned me = threadIdx.x;
+  void *to = emu_main;
+  if (w.ready) {
+    threadIdx.x = me / 32 * 32 + emu_next_lane(w.ready, me % 32);
+    to = emu_fiber[threadIdx.x];
+  }
+  emu_switch(&emu_fiber[me], to);
+}
+EMU_HOT emu_round &emu_warp(unsigned mask, uint64_t v)
+{
+  emu_warp_state &w = *emu_now;
+  const unsigned lane = threadIdx.x % 32, bit = 1u << lane;
+  emu_collective *c = w.collective;
+  if (!(mask & bit) || w.masks == 0 || c->mask != mask) c = emu_find(w, mask);
+  emu_round &r = c->round[c->turn & 1];
+  r.v[lane] = v;
+  r.part |= bit;
+  r.ballot |= v ? bit : 0;
+  if (r.part == (mask & w.alive)) emu_complete(w, *c);
+  else {
+    w.ready &= ~bit;
+    emu_leave(w);
+  }
+  return r;
+}
 static inline int emu_lane() { return (int)(threadIdx.x % 32); }
 template <class T> static inline uint64_t emu_bits(T x)
 {
