@@ -8,8 +8,8 @@
 #include "job/last_words.h"
 #include "params/params.h"
 
-/* States of a run that has reached its end; untrusted: with an energy error above the bound of doc/restarting.md; also
- * one that ended before TimeMax since the steps of a close pair collapsed. */
+/* States of a run that has reached its end; untrusted: with an energy error above the bound of doc/accuracy.md; also
+ * one that ended before TimeMax with such an error, or since the steps of a close pair collapsed. */
 #define STATE_FINISHED "finished"
 #define STATE_UNTRUSTED "untrusted"
 

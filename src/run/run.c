@@ -59,16 +59,16 @@ static int simulate(struct run *run, struct fault *fault)
 }
 
 /* Warn of an error that was larger than promised, of a run that is trusted all the same. */
-static void warn_missed(const struct run *run, const char *what, const struct kept *kept)
+static void warn_missed(const struct run *run, const char *what, const char *unit, const struct kept *kept)
 {
   const struct params *asked = &run->sim.settings->asked;
   char promised[160];
   if (!promise_missed(kept)) return;
   fprintf(
       stderr,
-      "espalier: warning: %s was off by %.1e at time %g, %.2g times as much as promised (%s by then): give a smaller "
+      "espalier: warning: %s was off by %.1e%s at time %g, %.2g times as much as promised (%s by then): give a smaller "
       "%s, or see doc/accuracy.md\n",
-      what, kept->error, kept->time, kept->error / kept->promised,
+      what, kept->error, unit, kept->time, kept->error / kept->promised,
       promise_text(&run->logs.promise, asked, kept->promised, promised),
       asked->EnergyError > 0 ? "EnergyError" : "Accuracy");
 }
@@ -77,21 +77,14 @@ static void warn_missed(const struct run *run, const char *what, const struct ke
 static const char *untrusted(const struct run *run, char text[300])
 {
   const struct promise *p = &run->logs.promise;
-  const struct kept *kept = p->energy.untrusted > 0 ? &p->energy : &p->momentum;
   char worst[32], promised[200] = "", words[160];
-  text[0] = 0;
-  if (run->guard.untrusted[0]) {
-    snprintf(text, 300, "%s", run->guard.untrusted);
-    return text;
-  }
-  if (!run->logs.warned_energy && kept->untrusted == 0) return text;
-  if (kept->promised > 0)
-    snprintf(promised, sizeof promised, ", and %s", promise_text(p, &run->sim.settings->asked, kept->promised, words));
-  if (kept == &p->momentum && !run->logs.warned_energy)
-    snprintf(text, 300, "the momentum is off by %.1e sum m|v|%s", kept->error, promised);
-  else
-    snprintf(text, 300, "the largest |dE/E| is %s%s", logs_error_text(logs_worst(&run->logs), 2, worst, sizeof worst),
-             promised);
+  snprintf(text, 300, "%s", run->guard.untrusted);
+  if (text[0] || (!run->logs.warned_energy && p->energy.untrusted == 0)) return text;
+  if (p->energy.promised > 0)
+    snprintf(promised, sizeof promised, ", and %s",
+             promise_text(p, &run->sim.settings->asked, p->energy.promised, words));
+  snprintf(text, 300, "the largest |dE/E| is %s%s", logs_error_text(logs_worst(&run->logs), 2, worst, sizeof worst),
+           promised);
   return text;
 }
 
@@ -103,8 +96,8 @@ static int report_finished(struct run *run)
                                                             : "TimeMax";
   char cause[300], reason[400];
   if (!untrusted(run, cause)[0]) {
-    warn_missed(run, "the energy", &run->logs.promise.energy);
-    warn_missed(run, "the momentum", &run->logs.promise.momentum);
+    warn_missed(run, "the energy", "", &run->logs.promise.energy);
+    warn_missed(run, "the momentum", " sum m|v|", &run->logs.promise.momentum);
     return status_end(&run->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
   }
   fprintf(stderr, "espalier: error: the run has finished, but cannot be trusted: %s (exit status %d)\n", cause,
@@ -130,7 +123,9 @@ static int report_interrupted_untrusted(struct run *run, const char *cause)
 static int report_interrupted(struct run *run)
 {
   char cause[300];
-  if (!run->collapsed && untrusted(run, cause)[0]) return report_interrupted_untrusted(run, cause);
+  /* a restart after a collapse was asked for with other parameters, and goes on to its end */
+  if (!run->collapsed && !run->guard.untrusted[0] && untrusted(run, cause)[0])
+    return report_interrupted_untrusted(run, cause);
   if (!run->collapsed) {
     int again = run->interrupted == REQUEST_YIELD && !run->options->no_output;
     return status_end(&run->status, "interrupted", control_reason(&run->control), again) ? RUN_FAILED : 0;

@@ -26,7 +26,7 @@ enum { RUN_FAILED = 1, RUN_UNTRUSTED = 3 };
 
 /* Run the simulation from its initial conditions, or from a checkpoint, to TimeMax.
  * Collective. Returns the exit status: 0 also where the run was interrupted and a restart can continue it;
- * RUN_UNTRUSTED where it has ended with an energy error above the bound of doc/restarting.md, or after the steps of a
- * close pair collapsed; else RUN_FAILED. */
+ * RUN_UNTRUSTED where it has ended with an energy error above the bound of doc/accuracy.md, or after the
+ * steps of a close pair collapsed; else RUN_FAILED. */
 int run(const struct comm *comm, const struct params *par, const struct run_options *options);
 #endif

@@ -400,7 +400,7 @@ static void print_kept(struct run *run)
   const char *energy =
       isnan(logs_worst(&run->logs)) ? "unknown" : logs_error_text(logs_worst(&run->logs), 1, error, sizeof error);
   printf("kept: energy to %s%s", energy, effects_have(s, EFFECT_COMOVING) ? " of kinetic plus potential energy" : "");
-  if (s->field.count > 0) printf("; momentum and angular momentum change in the external field");
+  if (effects_have(s, EFFECT_IN_FIELD)) printf("; momentum and angular momentum change in the external field");
   else if (!effects_have(s, EFFECT_COMOVING) && scale[0] > 0 && scale[1] > 0) {
     printf(", momentum to %.1e sum m|v|, angular momentum to %.1e sum m|r x v|", change[0] / scale[0],
            change[1] / scale[1]);

@@ -39,7 +39,7 @@ void promise_open(struct promise *promise, const struct sim *sim)
                  "the numbers of a checkpoint");
   memset(promise, 0, sizeof *promise);
   promise->without = given_by_hand(asked, sim->par);
-  if (promise->without || effects_have(sim, EFFECT_COMOVING)) return;
+  if (promise->without || effects_have(sim, EFFECT_COMOVING) || effects_have(sim, EFFECT_ENERGY_CHANGES)) return;
   promise->wanted = fmax(asked->EnergyError > 0 ? asked->EnergyError : params_error(asked), WANTED_MIN);
 }
 

@@ -14,7 +14,7 @@
 /* The worst of an error so far, by its ratio to what was promised then. */
 struct kept {
   double error, promised, time; /* promised 0: nothing was, and the error is the largest one */
-  double untrusted;             /* 1: at some time it was too large for the run to be trusted */
+  double untrusted;             /* of energies, 1: at some time it was too large for the run to be trusted */
 };
 
 struct promise {
