@@ -265,6 +265,21 @@ static void end_times(void)
   }
 }
 
+/* The time at which an interval begins does not matter. */
+static void late(void)
+{
+  const double e[] = {0, 0.9, 0.999};
+  for (int k = 0; k < 3; k++) {
+    int64_t early, late;
+    double first = pair_in_group(1e-6, e[k], 0, 10.37, 10, &early),
+           second = pair_in_group(1e-6, e[k], 1, 10.37, 10, &late);
+    printf("# at t = 0 %.1e in %lld evaluations, at t = 1 %.1e in %lld\n", first, (long long)early, second,
+           (long long)late);
+    orbits_say(second < 1e-8 && late < 1.2 * (double)early, "intervals of a pair of period 6e-9 at t = 1, e = %g",
+               e[k]);
+  }
+}
+
 /* Forwards and back. */
 static void reversal(void)
 {
@@ -307,6 +322,40 @@ static void head_on(int bodies)
   }
 }
 
+/* A narrow pair that a star disturbs, far from the centre of its group: distances within the pair are far below those
+ * from the centre. */
+static void narrow(double a, double e)
+{
+  struct random random = {41};
+  double worst = 0, period = 2 * KEPLER_PI * a * sqrt(a / 0.5);
+  int64_t evaluations = 0;
+  int failed = 0;
+  for (int k = 0; k < 4; k++) {
+    struct few_bodies few = {.n = 4, .m = {0.25, 0.25, 0.25, 0.25}};
+    double place[3], d[3], u[3], side[3], step = 0;
+    at_apocentre(0.5, a, e, d, u);
+    random_direction(&random, 1, place);
+    random_direction(&random, 15 * a, side);
+    for (int c = 0; c < 3; c++) {
+      few.x[0][c] = place[c] - 0.5 * d[c];
+      few.x[1][c] = place[c] + 0.5 * d[c];
+      few.x[2][c] = place[c] + side[c];
+      few.x[3][c] = -place[c];
+      few.v[0][c] = -0.5 * u[c];
+      few.v[1][c] = 0.5 * u[c];
+      few.v[2][c] = 0.3 * sqrt(0.75 / (15 * a)) * d[c] / modulus(d);
+    }
+    group_centre(&few);
+    double energy = group_energy(&few);
+    failed |= few_advance(&few, &nothing, 20 * period, &step, &evaluations);
+    worst = fmax(worst, fabs(group_energy(&few) / energy - 1));
+  }
+  printf("# a = %g, e = %g in a group of size 1: energy %.1e, %lld evaluations\n", a, e, worst, (long long)evaluations);
+  char what[100];
+  snprintf(what, sizeof what, "a pair of a = %g, e = %g in a group of size 1", a, e);
+  tap_ok(!failed && worst < 1e-8 && evaluations < 500000, what);
+}
+
 static void one_place(void)
 {
   for (int n = 2; n <= 3; n++) {
@@ -328,7 +377,13 @@ int main(void)
   eight();
   end_times();
   reversal();
+  late();
   head_on(2);
+  head_on(3);
+  narrow(1e-4, 0.9);
+  narrow(1e-4, 0.999);
+  narrow(1e-6, 0.9);
+  narrow(1e-7, 0.99);
   one_place();
   return tap_end();
 }

@@ -2,8 +2,6 @@
 /* Pairs of stars along their orbits (gravity/ks.h, gravity/resolved_pair.h), alone and with another body near.
  * Reference values are those of converged integrations. */
 #include <config.h>
-#include <stdint.h>
-
 #include "gravity/resolved_pair.h"
 
 #include <string.h>
@@ -165,6 +163,23 @@ static void by_time(const char *what, double least, double most, double away, in
   tap_ok(worst < limit && other < limit, what);
 }
 
+/* A fast star comes, passes and leaves, far beyond the step that a pair would have. */
+static void far(void)
+{
+  struct random random = {43};
+  int good = 1;
+  for (int i = 0; i < 1000; i++) {
+    double d[3], u[3], x[3], w[3], r = random_pair(&random, 1, random_log(&random, 2, 30), d, u);
+    struct ks_pair pair;
+    ks_open(&pair, 1, d, u, 0);
+    ks_advance(&pair, 1, random_log(&random, 1, 100) * r * sqrt(r));
+    ks_position(pair.q, x);
+    ks_velocity(&pair, w);
+    good &= fabs(sqrt(-pair.beta + 2 / modulus(x)) / modulus(w) - 1) < 1e-6;
+  }
+  tap_ok(good, "unbound, over long times: the energy");
+}
+
 /* Motion on a line: from rest at the distance 2 a through the other star, which turns it back. */
 static void on_a_line(void)
 {
@@ -185,6 +200,7 @@ static void on_a_line(void)
   ks_position(pair.q, e);
   ks_velocity(&pair, w);
   printf("# on a line: %.1e; after 10 orbits %.1e %.1e\n", worst, distance(e, d), distance(w, u));
+  tap_ok(worst < 1e-13, "a fall from rest by time");
   tap_ok(kicks == 10 * RESOLVED_KICKS && distance(e, d) < 1e-13 && distance(w, u) < 1e-13,
          "ten orbits on a line end where they began");
 }
@@ -372,6 +388,9 @@ int main(void)
   isolated(0.99, 1e-4, 1, 1e5, 1e-9);
   isolated(0.999, 1e-3, 1, 1e5, 1e-9);
   isolated(0.9999, 1e-2, 1, 1e5, 1e-9);
+  isolated(0.9, 1e-2, 0.83, 2e4, 1e-12);
+  isolated(0.5, 1e-2, 0.317, 1e4, 1e-12);
+  far();
   circling(0.5, 0.999813123, (const double[]){-0.499590204, -0.046323510, 0.011313499});
   circling(0.9, 0.999762043, (const double[]){-0.898321102, -0.041075740, 0.010857185});
   oscillation(triple_of(0.5, 0.5, 0.5, 80, 0), 33000, 0.95474, 1e-4, 30015, "a triple: Kozai and Lidov's oscillation");
