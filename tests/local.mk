@@ -28,6 +28,7 @@ unit_tests = \
   %D%/depth_first \
   %D%/domain \
   %D%/essential \
+  %D%/few_bodies \
   %D%/field \
   %D%/finder \
   %D%/force \
@@ -63,6 +64,7 @@ unit_tests = \
   %D%/plan \
   %D%/replay \
   %D%/reorder \
+  %D%/resolved_pairs \
   %D%/schedule \
   %D%/split \
   %D%/softening \
@@ -74,6 +76,7 @@ unit_tests = \
   %D%/timeline \
   %D%/tuner \
   %D%/cosmology \
+  %D%/unit_forces \
   %D%/units \
   %D%/upper \
   %D%/verbs \
@@ -440,6 +443,9 @@ clean-local:
 %C%_essential_SOURCES = %D%/essential.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_job_SOURCES = %D%/job.c %D%/tap.h
 %C%_kepler_SOURCES = %D%/kepler.c %D%/tap.h
+%C%_few_bodies_SOURCES = %D%/few_bodies.c %D%/chance.h %D%/orbits.h %D%/tap.h
+%C%_resolved_pairs_SOURCES = %D%/resolved_pairs.c %D%/chance.h %D%/orbits.h %D%/tap.h
+%C%_unit_forces_SOURCES = %D%/unit_forces.c %D%/chance.h %D%/kernels.h %D%/tap.h
 %C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
 %C%_last_words_SOURCES = %D%/last_words.c %D%/tap.h
 %C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
