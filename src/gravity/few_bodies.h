@@ -3,7 +3,11 @@
  * Tremaine (1999), whose leapfrog is exact for two bodies but for their phase, extrapolated (Bulirsch & Stoer) to a
  * relative error of FEW_TOLERANCE. In double precision, on the host and on devices. Masses are G m.
  *
- * B = U - T at the begin of an interval is carried along; drifts take the time h / (T + B), kicks h / U. */
+ * B = U - T at the begin of an interval is carried along; drifts take the time h / (T + B), kicks h / U.
+ *
+ * Bodies are linked in a chain of near neighbours (Mikkola & Aarseth 1993), and what is advanced are the links:
+ * positions from the centre of mass would lose the distance of two bodies that are much closer to each other than to
+ * it. Time counts from the begin of an interval for the same reason. */
 #ifndef FEW_BODIES_H
 #define FEW_BODIES_H
 #include <stdint.h>
@@ -11,105 +15,118 @@
 #include "gravity/unit_environment.h"
 
 #define FEW_TOLERANCE 1e-10 /* 1e-12 is not better: rounding spoils the end of an interval */
-#define FEW_ROUNDING 2e-14
-enum { FEW_ROWS = 10, FEW_NUMBERS = 6 * UNIT_BODIES + 2 };
+enum { FEW_ROWS = 10, FEW_LINKS = UNIT_BODIES - 1, FEW_NUMBERS = 6 * FEW_LINKS + 2, FEW_STUCK = 200 };
 
 struct few_bodies {
   int n;
   double m[UNIT_BODIES], x[UNIT_BODIES][3], v[UNIT_BODIES][3]; /* about the centre of mass */
+  double t;
+};
+
+/* Bodies in the order of the chain; x, v: from each to the next. t, b: within an interval. */
+struct few_chain {
+  int n, body[UNIT_BODIES];
+  double m[UNIT_BODIES], x[FEW_LINKS][3], v[FEW_LINKS][3];
   double t, b;
 };
 
-HD double few_kinetic(const struct few_bodies *few)
+/* Vectors from the centre of mass, of links. */
+HD void few_places(const struct few_chain *chain, const double (*link)[3], double (*place)[3])
+{
+  double mass = chain->m[0], mean[3] = {0};
+  for (int c = 0; c < 3; c++) place[0][c] = 0;
+  for (int k = 1; k < chain->n; k++) {
+    mass += chain->m[k];
+    for (int c = 0; c < 3; c++) {
+      place[k][c] = place[k - 1][c] + link[k - 1][c];
+      mean[c] += chain->m[k] * place[k][c];
+    }
+  }
+  for (int k = 0; k < chain->n; k++)
+    for (int c = 0; c < 3; c++) place[k][c] -= mean[c] / mass;
+}
+
+HD double few_kinetic(const struct few_chain *chain)
+{
+  double v[UNIT_BODIES][3], sum = 0;
+  few_places(chain, chain->v, v);
+  for (int k = 0; k < chain->n; k++) sum += 0.5 * chain->m[k] * kepler_dot(v[k], v[k]);
+  return sum;
+}
+
+/* U, the modulus of the potential energy; with a: accelerations as well. */
+HD double few_pull(const struct few_chain *chain, double (*a)[3])
 {
   double sum = 0;
-  for (int k = 0; k < few->n; k++) sum += 0.5 * few->m[k] * kepler_dot(few->v[k], few->v[k]);
-  return sum;
-}
-
-/* U, the modulus of the potential energy. */
-HD double few_binding(const struct few_bodies *few)
-{
-  double sum = 0, d[3];
-  for (int k = 0; k < few->n; k++)
-    for (int l = 0; l < k; l++) {
-      for (int c = 0; c < 3; c++) d[c] = few->x[k][c] - few->x[l][c];
-      sum += few->m[k] * few->m[l] / sqrt(kepler_dot(d, d));
-    }
-  return sum;
-}
-
-HD void few_drift(struct few_bodies *few, double h)
-{
-  double dt = h / (few_kinetic(few) + few->b);
-  few->t += dt;
-  for (int k = 0; k < few->n; k++)
-    for (int c = 0; c < 3; c++) few->x[k][c] += dt * few->v[k][c];
-}
-
-HD void few_kick(struct few_bodies *few, const struct unit_environment *environment, double h)
-{
-  double a[UNIT_BODIES][3] = {{0}}, f[UNIT_BODIES][3], d[3], binding = 0, work = 0;
-  for (int k = 0; k < few->n; k++)
-    for (int l = 0; l < k; l++) {
-      for (int c = 0; c < 3; c++) d[c] = few->x[k][c] - few->x[l][c];
+  for (int k = 0; a && k < chain->n; k++) a[k][0] = a[k][1] = a[k][2] = 0;
+  for (int k = 0; k < chain->n; k++) {
+    double d[3] = {0};
+    for (int l = k + 1; l < chain->n; l++) {
+      for (int c = 0; c < 3; c++) d[c] += chain->x[l - 1][c];
       double inverse = 1 / sqrt(kepler_dot(d, d)), cube = inverse * inverse * inverse;
-      binding += few->m[k] * few->m[l] * inverse;
-      for (int c = 0; c < 3; c++) {
-        a[k][c] -= cube * few->m[l] * d[c];
-        a[l][c] += cube * few->m[k] * d[c];
+      sum += chain->m[k] * chain->m[l] * inverse;
+      for (int c = 0; a && c < 3; c++) {
+        a[k][c] += cube * chain->m[l] * d[c];
+        a[l][c] -= cube * chain->m[k] * d[c];
       }
     }
-  double dt = h / binding;
-  unit_external(environment, few->t, few->n, (const double(*)[3])few->x, few->m, f);
-  for (int k = 0; k < few->n; k++)
-    for (int c = 0; c < 3; c++) {
-      double before = few->v[k][c];
-      few->v[k][c] += dt * (a[k][c] + f[k][c]);
-      work += few->m[k] * f[k][c] * 0.5 * (before + few->v[k][c]);
-    }
-  few->b -= dt * work;
+  }
+  return sum;
 }
 
-/* `few` as a row of numbers, and back. */
-HD void few_to_row(const struct few_bodies *few, double *row)
+HD void few_drift(struct few_chain *chain, double h)
 {
-  for (int k = 0; k < few->n; k++)
-    for (int c = 0; c < 3; c++) {
-      *row++ = few->x[k][c];
-      *row++ = few->v[k][c];
-    }
-  *row++ = few->t;
-  *row = few->b;
+  double dt = h / (few_kinetic(chain) + chain->b);
+  chain->t += dt;
+  for (int k = 0; k < chain->n - 1; k++)
+    for (int c = 0; c < 3; c++) chain->x[k][c] += dt * chain->v[k][c];
 }
 
-HD void few_from_row(struct few_bodies *few, const double *row)
+/* from: the time at which the interval began. */
+HD void few_kick(struct few_chain *chain, const struct unit_environment *environment, double from, double h)
 {
-  for (int k = 0; k < few->n; k++)
-    for (int c = 0; c < 3; c++) {
-      few->x[k][c] = *row++;
-      few->v[k][c] = *row++;
-    }
-  few->t = *row++;
-  few->b = *row;
+  double a[UNIT_BODIES][3], f[UNIT_BODIES][3], x[UNIT_BODIES][3], v[UNIT_BODIES][3], w[UNIT_BODIES][3], work = 0;
+  double dt = h / few_pull(chain, a);
+  few_places(chain, chain->x, x);
+  few_places(chain, chain->v, v);
+  unit_external(environment, from + chain->t, chain->n, (const double(*)[3])x, chain->m, f);
+  for (int k = 0; k < chain->n - 1; k++)
+    for (int c = 0; c < 3; c++) chain->v[k][c] += dt * (a[k + 1][c] - a[k][c] + (f[k + 1][c] - f[k][c]));
+  few_places(chain, chain->v, w);
+  for (int k = 0; k < chain->n; k++)
+    for (int c = 0; c < 3; c++) work += chain->m[k] * f[k][c] * 0.5 * (v[k][c] + w[k][c]);
+  chain->b -= dt * work;
 }
 
-/* Distance and relative speed of the nearest other body, for each. */
-HD void few_nearest(const struct few_bodies *few, double distance[UNIT_BODIES], double speed[UNIT_BODIES])
+/* `chain` as a row of numbers, and back. */
+HD void few_to_row(const struct few_chain *chain, double *row)
 {
-  for (int k = 0; k < few->n; k++) {
-    distance[k] = 1e300;
-    for (int l = 0; l < few->n; l++) {
-      double d[3], u[3];
-      for (int c = 0; c < 3; c++) {
-        d[c] = few->x[k][c] - few->x[l][c];
-        u[c] = few->v[k][c] - few->v[l][c];
-      }
-      double r = sqrt(kepler_dot(d, d));
-      if (l == k || r >= distance[k]) continue;
-      distance[k] = r;
-      speed[k] = sqrt(kepler_dot(u, u));
+  for (int k = 0; k < chain->n - 1; k++)
+    for (int c = 0; c < 3; c++) {
+      *row++ = chain->x[k][c];
+      *row++ = chain->v[k][c];
     }
+  *row++ = chain->t;
+  *row = chain->b;
+}
+
+HD void few_from_row(struct few_chain *chain, const double *row)
+{
+  for (int k = 0; k < chain->n - 1; k++)
+    for (int c = 0; c < 3; c++) {
+      chain->x[k][c] = *row++;
+      chain->v[k][c] = *row++;
+    }
+  chain->t = *row++;
+  chain->b = *row;
+}
+
+/* Length and speed of each link; the latter at least that of a circle. */
+HD void few_scales(const struct few_chain *chain, double length[FEW_LINKS], double speed[FEW_LINKS])
+{
+  for (int k = 0; k < chain->n - 1; k++) {
+    length[k] = sqrt(kepler_dot(chain->x[k], chain->x[k]));
+    speed[k] = sqrt(kepler_dot(chain->v[k], chain->v[k]) + (chain->m[k] + chain->m[k + 1]) / length[k]);
   }
 }
 
@@ -118,12 +135,12 @@ struct few_table {
   double row[FEW_ROWS][FEW_NUMBERS], last[FEW_NUMBERS];
 };
 
-/* The next row, from the result `few` of 2 (k + 1) steps (Aitken's and Neville's scheme in 1 / steps^2). */
-HD void few_extrapolate(struct few_table *table, const struct few_bodies *few, int k)
+/* The next row, from the result of 2 (k + 1) steps (Aitken's and Neville's scheme in 1 / steps^2). */
+HD void few_extrapolate(struct few_table *table, const struct few_chain *chain, int k)
 {
   double now[FEW_NUMBERS];
-  int count = 6 * few->n + 2;
-  few_to_row(few, now);
+  int count = 6 * (chain->n - 1) + 2;
+  few_to_row(chain, now);
   for (int i = 0; i < count; i++) {
     double before = table->row[0][i];
     table->last[i] = k > 0 ? table->row[k - 1][i] : 0;
@@ -137,96 +154,198 @@ HD void few_extrapolate(struct few_table *table, const struct few_bodies *few, i
   }
 }
 
-/* The largest change of a number by the last column: positions in units of the nearest distance, velocities of the
- * relative speed there. */
-HD double few_change(const struct few_table *table, int n, int k, const double distance[UNIT_BODIES],
-                     const double speed[UNIT_BODIES])
+/* The largest change of a number by the last column, in units of length and speed of the link. */
+HD double few_change(const struct few_table *table, int links, int k, const double length[FEW_LINKS],
+                     const double speed[FEW_LINKS])
 {
-  const double floor = FEW_ROUNDING / FEW_TOLERANCE;
   double largest = 0;
-  for (int i = 0; i < 6 * n; i++) {
-    double scale = i % 2 == 0 ? distance[i / 6] : speed[i / 6];
-    double change = fabs(table->row[k][i] - table->last[i]) / fmax(scale, floor * fabs(table->row[k][i]));
+  for (int i = 0; i < 6 * links; i++) {
+    double change = fabs(table->row[k][i] - table->last[i]) / (i % 2 == 0 ? length[i / 6] : speed[i / 6]);
     if (!(change <= largest)) largest = change;
   }
   return largest;
 }
 
-/* A step of h from *few. Returns the row that was accepted, and the result in *result; FEW_ROWS: none. Adds to
- * *evaluations. */
-HD int few_try(const struct few_bodies *few, const struct unit_environment *environment, double h,
-               struct few_bodies *result, int64_t *evaluations)
+HD double few_excess(const struct few_chain *chain, double *binding)
+{
+  *binding = few_pull(chain, (double(*)[3])0);
+  return few_kinetic(chain) - *binding + chain->b;
+}
+
+/* A step of h. Returns the row that was accepted, and the result in *result; FEW_ROWS: none. Adds to *evaluations. */
+HD int few_try(const struct few_chain *chain, const struct unit_environment *environment, double from, double h,
+               struct few_chain *result, int64_t *evaluations)
 {
   struct few_table table;
-  double distance[UNIT_BODIES], speed[UNIT_BODIES];
+  double length[FEW_LINKS], speed[FEW_LINKS], binding, before = few_excess(chain, &binding);
   for (int k = 0; k < FEW_ROWS; k++) {
     int steps = 2 * (k + 1);
     double part = h / steps;
-    struct few_bodies now = *few;
+    struct few_chain now = *chain;
     few_drift(&now, 0.5 * part);
     for (int i = 0; i < steps; i++) {
-      few_kick(&now, environment, part);
+      few_kick(&now, environment, from, part);
       few_drift(&now, i < steps - 1 ? part : 0.5 * part);
     }
     *evaluations += steps;
-    if (k == 0) few_nearest(&now, distance, speed);
+    if (k == 0) few_scales(&now, length, speed);
     few_extrapolate(&table, &now, k);
-    if (k < 3 || !(few_change(&table, few->n, k, distance, speed) < FEW_TOLERANCE)) continue;
-    *result = *few;
+    if (k < 3 || !(few_change(&table, chain->n - 1, k, length, speed) < FEW_TOLERANCE)) continue;
+    *result = *chain;
     few_from_row(result, table.row[k]);
-    double binding = few_binding(result);
-    if (fabs(few_kinetic(result) - binding + result->b) < 10 * FEW_TOLERANCE * binding) return k;
+    double excess = few_excess(result, &binding);
+    if (fabs(excess - before) < 10 * FEW_TOLERANCE * binding) return k;
   }
   return FEW_ROWS;
 }
 
+/* From body k of the chain to body l, by links. */
+HD void few_between(const double (*link)[3], int k, int l, double d[3])
+{
+  int low = k < l ? k : l, high = k < l ? l : k;
+  for (int c = 0; c < 3; c++) {
+    d[c] = 0;
+    for (int i = low; i < high; i++) d[c] += link[i][c];
+    if (k > l) d[c] = -d[c];
+  }
+}
+
+/* An order in which near ones are next to each other: the closest two, then at one of the ends the body that is nearest
+ * to it. */
+HD void few_order(const struct few_chain *chain, int order[UNIT_BODIES])
+{
+  double r2[UNIT_BODIES][UNIT_BODIES], d[3];
+  int used = 0, list[2 * UNIT_BODIES] = {0}, first = UNIT_BODIES, last, n = chain->n;
+  double least = INFINITY;
+  for (int k = 0; k < n; k++)
+    for (int l = 0; l < k; l++) {
+      few_between(chain->x, l, k, d);
+      r2[k][l] = r2[l][k] = kepler_dot(d, d);
+      if (r2[k][l] >= least) continue;
+      least = r2[k][l];
+      list[first] = l;
+      list[first + 1] = k;
+    }
+  last = first + 1;
+  used = 1 << list[first] | 1 << list[last];
+  while (last - first + 1 < n) {
+    int best = -1, at_begin = 0;
+    least = INFINITY;
+    for (int k = 0; k < n; k++) {
+      if (used >> k & 1) continue;
+      for (int side = 0; side < 2; side++) {
+        double r = r2[k][list[side ? first : last]];
+        if (best >= 0 && !(r < least)) continue;
+        least = r;
+        best = k;
+        at_begin = side;
+      }
+    }
+    list[at_begin ? --first : ++last] = best;
+    used |= 1 << best;
+  }
+  for (int k = 0; k < n; k++) order[k] = list[first + k];
+}
+
+/* Link the bodies anew where others are near now. */
+HD void few_relink(struct few_chain *chain)
+{
+  int order[UNIT_BODIES], same = 1, reversed = 1, n = chain->n;
+  few_order(chain, order);
+  for (int k = 0; k < n; k++) {
+    same &= order[k] == k;
+    reversed &= order[k] == n - 1 - k;
+  }
+  if (same || reversed) return;
+  struct few_chain old = *chain;
+  for (int k = 0; k < n; k++) {
+    chain->body[k] = old.body[order[k]];
+    chain->m[k] = old.m[order[k]];
+    if (k == 0) continue;
+    few_between(old.x, order[k - 1], order[k], chain->x[k - 1]);
+    few_between(old.v, order[k - 1], order[k], chain->v[k - 1]);
+  }
+}
+
+HD void few_open(struct few_chain *chain, const struct few_bodies *few)
+{
+  chain->n = few->n;
+  chain->t = 0;
+  for (int k = 0; k < few->n; k++) {
+    chain->body[k] = k;
+    chain->m[k] = few->m[k];
+    for (int c = 0; c < 3 && k > 0; c++) {
+      chain->x[k - 1][c] = few->x[k][c] - few->x[k - 1][c];
+      chain->v[k - 1][c] = few->v[k][c] - few->v[k - 1][c];
+    }
+  }
+  int order[UNIT_BODIES];
+  few_order(chain, order);
+  for (int k = 0; k < few->n; k++) { /* not from sums */
+    chain->body[k] = order[k];
+    chain->m[k] = few->m[order[k]];
+    for (int c = 0; c < 3 && k > 0; c++) {
+      chain->x[k - 1][c] = few->x[order[k]][c] - few->x[order[k - 1]][c];
+      chain->v[k - 1][c] = few->v[order[k]][c] - few->v[order[k - 1]][c];
+    }
+  }
+  double binding = few_pull(chain, (double(*)[3])0);
+  chain->b = binding - few_kinetic(chain);
+}
+
+HD void few_close(const struct few_chain *chain, struct few_bodies *few)
+{
+  double x[UNIT_BODIES][3], v[UNIT_BODIES][3];
+  few_places(chain, chain->x, x);
+  few_places(chain, chain->v, v);
+  for (int k = 0; k < chain->n; k++)
+    for (int c = 0; c < 3; c++) {
+      few->x[chain->body[k]][c] = x[k][c];
+      few->v[chain->body[k]][c] = v[k][c];
+    }
+}
+
 /* A first step: a sixteenth of the orbit of the closest pair. */
-HD double few_first_step(const struct few_bodies *few)
+HD double few_first_step(const struct few_chain *chain)
 {
   double least = 0;
-  for (int k = 0; k < few->n; k++)
+  for (int k = 0; k < chain->n; k++)
     for (int l = 0; l < k; l++) {
-      double d[3], u[3], mu = few->m[k] + few->m[l];
-      for (int c = 0; c < 3; c++) {
-        d[c] = few->x[k][c] - few->x[l][c];
-        u[c] = few->v[k][c] - few->v[l][c];
-      }
+      double d[3], u[3], mu = chain->m[k] + chain->m[l];
+      few_between(chain->x, l, k, d);
+      few_between(chain->v, l, k, u);
       double r = sqrt(kepler_dot(d, d)), a = fmin(mu / fabs(2 * mu / r - kepler_dot(u, u)), r);
-      double step = 2 * KEPLER_PI * few->m[k] * few->m[l] * sqrt(a / mu) / 16;
+      double step = 2 * KEPLER_PI * chain->m[k] * chain->m[l] * sqrt(a / mu) / 16;
       if (least == 0 || step < least) least = step;
     }
   return least;
 }
 
 /* The last bit of an interval, far below a step, at constant acceleration. */
-HD void few_rest(struct few_bodies *few, double dt)
+HD void few_rest(struct few_chain *chain, double dt)
 {
-  double a[UNIT_BODIES][3] = {{0}};
-  for (int k = 0; k < few->n; k++)
-    for (int l = 0; l < few->n; l++) {
-      double d[3];
-      for (int c = 0; c < 3; c++) d[c] = few->x[l][c] - few->x[k][c];
-      double r = sqrt(kepler_dot(d, d));
-      for (int c = 0; c < 3 && l != k; c++) a[k][c] += few->m[l] * d[c] / (r * r * r);
-    }
-  for (int k = 0; k < few->n; k++)
+  double a[UNIT_BODIES][3];
+  few_pull(chain, a);
+  for (int k = 0; k < chain->n - 1; k++)
     for (int c = 0; c < 3; c++) {
-      few->x[k][c] += dt * (few->v[k][c] + 0.5 * dt * a[k][c]);
-      few->v[k][c] += dt * a[k][c];
+      double pull = a[k + 1][c] - a[k][c];
+      chain->x[k][c] += dt * (chain->v[k][c] + 0.5 * dt * pull);
+      chain->v[k][c] += dt * pull;
     }
-  few->t += dt;
+  chain->t += dt;
 }
 
 /* The step whose end is at the time `end`, between none and *step, whose end is that of *result. Returns 1, and the
  * state in *result; 0: not found, and *step is to be shorter. */
-HD int few_find_end(const struct few_bodies *few, const struct unit_environment *environment, double end, double step,
-                    struct few_bodies *result, int64_t *evaluations)
+HD int few_find_end(const struct few_chain *chain, const struct unit_environment *environment, double from, double end,
+                    double step, struct few_chain *result, int64_t *evaluations)
 {
-  double low = 0, high = step, before = few->t, after = result->t, tolerance = 1e-9 * (after - before);
+  double low = 0, high = step, before = chain->t, after = result->t,
+         tolerance = fmax(1e-9 * (after - before), 4e-16 * end);
   for (int k = 0; k < 40; k++) {
     if (fabs(result->t - end) <= tolerance) return 1;
     double h = k % 3 == 2 ? 0.5 * (low + high) : low + (high - low) * (end - before) / (after - before);
-    if (few_try(few, environment, h, result, evaluations) == FEW_ROWS) return 0;
+    if (few_try(chain, environment, from, h, result, evaluations) == FEW_ROWS) return 0;
     if (result->t > end) {
       high = h;
       after = result->t;
@@ -239,34 +358,39 @@ HD int few_find_end(const struct few_bodies *few, const struct unit_environment 
 }
 
 /* Advance to the time `end`. *step: the step in s to begin with (0: choose), then the one proposed. Returns 0, or -1
- * where no step is short enough: two bodies are at the same place within rounding. */
+ * where no step is short enough, two bodies being at the same place within rounding; *few is as before then. */
 HD int few_advance(struct few_bodies *few, const struct unit_environment *environment, double end, double *step,
                    int64_t *evaluations)
 {
-  struct few_bodies next;
-  few->b = few_binding(few) - few_kinetic(few);
-  if (!(*step > 0)) *step = few_first_step(few);
-  while (few->t < end) {
-    int row = few_try(few, environment, *step, &next, evaluations);
+  struct few_chain chain, next;
+  double from = few->t, span = end - from;
+  int stuck = 0;
+  if (!(span > 0)) return 0;
+  few_open(&chain, few);
+  if (!(*step > 0)) *step = few_first_step(&chain);
+  while (chain.t < span) {
+    int row = few_try(&chain, environment, from, *step, &next, evaluations), found = 0;
+    if (row < FEW_ROWS && next.t > span) {
+      found = few_find_end(&chain, environment, from, span, *step, &next, evaluations);
+      if (!found) row = FEW_ROWS;
+    }
+    stuck = row < FEW_ROWS && next.t > chain.t ? 0 : stuck + 1;
+    if (stuck > FEW_STUCK) return -1;
     if (row == FEW_ROWS) {
       *step *= 0.4;
-      if (!(*step > 1e-60)) return -1;
       continue;
     }
-    if (next.t <= end) {
-      *few = next;
-      if (row <= 5) *step *= 1.5;
-      else if (row >= 8) *step *= 0.7;
-      continue;
+    chain = next;
+    if (found) {
+      few_rest(&chain, span - chain.t);
+      break;
     }
-    if (!few_find_end(few, environment, end, *step, &next, evaluations)) {
-      *step *= 0.4;
-      continue;
-    }
-    *few = next;
-    few_rest(few, end - few->t);
-    few->t = end;
+    few_relink(&chain);
+    if (row <= 5) *step *= 1.5;
+    else if (row >= 8) *step *= 0.7;
   }
+  few_close(&chain, few);
+  few->t = end;
   return 0;
 }
 #endif

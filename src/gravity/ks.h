@@ -104,12 +104,12 @@ HD void ks_drift(struct ks_pair *pair, double mu, double s)
 {
   double g[4], quarter = 0.25 * pair->beta, r = ks_distance(pair), along = ks_along(pair);
   ks_stumpff(quarter, s, g);
-  double cosine = 1 - quarter * g[2];
+  double bend = quarter * g[2], cosine = 1 - bend; /* sums of small changes: 1 - bend, rounded, would make a trend */
   pair->t += r * s + along * 0.5 * g[1] * g[1] + (mu - pair->beta * r) * (s * g[2] + cosine * g[3]) * 0.25;
   for (int k = 0; k < 4; k++) {
     double q = pair->q[k];
-    pair->q[k] = cosine * q + g[1] * pair->p[k];
-    pair->p[k] = cosine * pair->p[k] - quarter * g[1] * q;
+    pair->q[k] += g[1] * pair->p[k] - bend * q;
+    pair->p[k] -= quarter * g[1] * q + bend * pair->p[k];
   }
 }
 
@@ -128,11 +128,12 @@ HD void ks_advance(struct ks_pair *pair, double mu, double t)
     at = *pair;
     ks_drift(&at, mu, s);
     double late = at.t - t, r = ks_distance(&at), along = ks_along(&at);
-    if (late > 0) high = s;
-    else low = s;
+    if (late < 0) low = s;
+    else high = s;                                   /* or overflown */
+    if (fabs(late) <= 2e-16 * (dt + fabs(t))) break; /* the clock's rounding */
     double newton = late / r, next = s - newton / (1 - 0.5 * newton * along / r);
     if (!(next > low && next < high)) next = high < 1e300 ? 0.5 * (low + high) : 2 * s;
-    if (fabs(next - s) <= 1e-15 * s) break;
+    if (next == s) break;
     s = next;
   }
   *pair = at;

@@ -3,6 +3,8 @@
  * (gravity/ks.h) with the exact pulls of its neighbours. On the host and on devices. Masses are G m. */
 #ifndef RESOLVED_PAIR_H
 #define RESOLVED_PAIR_H
+#include <stdint.h>
+
 #include "gravity/ks.h"
 #include "gravity/unit_environment.h"
 

@@ -59,7 +59,7 @@ HD double unit_reach(const struct unit_rules *rules, const struct unit_facts *fa
   if (!facts->pair) return unit_group_reach(facts->m, other, facts->size, rules->error);
   if (!facts->lasting) return 2 * fmax(rules->entry, facts->size);
   double mu = facts->m1 * facts->m2 / facts->m, a2 = facts->a * facts->a, size = facts->size;
-  double reach = fmax(UNIT_APOCENTRES * size * fmax(1, cbrt(2 * other / facts->m)),
+  double reach = fmax(UNIT_APOCENTRES * size * fmax(1.0, cbrt(2 * other / facts->m)),
                       UNIT_LIGHT_AXES * facts->a * cbrt(other / facts->m));
   reach = fmax(reach, pow(0.3 * mu * other * a2 * a2 / rules->error, 0.2)); /* the mean quadrupole is not enough */
   double fast = fmin(UNIT_AVERAGED_PERIODS * facts->period * v, cbrt(mu * other * size * size / rules->error));
