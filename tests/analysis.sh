@@ -68,7 +68,7 @@ ok $? "in a short run more rows from a part of the particles, with the noise of 
 
 rm three/out/*.csv three/out/*.hdf5 three/out/parameters-used.ini && rm -r three/out/checkpoints
 go three 1
-ends 1 'out/projections has maps of an earlier run' && [ "$(maps_in three)" = 5 ]
+ends 1 'out/projections exists: it is of an earlier run (tables, maps)' && [ "$(maps_in three)" = 5 ]
 ok $? "maps of an earlier run are kept, and the run is refused"
 go three 1 --overwrite
 ends 0 && [ -z "$(ls three/out/projections)" ]

@@ -6,7 +6,7 @@
 NAME.csv is the table: its first row has the headings; a heading or a first cell that begins with '-' is data that the
 page does not show. On the page equal cells at the begin of consecutive rows stand once. runs.csv says for every name
 when, with which revision and device, and by which command the figures were made. On measurements.md this stands above
-the table; '<!-- runs -->' there begins the list of figures that stand on other pages; those without a page are in a CSV file
+the table; '<!-- runs -->' there begins the list of figures that stand on other pages; others are in a CSV file
 alone. --check writes nothing and fails if a page and its CSV files differ, or if a revision is not in the history
 (where there is a whole one)."""
 import argparse

@@ -327,7 +327,8 @@ static const char *units_advice(const struct physics *physics, double ratio, cha
 static void judge_components(const struct physics *physics, struct findings *findings)
 {
   double time = physics->end - physics->begin;
-  if (physics->lists) return;
+  /* half of the mass, about a dominating one, says nothing of the others */
+  if (physics->lists || physics->mass_max > 0.5 * physics->mass) return;
   for (int t = 0; t < PHYSICS_COMPONENTS; t++) {
     const struct component *one = &physics->component[t];
     double relaxation = physics_relaxation_time(physics, one);

@@ -247,7 +247,7 @@ HD void few_order(const struct few_chain *chain, int order[UNIT_BODIES])
   for (int k = 0; k < n; k++) order[k] = list[first + k];
 }
 
-/* Link the bodies anew where others are near now. */
+/* Link the bodies again where others are near now. */
 HD void few_relink(struct few_chain *chain)
 {
   int order[UNIT_BODIES], same = 1, reversed = 1, n = chain->n;
@@ -362,7 +362,7 @@ HD int few_find_end(const struct few_chain *chain, const struct unit_environment
 HD int few_advance(struct few_bodies *few, const struct unit_environment *environment, double end, double *step,
                    int64_t *evaluations)
 {
-  struct few_chain chain, next;
+  struct few_chain chain = {0}, next;
   double from = few->t, span = end - from;
   int stuck = 0;
   if (!(span > 0)) return 0;

@@ -56,7 +56,8 @@ static void other_folder(const char *folder, char name[PARAM_TEXT + 8])
 /* A fault: `path` is of an earlier run. It says what is there, how to keep it, and what --overwrite would do. */
 static int refuse_results(const struct params *params, const char *path, struct fault *fault)
 {
-  char checkpoint[CHECKPOINT_PATH], what[96] = "", other[PARAM_TEXT + 8] = "NAME", word[2 * PARAM_TEXT];
+  char checkpoint[CHECKPOINT_PATH], what[96] = "", other[PARAM_TEXT + 8] = "NAME", word[2 * PARAM_TEXT],
+                                    maps[PARAM_TEXT + 64];
   struct snapshot_names found;
   snapshot_list(params->OutputDir, params->SnapshotFileBase, &found);
   int checkpoints = checkpoint_exists(params, checkpoint) ? checkpoint_count(params) : 0;
@@ -65,7 +66,8 @@ static int refuse_results(const struct params *params, const char *path, struct 
     at += (size_t)snprintf(what, sizeof what, "%zu snapshot%s, ", (size_t)found.count, plural((double)found.count));
   if (checkpoints > 0)
     at += (size_t)snprintf(what + at, sizeof what - at, "%d checkpoint%s, ", checkpoints, plural(checkpoints));
-  snprintf(what + at, sizeof what - at, "tables");
+  table_path(params, PROJECTION_FOLDER, maps);
+  snprintf(what + at, sizeof what - at, projection_exists(maps) ? "tables, maps" : "tables");
   snapshot_names_free(&found);
   other_folder(params->OutputDir, other);
   fault_set(fault,

@@ -5,11 +5,13 @@ libespalier_a_SOURCES += \
   %D%/integrator_hermite.c \
   %D%/integrator_leapfrog.c \
   %D%/integrator_units.c \
+  %D%/loop_levels.c \
   %D%/making.c \
   %D%/neighbour_lists.c \
   %D%/neighbour_lists.h \
   %D%/subsystems.c \
   %D%/unit_changes.c \
+  %D%/unit_facts.c \
   %D%/unit_forces.c \
   %D%/unit_motion.c \
   %D%/units.c \

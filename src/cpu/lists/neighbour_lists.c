@@ -122,37 +122,6 @@ static void sort_levels(struct list_loop *loop, int64_t count, int lowest)
   for (int64_t k = 0; k < count; k++) loop->by_level[at[loop->set->level[loop->scratch[k]]]++] = loop->scratch[k];
 }
 
-/* The nearest neighbour of a particle whose step collapses. */
-static void note_collapse(struct list_loop *loop, int64_t i, double wanted)
-{
-  const struct list_set *s = loop->set;
-  struct list_collapse *w = &loop->tally->worst;
-  if (loop->tally->collapsed++ > 0 && wanted >= w->wanted) return;
-  *w = (struct list_collapse){.id = s->id[i], .wanted = wanted, .distance = 1e300};
-  memcpy(w->pos, s->motion[i].x, sizeof w->pos);
-  for (int64_t e = 0; e < list_length(s, i); e++) {
-    int32_t j = list_entries(s, i)[e];
-    double r2 = 0;
-    for (int c = 0; c < 3; c++) {
-      double x = s->motion[j].x[c] - s->motion[i].x[c];
-      r2 += x * x;
-    }
-    if (sqrt(r2) >= w->distance) continue;
-    w->distance = sqrt(r2);
-    w->neighbour = s->id[j];
-  }
-}
-
-/* The least level of steps not longer than `wanted`. Sets *deeper where that is deeper than LIST_LEVEL_MAX. */
-static int level_for(const struct list_loop *loop, double wanted, int *deeper)
-{
-  int level = LIST_LONGEST_LEVEL;
-  double step = ldexp(loop->request->soft_step, -LIST_LONGEST_LEVEL);
-  for (; !(step <= wanted) && level < LIST_LEVEL_MAX; level++) step *= 0.5; /* NaN: the deepest */
-  *deeper = !(step <= wanted);
-  return level;
-}
-
 static int moves(const struct list_loop *loop, int64_t i)
 {
   return loop->integrator->moves ? loop->integrator->moves(loop, i) : list_length(loop->set, i) > 0;
@@ -171,9 +140,9 @@ static void first_levels(struct list_loop *loop)
     }
     int level = s->level[i] + loop->request->level_shift;
     if (!integrator_traits[loop->request->integrator].keeps_levels || loop->request->first || s->level[i] >= LEVEL_MEAN)
-      level = level_for(loop, loop->wanted[i], &deeper);
+      level = list_level_for(loop, loop->wanted[i], &deeper);
     else if (loop->integrator->moves) { /* a star that was in a unit has a step of that */
-      int least = level_for(loop, loop->wanted[i] * (KEPT_STEP / LIST_FIRST_ETA), &deeper);
+      int least = list_level_for(loop, loop->wanted[i] * (KEPT_STEP / LIST_FIRST_ETA), &deeper);
       if (level < least) level = least;
     }
     s->level[i] = (uint8_t)(level < LIST_LONGEST_LEVEL ? LIST_LONGEST_LEVEL
@@ -183,17 +152,6 @@ static void first_levels(struct list_loop *loop)
   }
   for (int v = 0; v <= LEVELS; v++) loop->deeper[v] = 0;
   sort_levels(loop, loop->moving, LIST_LONGEST_LEVEL);
-}
-
-/* The next level of particle i at the end of its step: at most one above the present one, where a longer step may
- * begin. */
-static void choose_level(struct list_loop *loop, int64_t i, int32_t tick, double wanted)
-{
-  int level = loop->set->level[i], deeper, next = level_for(loop, wanted, &deeper);
-  if (deeper && i < loop->set->own) note_collapse(loop, i, wanted);
-  if (next < level) next = level - 1;
-  next = timeline_aligned(tick, next);
-  loop->set->level[i] = (uint8_t)next;
 }
 
 /* --- a tick ------------------------------------------------------------------------------------------------------- */
@@ -209,35 +167,6 @@ static int64_t advance_one(struct list_loop *loop, int64_t k, int32_t tick)
   hermite_predict(m, dt, x, v);
   loop->wanted[k] = loop->integrator->end_step(loop, i, tick, dt, x, v, m);
   return list_length(s, i);
-}
-
-static void commit(struct list_loop *loop, int32_t i, int32_t tick, const struct hermite_motion *motion, double wanted)
-{
-  struct list_set *set = loop->set;
-  double dt = (tick - set->tick[i]) * loop->tick_length;
-  set->motion[i] = *motion;
-  set->tick[i] = tick;
-  set->steps[i]++;
-  if (loop->integrator->commit) loop->integrator->commit(loop, i, tick, dt);
-  choose_level(loop, i, tick, wanted);
-}
-
-void list_loop_bring(struct list_loop *loop, int32_t i, int32_t tick)
-{
-  const struct list_set *set = loop->set;
-  double dt = (tick - set->tick[i]) * loop->tick_length, x[3], v[3];
-  struct hermite_motion motion = set->motion[i];
-  hermite_predict(&motion, dt, x, v);
-  double wanted = loop->integrator->end_step(loop, i, tick, dt, x, v, &motion);
-  loop->tally->pairs += list_length(set, i);
-  loop->tally->steps++;
-  commit(loop, i, tick, &motion, wanted);
-}
-
-void list_loop_level(struct list_loop *loop, int32_t i, int32_t tick, double wanted)
-{
-  int deeper;
-  loop->set->level[i] = (uint8_t)timeline_aligned(tick, level_for(loop, wanted, &deeper));
 }
 
 /* Sort all levels after units have changed. */
@@ -260,7 +189,7 @@ static void advance_to(struct list_loop *loop, int32_t tick)
 #pragma omp parallel for schedule(dynamic, 16) reduction(+ : pairs)
     for (int64_t k = 0; k < active; k++) pairs += advance_one(loop, k, tick);
   }
-  for (int64_t k = 0; k < active; k++) commit(loop, loop->by_level[k], tick, &loop->next[k], loop->wanted[k]);
+  for (int64_t k = 0; k < active; k++) list_loop_commit(loop, loop->by_level[k], tick, &loop->next[k], loop->wanted[k]);
   memcpy(loop->active, loop->by_level, sizeof *loop->active * (size_t)active);
   if (loop->integrator->change && loop->integrator->change(loop, tick, loop->active, active)) sort_all(loop);
   else sort_levels(loop, active, lowest);

@@ -92,6 +92,11 @@ INTEGRATORS(INTEGRATOR_DECLARED)
 /* Stars, and units of stars (cpu/lists/units.h), by the Hermite scheme: where a request has `units`. */
 extern const struct integrator integrator_units;
 
+/* The least level of steps not longer than `wanted`. Sets *deeper where that is deeper than LIST_LEVEL_MAX. */
+int list_level_for(const struct list_loop *loop, double wanted, int *deeper);
+/* Place i has this motion at the tick; its next level. */
+void list_loop_commit(struct list_loop *loop, int32_t i, int32_t tick, const struct hermite_motion *motion,
+                      double wanted);
 /* For changes within a tick: advance place i to the tick, before its step ends; give a place that begins its level. */
 void list_loop_bring(struct list_loop *loop, int32_t i, int32_t tick);
 void list_loop_level(struct list_loop *loop, int32_t i, int32_t tick, double wanted);
