@@ -109,12 +109,16 @@ static void commit(struct list_loop *loop, int32_t i, int32_t tick, double dt)
   unit->seen_tick = -1;
 }
 
-static int change(struct list_loop *loop, int32_t tick, const int32_t *places, int64_t n)
+static int change(struct list_loop *loop, int32_t tick, const int32_t *places, int64_t n, const int32_t **begun,
+                  int64_t *count)
 {
   struct units *units = loop->state;
-  units->changed = 0;
+  units->lowest = LIST_LEVEL_MAX + 1;
+  units->begun_count = 0;
   units_change(units, loop, tick, places, n, 1);
-  return units->changed;
+  *begun = units->begun;
+  *count = units->begun_count;
+  return units->lowest;
 }
 
 static void begin(struct list_loop *loop)

@@ -173,10 +173,35 @@ static int64_t advance_one(struct list_loop *loop, int64_t k, int32_t tick)
 static void sort_all(struct list_loop *loop)
 {
   loop->moving = 0;
-  for (int64_t i = 0; i < loop->set->n; i++)
-    if (moves(loop, i) && loop->set->level[i] <= LIST_LEVEL_MAX) loop->by_level[loop->moving++] = (int32_t)i;
+  for (int64_t i = 0; i < loop->set->n; i++) {
+    loop->listed[i] = moves(loop, i) && loop->set->level[i] <= LIST_LEVEL_MAX;
+    if (loop->listed[i]) loop->by_level[loop->moving++] = (int32_t)i;
+  }
   for (int v = 0; v <= LEVELS; v++) loop->deeper[v] = 0;
   sort_levels(loop, loop->moving, LIST_LONGEST_LEVEL);
+}
+
+/* Sort the levels from `lowest` down after units have changed, none of a lower level; begun[count]: places that may be
+ * missing in by_level. */
+static void sort_changed(struct list_loop *loop, int lowest, const int32_t *begun, int64_t count)
+{
+  int64_t before = loop->deeper[lowest], after = 0;
+  for (int64_t k = 0; k < before; k++) {
+    int32_t i = loop->by_level[k];
+    loop->listed[i] = moves(loop, i) && loop->set->level[i] <= LIST_LEVEL_MAX;
+    if (loop->listed[i]) loop->scratch[after++] = i;
+  }
+  for (int64_t k = 0; k < count; k++) {
+    int32_t i = begun[k];
+    if (loop->listed[i] || !moves(loop, i) || loop->set->level[i] > LIST_LEVEL_MAX) continue;
+    loop->listed[i] = 1;
+    loop->scratch[after++] = i;
+  }
+  memmove(loop->by_level + after, loop->by_level + before, sizeof *loop->by_level * (size_t)(loop->moving - before));
+  memcpy(loop->by_level, loop->scratch, sizeof *loop->by_level * (size_t)after);
+  for (int v = 0; v < lowest; v++) loop->deeper[v] += after - before;
+  loop->moving += after - before;
+  sort_levels(loop, after, lowest);
 }
 
 static void advance_to(struct list_loop *loop, int32_t tick)
@@ -191,7 +216,11 @@ static void advance_to(struct list_loop *loop, int32_t tick)
   }
   for (int64_t k = 0; k < active; k++) list_loop_commit(loop, loop->by_level[k], tick, &loop->next[k], loop->wanted[k]);
   memcpy(loop->active, loop->by_level, sizeof *loop->active * (size_t)active);
-  if (loop->integrator->change && loop->integrator->change(loop, tick, loop->active, active)) sort_all(loop);
+  const int32_t *begun = NULL;
+  int64_t count = 0;
+  int changed = LIST_LEVEL_MAX + 1;
+  if (loop->integrator->change) changed = loop->integrator->change(loop, tick, loop->active, active, &begun, &count);
+  if (changed <= LIST_LEVEL_MAX) sort_changed(loop, changed < lowest ? changed : lowest, begun, count);
   else sort_levels(loop, active, lowest);
   loop->tally->pairs += pairs;
   loop->tally->steps += active;
@@ -293,6 +322,7 @@ static void integrate(struct list_loop *loop)
   loop->wanted = memory_alloc("hard", sizeof *loop->wanted * capacity);
   loop->scratch = memory_alloc("hard", sizeof *loop->scratch * capacity);
   loop->active = memory_alloc("hard", sizeof *loop->active * capacity);
+  loop->listed = memory_alloc("hard", capacity);
   first_forces(loop);
   first_levels(loop);
   if (loop->integrator->begin) {
@@ -306,6 +336,7 @@ static void integrate(struct list_loop *loop)
   memory_free(loop->wanted);
   memory_free(loop->scratch);
   memory_free(loop->active);
+  memory_free(loop->listed);
 }
 
 int cpu_lists_has(enum step_integrator integrator) { return integrators[integrator] != NULL; }

@@ -55,6 +55,7 @@ struct list_loop {
   struct list_sources from;
   double tick_length, mean_gm;
   int32_t *by_level;                  /* [moving] particles with neighbours, deepest level first */
+  uint8_t *listed;                    /* [n] 1: the place is in by_level */
   int64_t moving, deeper[LEVELS + 1]; /* deeper[l]: particles of level l and deeper */
   struct hermite_motion *next;        /* [moving] of the active ones, in the order of by_level */
   double *wanted;                     /* [moving] the step that the criterion gives */
@@ -82,8 +83,11 @@ struct integrator {
   void (*commit)(struct list_loop *loop, int32_t i, int32_t tick, double dt);
   /* The force at a place that begins at the tick. Returns its first step. */
   double (*start)(struct list_loop *loop, int32_t i, int32_t tick);
-  /* Form and dissolve units among the places[n] that a tick has advanced. Returns whether levels must be sorted. */
-  int (*change)(struct list_loop *loop, int32_t tick, const int32_t *places, int64_t n);
+  /* Form and dissolve units among the places[n] that a tick has advanced. Returns the lowest level that a place has
+   * left or got by that, LIST_LEVEL_MAX + 1: none; *begun and *count: places that have begun, which may be in by_level
+   * or not. */
+  int (*change)(struct list_loop *loop, int32_t tick, const int32_t *places, int64_t n, const int32_t **begun,
+                int64_t *count);
   /* Whether place i is integrated, with or without neighbours. */
   int (*moves)(const struct list_loop *loop, int64_t i);
 };

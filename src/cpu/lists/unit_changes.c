@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cpu/lists/units.h"
 
 #define ALONE 4      /* no third star comes as near as so many distances to two that become a pair */
@@ -131,12 +132,20 @@ static void begin(struct units *units, struct list_loop *loop, int32_t place, in
 {
   double wanted = loop->integrator->start(loop, place, tick);
   list_loop_level(loop, place, tick, wanted);
-  units->changed = 1;
+  units_note_level(units, place);
+  if (units->begun_count == units->begun_capacity) {
+    units->begun_capacity = (int64_t)memory_grown((size_t)units->begun_capacity, sizeof *units->begun);
+    units->begun = memory_resize("hard", units->begun, sizeof *units->begun * (size_t)units->begun_capacity);
+  }
+  units->begun[units->begun_count++] = place;
 }
 
-static void bring(struct list_loop *loop, int32_t place, int32_t tick)
+static void bring(struct units *units, struct list_loop *loop, int32_t place, int32_t tick)
 {
-  if (loop->set->tick[place] != tick) list_loop_bring(loop, place, tick);
+  if (loop->set->tick[place] == tick) return;
+  units_note_level(units, place);
+  list_loop_bring(loop, place, tick);
+  units_note_level(units, place);
 }
 
 /* Bring a pair to the time t of its centre, with its present energy. */
@@ -221,9 +230,8 @@ static int try_join(struct units *units, struct list_loop *loop, int32_t i, int3
   const struct list_set *set = units->set;
   static const int two[UNIT_BODIES] = {0, 1};
   if (i == j || units->of[i] == UNIT_ABSORBED || units->of[j] == UNIT_ABSORBED) return 0;
-  bring(loop, i, tick);
-  bring(loop, j, tick);
-  units->changed = 1; /* levels may have */
+  bring(units, loop, i, tick);
+  bring(units, loop, j, tick);
   double d[3], u[3];
   for (int c = 0; c < 3; c++) {
     d[c] = set->motion[j].x[c] - set->motion[i].x[c];

@@ -96,6 +96,12 @@ void units_release(struct units *units, int32_t place)
   units->of[place] = UNIT_STAR;
 }
 
+void units_note_level(struct units *units, int32_t place)
+{
+  int level = units->set->level[place];
+  if (level <= LIST_LEVEL_MAX && level < units->lowest) units->lowest = level;
+}
+
 /* The place of the star of the lowest id, which has the centre; the others are absorbed. */
 static int32_t absorb(struct units *units, int n, const struct unit_body *bodies)
 {
@@ -113,6 +119,7 @@ static int32_t absorb(struct units *units, int n, const struct unit_body *bodies
     for (int s = 0; s < 2; s++) {
       int32_t place = bodies[k].star[s];
       if (place < 0) continue;
+      units_note_level(units, place);
       units->of[place] = UNIT_ABSORBED;
       units->partner[place] = -1;
       set->factor[place] = BOUND_ABSORBED;
@@ -433,4 +440,5 @@ void units_close(struct units *units, const struct list_loop *loop)
   memory_free(units->next);
   memory_free(units->centre);
   memory_free(units->spare);
+  memory_free(units->begun);
 }

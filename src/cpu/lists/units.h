@@ -65,7 +65,9 @@ struct units {
   int32_t *spare;    /* [capacity] those that are free */
   int64_t spares;
   int64_t n, capacity; /* n: with those that are free */
-  int changed;         /* 1: levels must be sorted */
+  int lowest;          /* level that a place has left or got in this tick; LIST_LEVEL_MAX + 1: none */
+  int32_t *begun;      /* [begun_capacity] places that have begun in this tick */
+  int64_t begun_count, begun_capacity;
   double widest_factor;
 };
 
@@ -89,6 +91,8 @@ int32_t units_make(struct units *units, int n, const struct unit_body *bodies, c
 int units_bodies(const struct units *units, int32_t place, double t, const double x[3], const double v[3], int whole,
                  struct unit_body *bodies);
 void units_release(struct units *units, int32_t place);
+/* The place has now, or has had, its present level. */
+void units_note_level(struct units *units, int32_t place);
 /* A tight pair as its two stars. */
 void unit_divide(const struct unit_body *pair, struct unit_body stars[2]);
 
