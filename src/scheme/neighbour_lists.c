@@ -14,6 +14,8 @@
  * part of the mass. */
 #define EQUAL_MASSES_RATIO 1.01
 #define DOMINANT_MASS_SHARE 1e-3
+/* Stars form no units about a particle that is so many times as heavy as any other, which would bind too many. */
+#define HUB_RATIO 10
 /* Bound pairs with 2 a below this part of R1 may go by Kepler's equation. */
 #define KEPLER_PAIR_RADIUS (1.0 / 32)
 
@@ -36,7 +38,8 @@ struct list_request neighbour_lists_request(const struct sim *sim, double soft_s
                                  .largest_mass = sim->masses.largest,
                                  .first = proposed_for == 0};
   request.units = sim->be->neighbour_lists->pair_kinetic && integrator_traits[request.integrator].has_units &&
-                  params_softening(sim->par, NULL) == 0 && debug_value("star_units", 1) > 0;
+                  params_softening(sim->par, NULL) == 0 && sim->masses.largest < HUB_RATIO * sim->masses.second &&
+                  debug_value("star_units", 1) > 0;
   request.total_mass = sim->masses.total;
   request.several = request.units && soft_step > 0 && sim->comm->size > 1;
   request.speed2 = sim->lists.speed2;

@@ -26,6 +26,19 @@ struct mac sim_criterion(const struct sim *sim, int kind)
   return (struct mac){kind, params_order(params), sim->gravity, params_tolerance(params, kind)};
 }
 
+/* The largest mass but for one particle, of those with the mass `largest`. Collective. */
+static double second_mass(const struct comm *comm, const struct particles *particles, double largest)
+{
+  double heaviest = 0, second = 0;
+  for (int64_t i = 0; i < particles->n; i++) {
+    if (particles->mass[i] == largest) heaviest++;
+    else second = fmax(second, particles->mass[i]);
+  }
+  comm_sum_double(comm, &heaviest, 1);
+  comm_max_double(comm, &second, 1);
+  return heaviest > 1 ? largest : second;
+}
+
 static void note_masses(struct sim *sim, const struct particles *particles)
 {
   struct mass_facts *masses = &sim->masses;
@@ -48,6 +61,7 @@ static void note_masses(struct sim *sim, const struct particles *particles)
   masses->mean_square = sum[1] > 0 ? sum[2] / sum[1] : 0;
   masses->largest = extreme[0];
   masses->smallest = sum[1] > 0 ? -extreme[1] : 0;
+  masses->second = second_mass(sim->comm, particles, masses->largest);
   sim->now.massless = masses->massless;
 }
 

@@ -61,6 +61,7 @@ struct substeps {
 struct mass_facts {
   double count, massless;                             /* particles with mass, and without */
   double smallest, mean, largest, total, mean_square; /* masses of those with mass; mean_square: the mean of m^2 */
+  double second;                                      /* the largest but for one particle; 0: there is one only */
 };
 
 /* What soft steps of this rank took since the start of the program, with hard forces from neighbour lists. `forces`:
