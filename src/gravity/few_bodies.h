@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A few stars that pass each other closely: the logarithmic Hamiltonian of Mikkola & Tanikawa (1999) and Preto &
- * Tremaine (1999), whose leapfrog is exact for two bodies but for their phase, extrapolated (Bulirsch & Stoer) to a
+ * Tremaine (1999), whose leapfrog is exact for two bodies but for their phase, extrapolated in the number of steps to a
  * relative error of FEW_TOLERANCE. In double precision, on the host and on devices. Masses are G m.
  *
  * B = U - T at the begin of an interval is carried along; drifts take the time h / (T + B), kicks h / U.
