@@ -77,6 +77,7 @@ unit_tests = \
   %D%/tuner \
   %D%/cosmology \
   %D%/unit_forces \
+  %D%/unit_verbs \
   %D%/units \
   %D%/upper \
   %D%/verbs \
@@ -478,6 +479,7 @@ clean-local:
 %C%_spool_SOURCES = %D%/spool.c %D%/tap.h
 %C%_split_SOURCES = %D%/split.c %D%/kernels.h %D%/tap.h
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
+%C%_unit_verbs_SOURCES = %D%/unit_verbs.c %D%/binaries.h %D%/chance.h %D%/tap.h
 %C%_bound_pairs_SOURCES = %D%/bound_pairs.c %D%/binaries.h %D%/chance.h %D%/tap.h
 %C%_replay_SOURCES = %D%/replay.c %D%/tap.h
 %C%_brent_SOURCES = %D%/brent.c %D%/chance.h %D%/tap.h

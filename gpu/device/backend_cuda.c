@@ -35,6 +35,9 @@ static const struct backend_neighbour_lists gpu_lists_verbs = {
     .halo = gpu_halo,
     .advance = gpu_advance,
     .potential = gpu_potential,
+    .pair_kinetic = gpu_pair_kinetic,
+    .lent = gpu_lent,
+    .take_back = gpu_take_back,
 };
 
 static const struct backend_let gpu_let_verbs = {

@@ -18,6 +18,12 @@
 #include "base/fault.h"
 
 #define DEVICE_INLINE static __device__ __forceinline__
+/* A function with much code, which is called rather than copied to each place: kernels stay small for the compiler. */
+#ifdef ESP_EMULATED
+#define DEVICE_CALL static __device__
+#else
+#define DEVICE_CALL static __device__ __noinline__
+#endif
 
 /* --- lanes of a warp --------------------------------------------------------------------------------------------- */
 

@@ -92,6 +92,10 @@ void gpu_advance(struct device *d, const struct list_request *request, int64_t n
                  struct list_tally *tally);
 void gpu_potential(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo);
 /* loop.cu */
+double gpu_pair_kinetic(struct device *d, const struct list_request *request, int64_t n,
+                        const struct halo_particle *halo);
+const struct unit_star *gpu_lent(struct device *d, int64_t *n);
+void gpu_take_back(struct device *d, int64_t n, const struct unit_star *stars);
 int gpu_lists_has(enum step_integrator integrator);
 /* halo.cu */
 struct halo_particle *gpu_halo(struct device *d, const struct list_request *request, int boxes, const double (*box)[6],

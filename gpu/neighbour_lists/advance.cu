@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gpu/neighbour_lists/pairs.cuh"
+#include "gpu/neighbour_lists/units.cuh"
 #include "particles/timeline.h"
 
 /* --- the begin --------------------------------------------------------------------------------------------------- */
@@ -203,7 +204,7 @@ static void clear_numbers(struct device *d)
 }
 
 /* The job of the loop, with room for all members. */
-static struct loop_job open_loop(struct device *d, const struct list_request *request, int blocks)
+struct loop_job list_open_loop(struct device *d, const struct list_request *request, int blocks)
 {
   struct list_state *s = &d->lists;
   struct loop_job job = {};
@@ -274,15 +275,31 @@ static void begin_by(struct device *d, const struct list_request *request, const
   }
 }
 
+/* The same with units of stars. */
+static void advance_units(struct device *d, const struct list_request *request, int64_t n,
+                          const struct halo_particle *halo, struct list_tally *tally)
+{
+  CHECK(runtime_event_record(d->lists.event[1], d->stream));
+  units_advance(d, request, n, halo, tally);
+  step_state_invalidate(&d->step);
+  neighbours_invalidate(&d->hard);
+  complete_hard_tally(d, tally);
+  if (!request->several) gpu_potential(d, request, 0, NULL);
+}
+
 void gpu_advance(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo,
                  struct list_tally *tally)
 {
   struct list_state *s = &d->lists;
   CHECK(runtime_event_record(s->event[0], d->stream));
   clear_numbers(d);
-  lists_make(d, request, request->soft_step, n, halo, 1);
+  if (request->units) {
+    advance_units(d, request, n, halo, tally);
+    return;
+  }
+  lists_make(d, request, request->soft_step, n, halo, LISTS_OF_MEMBERS);
   if (list_pairs_find(d, request, tally) > 0) {
-    lists_make_again(d, request, request->soft_step, n, 1);
+    lists_make_again(d, request, request->soft_step, n, LISTS_OF_MEMBERS);
     list_pairs_begin(d, request);
   }
   CHECK(runtime_event_record(s->event[1], d->stream));
@@ -290,7 +307,7 @@ void gpu_advance(struct device *d, const struct list_request *request, int64_t n
   finish.loop.soft_step = request->soft_step;
   if (s->member.count > 0) {
     finish.blocks = list_loop_blocks(d, request->integrator, s->member.count);
-    finish.loop = open_loop(d, request, finish.blocks);
+    finish.loop = list_open_loop(d, request, finish.blocks);
     finish.number = s->list.number.at;
     begin_by(d, request, finish.loop, finish.blocks);
     list_loop(d, request->integrator, &finish.loop, finish.blocks);
@@ -302,7 +319,7 @@ void gpu_advance(struct device *d, const struct list_request *request, int64_t n
   LAUNCH(d, end_bodies, blocks_for(d->p.n + n, THREADS), THREADS, finish, d->p.n + n, s->body.at);
   list_pairs_restore(d);
   if (s->pair.count > 0) { /* the lists of the soft step have centres of mass */
-    lists_make_again(d, request, 0, n, 0);
+    lists_make_again(d, request, 0, n, LISTS_OF_OWN);
     store_forces(d, request, d->p.n, NULL);
   } else if (s->member.count > 0) {
     store_forces(d, request, s->member.count, s->member.who.at);
@@ -316,7 +333,7 @@ void gpu_advance(struct device *d, const struct list_request *request, int64_t n
 
 void gpu_potential(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo)
 {
-  lists_make(d, request, 0, n, halo, 0);
+  lists_make(d, request, 0, n, halo, LISTS_OF_OWN);
   store_forces(d, request, d->p.n, NULL);
 }
 
@@ -362,4 +379,5 @@ void list_state_free(struct list_state *state)
   array_free(&state->pair.bound);
   array_free(&state->pair.found);
   array_free(&state->pair.partner);
+  units_state_free(state);
 }

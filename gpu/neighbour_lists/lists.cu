@@ -16,7 +16,9 @@ enum {
   LIST_WARPS = THREADS / LANES,
   LIST_STAGED = 24,  /* neighbours that the first search stores; longer lists are searched again */
   LIST_SORTED = 128, /* longer lists are sorted by a block */
-  FEW_CELLS = 64
+  FEW_CELLS = 64,
+  ENTRIES_SPARE = 1 << 16, /* room for further lists: so many entries, */
+  ENTRIES_A_PLACE = 16     /* and so many for each particle */
 };
 #define CELL_SLACK 1.15        /* width of the smallest cells, in units of the smallest radius of neighbours */
 #define REACH_SLACK (1 + 1e-6) /* rounding of floats and of cell coordinates */
@@ -413,11 +415,11 @@ static struct search_job make_grid(struct device *d, const struct list_request *
 }
 
 /* Search for the neighbours of the targets and write their lists. */
-static void make_lists(struct device *d, const struct search_job *job, int numbered)
+static void make_lists(struct device *d, const struct search_job *job, enum lists_of of)
 {
   struct list_state *s = &d->lists;
-  int64_t targets = job->targets;
-  int32_t longest = 0;
+  int64_t targets = job->targets, more = of == LISTS_OF_ALL ? ENTRIES_A_PLACE * targets + ENTRIES_SPARE : 0;
+  int32_t longest = 0, numbered = of == LISTS_OF_MEMBERS;
   struct list_job lists = {targets, array_reserve(&s->list.count, "device neighbour lists", targets),
                            array_reserve(&s->list.staged, "device neighbour lists", targets * LIST_STAGED)};
   LAUNCH(d, count_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->list.count.at, s->list.staged.at);
@@ -431,7 +433,7 @@ static void make_lists(struct device *d, const struct search_job *job, int numbe
   }
   lists.begin = s->list.begin.at;
   lists.raw = array_reserve(&s->list.raw, "device neighbour lists", longest > 0 ? s->list.entries : 0);
-  lists.entry = array_reserve(&s->list.entry, "device neighbour lists", s->list.entries);
+  lists.entry = array_reserve(&s->list.entry, "device neighbour lists", s->list.entries + more);
   lists.list = array_reserve(&s->member.list, "device neighbour lists", numbered ? s->member.count : targets);
   if (longest > 0)
     LAUNCH(d, store_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->list.count.at, s->list.begin.at,
@@ -441,7 +443,7 @@ static void make_lists(struct device *d, const struct search_job *job, int numbe
 }
 
 void lists_make(struct device *d, const struct list_request *request, double horizon, int64_t n,
-                const struct halo_particle *halo, int numbered)
+                const struct halo_particle *halo, enum lists_of of)
 {
   int64_t all = d->p.n + n;
   if (all > INT32_MAX / 2)
@@ -449,16 +451,17 @@ void lists_make(struct device *d, const struct list_request *request, double hor
           INT32_MAX / 2);
   device_wait_for_copy(d);
   make_bodies(d, request, n, halo);
-  lists_make_again(d, request, horizon, n, numbered);
+  lists_make_again(d, request, horizon, n, of);
 }
 
-void lists_make_again(struct device *d, const struct list_request *request, double horizon, int64_t n, int numbered)
+void lists_make_again(struct device *d, const struct list_request *request, double horizon, int64_t n, enum lists_of of)
 {
-  int64_t all = d->p.n + n, targets = numbered ? all : d->p.n;
+  int64_t all = d->p.n + n, targets = of == LISTS_OF_OWN ? d->p.n : all;
   d->lists.list.entries = d->lists.member.count = 0;
   if (targets == 0) return;
   const struct search_job job = make_grid(d, request, horizon, all, targets);
-  make_lists(d, &job, numbered);
+  make_lists(d, &job, of);
+  if (of == LISTS_OF_ALL) d->lists.member.count = all;
 }
 
 struct list_sum list_sum_of(struct device *d, const struct list_request *request)

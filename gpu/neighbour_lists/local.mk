@@ -5,6 +5,13 @@ gpu_sources += \
   %D%/lists.cu \
   %D%/loop.cu \
   %D%/loop.cuh \
+  %D%/loop_parts.cuh \
   %D%/pairs.cu \
   %D%/pairs.cuh \
-  %D%/state.cuh
+  %D%/state.cuh \
+  %D%/unit_changes.cuh \
+  %D%/unit_forces.cuh \
+  %D%/unit_loop.cu \
+  %D%/unit_steps.cuh \
+  %D%/units.cu \
+  %D%/units.cuh

@@ -48,6 +48,9 @@ void list_loop(struct device *d, enum step_integrator integrator, const struct l
 /* Thread blocks of the loop for a number of members. */
 int list_loop_blocks(struct device *d, enum step_integrator integrator, int64_t members);
 
+/* The job of the loop over the members of the present lists, with room for all of them. */
+struct loop_job list_open_loop(struct device *d, const struct list_request *request, int blocks);
+
 /* Begin the sum for a target of mass gm, which is zero. */
 static __device__ __forceinline__ void open_sum(const struct loop_job &, struct hermite_force *, double) {}
 static __device__ __forceinline__ void open_sum(const struct loop_job &job, struct pair_kick *kick, double gm)

@@ -27,14 +27,17 @@ struct list_sum {
   double class_eps2[SOFTENING_CLASSES]; /* whose squares these are */
 };
 
-/* Lists of the first `targets` particles (all, or those of this rank) of d->p and halo[n]: pairs whose least distance
- * on straight lines within `horizon` is below NEIGHBOUR_MARGIN R2. d->lists.body, list and entry are set. With
- * `numbered`, entries are members, and list and who are those of members; otherwise entries are particles. The host
- * waits. */
+/* Whose lists, and what their entries are: own particles, with particles; members, with members; all particles, with
+ * particles, and room for further lists behind the entries (units.cuh). */
+enum lists_of { LISTS_OF_OWN, LISTS_OF_MEMBERS, LISTS_OF_ALL };
+
+/* Lists of d->p and halo[n]: pairs whose least distance on straight lines within `horizon` is below NEIGHBOUR_MARGIN R2.
+ * d->lists.body, list and entry are set, with LISTS_OF_MEMBERS `who` too. The host waits. */
 void lists_make(struct device *d, const struct list_request *request, double horizon, int64_t n,
-                const struct halo_particle *halo, int numbered);
+                const struct halo_particle *halo, enum lists_of of);
 /* The lists again, after d->lists.body was changed. */
-void lists_make_again(struct device *d, const struct list_request *request, double horizon, int64_t n, int numbered);
+void lists_make_again(struct device *d, const struct list_request *request, double horizon, int64_t n,
+                      enum lists_of of);
 struct list_sum list_sum_of(struct device *d, const struct list_request *request);
 
 /* Add what one source gives. */

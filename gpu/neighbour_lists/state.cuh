@@ -22,7 +22,7 @@ struct __align__(16) list_source
 {
   double gm;
   float factor;
-  int32_t unused;
+  int32_t tag; /* of units of stars (units.cuh) */
 };
 
 /* The list of a member, or of a particle (potential). */
@@ -113,6 +113,19 @@ struct bound_state {
   struct array<int32_t> partner; /* work of their search */
 };
 
+/* Units of stars (gpu/neighbour_lists/units.cuh), by place; those of char are of structs of units.cuh. */
+struct unit_state {
+  struct array<int32_t> partner, head, companion, count, root, at, spare, begun;
+  struct array<struct member_list> list;
+  struct array<float> partner_distance, factor;
+  struct array<unsigned long long> claim;
+  struct array<double> gm, kinetic, row;
+  struct array<uint64_t> id;
+  struct array<char> unit, field, view, stars, change[2], numbers, lent, tally;
+  int64_t lent_count;
+  struct unit_star *lent_host;
+};
+
 struct list_state {
   int swift_aim;  /* at most so many particles are integrated by one block; 0: the default */
   int blocks_max; /* 0: as many blocks as fit */
@@ -125,6 +138,7 @@ struct list_state {
   struct neighbour_state list;
   struct member_state member;
   struct bound_state pair;
+  struct unit_state unit;
   struct array<uint8_t> status; /* level and class of lists, by thread blocks */
 };
 

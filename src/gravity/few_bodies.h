@@ -83,7 +83,7 @@ HD void few_drift(struct few_chain *chain, double h)
 }
 
 /* from: the time at which the interval began. */
-HD void few_kick(struct few_chain *chain, const struct unit_environment *environment, double from, double h)
+HD_CALL void few_kick(struct few_chain *chain, const struct unit_environment *environment, double from, double h)
 {
   double a[UNIT_BODIES][3], f[UNIT_BODIES][3], x[UNIT_BODIES][3], v[UNIT_BODIES][3], w[UNIT_BODIES][3], work = 0;
   double dt = h / few_pull(chain, a);
@@ -173,7 +173,7 @@ HD double few_excess(const struct few_chain *chain, double *binding)
 }
 
 /* A step of h. Returns the row that was accepted, and the result in *result; FEW_ROWS: none. Adds to *evaluations. */
-HD int few_try(const struct few_chain *chain, const struct unit_environment *environment, double from, double h,
+HD_CALL int few_try(const struct few_chain *chain, const struct unit_environment *environment, double from, double h,
                struct few_chain *result, int64_t *evaluations)
 {
   struct few_table table;
@@ -248,7 +248,7 @@ HD void few_order(const struct few_chain *chain, int order[UNIT_BODIES])
 }
 
 /* Link the bodies again where others are near now. */
-HD void few_relink(struct few_chain *chain)
+HD_CALL void few_relink(struct few_chain *chain)
 {
   int order[UNIT_BODIES], same = 1, reversed = 1, n = chain->n;
   few_order(chain, order);
@@ -267,7 +267,7 @@ HD void few_relink(struct few_chain *chain)
   }
 }
 
-HD void few_open(struct few_chain *chain, const struct few_bodies *few)
+HD_CALL void few_open(struct few_chain *chain, const struct few_bodies *few)
 {
   chain->n = few->n;
   chain->t = 0;
@@ -293,7 +293,7 @@ HD void few_open(struct few_chain *chain, const struct few_bodies *few)
   chain->b = binding - few_kinetic(chain);
 }
 
-HD void few_close(const struct few_chain *chain, struct few_bodies *few)
+HD_CALL void few_close(const struct few_chain *chain, struct few_bodies *few)
 {
   double x[UNIT_BODIES][3], v[UNIT_BODIES][3];
   few_places(chain, chain->x, x);
@@ -337,7 +337,7 @@ HD void few_rest(struct few_chain *chain, double dt)
 
 /* The step whose end is at the time `end`, between none and *step, whose end is that of *result. Returns 1, and the
  * state in *result; 0: not found, and *step is to be shorter. */
-HD int few_find_end(const struct few_chain *chain, const struct unit_environment *environment, double from, double end,
+HD_CALL int few_find_end(const struct few_chain *chain, const struct unit_environment *environment, double from, double end,
                     double step, struct few_chain *result, int64_t *evaluations)
 {
   double low = 0, high = step, before = chain->t, after = result->t,
@@ -359,7 +359,7 @@ HD int few_find_end(const struct few_chain *chain, const struct unit_environment
 
 /* Advance to the time `end`. *step: the step in s to begin with (0: choose), then the one proposed. Returns 0, or -1
  * where no step is short enough, two bodies being at the same place within rounding; *few is as before then. */
-HD int few_advance(struct few_bodies *few, const struct unit_environment *environment, double end, double *step,
+HD_CALL int few_advance(struct few_bodies *few, const struct unit_environment *environment, double end, double *step,
                    int64_t *evaluations)
 {
   struct few_chain chain = {0}, next;

@@ -129,7 +129,7 @@ HD void kepler_place(double mu, double a, double e, double q, const struct keple
  * within rounding, and the phase is right within a few 1e-16 of dt. Returns 1, or 0 where the pair is not bound, and
  * leaves d and u as they are. By eccentric anomalies in the frame of the ellipse; f and g functions would lose the
  * pericentre distance of narrow ellipses. */
-HD int kepler_advance(double mu, double dt, double d[3], double u[3])
+HD_CALL int kepler_advance(double mu, double dt, double d[3], double u[3])
 {
   struct kepler_orbit o;
   struct kepler_ellipse k;
@@ -146,7 +146,7 @@ HD int kepler_advance(double mu, double dt, double d[3], double u[3])
  * 2009), the tide changes eccentricity and orientation, and neither the semi-major axis nor, to first order, the phase.
  * Leaves a pair that is not bound as it is. With j = h / sqrt(mu a) and e the vector to the pericentre of length e, the
  * mean of d d is a^2/2 [(1 - e^2) I + 5 e e - j j]. */
-HD void kepler_turn(double mu, const double tide[3][3], double dt, double d[3], double u[3])
+HD_CALL void kepler_turn(double mu, const double tide[3][3], double dt, double d[3], double u[3])
 {
   struct kepler_orbit o;
   struct kepler_ellipse k;

@@ -115,7 +115,7 @@ HD void ks_drift(struct ks_pair *pair, double mu, double s)
 
 /* Kepler motion up to the time t, which is not before the pair's clock; for less than an orbit. Halley's method on s:
  * t' = r, t'' = d.u. It ends where the clock differs from t by rounding, which the last linear step takes out. */
-HD void ks_advance(struct ks_pair *pair, double mu, double t)
+HD_CALL void ks_advance(struct ks_pair *pair, double mu, double t)
 {
   double dt = t - pair->t, low = 0, high = 1e300, s = dt / ks_distance(pair);
   struct ks_pair at = *pair;

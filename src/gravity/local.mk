@@ -15,6 +15,10 @@ libespalier_a_SOURCES += \
   %D%/resolved_pair.h \
   %D%/split.h \
   %D%/unit_environment.h \
+  %D%/unit.h \
+  %D%/unit_field.h \
+  %D%/unit_motion.h \
+  %D%/unit_parts.h \
   %D%/unit_rules.h \
   %D%/units.c \
   %D%/units.h

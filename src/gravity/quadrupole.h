@@ -7,7 +7,7 @@
 #include "gravity/kepler.h"
 
 /* K and its first three derivatives at the distance r. */
-HD void split_derivatives(const struct hermite_split *split, double r, double k[4])
+HD_CALL void split_derivatives(const struct hermite_split *split, double r, double k[4])
 {
   double i = split->inverse, y = (split->r2 - r) * i, k3 = 0, k2 = 0;
   hermite_kernel(split, r, &k[0], &k[1]);
@@ -55,7 +55,7 @@ HD void quadrupole_add(const double q[3][3], const double rate[3][3], const doub
 }
 
 /* <d d> over the orbit of a bound pair. */
-HD void quadrupole_of_orbit(double mu, const double d[3], const double u[3], double q[3][3])
+HD_CALL void quadrupole_of_orbit(double mu, const double d[3], const double u[3], double q[3][3])
 {
   double h[3], e[3], r = sqrt(kepler_dot(d, d)), a = 1 / (2 / r - kepler_dot(u, u) / mu), e2 = 0;
   kepler_cross(d, u, h);

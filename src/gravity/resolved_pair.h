@@ -12,7 +12,7 @@
 
 /* The pair at the time t. entry: distance within which passing pairs are resolved; the steps of a pair that is not
  * bound closer than that are those of an orbit of this size. */
-HD void resolved_open(struct ks_pair *pair, double mu, const double d[3], const double u[3], double t, double entry)
+HD_CALL void resolved_open(struct ks_pair *pair, double mu, const double d[3], const double u[3], double t, double entry)
 {
   ks_open(pair, mu, d, u, t);
   double b = fabs(pair->beta), r = ks_distance(pair);
@@ -35,7 +35,7 @@ HD void resolved_kick(struct ks_pair *pair, double m1, double m2, const struct u
 }
 
 /* Whole steps, as many as end by the time t. Returns their number. */
-HD int64_t resolved_advance(struct ks_pair *pair, double m1, double m2, const struct unit_environment *environment,
+HD_CALL int64_t resolved_advance(struct ks_pair *pair, double m1, double m2, const struct unit_environment *environment,
                             double t)
 {
   for (int64_t kicks = 0;; kicks++) {
@@ -52,7 +52,7 @@ HD int64_t resolved_advance(struct ks_pair *pair, double m1, double m2, const st
 }
 
 /* The rest up to the time t: one kick between two Kepler drifts by time. */
-HD void resolved_finish(struct ks_pair *pair, double m1, double m2, const struct unit_environment *environment,
+HD_CALL void resolved_finish(struct ks_pair *pair, double m1, double m2, const struct unit_environment *environment,
                         double t)
 {
   double dt = t - pair->t;

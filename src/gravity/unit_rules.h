@@ -53,7 +53,7 @@ HD double unit_group_reach(double m, double other, double size, double error)
 }
 
 /* The distance within which a neighbour of mass `other` and relative speed v must be a part of the unit. */
-HD double unit_reach(const struct unit_rules *rules, const struct unit_facts *facts, double other, double v)
+HD_CALL double unit_reach(const struct unit_rules *rules, const struct unit_facts *facts, double other, double v)
 {
   if (facts->bodies == 1 && !facts->pair) return 0;
   if (!facts->pair) return unit_group_reach(facts->m, other, facts->size, rules->error);
@@ -77,7 +77,7 @@ HD int unit_lasts(const struct unit_rules *rules, double mu, const double d[3], 
 
 /* Whether p and q belong together, at the distance d with the relative velocity u. r1: R1 of the two. factor: of
  * distances, for those that are together. UNIT_LET_GO: the one that is a passing pair dissolves. */
-HD enum unit_verdict unit_belong(const struct unit_rules *rules, const struct unit_facts *p, const struct unit_facts *q,
+HD_CALL enum unit_verdict unit_belong(const struct unit_rules *rules, const struct unit_facts *p, const struct unit_facts *q,
                                  const double d[3], const double u[3], double r1, double factor)
 {
   double r = sqrt(kepler_dot(d, d)), v = sqrt(kepler_dot(u, u));

@@ -8,23 +8,12 @@
 #include "base/memory.h"
 #include "cpu/lists/units.h"
 
-#define STEP_BY_NEIGHBOURS 0.25 /* a unit's step is at most so many r / v of its neighbours, */
-#define STEP_OF_GROUP 0.2       /* and a group's at most so many times of its outer members */
 enum { BEGIN_ROUNDS = 20 };
 
 static double background(const struct list_loop *loop, int64_t i)
 {
   double r2 = loop->set->factor[i] * (double)loop->request->split.r2;
   return LIST_BACKGROUND * fmax(loop->set->gm[i], loop->mean_gm) / (r2 * r2);
-}
-
-static double unit_limit(const struct units *units, const struct unit *unit, double wanted)
-{
-  wanted = fmin(wanted, STEP_BY_NEIGHBOURS * unit->field.fastest);
-  if (unit->kind == UNIT_GROUP) return fmin(wanted, STEP_OF_GROUP * unit->orbit.outer_time);
-  if (unit->lasting) return wanted;
-  double mu = unit_pair_mass(unit), entry = units->rules.entry;
-  return fmin(wanted, entry / sqrt(fmax(2 * mu / entry - unit->ks.beta, 0.1 * mu / entry)));
 }
 
 /* The force on place i at the tick, which becomes its own; *field is that of a unit. */
@@ -40,7 +29,7 @@ static double first_step(const struct list_loop *loop, int64_t i, const struct h
 {
   const struct units *units = loop->state;
   double step = hermite_first_step(force->a, force->j, LIST_FIRST_ETA * loop->request->eta, background(loop, i));
-  return units->of[i] >= 0 ? unit_limit(units, &units->unit[units->of[i]], step) : step;
+  return units->of[i] >= 0 ? unit_step_limit(&units->unit[units->of[i]], &units->rules, step) : step;
 }
 
 static double first_force(const struct list_loop *loop, int64_t i, struct hermite_motion *motion)
@@ -93,7 +82,7 @@ static double end_step(const struct list_loop *loop, int64_t i, int32_t tick, do
   units_environment(units, loop, (int32_t)i, &environment);
   next->failed |= unit_advance(next, &environment, &field, t - dt, t) != 0;
   next->field = field;
-  return unit_limit(units, next, wanted);
+  return unit_step_limit(next, &units->rules, wanted);
 }
 
 static void commit(struct list_loop *loop, int32_t i, int32_t tick, double dt)

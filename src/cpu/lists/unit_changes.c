@@ -7,11 +7,6 @@
 #include "base/memory.h"
 #include "cpu/lists/units.h"
 
-#define ALONE 4      /* no third star comes as near as so many distances to two that become a pair */
-#define OPEN_EARLY 2 /* tight pairs are opened at so many times the reach when units join, */
-#define CLOSE_LATE 3 /* and closed at so many */
-#define SUB_AXIS 0.2 /* largest axis, in units of R1, of a pair within a group that may dissolve from it as one */
-
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
 static void each_light(struct units *units, int32_t old, const int32_t *parts, int n)
@@ -60,71 +55,6 @@ static void part_lists(struct units *units, int32_t old, const int32_t *parts, i
   each_light(units, old, parts, n);
 }
 
-/* --- tight pairs of groups ---------------------------------------------------------------------------------------- */
-
-static double nearest_body(const struct unit_body *bodies, int n, int k, int l, const double x[3], double *mass)
-{
-  double least = 1e300;
-  for (int i = 0; i < n; i++) {
-    double d[3];
-    if (i == k || i == l) continue;
-    for (int c = 0; c < 3; c++) d[c] = bodies[i].x[c] - x[c];
-    double r = sqrt(kepler_dot(d, d));
-    if (r >= least) continue;
-    least = r;
-    *mass = bodies[i].m;
-  }
-  return least;
-}
-
-/* Open the tight pairs that have someone within `factor` times their reach. Returns the number of bodies, at most
- * UNIT_BODIES: what does not fit stays closed. */
-static int open_tight(const struct unit_rules *rules, struct unit_body *bodies, int n, double factor)
-{
-  for (int k = 0; k < n; k++) {
-    double mass = 0;
-    if (bodies[k].star[1] < 0 || n < 2 || n >= UNIT_BODIES) continue;
-    double r = nearest_body(bodies, n, k, -1, bodies[k].x, &mass);
-    if (r >= factor * unit_tight_reach(rules, bodies[k].m1, bodies[k].m2, bodies[k].d, bodies[k].u, mass)) continue;
-    struct unit_body stars[2];
-    unit_divide(&bodies[k], stars);
-    bodies[k] = stars[0];
-    bodies[n++] = stars[1];
-    k = -1;
-  }
-  return n;
-}
-
-static struct unit_body joined(const struct unit_body *p, const struct unit_body *q)
-{
-  struct unit_body pair = {.star = {p->star[0], q->star[0]}, .m = p->m + q->m, .m1 = p->m, .m2 = q->m};
-  for (int c = 0; c < 3; c++) {
-    pair.x[c] = (p->m * p->x[c] + q->m * q->x[c]) / pair.m;
-    pair.v[c] = (p->m * p->v[c] + q->m * q->v[c]) / pair.m;
-    pair.d[c] = q->x[c] - p->x[c];
-    pair.u[c] = q->v[c] - p->v[c];
-  }
-  return pair;
-}
-
-/* Close pairs that are tight, and have no one near. Returns the number of bodies. */
-static int close_tight(const struct unit_rules *rules, struct unit_body *bodies, int n)
-{
-  for (int k = 0; k < n; k++)
-    for (int l = 0; l < k && n > 2; l++) {
-      double mass = 0;
-      if (bodies[k].star[1] >= 0 || bodies[l].star[1] >= 0) continue;
-      struct unit_body pair = joined(&bodies[l], &bodies[k]);
-      double r = nearest_body(bodies, n, k, l, pair.x, &mass);
-      if (!(r > CLOSE_LATE * unit_tight_reach(rules, pair.m1, pair.m2, pair.d, pair.u, mass))) continue;
-      bodies[l] = pair;
-      bodies[k] = bodies[--n];
-      k = 0;
-      break;
-    }
-  return n;
-}
-
 /* --- a change at a tick ------------------------------------------------------------------------------------------- */
 
 /* The force on a new unit or star, and its first step. */
@@ -148,15 +78,12 @@ static void bring(struct units *units, struct list_loop *loop, int32_t place, in
   units_note_level(units, place);
 }
 
-/* Bring a pair to the time t of its centre, with its present energy. */
 static void synchronise(struct units *units, const struct list_loop *loop, int32_t place, double t)
 {
-  if (units->of[place] < 0) return;
-  struct unit *unit = &units->unit[units->of[place]];
   struct unit_environment environment;
-  if (unit->kind == UNIT_AVERAGED) unit_to_resolved(unit, &units->rules, t);
+  if (units->of[place] < 0) return;
   units_environment(units, loop, place, &environment);
-  unit_finish(unit, &environment, t);
+  unit_synchronise(&units->unit[units->of[place]], &units->rules, &environment, t);
 }
 
 static void join(struct units *units, struct list_loop *loop, int32_t i, int32_t j, int32_t tick)
@@ -170,7 +97,7 @@ static void join(struct units *units, struct list_loop *loop, int32_t i, int32_t
   synchronise(units, loop, j, t);
   int n = units_bodies(units, stays, t, frame.x, frame.v, 1, bodies);
   n += units_bodies(units, gone, t, frame.x, frame.v, 1, bodies + n);
-  n = open_tight(&units->rules, bodies, n, OPEN_EARLY);
+  n = unit_open_tight(&units->rules, bodies, n, UNIT_OPEN_EARLY);
   join_lists(units, stays, gone);
   units_release(units, stays);
   units_release(units, gone);
@@ -220,7 +147,7 @@ static int alone(const struct units *units, const struct list_loop *loop, int32_
     double third2 = kepler_dot(d, d);
     struct unit_facts facts = units_facts(units, l);
     int hard = units->of[l] >= 0 && !unit_is_passing(&facts);
-    if (third2 < ALONE * ALONE * r2 && (r2 >= entry * entry || hard || third2 > entry * entry)) return 0;
+    if (third2 < UNIT_ALONE * UNIT_ALONE * r2 && (r2 >= entry * entry || hard || third2 > entry * entry)) return 0;
   }
   return 1;
 }
@@ -248,220 +175,15 @@ static int try_join(struct units *units, struct list_loop *loop, int32_t i, int3
   return 1;
 }
 
-/* --- parting ------------------------------------------------------------------------------------------------------ */
-
-/* The parts that a group may have: its tight pairs, pairs that are bound closely, and stars. */
-struct pieces {
-  int n, of_body[UNIT_BODIES], root[UNIT_BODIES];
-  struct unit_facts facts[UNIT_BODIES];
-  struct unit_body whole[UNIT_BODIES];
-};
-
-static void add_piece(struct pieces *pieces, const struct unit_body *body)
-{
-  struct unit_facts facts = {.bodies = 1, .m = body->m, .a = -1, .period = 1e30};
-  struct kepler_orbit orbit;
-  if (body->star[1] >= 0 && kepler_elements(body->m, body->d, body->u, &orbit))
-    facts = (struct unit_facts){.bodies = 2,
-                                .pair = 1,
-                                .lasting = 1,
-                                .m = body->m,
-                                .m1 = body->m1,
-                                .m2 = body->m2,
-                                .a = orbit.a,
-                                .period = orbit.period,
-                                .size = orbit.a * (1 + orbit.e)};
-  pieces->facts[pieces->n] = facts;
-  pieces->whole[pieces->n] = *body;
-  pieces->root[pieces->n] = pieces->n;
-  pieces->n++;
-}
-
-/* The closest orbit of two stars that are in no piece yet. Returns whether there is one. */
-static int closest_pair(const struct units *units, const struct unit *unit, const int used[UNIT_BODIES], double r1,
-                        int pair[2])
-{
-  double least = 1e300;
-  for (int k = 0; k < unit->bodies; k++)
-    for (int l = 0; l < k; l++) {
-      struct kepler_orbit orbit;
-      if (used[k] || used[l]) continue;
-      struct unit_body both = joined(&unit->body[l], &unit->body[k]);
-      if (!kepler_elements(both.m, both.d, both.u, &orbit) || orbit.a >= least || orbit.a >= SUB_AXIS * r1 ||
-          orbit.period >= UNIT_PERIOD * units->rules.soft_step)
-        continue;
-      least = orbit.a;
-      pair[0] = l;
-      pair[1] = k;
-    }
-  return least < 1e300;
-}
-
-static void find_pieces(const struct units *units, const struct unit *unit, double r1, struct pieces *pieces)
-{
-  int used[UNIT_BODIES] = {0}, pair[2];
-  pieces->n = 0;
-  for (int k = 0; k < unit->bodies; k++)
-    if (unit->body[k].star[1] >= 0) {
-      used[k] = 1;
-      pieces->of_body[k] = pieces->n;
-      struct unit_body now = unit->body[k];
-      kepler_advance(now.m, now.lag, now.d, now.u);
-      add_piece(pieces, &now);
-    }
-  while (closest_pair(units, unit, used, r1, pair)) {
-    struct unit_body both = joined(&unit->body[pair[0]], &unit->body[pair[1]]);
-    used[pair[0]] = used[pair[1]] = 1;
-    pieces->of_body[pair[0]] = pieces->of_body[pair[1]] = pieces->n;
-    add_piece(pieces, &both);
-  }
-  for (int k = 0; k < unit->bodies; k++)
-    if (!used[k]) {
-      pieces->of_body[k] = pieces->n;
-      add_piece(pieces, &unit->body[k]);
-    }
-}
-
-static void unite(struct pieces *pieces, int from, int to)
-{
-  for (int i = 0; i < pieces->n; i++)
-    if (pieces->root[i] == from) pieces->root[i] = to;
-}
-
-static double distance_of(const struct unit_body *p, const double x[3])
-{
-  double d[3];
-  for (int c = 0; c < 3; c++) d[c] = p->x[c] - x[c];
-  return sqrt(kepler_dot(d, d));
-}
-
-/* Unite what belongs together, with the distances of those that are together. */
-static void link_pieces(const struct units *units, double r1, struct pieces *pieces)
-{
-  for (int k = 0; k < pieces->n; k++)
-    for (int l = 0; l < k; l++) {
-      const struct unit_body *p = &pieces->whole[k], *q = &pieces->whole[l];
-      double u[3], d[3], r = distance_of(p, q->x);
-      for (int c = 0; c < 3; c++) {
-        d[c] = p->x[c] - q->x[c];
-        u[c] = p->v[c] - q->v[c];
-      }
-      int stars = p->star[1] < 0 && q->star[1] < 0;
-      int linked = stars ? r < UNIT_PASSED * units->rules.entry
-                         : unit_belong(&units->rules, &pieces->facts[k], &pieces->facts[l], d, u, r1,
-                                       UNIT_HYSTERESIS) == UNIT_TOGETHER;
-      if (linked && r < 0.7 * r1) unite(pieces, pieces->root[k], pieces->root[l]);
-    }
-}
-
-/* The piece that is within reach of the united pieces of root `root`, of three stars and more; -1: none. */
-static int within_reach(const struct units *units, const struct pieces *pieces, int root, double r1)
-{
-  double m = 0, x[3] = {0}, size = 0;
-  int stars = 0, parts = 0;
-  for (int k = 0; k < pieces->n; k++) {
-    if (pieces->root[k] != root) continue;
-    parts++;
-    stars += pieces->facts[k].bodies;
-    m += pieces->facts[k].m;
-    for (int c = 0; c < 3; c++) x[c] += pieces->facts[k].m * pieces->whole[k].x[c];
-  }
-  if (stars < 3 || parts < 2) return -1;
-  for (int c = 0; c < 3; c++) x[c] /= m;
-  for (int k = 0; k < pieces->n; k++)
-    if (pieces->root[k] == root) size = fmax(size, distance_of(&pieces->whole[k], x) + pieces->facts[k].size);
-  for (int k = 0; k < pieces->n; k++) {
-    double reach = UNIT_HYSTERESIS * unit_group_reach(m, pieces->facts[k].m, size, units->rules.error);
-    if (pieces->root[k] != root && distance_of(&pieces->whole[k], x) < fmin(reach, 0.7 * r1)) return k;
-  }
-  return -1;
-}
-
-static void link_groups(const struct units *units, double r1, struct pieces *pieces)
-{
-  for (int again = 1; again;) {
-    again = 0;
-    for (int root = 0; root < pieces->n && !again; root++) {
-      int k = within_reach(units, pieces, root, r1);
-      if (k < 0) continue;
-      unite(pieces, pieces->root[k], root);
-      again = 1;
-    }
-  }
-}
-
-/* Numbers the parts; part[k]: of piece k. Two stars by themselves are a pair only if they are close, and the others
- * far. Returns the number of parts. */
-static int number_parts(const struct units *units, const struct pieces *pieces, int part[UNIT_BODIES])
-{
-  int parts = 0, number[UNIT_BODIES];
-  for (int k = 0; k < pieces->n; k++) number[k] = -1;
-  for (int k = 0; k < pieces->n; k++) {
-    if (number[pieces->root[k]] < 0) number[pieces->root[k]] = parts++;
-    part[k] = number[pieces->root[k]];
-  }
-  if (parts == 1) return 1;
-  for (int k = 0; k < pieces->n; k++)
-    for (int l = 0; l < k; l++) {
-      int count = 0;
-      double middle[3], far = 1e300, r = distance_of(&pieces->whole[k], pieces->whole[l].x);
-      if (part[k] != part[l] || pieces->whole[k].star[1] >= 0 || pieces->whole[l].star[1] >= 0) continue;
-      for (int c = 0; c < 3; c++) middle[c] = 0.5 * (pieces->whole[k].x[c] + pieces->whole[l].x[c]);
-      for (int i = 0; i < pieces->n; i++) {
-        count += part[i] == part[k];
-        if (i != k && i != l) far = fmin(far, distance_of(&pieces->whole[i], middle));
-      }
-      if (count == 2 && (r > units->rules.entry || far < ALONE * r)) part[k] = parts++;
-    }
-  return parts;
-}
-
-/* A group that stays together: its tight pairs. */
-static void tighten(struct units *units, int32_t place, int32_t tick, double t)
-{
-  struct unit_body bodies[UNIT_BODIES];
-  struct hermite_motion frame = units->set->motion[place];
-  struct unit_field field = units->unit[units->of[place]].field;
-  uint8_t level = units->set->level[place];
-  int n = units_bodies(units, place, t, frame.x, frame.v, 0, bodies);
-  int closed = close_tight(&units->rules, bodies, n), open = open_tight(&units->rules, bodies, closed, 1);
-  if (open == n && closed == n) return;
-  units_release(units, place);
-  units_make(units, open, bodies, frame.x, frame.v, tick, t);
-  units->set->motion[place] = frame;
-  units->set->level[place] = level;
-  if (units->of[place] >= 0) units->unit[units->of[place]].field = field;
-}
-
 /* Whether the unit at `place` no longer holds together; then it is divided. */
 static int try_part(struct units *units, struct list_loop *loop, int32_t place, int32_t tick)
 {
-  static const int two[UNIT_BODIES] = {0, 1};
   struct unit *unit = &units->unit[units->of[place]];
-  double r1 = units_r1(units, place, place);
-  if (unit->kind != UNIT_GROUP) {
-    if (unit->lasting || ks_distance(&unit->ks) < UNIT_PASSED * units->rules.entry) return 0;
-    double d[3], u[3];
-    unit_relative(unit, tick * loop->tick_length, tick * loop->tick_length, d, u);
-    if (sqrt(kepler_dot(d, d)) < UNIT_PASSED * units->rules.entry ||
-        unit_lasts(&units->rules, unit_pair_mass(unit), d, u, r1, 1))
-      return 0;
-    divide(units, loop, place, tick, 2, two);
-    return 1;
-  }
-  struct pieces pieces;
-  int part[UNIT_BODIES], of_body[UNIT_BODIES];
-  find_pieces(units, unit, r1, &pieces);
-  link_pieces(units, r1, &pieces);
-  link_groups(units, r1, &pieces);
-  int parts = number_parts(units, &pieces, part);
-  if (parts == 1) {
-    tighten(units, place, tick, tick * loop->tick_length);
-    return 0;
-  }
-  for (int k = 0; k < unit->bodies; k++) of_body[k] = part[pieces.of_body[k]];
-  divide(units, loop, place, tick, parts, of_body);
-  return 1;
+  double r1 = units_r1(units, place, place), t = tick * loop->tick_length;
+  int part[UNIT_BODIES], parts = unit_find_parts(&units->rules, unit, t, r1, part);
+  if (parts > 1) divide(units, loop, place, tick, parts, part);
+  else unit_tighten(unit, &units->rules, t, r1);
+  return parts > 1;
 }
 
 int units_change(struct units *units, struct list_loop *loop, int32_t tick, const int32_t *places, int64_t n,

@@ -5,30 +5,27 @@
 #include <string.h>
 
 #include "cpu/lists/units.h"
-#include "gravity/bound_pair.h"
-
-#define QUADRUPOLE_LEAST 1e-9 /* quadrupoles count where trace / (m r^2) is above this */
-#define TIDE_LEAST 1e-6       /* neighbours whose tide (m3 / m) (size / r)^3 is above this are near */
+#include "gravity/unit_field.h"
 
 /* A neighbour as seen from a target at one tick. */
 struct seen {
   int32_t place;
-  double d[3], u[3], r2, r, gm;
-  struct hermite_split split;
+  struct unit_neighbour is;
 };
 
 static void look(const struct list_loop *loop, int32_t j, int32_t tick, const double x[3], const double v[3],
                  struct seen *seen)
 {
   const struct list_set *set = loop->set;
-  hermite_predict(&set->motion[j], (tick - set->tick[j]) * loop->tick_length, seen->d, seen->u);
+  struct unit_neighbour *is = &seen->is;
+  hermite_predict(&set->motion[j], (tick - set->tick[j]) * loop->tick_length, is->d, is->u);
   for (int c = 0; c < 3; c++) {
-    seen->d[c] -= x[c];
-    seen->u[c] -= v[c];
+    is->d[c] -= x[c];
+    is->u[c] -= v[c];
   }
   seen->place = j;
-  seen->gm = set->gm[j];
-  seen->r2 = kepler_dot(seen->d, seen->d);
+  is->gm = set->gm[j];
+  is->r2 = kepler_dot(is->d, is->d);
 }
 
 /* The rest, of a neighbour within R2. */
@@ -36,9 +33,9 @@ static int look_closer(const struct list_loop *loop, int32_t i, struct seen *see
 {
   float factor = fmaxf(loop->set->factor[i], loop->set->factor[seen->place]);
   double r2 = (double)factor * (double)loop->request->split.r2;
-  if (!(seen->r2 < r2 * r2)) return 0;
-  seen->split = hermite_split_of(&loop->request->split, factor, factor);
-  seen->r = sqrt(seen->r2);
+  if (!(seen->is.r2 < r2 * r2)) return 0;
+  seen->is.split = hermite_split_of(&loop->request->split, factor, factor);
+  seen->is.r = sqrt(seen->is.r2);
   return 1;
 }
 
@@ -72,37 +69,30 @@ static int has_quadrupole(const struct units *units, int32_t place, double gm, d
 {
   if (units->of[place] < 0) return 0;
   const struct unit *unit = &units->unit[units->of[place]];
-  double wide = UNIT_PASSED * units->rules.entry;
-  double trace = unit->lasting ? unit->trace : unit->body[0].m * unit->body[1].m / gm * wide * wide;
-  return trace > QUADRUPOLE_LEAST * gm * r2;
+  return unit_quadrupole_counts(
+      unit->lasting ? unit->trace : unit_passing_trace(&units->rules, unit->body[0].m, unit->body[1].m), gm, r2);
 }
 
 /* Add the force of the neighbour's quadrupole. */
-static void add_quadrupole(struct units *units, const struct list_loop *loop, const struct seen *seen, int32_t tick,
-                           struct hermite_force *force)
+static void add_quadrupole(struct units *units, const struct list_loop *loop, const struct seen *seen,
+                           const double f[4], int32_t tick, struct hermite_force *force)
 {
-  double k[4], f[4], q[3][3], d[3], u[3];
+  double q[3][3];
   const struct unit *unit = &units->unit[units->of[seen->place]];
-  split_derivatives(&seen->split, seen->r, k);
-  quadrupole_radial(seen->r, k, f);
   quadrupole_at(units, loop, seen->place, tick, q);
-  for (int c = 0; c < 3; c++) {
-    d[c] = -seen->d[c];
-    u[c] = -seen->u[c];
-  }
-  quadrupole_add((const double(*)[3])q, unit->rate, d, u, f, 1, force->a, force->j);
+  unit_add_quadrupole(&seen->is, f, (const double(*)[3])q, (const double(*)[3])unit->rate, force);
 }
 
 /* Whether the neighbour belongs to the particle at place i; the nearest such one is its partner. */
 static void check_partner(struct units *units, int32_t i, const struct seen *seen, const struct unit_facts *facts,
                           double *nearest)
 {
-  if (seen->r2 >= *nearest * *nearest) return;
+  if (seen->is.r2 >= *nearest * *nearest) return;
   double r1 = units_r1(units, i, seen->place), far = UNIT_EXTENT * r1;
-  if (seen->r2 >= far * far) return;
+  if (seen->is.r2 >= far * far) return;
   struct unit_facts other = units_facts(units, seen->place);
-  if (!unit_belong(&units->rules, facts, &other, seen->d, seen->u, r1, 1)) return;
-  *nearest = sqrt(seen->r2);
+  if (!unit_belong(&units->rules, facts, &other, seen->is.d, seen->is.u, r1, 1)) return;
+  *nearest = sqrt(seen->is.r2);
   units->partner[i] = seen->place;
 }
 
@@ -112,7 +102,7 @@ void units_force_on_star(struct units *units, const struct list_loop *loop, int3
   const struct list_set *set = loop->set;
   struct list_target target = list_target_at(set, i, tick, x, v);
   const int32_t *entry = list_entries(set, i);
-  double nearest2 = 1e300, nearest = 1e300, far = UNIT_EXTENT * loop->request->split.r1 * units->widest_factor;
+  double nearest2 = 1e300, nearest = 1e300, f[4], far = UNIT_EXTENT * loop->request->split.r1 * units->widest_factor;
   int64_t count = list_length(set, i);
   set->isa->list_force_nearest(&loop->from, &target, entry, count, force, &nearest2);
   units->partner[i] = -1;
@@ -125,34 +115,10 @@ void units_force_on_star(struct units *units, const struct list_loop *loop, int3
     if (!close && units->of[j] < 0) continue;
     look(loop, j, tick, x, v, &seen);
     if (close) check_partner(units, i, &seen, &facts, &nearest);
-    if (has_quadrupole(units, j, seen.gm, seen.r2) && look_closer(loop, i, &seen))
-      add_quadrupole(units, loop, &seen, tick, force);
+    if (!has_quadrupole(units, j, seen.is.gm, seen.is.r2) || !look_closer(loop, i, &seen)) continue;
+    unit_radial(&seen.is, f);
+    add_quadrupole(units, loop, &seen, f, tick, force);
   }
-}
-
-/* Add to the field at the centre of the unit of this size. */
-static void add_field(struct unit_field *field, const struct seen *seen, const double f[4], double m, double size,
-                      int averaged)
-{
-  double density = seen->gm / (seen->r2 * seen->r), weight = 2 * density / m * size * size * size;
-  int near = 0;
-  field->strongest = fmax(field->strongest, density);
-  if (weight > TIDE_LEAST) {
-    field->fastest = fmin(field->fastest, seen->r / sqrt(kepler_dot(seen->u, seen->u)));
-    near = field->near_count < UNIT_NEAR;
-    if (near) field->near[field->near_count++] = seen->place;
-  }
-  double along = kepler_dot(seen->d, seen->u), both = m + seen->gm;
-  if (averaged && weight > 1e-3 * TIDE_LEAST && (along < 0 || kepler_dot(seen->u, seen->u) < 2 * both / seen->r)) {
-    double p = fmin(seen->r, bound_pair_pericentre(both, seen->d, seen->u));
-    field->at_pericentre = fmax(field->at_pericentre, seen->gm / (p * p * p));
-  }
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) {
-      double y = seen->gm * (f[1] * seen->d[i] * seen->d[j] + (i == j ? f[0] : 0));
-      field->tide[i][j] += y;
-      if (!near) field->tide_far[i][j] += y;
-    }
 }
 
 void units_force(struct units *units, const struct list_loop *loop, int32_t i, int32_t tick, const double x[3],
@@ -160,8 +126,9 @@ void units_force(struct units *units, const struct list_loop *loop, int32_t i, i
 {
   const struct unit *unit = &units->unit[units->of[i]];
   const int32_t *entry = list_entries(loop->set, i);
-  double q[3][3], nearest = 1e300, gm = loop->set->gm[i], k[4], f[4];
-  double size = unit->kind != UNIT_GROUP && unit->lasting ? unit->orbit.a : unit->orbit.size;
+  double q[3][3], nearest = 1e300, gm = loop->set->gm[i], f[4];
+  int pair = unit->kind != UNIT_GROUP;
+  double size = pair && unit->lasting ? unit->orbit.a : unit->orbit.size;
   struct unit_facts facts = units_facts(units, i);
   memset(field, 0, sizeof *field);
   memset(force, 0, sizeof *force);
@@ -172,14 +139,18 @@ void units_force(struct units *units, const struct list_loop *loop, int32_t i, i
     struct seen seen;
     look(loop, entry[e], tick, x, v, &seen);
     if (!look_closer(loop, i, &seen)) continue;
-    hermite_pair(force, seen.d, seen.u, seen.gm, 0, &seen.split);
-    if (!(seen.gm > 0)) continue;
-    split_derivatives(&seen.split, seen.r, k);
-    quadrupole_radial(seen.r, k, f);
-    if (has_quadrupole(units, seen.place, seen.gm, seen.r2)) add_quadrupole(units, loop, &seen, tick, force);
-    if (has_quadrupole(units, i, gm, seen.r2))
-      quadrupole_add((const double(*)[3])q, unit->rate, seen.d, seen.u, f, -seen.gm / gm, force->a, force->j);
-    add_field(field, &seen, f, gm, size, unit->kind != UNIT_GROUP);
+    const struct unit_neighbour *is = &seen.is;
+    hermite_pair(force, is->d, is->u, is->gm, 0, &is->split);
+    if (!(is->gm > 0)) continue;
+    unit_radial(is, f);
+    if (has_quadrupole(units, seen.place, is->gm, is->r2)) add_quadrupole(units, loop, &seen, f, tick, force);
+    if (has_quadrupole(units, i, gm, is->r2))
+      quadrupole_add((const double(*)[3])q, (const double(*)[3])unit->rate, is->d, is->u, f, -is->gm / gm, force->a,
+                     force->j);
+    double weight = unit_tide_weight(is, gm, size);
+    int near = weight > UNIT_TIDE_LEAST && field->near_count < UNIT_NEAR;
+    if (near) field->near[field->near_count++] = seen.place;
+    unit_add_field(field, is, f, gm, weight, pair, near);
     check_partner(units, i, &seen, &facts, &nearest);
   }
 }

@@ -9,59 +9,13 @@
 #include "base/memory.h"
 #include "gravity/bound_pair.h"
 
-#define ALONE 4 /* no third star comes as near as so many distances to two that become a pair */
-
-/* --- bodies ------------------------------------------------------------------------------------------------------- */
-
-/* A tight pair of a group at the unit's time. */
-static struct unit_body body_now(const struct unit_body *body)
-{
-  struct unit_body now = *body;
-  if (now.star[1] >= 0 && now.lag > 0) kepler_advance(now.m, now.lag, now.d, now.u);
-  now.lag = 0;
-  return now;
-}
-
-/* A tight pair as its two stars. */
-void unit_divide(const struct unit_body *pair, struct unit_body stars[2])
-{
-  for (int k = 0; k < 2; k++) {
-    double share = k == 0 ? -pair->m2 / pair->m : pair->m1 / pair->m;
-    stars[k] = (struct unit_body){.star = {pair->star[k], -1}, .m = k == 0 ? pair->m1 : pair->m2};
-    for (int c = 0; c < 3; c++) {
-      stars[k].x[c] = pair->x[c] + share * pair->d[c];
-      stars[k].v[c] = pair->v[c] + share * pair->u[c];
-    }
-  }
-}
-
-/* A pair as one body, or as two. */
-static int pair_bodies(const struct unit *unit, double t, double since, int whole, struct unit_body *bodies)
-{
-  struct unit_body pair = {.star = {unit->body[0].star[0], unit->body[1].star[0]},
-                           .m = unit_pair_mass(unit),
-                           .m1 = unit->body[0].m,
-                           .m2 = unit->body[1].m};
-  unit_relative(unit, t, since, pair.d, pair.u);
-  bodies[0] = pair;
-  if (!whole) unit_divide(&pair, bodies);
-  return whole ? 1 : 2;
-}
-
 int units_bodies(const struct units *units, int32_t place, double t, const double x[3], const double v[3], int whole,
                  struct unit_body *bodies)
 {
   const struct hermite_motion *centre = &units->set->motion[place];
   int n = 1;
-  if (units->of[place] < 0) {
-    bodies[0] = (struct unit_body){.star = {place, -1}, .m = units->gm[place]};
-  } else {
-    const struct unit *unit = &units->unit[units->of[place]];
-    n = unit->bodies;
-    if (unit->kind != UNIT_GROUP) n = pair_bodies(unit, t, t, whole, bodies);
-    else
-      for (int k = 0; k < n; k++) bodies[k] = body_now(&unit->body[k]);
-  }
+  if (units->of[place] < 0) bodies[0] = unit_body_of(place, -1, units->gm[place]);
+  else n = unit_bodies_of(&units->unit[units->of[place]], t, whole, bodies);
   for (int k = 0; k < n; k++)
     for (int c = 0; c < 3; c++) {
       bodies[k].x[c] += centre->x[c] - x[c];
@@ -129,80 +83,29 @@ static int32_t absorb(struct units *units, int n, const struct unit_body *bodies
   return centre;
 }
 
-static void make_pair(struct units *units, struct unit *unit, const double d[3], const double u[3], double t, double r1)
-{
-  unit->kind = UNIT_RESOLVED;
-  unit->bodies = 2;
-  resolved_open(&unit->ks, unit_pair_mass(unit), d, u, t, units->rules.entry);
-  unit_elements(unit, &units->rules, r1);
-}
-
-static void make_group(struct unit *unit, int n)
-{
-  double *size = &unit->orbit.size;
-  unit->kind = UNIT_GROUP;
-  unit->lasting = 1;
-  unit->bodies = n;
-  for (int k = 0; k < n; k++) *size = fmax(*size, sqrt(kepler_dot(unit->body[k].x, unit->body[k].x)));
-}
-
-/* The members of the unit at `centre` from bodies about its centre of mass. */
-static void fill(struct units *units, int32_t centre, int n, const struct unit_body *bodies, double t)
-{
-  int32_t at = free_unit(units);
-  struct unit *unit = &units->unit[at];
-  double d[3], u[3], r1 = units_r1(units, centre, centre);
-  memset(unit, 0, sizeof *unit);
-  unit->longest_mean = 0.1 * units->rules.soft_step;
-  units->centre[at] = centre;
-  units->of[centre] = at;
-  if (n == 1) {
-    unit_divide(&bodies[0], unit->body);
-    make_pair(units, unit, bodies[0].d, bodies[0].u, t, r1);
-  } else {
-    memcpy(unit->body, bodies, sizeof *bodies * (size_t)n);
-    for (int c = 0; c < 3; c++) {
-      d[c] = bodies[1].x[c] - bodies[0].x[c];
-      u[c] = bodies[1].v[c] - bodies[0].v[c];
-    }
-    if (n == 2 && bodies[0].star[1] < 0 && bodies[1].star[1] < 0) make_pair(units, unit, d, u, t, r1);
-    else make_group(unit, n);
-  }
-  unit_set_quadrupole(unit, 0);
-  unit->seen_tick = -1;
-}
-
 int32_t units_make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
                    int32_t tick, double t)
 {
   struct list_set *set = units->set;
   struct unit_body about[UNIT_BODIES];
-  double m = 0, centre_x[3] = {0}, centre_v[3] = {0};
-  for (int k = 0; k < n; k++) {
-    m += bodies[k].m;
-    for (int c = 0; c < 3; c++) {
-      centre_x[c] += bodies[k].m * bodies[k].x[c];
-      centre_v[c] += bodies[k].m * bodies[k].v[c];
-    }
-  }
+  double centre_x[3], centre_v[3];
+  memcpy(about, bodies, sizeof *bodies * (size_t)n);
+  double m = unit_to_centre(n, about, centre_x, centre_v);
   int32_t centre = absorb(units, n, bodies);
   struct hermite_motion *motion = &set->motion[centre];
   memset(motion, 0, sizeof *motion);
-  for (int k = 0; k < n; k++) {
-    about[k] = bodies[k];
-    for (int c = 0; c < 3; c++) {
-      about[k].x[c] -= centre_x[c] / m;
-      about[k].v[c] -= centre_v[c] / m;
-    }
-  }
   for (int c = 0; c < 3; c++) {
-    motion->x[c] = x[c] + centre_x[c] / m;
-    motion->v[c] = v[c] + centre_v[c] / m;
+    motion->x[c] = x[c] + centre_x[c];
+    motion->v[c] = v[c] + centre_v[c];
   }
   set->gm[centre] = m;
   set->tick[centre] = tick;
-  if (n == 1 && bodies[0].star[1] < 0) units->of[centre] = UNIT_STAR;
-  else fill(units, centre, n, about, t);
+  units->of[centre] = UNIT_STAR;
+  if (n == 1 && bodies[0].star[1] < 0) return centre;
+  int32_t at = free_unit(units);
+  units->centre[at] = centre;
+  units->of[centre] = at;
+  unit_make(&units->unit[at], &units->rules, n, about, t, units_r1(units, centre, centre));
   return centre;
 }
 
@@ -239,7 +142,7 @@ static int32_t *nearest_pairs(const struct list_set *set)
   for (int64_t i = 0; i < set->n; i++) {
     double r, second;
     nearest[i] = set->gm[i] > 0 ? nearest_of(set, (int32_t)i, &r, &second) : -1;
-    if (nearest[i] >= 0 && second < ALONE * r) nearest[i] = -1;
+    if (nearest[i] >= 0 && second < UNIT_ALONE * r) nearest[i] = -1;
   }
   for (int32_t i = 0; i < set->n; i++) partner[i] = nearest[i] >= 0 && nearest[nearest[i]] == i ? nearest[i] : -1;
   memory_free(nearest);

@@ -5,50 +5,8 @@
 #ifndef CPU_UNITS_H
 #define CPU_UNITS_H
 #include "cpu/lists/neighbour_lists.h"
-#include "gravity/few_bodies.h"
-#include "gravity/quadrupole.h"
-#include "gravity/resolved_pair.h"
-#include "gravity/unit_rules.h"
-
-enum unit_kind { UNIT_AVERAGED, UNIT_RESOLVED, UNIT_GROUP };
-
-/* A star of a unit, or a tight pair that is a point mass within a group. */
-struct unit_body {
-  int32_t star[2];        /* places; star[1] < 0: one star */
-  double m, m1, m2;       /* m1, m2: of a tight pair */
-  double x[3], v[3];      /* from the unit's centre */
-  double d[3], u[3], lag; /* of a tight pair, at the time `lag` before the unit's */
-};
-
-struct unit_orbit {
-  double a, e, period; /* of a bound pair; a < 0: not bound */
-  double size;         /* apocentre of a pair, extent of a group */
-  double outer_time;   /* of a group: the least time in which its outer members move by their distance */
-};
-
-struct unit_field {
-  double tide[3][3], tide_far[3][3]; /* of all neighbours; of those that are not near */
-  int near_count;
-  int32_t near[UNIT_NEAR];
-  double strongest, at_pericentre; /* of G m / r^3 of the neighbours: now; when they pass */
-  double fastest;                  /* least r / v of neighbours that matter */
-};
-
-struct unit {
-  enum unit_kind kind;
-  int lasting, bodies;
-  struct unit_body body[UNIT_BODIES];
-  struct unit_orbit orbit;
-  struct unit_field field;
-  double quadrupole[3][3], rate[3][3], trace; /* sum m x x, as the neighbours see it */
-  int32_t seen_tick;                          /* of that of a passing pair */
-  double d[3], u[3], lag;                     /* of an averaged pair, at the time `lag` before the unit's */
-  struct ks_pair ks;                          /* of a resolved pair */
-  double step;                                /* of a group */
-  double longest_mean;                        /* orbits in a group with shorter periods are seen by their mean */
-  int64_t work;                               /* kicks of a pair, evaluations of a group */
-  int failed;                                 /* 1: two stars are at the same place */
-};
+#include "gravity/unit_motion.h"
+#include "gravity/unit_parts.h"
 
 enum { UNIT_STAR = -1, UNIT_ABSORBED = -2 };
 
@@ -93,26 +51,6 @@ int units_bodies(const struct units *units, int32_t place, double t, const doubl
 void units_release(struct units *units, int32_t place);
 /* The place has now, or has had, its present level. */
 void units_note_level(struct units *units, int32_t place);
-/* A tight pair as its two stars. */
-void unit_divide(const struct unit_body *pair, struct unit_body stars[2]);
-
-/* --- unit_motion.c: what is inside --- */
-
-void unit_elements(struct unit *unit, const struct unit_rules *rules, double r1);
-void unit_set_quadrupole(struct unit *unit, double step);
-/* That of a passing pair at the time t; others are left alone. */
-void unit_passing_quadrupole(struct unit *unit, double t);
-/* Relative position and velocity of a pair at the time t. since: the unit's time. */
-void unit_relative(const struct unit *unit, double t, double since, double d[3], double u[3]);
-/* Bring a resolved pair to the time t. */
-void unit_finish(struct unit *unit, const struct unit_environment *environment, double t);
-/* The members from the time `from` to t. Returns -1 where two stars are at the same place. */
-int unit_advance(struct unit *unit, const struct unit_environment *environment, const struct unit_field *after,
-                 double from, double t);
-/* Averaged or resolved, by the field at the time t. */
-void unit_classify(struct unit *unit, const struct unit_rules *rules, double t);
-void unit_to_resolved(struct unit *unit, const struct unit_rules *rules, double t);
-double unit_pair_mass(const struct unit *unit);
 
 /* --- unit_forces.c --- */
 

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The motion of the members of a unit about its centre of mass, and what its neighbours see of it. */
-#include <config.h>
-#include <math.h>
+/* The motion of the members of a unit about its centre of mass, and what its neighbours see of it. In double precision,
+ * on the host and on devices. */
+#ifndef UNIT_MOTION_H
+#define UNIT_MOTION_H
 #include <string.h>
 
-#include "cpu/lists/units.h"
+#include "gravity/few_bodies.h"
+#include "gravity/quadrupole.h"
+#include "gravity/resolved_pair.h"
+#include "gravity/unit.h"
+#include "gravity/unit_rules.h"
 
-#define MEAN_SIZE 0.2 /* orbits within a group with axes below this part of its size are seen by their mean */
+#define UNIT_MEAN_SIZE 0.2 /* orbits within a group with axes below this part of its size are seen by their mean */
 
-static double reduced(const struct unit *unit)
+HD double unit_reduced(const struct unit *unit)
 {
   return unit->body[0].m * unit->body[1].m / (unit->body[0].m + unit->body[1].m);
 }
 
-double unit_pair_mass(const struct unit *unit) { return unit->body[0].m + unit->body[1].m; }
+HD double unit_pair_mass(const struct unit *unit) { return unit->body[0].m + unit->body[1].m; }
 
 /* --- pairs -------------------------------------------------------------------------------------------------------- */
 
-void unit_relative(const struct unit *unit, double t, double since, double d[3], double u[3])
+HD_CALL void unit_relative(const struct unit *unit, double t, double since, double d[3], double u[3])
 {
   if (unit->kind == UNIT_AVERAGED) {
     memcpy(d, unit->d, sizeof unit->d);
@@ -31,7 +36,7 @@ void unit_relative(const struct unit *unit, double t, double since, double d[3],
   ks_velocity(&pair, u);
 }
 
-void unit_elements(struct unit *unit, const struct unit_rules *rules, double r1)
+HD_CALL void unit_elements(struct unit *unit, const struct unit_rules *rules, double r1)
 {
   double mu = unit_pair_mass(unit), r, beta, along, lasting = unit->lasting ? UNIT_LASTING : 1;
   struct unit_orbit *orbit = &unit->orbit;
@@ -44,13 +49,15 @@ void unit_elements(struct unit *unit, const struct unit_rules *rules, double r1)
     beta = 2 * mu / r - kepler_dot(unit->u, unit->u);
     along = kepler_dot(unit->d, unit->u);
   }
-  *orbit = (struct unit_orbit){.a = -1, .e = 2, .period = 1e30, .size = 1e30};
+  orbit->a = -1;
+  orbit->e = 2;
+  orbit->period = orbit->size = 1e30;
   if (beta > 0) {
     double cosine, sine;
     orbit->a = mu / beta;
     cosine = 1 - r / orbit->a;
     sine = along / sqrt(mu * orbit->a);
-    orbit->e = fmin(1, sqrt(cosine * cosine + sine * sine));
+    orbit->e = fmin(1.0, sqrt(cosine * cosine + sine * sine));
     orbit->period = 2 * KEPLER_PI * orbit->a * sqrt(orbit->a / mu);
     orbit->size = orbit->a * (1 + orbit->e);
   }
@@ -60,7 +67,7 @@ void unit_elements(struct unit *unit, const struct unit_rules *rules, double r1)
 }
 
 /* The mean energy of a pair less its present one, by the tide of all neighbours, over its reduced mass. */
-static double mean_less_present(const struct unit *unit, const double d[3], const double u[3])
+HD double unit_mean_less_present(const struct unit *unit, const double d[3], const double u[3])
 {
   double q[3][3], sum = 0;
   quadrupole_of_orbit(unit_pair_mass(unit), d, u, q);
@@ -69,22 +76,22 @@ static double mean_less_present(const struct unit *unit, const double d[3], cons
   return sum;
 }
 
-void unit_to_resolved(struct unit *unit, const struct unit_rules *rules, double t)
+HD_CALL void unit_to_resolved(struct unit *unit, const struct unit_rules *rules, double t)
 {
   double d[3], u[3];
   unit_relative(unit, t, t, d, u);
-  double change = mean_less_present(unit, d, u), factor = sqrt(fmax(0, 1 - 2 * change / kepler_dot(u, u)));
+  double change = unit_mean_less_present(unit, d, u), factor = sqrt(fmax(0.0, 1 - 2 * change / kepler_dot(u, u)));
   for (int c = 0; c < 3; c++) u[c] *= factor;
   unit->kind = UNIT_RESOLVED;
   unit->lag = 0;
   resolved_open(&unit->ks, unit_pair_mass(unit), d, u, t, rules->entry);
 }
 
-static void to_averaged(struct unit *unit, double t)
+HD_CALL void unit_to_averaged(struct unit *unit, double t)
 {
   double d[3], u[3];
   unit_relative(unit, t, t, d, u);
-  double change = mean_less_present(unit, d, u), factor = sqrt(fmax(0, 1 + 2 * change / kepler_dot(u, u)));
+  double change = unit_mean_less_present(unit, d, u), factor = sqrt(fmax(0.0, 1 + 2 * change / kepler_dot(u, u)));
   unit->kind = UNIT_AVERAGED;
   unit->lag = 0;
   for (int c = 0; c < 3; c++) {
@@ -93,13 +100,13 @@ static void to_averaged(struct unit *unit, double t)
   }
 }
 
-void unit_finish(struct unit *unit, const struct unit_environment *environment, double t)
+HD_CALL void unit_finish(struct unit *unit, const struct unit_environment *environment, double t)
 {
   if (unit->kind != UNIT_RESOLVED || !(unit->ks.t < t)) return;
   resolved_finish(&unit->ks, unit->body[0].m, unit->body[1].m, environment, t);
 }
 
-void unit_classify(struct unit *unit, const struct unit_rules *rules, double t)
+HD_CALL void unit_classify(struct unit *unit, const struct unit_rules *rules, double t)
 {
   const struct unit_field *field = &unit->field;
   if (unit->kind == UNIT_GROUP || !(unit->orbit.a > 0)) return;
@@ -114,12 +121,12 @@ void unit_classify(struct unit *unit, const struct unit_rules *rules, double t)
   if (!unit->lasting || !(field->strongest * scale < tide) || !(field->at_pericentre * scale < tide) ||
       !(field->fastest > 1.3 * wait))
     return;
-  to_averaged(unit, t);
+  unit_to_averaged(unit, t);
 }
 
 /* --- the quadrupole ----------------------------------------------------------------------------------------------- */
 
-static void add_point(struct unit *unit, double m, const double x[3], const double v[3])
+HD void unit_add_point(struct unit *unit, double m, const double x[3], const double v[3])
 {
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
@@ -130,8 +137,8 @@ static void add_point(struct unit *unit, double m, const double x[3], const doub
 
 /* The closest bound orbit of two bodies that are not used yet, of those to be seen by their mean. Returns whether there
  * is one. */
-static int closest_orbit(const struct unit *unit, const int used[UNIT_BODIES], double longest, int pair[2], double d[3],
-                         double u[3])
+HD int unit_closest_orbit(const struct unit *unit, const int used[UNIT_BODIES], double longest, int pair[2],
+                          double d[3], double u[3])
 {
   double least = 1e300;
   for (int k = 0; k < unit->bodies; k++)
@@ -144,7 +151,7 @@ static int closest_orbit(const struct unit *unit, const int used[UNIT_BODIES], d
         w[c] = unit->body[k].v[c] - unit->body[l].v[c];
       }
       if (!kepler_elements(mu, e, w, &orbit) || orbit.a >= least || orbit.period >= longest ||
-          orbit.a >= MEAN_SIZE * unit->orbit.size)
+          orbit.a >= UNIT_MEAN_SIZE * unit->orbit.size)
         continue;
       least = orbit.a;
       pair[0] = k;
@@ -155,12 +162,12 @@ static int closest_orbit(const struct unit *unit, const int used[UNIT_BODIES], d
   return least < 1e300;
 }
 
-static void group_quadrupole(struct unit *unit, double longest)
+HD void unit_group_quadrupole(struct unit *unit, double longest)
 {
   int used[UNIT_BODIES] = {0}, pair[2];
   double d[3], u[3], q[3][3], *outer = &unit->orbit.outer_time;
   *outer = 1e30;
-  while (closest_orbit(unit, used, longest, pair, d, u)) {
+  while (unit_closest_orbit(unit, used, longest, pair, d, u)) {
     const struct unit_body *p = &unit->body[pair[0]], *o = &unit->body[pair[1]];
     double m = p->m + o->m, x[3], v[3];
     used[pair[0]] = used[pair[1]] = 1;
@@ -171,18 +178,18 @@ static void group_quadrupole(struct unit *unit, double longest)
     }
     for (int i = 0; i < 3; i++)
       for (int j = 0; j < 3; j++) unit->quadrupole[i][j] += p->m * o->m / m * q[i][j];
-    add_point(unit, m, x, v);
+    unit_add_point(unit, m, x, v);
     *outer = fmin(*outer, sqrt(kepler_dot(x, x) / kepler_dot(v, v)));
   }
   for (int k = 0; k < unit->bodies; k++) {
     if (used[k]) continue;
-    add_point(unit, unit->body[k].m, unit->body[k].x, unit->body[k].v);
+    unit_add_point(unit, unit->body[k].m, unit->body[k].x, unit->body[k].v);
     *outer = fmin(*outer, unit->orbit.size / sqrt(kepler_dot(unit->body[k].v, unit->body[k].v)));
   }
 }
 
 /* step: that which was just made, for the rate of a mean quadrupole; 0: none. */
-static void pair_quadrupole(struct unit *unit, double step)
+HD void unit_pair_quadrupole(struct unit *unit, double step)
 {
   double d[3], u[3], q[3][3], before[3][3];
   memcpy(before, unit->quadrupole, sizeof before);
@@ -196,26 +203,26 @@ static void pair_quadrupole(struct unit *unit, double step)
   quadrupole_of_orbit(unit_pair_mass(unit), d, u, q);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
-      unit->quadrupole[i][j] = reduced(unit) * q[i][j];
+      unit->quadrupole[i][j] = unit_reduced(unit) * q[i][j];
       unit->rate[i][j] = step > 0 ? (unit->quadrupole[i][j] - before[i][j]) / step : 0;
     }
 }
 
-void unit_set_quadrupole(struct unit *unit, double step)
+HD_CALL void unit_set_quadrupole(struct unit *unit, double step)
 {
   if (unit->kind != UNIT_GROUP && unit->lasting) {
-    pair_quadrupole(unit, step);
+    unit_pair_quadrupole(unit, step);
   } else {
     memset(unit->quadrupole, 0, sizeof unit->quadrupole);
     memset(unit->rate, 0, sizeof unit->rate);
-    if (unit->kind == UNIT_GROUP) group_quadrupole(unit, unit->longest_mean);
+    if (unit->kind == UNIT_GROUP) unit_group_quadrupole(unit, unit->longest_mean);
   }
   unit->trace = unit->quadrupole[0][0] + unit->quadrupole[1][1] + unit->quadrupole[2][2];
 }
 
-void unit_passing_quadrupole(struct unit *unit, double t)
+HD void unit_passing_quadrupole(struct unit *unit, double t)
 {
-  double d[3], u[3], mu = reduced(unit);
+  double d[3], u[3], mu = unit_reduced(unit);
   if (unit->lasting) return;
   unit_relative(unit, t, t, d, u);
   for (int i = 0; i < 3; i++)
@@ -229,7 +236,7 @@ void unit_passing_quadrupole(struct unit *unit, double t)
 /* --- over a step -------------------------------------------------------------------------------------------------- */
 
 /* Half a turn by the tide at the begin, half by that at the end. */
-static void advance_averaged(struct unit *unit, const struct unit_field *after, double dt)
+HD void unit_advance_averaged(struct unit *unit, const struct unit_field *after, double dt)
 {
   double largest = 0, mu = unit_pair_mass(unit);
   for (int i = 0; i < 3; i++)
@@ -241,10 +248,12 @@ static void advance_averaged(struct unit *unit, const struct unit_field *after, 
   unit->lag += dt;
 }
 
-static int advance_group(struct unit *unit, const struct unit_environment *environment, double from, double t,
-                         int64_t *evaluations)
+HD int unit_advance_group(struct unit *unit, const struct unit_environment *environment, double from, double t,
+                          int64_t *evaluations)
 {
-  struct few_bodies few = {.n = unit->bodies, .t = from};
+  struct few_bodies few;
+  few.n = unit->bodies;
+  few.t = from;
   for (int k = 0; k < few.n; k++) {
     few.m[k] = unit->body[k].m;
     memcpy(few.x[k], unit->body[k].x, sizeof few.x[k]);
@@ -261,19 +270,20 @@ static int advance_group(struct unit *unit, const struct unit_environment *envir
   return failed;
 }
 
-int unit_advance(struct unit *unit, const struct unit_environment *environment, const struct unit_field *after,
-                 double from, double t)
+HD_CALL int unit_advance(struct unit *unit, const struct unit_environment *environment, const struct unit_field *after,
+                    double from, double t)
 {
   int64_t evaluations = 0;
   int failed = 0;
   if (!(t > from)) return 0;
   switch (unit->kind) {
-  case UNIT_AVERAGED: advance_averaged(unit, after, t - from); break;
+  case UNIT_AVERAGED: unit_advance_averaged(unit, after, t - from); break;
   case UNIT_RESOLVED:
     unit->work += resolved_advance(&unit->ks, unit->body[0].m, unit->body[1].m, environment, t);
     break;
-  case UNIT_GROUP: failed = advance_group(unit, environment, from, t, &evaluations); break;
+  case UNIT_GROUP: failed = unit_advance_group(unit, environment, from, t, &evaluations); break;
   }
   unit->work += evaluations;
   return failed;
 }
+#endif

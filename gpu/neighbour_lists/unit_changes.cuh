@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Units that form and dissolve at a tick. The places that were integrated have entered what they want into a list of
+ * changes. All blocks then go through
+ *   claims     of the changes that want the same place, the one of the lowest key is carried out;
+ *   checks     both places are brought to the tick, and the rules are asked again;
+ *   changes    new roots with their bodies and lists, which no one else reads in this phase;
+ *   begins     forces on the new roots, and their first steps;
+ * and meet after each, so results do not depend on the order within a phase. */
+#ifndef GPU_UNIT_CHANGES_CUH
+#define GPU_UNIT_CHANGES_CUH
+#include "gpu/neighbour_lists/unit_steps.cuh"
+
+static __device__ int grid_warp(void) { return (int)((blockIdx.x * LOOP_THREADS + threadIdx.x) / LANES); }
+static __device__ int grid_warps(void) { return (int)(gridDim.x * LOOP_WARPS); }
+
+static __device__ int is_root(const struct units_job &job, int32_t place) { return job.table.root[place] == place; }
+
+static __device__ struct unit_facts facts_now(const struct units_job &job, int32_t root)
+{
+  int32_t u = job.table.at[root];
+  return u >= 0 ? unit_facts_of(&job.table.unit[u]) : unit_facts_of_star(job.table.source[root].gm);
+}
+
+/* Which of the motions of a root is its newest. */
+static __device__ int newest(const struct units_job &job, int32_t root)
+{
+  const int2 t = job.loop.ticks[root];
+  return t.y > t.x;
+}
+
+/* --- claims -------------------------------------------------------------------------------------------------------- */
+
+static __device__ void claim_places(const struct units_job &job, int round, int32_t count)
+{
+  for (int32_t k = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); k < count;
+       k += (int32_t)(gridDim.x * LOOP_THREADS)) {
+    const struct unit_change *change = &job.table.change[round][k];
+    atomicMin(&job.table.claim[change->place], change->key);
+    if (change->other >= 0) atomicMin(&job.table.claim[change->other], change->key);
+  }
+}
+
+static __device__ int claimed(const struct units_job &job, const struct unit_change *change)
+{
+  return job.table.claim[change->place] == change->key &&
+         (change->other < 0 || job.table.claim[change->other] == change->key);
+}
+
+/* --- checks -------------------------------------------------------------------------------------------------------- */
+
+/* The warp advances a root to the tick, before its step ends. */
+DEVICE_CALL void bring_root(const struct units_job &job, int32_t root, int32_t now)
+{
+  const int2 t = job.loop.ticks[root];
+  struct hermite_force force;
+  if (max(t.x, t.y) == now) return;
+  sum_on_place(job, places_at_tick{job, now, 0}, root, &force);
+  if (lane_id() == 0) {
+    double sum[6];
+    int parts;
+    for (int c = 0; c < 3; c++) {
+      sum[c] = force.a[c];
+      sum[3 + c] = force.j[c];
+    }
+    int level = end_step(job, now, aligned_level_or_none(now), root, *status_of(job, root) & STATUS_LEVEL, sum, &parts);
+    *status_of(job, root) = status_for(job, root, level);
+  }
+  warp_sync();
+}
+
+/* Whether no third one is near two stars that are to be a pair; within `entry` only hard pairs and groups count. */
+DEVICE_CALL int no_third(const struct units_job &job, int32_t i, int32_t j, int32_t now)
+{
+  const struct places_at_tick at = {job, now, 0};
+  const struct hermite_motion *p = &job.loop.motion[2 * (int64_t)i + newest(job, i)],
+                              *q = &job.loop.motion[2 * (int64_t)j + newest(job, j)];
+  const struct member_list list = job.table.list[i];
+  double middle[3], d[3], entry2 = job.rules.entry * job.rules.entry, dt;
+  int disturbed = 0;
+  for (int c = 0; c < 3; c++) {
+    middle[c] = 0.5 * (p->x[c] + q->x[c]);
+    d[c] = p->x[c] - q->x[c];
+  }
+  double r2 = kepler_dot(d, d);
+  for (int k = lane_id(); k < 2 * list.count; k += LANES) {
+    int32_t place = job.table.entry[list.begin + k / 2];
+    struct unit_source source;
+    int look = job.table.source[place].tag == TAG_LOOK;
+    int32_t root = look ? unit_look(job, i, place, k % 2) : k % 2 ? -1 : place;
+    if (root < 0 || root == j) continue;
+    at.read(root, &source);
+    for (int c = 0; c < 3; c++) d[c] = source.x[c] - middle[c];
+    double third2 = kepler_dot(d, d);
+    if (third2 >= UNIT_ALONE * UNIT_ALONE * r2) continue;
+    int hard = job.table.at[root] >= 0 && !unit_is_passing(&view_at(job, root, now, &dt)->facts);
+    disturbed |= r2 >= entry2 || hard || third2 > entry2;
+  }
+  return !warp_any(disturbed);
+}
+
+/* Bring the members of a unit to the tick of its centre. */
+DEVICE_CALL void synchronise(const struct units_job &job, int32_t root, int32_t now)
+{
+  struct unit_environment environment;
+  int32_t u = job.table.at[root];
+  if (u < 0) return;
+  environment_of(job, root, newest(job, root), now, &environment);
+  unit_synchronise(&job.table.unit[u], &job.rules, &environment, time_of(job, now));
+}
+
+static __device__ int entries_of_root(const struct units_job &job, int32_t root)
+{
+  int32_t u = job.table.at[root], sum = 0, count = u < 0 ? 1 : job.table.stars[u].count;
+  for (int k = 0; k < count; k++) {
+    int32_t star = u < 0 ? root : job.table.stars[u].place[k];
+    sum += job.table.list_of_head[job.place.head[star]].count + 1;
+  }
+  return sum;
+}
+
+/* Lane 0 has found that the places are to join, or that `divided` is to part. */
+static __device__ void accept(const struct units_job &job, struct unit_change *change, int32_t now)
+{
+  struct unit_numbers *numbers = job.table.numbers;
+  int join = change->kind == CHANGE_JOIN;
+  synchronise(job, join ? change->place : change->divided, now);
+  if (join) synchronise(job, change->other, now);
+  int entries = entries_of_root(job, join ? change->place : change->divided);
+  if (join) entries += entries_of_root(job, change->other);
+  atomicAdd(&numbers->need_units, join ? 1 : change->parts);
+  atomicAdd(&numbers->need_entries, (unsigned long long)entries);
+}
+
+/* What two places at the tick are to each other. All lanes get it. */
+DEVICE_CALL int verdict_on(const struct units_job &job, const struct unit_change *change)
+{
+  int verdict = UNIT_APART;
+  int32_t i = change->place, j = change->other;
+  if (lane_id() == 0) {
+    const struct hermite_motion *p = &job.loop.motion[2 * (int64_t)i + newest(job, i)],
+                                *q = &job.loop.motion[2 * (int64_t)j + newest(job, j)];
+    double d[3], u[3], r1 = fmaxf(job.table.source[i].factor, job.table.source[j].factor) * job.rules.r1;
+    for (int c = 0; c < 3; c++) {
+      d[c] = q->x[c] - p->x[c];
+      u[c] = q->v[c] - p->v[c];
+    }
+    const struct unit_facts a = facts_now(job, i), b = facts_now(job, j);
+    verdict = unit_belong(&job.rules, &a, &b, d, u, r1, 1);
+  }
+  return warp_shuffle(verdict, 0);
+}
+
+/* The warp checks a change that has its places. */
+DEVICE_CALL void check_change(const struct units_job &job, struct unit_change *change, int32_t now)
+{
+  int32_t i = change->place, j = change->other;
+  if (!is_root(job, i) || (j >= 0 && !is_root(job, j))) return;
+  if (j < 0) {
+    if (lane_id() == 0) {
+      change->divided = i;
+      change->parts = unit_find_parts(&job.rules, &job.table.unit[job.table.at[i]], time_of(job, now),
+                                      unit_r1_of(job, i), change->part);
+      change->kind = change->parts > 1 ? CHANGE_PART : CHANGE_NONE;
+      if (change->kind != CHANGE_NONE) accept(job, change, now);
+    }
+    warp_sync();
+    return;
+  }
+  bring_root(job, i, now);
+  bring_root(job, j, now);
+  int verdict = verdict_on(job, change), stars = job.table.at[i] < 0 && job.table.at[j] < 0;
+  if (verdict == UNIT_APART || (verdict == UNIT_TOGETHER && stars && !no_third(job, i, j, now))) return;
+  if (lane_id() == 0) {
+    const struct unit_facts facts = facts_now(job, i);
+    change->kind = verdict == UNIT_TOGETHER ? CHANGE_JOIN : CHANGE_PART;
+    change->divided = unit_is_passing(&facts) ? i : j;
+    change->parts = 2;
+    change->part[0] = 0;
+    change->part[1] = 1;
+    accept(job, change, now);
+  }
+  warp_sync();
+}
+
+/* --- changes ------------------------------------------------------------------------------------------------------- */
+
+static __device__ int32_t take_unit(const struct units_job &job)
+{
+  return job.table.spare[atomicAdd(&job.table.numbers->next_unit, 1u) % (unsigned)job.table.units];
+}
+
+static __device__ void release_root(const struct units_job &job, int32_t root)
+{
+  int32_t u = job.table.at[root];
+  if (u >= 0) job.table.spare[atomicAdd(&job.table.numbers->next_spare, 1u) % (unsigned)job.table.units] = u;
+  job.table.at[root] = -1;
+}
+
+/* The bodies of the unit or star at a root, from x, v. Returns their number. */
+DEVICE_CALL int bodies_at(const struct units_job &job, int32_t root, int32_t now, const double x[3], const double v[3],
+                          int whole, struct unit_body *bodies)
+{
+  int32_t u = job.table.at[root];
+  int n = 1;
+  const struct hermite_motion *centre = &job.loop.motion[2 * (int64_t)root + newest(job, root)];
+  if (u < 0) bodies[0] = unit_body_of(root, -1, job.place.gm[root]);
+  else n = unit_bodies_of(&job.table.unit[u], time_of(job, now), whole, bodies);
+  for (int k = 0; k < n; k++)
+    for (int c = 0; c < 3; c++) {
+      bodies[k].x[c] += centre->x[c] - x[c];
+      bodies[k].v[c] += centre->v[c] - v[c];
+    }
+  return n;
+}
+
+/* The places of the stars of bodies[n], ascending. */
+static __device__ void stars_of(int n, const struct unit_body *bodies, struct unit_stars *stars)
+{
+  stars->count = 0;
+  for (int k = 0; k < n; k++)
+    for (int s = 0; s < 2; s++) {
+      int32_t place = bodies[k].star[s], at = stars->count;
+      if (place < 0) continue;
+      for (; at > 0 && stars->place[at - 1] > place; at--) stars->place[at] = stars->place[at - 1];
+      stars->place[at] = place;
+      stars->count++;
+    }
+}
+
+static __device__ int has_star(const struct unit_stars *stars, int32_t place)
+{
+  for (int k = 0; k < stars->count; k++)
+    if (stars->place[k] == place) return 1;
+  return 0;
+}
+
+/* What the heads of these stars stand for on lists, with their root and its unit (-1: a star). */
+static __device__ void set_tags(const struct units_job &job, const struct unit_stars *stars, int32_t root, int32_t u)
+{
+  for (int k = 0; k < stars->count; k++) {
+    int32_t head = job.place.head[stars->place[k]], other = job.place.companion[head];
+    int whole = head == root && (other < 0 || has_star(stars, other));
+    job.table.source[head].tag = !whole ? (int)TAG_LOOK : u >= 0 ? u : (int)TAG_STAR;
+  }
+}
+
+/* A root of bodies[n], which are from x, v; they are then from its centre. Its list is still to be made. */
+DEVICE_CALL int32_t make_root(const struct units_job &job, int n, struct unit_body *bodies, const double x[3],
+                              const double v[3], int32_t now)
+{
+  const struct unit_tables &table = job.table;
+  struct unit_stars stars;
+  struct hermite_motion motion = {};
+  double centre_x[3], centre_v[3], gm = unit_to_centre(n, bodies, centre_x, centre_v);
+  float factor = 0;
+  stars_of(n, bodies, &stars);
+  int32_t root = stars.place[0], u = -1;
+  for (int k = 0; k < stars.count; k++) {
+    int32_t place = stars.place[k];
+    if (job.place.id[place] < job.place.id[root]) root = place;
+    factor = fmaxf(factor, job.place.factor[place]);
+  }
+  for (int k = 0; k < stars.count; k++) {
+    int32_t place = stars.place[k];
+    table.root[place] = root;
+    table.at[place] = -1;
+    table.partner[place] = -1;
+    *status_of(job, place) = 0;
+  }
+  for (int c = 0; c < 3; c++) {
+    motion.x[c] = x[c] + centre_x[c];
+    motion.v[c] = v[c] + centre_v[c];
+  }
+  if (stars.count > 1) {
+    u = take_unit(job);
+    table.at[root] = u;
+    table.stars[u] = stars;
+    unit_make(&table.unit[u], &job.rules, n, bodies, time_of(job, now), factor * job.rules.r1);
+    store_view(job, u, 0);
+    store_view(job, u, 1);
+  }
+  table.source[root].gm = gm;
+  table.source[root].factor = factor;
+  job.loop.motion[2 * (int64_t)root] = job.loop.motion[2 * (int64_t)root + 1] = motion;
+  job.loop.ticks[root] = int2{now, now};
+  set_tags(job, &stars, root, u);
+  table.begun[atomicAdd(&table.numbers->begun, 1)] = root;
+  return root;
+}
+
+/* Lane 0 carries out a change; roots[]: those that it makes. Returns their number. */
+DEVICE_CALL int make_roots(const struct units_job &job, const struct unit_change *change, int32_t now, int32_t *roots)
+{
+  struct unit_body bodies[2 * UNIT_BODIES], some[UNIT_BODIES];
+  int32_t i = change->place, j = change->other;
+  if (change->kind == CHANGE_JOIN) {
+    int32_t stays = job.place.id[i] < job.place.id[j] ? i : j, gone = stays == i ? j : i;
+    const struct hermite_motion frame = job.loop.motion[2 * (int64_t)stays + newest(job, stays)];
+    int n = bodies_at(job, stays, now, frame.x, frame.v, 1, bodies);
+    n += bodies_at(job, gone, now, frame.x, frame.v, 1, bodies + n);
+    n = unit_open_tight(&job.rules, bodies, n, UNIT_OPEN_EARLY);
+    release_root(job, stays);
+    release_root(job, gone);
+    roots[0] = make_root(job, n, bodies, frame.x, frame.v, now);
+    return 1;
+  }
+  const struct hermite_motion frame = job.loop.motion[2 * (int64_t)change->divided + newest(job, change->divided)];
+  int n = bodies_at(job, change->divided, now, frame.x, frame.v, 0, bodies);
+  release_root(job, change->divided);
+  for (int p = 0; p < change->parts; p++) {
+    int count = 0;
+    for (int k = 0; k < n; k++)
+      if (change->part[k] == p) some[count++] = bodies[k];
+    roots[p] = make_root(job, count, some, frame.x, frame.v, now);
+  }
+  return change->parts;
+}
+
+/* The warp makes the list of a new root from those of the heads of its stars. */
+DEVICE_CALL void make_list(const struct units_job &job, int32_t root)
+{
+  const struct unit_tables &table = job.table;
+  int32_t u = table.at[root], stars = u < 0 ? 1 : table.stars[u].count, head[UNIT_STARS], heads = 0, room = 0;
+  for (int k = 0; k < stars; k++) {
+    int32_t h = job.place.head[u < 0 ? root : table.stars[u].place[k]], known = 0;
+    for (int a = 0; a < heads; a++) known |= head[a] == h;
+    if (!known) head[heads++] = h;
+  }
+  if (heads == 1 && table.source[head[0]].tag != TAG_LOOK) { /* as at the begin */
+    if (lane_id() == 0) table.list[root] = table.list_of_head[head[0]];
+    warp_sync();
+    return;
+  }
+  for (int a = 0; a < heads; a++) room += table.list_of_head[head[a]].count + 1;
+  unsigned long long begin = 0;
+  if (lane_id() == 0) begin = atomicAdd(&table.numbers->entries, (unsigned long long)room);
+  begin = warp_shuffle(begin, 0);
+  int32_t count = 0;
+  for (int a = 0; a < heads; a++) {
+    const struct member_list list = table.list_of_head[head[a]];
+    for (int first = 0; first <= list.count; first += LANES) { /* the last one is the head itself */
+      int k = first + lane_id();
+      int32_t place = k < list.count ? table.entry[list.begin + k] : head[a];
+      int keep = k <= list.count && !(place == root && table.source[root].tag != TAG_LOOK);
+      for (int b = 0; b < a && keep; b++)
+        keep = place != head[b] && !has_entry(job, table.list_of_head[head[b]], place);
+      lane_mask mask = warp_ballot(keep);
+      if (keep) table.entry[begin + (unsigned)(count + lane_count(mask & lanes_below()))] = place;
+      count += lane_count(mask);
+    }
+  }
+  if (lane_id() == 0) table.list[root] = member_list{(int64_t)begin, count, 0};
+  warp_sync();
+}
+
+static __device__ void carry_out(const struct units_job &job, const struct unit_change *change, int32_t now)
+{
+  int32_t roots[UNIT_BODIES];
+  int count = 0;
+  if (lane_id() == 0) count = make_roots(job, change, now, roots);
+  warp_sync();
+  count = warp_shuffle(count, 0);
+  for (int k = 0; k < count; k++) make_list(job, warp_shuffle(roots[k], 0));
+}
+
+/* --- a round ------------------------------------------------------------------------------------------------------- */
+
+/* What is left before the changes, which they take from. */
+struct unit_room {
+  int32_t units;
+  unsigned long long entries;
+};
+
+static __device__ struct unit_room room_left(const struct units_job &job)
+{
+  const volatile struct unit_numbers *numbers = job.table.numbers;
+  struct unit_room left = {(int32_t)(numbers->next_spare - numbers->next_unit),
+                           job.table.entry_capacity - numbers->entries};
+  return left;
+}
+
+static __device__ void clear_claims(const struct units_job &job, const struct unit_change *change)
+{
+  job.table.claim[change->place] = NO_CLAIM;
+  if (change->other >= 0) job.table.claim[change->other] = NO_CLAIM;
+}
+
+/* Carry out the changes that were entered into the list `round`; all blocks have met since. again: what could not be
+ * done, and what new roots want, is entered into the other list. */
+DEVICE_CALL void change_units(const struct units_job &job, int32_t now, int round, int again, unsigned *meetings)
+{
+  struct unit_numbers *numbers = job.table.numbers;
+  struct unit_change *changes = job.table.change[round];
+  const int32_t count = *(volatile int32_t *)&numbers->proposed[round];
+  const int first_thread = blockIdx.x == 0 && threadIdx.x == 0;
+  const struct unit_room left = room_left(job);
+  claim_places(job, round, count);
+  if (first_thread) numbers->begun = numbers->need_units = numbers->need_entries = 0;
+  meet(job.loop, meetings);
+  for (int32_t k = grid_warp(); k < count; k += grid_warps())
+    if (claimed(job, &changes[k])) check_change(job, &changes[k], now);
+  meet(job.loop, meetings);
+  const int full = *(volatile int32_t *)&numbers->need_units > left.units ||
+                   *(volatile unsigned long long *)&numbers->need_entries > left.entries;
+  if (first_thread) {
+    numbers->proposed[round] = 0;
+    numbers->full |= full;
+  }
+  for (int32_t k = grid_warp(); k < count; k += grid_warps()) {
+    if (!full && changes[k].kind != CHANGE_NONE) carry_out(job, &changes[k], now);
+    if (lane_id() == 0) clear_claims(job, &changes[k]);
+  }
+  meet(job.loop, meetings);
+  const int32_t begun = *(volatile int32_t *)&numbers->begun;
+  for (int32_t k = grid_warp(); k < begun; k += grid_warps()) {
+    int32_t root = job.table.begun[k];
+    start_root(job, root, now);
+    if (again && lane_id() == 0) propose_change(job, 1 - round, root, 1);
+  }
+  for (int32_t k = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); again && !full && k < count;
+       k += (int32_t)(gridDim.x * LOOP_THREADS)) {
+    const struct unit_change *lost = &changes[k];
+    if (lost->kind != CHANGE_NONE || lost->other < 0 || begun == 0) continue;
+    int32_t i = lost->place, j = job.table.root[lost->other];
+    if (is_root(job, i) && j >= 0 && j != i) propose(job, 1 - round, i, j, __int_as_float((int)(lost->key >> 32)));
+  }
+  meet(job.loop, meetings);
+}
+#endif

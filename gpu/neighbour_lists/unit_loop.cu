@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The kernel of the loop over ticks with units of stars: as in loop.cu, but places are stars and units, and a tick may
+ * be followed by changes of what belongs together (unit_changes.cuh). */
+#include <config.h>
+#include "gpu/neighbour_lists/unit_changes.cuh"
+
+enum { BEGIN_ROUNDS = 20 };
+#define KEPT_STEP 1 /* a step that is kept is at most so many times eta |a| / |da/dt| */
+
+/* --- a tick -------------------------------------------------------------------------------------------------------- */
+
+/* Lanes that sum up a list of this class. */
+static __device__ int lanes_of(int list_class)
+{
+  return list_class == CLASS_QUAD ? (int)QUAD_LANES : list_class == CLASS_HALF ? (int)HALF_LANES : (int)LANES;
+}
+
+/* The warp sums up the forces of the stars in places k, k + 1, ... of `listed`, `lanes` lanes each, or of one unit. */
+DEVICE_CALL void sum_listed(const struct units_job &job, struct loop_shared &shared, const struct active_list &list,
+                            int first, int k, int end, int lanes)
+{
+  const struct places_at_tick at = {job, list.now, list.all_predicted};
+  int sub = lane_id() % lanes;
+  k += lane_id() / lanes;
+  int32_t m = k < end ? listed_member(shared, list, k) : -1;
+  if (lanes == LANES) {
+    struct hermite_force force;
+    sum_on_place(job, at, m, &force);
+    if (sub == 0) store_force(shared.force[k - first], force);
+    return;
+  }
+  struct star_sum sum = {};
+  sum.nearest = {1e300, -1};
+  if (m >= 0) add_to_star(job, at, target_at(job, m, list.now), sub, lanes, &sum);
+  list_join(&sum.force, lanes);
+  join_nearest(&sum.nearest, lanes);
+  if (m < 0 || sub > 0) return;
+  store_force(shared.force[k - first], sum.force);
+  store_nearest(job, m, sum.nearest);
+}
+
+/* One warp's share of the batch [first, last): a task is as many members as a warp sums up at once. */
+static __device__ void sum_lists(const struct units_job &job, struct loop_shared &shared,
+                                 const struct active_list &list, int first, int last)
+{
+  for (int warp_task = (int)(threadIdx.x / LANES);; warp_task += LOOP_WARPS) {
+    int task = warp_task, begin = 0, end = 0, lanes = 0;
+    bool found = false;
+    for (int k = 0; k < CLASS_BLOCK && !found; k++) {
+      lanes = lanes_of(k);
+      begin = max(k > 0 ? field(list.end, k - 1) : 0, first);
+      end = min(field(list.end, k), last);
+      int tasks = end > begin ? ((end - begin) * lanes + LANES - 1) / LANES : 0;
+      if (task < tasks) found = true;
+      else task -= tasks;
+    }
+    if (!found) return;
+    sum_listed(job, shared, list, first, begin + task * (LANES / lanes), end, lanes);
+  }
+}
+
+static __device__ void end_listed(const struct units_job &job, struct loop_shared &shared,
+                                  const struct active_list &list, int round, int k, const double *sum)
+{
+  int32_t at = list.first_place + shared.listed[k], place = listed_member(shared, list, k);
+  uint8_t *status = &job.loop.status[(int64_t)blockIdx.x * job.loop.owned + at];
+  int parts, level = end_step(job, list.now, list.align, place, *status & STATUS_LEVEL, sum, &parts);
+  *status = (uint8_t)((*status & ~STATUS_LEVEL) | level);
+  atomicAdd(&shared.count[level], 1);
+  propose_change(job, round, place, parts);
+}
+
+/* A tick of the grid: what one block does. round: of the lists of changes, that of this tick. */
+static __device__ void integrate_tick(const struct units_job &job, struct loop_shared &shared, struct active_list list,
+                                      int round)
+{
+  if ((int)threadIdx.x >= list.align && threadIdx.x < LEVEL_BIN) shared.count[threadIdx.x] = 0;
+  for (list.first_place = 0; list.first_place < job.loop.owned; list.first_place += LOOP_PIECE) {
+    list_piece(job.loop, shared, &list);
+    int all = field(list.end, CLASSES - 1);
+    for (int first = 0; first < all; first += LOOP_THREADS) {
+      int last = min(first + LOOP_THREADS, all), k = first + (int)threadIdx.x;
+      sum_lists(job, shared, list, first, last);
+      __syncthreads();
+      if (k < last) end_listed(job, shared, list, round, k, shared.force[k - first]);
+      __syncthreads();
+    }
+  }
+}
+
+/* --- the begin ----------------------------------------------------------------------------------------------------- */
+
+/* The first level of a root, from the step that its force gives and the level that it has kept. */
+static __device__ int first_level(const struct units_job &job, int32_t root, double wanted)
+{
+  bool deeper;
+  int32_t kept = job.body[root].level;
+  if (job.first || kept >= LEVEL_MEAN) return level_for(job.loop.soft_step, wanted, LIST_LONGEST_LEVEL, &deeper);
+  int least = level_for(job.loop.soft_step, wanted * (KEPT_STEP / LIST_FIRST_ETA), LIST_LONGEST_LEVEL, &deeper);
+  return min(max(max(kept + job.level_shift, least), (int)LIST_LONGEST_LEVEL), (int)LIST_LEVEL_MAX);
+}
+
+/* First forces and levels of all roots, then what others see of the units. */
+DEVICE_CALL void begin_roots(const struct units_job &job, unsigned *meetings)
+{
+  const struct places_at_tick at = {job, 0, 0};
+  for (int32_t m = grid_warp(); m < job.loop.members; m += grid_warps()) {
+    int moves = is_root(job, m) && (job.table.at[m] >= 0 || job.table.list[m].count > 0);
+    if (!moves) continue;
+    struct hermite_force force;
+    sum_on_place(job, at, m, &force);
+    if (lane_id() > 0) continue;
+    double wanted = begin_root(job, m, 0, force);
+    *status_of(job, m) = status_for(job, m, first_level(job, m, wanted));
+    propose_change(job, 0, m, 1);
+  }
+  meet(job.loop, meetings);
+  for (int32_t m = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); m < job.loop.members;
+       m += (int32_t)(gridDim.x * LOOP_THREADS)) {
+    int32_t u = job.table.at[m];
+    if (u < 0) continue;
+    unit_set_quadrupole(&job.table.unit[u], 0);
+    store_view(job, u, 0);
+    store_view(job, u, 1);
+  }
+  meet(job.loop, meetings);
+}
+
+/* All units propose to part that no longer hold together. */
+DEVICE_CALL void propose_parts(const struct units_job &job, int round)
+{
+  int part[UNIT_BODIES];
+  for (int32_t m = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); m < job.loop.members;
+       m += (int32_t)(gridDim.x * LOOP_THREADS)) {
+    int32_t u = job.table.at[m];
+    if (u >= 0 && unit_find_parts(&job.rules, &job.table.unit[u], 0, unit_r1_of(job, m), part) > 1)
+      propose(job, round, m, -1, 3e38f);
+  }
+}
+
+/* Units form, in rounds, until no more do; then those part that do not hold together. */
+DEVICE_CALL void begin_units(const struct units_job &job, unsigned *meetings)
+{
+  int round = 0;
+  for (int k = 0; k<BEGIN_ROUNDS &&*(volatile int32_t *)&job.table.numbers->proposed[round]> 0; k++) {
+    change_units(job, 0, round, 1, meetings);
+    round = 1 - round;
+  }
+  meet(job.loop, meetings);
+  if (blockIdx.x == 0 && threadIdx.x == 0) job.table.numbers->proposed[0] = job.table.numbers->proposed[1] = 0;
+  meet(job.loop, meetings);
+  propose_parts(job, 0);
+  meet(job.loop, meetings);
+  change_units(job, 0, 0, 0, meetings);
+}
+
+/* --- the loop ------------------------------------------------------------------------------------------------------ */
+
+static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_units(const __grid_constant__ struct units_job job)
+{
+  __shared__ struct loop_shared shared;
+  unsigned meetings = 0;
+  unsigned long long ticks = 0;
+  struct active_list list = {};
+  int turn = 0, round = 0, deepest = 0;
+  begin_roots(job, &meetings);
+  begin_units(job, &meetings);
+  count_own(job.loop, shared);
+  struct level_counts levels = count_levels(job.loop, shared, &meetings, turn, LEVEL_BIN);
+  while (list.now < TICKS && levels.deepest > 0) {
+    deepest = max(deepest, levels.deepest);
+    turn = (turn + 1) % COUNT_TURNS;
+    list.now = timeline_after(list.now, levels.deepest);
+    list.align = aligned_level(list.now);
+    int32_t active = warp_shuffle(levels.deeper, list.align);
+    list.all_predicted = active >= PREDICT_MIN && active >= job.loop.members / PREDICT_PART;
+    if (list.all_predicted) {
+      predict_places(job, list.now);
+      meet(job.loop, &meetings);
+    }
+    round = 1 - round; /* a block may be in the next tick when another one still reads what this one wants */
+    integrate_tick(job, shared, list, round);
+    levels = count_levels(job.loop, shared, &meetings, turn, LEVEL_BIN);
+    ticks++;
+    if (*(volatile int32_t *)&job.table.numbers->proposed[round] == 0) continue;
+    change_units(job, list.now, round, 0, &meetings);
+    count_own(job.loop, shared);
+    turn = (turn + 1) % COUNT_TURNS;
+    levels = count_levels(job.loop, shared, &meetings, turn, LEVEL_BIN);
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    job.loop.numbers->ticks = ticks;
+    job.loop.numbers->deepest = deepest;
+  }
+}
+
+int units_loop_blocks(struct device *d, int64_t places)
+{
+  int device, together = 0, fit = 0;
+  CHECK(runtime_device(&device));
+  CHECK(runtime_launches_together(&together, device));
+  CHECK(runtime_resident_blocks(&fit, integrate_units, LOOP_THREADS, 0));
+  int64_t blocks = min(blocks_for(places, MEMBERS_A_BLOCK), (int64_t)(together && fit > 0 ? d->multiprocessors : 1));
+  if (d->lists.blocks_max > 0) blocks = min(blocks, (int64_t)d->lists.blocks_max);
+  return (int)max(blocks, (int64_t)1);
+}
+
+void units_loop(struct device *d, const struct units_job *job, int blocks)
+{
+  struct units_job copy = *job;
+  void *arguments[] = {&copy};
+  if (blocks == 1) LAUNCH(d, integrate_units, 1, LOOP_THREADS, copy);
+  else CHECK(runtime_launch_together((const void *)integrate_units, blocks, LOOP_THREADS, arguments, d->stream));
+}

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A soft step with units of stars: the pairs at its begin, the tables, and the stars at its end. */
+#include <config.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "gpu/device/reduce.cuh"
+#include "gpu/neighbour_lists/unit_steps.cuh"
+
+static const char *const label = "device units of stars";
+enum { UNITS_SPARE = 1024, PLACES_A_UNIT = 8 };
+
+/* --- pairs at the begin -------------------------------------------------------------------------------------------- */
+
+struct unit_pair_search {
+  struct list_body *body;
+  const struct member_list *list;
+  const int32_t *entry;
+  struct particles p; /* own particles, then the halo */
+  const struct halo_particle *halo;
+  int32_t places;
+  double limit2; /* of squared speeds in the halo */
+  struct unit_rules rules;
+  int32_t *nearest, *partner, *head, *companion;
+  struct list_bound *pair;
+  int32_t *count;
+  double *kinetic; /* [places] G times that of the pair of the star of the lower id; NULL */
+};
+
+static __device__ uint64_t id_at(const struct unit_pair_search &search, int32_t place)
+{
+  return place < search.p.n ? search.p.id[place] : search.halo[place - search.p.n].id;
+}
+
+/* The nearest neighbour of each star, where the next one is much farther. */
+static __global__ void find_nearest_stars(const __grid_constant__ struct unit_pair_search search)
+{
+  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x), found = -1;
+  if (i >= search.places) return;
+  const struct list_body a = search.body[i];
+  const struct member_list list = search.list[i];
+  double first = 1e300, second = 1e300;
+  for (int32_t k = 0; a.gm > 0 && k < list.count; k++) {
+    int32_t j = search.entry[list.begin + k];
+    const double *x = search.body[j].x;
+    double d[3] = {x[0] - a.x[0], x[1] - a.x[1], x[2] - a.x[2]}, r2 = kepler_dot(d, d);
+    if (r2 < first) {
+      second = first;
+      first = r2;
+      found = j;
+    } else second = fmin(second, r2);
+  }
+  if (sqrt(second) < UNIT_ALONE * sqrt(first)) found = -1;
+  search.nearest[i] = found;
+}
+
+static __device__ void relative_to(const struct unit_pair_search &search, int32_t i, int32_t j, double d[3],
+                                   double u[3])
+{
+  for (int c = 0; c < 3; c++) {
+    d[c] = search.body[j].x[c] - search.body[i].x[c];
+    u[c] = search.body[j].v[c] - search.body[i].v[c];
+  }
+}
+
+/* Match stars that are each other's nearest, and bound closely. */
+static __global__ void match_stars(const __grid_constant__ struct unit_pair_search search)
+{
+  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (i >= search.places) return;
+  int32_t j = search.nearest[i], partner = -1;
+  double d[3], u[3], sum = 0;
+  if (j >= 0 && search.nearest[j] == i) {
+    int first = id_at(search, i) < id_at(search, j);
+    double m1 = search.body[i].gm, m2 = search.body[j].gm;
+    relative_to(search, first ? i : j, first ? j : i, d, u);
+    double r1 = fmaxf(search.body[i].factor, search.body[j].factor) * search.rules.r1;
+    if (unit_lasts(&search.rules, m1 + m2, d, u, r1, 1)) partner = j;
+    if (partner >= 0 && first && i < search.p.n) sum = 0.5 * m1 * m2 / (m1 + m2) * kepler_dot(u, u);
+  }
+  search.partner[i] = partner;
+  if (search.kinetic) search.kinetic[i] = sum;
+}
+
+/* Replace each pair by its centre of mass, at the place of the star of the lower id. A fast star of another rank that
+ * is in no pair has lost its partner beyond the halo, and is ignored: it would come where it never does. */
+static __global__ void replace_stars(const __grid_constant__ struct unit_pair_search search)
+{
+  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (i >= search.places) return;
+  int32_t j = search.partner[i];
+  struct list_body *a = &search.body[i];
+  if (j < 0) {
+    search.head[i] = i;
+    search.companion[i] = -1;
+    if (i >= search.p.n && !(kepler_dot(a->v, a->v) < search.limit2)) a->factor = BOUND_ABSORBED;
+    return;
+  }
+  if (id_at(search, i) > id_at(search, j)) return;
+  struct list_body *b = &search.body[j];
+  struct list_bound pair = {i, j, {}, {}, a->gm, b->gm, a->factor, b->factor};
+  double share = b->gm / (a->gm + b->gm);
+  relative_to(search, i, j, pair.d, pair.u);
+  for (int c = 0; c < 3; c++) {
+    a->x[c] += share * pair.d[c];
+    a->v[c] += share * pair.u[c];
+  }
+  search.head[i] = search.head[j] = i;
+  search.companion[i] = j;
+  search.companion[j] = -1;
+  a->gm += b->gm;
+  a->factor = fmaxf(a->factor, b->factor);
+  b->factor = BOUND_ABSORBED;
+  search.pair[atomicAdd(search.count, 1)] = pair;
+}
+
+/* Lists of all stars as they are now, and which of them are bound pairs. */
+static struct unit_pair_search find_stars(struct device *d, const struct list_request *request,
+                                          const struct unit_rules *rules, int64_t n, const struct halo_particle *halo)
+{
+  struct list_state *s = &d->lists;
+  struct unit_state *units = &s->unit;
+  struct unit_pair_search search = {};
+  int64_t places = d->p.n + n, blocks = blocks_for(places, THREADS);
+  lists_make(d, request, 0, n, halo, LISTS_OF_ALL);
+  search.body = s->body.at;
+  search.list = s->member.list.at;
+  search.entry = s->list.entry.at;
+  search.p = d->p;
+  search.halo = s->halo.at;
+  search.places = (int32_t)places;
+  search.limit2 = halo_speed(request) * halo_speed(request);
+  search.rules = *rules;
+  search.nearest = array_reserve(&units->partner, label, places);
+  search.partner = array_reserve(&s->pair.partner, label, places);
+  search.head = array_reserve(&units->head, label, places);
+  search.companion = array_reserve(&units->companion, label, places);
+  search.pair = array_reserve(&s->pair.bound, label, places / 2 + 1);
+  search.count = array_reserve(&units->count, label, 1);
+  LAUNCH(d, find_nearest_stars, blocks, THREADS, search);
+  return search;
+}
+
+double gpu_pair_kinetic(struct device *d, const struct list_request *request, int64_t n,
+                        const struct halo_particle *halo)
+{
+  struct unit_rules any_period = {};
+  int64_t places = d->p.n + n;
+  any_period.r1 = (double)request->split.r1;
+  any_period.soft_step = 1e30;
+  if (places == 0) return 0;
+  struct unit_pair_search search = find_stars(d, request, &any_period, n, halo);
+  search.kinetic = array_reserve(&d->lists.unit.kinetic, label, places);
+  LAUNCH(d, match_stars, blocks_for(places, THREADS), THREADS, search);
+  double *kinetic = (double *)memory_alloc("pairs", sizeof *kinetic * (size_t)places), sum = 0;
+  CHECK(runtime_copy(kinetic, search.kinetic, sizeof *kinetic * (size_t)places, TO_HOST, d->stream));
+  CHECK(runtime_stream_sync(d->stream));
+  for (int64_t i = 0; i < d->p.n; i++) sum += kinetic[i];
+  memory_free(kinetic);
+  return sum / d->config.gravity;
+}
+
+/* --- the tables ---------------------------------------------------------------------------------------------------- */
+
+/* Masses, factors and ids of the stars themselves. */
+static __global__ void keep_stars(const struct list_body *body, struct particles p, const struct halo_particle *halo,
+                                  int32_t places, double *gm, float *factor, uint64_t *id)
+{
+  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (i >= places) return;
+  gm[i] = body[i].gm;
+  factor[i] = body[i].factor;
+  id[i] = i < p.n ? p.id[i] : halo[i - p.n].id;
+}
+
+static __global__ void open_places(const __grid_constant__ struct units_job job)
+{
+  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (i >= job.loop.members) return;
+  const struct list_body b = job.body[i];
+  struct hermite_motion motion = {};
+  for (int c = 0; c < 3; c++) {
+    motion.x[c] = b.x[c];
+    motion.v[c] = b.v[c];
+  }
+  job.loop.motion[2 * (int64_t)i] = job.loop.motion[2 * (int64_t)i + 1] = motion;
+  job.loop.ticks[i] = int2{0, 0};
+  job.loop.steps[i] = 0;
+  job.table.root[i] = i;
+  job.table.at[i] = -1;
+  job.table.list[i] = job.table.list_of_head[i];
+  job.table.partner[i] = -1;
+  job.table.claim[i] = NO_CLAIM;
+  job.table.source[i] = list_source{b.gm, b.factor, TAG_STAR};
+  if (i < job.table.units) job.table.spare[i] = -1;
+}
+
+/* The units of the bound pairs; the others are spare. */
+static __global__ void open_units(const __grid_constant__ struct units_job job, const struct list_bound *pair,
+                                  int32_t pairs)
+{
+  int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (k >= job.table.units) return;
+  if (k >= pairs) {
+    job.table.spare[k - pairs] = k;
+    return;
+  }
+  const struct list_bound b = pair[k];
+  struct unit *unit = &job.table.unit[k];
+  struct unit_body bodies[2] = {unit_body_of(b.first, -1, b.m1), unit_body_of(b.second, -1, b.m2)};
+  double x[3], v[3];
+  for (int c = 0; c < 3; c++) {
+    bodies[1].x[c] = b.d[c];
+    bodies[1].v[c] = b.u[c];
+  }
+  unit_to_centre(2, bodies, x, v);
+  unit_make(unit, &job.rules, 2, bodies, 0, fmaxf(b.f1, b.f2) * job.rules.r1);
+  if (job.body[b.second].level == LEVEL_MEAN) {
+    unit->kind = UNIT_AVERAGED;
+    memcpy(unit->d, b.d, sizeof unit->d);
+    memcpy(unit->u, b.u, sizeof unit->u);
+    unit_set_quadrupole(unit, 0);
+  }
+  job.table.at[b.first] = k;
+  job.table.root[b.second] = b.first;
+  job.table.source[b.first].tag = k;
+  job.table.stars[k] = {2, {min(b.first, b.second), max(b.first, b.second)}};
+  store_view(job, k, 0);
+  store_view(job, k, 1);
+}
+
+static struct unit_tables open_tables(struct device *d, int32_t places, int32_t pairs)
+{
+  struct list_state *s = &d->lists;
+  struct unit_state *units = &s->unit;
+  struct unit_tables table = {};
+  int64_t count = pairs + places / PLACES_A_UNIT + UNITS_SPARE;
+  table.root = array_reserve(&units->root, label, places);
+  table.at = array_reserve(&units->at, label, places);
+  table.list = array_reserve(&units->list, label, places);
+  table.list_of_head = s->member.list.at;
+  table.entry = s->list.entry.at;
+  table.entry_capacity = (unsigned long long)s->list.entry.capacity;
+  table.partner = array_reserve(&units->partner, label, places);
+  table.partner_distance = array_reserve(&units->partner_distance, label, places);
+  table.claim = array_reserve(&units->claim, label, places);
+  table.source = array_reserve(&s->member.source, label, places);
+  table.unit = (struct unit *)array_reserve(&units->unit, label, count * (int64_t)sizeof *table.unit);
+  table.field = (struct unit_field *)array_reserve(&units->field, label, count * (int64_t)sizeof *table.field);
+  table.view = (struct unit_view *)array_reserve(&units->view, label, 2 * count * (int64_t)sizeof *table.view);
+  table.stars = (struct unit_stars *)array_reserve(&units->stars, label, count * (int64_t)sizeof *table.stars);
+  table.spare = array_reserve(&units->spare, label, count);
+  table.units = (int32_t)count;
+  for (int k = 0; k < 2; k++)
+    table.change[k] =
+        (struct unit_change *)array_reserve(&units->change[k], label, places * (int64_t)sizeof *table.change[k]);
+  table.begun = array_reserve(&units->begun, label, places);
+  table.numbers = (struct unit_numbers *)array_reserve(&units->numbers, label, (int64_t)sizeof *table.numbers);
+  struct unit_numbers numbers = {};
+  numbers.next_spare = (unsigned)(count - pairs);
+  numbers.entries = (unsigned long long)s->list.entries;
+  CHECK(runtime_copy(table.numbers, &numbers, sizeof numbers, TO_DEVICE, d->stream));
+  CHECK(runtime_stream_sync(d->stream));
+  return table;
+}
+
+static struct unit_rules rules_of(const struct device *d, const struct list_request *request)
+{
+  double g = d->config.gravity, r1 = (double)request->split.r1;
+  struct unit_rules rules;
+  rules.r1 = r1;
+  rules.entry = fmin(UNIT_ENTRY_R1 * r1, UNIT_ENTRY_MASSES * g * request->mean_mass / request->speed2);
+  rules.error = UNIT_ERROR * 0.5 * g * request->total_mass * request->speed2;
+  rules.soft_step = request->soft_step;
+  return rules;
+}
+
+/* The job at tick 0. The host waits. */
+static struct units_job open_job(struct device *d, const struct list_request *request, int64_t n,
+                                 const struct halo_particle *halo, int *blocks)
+{
+  struct list_state *s = &d->lists;
+  struct unit_state *units = &s->unit;
+  struct units_job job = {};
+  int32_t places = (int32_t)(d->p.n + n), pairs = 0;
+  int64_t launch = blocks_for(places, THREADS);
+  job.rules = rules_of(d, request);
+  struct unit_pair_search search = find_stars(d, request, &job.rules, n, halo);
+  double *gm = array_reserve(&units->gm, label, places);
+  float *factor = array_reserve(&units->factor, label, places);
+  uint64_t *id = array_reserve(&units->id, label, places);
+  CHECK(runtime_set_bytes(search.count, 0, sizeof *search.count, d->stream));
+  LAUNCH(d, keep_stars, launch, THREADS, s->body.at, d->p, s->halo.at, places, gm, factor, id);
+  LAUNCH(d, match_stars, launch, THREADS, search);
+  LAUNCH(d, replace_stars, launch, THREADS, search);
+  CHECK(runtime_copy(&pairs, search.count, sizeof pairs, TO_HOST, d->stream));
+  lists_make_again(d, request, request->soft_step, n, LISTS_OF_ALL);
+  CHECK(runtime_stream_sync(d->stream));
+  CHECK(runtime_event_record(s->event[1], d->stream));
+  *blocks = units_loop_blocks(d, places);
+  job.loop = list_open_loop(d, request, *blocks);
+  job.table = open_tables(d, places, pairs);
+  job.loop.sum.list = job.table.list;
+  job.place = {gm, factor, id, search.head, search.companion};
+  job.body = s->body.at;
+  job.far2 = UNIT_EXTENT * job.rules.r1 * UNIT_EXTENT * job.rules.r1;
+  job.first = request->first || !integrator_traits[request->integrator].keeps_levels;
+  job.level_shift = request->level_shift;
+  LAUNCH(d, open_places, launch, THREADS, job);
+  LAUNCH(d, open_units, blocks_for(job.table.units, THREADS), THREADS, job, s->pair.bound.at, pairs);
+  return job;
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------------- */
+
+struct units_end {
+  struct units_job job;
+  struct particles p;
+  int blocks;
+  double *kinetic;        /* [places] G times that of own pairs */
+  struct unit_star *lent; /* [places] */
+  struct units_tally *tally;
+};
+
+static __global__ void finish_units(const __grid_constant__ struct units_end end)
+{
+  const struct units_job &job = end.job;
+  int32_t root = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (root >= job.loop.members || job.table.at[root] < 0) return;
+  struct unit_environment environment;
+  const int2 t = job.loop.ticks[root];
+  environment_of(job, root, t.y > t.x, TICKS + 1, &environment);
+  unit_finish(&job.table.unit[job.table.at[root]], &environment, job.loop.soft_step);
+}
+
+/* A star of this rank gets its state; that of another rank is lent. */
+static __device__ void put_star(const struct units_end &end, int32_t place, int32_t root, const double x[3],
+                                const double v[3], int level)
+{
+  if (place < end.p.n) {
+    for (int c = 0; c < 3; c++) {
+      end.p.pos[3 * (int64_t)place + c] = x[c];
+      end.p.vel[3 * (int64_t)place + c] = v[c];
+    }
+    end.p.level[place] = (uint8_t)level;
+    return;
+  }
+  if (root >= end.p.n) return;
+  struct unit_star *star = &end.lent[atomicAdd(&end.tally->lent, 1)];
+  star->id = end.job.place.id[place];
+  star->level = level;
+  for (int c = 0; c < 3; c++) {
+    star->pos[c] = x[c];
+    star->vel[c] = v[c];
+  }
+}
+
+/* The bits of x >= 0, which are in the order of x. */
+static __device__ unsigned long long bits_of(double x)
+{
+  unsigned long long bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+static __device__ void count_pair(const struct units_end &end, int32_t root, const struct unit *unit,
+                                  const struct unit_body *stars)
+{
+  double u[3], m1 = unit->body[0].m, m2 = unit->body[1].m;
+  if (unit->kind == UNIT_GROUP || !unit->lasting || root >= end.p.n) return;
+  for (int c = 0; c < 3; c++) u[c] = stars[1].v[c] - stars[0].v[c];
+  end.kinetic[root] = 0.5 * m1 * m2 / (m1 + m2) * kepler_dot(u, u);
+  atomicAdd(&end.tally->pairs, 1ull);
+  atomicMax(&end.tally->frequency, bits_of(1 / unit->orbit.period));
+  atomicMax(&end.tally->eccentricity, bits_of(unit->orbit.e));
+}
+
+static __device__ void put_unit(const struct units_end &end, int32_t root, const struct hermite_motion &motion)
+{
+  const struct units_job &job = end.job;
+  const struct unit *unit = &job.table.unit[job.table.at[root]];
+  struct unit_body bodies[UNIT_BODIES], stars[2];
+  int n = unit_bodies_of(unit, job.loop.soft_step, 0, bodies), pair = unit->kind != UNIT_GROUP && unit->lasting;
+  int others = unit->kind == UNIT_AVERAGED ? (int)LEVEL_MEAN : (int)LEVEL_UNKNOWN;
+  int proposed = job.loop.status[status_place(root, job.loop.owned, end.blocks)] & STATUS_LEVEL;
+  count_pair(end, root, unit, bodies);
+  for (int k = 0; k < n; k++) {
+    int count = 1;
+    stars[0] = bodies[k];
+    if (bodies[k].star[1] >= 0) {
+      unit_divide(&bodies[k], stars);
+      count = 2;
+    }
+    for (int s = 0; s < count; s++) {
+      double x[3], v[3];
+      int32_t place = stars[s].star[0];
+      for (int c = 0; c < 3; c++) {
+        x[c] = motion.x[c] + stars[s].x[c];
+        v[c] = motion.v[c] + stars[s].v[c];
+      }
+      put_star(end, place, root, x, v, pair && place == root ? proposed : count == 2 ? (int)LEVEL_UNKNOWN : others);
+    }
+  }
+}
+
+/* All stars where they are at the end of the soft step. */
+static __global__ void put_stars(const __grid_constant__ struct units_end end)
+{
+  const struct units_job &job = end.job;
+  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (i >= job.loop.members) return;
+  int own = i < end.p.n, count = job.table.list[i].count;
+  end.kinetic[i] = 0;
+  if (own) {
+    end.p.tick[i] = 0;
+    if (job.table.root[i] == i) end.p.work[i] += (float)(job.loop.steps[i] + 1) * (float)count;
+  }
+  if (job.table.root[i] != i) return;
+  const int2 t = job.loop.ticks[i];
+  const struct hermite_motion motion = load_hermite_motion(&job.loop.motion[2 * (int64_t)i + (t.y > t.x)]);
+  if (job.table.at[i] >= 0) {
+    put_unit(end, i, motion);
+    return;
+  }
+  if (!own) return;
+  double x[3];
+  int level = job.loop.status[status_place(i, job.loop.owned, end.blocks)] & STATUS_LEVEL, moved = count > 0;
+  for (int c = 0; c < 3; c++) x[c] = motion.x[c] + (moved ? 0 : job.loop.soft_step * motion.v[c]);
+  put_star(end, i, i, x, motion.v, moved ? level : (int)LEVEL_UNKNOWN);
+}
+
+/* Count steps, pairs and neighbours. */
+static __global__ void count_places(const __grid_constant__ struct units_end end)
+{
+  const struct units_job &job = end.job;
+  struct loop_numbers *n = job.loop.numbers;
+  unsigned long long sum[4] = {0, 0, 0, 0};
+  for (int64_t m = (int64_t)blockIdx.x * THREADS + threadIdx.x; m < job.loop.members;
+       m += (int64_t)gridDim.x * THREADS) {
+    unsigned long long steps = (unsigned long long)job.loop.steps[m],
+                       count = job.table.root[m] == m ? (unsigned long long)job.table.list[m].count : 0;
+    sum[0] += steps;
+    sum[1] += (steps + 1) * count;
+    if (m >= end.p.n) continue;
+    sum[2] += count;
+    sum[3] += count > 0;
+  }
+  for (int k = 0; k < 4; k++) {
+    for (unsigned step = LANES / 2; step > 0; step /= 2) sum[k] += warp_shuffle_down(sum[k], step);
+    if (lane_id() == 0)
+      atomicAdd(k == 0 ? &n->steps : k == 1 ? &n->pairs : k == 2 ? &n->entries : &n->with_neighbours, sum[k]);
+  }
+  if (blockIdx.x > 0 || threadIdx.x > 0) return;
+  n->who_id = n->who < 0 ? 0 : job.place.id[n->who];
+  n->neighbour_id = n->neighbour < 0 ? 0 : job.place.id[n->neighbour];
+}
+
+static __global__ void sum_runs(const double *value, int64_t n, double *row)
+{
+  double sum[1] = {0};
+  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + (int64_t)REDUCE_RUN, n);
+  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) sum[0] += value[i];
+  reduce_block<add_op, 1>(sum, row + blockIdx.x);
+}
+
+/* What the pairs add to the tally, and the stars that are lent. The host waits. */
+static void read_tally(struct device *d, const struct units_end *end, int64_t places, struct list_tally *tally)
+{
+  struct unit_state *units = &d->lists.unit;
+  struct units_tally counts;
+  int64_t rows = blocks_for(places, REDUCE_RUN);
+  double *row = array_reserve(&units->row, label, rows + 1), kinetic = 0;
+  LAUNCH(d, sum_runs, rows, THREADS, end->kinetic, places, row);
+  LAUNCH(d, (reduce_rows<add_op, 1>), 1, LANES * REDUCE_ROWS, row, (int)rows, row + rows);
+  CHECK(runtime_copy(&kinetic, row + rows, sizeof kinetic, TO_HOST, d->stream));
+  CHECK(runtime_copy(&counts, end->tally, sizeof counts, TO_HOST, d->stream));
+  CHECK(runtime_stream_sync(d->stream));
+  tally->pairs_bound += (int64_t)counts.pairs;
+  tally->pair_kinetic += kinetic / d->config.gravity;
+  double frequency, eccentricity;
+  memcpy(&frequency, &counts.frequency, sizeof frequency);
+  memcpy(&eccentricity, &counts.eccentricity, sizeof eccentricity);
+  if (counts.pairs > 0) {
+    tally->shortest_period = fmin(tally->shortest_period, 1 / frequency);
+    tally->largest_eccentricity = fmax(tally->largest_eccentricity, eccentricity);
+  }
+  units->lent_count = counts.lent;
+  units->lent_host = (struct unit_star *)memory_resize("lent stars", units->lent_host,
+                                                       sizeof *units->lent_host * (size_t)(counts.lent + 1));
+  if (counts.lent == 0) return;
+  CHECK(runtime_copy(units->lent_host, end->lent, sizeof *units->lent_host * (size_t)counts.lent, TO_HOST, d->stream));
+  CHECK(runtime_stream_sync(d->stream));
+}
+
+void units_advance(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo,
+                   struct list_tally *tally)
+{
+  struct unit_state *units = &d->lists.unit;
+  struct units_end end = {};
+  int64_t places = d->p.n + n, launch = blocks_for(places, THREADS);
+  units->lent_count = 0;
+  if (places == 0) return;
+  end.job = open_job(d, request, n, halo, &end.blocks);
+  end.p = d->p;
+  end.kinetic = array_reserve(&units->kinetic, label, places);
+  end.lent = (struct unit_star *)array_reserve(&units->lent, label, (n + 1) * (int64_t)sizeof *end.lent);
+  end.tally = (struct units_tally *)array_reserve(&units->tally, label, (int64_t)sizeof *end.tally);
+  CHECK(runtime_set_bytes(end.tally, 0, sizeof *end.tally, d->stream));
+  units_loop(d, &end.job, end.blocks);
+  LAUNCH(d, finish_units, launch, THREADS, end);
+  LAUNCH(d, put_stars, launch, THREADS, end);
+  LAUNCH(d, count_places, min(launch, (int64_t)4 * d->multiprocessors), THREADS, end);
+  read_tally(d, &end, places, tally);
+}
+
+/* --- several ranks ------------------------------------------------------------------------------------------------- */
+
+const struct unit_star *gpu_lent(struct device *d, int64_t *n)
+{
+  *n = d->lists.unit.lent_count;
+  return d->lists.unit.lent_host;
+}
+
+static int by_star_id(const void *a, const void *b)
+{
+  const struct unit_star *x = (const struct unit_star *)a, *y = (const struct unit_star *)b;
+  return x->id != y->id ? (x->id < y->id ? -1 : 1) : 0;
+}
+
+static __global__ void take_stars(struct particles p, const struct unit_star *stars, int32_t n)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= p.n) return;
+  int32_t low = 0, high = n;
+  while (low < high) {
+    int32_t middle = (low + high) / 2;
+    if (stars[middle].id < p.id[i]) low = middle + 1;
+    else high = middle;
+  }
+  if (low == n || stars[low].id != p.id[i]) return;
+  for (int c = 0; c < 3; c++) {
+    p.pos[3 * i + c] = stars[low].pos[c];
+    p.vel[3 * i + c] = stars[low].vel[c];
+  }
+  p.level[i] = (uint8_t)stars[low].level;
+}
+
+void gpu_take_back(struct device *d, int64_t n, const struct unit_star *stars)
+{
+  size_t bytes = sizeof *stars * (size_t)n;
+  if (n == 0 || d->p.n == 0) return;
+  struct unit_star *sorted = (struct unit_star *)memory_alloc("lent stars", bytes);
+  memcpy(sorted, stars, bytes);
+  qsort(sorted, (size_t)n, sizeof *sorted, by_star_id);
+  struct unit_star *there = (struct unit_star *)array_reserve(&d->lists.unit.lent, label, (int64_t)bytes);
+  CHECK(runtime_copy(there, sorted, bytes, TO_DEVICE, d->stream));
+  LAUNCH(d, take_stars, blocks_for(d->p.n, THREADS), THREADS, d->p, there, (int32_t)n);
+  CHECK(runtime_stream_sync(d->stream));
+  memory_free(sorted);
+}
+
+/* --- state --------------------------------------------------------------------------------------------------------- */
+
+void units_state_free(struct list_state *state)
+{
+  struct unit_state *units = &state->unit;
+  array_free(&units->partner);
+  array_free(&units->head);
+  array_free(&units->companion);
+  array_free(&units->count);
+  array_free(&units->root);
+  array_free(&units->at);
+  array_free(&units->spare);
+  array_free(&units->begun);
+  array_free(&units->list);
+  array_free(&units->partner_distance);
+  array_free(&units->factor);
+  array_free(&units->claim);
+  array_free(&units->gm);
+  array_free(&units->kinetic);
+  array_free(&units->row);
+  array_free(&units->id);
+  array_free(&units->unit);
+  array_free(&units->field);
+  array_free(&units->view);
+  array_free(&units->stars);
+  for (int k = 0; k < 2; k++) array_free(&units->change[k]);
+  array_free(&units->numbers);
+  array_free(&units->lent);
+  array_free(&units->tally);
+  memory_free(units->lent_host);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Units of stars on the device (gravity/unit.h): pairs and groups that form and dissolve at block times, by the rules
+ * of gravity/unit_rules.h.
+ *
+ * A place is a particle, own or of the halo. A unit has the place of its star of the lowest id, its root; its other
+ * stars are absorbed. Lists name the places of the begin of the soft step and never change: pairs that were bound then
+ * have one place on them, their head's, which stands for both stars (the second one is its companion). What a place on
+ * a list stands for is looked up: the unit that it belongs to now, or its two stars. The list of a unit is made of those
+ * of its stars. */
+#ifndef GPU_UNITS_CUH
+#define GPU_UNITS_CUH
+#include "gpu/neighbour_lists/loop.cuh"
+#include "gravity/unit_field.h"
+#include "gravity/unit_parts.h"
+
+enum { UNIT_STARS = 2 * UNIT_BODIES, UNITS_OF_CHANGE = UNIT_BODIES / 2 };
+/* What a place on a list stands for: a number >= 0: this unit; a star; something to be looked up. */
+enum { TAG_STAR = -1, TAG_LOOK = -2 };
+#define NO_CLAIM (~0ull)
+
+/* What others see of a unit from the begin of a step of its centre. */
+struct unit_view {
+  double quadrupole[3][3], rate[3][3], trace;
+  struct ks_pair ks; /* of a passing pair */
+  struct unit_facts facts;
+};
+
+/* The places of the stars of a unit, ascending. */
+struct unit_stars {
+  int32_t count, place[UNIT_STARS];
+};
+
+enum unit_change_kind { CHANGE_NONE, CHANGE_JOIN, CHANGE_PART };
+
+/* Two places that belong together, or one that no longer holds together (other < 0). */
+struct unit_change {
+  unsigned long long key; /* of those that want the same place, the lowest is carried out */
+  int32_t place, other;
+  int32_t kind, parts; /* found after the claims: enum unit_change_kind */
+  int32_t divided;     /* place that parts */
+  int32_t part[UNIT_BODIES];
+};
+
+/* Counters that the thread blocks share. */
+struct unit_numbers {
+  int32_t proposed[2], begun, need_units, full;
+  unsigned next_unit, next_spare; /* of the ring of spare units: taken, given back */
+  unsigned long long need_entries, entries, changes;
+};
+
+/* Constants of places. [places] */
+struct unit_places {
+  const double *gm;
+  const float *factor;
+  const uint64_t *id;
+  const int32_t *head, *companion; /* of a star its head, which may be itself; of a head the other star or -1 */
+};
+
+/* What belongs to what. [places], but where stated. */
+struct unit_tables {
+  int32_t *root, *at; /* place of the unit, or the star itself; unit with this root, or -1 */
+  struct member_list *list;
+  const struct member_list *list_of_head; /* as they were made: ascending */
+  int32_t *entry;                         /* of all lists; new ones behind those that were made */
+  unsigned long long entry_capacity;
+  int32_t *partner;        /* the neighbour that belongs to it, or -1, */
+  float *partner_distance; /* and its distance */
+  unsigned long long *claim;
+  struct list_source *source; /* the tag is its last member */
+  struct unit *unit;          /* [units] */
+  struct unit_field *field;   /* [units] at the end of the step */
+  struct unit_view *view;     /* [2 units] for the two motions of the root */
+  struct unit_stars *stars;   /* [units] */
+  int32_t *spare;             /* [units] a ring */
+  int32_t units;
+  struct unit_change *change[2]; /* [places] of this round of changes, and of the next one */
+  int32_t *begun;                /* [places] roots that have begun in this tick */
+  struct unit_numbers *numbers;
+};
+
+struct units_job {
+  struct loop_job loop;
+  struct unit_places place;
+  struct unit_tables table;
+  struct unit_rules rules;
+  const struct list_body *body; /* at the begin, pairs as one */
+  double far2;                  /* squared distance within which a neighbour may be a partner, for factor 1 */
+  int first, level_shift;
+};
+
+/* Own lasting pairs: their number, and the bits of the largest 1 / period and eccentricity; stars lent to other ranks. */
+struct units_tally {
+  unsigned long long pairs, frequency, eccentricity;
+  int32_t lent;
+};
+
+/* The kernel of the loop over ticks, with units. */
+void units_loop(struct device *d, const struct units_job *job, int blocks);
+int units_loop_blocks(struct device *d, int64_t places);
+/* Everything of a soft step of the verb advance, where the request has units. */
+void units_advance(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo,
+                   struct list_tally *tally);
+void units_state_free(struct list_state *state);
+#endif
