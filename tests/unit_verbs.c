@@ -121,7 +121,7 @@ static void passage(const struct backend *be)
 static void triple(const struct backend *be)
 {
   struct particles p;
-  double x[3][3] = {{0}, {0}, {0.004, 0, 0.001}}, v[3][3] = {{0}, {0}, {0, 9, 0}};
+  double x[3][3] = {{0}, {0}, {0.008, 0, 0.002}}, v[3][3] = {{0}, {0}, {0, 7, 0}};
   stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.25f, 0.2f, 0.1f});
   binaries_pair(&p, 0, 1, 1e-3, 0.3, 5);
   struct outcome o = run(be, &p, 0.04, 1.0 / 128, 16);

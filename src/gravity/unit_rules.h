@@ -11,7 +11,7 @@
 
 #define UNIT_EXTENT 0.6         /* largest distance of two that join, in units of R1: K is 1 within the unit */
 #define UNIT_APOCENTRE 0.25     /* largest apocentre of a lasting pair, in units of R1 */
-#define UNIT_PERIOD 0.5         /* longest period of a lasting pair, and */
+#define UNIT_PERIOD 16.0         /* longest period of a lasting pair, and */
 #define UNIT_TIGHT_PERIOD 0.005 /* of one that is a point within a group, in soft steps */
 #define UNIT_ENTRY_R1 0.1       /* two stars closer than this part of R1, and than */
 #define UNIT_ENTRY_MASSES 2.0   /* so many G m / v^2 of a mean star at the mean speed, are a passing pair */
