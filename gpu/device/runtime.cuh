@@ -24,6 +24,12 @@
 #else
 #define DEVICE_CALL static __device__ __noinline__
 #endif
+/* Where a thread waits until the host has served `mail`; the emulator has no host beside the kernel. */
+#ifdef ESP_EMULATED
+#define HOST_SERVES(mail) (mail)->serve(mail), (mail)->done = (mail)->request
+#else
+#define HOST_SERVES(mail) (void)(mail)
+#endif
 
 /* --- lanes of a warp --------------------------------------------------------------------------------------------- */
 
@@ -85,6 +91,8 @@ DEVICE_INLINE int leading_zeros_64(uint64_t x) { return __clzll((long long)x); }
 template <typename T> DEVICE_INLINE T load_read_only(const T *from) { return __ldg(from); }
 /* What this thread wrote is visible to the device before what it writes from now on. */
 DEVICE_INLINE void device_fence(void) { __threadfence(); }
+/* To the host as well. */
+DEVICE_INLINE void system_fence(void) { __threadfence_system(); }
 /* The compiler keeps nothing of memory in registers across this. */
 DEVICE_INLINE void compiler_fence(void) { asm volatile("" ::: "memory"); }
 DEVICE_INLINE void pause_thread(unsigned nanoseconds) { __nanosleep(nanoseconds); }

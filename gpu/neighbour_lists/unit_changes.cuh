@@ -62,7 +62,8 @@ DEVICE_CALL void bring_root(const struct units_job &job, int32_t root, int32_t n
       sum[c] = force.a[c];
       sum[3 + c] = force.j[c];
     }
-    int level = end_step(job, now, aligned_level_or_none(now), root, *status_of(job, root) & STATUS_LEVEL, sum, &parts);
+    int level =
+        end_step(job, now, aligned_level_or_none(now), root, *status_of(job, root) & STATUS_LEVEL, sum, 0, &parts);
     *status_of(job, root) = status_for(job, root, level);
   }
   warp_sync();

@@ -2,9 +2,9 @@
 /* The kernel of the loop over ticks with units of stars: as in loop.cu, but places are stars and units, and a tick may
  * be followed by changes of what belongs together (unit_changes.cuh). */
 #include <config.h>
-#include "gpu/neighbour_lists/unit_changes.cuh"
+#include "gpu/neighbour_lists/unit_long.cuh"
 
-enum { BEGIN_ROUNDS = 20 };
+enum { BEGIN_ROUNDS = 20, POLLS = 200 };
 #define KEPT_STEP 1 /* a step that is kept is at most so many times eta |a| / |da/dt| */
 
 /* --- a tick -------------------------------------------------------------------------------------------------------- */
@@ -64,7 +64,11 @@ static __device__ void end_listed(const struct units_job &job, struct loop_share
 {
   int32_t at = list.first_place + shared.listed[k], place = listed_member(shared, list, k);
   uint8_t *status = &job.loop.status[(int64_t)blockIdx.x * job.loop.owned + at];
-  int parts, level = end_step(job, list.now, list.align, place, *status & STATUS_LEVEL, sum, &parts);
+  if (is_long(job, place, list.now)) {
+    defer_unit(job, round, place, sum);
+    return;
+  }
+  int parts, level = end_step(job, list.now, list.align, place, *status & STATUS_LEVEL, sum, 0, &parts);
   *status = (uint8_t)((*status & ~STATUS_LEVEL) | level);
   atomicAdd(&shared.count[level], 1);
   propose_change(job, round, place, parts);
@@ -182,8 +186,11 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_units(const 
     integrate_tick(job, shared, list, round);
     levels = count_levels(job.loop, shared, &meetings, turn, LEVEL_BIN);
     ticks++;
-    if (*(volatile int32_t *)&job.table.numbers->proposed[round] == 0) continue;
-    change_units(job, list.now, round, 0, &meetings);
+    const int longs = *(volatile int32_t *)&job.table.numbers->longs[round];
+    if (longs > 0) end_long_units(job, list.now, list.align, round, longs, &meetings);
+    const int proposed = *(volatile int32_t *)&job.table.numbers->proposed[round];
+    if (longs == 0 && proposed == 0) continue;
+    if (proposed > 0) change_units(job, list.now, round, 0, &meetings);
     count_own(job.loop, shared);
     turn = (turn + 1) % COUNT_TURNS;
     levels = count_levels(job.loop, shared, &meetings, turn, LEVEL_BIN);
@@ -205,10 +212,27 @@ int units_loop_blocks(struct device *d, int64_t places)
   return (int)max(blocks, (int64_t)1);
 }
 
+/* Serve what the kernel asks for, until it ends. */
+static void serve_units(struct device *d, struct unit_mail *mail)
+{
+  volatile struct unit_mail *shared = mail;
+  CHECK(runtime_event_record(d->lists.event[2], d->stream));
+  while (runtime_event_query(d->lists.event[2]) == RUNTIME_NOT_READY)
+    for (int k = 0; k < POLLS; k++) {
+      int32_t request = shared->request;
+      if (request == shared->done) continue;
+      __sync_synchronize();
+      unit_mail_serve(mail);
+      __sync_synchronize();
+      shared->done = request;
+    }
+}
+
 void units_loop(struct device *d, const struct units_job *job, int blocks)
 {
   struct units_job copy = *job;
   void *arguments[] = {&copy};
   if (blocks == 1) LAUNCH(d, integrate_units, 1, LOOP_THREADS, copy);
   else CHECK(runtime_launch_together((const void *)integrate_units, blocks, LOOP_THREADS, arguments, d->stream));
+  serve_units(d, job->mail);
 }

@@ -65,23 +65,29 @@ static __device__ void propose_change(const struct units_job &job, int round, in
   else if (parts > 1) propose(job, round, place, -1, 3e38f);
 }
 
-/* The members of the unit at `root` over its step from the tick `from`, after its centre has got there. `which`: the
- * motion at the begin. Returns the next step; *parts: of unit_find_parts. */
+/* The device advances the members of the unit at `root` over its step from the tick `from`. `which`: the motion at its
+ * begin. */
+DEVICE_CALL void advance_members(const struct units_job &job, int32_t root, int which, int32_t from, int32_t now)
+{
+  int32_t u = job.table.at[root];
+  struct unit *unit = &job.table.unit[u];
+  struct unit_environment environment;
+  environment_of(job, root, which, now, &environment);
+  if (unit_advance(unit, &environment, &job.table.field[u], time_of(job, from), time_of(job, now)) == 0 || unit->failed)
+    return;
+  unit->failed = 1;
+  atomicAdd(&job.loop.numbers->collapsed, 1ull);
+}
+
+/* A unit whose members are at the end of its step. Returns the next step; *parts: of unit_find_parts. */
 DEVICE_CALL double end_unit(const struct units_job &job, int32_t root, int which, int32_t from, int32_t now,
                             double wanted, int *parts)
 {
   int32_t u = job.table.at[root];
   struct unit *unit = &job.table.unit[u];
-  const struct unit_field *after = &job.table.field[u];
-  struct unit_environment environment;
   double t = time_of(job, now), dt = (now - from) * job.loop.tick_length, r1 = unit_r1_of(job, root);
   int part[UNIT_BODIES];
-  environment_of(job, root, which, now, &environment);
-  if (unit_advance(unit, &environment, after, time_of(job, from), t) != 0 && !unit->failed) {
-    unit->failed = 1;
-    atomicAdd(&job.loop.numbers->collapsed, 1ull);
-  }
-  unit->field = *after;
+  unit->field = job.table.field[u];
   wanted = unit_step_limit(unit, &job.rules, wanted);
   if (unit->kind == UNIT_RESOLVED) unit_elements(unit, &job.rules, r1);
   unit_classify(unit, &job.rules, t);
@@ -108,9 +114,10 @@ struct entries_at_tick {
   }
 };
 
-/* The end of the step of `place` at the tick, with this force; returns its next level, at least `align`. */
+/* The end of the step of `place` at the tick, with this force; returns its next level, at least `align`. advanced: the
+ * members of the unit have been advanced. */
 DEVICE_CALL int end_step(const struct units_job &job, int32_t now, int align, int32_t place, int level,
-                         const double *sum, int *parts)
+                         const double *sum, int advanced, int *parts)
 {
   const struct loop_job &loop = job.loop;
   const int2 t = loop.ticks[place];
@@ -128,7 +135,10 @@ DEVICE_CALL int end_step(const struct units_job &job, int32_t now, int align, in
   hermite_correct(&motion, dt, x, v, &force, a2, a3);
   double wanted = hermite_step(motion.a, motion.j, a2, a3, loop.eta, background_of(loop, source.gm, source.factor));
   *parts = 1;
-  if (job.table.at[place] >= 0) wanted = end_unit(job, place, which, from, now, wanted, parts);
+  if (job.table.at[place] >= 0) {
+    if (!advanced) advance_members(job, place, which, from, now);
+    wanted = end_unit(job, place, which, from, now, wanted, parts);
+  }
   bool deeper;
   level = level_for(loop.soft_step, wanted, max(level - 1, (int)LIST_LONGEST_LEVEL), &deeper);
   if (deeper && place < loop.own)

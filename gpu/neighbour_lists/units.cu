@@ -255,6 +255,9 @@ static struct unit_tables open_tables(struct device *d, int32_t places, int32_t 
   for (int k = 0; k < 2; k++)
     table.change[k] =
         (struct unit_change *)array_reserve(&units->change[k], label, places * (int64_t)sizeof *table.change[k]);
+  for (int k = 0; k < 2; k++)
+    table.longs[k] =
+        (struct unit_long *)array_reserve(&units->longs[k], label, count * (int64_t)sizeof *table.longs[k]);
   table.begun = array_reserve(&units->begun, label, places);
   table.numbers = (struct unit_numbers *)array_reserve(&units->numbers, label, (int64_t)sizeof *table.numbers);
   struct unit_numbers numbers = {};
@@ -274,6 +277,14 @@ static struct unit_rules rules_of(const struct device *d, const struct list_requ
   rules.error = UNIT_ERROR * 0.5 * g * request->total_mass * request->speed2;
   rules.soft_step = request->soft_step;
   return rules;
+}
+
+static struct unit_mail *open_mail(struct unit_state *units)
+{
+  if (!units->mail) CHECK(runtime_alloc_host(&units->mail, sizeof *units->mail));
+  units->mail->request = units->mail->done = units->mail->count = 0;
+  units->mail->serve = unit_mail_serve;
+  return units->mail;
 }
 
 /* The job at tick 0. The host waits. */
@@ -307,6 +318,7 @@ static struct units_job open_job(struct device *d, const struct list_request *re
   job.far2 = UNIT_EXTENT * job.rules.r1 * UNIT_EXTENT * job.rules.r1;
   job.first = request->first || !integrator_traits[request->integrator].keeps_levels;
   job.level_shift = request->level_shift;
+  job.mail = open_mail(units);
   LAUNCH(d, open_places, launch, THREADS, job);
   LAUNCH(d, open_units, blocks_for(job.table.units, THREADS), THREADS, job, s->pair.bound.at, pairs);
   return job;
@@ -585,9 +597,13 @@ void units_state_free(struct list_state *state)
   array_free(&units->field);
   array_free(&units->view);
   array_free(&units->stars);
-  for (int k = 0; k < 2; k++) array_free(&units->change[k]);
+  for (int k = 0; k < 2; k++) {
+    array_free(&units->change[k]);
+    array_free(&units->longs[k]);
+  }
   array_free(&units->numbers);
   array_free(&units->lent);
   array_free(&units->tally);
   memory_free(units->lent_host);
+  if (units->mail) CHECK(runtime_free_host(units->mail));
 }

@@ -10,6 +10,7 @@
 #ifndef GPU_UNITS_CUH
 #define GPU_UNITS_CUH
 #include "gpu/neighbour_lists/loop.cuh"
+#include "gpu/neighbour_lists/unit_mail.h"
 #include "gravity/unit_field.h"
 #include "gravity/unit_parts.h"
 
@@ -41,9 +42,15 @@ struct unit_change {
   int32_t part[UNIT_BODIES];
 };
 
+/* A unit whose members the host advances: its root, and the force on its centre at the end of the step. */
+struct unit_long {
+  double sum[6];
+  int32_t root, unused;
+};
+
 /* Counters that the thread blocks share. */
 struct unit_numbers {
-  int32_t proposed[2], begun, need_units, full;
+  int32_t proposed[2], longs[2], begun, need_units, full;
   unsigned next_unit, next_spare; /* of the ring of spare units: taken, given back */
   unsigned long long need_entries, entries, changes;
 };
@@ -74,6 +81,7 @@ struct unit_tables {
   int32_t *spare;             /* [units] a ring */
   int32_t units;
   struct unit_change *change[2]; /* [places] of this round of changes, and of the next one */
+  struct unit_long *longs[2];    /* [units] of this tick, and of the next one */
   int32_t *begun;                /* [places] roots that have begun in this tick */
   struct unit_numbers *numbers;
 };
@@ -86,6 +94,7 @@ struct units_job {
   const struct list_body *body; /* at the begin, pairs as one */
   double far2;                  /* squared distance within which a neighbour may be a partner, for factor 1 */
   int first, level_shift;
+  struct unit_mail *mail; /* as the device sees it */
 };
 
 /* Own lasting pairs: their number, and the bits of the largest 1 / period and eccentricity; stars lent to other ranks. */

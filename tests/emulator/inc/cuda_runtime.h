@@ -199,6 +199,7 @@ template <class T> static inline T emu_value(uint64_t b)
 }
 static inline void __syncwarp(unsigned m = 0xffffffffu) { emu_warp(m, 0); }
 static inline void __threadfence() {}
+static inline void __threadfence_system() {}
 void __syncthreads();
 int __syncthreads_or(int p);
 int __syncthreads_count(int p);
