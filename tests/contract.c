@@ -85,7 +85,7 @@ static void add_effects(struct sim *sim, const struct set *set, const struct arr
   e->density = how->density * sim->masses.total / (4 * M_PI / 3 * pow(set->r2, 3));
   e->background.count = 1;
   e->background.term[0].kind = FIELD_LINEAR;
-  cosmology_open(&e->c, 1, 0, sqrt(8 * M_PI / 3 * sim->gravity * e->density), 1, 16, &f);
+  cosmology_open(&e->c, 1, 0, sqrt(8 * M_PI / 3 * sim->force.gravity * e->density), 1, 16, &f);
   if (sim->time < 1) sim->time = 1;
 }
 
@@ -106,11 +106,11 @@ static void reopen(struct sim *sim, const struct comm *comm, const struct params
   p.n = v->n;
   sim_close(sim);
   sim_open(sim, comm, par, before.be, &p, &f);
-  sim->field = before.field;
-  memcpy(sim->v_com, before.v_com, sizeof sim->v_com);
-  sim->split = before.split;
-  sim->a_floor = before.a_floor;
-  sim->radius_rule = before.radius_rule;
+  sim->effects.field = before.effects.field;
+  memcpy(sim->effects.v_com, before.effects.v_com, sizeof sim->effects.v_com);
+  sim->force.split = before.force.split;
+  sim->force.a_floor = before.force.a_floor;
+  sim->force.radius_rule = before.force.radius_rule;
   sim->time = before.time;
   sim->step = before.step;
   sim->now = before.now;

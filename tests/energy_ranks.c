@@ -225,18 +225,22 @@ static void check_sample(const struct comm *comm, const struct set *set, const s
   struct params par = params_of(set, how);
   struct sim s;
   open_sim(comm, set, &par, &s);
-  struct mac mac = {MAC_ANGLE, 2, s.gravity, 1e-3};
+  struct mac mac = {MAC_ANGLE, 2, s.force.gravity, 1e-3};
   double truth = true_potential(&s, set), want = 2 * (truth - s.now.potential), difference[2] = {0}, mass[2] = {0},
          least = 1e300;
   for (int k = 0; k < 2; k++) {
     struct potential_sums sums;
     struct tally tally = {0};
-    struct walk_request walk = {
-        .kind = WALK_POTENTIAL, .mac = mac, .a_floor = s.a_floor, .let = LET_SOFT, .potential = 1, .stride = k ? 3 : 1};
-    struct let_request request = {.mac = &mac, .a_floor = s.a_floor, .cutoff = -1};
+    struct walk_request walk = {.kind = WALK_POTENTIAL,
+                                .mac = mac,
+                                .a_floor = s.force.a_floor,
+                                .let = LET_SOFT,
+                                .potential = 1,
+                                .stride = k ? 3 : 1};
+    struct let_request request = {.mac = &mac, .a_floor = s.force.a_floor, .cutoff = -1};
     s.be->tree.moments(s.dev, &mac, 0, 0);
-    let_exchange(s.lets, LET_SOFT, &s.lattice, request, TICKS, &s.energy.traffic);
-    let_walk(s.lets, walk, &tally, &s.energy.traffic);
+    let_exchange(s.ranks.lets, LET_SOFT, &s.lattice, request, TICKS, &s.energy.traffic);
+    let_walk(s.ranks.lets, walk, &tally, &s.energy.traffic);
     s.be->energy->sums(s.dev, HUGE_VAL, &sums);
     comm_sum_double(comm, (double *)&sums, sizeof sums / sizeof(double));
     for (int b = 0; b < ENERGY_BATCHES; b++) {

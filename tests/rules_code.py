@@ -18,9 +18,8 @@ TOKEN = re.compile(
     r"|(?P<space>\s+)|(?P<sign>->|::|<<|>>|&&|\|\||.)", re.S)
 DECLARES = set("""struct enum union const static extern typedef int double float char long short unsigned signed void
     register volatile using template typename constexpr return goto case default""".split())
-# Structs that are still to be divided (their number may only fall), and walk_job: the order of its members decides how
-# many registers its kernels use.
-WIDE = {"walk_job", "sim", "physics", "logs"}
+# Structs that may have more members, and why.
+WIDE = {"walk_job": "the order of its members decides how many registers its kernels use"}
 # Calls between files of a folder that may lead back, and why.
 RETURNS = {
     ("src/api/steps", "src/api/entries"): "a callback of the user leaves the lock that entries.c holds",

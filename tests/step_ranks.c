@@ -52,13 +52,13 @@ static void long_step(const struct comm *comm, const struct set *set, int64_t n,
   }
   sim_open(&s, comm, &par, &be, &mine, &f);
   settings_first_force(&s);
-  *(s.split.on ? &par.SoftStep : &par.MaxSizeTimestep) = stretch->times * plan_adaptive(&par, &s.now, set->r2);
+  *(s.force.split.on ? &par.SoftStep : &par.MaxSizeTimestep) = stretch->times * plan_adaptive(&par, &s.now, set->r2);
   struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, 1);
   step_open(&s, &plan);
   while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
   stretch->counts = s.counts;
   step_close(&s, &plan, 0);
-  stretch->fast = s.log.rebuilds[REBUILT_FAST];
+  stretch->fast = s.cost.log.rebuilds[REBUILT_FAST];
   stretch->kick = s.now.a_rms_plain * plan.soft_step;
   particles_init(&stretch->end);
   particles_reserve(&stretch->end, s.be->view(s.dev)->n);
@@ -83,14 +83,14 @@ static void check_new_radius(const struct comm *comm, const struct set *set, int
   sim_open(&s, comm, &par, tested, &mine, &f);
   settings_first_force(&s);
   struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, RADIUS_INTERVAL);
-  float r2 = s.split.r2;
-  s.radius_rule *= 2;
-  s.split = split_make(par.Kernel, r2, 2 * r2);
+  float r2 = s.force.split.r2;
+  s.force.radius_rule *= 2;
+  s.force.split = split_make(par.Kernel, r2, 2 * r2);
   step_open(&s, &plan);
   while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
   step_close(&s, &plan, 1);
-  diagnostics_measure(&again, comm, tested, s.dev, &s.field);
-  say(comm, plan.measure_radius && s.split.r2 < 1.5F * r2 && memcmp(&again, &s.now, sizeof again) == 0, set->name,
+  diagnostics_measure(&again, comm, tested, s.dev, &s.effects.field);
+  say(comm, plan.measure_radius && s.force.split.r2 < 1.5F * r2 && memcmp(&again, &s.now, sizeof again) == 0, set->name,
       "a new radius at the end of a step: energies are of the forces that there are", NULL);
   sim_close(&s);
 }

@@ -27,7 +27,7 @@ int api_save(espalier *e, const char *path)
   struct snapshot_facts facts = {.params = s->par,
                                  .time = s->time,
                                  .step = api_steps(e),
-                                 .gravity = s->gravity,
+                                 .gravity = s->force.gravity,
                                  .extras = SNAPSHOT_RUN,
                                  .files = 1,
                                  .in_field = effects_have(s, EFFECT_IN_FIELD),

@@ -128,8 +128,8 @@ int api_adopt(espalier *e, struct sim *fresh)
   settings_first_force(fresh);
   if (fresh->scheme->check(fresh, &f) == 0) {
     guard_remember(&guard, &fresh->now, 1);
-    guard_check(&guard, &fresh->now, fresh->comm, fresh->be, fresh->dev, &fresh->field, fresh->step, fresh->time, 0,
-                &f);
+    guard_check(&guard, &fresh->now, fresh->comm, fresh->be, fresh->dev, &fresh->effects.field, fresh->step,
+                fresh->time, 0, &f);
   }
   int code = api_agree(&e->comm, ESPALIER_BAD_PARTICLES, &f);
   if (code) {

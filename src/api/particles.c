@@ -163,7 +163,7 @@ static int set_velocities(espalier *e, const double *in)
   for (int64_t k = 0; k < p->n; k++)
     for (int c = 0; c < 3; c++) p->vel[3 * order[k] + c] = in[3 * k + c] - motion[c];
   sim_measure(s);
-  memcpy(s->v_com, s->now.v_com, sizeof s->v_com);
+  memcpy(s->effects.v_com, s->now.v_com, sizeof s->effects.v_com);
   sim_note_energy(s);
   s->system.first_profile = s->system.change = 0;
   plan_note_profile(s->par, &s->now, &s->system);

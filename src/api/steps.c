@@ -67,7 +67,8 @@ int api_advance(espalier *e, double until, int potential)
   api_forget(e);
   step_close(s, &plan, potential);
   e->potential = potential;
-  if (guard_check(&e->guard, &s->now, s->comm, s->be, s->dev, &s->field, s->step, s->time, plan.soft_step, &f)) {
+  if (guard_check(&e->guard, &s->now, s->comm, s->be, s->dev, &s->effects.field, s->step, s->time, plan.soft_step,
+                  &f)) {
     e->unsound = f;
     return api_fail(ESPALIER_UNSOUND, &f);
   }
@@ -107,7 +108,7 @@ void api_potentials(espalier *e)
   if (e->potential) return;
   timer_phase(&s->timer, PHASE_diagnostics);
   s->scheme->hard_part(s);
-  sim_force(s, &s->mac, 1);
+  sim_force(s, &s->force.mac, 1);
   sim_measure(s);
   timer_reset(&s->timer);
   e->potential = 1;
@@ -148,7 +149,7 @@ int api_measure(espalier *e, struct espalier_sums *sums)
   if (!e->energies) energies_measure(s, 1);
   e->energies = 1;
   struct diagnostics d = energies_corrected(s);
-  double pairs = s->work;
+  double pairs = s->cost.work;
   memset(sums, 0, sizeof *sums);
   comm_sum_double(s->comm, &pairs, 1);
   shift_sums(s, &d, sums);
@@ -158,7 +159,7 @@ int api_measure(espalier *e, struct espalier_sums *sums)
   sums->count = d.count;
   sums->mass = d.mass;
   sums->noise = s->energy.noise;
-  sums->split_radius = scheme_split(s) ? s->split.r2 : 0;
+  sums->split_radius = scheme_split(s) ? s->force.split.r2 : 0;
   sums->interactions = pairs;
   return ESPALIER_OK;
 }

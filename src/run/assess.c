@@ -43,9 +43,12 @@ static int assess(struct sim *sim, const struct run_options *options, double tar
   struct physics *p = &assessment->physics;
   measure_physics(sim, &assessment->plan, p);
   /* with the acceleration criterion the first forces are two walks */
-  p->sync_seconds = mac_uses_a_old(&sim->mac) ? fmax(seconds - p->walk_seconds, p->walk_seconds) : seconds;
-  p->softening_is_default = param_is_default(options->origin, "Softening"); /* known on rank 0, which prints */
-  p->steps_max = options->steps >= 0 ? (double)options->steps : options->substeps >= 0 ? (double)options->substeps : -1;
+  p->seconds.synchronisation =
+      mac_uses_a_old(&sim->force.mac) ? fmax(seconds - p->seconds.walk, p->seconds.walk) : seconds;
+  p->softening.is_default = param_is_default(options->origin, "Softening"); /* known on rank 0, which prints */
+  p->run.steps_max = options->steps >= 0      ? (double)options->steps
+                     : options->substeps >= 0 ? (double)options->substeps
+                                              : -1;
   return 0;
 }
 
@@ -87,14 +90,15 @@ static void measure_step(struct sim *sim, struct assessment *assessment, double 
   step_open(sim, &assessment->plan);
   while (step_substeps(sim, &assessment->plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
   step_close(sim, &assessment->plan, 1);
-  assessment->physics.measured_step = sim->effort;
-  assessment->physics.per_time = settings_corrected_cost(sim);
-  if (assessment->physics.measured_step > 0)
-    assessment->physics.sync_seconds = fmin(assessment->physics.sync_seconds, assessment->physics.measured_step);
+  assessment->physics.seconds.soft_step = sim->cost.effort;
+  assessment->physics.seconds.per_time = settings_corrected_cost(sim);
+  if (assessment->physics.seconds.soft_step > 0)
+    assessment->physics.seconds.synchronisation =
+        fmin(assessment->physics.seconds.synchronisation, assessment->physics.seconds.soft_step);
   resident[0] = resident_peak();
   resident[1] = resident_now();
   resident[2] = resident_files();
-  comm_max_double(sim->comm, &assessment->physics.measured_step, 1);
+  comm_max_double(sim->comm, &assessment->physics.seconds.soft_step, 1);
   comm_max_double(sim->comm, resident, 3);
 }
 

@@ -28,7 +28,7 @@ static int first_state(struct run *run, struct fault *fault)
     run->guard.particles = run->state.particles;
     run->guard.mass = run->state.mass;
     guard_collapsed(&run->guard, run->state.collapsed);
-    run->logs.warned_collapse = s->counts.collapsed;
+    run->logs.warned.collapse = s->counts.collapsed;
     return 0;
   }
   guard_remember(&run->guard, &s->now, 1);
@@ -79,7 +79,7 @@ static const char *untrusted(const struct run *run, char text[300])
   const struct promise *p = &run->logs.promise;
   char worst[32], promised[200] = "", words[160];
   snprintf(text, 300, "%s", run->guard.untrusted);
-  if (text[0] || (!run->logs.warned_energy && p->energy.untrusted == 0)) return text;
+  if (text[0] || (!run->logs.warned.energy && p->energy.untrusted == 0)) return text;
   if (p->energy.promised > 0)
     snprintf(promised, sizeof promised, ", and %s",
              promise_text(p, &run->sim.settings->asked, p->energy.promised, words));
@@ -158,7 +158,7 @@ static int close_tables(struct run *run, struct fault *fault)
   if (kept)
     comm_print_fault(run->sim.comm, "warning: rows are in the checkpoint, and the restart writes them", &closing);
   else fault_set(fault, "%s", closing.text);
-  run->status.unwritten = run->logs.unwritten;
+  run->status.unwritten = run->logs.files.unwritten;
   return kept ? 0 : -1;
 }
 

@@ -69,9 +69,9 @@ static void analyse(struct run *run)
   timer_phase(&s->timer, PHASE_diagnostics);
   analysis_measure(&a, s->comm, s->be->view(s->dev));
   sim_shift(s, place, motion);
-  if (run->logs.analysis) {
-    analysis_write(run->logs.analysis, s->time, &a, virial_ratio(s, &d), place, motion);
-    fflush(run->logs.analysis);
+  if (run->logs.files.analysis) {
+    analysis_write(run->logs.files.analysis, s->time, &a, virial_ratio(s, &d), place, motion);
+    fflush(run->logs.files.analysis);
   }
   timer_phase(&s->timer, PHASE_other);
 }
@@ -109,7 +109,7 @@ static void choose(struct run *run)
   if (!settings_have_choice(s)) return;
   int rows = settings_step(s);
   if (rows) logs_choice(&run->logs, s);
-  if (rows < 2 || s->comm->rank != 0 || run->logs.lines < 0) return;
+  if (rows < 2 || s->comm->rank != 0 || run->logs.progress.lines < 0) return;
   terminal_clear(&run->logs);
   printf("at time %g: ", s->time);
   settings_print_choice(s, stdout);
@@ -126,7 +126,7 @@ static int reaches_step_limit(const struct run *run, long long made)
  * over ranks. */
 static int64_t block_steps(const struct run *run)
 {
-  return run->state.block_steps + run->sim.log.steps[0] + run->sim.log.steps[1];
+  return run->state.block_steps + run->sim.cost.log.steps[0] + run->sim.cost.log.steps[1];
 }
 
 /* Whether the limit of -n or --substeps is reached. Collective. */
@@ -211,7 +211,7 @@ static int carry_out_substeps(struct run *run, struct fault *fault)
 int run_check_system(struct run *run, double dt, struct fault *fault)
 {
   struct sim *s = &run->sim;
-  if (guard_check(&run->guard, &s->now, s->comm, s->be, s->dev, &s->field, s->step, s->time, dt, fault) == 0) {
+  if (guard_check(&run->guard, &s->now, s->comm, s->be, s->dev, &s->effects.field, s->step, s->time, dt, fault) == 0) {
     guard_remember(&run->guard, &s->now, 0);
     return 0;
   }
@@ -268,8 +268,8 @@ static int advance(struct run *run, struct fault *fault)
   run->status.step = s->step;
   run->status.time = s->time;
   run->status.energy_error = logs_worst(&run->logs);
-  run->status.unwritten = run->logs.unwritten;
-  if ((double)run->logs.unwritten > ROWS_MAX)
+  run->status.unwritten = run->logs.files.unwritten;
+  if ((double)run->logs.files.unwritten > ROWS_MAX)
     run->control.forced = "tables cannot be written, and their rows fill the memory for them";
   if (s->comm->rank == 0) status_running(&run->status, 0);
   comm_barrier(s->comm); /* the other ranks wait for rank 0's files in this phase, which the watchdog knows for that */

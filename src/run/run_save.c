@@ -20,7 +20,7 @@ static struct snapshot_facts facts_of(const struct sim *sim, unsigned extras, in
   struct snapshot_facts facts = {.params = sim->par,
                                  .time = sim->time,
                                  .step = sim->step,
-                                 .gravity = sim->gravity,
+                                 .gravity = sim->force.gravity,
                                  .extras = extras,
                                  .files = files,
                                  .comoving = effects_have(sim, EFFECT_COMOVING) ? sim->time : 0,
@@ -93,8 +93,11 @@ void run_projection(struct run *run)
 {
   struct sim *s = &run->sim;
   struct fault f = {""};
-  struct map_facts facts = {
-      .par = s->par, .time = s->time, .gravity = s->gravity, .step = s->step, .half = run->state.projections.half};
+  struct map_facts facts = {.par = s->par,
+                            .time = s->time,
+                            .gravity = s->force.gravity,
+                            .step = s->step,
+                            .half = run->state.projections.half};
   char folder[2 * PARAM_TEXT];
   double place[3], motion[3];
   if (run->options->no_output || !s->par->Projections) return;
@@ -216,7 +219,7 @@ static int write_checkpoint(struct run *run, struct fault *fault)
   comm_max_double(s->comm, &seconds, 1);
   control_wrote(&run->control, seconds, !fault->text[0], s->stop_request >= REQUEST_STOP);
   timer_phase(&s->timer, PHASE_correct);
-  s->half.part[1][0] = s->timer;
+  s->cost.clocks.part[1][0] = s->timer;
   if (fault->text[0]) return -1;
   run->state.checkpoint_seconds = seconds;
   run_name_checkpoint(run, s->step + 1);

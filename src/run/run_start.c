@@ -59,7 +59,7 @@ void run_begin_status(struct run *run)
                                 .begin = s->time,
                                 .started = timer_clock(),
                                 .ends = run->control.limit,
-                                .energy_error = run->logs.has_energy ? logs_worst(&run->logs) : NAN};
+                                .energy_error = run->logs.error.known ? logs_worst(&run->logs) : NAN};
   missing_text(&run->state.missing, run->status.missing, sizeof run->status.missing);
   run->first_again = -1;
   /* The next job looks for the named checkpoint in this run's folder, so one of another folder or run is not named. */

@@ -8,8 +8,8 @@
   X(step, "%lld", s->step)                                                              \
   X(time, "%.15g", s->time)                                                             \
   X(dt_soft, "%.9g", r->dt)                                                             \
-  X(R1, "%.9g", split ? s->split.r1 : 0.0)                                              \
-  X(R2, "%.9g", split ? s->split.r2 : 0.0)                                              \
+  X(R1, "%.9g", split ? s->force.split.r1 : 0.0)                                        \
+  X(R2, "%.9g", split ? s->force.split.r2 : 0.0)                                        \
   X(substeps, "%lld", (long long)s->counts.substeps)                                    \
   X(level_max, "%d", s->counts.level_max)                                               \
   X(evaluations_full, "%lld", (long long)r->full.targets)                               \

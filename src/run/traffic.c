@@ -226,14 +226,15 @@ static struct reduced own_numbers(const struct sim *sim)
   const struct step_counts *c = &sim->counts;
   const struct let_count *hard = &c->step_let.received;
   double local = (double)c->local;
-  struct reduced n = {
-      .let = {c->soft_let.received.cells + hard->cells, c->soft_let.received.particles + hard->particles,
-              c->soft_let.bytes + c->step_let.bytes + c->updates.bytes, c->outside, c->migrated, c->updates.messages,
-              c->updates.bytes, c->violations, c->late},
-      .full_seconds = c->full.seconds,
-      .hard_seconds = c->hard.seconds,
-      .substeps = (double)c->substeps,
-      .load = {sim->work, local, local + (double)(hard->cells + hard->particles), pairs(&c->hard), sim->computing}};
+  struct reduced n = {.let = {c->soft_let.received.cells + hard->cells,
+                              c->soft_let.received.particles + hard->particles,
+                              c->soft_let.bytes + c->step_let.bytes + c->updates.bytes, c->outside, c->migrated,
+                              c->updates.messages, c->updates.bytes, c->violations, c->late},
+                      .full_seconds = c->full.seconds,
+                      .hard_seconds = c->hard.seconds,
+                      .substeps = (double)c->substeps,
+                      .load = {sim->cost.work, local, local + (double)(hard->cells + hard->particles), pairs(&c->hard),
+                               sim->cost.computing}};
   tally_sums(&c->full, n.full);
   tally_sums(&c->hard, n.hard);
   sim->be->steps.histogram(sim->dev, n.levels);

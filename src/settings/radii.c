@@ -45,7 +45,7 @@ void radii_find(struct sim *sim)
 {
   neighbour_lists_pairs(sim);
   const struct diagnostics *now = &sim->now;
-  struct finder_system system = plan_system(now, 0, sim->gravity);
+  struct finder_system system = plan_system(now, 0, sim->force.gravity);
   system.distance = radius_by_rule(sim->comm, sim->be, sim->dev, sim->masses.count, 0.5);
   system.largest_mass = sim->masses.largest;
   system.unequal = sim->masses.mean_square / (sim->masses.mean * sim->masses.mean);
@@ -61,7 +61,7 @@ void radii_find(struct sim *sim)
   in_use->SoftStep = best->soft_step;
   in_use->Eta = best->eta;
   in_use->ErrTolForceAcc = sim->settings->found.result.delta;
-  sim->mac.delta = params_tolerance(in_use, sim->mac.kind);
+  sim->force.mac.delta = params_tolerance(in_use, sim->force.mac.kind);
 }
 
 void settings_print_costs(const struct sim *sim, FILE *out)

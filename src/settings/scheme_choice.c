@@ -115,7 +115,7 @@ static void measure_candidate(struct sim *sim, enum choice_scheme scheme, const 
   int split = p.Mode != MODE_TREE;
   if (split) candidate->r2 = scheme_r2(sim, &p);
   now.hybrid = later.hybrid = system.split = split;
-  now.r2 = later.r2 = split ? candidate->r2 : sim->radius_rule;
+  now.r2 = later.r2 = split ? candidate->r2 : sim->force.radius_rule;
   candidate->step = fmin(plan_wanted(&p, &sim->now, &now), left);
   candidate->expected = fmin(plan_wanted(&p, &sim->now, &later), left);
   if (scheme == CHOICE_SHARED) {
@@ -190,7 +190,7 @@ double settings_corrected_cost(struct sim *sim)
 {
   struct scheme_choice *c = &sim->settings->choice;
   const struct choice_candidate *one = &c->table.candidate[c->now];
-  double seconds = sim->effort;
+  double seconds = sim->cost.effort;
   comm_max_double(sim->comm, &seconds, 1);
   if (!settings_have_choice(sim) || !(one->step_seconds > 0) || !(seconds > 0)) return 0;
   note_factor(&c->table, c->now, seconds / sim->soft_step);
@@ -253,7 +253,7 @@ static void change(struct sim *sim, int scheme)
   if (scheme == sim->settings->choice.now) return;
   use(sim, scheme);
   if (!scheme_follow(sim)) return;
-  sim_force(sim, &sim->mac, 0);
+  sim_force(sim, &sim->force.mac, 0);
   sim_measure(sim);
 }
 
@@ -330,7 +330,7 @@ static int tried(const struct sim *sim, struct scheme_choice *choice, double eac
 int settings_step(struct sim *sim)
 {
   struct scheme_choice *c = &sim->settings->choice;
-  double seconds = sim->effort, began = effort_clock(sim);
+  double seconds = sim->cost.effort, began = effort_clock(sim);
   int rows = 0;
   if (!settings_have_choice(sim) || !(sim->time < sim->par->TimeMax)) return 0;
   comm_max_double(sim->comm, &seconds, 1);

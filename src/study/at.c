@@ -139,7 +139,8 @@ static void write_results(const struct sim *sim, const struct force_options *opt
   const struct criterion *criterion = criterion_of(par);
   if (!options->exact) snprintf(method, sizeof method, "tree, %s", criterion->name);
   if (!options->exact && criterion->by_power)
-    snprintf(method, sizeof method, "tree, %s criterion, %s = %g", criterion->name, criterion->symbol, sim->mac.delta);
+    snprintf(method, sizeof method, "tree, %s criterion, %s = %g", criterion->name, criterion->symbol,
+             sim->force.mac.delta);
   if (result_begin(file, fault)) return;
   if (is_hdf5(options->output)) {
     points_write_hdf5(out, &field_at->points, (const double(*)[3])field_at->acc, field_at->pot, sim->time,

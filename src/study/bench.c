@@ -26,7 +26,7 @@ static double one_force(struct sim *sim, int potential, int by_phase)
   sim->timer.drain_argument = sim;
   double begun = timer_clock();
   sim_arrange(sim, 0);
-  sim_force(sim, &sim->mac, potential);
+  sim_force(sim, &sim->force.mac, potential);
   sim->be->clock.wait(sim->dev);
   double seconds = timer_clock() - begun;
   timer_phase(&sim->timer, PHASE_other);

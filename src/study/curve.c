@@ -65,7 +65,8 @@ static void print_facts(FILE *out, const char *mark, const struct sim *sim, int6
           params_order(par) == 2 ? "quadrupole" : "monopole", par->MaxLeafSize, par->MaxGroupSize,
           params_choice("WalkMethod", par->WalkMethod));
   fprintf(out, "%ssoftening          %g\n", mark, params_softening(par, NULL));
-  if (scheme_split(sim)) fprintf(out, "%ssplit              R1 = %g, R2 = %g\n", mark, sim->split.r1, sim->split.r2);
+  if (scheme_split(sim))
+    fprintf(out, "%ssplit              R1 = %g, R2 = %g\n", mark, sim->force.split.r1, sim->force.split.r2);
   fprintf(out, "%srevision           %s\n", mark, revision);
   fprintf(out, "%serrors of %lld particles against the direct sum; milliseconds: medians of five after two warm-ups\n",
           mark, (long long)probes);
@@ -126,7 +127,7 @@ static void write_row(FILE *out, const struct point *p)
 static struct point measure(struct sim *sim, struct probes *probes, double delta)
 {
   struct point p = {.delta = delta};
-  sim->mac.delta = delta;
+  sim->force.mac.delta = delta;
   bench_medians(sim, &p.times);
   probes_take(probes, sim);
   p.acc = probes_errors(probes, PROBE_ACC);

@@ -53,7 +53,7 @@ static void print_table(const struct sim *sim, const struct tally *tally, const 
   printf("backend            %s\n", sim->be->name);
   printf("opening criterion  %s; %s cells; leaf %d, group %d\n", opening_name(sim->par, text, sizeof text),
          params_order(sim->par) == 2 ? "quadrupole" : "monopole", sim->par->MaxLeafSize, sim->par->MaxGroupSize);
-  if (scheme_split(sim)) printf("split              R1 = %g, R2 = %g\n", sim->split.r1, sim->split.r2);
+  if (scheme_split(sim)) printf("split              R1 = %g, R2 = %g\n", sim->force.split.r1, sim->force.split.r2);
   printf("interactions       %.4g particle pairs, %.4g cell pairs, of both %.4g through the split\n",
          (double)tally->particle_pairs, (double)tally->cell_pairs, (double)tally->split_pairs);
   printf("per particle       %.1f particles, %.1f cells; %.2f acceptance tests; groups of %.1f\n",
@@ -112,7 +112,7 @@ int force(const struct comm *comm, const struct params *par, const struct force_
   if (options->output) {
     struct snapshot_facts facts = {.params = par,
                                    .time = s.time,
-                                   .gravity = s.gravity,
+                                   .gravity = s.force.gravity,
                                    .extras = SNAPSHOT_ALL,
                                    .files = 1,
                                    .comoving = effects_have(&s, EFFECT_COMOVING) ? s.time : 0,
