@@ -133,40 +133,40 @@ static void run(const struct comm *comm, const struct backend *be, const struct 
   struct params par = params_of(set, how);
   struct set small = *set;
   struct particles p;
-  struct sim s;
+  struct sim sim;
   struct fault f = {""};
   small.n = PARTICLES;
   set_make(&small, 0.3 * sqrt(set->gravity), &p);
-  sim_open(&s, comm, &par, be, &p, &f);
-  add_effects(&s, set, how);
-  settings_first_force(&s);
+  sim_open(&sim, comm, &par, be, &p, &f);
+  add_effects(&sim, set, how);
+  settings_first_force(&sim);
   memset(end, 0, sizeof *end);
-  end->begin = s.now.total;
-  if (step == 0) step = 0.7 * plan_adaptive(&par, &s.now, set->r2);
+  end->begin = sim.now.total;
+  if (step == 0) step = 0.7 * plan_adaptive(&par, &sim.now, set->r2);
   end->step = step;
   *(how->mode == MODE_HYBRID ? &par.SoftStep : &par.MaxSizeTimestep) = step;
   for (int k = 0; k < STEPS; k++) {
-    struct plan plan = plan_next(&par, &s.now, &s.system, s.time, par.TimeMax, 1);
+    struct plan plan = plan_next(&par, &sim.now, &sim.system, sim.time, par.TimeMax, 1);
     enum step_state state;
-    step_open(&s, &plan);
-    while ((state = step_substeps(&s, &plan, HUGE_VAL)) != STEP_SUBSTEPS_ENDED) {
+    step_open(&sim, &plan);
+    while ((state = step_substeps(&sim, &plan, HUGE_VAL)) != STEP_SUBSTEPS_ENDED) {
       end->checkpoint_ticks += state == STEP_AT_CHECKPOINT_TICK;
       if (kind == STRAIGHT) continue;
-      reopen(&s, comm, &par, set, how);
-      step_continue(&s, &plan);
+      reopen(&sim, comm, &par, set, how);
+      step_continue(&sim, &plan);
     }
-    end->substeps += s.counts.substeps;
-    step_close(&s, &plan, 1);
-    end->kick += s.now.a_rms_plain * plan.soft_step;
+    end->substeps += sim.counts.substeps;
+    step_close(&sim, &plan, 1);
+    end->kick += sim.now.a_rms_plain * plan.soft_step;
   }
-  end->time = s.time;
-  end->now = s.now;
+  end->time = sim.time;
+  end->now = sim.now;
   particles_init(&end->p);
   particles_reserve(&end->p, PARTICLES);
-  const struct particles *v = s.be->view(s.dev);
+  const struct particles *v = sim.be->view(sim.dev);
   for (int64_t i = 0; i < v->n; i++) end->p.n = v->id[i] > (uint64_t)end->p.n ? (int64_t)v->id[i] : end->p.n;
   for (int64_t i = 0; i < v->n; i++) particles_copy(&end->p, (int64_t)v->id[i] - 1, v, i);
-  sim_close(&s);
+  sim_close(&sim);
 }
 
 /* Root mean square of the differences of velocities, in kicks. */

@@ -142,28 +142,28 @@ static struct result one_case(const struct comm *comm, const struct set *set, in
   struct result r = {0};
   struct params par = params_of(set, delta);
   struct particles mine;
-  struct sim s;
+  struct sim sim;
   par.MultipoleOrder = order;
   par.Kernel = order == 2 ? SPLIT_DLL : SPLIT_QUINTIC;
   share(comm, set, n, SPEED, on_one, &mine);
   uint64_t digest = global_digest(comm, &mine);
   struct fault f = {""};
-  sim_open(&s, comm, &par, tested, &mine, &f);
-  taken = s.ranks.transport.kind;
-  settings_first_force(&s);
-  const struct particles *p = s.be->view(s.dev);
-  r.kept = global_digest(comm, p) == digest && s.now.count == (double)n;
-  r.finite = s.now.bad == 0;
-  compare_start(&s, &r);
-  compare_substeps(&s, fmin(plan_adaptive(&par, &s.now, s.force.split.r2), par.TimeMax), order == 1, &r);
-  p = s.be->view(s.dev);
+  sim_open(&sim, comm, &par, tested, &mine, &f);
+  taken = sim.ranks.transport.kind;
+  settings_first_force(&sim);
+  const struct particles *p = sim.be->view(sim.dev);
+  r.kept = global_digest(comm, p) == digest && sim.now.count == (double)n;
+  r.finite = sim.now.bad == 0;
+  compare_start(&sim, &r);
+  compare_substeps(&sim, fmin(plan_adaptive(&par, &sim.now, sim.force.split.r2), par.TimeMax), order == 1, &r);
+  p = sim.be->view(sim.dev);
   r.bits = 0xcbf29ce484222325ULL;
   r.bits = hash(r.bits, p->id, sizeof *p->id * (size_t)p->n);
   r.bits = hash(r.bits, p->pos, 3 * sizeof *p->pos * (size_t)p->n);
   r.bits = hash(r.bits, p->vel, 3 * sizeof *p->vel * (size_t)p->n);
   r.bits = hash(r.bits, p->acc, 3 * sizeof *p->acc * (size_t)p->n);
   r.bits = hash(r.bits, p->acc_hard, 3 * sizeof *p->acc_hard * (size_t)p->n);
-  sim_close(&s);
+  sim_close(&sim);
   return r;
 }
 
@@ -252,21 +252,21 @@ static struct result start_by(const struct comm *comm, const struct set *set, in
   struct result r = {0};
   struct params par = params_of(set, 1.0 / 512);
   struct particles mine;
-  struct sim s;
+  struct sim sim;
   struct fault f = {""};
   par.Transport = transport;
   share(comm, set, n, SPEED, 0, &mine);
   debug_set("first_part", atof(first));
-  sim_open(&s, comm, &par, tested, &mine, &f);
-  settings_first_force(&s);
+  sim_open(&sim, comm, &par, tested, &mine, &f);
+  settings_first_force(&sim);
   debug_set("first_part", NAN);
-  compare_start(&s, &r);
-  const struct particles *p = s.be->view(s.dev);
-  r.finite = s.counts.full.targets == 2 * p->n && s.now.bad == 0; /* by angle, then by acceleration */
+  compare_start(&sim, &r);
+  const struct particles *p = sim.be->view(sim.dev);
+  r.finite = sim.counts.full.targets == 2 * p->n && sim.now.bad == 0; /* by angle, then by acceleration */
   r.bits = hash(0xcbf29ce484222325ULL, p->acc, 3 * sizeof *p->acc * (size_t)p->n);
   r.bits = hash(r.bits, p->acc_hard, 3 * sizeof *p->acc_hard * (size_t)p->n);
   r.bits = hash(r.bits, p->pot, sizeof *p->pot * (size_t)p->n);
-  sim_close(&s);
+  sim_close(&sim);
   return r;
 }
 

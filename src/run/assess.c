@@ -40,15 +40,15 @@ static int assess(struct sim *sim, const struct run_options *options, double tar
   if (sim->now.bad > 0) return 1;
   assessment->plan = effects_plan(sim, target);
   if (run_check_advance(sim, &assessment->plan, fault)) return -1;
-  struct physics *p = &assessment->physics;
-  measure_physics(sim, &assessment->plan, p);
+  struct physics *physics = &assessment->physics;
+  measure_physics(sim, &assessment->plan, physics);
   /* with the acceleration criterion the first forces are two walks */
-  p->seconds.synchronisation =
-      mac_uses_a_old(&sim->force.mac) ? fmax(seconds - p->seconds.walk, p->seconds.walk) : seconds;
-  p->softening.is_default = param_is_default(options->origin, "Softening"); /* known on rank 0, which prints */
-  p->run.steps_max = options->steps >= 0      ? (double)options->steps
-                     : options->substeps >= 0 ? (double)options->substeps
-                                              : -1;
+  physics->seconds.synchronisation =
+      mac_uses_a_old(&sim->force.mac) ? fmax(seconds - physics->seconds.walk, physics->seconds.walk) : seconds;
+  physics->softening.is_default = param_is_default(options->origin, "Softening"); /* known on rank 0, which prints */
+  physics->run.steps_max = options->steps >= 0      ? (double)options->steps
+                           : options->substeps >= 0 ? (double)options->substeps
+                                                    : -1;
   return 0;
 }
 
@@ -171,10 +171,10 @@ static int assess_open(struct sim *sim, const struct run_options *options, const
 int assess_check(const struct comm *comm, const struct params *par, const struct run_options *options,
                  const struct need_input *need, double target, double *host_bytes, struct fault *fault)
 {
-  struct sim s;
+  struct sim sim;
   comm_broadcast(comm, &target, sizeof target);
-  if (sim_start_silently(&s, comm, par, fault)) return -1;
-  int failed = settings_read_choices(&s, fault) || assess_open(&s, options, need, target, host_bytes, fault);
-  sim_close(&s);
+  if (sim_start_silently(&sim, comm, par, fault)) return -1;
+  int failed = settings_read_choices(&sim, fault) || assess_open(&sim, options, need, target, host_bytes, fault);
+  sim_close(&sim);
   return failed;
 }

@@ -508,24 +508,24 @@ void logs_choice(struct logs *logs, const struct sim *sim)
 
 static double pairs(const struct tally *tally) { return (double)(tally->particle_pairs + tally->cell_pairs); }
 
-void logs_step(struct logs *l, struct sim *s, const struct step_report *r, int energy)
+void logs_step(struct logs *logs, struct sim *sim, const struct step_report *report, int energy)
 {
-  if (s->comm->rank != 0) return;
-  int split = scheme_split(s) != NULL;
+  if (sim->comm->rank != 0) return;
+  int split = scheme_split(sim) != NULL;
   char dE[32] = "";
   const char *between = "";
-  if (energy && l->error.first != 0) snprintf(dE, sizeof dE, "%.6e", logs_error(l, energies_total(s)));
-#define X(name, format, value) fprintf(l->files.steps, "%s" format, between, value), between = ",";
+  if (energy && logs->error.first != 0) snprintf(dE, sizeof dE, "%.6e", logs_error(logs, energies_total(sim)));
+#define X(name, format, value) fprintf(logs->files.steps, "%s" format, between, value), between = ",";
   STEP_COLUMNS(X)
 #undef X
-  for (int k = 0; k < LEVELS_LOGGED; k++) fprintf(l->files.steps, ",%lld", (long long)r->levels[k]);
-  fputc('\n', l->files.steps);
-  fflush(l->files.steps);
-  fprintf(l->files.timers, "%lld,%.15g", s->step, s->time);
-  for (int p = 0; p < PHASE_COUNT; p++) fprintf(l->files.timers, ",%.6f", r->seconds[p]);
-  fputc('\n', l->files.timers);
-  fflush(l->files.timers);
-  substep_log_write(&s->cost.log, l->files.substeps);
-  tuning_write(&s->cost.tuning, l->files.tuner);
-  watch_tables(l);
+  for (int k = 0; k < LEVELS_LOGGED; k++) fprintf(logs->files.steps, ",%lld", (long long)report->levels[k]);
+  fputc('\n', logs->files.steps);
+  fflush(logs->files.steps);
+  fprintf(logs->files.timers, "%lld,%.15g", sim->step, sim->time);
+  for (int p = 0; p < PHASE_COUNT; p++) fprintf(logs->files.timers, ",%.6f", report->seconds[p]);
+  fputc('\n', logs->files.timers);
+  fflush(logs->files.timers);
+  substep_log_write(&sim->cost.log, logs->files.substeps);
+  tuning_write(&sim->cost.tuning, logs->files.tuner);
+  watch_tables(logs);
 }

@@ -449,16 +449,16 @@ int state_inspect(const struct checkpoint *checkpoint, struct state_facts *facts
 {
   struct item item[ITEMS];
   struct logs_ends ends;
-  struct sim *s = memory_alloc("checkpoint", sizeof *s); /* memory for the numbers; not an open system */
-  struct logs *l = memory_alloc("checkpoint", sizeof *l);
+  struct sim *sim = memory_alloc("checkpoint", sizeof *sim); /* memory for the numbers; not an open system */
+  struct logs *logs = memory_alloc("checkpoint", sizeof *logs);
   memset(facts, 0, sizeof *facts);
-  if (items_read(checkpoint->text, item, list_system(s, &facts->run, item), fault) == 0 &&
+  if (items_read(checkpoint->text, item, list_system(sim, &facts->run, item), fault) == 0 &&
       load_ends(checkpoint->text, &ends, fault) == 0)
-    items_read(checkpoint->text, item, list_logs(l, item), fault);
-  facts->time = s->time;
-  facts->step = s->step;
-  memory_free(l);
-  memory_free(s);
+    items_read(checkpoint->text, item, list_logs(logs, item), fault);
+  facts->time = sim->time;
+  facts->step = sim->step;
+  memory_free(logs);
+  memory_free(sim);
   return fault->text[0] ? -1 : 0;
 }
 

@@ -50,16 +50,16 @@ static int parent_has_terminal(void)
 
 void terminal_open(struct run *run)
 {
-  struct logs *l = &run->logs;
-  if (run->options->quiet) l->progress.lines = -1;
-  l->progress.verbose = run->options->verbose;
+  struct logs *logs = &run->logs;
+  if (run->options->quiet) logs->progress.lines = -1;
+  logs->progress.verbose = run->options->verbose;
   /* Open MPI gives a rank a terminal of its own for standard output, also where mpirun writes to a file */
-  l->progress.renews =
-      !l->progress.verbose && isatty(STDOUT_FILENO) && (isatty(STDERR_FILENO) || parent_has_terminal());
-  l->progress.clock = timer_clock();
-  l->progress.step = run->sim.step;
-  l->progress.fraction = -1;
-  l->progress.error = -1;
+  logs->progress.renews =
+      !logs->progress.verbose && isatty(STDOUT_FILENO) && (isatty(STDERR_FILENO) || parent_has_terminal());
+  logs->progress.clock = timer_clock();
+  logs->progress.step = run->sim.step;
+  logs->progress.fraction = -1;
+  logs->progress.error = -1;
 }
 
 void terminal_clear(struct logs *logs)
@@ -96,38 +96,38 @@ static void note_defaults(const struct run *run)
 
 void terminal_start(const struct run *run)
 {
-  const struct sim *s = &run->sim;
-  if (s->comm->rank != 0) return;
+  const struct sim *sim = &run->sim;
+  if (sim->comm->rank != 0) return;
   char massless[64] = "";
-  if (s->now.massless > 0) snprintf(massless, sizeof massless, " (%.0f of them without mass)", s->now.massless);
-  printf("%.0f particle%s%s on %d rank%s x %d thread%s, backend %s; %s from time %g to %g\n", s->now.count,
-         plural(s->now.count), massless, s->comm->size, plural(s->comm->size), omp_get_max_threads(),
-         plural(omp_get_max_threads()), s->be->name, s->scheme->mode, s->time, s->par->TimeMax);
-  effects_describe(s, stdout);
+  if (sim->now.massless > 0) snprintf(massless, sizeof massless, " (%.0f of them without mass)", sim->now.massless);
+  printf("%.0f particle%s%s on %d rank%s x %d thread%s, backend %s; %s from time %g to %g\n", sim->now.count,
+         plural(sim->now.count), massless, sim->comm->size, plural(sim->comm->size), omp_get_max_threads(),
+         plural(omp_get_max_threads()), sim->be->name, sim->scheme->mode, sim->time, sim->par->TimeMax);
+  effects_describe(sim, stdout);
   if (run->soft_step_opened)
     printf("restart from %s (of %lld rank%s), within soft step %lld\n", run->from.path, run->from.ranks,
-           plural((double)run->from.ranks), s->step + 1);
-  transport_describe(&s->ranks.transport, stdout);
-  settings_print_found(s, stdout);
-  settings_print_choice(s, stdout);
-  const struct split *split = scheme_split(s);
+           plural((double)run->from.ranks), sim->step + 1);
+  transport_describe(&sim->ranks.transport, stdout);
+  settings_print_found(sim, stdout);
+  settings_print_choice(sim, stdout);
+  const struct split *split = scheme_split(sim);
   if (split) printf("split: R1 = %g, R2 = %g\n", split->r1, split->r2);
-  if (s->par->RebuildInterval > 0 && (split || params_shared(s->par)))
-    printf("note: RebuildInterval = %d has no effect %s\n", s->par->RebuildInterval,
+  if (sim->par->RebuildInterval > 0 && (split || params_shared(sim->par)))
+    printf("note: RebuildInterval = %d has no effect %s\n", sim->par->RebuildInterval,
            split ? "while the split is on" : "with one step for all particles");
   note_defaults(run);
-  if (s->cost.tuning.tunes_width || s->cost.tuning.tunes_rebuild)
+  if (sim->cost.tuning.tunes_width || sim->cost.tuning.tunes_rebuild)
     printf("tuning by measured times: results of two runs differ in the last bits ([Device] Tuning = frozen: they do "
            "not)\n");
-  double potential = s->now.potential + s->energy.total;
-  printf("energy %.9g (kinetic %.6g, potential %.6g)", energies_total(s), s->now.kinetic, potential);
-  if (!effects_have(s, EFFECT_COMOVING) && !effects_have(s, EFFECT_IN_FIELD))
-    printf(", virial ratio %.4g", potential != 0 ? -2 * s->now.kinetic / potential : 0);
+  double potential = sim->now.potential + sim->energy.total;
+  printf("energy %.9g (kinetic %.6g, potential %.6g)", energies_total(sim), sim->now.kinetic, potential);
+  if (!effects_have(sim, EFFECT_COMOVING) && !effects_have(sim, EFFECT_IN_FIELD))
+    printf(", virial ratio %.4g", potential != 0 ? -2 * sim->now.kinetic / potential : 0);
   putchar('\n');
   /* a launcher may kill ranks soon after Ctrl-C */
-  if (s->comm->size > 1 && !run->options->quiet && !run->options->no_output) {
+  if (sim->comm->size > 1 && !run->options->quiet && !run->options->no_output) {
     char file[PARAM_TEXT + 8], word[2 * PARAM_TEXT];
-    snprintf(file, sizeof file, "%s/stop", s->par->OutputDir);
+    snprintf(file, sizeof file, "%s/stop", sim->par->OutputDir);
     printf("to stop it with a checkpoint: touch %s\n", shell_text("", file, word, sizeof word));
   }
   fflush(stdout);
@@ -219,13 +219,13 @@ void terminal_substeps_begin(const struct run *run, struct substeps_progress *pr
 
 void terminal_substeps(struct run *run, struct substeps_progress *progress)
 {
-  const struct sim *s = &run->sim;
+  const struct sim *sim = &run->sim;
   char elapsed[32], left[32], text[200];
-  double now = timer_clock(), done = fraction_done(s), seconds = now - progress->began;
+  double now = timer_clock(), done = fraction_done(sim), seconds = now - progress->began;
   snprintf(text, sizeof text,
            "  within soft step %lld: %lld block steps so far, level %d of at most %d, %.1f %% done in %s, %s left",
-           s->step + 1, (long long)s->counts.substeps, timeline_aligned(s->substeps.tick, 0), s->counts.level_max,
-           100 * done, duration(seconds, elapsed, sizeof elapsed),
+           sim->step + 1, (long long)sim->counts.substeps, timeline_aligned(sim->substeps.tick, 0),
+           sim->counts.level_max, 100 * done, duration(seconds, elapsed, sizeof elapsed),
            duration(seconds * (1 - done) / (done - progress->begin), left, sizeof left));
   if (run->logs.progress.renews) renew(&run->logs, text + 2);
   else printf("%s\n", text);
@@ -391,25 +391,25 @@ static int changes(const struct params *par, double change[2], double scale[2])
 /* How well energy, momentum and angular momentum were kept, and what was promised. */
 static void print_kept(struct run *run)
 {
-  const struct sim *s = &run->sim;
+  const struct sim *sim = &run->sim;
   struct promise *promise = &run->logs.promise;
   char error[32], promised[160];
   double change[2], scale[2];
-  int rows = changes(s->par, change, scale);
+  int rows = changes(sim->par, change, scale);
   if (rows < 2) {
     printf("kept: unknown, energy.csv has %d row%s (TimeBetStatistics)\n", rows, plural(rows));
     return;
   }
   const char *energy =
       isnan(logs_worst(&run->logs)) ? "unknown" : logs_error_text(logs_worst(&run->logs), 1, error, sizeof error);
-  printf("kept: energy to %s%s", energy, effects_have(s, EFFECT_COMOVING) ? " of kinetic plus potential energy" : "");
-  if (effects_have(s, EFFECT_IN_FIELD)) printf("; momentum and angular momentum change in the external field");
-  else if (!effects_have(s, EFFECT_COMOVING) && scale[0] > 0 && scale[1] > 0) {
+  printf("kept: energy to %s%s", energy, effects_have(sim, EFFECT_COMOVING) ? " of kinetic plus potential energy" : "");
+  if (effects_have(sim, EFFECT_IN_FIELD)) printf("; momentum and angular momentum change in the external field");
+  else if (!effects_have(sim, EFFECT_COMOVING) && scale[0] > 0 && scale[1] > 0) {
     printf(", momentum to %.1e sum m|v|, angular momentum to %.1e sum m|r x v|", change[0] / scale[0],
            change[1] / scale[1]);
-    promise_note(promise, &promise->momentum, change[0] / scale[0], s->time);
+    promise_note(promise, &promise->momentum, change[0] / scale[0], sim->time);
   }
-  printf("\n      %s\n", promise_text(promise, &s->settings->asked, promise_now(promise), promised));
+  printf("\n      %s\n", promise_text(promise, &sim->settings->asked, promise_now(promise), promised));
 }
 
 /* The command of this run with another option, --restart or --overwrite. */

@@ -119,10 +119,10 @@ void choice_set(struct params *params, enum choice_scheme scheme)
   if (scheme == CHOICE_HYBRID_NARROW) params->R1OverR0 = 1;
 }
 
-enum choice_scheme choice_of(const struct params *p, const struct params *asked)
+enum choice_scheme choice_of(const struct params *params, const struct params *asked)
 {
-  int narrow = p->R1OverR0 == 1 && (choice_allowed(asked) & bit(CHOICE_HYBRID_NARROW));
-  if (p->Mode == MODE_TREE) return p->Scheme == SCHEME_SHARED ? CHOICE_SHARED : CHOICE_BLOCK;
+  int narrow = params->R1OverR0 == 1 && (choice_allowed(asked) & bit(CHOICE_HYBRID_NARROW));
+  if (params->Mode == MODE_TREE) return params->Scheme == SCHEME_SHARED ? CHOICE_SHARED : CHOICE_BLOCK;
   return narrow ? CHOICE_HYBRID_NARROW : CHOICE_HYBRID;
 }
 

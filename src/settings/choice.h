@@ -25,7 +25,7 @@ unsigned choice_allowed(const struct params *params);
 /* Make Mode, Scheme and R1OverR0 of p those of a candidate. */
 void choice_set(struct params *params, enum choice_scheme scheme);
 /* The candidate that p has, if Mode and Scheme are not auto. `asked`: the parameters as given. */
-enum choice_scheme choice_of(const struct params *p, const struct params *asked);
+enum choice_scheme choice_of(const struct params *params, const struct params *asked);
 /* "shared steps", "block steps", "hybrid, R1OverR0 = 1". Returns text. */
 const char *choice_name(enum choice_scheme scheme, const struct params *asked, char text[64]);
 

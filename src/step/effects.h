@@ -159,8 +159,9 @@ void effects_field(struct sim *sim, double time);
 /* Kick all particles in `field`, and in what the host computes, at `time` by dt. Where the host computes: half of its
  * kick, the kick of the device, the other half. Local. */
 void effects_kick(struct sim *sim, const struct field *field, double time, double dt);
-/* Kick the velocity that the centre of mass should have (sim->effects.v_com) by dt with the mean acceleration of the field in
- * sim->now: what the centre has beyond that comes from forces between particles, which add up to zero. Local. */
+/* Kick the velocity that the centre of mass should have (sim->effects.v_com) by dt with the mean acceleration of the
+ * field in sim->now: what the centre has beyond that comes from forces between particles, which add up to zero.
+ * Local. */
 void effects_kick_centre(struct sim *sim, double dt);
 
 /* The field that is part of the potential energy: a background, or the external one. */

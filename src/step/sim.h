@@ -85,7 +85,7 @@ struct energy_part {
   int heavies;                       /* their number */
   double light_mass[PARTICLE_TYPES]; /* of all others, by type */
   double rounding[PARTICLE_TYPES];   /* what the potentials of heavy particles lose as floats, times m / 2 */
-  /* to add to the potential energies of s->now by type, and to their sum; 0: not measured */
+  /* to add to the potential energies of sim->now by type, and to their sum; 0: not measured */
   double correction[PARTICLE_TYPES], total;
   double noise; /* standard error of the corrected total energy; 0: not measured */
   /* standard error of the usual sample, if it were one of many particles; 0: not measured */

@@ -10,8 +10,8 @@ enum { WARM_UPS = 2, REPEATS = 5 };
 
 static void drain_device(void *of)
 {
-  struct sim *s = of;
-  s->be->clock.wait(s->dev);
+  struct sim *sim = of;
+  sim->be->clock.wait(sim->dev);
 }
 
 /* Seconds of one force. `by_phase`: wait for the device after each phase. A wait costs some microseconds, which matter
