@@ -179,12 +179,17 @@ def count_members(body):
 
 
 def members():
+    wide = set()
     for path in files("src", "mpi", "gpu"):
         text = path.read_text()
         for match in re.finditer(r"(?m)^struct (\w+) \{\n(.*?)^\}", text, re.S):
             count = count_members(match.group(2))
-            if count > MEMBERS and match.group(1) not in WIDE:
-                yield f"{path}: struct {match.group(1)} has {count} members"
+            if count > MEMBERS:
+                wide.add(match.group(1))
+                if match.group(1) not in WIDE:
+                    yield f"{path}: struct {match.group(1)} has {count} members"
+    for name in sorted(WIDE.keys() - wide):
+        yield f"tests/rules_code.py: struct {name} has at most {MEMBERS} members, and needs no exception"
 
 
 def circles():

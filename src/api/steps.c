@@ -48,7 +48,7 @@ static void choose(struct sim *sim)
 {
   timer_reset(&sim->timer);
   ledger_reset(sim->comm->ledger);
-  settings_step(sim);
+  settings_after_step(sim);
 }
 
 int api_advance(espalier *e, double until, int potential)

@@ -107,9 +107,9 @@ static void choose(struct run *run)
 {
   struct sim *sim = &run->sim;
   if (!settings_have_choice(sim)) return;
-  int rows = settings_step(sim);
-  if (rows) logs_choice(&run->logs, sim);
-  if (rows < 2 || sim->comm->rank != 0 || run->logs.progress.lines < 0) return;
+  enum choice_report report = settings_after_step(sim);
+  if (report != CHOICE_UNCHANGED) logs_choice(&run->logs, sim);
+  if (report != CHOICE_ROWS_AND_LINE || sim->comm->rank != 0 || run->logs.progress.lines < 0) return;
   terminal_clear(&run->logs);
   printf("at time %g: ", sim->time);
   settings_print_choice(sim, stdout);

@@ -153,23 +153,23 @@ static int list_missing(struct missing *missing, struct item *item)
 /* The choice of a scheme; Mode, Scheme and R1OverR0 in use are in the list of parameters. */
 static int list_choice(struct sim *sim, struct item *item)
 {
-  struct scheme_choice *c = &sim->settings->choice;
+  struct scheme_choice *choice = &sim->settings->choice;
   struct plan_facts *y = &sim->system;
   const struct item all[] = {REAL("system.energy", y->energy),
                              REAL("system.dense", y->dense),
                              REAL("system.distance", y->distance),
                              REAL("system.profile", y->first_profile),
                              REAL("system.change", y->change),
-                             WHOLE("choice.made", c->made),
-                             WHOLE("choice.trials", c->trials),
-                             WHOLE("choice.trial", c->trial),
-                             WHOLE("choice.trial_steps", c->trial_steps),
-                             {"choice.order", ITEM_WHOLE, CHOICES_COUNT, c->order},
-                             {"choice.factor", ITEM_REAL, CHOICES_COUNT, c->table.factor},
-                             {"choice.measured", ITEM_REAL, CHOICES_COUNT, c->measured},
-                             LONG("choice.looked", c->looked),
-                             REAL("choice.seconds", c->seconds),
-                             REAL("choice.time", c->time)};
+                             WHOLE("choice.made", choice->made),
+                             WHOLE("choice.trials", choice->trials),
+                             WHOLE("choice.trial", choice->trial),
+                             WHOLE("choice.trial_steps", choice->trial_steps),
+                             {"choice.order", ITEM_WHOLE, CHOICES_COUNT, choice->order},
+                             {"choice.factor", ITEM_REAL, CHOICES_COUNT, choice->table.factor},
+                             {"choice.measured", ITEM_REAL, CHOICES_COUNT, choice->measured},
+                             LONG("choice.looked", choice->looked),
+                             REAL("choice.seconds", choice->seconds),
+                             REAL("choice.time", choice->time)};
   _Static_assert(sizeof all / sizeof *all <= ITEMS, "raise ITEMS");
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
@@ -178,17 +178,17 @@ static int list_choice(struct sim *sim, struct item *item)
 /* What the choice has beside: when the system is looked at again, its costs, and choices of an earlier run. */
 static int list_choices(struct sim *sim, struct item *item)
 {
-  struct scheme_choice *c = &sim->settings->choice;
-  const struct item all[] = {WHOLE("choice.interval", c->interval),
-                             WHOLE("choice.why", c->why),
-                             REAL("choice.choosing", c->choosing),
-                             REAL("choice.tried_seconds", c->tried_seconds),
-                             REAL("choice.tried_time", c->tried_time),
-                             WHOLE("choice.again", c->again.count),
-                             WHOLE("choice.again_next", c->again.next),
-                             {"choice.again_step", ITEM_LONG, c->again.count, c->again.step},
-                             {"choice.again_scheme", ITEM_WHOLE, c->again.count, c->again.scheme},
-                             {"choice.again_why", ITEM_WHOLE, c->again.count, c->again.why}};
+  struct scheme_choice *choice = &sim->settings->choice;
+  const struct item all[] = {WHOLE("choice.interval", choice->interval),
+                             WHOLE("choice.why", choice->why),
+                             REAL("choice.choosing", choice->choosing),
+                             REAL("choice.tried_seconds", choice->tried_seconds),
+                             REAL("choice.tried_time", choice->tried_time),
+                             WHOLE("choice.again", choice->again.count),
+                             WHOLE("choice.again_next", choice->again.next),
+                             {"choice.again_step", ITEM_LONG, choice->again.count, choice->again.step},
+                             {"choice.again_scheme", ITEM_WHOLE, choice->again.count, choice->again.scheme},
+                             {"choice.again_why", ITEM_WHOLE, choice->again.count, choice->again.why}};
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
 }

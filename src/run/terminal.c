@@ -289,12 +289,12 @@ static void warn_close_pairs(struct logs *logs, const struct sim *sim, const str
     tally.worst.pos[c] += origin[c];
     tally.triple.pos[c] += origin[c];
   }
-  if (close_pairs_triple(&logs->close_pairs, &tally, sim->time, &request, text)) {
+  if (close_pairs_perturbed_text(&logs->close_pairs, &tally, sim->time, &request, text)) {
     terminal_clear(logs);
     printf("warning: %s\n", text);
   }
   if (report->lists.collapsed == 0 || logs->warned.collapse) return;
-  close_pairs_collapse(&tally, sim->time, report->dt, text);
+  close_pairs_collapse_text(&tally, sim->time, report->dt, text);
   terminal_clear(logs);
   printf("warning: %s;\n         the run ends with a checkpoint\n", text);
   logs->warned.collapse = 1;

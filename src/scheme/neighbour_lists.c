@@ -65,7 +65,7 @@ static void measure_speed(struct sim *sim)
   sim->lists.speed2 = fmax(fmax(speed2, -now->virial / now->mass), 1e-30);
 }
 
-void neighbour_lists_pairs(struct sim *sim)
+void neighbour_lists_measure_pairs(struct sim *sim)
 {
   struct list_request request = neighbour_lists_request(sim, 0);
   if (!request.units) return;
@@ -163,7 +163,7 @@ static void note_cost(struct sim *sim, double seconds)
 /* The potential that `advance` left had the old split, and the soft part was added to it. */
 static int measure_radius(struct sim *sim)
 {
-  if (!scheme_radius(sim, 0)) return 0;
+  if (!scheme_measure_radius(sim, 0)) return 0;
   sim->scheme->hard_part(sim);
   return 1;
 }

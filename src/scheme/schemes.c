@@ -40,7 +40,7 @@ int scheme_follow(struct sim *sim)
 {
   const struct split before = sim->force.split;
   if (params_mode(sim->par) == MODE_TREE) scheme_use_no_split(sim);
-  else scheme_radius(sim, 1);
+  else scheme_measure_radius(sim, 1);
   return sim->force.split.on != before.on || (before.on && sim->force.split.r2 != before.r2);
 }
 
@@ -70,7 +70,7 @@ double scheme_r2(const struct sim *sim, const struct params *params)
   return sim->force.radius_rule * params_r1_over_r0(params) / radii_ratio(params); /* of the rule: with twice R1 */
 }
 
-/* R1 or R2 is given. Returns as scheme_radius. */
+/* R1 or R2 is given. Returns as scheme_measure_radius. */
 static int given_radius(struct sim *sim, int first)
 {
   double r2 = sim->force.radius_rule = scheme_r2(sim, sim->par);
@@ -78,7 +78,7 @@ static int given_radius(struct sim *sim, int first)
   return first;
 }
 
-/* R2 follows distances between particles. Returns as scheme_radius. */
+/* R2 follows distances between particles. Returns as scheme_measure_radius. */
 static int measured_radius(struct sim *sim, int first)
 {
   const struct params *params = sim->par;
@@ -94,7 +94,7 @@ static int measured_radius(struct sim *sim, int first)
   return sim->force.split.on;
 }
 
-int scheme_radius(struct sim *sim, int first)
+int scheme_measure_radius(struct sim *sim, int first)
 {
   int given = sim->par->R1 > 0 || sim->par->R2 > 0,
       changed = given ? given_radius(sim, first) : measured_radius(sim, first);

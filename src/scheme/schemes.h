@@ -21,7 +21,7 @@ void scheme_resume(struct sim *sim, int allowed);
 int scheme_follow(struct sim *sim);
 /* Measure R2 (radius_by_rule) and use it if it has changed by a fifth; with `first`, in any case. Returns 1 if the
  * split has changed. Collective. */
-int scheme_radius(struct sim *sim, int first);
+int scheme_measure_radius(struct sim *sim, int first);
 /* R2 that `params` give, with the last measurement of distances. Local. */
 double scheme_r2(const struct sim *sim, const struct params *params);
 #endif

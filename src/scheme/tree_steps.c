@@ -51,7 +51,7 @@ static void note_cost(struct sim *sim, double seconds)
   (void)seconds;
 }
 
-static int measure_radius(struct sim *sim) { return scheme_radius(sim, 0); }
+static int measure_radius(struct sim *sim) { return scheme_measure_radius(sim, 0); }
 
 static void hard_part(struct sim *sim) { (void)sim; } /* walks have all of it */
 
