@@ -2,6 +2,9 @@
 #include <config.h>
 #include "mpi/start.h"
 
+#ifdef HAVE_EXECINFO_H
+#include <execinfo.h>
+#endif
 #include <omp.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,9 +30,18 @@ int start_mpi(struct fault *fault)
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &threads);
     atexit(end_mpi);
+    start_traces();
   }
   if (threads >= MPI_THREAD_FUNNELED) return 0;
   return fault_set(fault, "MPI runs without support of threads: call MPI_Init_thread with MPI_THREAD_FUNNELED or more");
+}
+
+void start_traces(void)
+{
+#ifdef HAVE_EXECINFO_H
+  void *frame[1];
+  backtrace(frame, 1);
+#endif
 }
 
 int start_check(struct fault *fault)

@@ -333,13 +333,13 @@ static void tables_stay(void)
   struct logs logs = {0};
   struct fault f = {""};
   struct stat st = {.st_size = 0};
-  struct sim s = {.comm = &c, .par = &par, .be = &backend_cpu};
+  struct sim sim = {.comm = &c, .par = &par, .be = &backend_cpu};
   const struct checkpoint k = {.own_folder = 1, .own_output = 1, .text = lacking};
   snprintf(path, sizeof path, "%.200s/energy.csv", folder);
   int fd = c.rank == 0 ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
   if (c.rank == 0 && (fd < 0 || write(fd, "one\ntwo\n", 8) != 8 || close(fd))) MPI_Abort(c.mpi, 99);
   comm_barrier(&c);
-  int ok = state_load_logs(&logs, &s, &k, 0, &f) == -1 && strstr(f.text, "logs.worst") && !logs.energy;
+  int ok = state_load_logs(&logs, &sim, &k, 0, &f) == -1 && strstr(f.text, "logs.worst") && !logs.files.energy;
   ok = ok && stat(path, &st) == 0 && st.st_size == 8;
   comm_barrier(&c);
   all_ok(&c, ok, "a checkpoint that lacks a number is refused with the tables as they were");

@@ -19,6 +19,7 @@ int main(int argc, char **argv)
   control_before_mpi(argc > 1 && strcmp(argv[1], "run") == 0);
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads); /* only the first thread of a rank calls MPI */
   control_after_mpi();
+  start_traces();
   comm_open(&c, MPI_COMM_WORLD);
   fatal_context(c.rank, -1);
   if (threads < MPI_THREAD_FUNNELED)

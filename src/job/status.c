@@ -116,7 +116,7 @@ static char *text_while_running(const struct status *status)
   char *if_ended = text_of(status, "failed", reason);
   abort_status_prepare(if_ended);
   free(if_ended);
-  int said = abort_status_said(status->continuation, reason);
+  int said = abort_status_continuation(status->continuation, reason);
   return text_of(status, said ? "failed" : "running", said ? reason : "");
 }
 

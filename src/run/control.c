@@ -92,7 +92,7 @@ static void on_signal(int number)
     stops = 1;
     print(stopping, sizeof stopping - 1);
   } else {
-    abort_status_ended();
+    abort_status_write_prepared();
     end_by(number);
   }
 }

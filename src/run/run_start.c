@@ -50,16 +50,16 @@ static void lock_new_folders(struct run *run, const struct params *par, struct f
 
 void run_begin_status(struct run *run)
 {
-  const struct sim *s = &run->sim;
-  run->status = (struct status){.par = s->par,
-                                .ranks = s->comm->size,
-                                .backend = s->be->name,
-                                .step = s->step,
-                                .time = s->time,
-                                .begin = s->time,
+  const struct sim *sim = &run->sim;
+  run->status = (struct status){.par = sim->par,
+                                .ranks = sim->comm->size,
+                                .backend = sim->be->name,
+                                .step = sim->step,
+                                .time = sim->time,
+                                .begin = sim->time,
                                 .started = timer_clock(),
                                 .ends = run->control.limit,
-                                .energy_error = run->logs.has_energy ? logs_worst(&run->logs) : NAN};
+                                .energy_error = run->logs.error.known ? logs_worst(&run->logs) : NAN};
   missing_text(&run->state.missing, run->status.missing, sizeof run->status.missing);
   run->first_again = -1;
   /* The next job looks for the named checkpoint in this run's folder, so one of another folder or run is not named. */
@@ -69,10 +69,10 @@ void run_begin_status(struct run *run)
 /* The checkpoint is not before TimeMax, so there is nothing to do; this is no fault. */
 static void report_checkpoint_at_end(struct run *run)
 {
-  const struct sim *s = &run->sim;
+  const struct sim *sim = &run->sim;
   run->nothing_left = 1;
-  if (s->comm->rank != 0) return;
-  print_nothing_left(run->from.path, s->time, s->par);
+  if (sim->comm->rank != 0) return;
+  print_nothing_left(run->from.path, sim->time, sim->par);
   run_begin_status(run);
   status_nothing_left(&run->status);
 }
