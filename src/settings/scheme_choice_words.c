@@ -73,7 +73,7 @@ void settings_print_choice(const struct sim *sim, FILE *out)
   warn(c, out);
   fprintf(out, "scheme: %s, %.3g s per unit of time (%s)", choice_name(c->now, &sim->settings->asked, name),
           seconds_of(c, c->now), c->measured[c->now] > 0 ? "measured" : "predicted");
-  if (c->trials > 0) fprintf(out, "; the first soft steps try %d", c->trials);
+  if (c->trials > 0) fprintf(out, "; the first soft steps try %d schemes", c->trials);
   fputc('\n', out);
   print_others(sim->settings, 1, out);
   print_others(sim->settings, 0, out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The clock of each rank on a network, without a global one: after its event k rank r has the time t_r(k) = max(t_r(k -
- * 1) + work, arrivals of the messages that it waits for). Local.
+/* The clock of each rank on a network, without a global one. After event k of rank r it shows
+ *     t_r(k) = max(t_r(k - 1) + work, arrivals of the messages that r waits for). Local.
  *
  * A message leaves when its sender has sent it and one of the sender's ports is free, and arrives after the latency and
  * its bytes over the bandwidth. Senders do not wait. A collective begins with the last of its ranks. */
