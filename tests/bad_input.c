@@ -436,8 +436,7 @@ static void names_bad(void)
 
 int main(int argc, char **argv)
 {
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   folder_make(&c, folder);
   snprintf(path, sizeof path, "%s/bad", folder);
   gadget_truncated();
@@ -451,8 +450,5 @@ int main(int argc, char **argv)
   names_bad();
   folder_remove(&c, folder);
   all_ok(&c, handles_left() == 0, "all handles of HDF5 are given back");
-  int failed = c.rank == 0 ? tap_end() : 0;
-  comm_close(&c);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&c);
 }

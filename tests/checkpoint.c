@@ -484,8 +484,7 @@ static void remove_all(void)
 int main(int argc, char **argv)
 {
   struct particles p;
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   params_defaults(&par);
   folder_make(&c, folder);
   snprintf(par.OutputDir, sizeof par.OutputDir, "%s", folder);
@@ -508,8 +507,5 @@ int main(int argc, char **argv)
   flipped_snapshots(1500, "a snapshot of 1500 particles");
   flipped_snapshots(8, "a snapshot of 8 particles, nearly all metadata");
   remove_all();
-  int failed = c.rank == 0 ? tap_end() : 0;
-  comm_close(&c);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&c);
 }

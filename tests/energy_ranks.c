@@ -336,8 +336,7 @@ static void check_backend(const struct comm *comm)
 int main(int argc, char **argv)
 {
   struct comm world;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
+  ranks_begin(&world, &argc, &argv);
   leader = world.rank == 0;
   check_rules();
   const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
@@ -345,8 +344,5 @@ int main(int argc, char **argv)
     tested = backend_everywhere(&world, choices[k]);
     if (tested && tested->energy) check_backend(&world);
   }
-  int failed = leader ? tap_end() : 0;
-  comm_close(&world);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&world);
 }

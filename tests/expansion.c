@@ -3,18 +3,16 @@
  * as the linear growth factor, and collapses as the spherical top-hat; the energy of Layzer and Irvine is conserved. */
 #include <config.h>
 #include <math.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "backend/backend.h"
-#include "base/memory.h"
 #include "gravity/cosmology.h"
+#include "ranks.h"
 #include "step/energies.h"
 #include "step/effects.h"
 #include "step/plan.h"
 #include "step/step.h"
-#include "tap.h"
 #include "settings/settings.h"
 
 #define RADIUS 20000.0 /* comoving kpc/h */
@@ -276,8 +274,7 @@ static void collapses(const struct comm *comm, struct model model, double pull)
 int main(int argc, char **argv)
 {
   struct comm world;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
+  ranks_begin(&world, &argc, &argv);
   const double universe[2][2] = {{1, 0}, {0.3, 0.7}}, pull = lattice_pull(CELLS, SOFTENING);
   if (world.rank == 0) printf("# attraction of the lattice %.5f\n", pull);
   for (int u = 0; u < 2; u++)
@@ -297,9 +294,5 @@ int main(int argc, char **argv)
       m.end = u ? 0.75 : 0.6;
       collapses(&world, m, pull);
     }
-  if (world.rank == 0) tap_ok(memory_current() == 0, "all memory is given back");
-  int rank = world.rank;
-  comm_close(&world);
-  MPI_Finalize();
-  return rank == 0 ? tap_end() : 0;
+  return ranks_end(&world);
 }

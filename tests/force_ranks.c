@@ -26,13 +26,6 @@ static uint64_t hash(uint64_t h, const void *data, size_t bytes)
   return h;
 }
 
-static uint64_t global_digest(const struct comm *comm, const struct particles *particles)
-{
-  int64_t sum = (int64_t)particles_digest(particles);
-  comm_sum_int64(comm, &sum, 1);
-  return (uint64_t)sum;
-}
-
 static void compare_start(struct sim *sim, struct result *result)
 {
   const struct particles *p = sim->be->view(sim->dev);
@@ -80,7 +73,7 @@ static void compare_active(struct sim *sim, int32_t tick, double tick_length, co
   const struct particles *p = sim->be->view(sim->dev);
   for (int64_t i = 0; i < p->n; i++) {
     double a[3], h[3];
-    if (!is_active(p, i, tick)) continue;
+    if (!ends_at(p, i, tick)) continue;
     sum_at(all, sim, &p->pos[3 * i], a, h);
     add(errors, distance(&p->acc_hard[3 * i], h, a, sim->now.a_rms_plain));
   }
@@ -146,13 +139,13 @@ static struct result one_case(const struct comm *comm, const struct set *set, in
   par.MultipoleOrder = order;
   par.Kernel = order == 2 ? SPLIT_DLL : SPLIT_QUINTIC;
   share(comm, set, n, SPEED, on_one, &mine);
-  uint64_t digest = global_digest(comm, &mine);
+  uint64_t digest = digest_all(comm, &mine);
   struct fault f = {""};
   sim_open(&sim, comm, &par, tested, &mine, &f);
   taken = sim.ranks.transport.kind;
   settings_first_force(&sim);
   const struct particles *p = sim.be->view(sim.dev);
-  r.kept = global_digest(comm, p) == digest && sim.now.count == (double)n;
+  r.kept = digest_all(comm, p) == digest && sim.now.count == (double)n;
   r.finite = sim.now.bad == 0;
   compare_start(&sim, &r);
   compare_substeps(&sim, fmin(plan_adaptive(&par, &sim.now, sim.force.split.r2), par.TimeMax), order == 1, &r);

@@ -110,7 +110,7 @@ static void check_components(void)
   tap_ok(near(physics_relaxation_time(&physics, &physics.component[3]), 0.138 * 2e4 * sqrt(0.001 / 0.2) / log(10)),
          "its relaxation time");
   physics.run.end = 100;
-  one(&physics, FINDING_WARNING, "encounters of particles change type 3 within the radius 0.1", "the mean mass 1e-05",
+  one(&physics, FINDING_WARNING, "change type 3 within its half-mass radius of 0.1 in", "of all types, is 1e-05",
       "a run that is longer than that");
   physics.component[3].half = 0.5;
   none(&physics, "a component that is as large as the system is judged as the system");

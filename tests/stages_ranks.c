@@ -172,8 +172,7 @@ static void check(const struct comm *comm, const struct set *set, int order, int
 int main(int argc, char **argv)
 {
   struct comm world;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
+  ranks_begin(&world, &argc, &argv);
   const struct set plummer = {"Plummer", 900, 1, 0.01, 0.05, 0.1, place_plummer},
                    row = {"spheres apart", 1200, 1, 0.01, 0.05, 0.1, place_row};
   const struct set few = {"three particles", 3, 1, 0.01, 0.05, 0.1, place_plummer};
@@ -185,5 +184,5 @@ int main(int argc, char **argv)
   check(&world, &few, 1, 0, EITHER);
   types = 1;
   check(&world, &row, 2, 0, SOME);
-  return everywhere_end(&world);
+  return ranks_end(&world);
 }

@@ -42,6 +42,7 @@ ok $? "also on 3 ranks"
 model plummer -n 256 --binaries 1 --binary-min 1e-7 --binary-max 1e-2 -s 2 -o tight.hdf5
 go 2 -P Input:InitCondFile=tight.hdf5 && keeps 5e-6
 ok $? "axes down to 1e-7: ${kept:-?}"
+check "the end names the plot of star clusters" has said '^next: .*; espalier-plot cluster out$'
 
 # --- few stars, in a ring of light ones ---
 system() {

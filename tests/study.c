@@ -280,8 +280,7 @@ static void check_soft_step(const struct comm *c, const struct comm *alone, cons
 int main(int argc, char **argv)
 {
   struct comm world, alone, small;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
+  ranks_begin(&world, &argc, &argv);
   comm_open(&alone, MPI_COMM_SELF);
   setenv("ESPALIER_LARGEST_MESSAGE", "3000", 1);
   comm_open(&small, MPI_COMM_WORLD);
@@ -310,5 +309,5 @@ int main(int argc, char **argv)
   check_soft_step(&world, &alone, &sets[0], 40, 50);
   comm_close(&small);
   comm_close(&alone);
-  return everywhere_end(&world);
+  return ranks_end(&world);
 }

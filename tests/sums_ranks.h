@@ -15,11 +15,6 @@ struct all_ranks {
   double *mass;
 };
 
-static inline int is_active(const struct particles *particles, int64_t i, int32_t tick)
-{
-  return timeline_end(particles, i) == tick;
-}
-
 static inline struct all_ranks gather(const struct comm *comm, const struct particles *particles, int32_t tick,
                                       double tick_length)
 {
@@ -29,7 +24,7 @@ static inline struct all_ranks gather(const struct comm *comm, const struct part
   double(*own)[4] = memory_alloc("test", sizeof *own * (size_t)(particles->n + 1));
   for (int64_t i = 0; i < particles->n; i++) {
     /* those that are active stand at the tick already */
-    double dt = tick == 0 || is_active(particles, i, tick) ? 0 : (tick - particles->tick[i]) * tick_length;
+    double dt = tick == 0 || ends_at(particles, i, tick) ? 0 : (tick - particles->tick[i]) * tick_length;
     for (int k = 0; k < 3; k++)
       own[i][k] =
           particles->pos[3 * i + k] + (particles->vel[3 * i + k] + 0.5 * dt * particles->acc_hard[3 * i + k]) * dt;

@@ -30,7 +30,7 @@ const char *nearest_name(const char *word, const char *const *names, int count);
  * string that stays valid. */
 void fatal_context(int rank, long long step);
 void fatal_phase(const char *phase);
-/* Return these values. From any thread. */
+/* What these have set. From any thread. */
 struct fatal_place {
   int rank;
   long long step;
@@ -45,10 +45,10 @@ void fatal_sentence(char *text, size_t size, const struct fatal_place *at, const
 void fatal_print(const char *kind, const char *sentence);
 
 /* Register the function that is called with the reason before this process ends (NULL: none). It is called from any
- * thread, at any moment. `last` 1: the process ends afterwards; 0: it may be ended by others. */
+ * thread, at any moment. `last`: 1: the process ends afterwards; 0: it may be ended by others. */
 void fatal_listener(void (*callback)(const char *reason, int last));
-/* Call this function. With `last` 1 the process ends also where the function does not return within 10 s (a file system
- * that hangs). */
+/* Call the registered function. With `last` = 1 the process ends even where that does not return within 10 s (a file
+ * system that hangs). */
 void fatal_report(const char *reason, int last);
 
 /* Print rank, step, phase, the message (printf format), file and line on stderr and abort all ranks (MPI_Abort where

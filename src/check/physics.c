@@ -342,15 +342,13 @@ static void judge_components(const struct physics *physics, struct findings *fin
     if (one->softening > COMPONENT_SOFTENING * one->half)
       add(findings, FINDING_WARNING,
           "Softening = %g is %.2g of the radius %.3g that holds half of type %d: forces at its centre are too weak, "
-          "and "
-          "it expands; set [Gravity] SofteningType%d (or Softening) to at most %.2g",
+          "and it expands; set [Gravity] SofteningType%d (or Softening) to at most %.2g",
           one->softening, one->softening / one->half, one->half, t, t, 0.5 * COMPONENT_SOFTENING * one->half);
     else if (relaxation > 0 && time > relaxation)
       add(findings, FINDING_WARNING,
-          "encounters of particles change type %d within the radius %.3g that holds half of it in a time of %.2g, and "
-          "the run lasts %.2g: the particles there, of all types, have the mean mass %.2g, weighted with mass; take "
-          "more "
-          "particles, of like masses",
+          "encounters of particles change type %d within its half-mass radius of %.3g in a time of %.2g, and the run "
+          "lasts %.2g: the mass-weighted mean mass of the particles there, of all types, is %.2g; take more particles, "
+          "of like masses",
           t, one->half, relaxation, time, one->perturber);
   }
 }

@@ -485,13 +485,14 @@ static void print_files(const struct run *run, int continues)
     print_command(run, "--restart", stdout);
     return;
   }
-  if (count > 1 && !run->options->no_output) {
+  int drawn = count > 1 && !run->options->no_output;
+  if (drawn) {
     snprintf(base, sizeof base, "%s/%s_", par->OutputDir, par->SnapshotFileBase);
     fputs("espalier-plot density ", stdout);
     shell_word(stdout, base);
     fputs("???.hdf5; ", stdout);
   }
-  fputs("espalier-plot energy ", stdout);
+  printf("espalier-plot %s ", drawn && params_neighbour_lists(par) ? "cluster" : "energy");
   shell_word(stdout, par->OutputDir);
   putchar('\n');
 }

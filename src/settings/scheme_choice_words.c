@@ -73,7 +73,7 @@ void settings_print_choice(const struct sim *sim, FILE *out)
   warn(choice, out);
   fprintf(out, "scheme: %s, %.3g s per unit of time (%s)", choice_name(choice->now, &sim->settings->asked, name),
           seconds_of(choice, choice->now), choice->measured[choice->now] > 0 ? "measured" : "predicted");
-  if (choice->trials > 0) fprintf(out, "; the first soft steps try %d", choice->trials);
+  if (choice->trials > 0) fprintf(out, "; the first soft steps try %d schemes", choice->trials);
   fputc('\n', out);
   print_others(sim->settings, 1, out);
   print_others(sim->settings, 0, out);

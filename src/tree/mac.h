@@ -16,8 +16,7 @@ struct mac {
   int kind;       /* MAC_ACCELERATION and others: only this header asks which one it is */
   int order;      /* 1 monopole, 2 quadrupole cells */
   double gravity; /* G */
-  double
-      delta; /* the tolerance. MAC_ACCELERATION: Delta; MAC_MULTIPOLE: Delta_mul (an acceleration); MAC_ANGLE: theta */
+  double delta;   /* the tolerance: Delta of MAC_ACCELERATION, Delta_mul (an acceleration) of MAC_MULTIPOLE, theta */
 };
 
 /* Factor on the distance at which monopole cells are accepted that a face of the domain cuts. Their second moments are
