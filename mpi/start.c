@@ -4,7 +4,12 @@
 
 #include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "base/debug.h"
+
+enum { THREADS_MAX = 4096 }; /* OpenMP keeps a record of each on the stack of the first one */
 
 static void end_mpi(void)
 {
@@ -73,4 +78,18 @@ void start_threads(const struct comm *comm)
   if (ranks <= processors) comm_precise_sleep();
   if (getenv("OMP_NUM_THREADS") || bound) return;
   omp_set_num_threads(processors > ranks ? (int)(processors / ranks) : 1);
+}
+
+int start_environment(struct fault *fault)
+{
+  const char *simd = getenv("ESPALIER_SIMD"), *epoch = getenv("SOURCE_DATE_EPOCH");
+  if (debug_read(getenv("ESPALIER_DEBUG"), fault)) return -1;
+  if (omp_get_max_threads() > THREADS_MAX)
+    return fault_set(fault, "OMP_NUM_THREADS asks for %d threads: expected at most %d", omp_get_max_threads(),
+                     THREADS_MAX);
+  if (simd && *simd && strcmp(simd, "generic") != 0 && strcmp(simd, "avx2") != 0 && strcmp(simd, "avx512") != 0)
+    return fault_set(fault, "ESPALIER_SIMD = '%.40s': expected generic, avx2 or avx512", simd);
+  if (epoch && (strspn(epoch, "0123456789") != strlen(epoch) || strlen(epoch) > 11))
+    return fault_set(fault, "SOURCE_DATE_EPOCH = '%.40s': expected whole seconds since 1970", epoch);
+  return 0;
 }

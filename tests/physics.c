@@ -193,6 +193,13 @@ static void check_softening(void)
   p.softening = 40;
   one(&p, FINDING_WORTHLESS, "Softening = 40 is larger than the system, of which 90 % are within 2.4",
       "set [Gravity] Softening to about 0.005", "a softening larger than the system asks for --force");
+  p.half = p.most = 0;
+  one(&p, FINDING_WORTHLESS, "nine tenths of the particles are at one place, (0, 0, 0)", "are the positions right?",
+      "positions that were never written ask for --force");
+  p.most = 2.4;
+  p.softening = 0.005;
+  one(&p, FINDING_WARNING, "half of the particles are at one place", "are the positions right?", "half of them");
+  p = ordinary();
   p.softening = 0.5;
   one(&p, FINDING_WARNING, "is 0.65 of the radius 0.77 that holds half", "Softening to about 0.005",
       "a large softening");

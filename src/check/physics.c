@@ -201,7 +201,12 @@ static int judge_softening(const struct physics *physics, struct findings *findi
   char what[PHRASE], steps[PHRASE];
   double eps = physics->softening, near = physics->neighbour[1], suitable = physics_softening(physics);
   double largest = fmax(eps, physics->softening_largest);
-  if (sources(physics) < MEANINGFUL_COUNT || !(physics->half > 0)) return 0;
+  if (sources(physics) < MEANINGFUL_COUNT) return 0;
+  if (!(physics->half > 0))
+    add(findings, physics->most > 0 ? FINDING_WARNING : FINDING_WORTHLESS,
+        "%s of the particles are at one place, (%.6g, %.6g, %.6g): are the positions right?",
+        physics->most > 0 ? "half" : "nine tenths", physics->centre[0], physics->centre[1], physics->centre[2]);
+  if (!(physics->half > 0)) return 0;
   if (largest > physics->most) {
     add(findings, FINDING_WORTHLESS,
         "Softening = %g%s is larger than the system, of which 90 %% are within %.3g of the centre: it would not "
