@@ -61,11 +61,13 @@ expect 2 'a command is missing'
 expect 2 "unknown command 'rum'; did you mean 'run'" rum
 expect 2 "^'espalier --help' lists the commands"
 expect 2 "^'espalier run --help' explains it" run
-for name in ESPALIER_SIMD=sse SOURCE_DATE_EPOCH=today SOURCE_DATE_EPOCH=99999999999999999999 OMP_NUM_THREADS=100000; do
+for name in ESPALIER_SIMD=sse ESPALIER_CLOCK=wall ESPALIER_CUDA_MPI=on ESPALIER_LARGEST_MESSAGE=1e6 \
+  SOURCE_DATE_EPOCH=today SOURCE_DATE_EPOCH=99999999999999999999 OMP_NUM_THREADS=100000; do
   export "${name?}"
   expect 1 "${name%=*} " info
   wait
-  case $name in SOURCE*) SOURCE_DATE_EPOCH=0 ;; OMP*) OMP_NUM_THREADS=1 ;; *) unset ESPALIER_SIMD ;; esac
+  unset "${name%=*}"
+  export SOURCE_DATE_EPOCH=0 OMP_NUM_THREADS=1
 done
 expect 0 '^commands:' help
 expect 0 '^usage: espalier ic' help ic

@@ -13,8 +13,8 @@
 #include "mpi/start.h"
 #include "run/control.h"
 
-/* Where a standard stream is closed the next file would get its descriptor, and words of the program. Opened for reading
- * alone, output fails as before. */
+/* Where a standard stream is closed the next file would get its descriptor, and words of the program. Opened for
+ * reading alone, output fails as before. */
 static void keep_streams(void)
 {
   for (int k = STDIN_FILENO; k <= STDERR_FILENO; k++)
