@@ -21,4 +21,7 @@ void start_traces(void);
 /* Set the number of OpenMP threads: ranks that are not bound share the processors of their node equally.
  * OMP_NUM_THREADS takes precedence. Collective. */
 void start_threads(const struct comm *comm);
+/* Check and read the environment variables of the program, and the number of threads. Local. 0; -1 with a fault that
+ * names one. */
+int start_environment(struct fault *fault);
 #endif

@@ -194,6 +194,13 @@ static void check_softening(void)
   physics.softening.smallest = 40;
   one(&physics, FINDING_WORTHLESS, "Softening = 40 is larger than the system, of which 90 % are within 2.4",
       "set [Gravity] Softening to about 0.005", "a softening larger than the system asks for --force");
+  physics.size.half = physics.size.most = 0;
+  one(&physics, FINDING_WORTHLESS, "nine tenths of the particles are at one place, (0, 0, 0)",
+      "are the positions right?", "positions that were never written ask for --force");
+  physics.size.most = 2.4;
+  physics.softening.smallest = 0.005;
+  one(&physics, FINDING_WARNING, "half of the particles are at one place", "are the positions right?", "half of them");
+  physics = ordinary();
   physics.softening.smallest = 0.5;
   one(&physics, FINDING_WARNING, "is 0.65 of the radius 0.77 that holds half", "Softening to about 0.005",
       "a large softening");

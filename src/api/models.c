@@ -85,7 +85,10 @@ static int begin(struct espalier_data **data, const int *communicator, struct co
   if (start_comm(comm, communicator, &f)) return api_fail(ESPALIER_BAD_ARGUMENT, &f);
   fatal_context(comm->rank, -1);
   start_threads(comm);
-  return ESPALIER_OK;
+  start_environment(&f);
+  int code = api_agree(comm, ESPALIER_BAD_PARAMETER, &f);
+  if (code) comm_close(comm);
+  return code;
 }
 
 static void note_units(struct espalier_data *data, const struct units *units, double gravity)

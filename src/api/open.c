@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/debug.h"
 #include "base/memory.h"
 #include "base/revision.h"
 #include "mpi/start.h"
@@ -188,8 +187,7 @@ static int open_any(espalier **out, const int *communicator, const char *paramet
   }
   fatal_context(e->comm.rank, -1);
   start_threads(&e->comm);
-  debug_read(getenv("ESPALIER_DEBUG"), &f);
-  if (!f.text[0]) read_parameters(&e->par, parameters, settings, &e->softening_given, &f);
+  if (start_environment(&f) == 0) read_parameters(&e->par, parameters, settings, &e->softening_given, &f);
   if (!f.text[0] && from_file && path) {
     if (strlen(path) >= PARAM_TEXT)
       fault_set(&f, "the path of a file has %zu characters; expected at most %d", strlen(path), PARAM_TEXT - 1);

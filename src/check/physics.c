@@ -203,9 +203,14 @@ static int judge_softening(const struct physics *physics, struct findings *findi
 {
   char what[PHRASE], steps[PHRASE];
   double eps = physics->softening.smallest, near = physics->size.neighbour[1], suitable = physics_softening(physics);
-  double largest = fmax(eps, physics->softening.largest);
-  if (sources(physics) < MEANINGFUL_COUNT || !(physics->size.half > 0)) return 0;
-  if (largest > physics->size.most) {
+  double largest = fmax(eps, physics->softening.largest), most = physics->size.most;
+  if (sources(physics) < MEANINGFUL_COUNT) return 0;
+  if (!(physics->size.half > 0))
+    add(findings, most > 0 ? FINDING_WARNING : FINDING_WORTHLESS,
+        "%s of the particles are at one place, (%.6g, %.6g, %.6g): are the positions right?",
+        most > 0 ? "half" : "nine tenths", physics->size.centre[0], physics->size.centre[1], physics->size.centre[2]);
+  if (!(physics->size.half > 0)) return 0;
+  if (largest > most) {
     add(findings, FINDING_WORTHLESS,
         "Softening = %g%s is larger than the system, of which 90 %% are within %.3g of the centre: it would not "
         "hold together%s",

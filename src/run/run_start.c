@@ -36,7 +36,7 @@ static int lock_existing_folders(struct run *run, const struct comm *comm, const
 static void lock_new_folders(struct run *run, const struct params *par, struct fault *fault)
 {
   int resumes = run->soft_step_opened && run->from.own_folder;
-  struct fault later = {""}; /* a CheckpointDir that cannot be made is reported with the first checkpoint */
+  struct fault later = {""}; /* a CheckpointDir that cannot be made may be there by the first checkpoint */
   if (fault->text[0] || (run->lock.file < 0 && !resumes && logs_check(par, run->options->overwrite, fault))) return;
   char first[PARAM_TEXT];
   if (run->lock.file < 0 && folders_missing(par->OutputDir, first, sizeof first))
@@ -44,8 +44,9 @@ static void lock_new_folders(struct run *run, const struct params *par, struct f
   if (run->lock.file < 0 && folder_make(par->OutputDir, "OutputDir", fault) == 0)
     lock_take(&run->lock, "OutputDir", par->OutputDir, fault);
   if (fault->text[0] || run->options->no_output || !par->CheckpointDir[0]) return;
-  if (folder_make(par->CheckpointDir, "CheckpointDir", &later) == 0 && lock_checkpoints(run, par, fault) == 0)
-    checkpoint_check_others(par, fault);
+  if (folder_make(par->CheckpointDir, "CheckpointDir", &later))
+    fprintf(stderr, "espalier: warning: as it is now, no checkpoint can be written: %s\n", later.text);
+  else if (lock_checkpoints(run, par, fault) == 0) checkpoint_check_others(par, fault);
 }
 
 void run_begin_status(struct run *run)

@@ -473,11 +473,15 @@ static void print_files(const struct run *run, int continues)
 {
   const struct params *par = run->sim.par;
   char base[2 * PARAM_TEXT + 8];
-  int count = run->state.snapshots - run->state.pending;
-  if (run->options->no_output || count < 1)
+  int count = run->state.snapshots - run->state.pending, lost = run->state.missing.count - run->state.pending;
+  if (run->options->no_output || count - lost < 1)
     printf("snapshots: none%s\n", run->options->no_output ? " (--no-output)" : "");
-  else if (count == 1) printf("snapshots: %s/%s_000.hdf5\n", par->OutputDir, par->SnapshotFileBase);
-  else printf("snapshots: %s/%s_000.hdf5 to _%03d.hdf5\n", par->OutputDir, par->SnapshotFileBase, count - 1);
+  else {
+    printf("snapshots: %s/%s_000.hdf5", par->OutputDir, par->SnapshotFileBase);
+    if (count > 1) printf(" to _%03d.hdf5", count - 1);
+    if (lost > 0) printf(", %d of them missing", lost);
+    putchar('\n');
+  }
   printf("tables: %s/energy.csv, steps.csv%s and others (doc/file-formats.md)\n", par->OutputDir,
          run->logs.files.analysis ? ", analysis.csv" : "");
   fputs("next: ", stdout);
@@ -485,7 +489,7 @@ static void print_files(const struct run *run, int continues)
     print_command(run, "--restart", stdout);
     return;
   }
-  int drawn = count > 1 && !run->options->no_output;
+  int drawn = count - lost > 1 && !run->options->no_output;
   if (drawn) {
     snprintf(base, sizeof base, "%s/%s_", par->OutputDir, par->SnapshotFileBase);
     fputs("espalier-plot density ", stdout);

@@ -35,8 +35,9 @@ static int parse(const struct lines *lines, double x[COLUMNS], struct fault *fau
     at += length;
   }
   if (n != COLUMNS)
-    return fault_set(fault, "%s:%lld: %d numbers; expected seven: x y z vx vy vz m", lines->path,
-                     (long long)lines->number, n);
+    return fault_set(fault, "%s:%lld: %d numbers; expected seven: x y z vx vy vz m%s", lines->path,
+                     (long long)lines->number, n,
+                     strchr(lines->text, ',') && !strchr(lines->text, '.') ? ", with decimal points" : "");
   return 0;
 }
 

@@ -26,9 +26,10 @@ static herr_t put_six(hid_t at, const char *name, hid_t stored, const int64_t *x
 static void date(char *text, size_t size)
 {
   const char *fixed = getenv("SOURCE_DATE_EPOCH");
-  time_t now = fixed ? (time_t)atoll(fixed) : time(NULL);
-  struct tm utc;
-  strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  time_t now = fixed && *fixed ? (time_t)atoll(fixed) : time(NULL);
+  struct tm utc = {.tm_year = 70, .tm_mday = 1};
+  if (!gmtime_r(&now, &utc)) now = 0; /* no year of an int: 1970 */
+  strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
 /* Files of other runs state neutral values: readers take a run with OmegaLambda for a cosmological one. */
