@@ -6,6 +6,8 @@ libespalier_a_SOURCES += \
   %D%/few_bodies.h \
   %D%/field.h \
   %D%/hermite.h \
+  %D%/hierarchy.h \
+  %D%/hierarchy_rules.h \
   %D%/kepler.h \
   %D%/ks.h \
   %D%/pair.h \

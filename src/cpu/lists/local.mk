@@ -13,6 +13,7 @@ libespalier_a_SOURCES += \
   %D%/unit_changes.c \
   %D%/unit_facts.c \
   %D%/unit_forces.c \
+  %D%/unit_hierarchies.c \
   %D%/unit_motion.c \
   %D%/units.c \
   %D%/units.h

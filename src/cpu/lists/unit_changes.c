@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "cpu/lists/units.h"
+#include "gravity/hierarchy_rules.h"
 
 #define ALONE 4      /* no third star comes as near as so many distances to two that become a pair */
 #define OPEN_EARLY 2 /* tight pairs are opened at so many times the reach when units join, */
@@ -159,7 +160,8 @@ static void synchronise(struct units *units, const struct list_loop *loop, int32
   unit_finish(unit, &environment, t);
 }
 
-static void join(struct units *units, struct list_loop *loop, int32_t i, int32_t j, int32_t tick)
+/* hierarchy: the two are one, and no one else is near. */
+static void join(struct units *units, struct list_loop *loop, int32_t i, int32_t j, int32_t tick, int hierarchy)
 {
   struct list_set *set = units->set;
   struct unit_body bodies[2 * UNIT_BODIES];
@@ -170,11 +172,12 @@ static void join(struct units *units, struct list_loop *loop, int32_t i, int32_t
   synchronise(units, loop, j, t);
   int n = units_bodies(units, stays, t, frame.x, frame.v, 1, bodies);
   n += units_bodies(units, gone, t, frame.x, frame.v, 1, bodies + n);
-  n = open_tight(&units->rules, bodies, n, OPEN_EARLY);
+  if (!hierarchy) n = open_tight(&units->rules, bodies, n, OPEN_EARLY);
   join_lists(units, stays, gone);
   units_release(units, stays);
   units_release(units, gone);
-  units_make(units, n, bodies, frame.x, frame.v, tick, t);
+  if (hierarchy) units_make_hierarchy(units, bodies, frame.x, frame.v, tick, t);
+  else units_make(units, n, bodies, frame.x, frame.v, tick, t);
   begin(units, loop, stays, tick);
 }
 
@@ -238,13 +241,17 @@ static int try_join(struct units *units, struct list_loop *loop, int32_t i, int3
     u[c] = set->motion[j].v[c] - set->motion[i].v[c];
   }
   struct unit_facts p = units_facts(units, i), q = units_facts(units, j);
+  if (units_hierarchical(units, loop, i, j, tick, d, u)) {
+    join(units, loop, i, j, tick, 1);
+    return 1;
+  }
   switch (unit_belong(&units->rules, &p, &q, d, u, units_r1(units, i, j), 1)) {
   case UNIT_APART: return 0;
   case UNIT_LET_GO: divide(units, loop, unit_is_passing(&p) ? i : j, tick, 2, two); return 1;
   case UNIT_TOGETHER: break;
   }
   if (units->of[i] < 0 && units->of[j] < 0 && !alone(units, loop, i, j, tick)) return 0;
-  join(units, loop, i, j, tick);
+  join(units, loop, i, j, tick, 0);
   return 1;
 }
 
@@ -259,19 +266,7 @@ struct pieces {
 
 static void add_piece(struct pieces *pieces, const struct unit_body *body)
 {
-  struct unit_facts facts = {.bodies = 1, .m = body->m, .a = -1, .period = 1e30};
-  struct kepler_orbit orbit;
-  if (body->star[1] >= 0 && kepler_elements(body->m, body->d, body->u, &orbit))
-    facts = (struct unit_facts){.bodies = 2,
-                                .pair = 1,
-                                .lasting = 1,
-                                .m = body->m,
-                                .m1 = body->m1,
-                                .m2 = body->m2,
-                                .a = orbit.a,
-                                .period = orbit.period,
-                                .size = orbit.a * (1 + orbit.e)};
-  pieces->facts[pieces->n] = facts;
+  pieces->facts[pieces->n] = unit_body_facts(body);
   pieces->whole[pieces->n] = *body;
   pieces->root[pieces->n] = pieces->n;
   pieces->n++;
@@ -307,6 +302,7 @@ static void find_pieces(const struct units *units, const struct unit *unit, doub
       pieces->of_body[k] = pieces->n;
       struct unit_body now = unit->body[k];
       kepler_advance(now.m, now.lag, now.d, now.u);
+      now.lag = 0;
       add_piece(pieces, &now);
     }
   while (closest_pair(units, unit, used, r1, pair)) {
@@ -349,7 +345,8 @@ static void link_pieces(const struct units *units, double r1, struct pieces *pie
       int stars = p->star[1] < 0 && q->star[1] < 0;
       int linked = stars ? r < UNIT_PASSED * units->rules.entry
                          : unit_belong(&units->rules, &pieces->facts[k], &pieces->facts[l], d, u, r1,
-                                       UNIT_HYSTERESIS) == UNIT_TOGETHER;
+                                       UNIT_HYSTERESIS) == UNIT_TOGETHER ||
+                               hierarchy_fits(&units->rules, &pieces->facts[k], &pieces->facts[l], d, u, r1, 0);
       if (linked && r < 0.7 * r1) unite(pieces, pieces->root[k], pieces->root[l]);
     }
 }
@@ -433,12 +430,28 @@ static void tighten(struct units *units, int32_t place, int32_t tick, double t)
   if (units->of[place] >= 0) units->unit[units->of[place]].field = field;
 }
 
+/* A group of two pieces that are a hierarchy becomes one. Returns whether it has. */
+static int settle(struct units *units, struct list_loop *loop, int32_t place, int32_t tick, const struct pieces *pieces)
+{
+  const struct hermite_motion frame = units->set->motion[place];
+  if (pieces->n != 2 || !units_settled(units, loop, place, tick, pieces->whole)) return 0;
+  units_release(units, place);
+  units_make_hierarchy(units, pieces->whole, frame.x, frame.v, tick, tick * loop->tick_length);
+  begin(units, loop, place, tick);
+  return 1;
+}
+
 /* Whether the unit at `place` no longer holds together; then it is divided. */
 static int try_part(struct units *units, struct list_loop *loop, int32_t place, int32_t tick)
 {
   static const int two[UNIT_BODIES] = {0, 1};
   struct unit *unit = &units->unit[units->of[place]];
   double r1 = units_r1(units, place, place);
+  if (unit_is_hierarchy(unit)) {
+    if (unit_hierarchy_holds(unit, &units->rules, tick * loop->tick_length, r1)) return 0;
+    divide(units, loop, place, tick, 2, two);
+    return 1;
+  }
   if (unit->kind != UNIT_GROUP) {
     if (unit->lasting || ks_distance(&unit->ks) < UNIT_PASSED * units->rules.entry) return 0;
     double d[3], u[3];
@@ -456,6 +469,7 @@ static int try_part(struct units *units, struct list_loop *loop, int32_t place, 
   link_groups(units, r1, &pieces);
   int parts = number_parts(units, &pieces, part);
   if (parts == 1) {
+    if (settle(units, loop, place, tick, &pieces)) return 1;
     tighten(units, place, tick, tick * loop->tick_length);
     return 0;
   }

@@ -6,6 +6,7 @@
 
 #include "cpu/lists/units.h"
 #include "gravity/bound_pair.h"
+#include "gravity/hierarchy_rules.h"
 
 #define QUADRUPOLE_LEAST 1e-9 /* quadrupoles count where trace / (m r^2) is above this */
 #define TIDE_LEAST 1e-6       /* neighbours whose tide (m3 / m) (size / r)^3 is above this are near */
@@ -93,7 +94,8 @@ static void add_quadrupole(struct units *units, const struct list_loop *loop, co
   quadrupole_add((const double(*)[3])q, unit->rate, d, u, f, 1, force->a, force->j);
 }
 
-/* Whether the neighbour belongs to the particle at place i; the nearest such one is its partner. */
+/* Whether the neighbour belongs to the particle at place i; the nearest such one is its partner, or one that is a
+ * hierarchy with it. */
 static void check_partner(struct units *units, int32_t i, const struct seen *seen, const struct unit_facts *facts,
                           double *nearest)
 {
@@ -101,9 +103,12 @@ static void check_partner(struct units *units, int32_t i, const struct seen *see
   double r1 = units_r1(units, i, seen->place), far = UNIT_EXTENT * r1;
   if (seen->r2 >= far * far) return;
   struct unit_facts other = units_facts(units, seen->place);
-  if (!unit_belong(&units->rules, facts, &other, seen->d, seen->u, r1, 1)) return;
-  *nearest = sqrt(seen->r2);
-  units->partner[i] = seen->place;
+  if (unit_belong(&units->rules, facts, &other, seen->d, seen->u, r1, 1)) {
+    *nearest = sqrt(seen->r2);
+    units->partner[i] = seen->place;
+  } else if (units->partner[i] < 0 && hierarchy_fits(&units->rules, facts, &other, seen->d, seen->u, r1, 0)) {
+    units->partner[i] = seen->place;
+  }
 }
 
 void units_force_on_star(struct units *units, const struct list_loop *loop, int32_t i, int32_t tick, const double x[3],

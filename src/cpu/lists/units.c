@@ -35,7 +35,7 @@ void unit_divide(const struct unit_body *pair, struct unit_body stars[2])
   }
 }
 
-/* A pair as one body, or as two. */
+/* A pair as one body, or as two; a hierarchy as two. */
 static int pair_bodies(const struct unit *unit, double t, double since, int whole, struct unit_body *bodies)
 {
   struct unit_body pair = {.star = {unit->body[0].star[0], unit->body[1].star[0]},
@@ -43,6 +43,10 @@ static int pair_bodies(const struct unit *unit, double t, double since, int whol
                            .m1 = unit->body[0].m,
                            .m2 = unit->body[1].m};
   unit_relative(unit, t, since, pair.d, pair.u);
+  if (unit_is_hierarchy(unit)) {
+    unit_hierarchy_bodies(unit, pair.d, pair.u, bodies);
+    return 2;
+  }
   bodies[0] = pair;
   if (!whole) unit_divide(&pair, bodies);
   return whole ? 1 : 2;
@@ -137,6 +141,14 @@ static void make_pair(struct units *units, struct unit *unit, const double d[3],
   unit_elements(unit, &units->rules, r1);
 }
 
+static void make_hierarchy(struct units *units, struct unit *unit, double t, double r1)
+{
+  unit->kind = UNIT_RESOLVED;
+  unit->bodies = 2;
+  unit_hierarchy_open(unit, t);
+  unit_elements(unit, &units->rules, r1);
+}
+
 static void make_group(struct unit *unit, int n)
 {
   double *size = &unit->orbit.size;
@@ -147,7 +159,7 @@ static void make_group(struct unit *unit, int n)
 }
 
 /* The members of the unit at `centre` from bodies about its centre of mass. */
-static void fill(struct units *units, int32_t centre, int n, const struct unit_body *bodies, double t)
+static void fill(struct units *units, int32_t centre, int n, const struct unit_body *bodies, double t, int hierarchy)
 {
   int32_t at = free_unit(units);
   struct unit *unit = &units->unit[at];
@@ -165,15 +177,16 @@ static void fill(struct units *units, int32_t centre, int n, const struct unit_b
       d[c] = bodies[1].x[c] - bodies[0].x[c];
       u[c] = bodies[1].v[c] - bodies[0].v[c];
     }
-    if (n == 2 && bodies[0].star[1] < 0 && bodies[1].star[1] < 0) make_pair(units, unit, d, u, t, r1);
+    if (hierarchy) make_hierarchy(units, unit, t, r1);
+    else if (n == 2 && bodies[0].star[1] < 0 && bodies[1].star[1] < 0) make_pair(units, unit, d, u, t, r1);
     else make_group(unit, n);
   }
   unit_set_quadrupole(unit, 0);
   unit->seen_tick = -1;
 }
 
-int32_t units_make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
-                   int32_t tick, double t)
+static int32_t make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
+                    int32_t tick, double t, int hierarchy)
 {
   struct list_set *set = units->set;
   struct unit_body about[UNIT_BODIES];
@@ -202,8 +215,20 @@ int32_t units_make(struct units *units, int n, const struct unit_body *bodies, c
   set->gm[centre] = m;
   set->tick[centre] = tick;
   if (n == 1 && bodies[0].star[1] < 0) units->of[centre] = UNIT_STAR;
-  else fill(units, centre, n, about, t);
+  else fill(units, centre, n, about, t, hierarchy);
   return centre;
+}
+
+int32_t units_make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
+                   int32_t tick, double t)
+{
+  return make(units, n, bodies, x, v, tick, t, 0);
+}
+
+int32_t units_make_hierarchy(struct units *units, const struct unit_body bodies[2], const double x[3],
+                             const double v[3], int32_t tick, double t)
+{
+  return make(units, 2, bodies, x, v, tick, t, 1);
 }
 
 /* --- the begin of a soft step ------------------------------------------------------------------------------------- */
@@ -365,17 +390,32 @@ static void finish(struct units *units, const struct list_loop *loop, int32_t at
   unit_finish(&units->unit[at], &environment, loop->request->soft_step);
 }
 
-/* Counts of own pairs. */
-static void count_pair(const struct units *units, const struct unit *unit, int32_t centre,
-                       const struct unit_body *stars, struct list_tally *tally)
+static void count_pair(const struct units *units, double m1, double m2, const double u[3], double period, double e,
+                       struct list_tally *tally)
 {
-  double u[3], m1 = unit->body[0].m, m2 = unit->body[1].m;
-  if (unit->kind == UNIT_GROUP || !unit->lasting || centre >= units->set->own) return;
-  for (int c = 0; c < 3; c++) u[c] = stars[1].v[c] - stars[0].v[c];
   tally->pairs_bound++;
   tally->pair_kinetic += 0.5 * m1 * m2 / (m1 + m2) * kepler_dot(u, u) / units->set->gravity;
-  tally->shortest_period = fmin(tally->shortest_period, unit->orbit.period);
-  tally->largest_eccentricity = fmax(tally->largest_eccentricity, unit->orbit.e);
+  tally->shortest_period = fmin(tally->shortest_period, period);
+  tally->largest_eccentricity = fmax(tally->largest_eccentricity, e);
+}
+
+/* Counts of own pairs: of a hierarchy the inner ones. */
+static void count_pairs(const struct units *units, const struct unit *unit, int32_t centre,
+                        const struct unit_body *bodies, struct list_tally *tally)
+{
+  double u[3];
+  if (unit->kind == UNIT_GROUP || !unit->lasting || centre >= units->set->own) return;
+  if (!unit_is_hierarchy(unit)) {
+    for (int c = 0; c < 3; c++) u[c] = bodies[1].v[c] - bodies[0].v[c];
+    count_pair(units, bodies[0].m, bodies[1].m, u, unit->orbit.period, unit->orbit.e, tally);
+    return;
+  }
+  for (int k = 0; k < 2; k++) {
+    struct kepler_orbit orbit;
+    const struct unit_body *pair = &bodies[k];
+    if (pair->star[1] < 0 || !kepler_elements(pair->m, pair->d, pair->u, &orbit)) continue;
+    count_pair(units, pair->m1, pair->m2, pair->u, orbit.period, orbit.e, tally);
+  }
 }
 
 static void put_back(struct units *units, const struct list_loop *loop, int32_t at)
@@ -387,7 +427,7 @@ static void put_back(struct units *units, const struct list_loop *loop, int32_t 
   double t = loop->request->soft_step;
   uint8_t proposed = units->set->level[centre], other = unit->kind == UNIT_AVERAGED ? LEVEL_MEAN : LEVEL_UNKNOWN;
   int n = units_bodies(units, centre, t, motion.x, motion.v, 0, bodies);
-  count_pair(units, unit, centre, bodies, loop->tally);
+  count_pairs(units, unit, centre, bodies, loop->tally);
   for (int k = 0; k < n; k++) {
     if (bodies[k].star[1] < 0) {
       put_star(units, &bodies[k], motion.x, motion.v, other);
@@ -398,7 +438,7 @@ static void put_back(struct units *units, const struct list_loop *loop, int32_t 
     put_star(units, &stars[1], motion.x, motion.v, LEVEL_UNKNOWN);
   }
   /* for the same pair in the next soft step */
-  if (unit->kind != UNIT_GROUP && unit->lasting) units->set->level[centre] = proposed;
+  if (unit->kind != UNIT_GROUP && unit->lasting && !unit_is_hierarchy(unit)) units->set->level[centre] = proposed;
 }
 
 static void lend_star(const struct list_set *set, int32_t place, struct lent_stars *lent)

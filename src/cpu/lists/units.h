@@ -6,18 +6,19 @@
 #define CPU_UNITS_H
 #include "cpu/lists/neighbour_lists.h"
 #include "gravity/few_bodies.h"
+#include "gravity/hierarchy.h"
 #include "gravity/quadrupole.h"
 #include "gravity/resolved_pair.h"
 #include "gravity/unit_rules.h"
 
 enum unit_kind { UNIT_AVERAGED, UNIT_RESOLVED, UNIT_GROUP };
 
-/* A star of a unit, or a tight pair that is a point mass within a group. */
+/* A star of a unit, or a tight pair that is a point mass within a group, or an inner pair of a hierarchy. */
 struct unit_body {
   int32_t star[2];        /* places; star[1] < 0: one star */
   double m, m1, m2;       /* m1, m2: of a tight pair */
   double x[3], v[3];      /* from the unit's centre */
-  double d[3], u[3], lag; /* of a tight pair, at the time `lag` before the unit's */
+  double d[3], u[3], lag; /* of a pair, at the time `lag` before the unit's */
 };
 
 struct unit_orbit {
@@ -43,7 +44,7 @@ struct unit {
   double quadrupole[3][3], rate[3][3], trace; /* sum m x x, as the neighbours see it */
   int32_t seen_tick;                          /* of that of a passing pair */
   double d[3], u[3], lag;                     /* of an averaged pair, at the time `lag` before the unit's */
-  struct ks_pair ks;                          /* of a resolved pair */
+  struct ks_pair ks;                          /* of a resolved pair, and the outer orbit of a hierarchy */
   double step;                                /* of a group */
   double longest_mean;                        /* orbits in a group with shorter periods are seen by their mean */
   int64_t work;                               /* kicks of a pair, evaluations of a group */
@@ -79,9 +80,6 @@ void units_open(struct units *units, struct list_set *set, const struct list_req
 double units_pair_kinetic(const struct list_set *set, const struct list_request *request);
 /* Put all stars back to their places at the end of the soft step. */
 void units_close(struct units *units, const struct list_loop *loop);
-struct unit_facts units_facts(const struct units *units, int32_t place);
-/* R1 of the pairs of two places. */
-double units_r1(const struct units *units, int32_t i, int32_t j);
 /* A unit of bodies[n] about x, v at the time t: their centre, elements and quadrupole. Returns the place of the
  * centre. */
 int32_t units_make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
@@ -90,11 +88,29 @@ int32_t units_make(struct units *units, int n, const struct unit_body *bodies, c
  * their number. */
 int units_bodies(const struct units *units, int32_t place, double t, const double x[3], const double v[3], int whole,
                  struct unit_body *bodies);
+/* The same for two bodies that are a hierarchy: gravity/hierarchy.h. */
+int32_t units_make_hierarchy(struct units *units, const struct unit_body bodies[2], const double x[3],
+                             const double v[3], int32_t tick, double t);
 void units_release(struct units *units, int32_t place);
 /* The place has now, or has had, its present level. */
 void units_note_level(struct units *units, int32_t place);
 /* A tight pair as its two stars. */
 void unit_divide(const struct unit_body *pair, struct unit_body stars[2]);
+
+/* --- unit_facts.c --- */
+
+struct unit_facts units_facts(const struct units *units, int32_t place);
+/* R1 of the pairs of two places. */
+double units_r1(const struct units *units, int32_t i, int32_t j);
+/* A star, or a pair that lasts. */
+struct unit_facts unit_body_facts(const struct unit_body *body);
+int unit_hierarchy_holds(const struct unit *unit, const struct unit_rules *rules, double t, double r1);
+/* Whether i and j, at the distance d with the velocity u, become a hierarchy. */
+int units_hierarchical(const struct units *units, const struct list_loop *loop, int32_t i, int32_t j, int32_t tick,
+                       const double d[3], const double u[3]);
+/* Whether the two bodies that a group at `place` has become are a hierarchy. */
+int units_settled(const struct units *units, const struct list_loop *loop, int32_t place, int32_t tick,
+                  const struct unit_body bodies[2]);
 
 /* --- unit_motion.c: what is inside --- */
 
@@ -113,6 +129,20 @@ int unit_advance(struct unit *unit, const struct unit_environment *environment, 
 void unit_classify(struct unit *unit, const struct unit_rules *rules, double t);
 void unit_to_resolved(struct unit *unit, const struct unit_rules *rules, double t);
 double unit_pair_mass(const struct unit *unit);
+
+/* --- unit_hierarchies.c: resolved pairs of which a body is a pair --- */
+
+static inline int unit_is_hierarchy(const struct unit *unit)
+{
+  return unit->kind != UNIT_GROUP && (unit->body[0].star[1] >= 0 || unit->body[1].star[1] >= 0);
+}
+/* The orbits, from bodies as they are at the time t. */
+void unit_hierarchy_open(struct unit *unit, double t);
+/* The bodies as they are, about their centre, where the outer orbit is at d with the velocity u. */
+void unit_hierarchy_bodies(const struct unit *unit, const double d[3], const double u[3], struct unit_body bodies[2]);
+void unit_hierarchy_advance(struct unit *unit, const struct unit_environment *environment, double from, double t);
+void unit_hierarchy_finish(struct unit *unit, const struct unit_environment *environment, double t);
+void unit_hierarchy_add_quadrupole(const struct unit *unit, double q[3][3]);
 
 /* --- unit_forces.c --- */
 
