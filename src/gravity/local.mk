@@ -16,6 +16,7 @@ libespalier_a_SOURCES += \
   %D%/reach.h \
   %D%/resolved_pair.h \
   %D%/split.h \
+  %D%/triple.h \
   %D%/unit_environment.h \
   %D%/unit_rules.h \
   %D%/units.c \

@@ -75,6 +75,14 @@ HD int unit_lasts(const struct unit_rules *rules, double mu, const double d[3], 
          orbit.a * (1 + orbit.e) < UNIT_APOCENTRE * r1 * factor;
 }
 
+/* The size of two stars for whoever is near: their distance, or the axis of their orbit where that is less. */
+HD double unit_pair_extent(double mu, const double d[3], const double u[3])
+{
+  struct kepler_orbit orbit;
+  double r = sqrt(kepler_dot(d, d));
+  return kepler_elements(mu, d, u, &orbit) ? fmin(r, orbit.a) : r;
+}
+
 /* Whether p and q belong together, at the distance d with the relative velocity u. r1: R1 of the two. factor: of
  * distances, for those that are together. UNIT_LET_GO: the one that is a passing pair dissolves. */
 HD enum unit_verdict unit_belong(const struct unit_rules *rules, const struct unit_facts *p, const struct unit_facts *q,

@@ -208,12 +208,13 @@ static void divide(struct units *units, struct list_loop *loop, int32_t place, i
 static int alone(const struct units *units, const struct list_loop *loop, int32_t i, int32_t j, int32_t tick)
 {
   const struct list_set *set = units->set;
-  double middle[3], d[3], entry = units->rules.entry;
+  double middle[3], d[3], u[3], entry = units->rules.entry;
   for (int c = 0; c < 3; c++) {
     middle[c] = 0.5 * (set->motion[i].x[c] + set->motion[j].x[c]);
     d[c] = set->motion[i].x[c] - set->motion[j].x[c];
+    u[c] = set->motion[i].v[c] - set->motion[j].v[c];
   }
-  double r2 = kepler_dot(d, d);
+  double size = unit_pair_extent(set->gm[i] + set->gm[j], d, u), r2 = size * size;
   for (int64_t e = 0; e < list_length(set, i); e++) {
     int32_t l = list_entries(set, i)[e];
     double v[3];

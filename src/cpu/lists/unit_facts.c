@@ -32,28 +32,13 @@ struct unit_facts units_facts(const struct units *units, int32_t place)
 
 /* --- hierarchies -------------------------------------------------------------------------------------------------- */
 
-struct unit_facts unit_body_facts(const struct unit_body *body)
-{
-  struct unit_facts facts = {.bodies = 1, .m = body->m, .a = -1, .period = 1e30};
-  struct kepler_orbit orbit;
-  if (body->star[1] < 0 || !kepler_elements(body->m, body->d, body->u, &orbit)) return facts;
-  return (struct unit_facts){.bodies = 2,
-                             .pair = 1,
-                             .lasting = 1,
-                             .m = body->m,
-                             .m1 = body->m1,
-                             .m2 = body->m2,
-                             .a = orbit.a,
-                             .period = orbit.period,
-                             .size = orbit.a * (1 + orbit.e)};
-}
-
 int unit_hierarchy_holds(const struct unit *unit, const struct unit_rules *rules, double t, double r1)
 {
   struct unit_facts p = unit_body_facts(&unit->body[0]), q = unit_body_facts(&unit->body[1]);
   double d[3], u[3];
   unit_relative(unit, t, t, d, u);
-  return hierarchy_fits(rules, &p, &q, d, u, r1, 1);
+  enum hierarchy_kind kind = hierarchy_fits(rules, &p, &q, d, u, r1, 1);
+  return unit->followed ? kind != HIERARCHY_NONE : kind == HIERARCHY_MEAN;
 }
 
 /* Whether no one comes near the orbit of two bodies of masses m1, m2 that are to be a hierarchy at x, v: i and j, or the

@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Units of two bodies one or both of which are tight pairs: gravity/hierarchy.h. */
+/* Units of two bodies one or both of which are pairs: gravity/hierarchy.h, or gravity/triple.h. */
 #include <config.h>
 #include <math.h>
 #include <string.h>
 
 #include "cpu/lists/units.h"
+#include "gravity/hierarchy_rules.h"
+
+struct unit_facts unit_body_facts(const struct unit_body *body)
+{
+  struct unit_facts facts = {.bodies = 1, .m = body->m, .a = -1, .period = 1e30};
+  struct kepler_orbit orbit;
+  if (body->star[1] < 0 || !kepler_elements(body->m, body->d, body->u, &orbit)) return facts;
+  return (struct unit_facts){.bodies = 2,
+                             .pair = 1,
+                             .lasting = 1,
+                             .m = body->m,
+                             .m1 = body->m1,
+                             .m2 = body->m2,
+                             .a = orbit.a,
+                             .period = orbit.period,
+                             .size = orbit.a * (1 + orbit.e)};
+}
 
 static struct hierarchy_body body_of(const struct unit_body *body)
 {
@@ -27,15 +44,31 @@ static void to_other(struct unit_body bodies[2], void change(struct hierarchy_bo
   }
 }
 
-void unit_hierarchy_open(struct unit *unit, double t)
+void unit_hierarchy_open(struct unit *unit, const struct unit_rules *rules, double r1, double t)
 {
+  struct unit_body *body = unit->body;
   double d[3], u[3];
-  to_other(unit->body, hierarchy_to_mean);
-  for (int c = 0; c < 3; c++) {
-    d[c] = unit->body[1].x[c] - unit->body[0].x[c];
-    u[c] = unit->body[1].v[c] - unit->body[0].v[c];
+  if (body[0].star[1] < 0) {
+    struct unit_body star = body[0];
+    body[0] = body[1];
+    body[1] = star;
   }
-  hierarchy_open(&unit->ks, unit->body[0].m + unit->body[1].m, d, u, t);
+  for (int c = 0; c < 3; c++) {
+    d[c] = body[1].x[c] - body[0].x[c];
+    u[c] = body[1].v[c] - body[0].v[c];
+  }
+  struct unit_facts p = unit_body_facts(&body[0]), q = unit_body_facts(&body[1]);
+  unit->followed = hierarchy_fits(rules, &p, &q, d, u, r1, 0) == HIERARCHY_PATH;
+  if (unit->followed) {
+    struct triple triple;
+    const double m[3] = {body[0].m1, body[0].m2, body[1].m};
+    triple_open(&triple, m, body[0].d, body[0].u, d, u, t);
+    unit->ks = triple.outer;
+    unit->inner = triple.inner;
+  } else {
+    to_other(body, hierarchy_to_mean);
+    hierarchy_open(&unit->ks, body[0].m + body[1].m, d, u, t);
+  }
 }
 
 void unit_hierarchy_bodies(const struct unit *unit, const double d[3], const double u[3], struct unit_body bodies[2])
@@ -52,7 +85,7 @@ void unit_hierarchy_bodies(const struct unit *unit, const double d[3], const dou
       bodies[k].v[c] = share * u[c];
     }
   }
-  to_other(bodies, hierarchy_to_present);
+  if (!unit->followed) to_other(bodies, hierarchy_to_present);
 }
 
 static struct hierarchy hierarchy_of(const struct unit *unit)
@@ -76,8 +109,30 @@ static void turned(struct unit *unit, const struct hierarchy *hierarchy)
   }
 }
 
+static struct triple triple_of(const struct unit *unit)
+{
+  return (struct triple){
+      .m1 = unit->body[0].m1, .m2 = unit->body[0].m2, .m3 = unit->body[1].m, .inner = unit->inner, .outer = unit->ks};
+}
+
+/* Back to the unit, whose time is t. */
+static void followed(struct unit *unit, const struct triple *triple, double t)
+{
+  unit->inner = triple->inner;
+  unit->ks = triple->outer;
+  ks_position(unit->inner.q, unit->body[0].d);
+  ks_velocity(&unit->inner, unit->body[0].u);
+  unit->body[0].lag = t - unit->inner.t;
+}
+
 void unit_hierarchy_advance(struct unit *unit, const struct unit_environment *environment, double from, double t)
 {
+  if (unit->followed) {
+    struct triple triple = triple_of(unit);
+    unit->work += triple_advance(&triple, environment, t);
+    followed(unit, &triple, t);
+    return;
+  }
   struct hierarchy hierarchy = hierarchy_of(unit);
   int64_t kicks = hierarchy_advance(&unit->ks, &hierarchy, environment, t);
   if (kicks > 0) turned(unit, &hierarchy);
@@ -87,6 +142,12 @@ void unit_hierarchy_advance(struct unit *unit, const struct unit_environment *en
 
 void unit_hierarchy_finish(struct unit *unit, const struct unit_environment *environment, double t)
 {
+  if (unit->followed) {
+    struct triple triple = triple_of(unit);
+    triple_finish(&triple, environment, t);
+    followed(unit, &triple, t);
+    return;
+  }
   struct hierarchy hierarchy = hierarchy_of(unit);
   hierarchy_finish(&unit->ks, &hierarchy, environment, t);
   turned(unit, &hierarchy);

@@ -145,7 +145,7 @@ static void make_hierarchy(struct units *units, struct unit *unit, double t, dou
 {
   unit->kind = UNIT_RESOLVED;
   unit->bodies = 2;
-  unit_hierarchy_open(unit, t);
+  unit_hierarchy_open(unit, &units->rules, r1, t);
   unit_elements(unit, &units->rules, r1);
 }
 
@@ -234,41 +234,23 @@ int32_t units_make_hierarchy(struct units *units, const struct unit_body bodies[
 /* --- the begin of a soft step ------------------------------------------------------------------------------------- */
 
 /* The nearest neighbour of a star, and how near the next one is. */
-static int32_t nearest_of(const struct list_set *set, int32_t i, double *r, double *second)
+static int32_t nearest_of(const struct list_set *set, int32_t i, double *second)
 {
   int32_t found = -1;
-  *r = *second = 1e300;
+  double least = *second = 1e300;
   for (int64_t e = 0; e < list_length(set, i); e++) {
     int32_t j = list_entries(set, i)[e];
     double d[3];
     for (int c = 0; c < 3; c++) d[c] = set->motion[j].x[c] - set->motion[i].x[c];
     double r2 = kepler_dot(d, d);
-    if (r2 < *r) {
-      *second = *r;
-      *r = r2;
+    if (r2 < least) {
+      *second = least;
+      least = r2;
       found = j;
     } else if (r2 < *second) *second = r2;
   }
-  *r = sqrt(*r);
   *second = sqrt(*second);
   return found;
-}
-
-/* For each star its partner in a pair of two that are each other's nearest neighbours, and alone; -1: none. Owner:
- * caller (memory_free). */
-static int32_t *nearest_pairs(const struct list_set *set)
-{
-  int32_t *nearest = memory_alloc("hard", sizeof *nearest * (size_t)(set->n + 1)),
-          *partner = memory_alloc("hard", sizeof *nearest * (size_t)(set->n + 1));
-#pragma omp parallel for schedule(static, 512)
-  for (int64_t i = 0; i < set->n; i++) {
-    double r, second;
-    nearest[i] = set->gm[i] > 0 ? nearest_of(set, (int32_t)i, &r, &second) : -1;
-    if (nearest[i] >= 0 && second < ALONE * r) nearest[i] = -1;
-  }
-  for (int32_t i = 0; i < set->n; i++) partner[i] = nearest[i] >= 0 && nearest[nearest[i]] == i ? nearest[i] : -1;
-  memory_free(nearest);
-  return partner;
 }
 
 static void relative(const struct list_set *set, int32_t i, int32_t j, double d[3], double u[3])
@@ -277,6 +259,29 @@ static void relative(const struct list_set *set, int32_t i, int32_t j, double d[
     d[c] = set->motion[j].x[c] - set->motion[i].x[c];
     u[c] = set->motion[j].v[c] - set->motion[i].v[c];
   }
+}
+
+/* For each star its partner in a pair of two that are each other's nearest neighbours, and alone; -1: none. Owner:
+ * caller (memory_free). */
+static int32_t *nearest_pairs(const struct list_set *set)
+{
+  int32_t *nearest = memory_alloc("hard", sizeof *nearest * (size_t)(set->n + 1)),
+          *partner = memory_alloc("hard", sizeof *nearest * (size_t)(set->n + 1));
+  double *second = memory_alloc("hard", sizeof *second * (size_t)(set->n + 1));
+#pragma omp parallel for schedule(static, 512)
+  for (int64_t i = 0; i < set->n; i++) nearest[i] = set->gm[i] > 0 ? nearest_of(set, (int32_t)i, &second[i]) : -1;
+#pragma omp parallel for schedule(static, 512)
+  for (int64_t k = 0; k < set->n; k++) {
+    int32_t i = (int32_t)k, j = nearest[i];
+    double d[3], u[3];
+    partner[i] = -1;
+    if (j < 0 || nearest[j] != i) continue;
+    relative(set, i, j, d, u);
+    if (fmin(second[i], second[j]) >= ALONE * unit_pair_extent(set->gm[i] + set->gm[j], d, u)) partner[i] = j;
+  }
+  memory_free(nearest);
+  memory_free(second);
+  return partner;
 }
 
 double units_pair_kinetic(const struct list_set *set, const struct list_request *request)

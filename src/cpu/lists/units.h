@@ -6,7 +6,7 @@
 #define CPU_UNITS_H
 #include "cpu/lists/neighbour_lists.h"
 #include "gravity/few_bodies.h"
-#include "gravity/hierarchy.h"
+#include "gravity/triple.h"
 #include "gravity/quadrupole.h"
 #include "gravity/resolved_pair.h"
 #include "gravity/unit_rules.h"
@@ -45,6 +45,8 @@ struct unit {
   int32_t seen_tick;                          /* of that of a passing pair */
   double d[3], u[3], lag;                     /* of an averaged pair, at the time `lag` before the unit's */
   struct ks_pair ks;                          /* of a resolved pair, and the outer orbit of a hierarchy */
+  int followed;                               /* 1: a hierarchy whose first body is a pair that is followed, */
+  struct ks_pair inner;                       /* along this orbit */
   double step;                                /* of a group */
   double longest_mean;                        /* orbits in a group with shorter periods are seen by their mean */
   int64_t work;                               /* kicks of a pair, evaluations of a group */
@@ -102,8 +104,6 @@ void unit_divide(const struct unit_body *pair, struct unit_body stars[2]);
 struct unit_facts units_facts(const struct units *units, int32_t place);
 /* R1 of the pairs of two places. */
 double units_r1(const struct units *units, int32_t i, int32_t j);
-/* A star, or a pair that lasts. */
-struct unit_facts unit_body_facts(const struct unit_body *body);
 int unit_hierarchy_holds(const struct unit *unit, const struct unit_rules *rules, double t, double r1);
 /* Whether i and j, at the distance d with the velocity u, become a hierarchy. */
 int units_hierarchical(const struct units *units, const struct list_loop *loop, int32_t i, int32_t j, int32_t tick,
@@ -136,8 +136,10 @@ static inline int unit_is_hierarchy(const struct unit *unit)
 {
   return unit->kind != UNIT_GROUP && (unit->body[0].star[1] >= 0 || unit->body[1].star[1] >= 0);
 }
-/* The orbits, from bodies as they are at the time t. */
-void unit_hierarchy_open(struct unit *unit, double t);
+/* A star, or a pair that lasts. */
+struct unit_facts unit_body_facts(const struct unit_body *body);
+/* The orbits, from bodies as they are at the time t. followed: the pair is body 0. */
+void unit_hierarchy_open(struct unit *unit, const struct unit_rules *rules, double r1, double t);
 /* The bodies as they are, about their centre, where the outer orbit is at d with the velocity u. */
 void unit_hierarchy_bodies(const struct unit *unit, const double d[3], const double u[3], struct unit_body bodies[2]);
 void unit_hierarchy_advance(struct unit *unit, const struct unit_environment *environment, double from, double t);
