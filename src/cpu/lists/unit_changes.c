@@ -214,7 +214,11 @@ static int alone(const struct units *units, const struct list_loop *loop, int32_
     d[c] = set->motion[i].x[c] - set->motion[j].x[c];
     u[c] = set->motion[i].v[c] - set->motion[j].v[c];
   }
-  double size = unit_pair_extent(set->gm[i] + set->gm[j], d, u), r2 = size * size;
+  double mu = set->gm[i] + set->gm[j], r2 = kepler_dot(d, d);
+  if (unit_lasts(&units->rules, mu, d, u, units_r1(units, i, j), 1)) {
+    double size = unit_pair_extent(mu, d, u);
+    r2 = size * size;
+  }
   for (int64_t e = 0; e < list_length(set, i); e++) {
     int32_t l = list_entries(set, i)[e];
     double v[3];
