@@ -34,6 +34,7 @@ unit_tests = \
   %D%/force \
   %D%/galaxy \
   %D%/galaxy_discs \
+  %D%/hierarchies \
   %D%/neighbour_list_verbs \
   %D%/ic \
   %D%/ic_stars \
@@ -444,6 +445,7 @@ clean-local:
 %C%_job_SOURCES = %D%/job.c %D%/tap.h
 %C%_kepler_SOURCES = %D%/kepler.c %D%/tap.h
 %C%_few_bodies_SOURCES = %D%/few_bodies.c %D%/chance.h %D%/orbits.h %D%/tap.h
+%C%_hierarchies_SOURCES = %D%/hierarchies.c %D%/chance.h %D%/orbits.h %D%/tap.h
 %C%_resolved_pairs_SOURCES = %D%/resolved_pairs.c %D%/chance.h %D%/orbits.h %D%/tap.h
 %C%_unit_forces_SOURCES = %D%/unit_forces.c %D%/chance.h %D%/kernels.h %D%/tap.h
 %C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
