@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A hierarchy: two bodies on a bound orbit about each other, one or both of which are pairs of stars that are much
- * closer. The outer orbit goes by Kepler drifts and kicks in Sundman's time (gravity/ks.h), as a resolved pair; the kicks
- * have the mean quadrupoles of the inner pairs beside what acts from outside, and at each kick the tide of the other
- * body, where it is then, turns the inner orbits (Milankovitch's equations, gravity/kepler.h). So energy and angular
- * momentum go back and forth between the orbits, as in the oscillations of Kozai and Lidov. On the host and on devices.
- * Masses are G m. */
+ * closer. The outer orbit goes by Kepler drifts and kicks in Sundman's time (gravity/ks.h), as a resolved pair. The
+ * kicks have the mean quadrupoles of the inner pairs beside what acts from outside, and at each kick the tide of the
+ * other body, where it is then, turns the inner orbits (Milankovitch's equations, gravity/kepler.h). So energy and
+ * angular momentum go back and forth between the orbits, as in the oscillations of Kozai and Lidov. On the host and on
+ * devices. Masses are G m. */
 #ifndef HIERARCHY_H
 #define HIERARCHY_H
 #include "gravity/quadrupole.h"
@@ -88,8 +88,8 @@ HD void hierarchy_kick(struct ks_pair *pair, struct hierarchy *hierarchy, const 
   ks_kick(pair, w);
 }
 
-/* A step: two kicks at the nodes of Gauss. Errors are of the fourth order in the step, and of the second one only in the
- * square of the kicks (McLachlan 1995; SABA2 of Laskar & Robutel 2001). */
+/* A step: two kicks at the nodes of Gauss. Errors are of the fourth order in the step, and of the second one only in
+ * the square of the kicks (McLachlan 1995; SABA2 of Laskar & Robutel 2001). */
 HD void hierarchy_step(struct ks_pair *pair, struct hierarchy *hierarchy, const struct unit_environment *environment)
 {
   double mu = hierarchy->m[0] + hierarchy->m[1], early = HIERARCHY_NODE * pair->step;
@@ -187,8 +187,8 @@ HD double hierarchy_difference(const struct hierarchy_body *p, const struct hier
 }
 
 /* The size of pair p, which the equations of motion have with its mean quadrupole, so that with its present place the
- * energy is the same; shape and phase stay. back: the other way. whole: q is one point. The pair's own energy is - m1 m2
- * / (2 a), so the factor f of its size has (1 / f - 1) m1 m2 / (2 a) = difference. */
+ * energy is the same; shape and phase stay. back: the other way. whole: q is one point. The pair's own energy is
+ * - m1 m2 / (2 a), so the factor f of its size has (1 / f - 1) m1 m2 / (2 a) = difference. */
 HD void hierarchy_switch(struct hierarchy_body *p, const struct hierarchy_body *q, int whole, int back)
 {
   struct kepler_orbit orbit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which pairs, and which pairs and stars, are a hierarchy: the outer orbit is bound, short and small, as that of a lasting
- * pair, and stable. An inner pair whose mean quadrupole is enough at the pericentre is turned by a mean tide
+/* Which pairs, and which pairs and stars, are a hierarchy: the outer orbit is bound, short and small, as that of a
+ * lasting pair, and stable. An inner pair whose mean quadrupole is enough at the pericentre is turned by a mean tide
  * (gravity/hierarchy.h), another one is followed along its orbit (gravity/triple.h). On the host and on devices. Masses
  * are G m. */
 #ifndef HIERARCHY_RULES_H
@@ -30,7 +30,7 @@ HD int hierarchy_inner(const struct unit_facts *facts)
   return facts->pair && facts->lasting && facts->bodies == 2 && facts->a > 0;
 }
 
-/* How the pair is seen by a body of mass `other` on an outer orbit of pericentre r. path: whether it may be followed. */
+/* How the pair is seen by a body of mass `other` on an outer orbit of pericentre r. path: it may be followed. */
 HD enum hierarchy_kind hierarchy_of_pair(const struct unit_rules *rules, const struct unit_facts *pair, double other,
                                          double r, double e, int path)
 {

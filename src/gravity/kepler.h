@@ -166,9 +166,9 @@ HD int kepler_vectors_of(double mu, const double d[3], const double u[3], struct
 }
 
 /* Turn by a tide that changes little within a period, for the time dt: the relative acceleration is tide d, with a
- * symmetric tensor. Averaged over the orbit (Milankovitch's equations: Tremaine, Touma & Namouni 2009), the tide changes
- * eccentricity and orientation, and neither the semi-major axis nor, to first order, the phase. The mean of d d is a^2/2
- * [(1 - e^2) I + 5 e e - j j]. */
+ * symmetric tensor. Averaged over the orbit (Milankovitch's equations: Tremaine, Touma & Namouni 2009), the tide
+ * changes eccentricity and orientation, and neither the semi-major axis nor, to first order, the phase. The mean of d d
+ * is a^2/2 [(1 - e^2) I + 5 e e - j j]. */
 HD void kepler_vectors_turn(struct kepler_vectors *vectors, const double tide[3][3], double dt)
 {
   double e0[3], j0[3], *e = vectors->e, *j = vectors->j, rate = vectors->rate * dt;
@@ -201,8 +201,8 @@ HD void kepler_vectors_turn(struct kepler_vectors *vectors, const double tide[3]
   }
 }
 
-/* The pair on the turned ellipse, at the same eccentric anomaly. Leaves d and u as they are where the ellipse has become
- * a line or a circle. */
+/* The pair on the turned ellipse, at the same eccentric anomaly. Leaves d and u as they are where the ellipse has
+ * become a line or a circle. */
 HD void kepler_vectors_place(double mu, const struct kepler_vectors *vectors, double d[3], double u[3])
 {
   struct kepler_ellipse k = vectors->ellipse;

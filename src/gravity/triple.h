@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A hierarchical triple whose inner pair is followed along its orbit, where its mean quadrupole is not enough. Inner and
- * outer orbit are Kepler drifts in the coordinates of Kustaanheimo and Stiefel; kicks, in Sundman's time of the inner
- * pair, have what three points do to each other beyond these two orbits (Wisdom & Holman 1991, with a time step that
- * shortens at the pericentre: Mikkola 1997). On the host and on devices. Masses are G m. */
+/* A hierarchical triple whose inner pair is followed along its orbit, where its mean quadrupole is not enough. Inner
+ * and outer orbit are Kepler drifts in the coordinates of Kustaanheimo and Stiefel; kicks, in Sundman's time of the
+ * inner pair, have what three points do to each other beyond these two orbits (Wisdom & Holman 1991, with a time step
+ * that shortens at the pericentre: Mikkola 1997). On the host and on devices. Masses are G m. */
 #ifndef TRIPLE_H
 #define TRIPLE_H
 #include <stdint.h>

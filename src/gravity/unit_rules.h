@@ -75,7 +75,7 @@ HD int unit_lasts(const struct unit_rules *rules, double mu, const double d[3], 
          orbit.a * (1 + orbit.e) < UNIT_APOCENTRE * r1 * factor;
 }
 
-/* The size of two stars for whoever is near: their distance, or the axis of their orbit where that is less. */
+/* The size of two stars for those that are near: their distance, or the axis of their orbit where that is less. */
 HD double unit_pair_extent(double mu, const double d[3], const double u[3])
 {
   struct kepler_orbit orbit;

@@ -436,7 +436,8 @@ static void tighten(struct units *units, int32_t place, int32_t tick, double t)
 }
 
 /* A group of two pieces that are a hierarchy becomes one. Returns whether it has. */
-static int settle(struct units *units, struct list_loop *loop, int32_t place, int32_t tick, const struct pieces *pieces)
+static int make_settled(struct units *units, struct list_loop *loop, int32_t place, int32_t tick,
+                        const struct pieces *pieces)
 {
   const struct hermite_motion frame = units->set->motion[place];
   if (pieces->n != 2 || !units_settled(units, loop, place, tick, pieces->whole)) return 0;
@@ -474,7 +475,7 @@ static int try_part(struct units *units, struct list_loop *loop, int32_t place, 
   link_groups(units, r1, &pieces);
   int parts = number_parts(units, &pieces, part);
   if (parts == 1) {
-    if (settle(units, loop, place, tick, &pieces)) return 1;
+    if (make_settled(units, loop, place, tick, &pieces)) return 1;
     tighten(units, place, tick, tick * loop->tick_length);
     return 0;
   }

@@ -41,8 +41,7 @@ int unit_hierarchy_holds(const struct unit *unit, const struct unit_rules *rules
   return unit->followed ? kind != HIERARCHY_NONE : kind == HIERARCHY_MEAN;
 }
 
-/* Whether no one comes near the orbit of two bodies of masses m1, m2 that are to be a hierarchy at x, v: i and j, or the
- * unit at i. */
+/* Whether no one is near the two bodies `whole` that are to be a hierarchy at x, v: i and j, or the unit at i. */
 static int undisturbed(const struct units *units, const struct list_loop *loop, int32_t i, int32_t j, int32_t tick,
                        const struct unit_facts *whole, const double x[3], const double v[3])
 {
