@@ -34,6 +34,7 @@ unit_tests = \
   %D%/force \
   %D%/galaxy \
   %D%/galaxy_discs \
+  %D%/hierarchies \
   %D%/neighbour_list_verbs \
   %D%/ic \
   %D%/ic_stars \
