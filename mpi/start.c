@@ -2,9 +2,17 @@
 #include <config.h>
 #include "mpi/start.h"
 
+#ifdef HAVE_EXECINFO_H
+#include <execinfo.h>
+#endif
 #include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "base/debug.h"
+
+enum { THREADS_MAX = 4096 }; /* OpenMP keeps a record of each on the stack of the first one */
 
 static void end_mpi(void)
 {
@@ -27,9 +35,18 @@ int start_mpi(struct fault *fault)
     setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &threads);
     atexit(end_mpi);
+    start_traces();
   }
   if (threads >= MPI_THREAD_FUNNELED) return 0;
   return fault_set(fault, "MPI runs without support of threads: call MPI_Init_thread with MPI_THREAD_FUNNELED or more");
+}
+
+void start_traces(void)
+{
+#ifdef HAVE_EXECINFO_H
+  void *frame[1];
+  backtrace(frame, 1);
+#endif
 }
 
 int start_check(struct fault *fault)
@@ -73,4 +90,42 @@ void start_threads(const struct comm *comm)
   if (ranks <= processors) comm_precise_sleep();
   if (getenv("OMP_NUM_THREADS") || bound) return;
   omp_set_num_threads(processors > ranks ? (int)(processors / ranks) : 1);
+}
+
+/* Whether `text` is one of the words of `list`, which have blanks between them. */
+static int is_one_of(const char *text, const char *list)
+{
+  size_t length = strlen(text);
+  for (const char *at = list; *at; at += strspn(at, " ")) {
+    size_t word = strcspn(at, " ");
+    if (word == length && strncmp(at, text, length) == 0) return 1;
+    at += word;
+  }
+  return 0;
+}
+
+static int is_number(const char *text) { return *text && text[strspn(text, "0123456789")] == 0 && strlen(text) < 12; }
+
+/* A fault unless the variable is not set, or has one of the words; `words` NULL: a whole number. 0 or -1. */
+static int check_variable(const char *name, const char *text, const char *words, const char *expected,
+                          struct fault *fault)
+{
+  if (!text || (words ? !*text || is_one_of(text, words) : is_number(text))) return 0;
+  return fault_set(fault, "%s = '%.40s': expected %s", name, text, expected);
+}
+
+int start_environment(struct fault *fault)
+{
+  if (debug_read(getenv("ESPALIER_DEBUG"), fault)) return -1;
+  if (omp_get_max_threads() > THREADS_MAX)
+    return fault_set(fault, "OMP_NUM_THREADS asks for %d threads: expected at most %d", omp_get_max_threads(),
+                     THREADS_MAX);
+  if (check_variable("ESPALIER_SIMD", getenv("ESPALIER_SIMD"), "generic avx2 avx512", "generic, avx2 or avx512", fault))
+    return -1;
+  if (check_variable("ESPALIER_CLOCK", getenv("ESPALIER_CLOCK"), "cpu", "cpu", fault)) return -1;
+  if (check_variable("ESPALIER_CUDA_MPI", getenv("ESPALIER_CUDA_MPI"), "0 1", "0 or 1", fault)) return -1;
+  if (check_variable("ESPALIER_LARGEST_MESSAGE", getenv("ESPALIER_LARGEST_MESSAGE"), NULL, "a whole number of bytes",
+                     fault))
+    return -1;
+  return check_variable("SOURCE_DATE_EPOCH", getenv("SOURCE_DATE_EPOCH"), NULL, "whole seconds since 1970", fault);
 }

@@ -14,7 +14,14 @@ int start_check(struct fault *fault);
 int start_comm(struct comm *comm, const int *handle, struct fault *fault);
 /* Open a communicator of this process alone. */
 void start_alone(struct comm *comm);
+/* Load what the stack of a crashed process needs. Open MPI's handler of SIGSEGV prints the stack by backtrace(), which
+ * allocates memory at its first call; a process that crashes within malloc would then wait for ever. After MPI_Init.
+ * Local. */
+void start_traces(void);
 /* Set the number of OpenMP threads: ranks that are not bound share the processors of their node equally.
  * OMP_NUM_THREADS takes precedence. Collective. */
 void start_threads(const struct comm *comm);
+/* Check and read the environment variables of the program, and the number of threads. Local. 0; -1 with a fault that
+ * names one. */
+int start_environment(struct fault *fault);
 #endif

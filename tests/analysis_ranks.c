@@ -366,8 +366,7 @@ static void check_maps(void)
 int main(int argc, char **argv)
 {
   static const double normals[][3] = {{0, 0, 1}, {1, 2, -0.5}, {-3, 0.1, 0.2}};
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   comm_open(&self, MPI_COMM_SELF);
   check_sphere(5000);
   for (int k = 0; k < 3; k++) check_bar(normals[k], 0.1 + 0.3 * k, 0.4 + 0.7 * k);
@@ -385,5 +384,5 @@ int main(int argc, char **argv)
     tap_ok(analysis_cost(1e6, 0) > 0 && analysis_cost(1e6, 1) > analysis_cost(1e6, 0),
            "a copy from a device costs more");
   comm_close(&self);
-  return everywhere_end(&c);
+  return ranks_end(&c);
 }

@@ -219,6 +219,12 @@ static void tipsy_bad(void)
   refused(FORMAT_AUTO, "do not show which", "TIPSY whose values do not show what is in double precision");
 }
 
+static void time_bad(void)
+{
+  double never = NAN;
+  poke(4 + 24 + 48, &never, sizeof never, "the time in the header is not a finite number", "a time that is NaN");
+}
+
 static void text_bad(const char *content, const char *word, const char *what)
 {
   struct bytes b = {0};
@@ -279,6 +285,10 @@ static void ascii_bad(void)
   text_bad("1 2 3 4 5 6 7\n1 2 3 4 5 6 -7\n", ":2: column 7", "ASCII with the mass in column 1, perhaps");
   text_bad("1D 2 3 4 5 6 7\n", ":1: '1D' in column 1", "ASCII with half an exponent");
   text_bad("1D0D0 2 3 4 5 6 7\n", ":1: '1D0D0' in column 1", "ASCII with two exponents");
+  text_bad("1 2 3 4 5 6 7\r1 2 3 4 5 6 7\r", ":1: a line ends with a carriage return alone", "ASCII of an old Mac");
+  text_bad("# c\r1 2 3 4 5 6 7\r", ":1: a line ends with a carriage return alone", "... that begins with a comment");
+  text_bad("1,0 2,0 3,0 4,0 5,0 6,0 7,0\n", ":1: 14 numbers; expected seven: x y z vx vy vz m, with decimal points",
+           "ASCII with decimal commas");
   char same[20 * 16] = "";
   for (int k = 0; k < 20; k++) sprintf(same + strlen(same), "1 2 3 4 5 6 %d\n", k % 2 + 1);
   text_bad(same, "is the mass in column 1?", "ASCII whose column 1 is all the same");
@@ -436,11 +446,11 @@ static void names_bad(void)
 
 int main(int argc, char **argv)
 {
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   folder_make(&c, folder);
   snprintf(path, sizeof path, "%s/bad", folder);
   gadget_truncated();
+  time_bad();
   gadget_values();
   gadget_unnamed();
   same_ids();
@@ -451,8 +461,5 @@ int main(int argc, char **argv)
   names_bad();
   folder_remove(&c, folder);
   all_ok(&c, handles_left() == 0, "all handles of HDF5 are given back");
-  int failed = c.rank == 0 ? tap_end() : 0;
-  comm_close(&c);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&c);
 }

@@ -365,8 +365,7 @@ static void units(void)
 
 int main(int argc, char **argv)
 {
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   folder_make(&c, folder);
   if (c.rank == 0) sources();
   mapped();
@@ -379,8 +378,5 @@ int main(int argc, char **argv)
   units();
   folder_remove(&c, folder);
   all_ok(&c, handles_left() == 0, "all handles of HDF5 are given back");
-  int failed = c.rank == 0 ? tap_end() : 0;
-  comm_close(&c);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&c);
 }

@@ -333,13 +333,13 @@ static void tables_stay(void)
   struct logs logs = {0};
   struct fault f = {""};
   struct stat st = {.st_size = 0};
-  struct sim s = {.comm = &c, .par = &par, .be = &backend_cpu};
+  struct sim sim = {.comm = &c, .par = &par, .be = &backend_cpu};
   const struct checkpoint k = {.own_folder = 1, .own_output = 1, .text = lacking};
   snprintf(path, sizeof path, "%.200s/energy.csv", folder);
   int fd = c.rank == 0 ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
   if (c.rank == 0 && (fd < 0 || write(fd, "one\ntwo\n", 8) != 8 || close(fd))) MPI_Abort(c.mpi, 99);
   comm_barrier(&c);
-  int ok = state_load_logs(&logs, &s, &k, 0, &f) == -1 && strstr(f.text, "logs.worst") && !logs.energy;
+  int ok = state_load_logs(&logs, &sim, &k, 0, &f) == -1 && strstr(f.text, "logs.worst") && !logs.files.energy;
   ok = ok && stat(path, &st) == 0 && st.st_size == 8;
   comm_barrier(&c);
   all_ok(&c, ok, "a checkpoint that lacks a number is refused with the tables as they were");
@@ -484,8 +484,7 @@ static void remove_all(void)
 int main(int argc, char **argv)
 {
   struct particles p;
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   params_defaults(&par);
   folder_make(&c, folder);
   snprintf(par.OutputDir, sizeof par.OutputDir, "%s", folder);
@@ -508,8 +507,5 @@ int main(int argc, char **argv)
   flipped_snapshots(1500, "a snapshot of 1500 particles");
   flipped_snapshots(8, "a snapshot of 8 particles, nearly all metadata");
   remove_all();
-  int failed = c.rank == 0 ? tap_end() : 0;
-  comm_close(&c);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&c);
 }

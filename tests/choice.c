@@ -310,16 +310,17 @@ static void check_decisions(void)
   tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_HYBRID_NARROW, "a tenth is enough");
   t.candidate[CHOICE_HYBRID_NARROW].sync_seconds = 0.5 * t.candidate[CHOICE_HYBRID_NARROW].step_seconds;
   t.candidate[CHOICE_HYBRID_NARROW].expected = 0.5 * t.candidate[CHOICE_HYBRID_NARROW].step;
-  tap_ok(near(choice_growth(&t.candidate[CHOICE_HYBRID_NARROW]), 1.5, 1e-9) &&
+  tap_ok(near(choice_cost_growth(&t.candidate[CHOICE_HYBRID_NARROW]), 1.5, 1e-9) &&
              near(choice_predicted(&t, CHOICE_HYBRID_NARROW, -1), 6, 1e-9) &&
-             choice_growth(&t.candidate[CHOICE_BLOCK]) == 1,
+             choice_cost_growth(&t.candidate[CHOICE_BLOCK]) == 1,
          "soft steps that are expected to become half as long need twice the synchronisations");
   tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK, "which count before they come");
   measured[CHOICE_HYBRID_NARROW] = 2.9;
   measured[CHOICE_HYBRID] = 5.5;
-  tap_ok(!choice_lost(order, 2, measured) && !choice_lost(order, 0, measured), "a trial has two soft steps");
+  tap_ok(!choice_trial_is_lost(order, 2, measured) && !choice_trial_is_lost(order, 0, measured),
+         "a trial has two soft steps");
   measured[CHOICE_HYBRID] = 6.1;
-  tap_ok(choice_lost(order, 2, measured) && choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK,
+  tap_ok(choice_trial_is_lost(order, 2, measured) && choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK,
          "... one where that took more than twice an earlier trial's");
   measured[CHOICE_HYBRID] = 2;
   tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_HYBRID, "a faster one wins");
@@ -339,10 +340,10 @@ static void check_changes(void)
   tap_ok(choice_cheapest(&t, -1) == CHOICE_BLOCK,
          "at nearly the same cost rather no split, whose soft steps follow more of what a system does");
   t = priced(9, 3, 4, 2.8);
-  tap_ok(!choice_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID) && !choice_pays(&t, CHOICE_BLOCK, CHOICE_BLOCK),
+  tap_ok(!choice_change_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID) && !choice_change_pays(&t, CHOICE_BLOCK, CHOICE_BLOCK),
          "a change for a fifteenth does not pay");
   t = priced(9, 3, 4, 2);
-  tap_ok(choice_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID), "one for a third does");
+  tap_ok(choice_change_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID), "one for a third does");
   t.factor[CHOICE_HYBRID] = 2;
   tap_ok(choice_cheapest(&t, -1) == CHOICE_BLOCK && near(choice_predicted(&t, CHOICE_HYBRID, -1), 4, 1e-9),
          "measured factors count");
@@ -352,12 +353,12 @@ static void check_changes(void)
   t = priced(9, 3, 4, 5);
   t.wanted = 3e-5;
   for (int k = 0; k < CHOICES_COUNT; k++) t.candidate[k].error = k == CHOICE_BLOCK ? 1e-4 : 3e-5;
-  tap_ok(choice_cheapest(&t, -1) == CHOICE_HYBRID_NARROW && choice_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID_NARROW),
+  tap_ok(choice_cheapest(&t, -1) == CHOICE_HYBRID_NARROW && choice_change_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID_NARROW),
          "the cheapest of those with the wanted error");
   int n = choice_trials(&t, -1, CHOICE_HYBRID_NARROW, 100, 0.02, order);
   for (int i = 0; i < n; i++) tap_ok(order[i] != CHOICE_BLOCK, "others are not tried");
   for (int k = 0; k < CHOICES_COUNT; k++) t.candidate[k].error = k == CHOICE_SHARED ? 1e-4 : 2e-4;
-  tap_ok(choice_cheapest(&t, -1) == CHOICE_SHARED && !choice_reaches(&t, CHOICE_SHARED),
+  tap_ok(choice_cheapest(&t, -1) == CHOICE_SHARED && !choice_has_wanted_error(&t, CHOICE_SHARED),
          "the most exact one where none has it");
 }
 

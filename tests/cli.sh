@@ -61,6 +61,14 @@ expect 2 'a command is missing'
 expect 2 "unknown command 'rum'; did you mean 'run'" rum
 expect 2 "^'espalier --help' lists the commands"
 expect 2 "^'espalier run --help' explains it" run
+for name in ESPALIER_SIMD=sse ESPALIER_CLOCK=wall ESPALIER_CUDA_MPI=on ESPALIER_LARGEST_MESSAGE=1e6 \
+  SOURCE_DATE_EPOCH=today SOURCE_DATE_EPOCH=99999999999999999999 OMP_NUM_THREADS=100000; do
+  export "${name?}"
+  expect 1 "${name%=*} " info
+  wait
+  unset "${name%=*}"
+  export SOURCE_DATE_EPOCH=0 OMP_NUM_THREADS=1
+done
 expect 0 '^commands:' help
 expect 0 '^usage: espalier ic' help ic
 expect 2 "unknown command 'rum'; did you mean 'run'" help rum
@@ -269,6 +277,8 @@ expect 0 '^0.5$' params --get OutputDir -P Gravity:Softening=0.5 --get Softening
 RANKS=3 expect 1 'key.ini:2: unknown parameter' params --get OutputDir key.ini
 expect 1 "P Gravity:Softning=1: .*did you mean 'Softening'" run -P Gravity:Softning=1 noinput.ini
 expect 1 'TimeMax = -1 (-P) and TimeBegin = 0 (default)' force -P Time:TimeMax=-1 noinput.ini
+expect 1 "option -o: expected the name of a file, found ''" ic plummer -n 10 -o ''
+expect 1 "option -o: expected the name of a file, found ''" force -o '' -P Input:InitCondFile=noinput.ini noinput.ini
 RANKS=3 expect 1 'key.ini:2: unknown parameter' run key.ini
 RANKS=3 expect 1 'binary.ini:1: byte 0x' force binary.ini
 RANKS=3 expect 1 'input.ini:2: InitCondFile' run input.ini

@@ -7,9 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/memory.h"
-#include "mpi/comm.h"
-#include "tap.h"
+#include "ranks.h"
 
 enum { LIMIT = 1000, LONGEST = 5000, MANY = 300001 };
 
@@ -248,9 +246,5 @@ int main(int argc, char **argv)
   check_wait(&c);
   check_computing(&c);
   check_ring(&c);
-  check(&c, memory_current() == 0, "all memory is given back");
-  int failed = c.rank == 0 ? tap_end() : 0;
-  comm_close(&c);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&c);
 }

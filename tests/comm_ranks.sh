@@ -38,6 +38,25 @@ ok $? "the pairs of ranks add up to the phases"
 table '{ if (NF != 18 || $at["rank"] >= 3 || $at["rank"] == $at["peer"] && $at["rank"] != -1) bad = 1 }
   END { exit bad || NR < 20 }' "$comm"
 ok $? "rows are complete"
+# unexplained PAGE: tables of the run whose rows have another number of values than names, and columns that the page
+# does not name; it has numbers at the end of names as T and K
+unexplained() {
+  for file in run/*.csv; do
+    rows "$file" | awk -F, 'NR == 1 { names = NF } NF != names { bad = 1 } END { exit bad || NR < 2 }' ||
+      echo "$file: rows and header"
+    for name in $(rows "$file" | head -n 1 | tr , ' '); do
+      of_many=$(echo "$name" | sed -E 's/_[0-9]+$/_[TK]/')
+      grep -q -w -e "$name" -e "$of_many" "$1" || echo "$file: $name"
+    done
+  done
+}
+unexplained "$src/doc/file-formats.md" > said
+[ ! -s said ]
+ok $? "doc/file-formats.md explains all columns of all tables"
+sed 's/energy_noise//; s/level_K//' "$src/doc/file-formats.md" > page
+unexplained page > said
+[ "$(sort -u said | head -n 2 | tr '\n' ' ')" = "run/energy.csv: energy_noise run/steps.csv: level_0 " ]
+ok $? "a column that the page does not name is found"
 
 run 3 && table '$at["rank"] != -1 { bad = 1 } { n++ } END { exit bad || n < 20 }' "$comm"
 ok $? "CommLog = phases by itself: no pairs"

@@ -85,7 +85,7 @@ static void add_effects(struct sim *sim, const struct set *set, const struct arr
   e->density = how->density * sim->masses.total / (4 * M_PI / 3 * pow(set->r2, 3));
   e->background.count = 1;
   e->background.term[0].kind = FIELD_LINEAR;
-  cosmology_open(&e->c, 1, 0, sqrt(8 * M_PI / 3 * sim->gravity * e->density), 1, 16, &f);
+  cosmology_open(&e->c, 1, 0, sqrt(8 * M_PI / 3 * sim->force.gravity * e->density), 1, 16, &f);
   if (sim->time < 1) sim->time = 1;
 }
 
@@ -106,11 +106,11 @@ static void reopen(struct sim *sim, const struct comm *comm, const struct params
   p.n = v->n;
   sim_close(sim);
   sim_open(sim, comm, par, before.be, &p, &f);
-  sim->field = before.field;
-  memcpy(sim->v_com, before.v_com, sizeof sim->v_com);
-  sim->split = before.split;
-  sim->a_floor = before.a_floor;
-  sim->radius_rule = before.radius_rule;
+  sim->effects.field = before.effects.field;
+  memcpy(sim->effects.v_com, before.effects.v_com, sizeof sim->effects.v_com);
+  sim->force.split = before.force.split;
+  sim->force.a_floor = before.force.a_floor;
+  sim->force.radius_rule = before.force.radius_rule;
   sim->time = before.time;
   sim->step = before.step;
   sim->now = before.now;
@@ -133,40 +133,40 @@ static void run(const struct comm *comm, const struct backend *be, const struct 
   struct params par = params_of(set, how);
   struct set small = *set;
   struct particles p;
-  struct sim s;
+  struct sim sim;
   struct fault f = {""};
   small.n = PARTICLES;
   set_make(&small, 0.3 * sqrt(set->gravity), &p);
-  sim_open(&s, comm, &par, be, &p, &f);
-  add_effects(&s, set, how);
-  settings_first_force(&s);
+  sim_open(&sim, comm, &par, be, &p, &f);
+  add_effects(&sim, set, how);
+  settings_first_force(&sim);
   memset(end, 0, sizeof *end);
-  end->begin = s.now.total;
-  if (step == 0) step = 0.7 * plan_adaptive(&par, &s.now, set->r2);
+  end->begin = sim.now.total;
+  if (step == 0) step = 0.7 * plan_adaptive(&par, &sim.now, set->r2);
   end->step = step;
   *(how->mode == MODE_HYBRID ? &par.SoftStep : &par.MaxSizeTimestep) = step;
   for (int k = 0; k < STEPS; k++) {
-    struct plan plan = plan_next(&par, &s.now, &s.system, s.time, par.TimeMax, 1);
+    struct plan plan = plan_next(&par, &sim.now, &sim.system, sim.time, par.TimeMax, 1);
     enum step_state state;
-    step_open(&s, &plan);
-    while ((state = step_substeps(&s, &plan, HUGE_VAL)) != STEP_SUBSTEPS_ENDED) {
+    step_open(&sim, &plan);
+    while ((state = step_substeps(&sim, &plan, HUGE_VAL)) != STEP_SUBSTEPS_ENDED) {
       end->checkpoint_ticks += state == STEP_AT_CHECKPOINT_TICK;
       if (kind == STRAIGHT) continue;
-      reopen(&s, comm, &par, set, how);
-      step_continue(&s, &plan);
+      reopen(&sim, comm, &par, set, how);
+      step_continue(&sim, &plan);
     }
-    end->substeps += s.counts.substeps;
-    step_close(&s, &plan, 1);
-    end->kick += s.now.a_rms_plain * plan.soft_step;
+    end->substeps += sim.counts.substeps;
+    step_close(&sim, &plan, 1);
+    end->kick += sim.now.a_rms_plain * plan.soft_step;
   }
-  end->time = s.time;
-  end->now = s.now;
+  end->time = sim.time;
+  end->now = sim.now;
   particles_init(&end->p);
   particles_reserve(&end->p, PARTICLES);
-  const struct particles *v = s.be->view(s.dev);
+  const struct particles *v = sim.be->view(sim.dev);
   for (int64_t i = 0; i < v->n; i++) end->p.n = v->id[i] > (uint64_t)end->p.n ? (int64_t)v->id[i] : end->p.n;
   for (int64_t i = 0; i < v->n; i++) particles_copy(&end->p, (int64_t)v->id[i] - 1, v, i);
-  sim_close(&s);
+  sim_close(&sim);
 }
 
 /* Root mean square of the differences of velocities, in kicks. */

@@ -5,8 +5,7 @@
 #include <mpi.h>
 
 #include "cuts.h"
-#include "mpi/comm.h"
-#include "tap.h"
+#include "ranks.h"
 
 enum { DEALT, ON_FIRST, ON_LAST, SLABS, BY_CHANCE, DEALS };
 
@@ -138,18 +137,8 @@ static void measure(const struct comm *comm, int domains, int64_t n)
 int main(int argc, char **argv)
 {
   struct comm world;
-  int failed = 0;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
-  if (argc == 3) {
-    measure(&world, atoi(argv[1]), atoll(argv[2]));
-  } else {
-    check_all(&world);
-    int64_t left = comm_max_int64(&world, (int64_t)memory_current());
-    if (world.rank == 0) tap_ok(left == 0, "all memory is given back");
-    if (world.rank == 0) failed = tap_end();
-  }
-  comm_close(&world);
-  MPI_Finalize();
-  return failed;
+  ranks_begin(&world, &argc, &argv);
+  if (argc == 3) measure(&world, atoi(argv[1]), atoll(argv[2]));
+  else check_all(&world);
+  return ranks_end(&world);
 }

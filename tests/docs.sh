@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Links between pages lead to files, and to headings that are there: in the source, and where pages are installed.
-# Fenced code
-# is for the shell, and can be pasted.
+# Fenced code is for the shell, and can be pasted.
 . "${srcdir:-.}/tests/harness.sh"
 shown="bad"
 

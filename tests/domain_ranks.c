@@ -55,13 +55,6 @@ static void fill(const struct comm *comm, const struct trial *trial, struct part
   }
 }
 
-static int64_t digest(const struct comm *comm, const struct particles *particles)
-{
-  int64_t sum = (int64_t)particles_digest(particles);
-  comm_sum_int64(comm, &sum, 1);
-  return sum;
-}
-
 /* The largest share of the load in the new domains over the mean. A particle brings its part of its old rank's load. */
 static double imbalance(const struct comm *comm, const struct domain *domain, const struct particles *particles,
                         const struct domain_load *load)
@@ -89,7 +82,8 @@ static void try(const struct comm *comm, const struct trial *trial, double *cuts
   struct domain d;
   int owner_rank = 1;
   fill(comm, trial, &p);
-  int64_t before = digest(comm, &p), total;
+  uint64_t before = digest_all(comm, &p);
+  int64_t total;
   struct device *dev = tested->open(&config);
   tested->upload(dev, &p);
   domain_open(&d, comm->size);
@@ -102,7 +96,7 @@ static void try(const struct comm *comm, const struct trial *trial, double *cuts
   owner_rank = (int)comm_min_int64(comm, owner_rank);
   total = now->n;
   comm_sum_int64(comm, &total, 1);
-  int kept = digest(comm, now) == before && total == trial->n;
+  int kept = digest_all(comm, now) == before && total == trial->n;
   tested->download(dev, &p);
   particles_free(&p);
   tested->close(dev);
@@ -157,13 +151,12 @@ static void check_all(const struct comm *comm)
 int main(int argc, char **argv)
 {
   struct comm world;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
+  ranks_begin(&world, &argc, &argv);
   const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
   for (int k = 0; k < 2; k++) {
     if (argc > 2 && strcmp(argv[2], k == 0 ? "cpu" : "cuda") != 0) continue;
     tested = backend_everywhere(&world, choices[k]);
     if (tested) check_all(&world);
   }
-  return everywhere_end(&world);
+  return ranks_end(&world);
 }

@@ -140,41 +140,41 @@ static void advance(struct sim *sim)
 static void check_energies(const struct comm *comm, const struct set *set, const struct scheme *how, double limit)
 {
   struct params par = params_of(set, how);
-  struct sim s;
-  open_sim(comm, set, &par, &s);
+  struct sim sim;
+  open_sim(comm, set, &par, &sim);
   double change[2] = {0}, worst = 0, noise = 0, potential = 0;
   for (int k = 0; k <= STEPS; k++) {
-    double truth = true_potential(&s, set);
-    uint64_t before = digest(&s);
-    energies_measure(&s, 1);
+    double truth = true_potential(&sim, set);
+    uint64_t before = digest(&sim);
+    energies_measure(&sim, 1);
     if (k == 0)
-      say(comm_min_int64(comm, digest(&s) == before) == 1, set->name, how->name, "no field of the particles changes", 0,
-          0);
-    struct diagnostics d = energies_corrected(&s);
+      say(comm_min_int64(comm, digest(&sim) == before) == 1, set->name, how->name, "no field of the particles changes",
+          0, 0);
+    struct diagnostics d = energies_corrected(&sim);
     worst = fmax(worst, fabs(d.potential - truth) / fmax(fabs(truth), 1e-300));
-    noise = s.energy.noise / fmax(fabs(truth), 1e-300);
+    noise = sim.energy.noise / fmax(fabs(truth), 1e-300);
     change[0] += (k == 0 ? -1 : k == STEPS) * d.potential;
     change[1] += (k == 0 ? -1 : k == STEPS) * truth;
     potential = fabs(truth);
-    if (k < STEPS) advance(&s);
+    if (k < STEPS) advance(&sim);
   }
   say(worst <= limit, set->name, how->name, "potential energy against direct sums", worst, limit);
   say(noise <= limit && (noise > 0 || set->n == 1), set->name, how->name, "its noise", noise, limit);
   say(fabs(change[0] - change[1]) <= limit * potential, set->name, how->name, "its change in soft steps",
       fabs(change[0] - change[1]) / fmax(potential, 1e-300), limit);
-  sim_close(&s);
+  sim_close(&sim);
 }
 
 /* Corrected potential energy before the first soft step. */
 static void check_start(const struct comm *comm, const struct set *set, const struct scheme *how, double limit)
 {
   struct params par = params_of(set, how);
-  struct sim s;
-  open_sim(comm, set, &par, &s);
-  energies_measure(&s, 1);
-  double truth = true_potential(&s, set), off = fabs(energies_corrected(&s).potential / truth - 1);
+  struct sim sim;
+  open_sim(comm, set, &par, &sim);
+  energies_measure(&sim, 1);
+  double truth = true_potential(&sim, set), off = fabs(energies_corrected(&sim).potential / truth - 1);
   say(off <= limit, set->name, how->name, "potential energy at the start", off, limit);
-  sim_close(&s);
+  sim_close(&sim);
 }
 
 /* Two runs, with energies and without: the same bits. */
@@ -183,14 +183,14 @@ static void check_orbits(const struct comm *comm, const struct set *set, const s
   struct params par = params_of(set, how);
   uint64_t end[2];
   for (int k = 0; k < 2; k++) {
-    struct sim s;
-    open_sim(comm, set, &par, &s);
+    struct sim sim;
+    open_sim(comm, set, &par, &sim);
     for (int n = 0; n <= STEPS; n++) {
-      if (k == 1) energies_measure(&s, 1);
-      if (n < STEPS) advance(&s);
+      if (k == 1) energies_measure(&sim, 1);
+      if (n < STEPS) advance(&sim);
     }
-    end[k] = digest(&s);
-    sim_close(&s);
+    end[k] = digest(&sim);
+    sim_close(&sim);
   }
   say(comm_min_int64(comm, end[0] == end[1]) == 1, set->name, how->name,
       "orbits with and without statistics have the same bits", 0, 0);
@@ -200,11 +200,11 @@ static void check_orbits(const struct comm *comm, const struct set *set, const s
 static void check_heavy(const struct comm *comm, const struct set *set, const struct scheme *how)
 {
   struct params par = params_of(set, how);
-  struct sim s;
+  struct sim sim;
   double worst = 0, others = 0;
-  open_sim(comm, set, &par, &s);
-  double(*x)[4] = gather(&s, set->n);
-  const struct particles *p = s.be->view(s.dev);
+  open_sim(comm, set, &par, &sim);
+  double(*x)[4] = gather(&sim, set->n);
+  const struct particles *p = sim.be->view(sim.dev);
   for (int64_t i = 0; i < p->n; i++) {
     int64_t id = (int64_t)p->id[i] - 1;
     if (id > 1 && id % 100) continue;
@@ -213,31 +213,35 @@ static void check_heavy(const struct comm *comm, const struct set *set, const st
   }
   comm_max_double(comm, &worst, 1);
   comm_max_double(comm, &others, 1);
-  say(s.energy.heavies == 2 && worst < 2e-7, set->name, how->name, "potentials of heavy particles", worst, 2e-7);
+  say(sim.energy.heavies == 2 && worst < 2e-7, set->name, how->name, "potentials of heavy particles", worst, 2e-7);
   say(others < 1e-2, set->name, how->name, "potentials of others", others, 1e-2);
   memory_free(x);
-  sim_close(&s);
+  sim_close(&sim);
 }
 
 /* The sums over a part of the groups, and over all. */
 static void check_sample(const struct comm *comm, const struct set *set, const struct scheme *how)
 {
   struct params par = params_of(set, how);
-  struct sim s;
-  open_sim(comm, set, &par, &s);
-  struct mac mac = {MAC_ANGLE, 2, s.gravity, 1e-3};
-  double truth = true_potential(&s, set), want = 2 * (truth - s.now.potential), difference[2] = {0}, mass[2] = {0},
+  struct sim sim;
+  open_sim(comm, set, &par, &sim);
+  struct mac mac = {MAC_ANGLE, 2, sim.force.gravity, 1e-3};
+  double truth = true_potential(&sim, set), want = 2 * (truth - sim.now.potential), difference[2] = {0}, mass[2] = {0},
          least = 1e300;
   for (int k = 0; k < 2; k++) {
     struct potential_sums sums;
     struct tally tally = {0};
-    struct walk_request walk = {
-        .kind = WALK_POTENTIAL, .mac = mac, .a_floor = s.a_floor, .let = LET_SOFT, .potential = 1, .stride = k ? 3 : 1};
-    struct let_request request = {.mac = &mac, .a_floor = s.a_floor, .cutoff = -1};
-    s.be->tree.moments(s.dev, &mac, 0, 0);
-    let_exchange(s.lets, LET_SOFT, &s.lattice, request, TICKS, &s.energy.traffic);
-    let_walk(s.lets, walk, &tally, &s.energy.traffic);
-    s.be->energy->sums(s.dev, HUGE_VAL, &sums);
+    struct walk_request walk = {.kind = WALK_POTENTIAL,
+                                .mac = mac,
+                                .a_floor = sim.force.a_floor,
+                                .let = LET_SOFT,
+                                .potential = 1,
+                                .stride = k ? 3 : 1};
+    struct let_request request = {.mac = &mac, .a_floor = sim.force.a_floor, .cutoff = -1};
+    sim.be->tree.moments(sim.dev, &mac, 0, 0);
+    let_exchange(sim.ranks.lets, LET_SOFT, &sim.lattice, request, TICKS, &sim.energy.traffic);
+    let_walk(sim.ranks.lets, walk, &tally, &sim.energy.traffic);
+    sim.be->energy->sums(sim.dev, HUGE_VAL, &sums);
     comm_sum_double(comm, (double *)&sums, sizeof sums / sizeof(double));
     for (int b = 0; b < ENERGY_BATCHES; b++) {
       double here = 0;
@@ -252,13 +256,13 @@ static void check_sample(const struct comm *comm, const struct set *set, const s
   double direct = mass[0] == 0; /* the potentials of forces are direct sums */
   double off = direct ? 0 : fabs(difference[0] - want) / fabs(truth);
   say(off < 2e-7, set->name, how->name, "sums of all groups against direct sums", off, 2e-7);
-  say(direct || (fabs(mass[0] / s.now.mass - 1) < 1e-6 && least > 0.03 * mass[0]), set->name, how->name,
-      "they have the whole mass, in equal batches", fabs(mass[0] / s.now.mass - 1), 1e-6);
+  say(direct || (fabs(mass[0] / sim.now.mass - 1) < 1e-6 && least > 0.03 * mass[0]), set->name, how->name,
+      "they have the whole mass, in equal batches", fabs(mass[0] / sim.now.mass - 1), 1e-6);
   double part = direct ? 1.0 / 3 : mass[1] / mass[0],
          scaled = direct ? 0 : fabs(difference[1] / part - difference[0]) / fabs(truth);
   say(fabs(part - 1.0 / 3) < 0.05 && scaled < 1e-4, set->name, how->name, "every third group has a third of them",
       scaled, 1e-4);
-  sim_close(&s);
+  sim_close(&sim);
 }
 
 static void check_rules(void)
@@ -332,8 +336,7 @@ static void check_backend(const struct comm *comm)
 int main(int argc, char **argv)
 {
   struct comm world;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
+  ranks_begin(&world, &argc, &argv);
   leader = world.rank == 0;
   check_rules();
   const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
@@ -341,8 +344,5 @@ int main(int argc, char **argv)
     tested = backend_everywhere(&world, choices[k]);
     if (tested && tested->energy) check_backend(&world);
   }
-  int failed = leader ? tap_end() : 0;
-  comm_close(&world);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&world);
 }

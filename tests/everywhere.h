@@ -2,14 +2,11 @@
 /* Choice of a backend in tests on several ranks. */
 #ifndef EVERYWHERE_H
 #define EVERYWHERE_H
-#include <mpi.h>
 #include <stdio.h>
 
 #include "backend/backend.h"
-#include "base/memory.h"
-#include "mpi/comm.h"
 #include "params/params.h"
-#include "tap.h"
+#include "ranks.h"
 
 enum { RANKS_ON_A_DEVICE = 8 }; /* more would take minutes on one device */
 
@@ -25,16 +22,5 @@ static inline const struct backend *backend_everywhere(const struct comm *world,
   if (comm_min_int64(world, found != NULL)) return found;
   if (world->rank == 0) printf("# %s\n", why);
   return NULL;
-}
-
-/* The end of a test on several ranks: all memory must have been given back. Returns the exit status. Collective. */
-static inline int everywhere_end(struct comm *world)
-{
-  int64_t left = comm_max_int64(world, (int64_t)memory_current());
-  if (world->rank == 0) tap_ok(left == 0, "all memory is given back");
-  int failed = world->rank == 0 ? tap_end() : 0;
-  comm_close(world);
-  MPI_Finalize();
-  return failed;
 }
 #endif

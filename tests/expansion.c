@@ -3,18 +3,16 @@
  * as the linear growth factor, and collapses as the spherical top-hat; the energy of Layzer and Irvine is conserved. */
 #include <config.h>
 #include <math.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "backend/backend.h"
-#include "base/memory.h"
 #include "gravity/cosmology.h"
+#include "ranks.h"
 #include "step/energies.h"
 #include "step/effects.h"
 #include "step/plan.h"
 #include "step/step.h"
-#include "tap.h"
 #include "settings/settings.h"
 
 #define RADIUS 20000.0 /* comoving kpc/h */
@@ -188,35 +186,35 @@ static void run(const struct comm *comm, const struct model *model, struct end *
 {
   struct params par = params_of(model);
   struct particles p;
-  struct sim s;
+  struct sim sim;
   struct fault f = {""};
   memset(end, 0, sizeof *end);
   make_sphere(comm, model, &par, &p);
   double *first = memory_alloc("test", sizeof *first * 3 * (size_t)(5 * pow(2 * model->cells + 1, 3)));
   for (int64_t i = 0; i < 3 * p.n; i++) first[3 * p.id[i / 3] + (uint64_t)(i % 3)] = p.pos[i];
   comm_sum_double(comm, first, (int)(3 * pow(2 * model->cells + 1, 3)));
-  if (sim_open(&s, comm, &par, &backend_cpu, &p, &f)) printf("# %s\n", f.text);
-  s.time = model->begin;
-  settings_first_force(&s);
-  energies_measure(&s, 1);
-  double begin = energies_total(&s);
-  measure(&s, model, first, end);
+  if (sim_open(&sim, comm, &par, &backend_cpu, &p, &f)) printf("# %s\n", f.text);
+  sim.time = model->begin;
+  settings_first_force(&sim);
+  energies_measure(&sim, 1);
+  double begin = energies_total(&sim);
+  measure(&sim, model, first, end);
   end->first = end->y;
-  while (s.time < model->end) {
-    struct plan plan = effects_plan(&s, model->end);
-    step_open(&s, &plan);
-    while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
-    end->substeps += s.counts.substeps;
-    step_close(&s, &plan, 1);
-    energies_measure(&s, 1);
-    end->error =
-        fmax(end->error, fabs(energies_total(&s) - begin) / (s.now.kinetic + fabs(s.now.potential + s.energy.total)));
+  while (sim.time < model->end) {
+    struct plan plan = effects_plan(&sim, model->end);
+    step_open(&sim, &plan);
+    while (step_substeps(&sim, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
+    end->substeps += sim.counts.substeps;
+    step_close(&sim, &plan, 1);
+    energies_measure(&sim, 1);
+    end->error = fmax(end->error, fabs(energies_total(&sim) - begin) /
+                                      (sim.now.kinetic + fabs(sim.now.potential + sim.energy.total)));
   }
-  measure(&s, model, first, end);
-  end->a = s.time;
-  end->steps = s.step;
+  measure(&sim, model, first, end);
+  end->a = sim.time;
+  end->steps = sim.step;
   memory_free(first);
-  sim_close(&s);
+  sim_close(&sim);
 }
 
 static const char *mode_name(const struct model *model) { return model->mode == MODE_TREE ? "tree" : "hybrid"; }
@@ -276,8 +274,7 @@ static void collapses(const struct comm *comm, struct model model, double pull)
 int main(int argc, char **argv)
 {
   struct comm world;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
+  ranks_begin(&world, &argc, &argv);
   const double universe[2][2] = {{1, 0}, {0.3, 0.7}}, pull = lattice_pull(CELLS, SOFTENING);
   if (world.rank == 0) printf("# attraction of the lattice %.5f\n", pull);
   for (int u = 0; u < 2; u++)
@@ -297,9 +294,5 @@ int main(int argc, char **argv)
       m.end = u ? 0.75 : 0.6;
       collapses(&world, m, pull);
     }
-  if (world.rank == 0) tap_ok(memory_current() == 0, "all memory is given back");
-  int rank = world.rank;
-  comm_close(&world);
-  MPI_Finalize();
-  return rank == 0 ? tap_end() : 0;
+  return ranks_end(&world);
 }

@@ -8,11 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/memory.h"
-#include "mpi/comm.h"
 #include "params/params.h"
-#include "particles/particles.h"
-#include "tap.h"
+#include "ranks.h"
 
 /* Create a temporary folder; all ranks get its name. */
 static inline void folder_make(const struct comm *comm, char name[256])
@@ -45,12 +42,6 @@ static inline void folder_remove(const struct comm *comm, const char *name)
   }
   if (d) closedir(d);
   rmdir(name);
-}
-
-static inline void all_ok(const struct comm *comm, int ok, const char *what)
-{
-  int all = (int)comm_min_int64(comm, ok);
-  if (comm->rank == 0) tap_ok(all, what);
 }
 
 /* Numbers that look arbitrary and are exact in every precision. */
@@ -86,12 +77,5 @@ static inline int handles_left(void)
   for (int i = 0; i < 5; i++)
     if (H5Inmembers(kinds[i], &n) >= 0) all += n;
   return (int)all;
-}
-
-static inline uint64_t digest_all(const struct comm *comm, const struct particles *particles)
-{
-  int64_t sum = (int64_t)particles_digest(particles);
-  comm_sum_int64(comm, &sum, 1);
-  return (uint64_t)sum;
 }
 #endif

@@ -11,7 +11,7 @@
 #include "chance.h"
 #include "fof/fof.h"
 #include "params/params.h"
-#include "tap.h"
+#include "ranks.h"
 
 enum { LIMIT = 1200 };
 
@@ -138,12 +138,6 @@ static void take(const struct comm *on, enum deal deal, struct particles *partic
   }
 }
 
-static void all_ok(int mine, const char *what)
-{
-  int all = (int)comm_min_int64(&c, mine);
-  if (c.rank == 0) tap_ok(all, what);
-}
-
 static struct fof_request request(unsigned linking, double length)
 {
   return (struct fof_request){.length = length, .min_size = 5, .linking = linking, .potential = 1};
@@ -172,7 +166,7 @@ static void check_labels(const char *what, unsigned linking, double length)
   int good = 1;
   for (int deal = 0; deal < DEALS; deal++) good = same_labels((enum deal)deal, linking, length) && good;
   snprintf(text, sizeof text, "%s: the groups are those of all pairs", what);
-  all_ok(good, text);
+  all_ok(&c, good, text);
 }
 
 /* The catalogue of all ranks on each: groups, then members. */
@@ -271,8 +265,8 @@ static void check_catalogue(const char *what, unsigned linking, double length)
   for (size_t k = 0; k < gb / sizeof *b; k++) sums = sums && has_sums(&b[k], n + q[k], &all);
   particles_free(&all);
   snprintf(text, sizeof text, "%s: %zu groups of 5 and more: counts, order and members", what, gb / sizeof *b);
-  all_ok(good && gb > 0, text);
-  all_ok(sums, "... masses, centres and velocities");
+  all_ok(&c, good && gb > 0, text);
+  all_ok(&c, sums, "... masses, centres and velocities");
   good = 1;
   for (int deal = 0; deal < DEALS; deal++) {
     whole(&c, (enum deal)deal, &r, &a, &ga, &m, &ma, &o);
@@ -282,7 +276,7 @@ static void check_catalogue(const char *what, unsigned linking, double length)
     memory_free(m);
     memory_free(o);
   }
-  all_ok(good, "... are the same to the bit however the particles are on the ranks");
+  all_ok(&c, good, "... are the same to the bit however the particles are on the ranks");
   memory_free(b);
   memory_free(n);
   memory_free(q);
@@ -358,7 +352,7 @@ static void check_few(void)
   set.n = 0;
   check_labels("no particle", 2, 1);
   take(&c, DEAL_ROUND, &p, which);
-  all_ok(fof_length(&c, &p, &r) == 0, "no particle: the length by rule is 0");
+  all_ok(&c, fof_length(&c, &p, &r) == 0, "no particle: the length by rule is 0");
   particles_free(&p);
   add(1, 2, 3);
   check_labels("one particle", 2, 1);
@@ -403,7 +397,7 @@ static void check_length(void)
     same = same && length == first && fabs(length / expected - 1) < 1e-12;
     particles_free(&p);
   }
-  all_ok(same,
+  all_ok(&c, same,
          "the length by rule: the mean distance in the sphere of half of the particles, in spite of one far away");
   r.density = 8;
   for (int i = 0; i < set.n; i += 3) set.type[i] = 0; /* has mass, and does not link */
@@ -417,23 +411,23 @@ static void check_length(void)
     same = same && length == first && fabs(length / (0.2 * cbrt(mass / (set.n - (set.n + 2) / 3) / 8)) - 1) < 1e-12;
     particles_free(&p);
   }
-  all_ok(same, "... with a mean density: 0.2 times the mean distance in that universe, by the mass of all types");
+  all_ok(&c, same, "... with a mean density: 0.2 times the mean distance in that universe, by the mass of all types");
 }
 
 static void check_types(void)
 {
   unsigned t = 0;
-  all_ok(params_types("all", &t) == 0 && t == 63, "types: all");
-  all_ok(params_types("1,4", &t) == 0 && t == 18, "types: a list");
-  all_ok(params_types("", &t) && params_types("6", &t) && params_types("1,", &t) && params_types("1 2", &t) &&
+  all_ok(&c, params_types("all", &t) == 0 && t == 63, "types: all");
+  all_ok(&c, params_types("1,4", &t) == 0 && t == 18, "types: a list");
+  all_ok(&c,
+         params_types("", &t) && params_types("6", &t) && params_types("1,", &t) && params_types("1 2", &t) &&
              params_types("12", &t) && params_types("halo", &t),
          "types: other texts are refused");
 }
 
 int main(int argc, char **argv)
 {
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   comm_open(&self, MPI_COMM_SELF);
   check_types();
   check_few();
@@ -445,9 +439,6 @@ int main(int argc, char **argv)
   debug_set("fof_round", 1); /* to one rank at a time */
   check_clumps();
   check_chains();
-  int status = c.rank == 0 ? tap_end() : 0;
   comm_close(&self);
-  comm_close(&c);
-  MPI_Finalize();
-  return status;
+  return ranks_end(&c);
 }

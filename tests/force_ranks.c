@@ -26,13 +26,6 @@ static uint64_t hash(uint64_t h, const void *data, size_t bytes)
   return h;
 }
 
-static uint64_t global_digest(const struct comm *comm, const struct particles *particles)
-{
-  int64_t sum = (int64_t)particles_digest(particles);
-  comm_sum_int64(comm, &sum, 1);
-  return (uint64_t)sum;
-}
-
 static void compare_start(struct sim *sim, struct result *result)
 {
   const struct particles *p = sim->be->view(sim->dev);
@@ -44,7 +37,7 @@ static void compare_start(struct sim *sim, struct result *result)
     sum_at(&all, sim, &p->pos[3 * i], a, h);
     add(&total, distance(&p->acc[3 * i], a, a, sim->now.a_rms_plain));
     add(&hard, distance(&p->acc_hard[3 * i], h, a, sim->now.a_rms_plain));
-    result->owner_rank &= domain_owner(&sim->domain, &p->pos[3 * i]) == sim->comm->rank;
+    result->owner_rank &= domain_owner(&sim->ranks.domain, &p->pos[3 * i]) == sim->comm->rank;
   }
   result->owner_rank = (int)comm_min_int64(sim->comm, result->owner_rank);
   result->acc = collect(sim->comm, &total);
@@ -70,17 +63,17 @@ static void compare_active(struct sim *sim, int32_t tick, double tick_length, co
                            struct record *errors)
 {
   struct walk_request walk = {.kind = WALK_HARD,
-                              .mac = sim->mac,
-                              .a_floor = sim->a_floor,
-                              .split = sim->split,
+                              .mac = sim->force.mac,
+                              .a_floor = sim->force.a_floor,
+                              .split = sim->force.split,
                               .let = LET_STEP,
                               .tick = tick,
                               .tick_length = tick_length};
-  if (walks) let_walk(sim->lets, walk, &sim->counts.hard, &sim->counts.updates);
+  if (walks) let_walk(sim->ranks.lets, walk, &sim->counts.hard, &sim->counts.updates);
   const struct particles *p = sim->be->view(sim->dev);
   for (int64_t i = 0; i < p->n; i++) {
     double a[3], h[3];
-    if (!is_active(p, i, tick)) continue;
+    if (!ends_at(p, i, tick)) continue;
     sum_at(all, sim, &p->pos[3 * i], a, h);
     add(errors, distance(&p->acc_hard[3 * i], h, a, sim->now.a_rms_plain));
   }
@@ -93,19 +86,19 @@ static void compare_substeps(struct sim *sim, double soft_step, int rebuild_tree
   double tick_length = soft_step / TICKS;
   struct record errors = {0};
   struct step_rule rule = {.eta = 0.5, .softening = sim->par->Softening, .use_velocity = 0, .soft_step = soft_step};
-  struct let_request request = {.mac = &sim->mac,
-                                .a_floor = sim->a_floor,
+  struct let_request request = {.mac = &sim->force.mac,
+                                .a_floor = sim->force.a_floor,
                                 .a_typical = sim->now.a_rms_plain,
-                                .cutoff = sim->split.r2,
+                                .cutoff = sim->force.split.r2,
                                 .horizon = soft_step,
                                 .tick_length = tick_length};
   int32_t tick = 0;
   sim->be->steps.levels(sim->dev, &rule, -1);
-  sim->be->steps.kick(sim->dev, &sim->field, 0.5 * soft_step);
+  sim->be->steps.kick(sim->dev, &sim->effects.field, 0.5 * soft_step);
   sim_reserve(sim, soft_step);
   sim->be->tree.sources(sim->dev);
-  sim->be->tree.moments(sim->dev, &sim->mac, 0, 0);
-  let_exchange(sim->lets, LET_STEP, &sim->lattice, request, MOMENT_UPDATE, &sim->counts.step_let);
+  sim->be->tree.moments(sim->dev, &sim->force.mac, 0, 0);
+  let_exchange(sim->ranks.lets, LET_STEP, &sim->lattice, request, MOMENT_UPDATE, &sim->counts.step_let);
   for (result->substeps = 0; result->substeps < SUBSTEPS; result->substeps++) {
     int32_t next = (int32_t)comm_min_int64(sim->comm, sim->be->steps.next_tick(sim->dev)),
             next_moment_update = (tick / MOMENT_UPDATE + 1) * MOMENT_UPDATE;
@@ -114,22 +107,22 @@ static void compare_substeps(struct sim *sim, double soft_step, int rebuild_tree
     int64_t outside = 0, active = sim->be->steps.select(sim->dev, tick, tick_length, &outside);
     struct all_ranks all = gather(sim->comm, sim->be->view(sim->dev), tick, tick_length);
     result->outside += outside_lattice(&sim->lattice, &all);
-    if (tick % MOMENT_UPDATE == 0) sim->be->tree.moments(sim->dev, &sim->mac, tick, tick_length);
+    if (tick % MOMENT_UPDATE == 0) sim->be->tree.moments(sim->dev, &sim->force.mac, tick, tick_length);
     /* as after a prediction-bound violation: pending updates are received first */
     if (rebuild_trees && tick == 4 * MOMENT_UPDATE) {
-      let_take_updates(sim->lets, tick, &sim->counts.updates);
+      let_take_updates(sim->ranks.lets, tick, &sim->counts.updates);
       request.tick = tick;
       request.horizon = (TICKS - tick) * tick_length;
-      let_exchange(sim->lets, LET_STEP, &sim->lattice, request, tick, &sim->counts.step_let);
+      let_exchange(sim->ranks.lets, LET_STEP, &sim->lattice, request, tick, &sim->counts.step_let);
     }
     compare_active(sim, tick, tick_length, &all, active > 0, &errors);
     if (active > 0) sim->be->steps.correct(sim->dev, tick, tick_length, &rule, -1);
     sim->be->let->updates.violations(sim->dev, &result->late);
-    let_send_updates(sim->lets, tick, tick % MOMENT_UPDATE == 0, (tick / MOMENT_UPDATE + 1) * MOMENT_UPDATE,
+    let_send_updates(sim->ranks.lets, tick, tick % MOMENT_UPDATE == 0, (tick / MOMENT_UPDATE + 1) * MOMENT_UPDATE,
                      &sim->counts.updates);
     release(&all);
   }
-  let_take_updates(sim->lets, tick + 1, &sim->counts.updates);
+  let_take_updates(sim->ranks.lets, tick + 1, &sim->counts.updates);
   result->steps_seen = errors.n;
   comm_sum_int64(sim->comm, &result->steps_seen, 1);
   result->step = collect(sim->comm, &errors);
@@ -142,28 +135,28 @@ static struct result one_case(const struct comm *comm, const struct set *set, in
   struct result r = {0};
   struct params par = params_of(set, delta);
   struct particles mine;
-  struct sim s;
+  struct sim sim;
   par.MultipoleOrder = order;
   par.Kernel = order == 2 ? SPLIT_DLL : SPLIT_QUINTIC;
   share(comm, set, n, SPEED, on_one, &mine);
-  uint64_t digest = global_digest(comm, &mine);
+  uint64_t digest = digest_all(comm, &mine);
   struct fault f = {""};
-  sim_open(&s, comm, &par, tested, &mine, &f);
-  taken = s.transport.kind;
-  settings_first_force(&s);
-  const struct particles *p = s.be->view(s.dev);
-  r.kept = global_digest(comm, p) == digest && s.now.count == (double)n;
-  r.finite = s.now.bad == 0;
-  compare_start(&s, &r);
-  compare_substeps(&s, fmin(plan_adaptive(&par, &s.now, s.split.r2), par.TimeMax), order == 1, &r);
-  p = s.be->view(s.dev);
+  sim_open(&sim, comm, &par, tested, &mine, &f);
+  taken = sim.ranks.transport.kind;
+  settings_first_force(&sim);
+  const struct particles *p = sim.be->view(sim.dev);
+  r.kept = digest_all(comm, p) == digest && sim.now.count == (double)n;
+  r.finite = sim.now.bad == 0;
+  compare_start(&sim, &r);
+  compare_substeps(&sim, fmin(plan_adaptive(&par, &sim.now, sim.force.split.r2), par.TimeMax), order == 1, &r);
+  p = sim.be->view(sim.dev);
   r.bits = 0xcbf29ce484222325ULL;
   r.bits = hash(r.bits, p->id, sizeof *p->id * (size_t)p->n);
   r.bits = hash(r.bits, p->pos, 3 * sizeof *p->pos * (size_t)p->n);
   r.bits = hash(r.bits, p->vel, 3 * sizeof *p->vel * (size_t)p->n);
   r.bits = hash(r.bits, p->acc, 3 * sizeof *p->acc * (size_t)p->n);
   r.bits = hash(r.bits, p->acc_hard, 3 * sizeof *p->acc_hard * (size_t)p->n);
-  sim_close(&s);
+  sim_close(&sim);
   return r;
 }
 
@@ -252,21 +245,21 @@ static struct result start_by(const struct comm *comm, const struct set *set, in
   struct result r = {0};
   struct params par = params_of(set, 1.0 / 512);
   struct particles mine;
-  struct sim s;
+  struct sim sim;
   struct fault f = {""};
   par.Transport = transport;
   share(comm, set, n, SPEED, 0, &mine);
   debug_set("first_part", atof(first));
-  sim_open(&s, comm, &par, tested, &mine, &f);
-  settings_first_force(&s);
+  sim_open(&sim, comm, &par, tested, &mine, &f);
+  settings_first_force(&sim);
   debug_set("first_part", NAN);
-  compare_start(&s, &r);
-  const struct particles *p = s.be->view(s.dev);
-  r.finite = s.counts.full.targets == 2 * p->n && s.now.bad == 0; /* by angle, then by acceleration */
+  compare_start(&sim, &r);
+  const struct particles *p = sim.be->view(sim.dev);
+  r.finite = sim.counts.full.targets == 2 * p->n && sim.now.bad == 0; /* by angle, then by acceleration */
   r.bits = hash(0xcbf29ce484222325ULL, p->acc, 3 * sizeof *p->acc * (size_t)p->n);
   r.bits = hash(r.bits, p->acc_hard, 3 * sizeof *p->acc_hard * (size_t)p->n);
   r.bits = hash(r.bits, p->pot, sizeof *p->pot * (size_t)p->n);
-  sim_close(&s);
+  sim_close(&sim);
   return r;
 }
 

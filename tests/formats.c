@@ -431,8 +431,7 @@ static void doubts(void)
 
 int main(int argc, char **argv)
 {
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   folder_make(&c, folder);
   gadget_all();
   gadget_split();
@@ -446,10 +445,6 @@ int main(int argc, char **argv)
   physics();
   doubts();
   folder_remove(&c, folder);
-  all_ok(&c, memory_current() == 0, "all memory is given back");
   all_ok(&c, handles_left() == 0, "all handles of HDF5 are given back");
-  int failed = c.rank == 0 ? tap_end() : 0;
-  comm_close(&c);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&c);
 }

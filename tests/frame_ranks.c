@@ -7,7 +7,7 @@
 
 #include "chance.h"
 #include "effects/frame.h"
-#include "tap.h"
+#include "ranks.h"
 
 enum { N = 500 };
 
@@ -33,12 +33,6 @@ static void make(struct particles *particles, int whole, double place, double mo
   }
 }
 
-static void all_ok(int mine, const char *what)
-{
-  int all = (int)comm_min_int64(&c, mine);
-  if (c.rank == 0) tap_ok(all, what);
-}
-
 static int same(const struct particles *a, const struct particles *b)
 {
   size_t bytes = sizeof(double) * 3 * (size_t)a->n;
@@ -62,17 +56,17 @@ static void check_moving(double place, double motion, const char *what)
   for (int k = 0; k < 3; k++)
     given = given && f.x0[k] == g.x0[k] + place * far[k] && f.v0[k] == g.v0[k] + motion * far[k];
   snprintf(text, sizeof text, "%s: positions and velocities in the frame are those at rest, to the bit", what);
-  all_ok(given && same(&p, &rest), text);
+  all_ok(&c, given && same(&p, &rest), text);
   snprintf(text, sizeof text, "%s: the frame does not depend on the number of ranks", what);
-  all_ok(memcmp(&f, &h, sizeof f) == 0, text);
+  all_ok(&c, memcmp(&f, &h, sizeof f) == 0, text);
   frame_shift(&f, 2, x, v);
   for (int64_t i = 0; i < 3 * p.n; i++)
     back = back && p.pos[i] + x[i % 3] == input.pos[i] && p.vel[i] + v[i % 3] == input.vel[i];
   snprintf(text, sizeof text, "%s: the user's frame has the numbers of the input", what);
-  all_ok(back, text);
+  all_ok(&c, back, text);
   frame_shift(&f, 2.5, x, v);
   snprintf(text, sizeof text, "%s: it moves", what);
-  all_ok(x[0] == f.x0[0] + 0.5 * f.v0[0] && x[2] == f.x0[2] + 0.5 * f.v0[2] && v[1] == f.v0[1], text);
+  all_ok(&c, x[0] == f.x0[0] + 0.5 * f.v0[0] && x[2] == f.x0[2] + 0.5 * f.v0[2] && v[1] == f.v0[1], text);
   particles_free(&p);
   particles_free(&rest);
   particles_free(&input);
@@ -98,12 +92,13 @@ static void check_rest(void)
   struct frame f;
   make(&p, 0, 1, 1);
   frame_choose(&f, &c, &p, 0);
-  all_ok(largest_mean(&p, p.pos) < 0x1p-25 && largest_mean(&p, p.vel) < 0x1p-25, "the centre is at rest at the origin");
+  all_ok(&c, largest_mean(&p, p.pos) < 0x1p-25 && largest_mean(&p, p.vel) < 0x1p-25,
+         "the centre is at rest at the origin");
   make(&before, 0, 0, 0);
   memcpy(before.pos, p.pos, sizeof(double) * 3 * (size_t)p.n);
   memcpy(before.vel, p.vel, sizeof(double) * 3 * (size_t)p.n);
   frame_choose(&f, &c, &p, 0);
-  all_ok(same(&p, &before) && f.x0[0] == 0 && f.v0[1] == 0, "... and is left where it is");
+  all_ok(&c, same(&p, &before) && f.x0[0] == 0 && f.v0[1] == 0, "... and is left where it is");
   particles_free(&p);
   particles_free(&before);
 }
@@ -119,7 +114,7 @@ static void check_odd(float mass, double x, const char *what)
   if (c.rank == 0 && x != 0) p.pos[0] = before.pos[0] = x;
   frame_choose(&f, &c, &p, 0);
   size_t bytes = sizeof(double) * 3 * (size_t)p.n;
-  all_ok(memcmp(p.pos, before.pos, bytes) == 0 && f.x0[0] == 0 && f.x0[1] == 0 && isfinite(f.v0[0]), what);
+  all_ok(&c, memcmp(p.pos, before.pos, bytes) == 0 && f.x0[0] == 0 && f.x0[1] == 0 && isfinite(f.v0[0]), what);
   particles_free(&p);
   particles_free(&before);
 }
@@ -132,15 +127,14 @@ static void check_one(void)
   double x = p.n ? p.pos[1] : 0, v = p.n ? p.vel[2] : 0;
   p.n = c.rank == 0;
   frame_choose(&f, &c, &p, 0);
-  all_ok(p.n == 0 || (p.pos[1] == 0 && p.vel[2] == 0 && f.x0[1] == x && f.v0[2] == v),
+  all_ok(&c, p.n == 0 || (p.pos[1] == 0 && p.vel[2] == 0 && f.x0[1] == x && f.v0[2] == v),
          "one particle is at rest at the origin");
   particles_free(&p);
 }
 
 int main(int argc, char **argv)
 {
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   comm_open(&self, MPI_COMM_SELF);
   check_moving(0, 1e-3, "a bulk velocity of 1e3");
   check_moving(0, 1, "a bulk velocity of 1e6");
@@ -151,9 +145,6 @@ int main(int argc, char **argv)
   check_odd(-1, NAN, "... nor with a number that is not finite");
   check_odd(-1, 1e308, "... nor where squares are not finite");
   check_one();
-  int status = c.rank == 0 ? tap_end() : 0;
   comm_close(&self);
-  comm_close(&c);
-  MPI_Finalize();
-  return status;
+  return ranks_end(&c);
 }

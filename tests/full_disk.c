@@ -212,8 +212,7 @@ static void checkpoint_on_full(void)
 
 int main(int argc, char **argv)
 {
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   if (argc < 2) MPI_Abort(c.mpi, 99);
   snprintf(path, sizeof path, "%s/full_000.hdf5", argv[1]);
   snprintf(filler, sizeof filler, "%s/filler", argv[1]);
@@ -228,8 +227,5 @@ int main(int argc, char **argv)
   lost_values();
   sections_on_full();
   checkpoint_on_full();
-  int failed = c.rank == 0 ? tap_end() : 0;
-  comm_close(&c);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&c);
 }

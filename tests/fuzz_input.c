@@ -197,8 +197,7 @@ static void hdf(void)
 
 int main(int argc, char **argv)
 {
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   comm_open(&self, MPI_COMM_SELF);
   const char *more = getenv("ESPALIER_FUZZ");
   if (more) {
@@ -210,9 +209,6 @@ int main(int argc, char **argv)
   binary();
   hdf();
   folder_remove(&c, folder);
-  int failed = c.rank == 0 ? tap_end() : 0;
   comm_close(&self);
-  comm_close(&c);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&c);
 }

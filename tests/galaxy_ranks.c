@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "ic/galaxy/make.h"
-#include "tap.h"
+#include "ranks.h"
 
 /* Whether each galaxy's centre is at its place, the black hole is there, and both move together: the first particle and
  * the last, the black hole, against the drawing of the first. */
@@ -94,8 +94,7 @@ static struct galaxy sphere(double mass, double scale)
 int main(int argc, char **argv)
 {
   struct comm world, alone;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
+  ranks_begin(&world, &argc, &argv);
   comm_open(&alone, MPI_COMM_SELF);
   struct galaxy_model *m = memory_alloc("test", sizeof *m);
   struct galaxy_orbit orbit = {.eccentricity = 1, .pericentre = 1, .separation = 10, .inclination = {30, 0}};
@@ -111,9 +110,6 @@ int main(int argc, char **argv)
   check_model(&world, &alone, m, "two galaxies", 6);
   check_model(&world, &alone, m, "two galaxies", 4001);
   memory_free(m);
-  int failed = world.rank == 0 ? tap_end() : 0;
   comm_close(&alone);
-  comm_close(&world);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&world);
 }

@@ -102,8 +102,7 @@ static void nudged(struct particles *particles)
 
 int main(int argc, char **argv)
 {
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   check(NULL, 1, "", "", "nothing has changed");
   check(nudged, 1, "", "", "a small change of the momentum");
   check(bad_velocity, 0, "phase kick: 1 particle has", "id 1 (velocity)", "a velocity that is not finite");
@@ -115,8 +114,5 @@ int main(int argc, char **argv)
   check(kicked, 0, "momentum jumped", "ids 1 (speed 1e+06)", "a jump of the momentum, and who it was");
   check(kicked, 0, "smaller Eta, a shorter soft step (SoftStep, or MaxSizeTimestep), or a larger Softening", "",
         "... and what to do about it");
-  int failed = c.rank == 0 ? tap_end() : 0;
-  comm_close(&c);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&c);
 }

@@ -229,13 +229,12 @@ static void check_all(const struct comm *comm, const struct backend *be)
 int main(int argc, char **argv)
 {
   struct comm world;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
+  ranks_begin(&world, &argc, &argv);
   if (world.rank == 0) check_paths();
   const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
   for (int k = 0; k < 2; k++) {
     const struct backend *be = backend_everywhere(&world, choices[k]);
     if (be && be->neighbour_lists) check_all(&world, be);
   }
-  return everywhere_end(&world);
+  return ranks_end(&world);
 }

@@ -188,12 +188,11 @@ static void check(const struct comm *comm, const struct backend *be, enum masses
 int main(int argc, char **argv)
 {
   struct comm world;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
+  ranks_begin(&world, &argc, &argv);
   const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
   for (int k = 0; k < 2; k++) {
     const struct backend *be = backend_everywhere(&world, choices[k]);
     for (int kind = EQUAL; be && be->neighbour_lists && kind <= PAIRS; kind++) check(&world, be, kind);
   }
-  return everywhere_end(&world);
+  return ranks_end(&world);
 }

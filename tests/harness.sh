@@ -238,4 +238,3 @@ draws() {
   [ $status = 0 ] && [ ! -s err ] && head -c 4 plot.png | grep -q PNG && [ "$(wc -c < plot.png)" -gt 10000 ]
   ok $? "$title: status $status"
 }
-has_texts() { for text in "$@"; do has said "^text $text" || return 1; done; }   # TEXT...: of the last picture

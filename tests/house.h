@@ -68,12 +68,6 @@ static inline void place_apart(struct random *random, int64_t i, int64_t n, doub
 
 /* --- ranks ------------------------------------------------------------------------------------------------------- */
 
-static inline int ascending(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Cut the particles into slabs of equal numbers, as far as their x differ. */
 static inline void cut(const struct particles *all, int ranks, double face[RANKS_MAX + 1])
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "ic/ic.h"
-#include "tap.h"
+#include "ranks.h"
 
 static void check_model(const struct comm *world, const struct comm *alone, const char *name, int64_t n, int stars)
 {
@@ -54,8 +54,7 @@ static void check_model(const struct comm *world, const struct comm *alone, cons
 int main(int argc, char **argv)
 {
   struct comm world, alone;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
+  ranks_begin(&world, &argc, &argv);
   comm_open(&alone, MPI_COMM_SELF);
   for (int i = 0; i < ic_count; i++) {
     check_model(&world, &alone, ic_names[i], 2, 0);
@@ -67,9 +66,6 @@ int main(int argc, char **argv)
     check_model(&world, &alone, "hernquist", 1000, stars);
     check_model(&world, &alone, "king", 7, stars);
   }
-  int failed = world.rank == 0 ? tap_end() : 0;
   comm_close(&alone);
-  comm_close(&world);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&world);
 }

@@ -81,7 +81,7 @@ static void check_sigterm(void)
   tap_ok(strcmp(get(status), STATUS_WHILE_RUNNING) == 0,
          "SIGTERM during the start: the status of the job before stays");
   abort_status_open(folder, 0, 0);
-  tap_ok(!abort_status_said("saved; type this", reason), "no SIGTERM yet");
+  tap_ok(!abort_status_continuation("saved; type this", reason), "no SIGTERM yet");
   int held = abort_status_hold();
   pthread_create(&thread, NULL, report_sigterm, NULL);
   usleep(100000);
@@ -89,22 +89,22 @@ static void check_sigterm(void)
   put(status, "state=interrupted\nreason=SIGTERM\n");
   abort_status_release(held);
   pthread_join(thread, NULL);
-  tap_ok(strcmp(get(status), "state=interrupted\nreason=SIGTERM\n") == 0 && !abort_status_said("", reason),
+  tap_ok(strcmp(get(status), "state=interrupted\nreason=SIGTERM\n") == 0 && !abort_status_continuation("", reason),
          "... and an end that it finds then stays");
   put(status, STATUS_WHILE_RUNNING);
-  abort_status_said("saved; type this", reason);
+  abort_status_continuation("saved; type this", reason);
   report_sigterm(NULL);
   const char *expected = "rank 0, step 17, phase walk: SIGTERM, and no checkpoint since; saved; type this";
   tap_ok(has(get(status), "state=failed") && strstr(get(status), expected) && has(get(status), "step=16"),
          "a run that goes on after SIGTERM: what is saved and what to type");
-  int again = abort_status_said("saved; type that", reason);
+  int again = abort_status_continuation("saved; type that", reason);
   tap_ok(again && strstr(reason, "since; saved; type that"), "... also in what the run writes afterwards");
   abort_status_prepare("state=failed\nreason=by itself\n");
   abort_status_prepare(NULL);
-  abort_status_ended();
+  abort_status_write_prepared();
   tap_ok(strstr(get(status), expected) != NULL, "a handler that ends the process: not after the end of the run");
   abort_status_prepare("state=failed\nreason=by itself\n");
-  abort_status_ended();
+  abort_status_write_prepared();
   tap_ok(has(get(status), "reason=by itself"), "... but before");
   abort_status_close();
 }

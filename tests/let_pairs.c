@@ -49,17 +49,12 @@ static uint8_t *held(const struct house *house, int s, int r, struct seen *seen)
   return mark;
 }
 
-static int active_at(const struct particles *particles, int64_t i, int32_t tick)
-{
-  return timeline_end(particles, i) == tick;
-}
-
 /* Position of a particle at a tick and its velocity. */
 static void predict(const struct particles *particles, int64_t i, int32_t tick, double tick_length, double x[3],
                     double v[3])
 {
   /* active ones are there already */
-  double dt = active_at(particles, i, tick) ? 0 : (tick - particles->tick[i]) * tick_length;
+  double dt = ends_at(particles, i, tick) ? 0 : (tick - particles->tick[i]) * tick_length;
   for (int c = 0; c < 3; c++) {
     x[c] = particles->pos[3 * i + c] + (particles->vel[3 * i + c] + 0.5 * dt * particles->acc_hard[3 * i + c]) * dt;
     v[c] = particles->vel[3 * i + c] + dt * particles->acc_hard[3 * i + c];
@@ -91,7 +86,7 @@ static void check_ranks(const struct house *house, int s, int r, int32_t tick, d
     int near = 0;
     predict(q, j, tick, tick_length, y, w);
     for (int64_t i = 0; i < p->n; i++) {
-      if (active && !active_at(p, i, tick)) continue;
+      if (active && !ends_at(p, i, tick)) continue;
       double dx[3], dv[3];
       for (int c = 0; c < 3; c++) {
         dx[c] = y[c] - x[i][0][c];

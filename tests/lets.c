@@ -52,11 +52,6 @@ static void check_start(struct house *house, double delta)
 
 /* --- substeps ---------------------------------------------------------------------------------------------------- */
 
-static int is_active(const struct particles *particles, int64_t i, int32_t tick)
-{
-  return timeline_end(particles, i) == tick;
-}
-
 /* Positions of all particles at a tick (active ones are there already); the mass is the fourth component. */
 static double (*all_particles(const struct house *house, int32_t tick, double tick_length))[4]
 {
@@ -65,7 +60,7 @@ static double (*all_particles(const struct house *house, int32_t tick, double ti
   for (int r = 0; r < house->ranks; r++) {
     const struct particles *p = house->be->view(house->side[r].dev);
     for (int64_t i = 0; i < p->n; i++, at++) {
-      double dt = is_active(p, i, tick) ? 0 : (tick - p->tick[i]) * tick_length;
+      double dt = ends_at(p, i, tick) ? 0 : (tick - p->tick[i]) * tick_length;
       for (int c = 0; c < 3; c++)
         all[at][c] = p->pos[3 * i + c] + (p->vel[3 * i + c] + 0.5 * dt * p->acc_hard[3 * i + c]) * dt;
       all[at][3] = p->mass[i];
@@ -119,7 +114,7 @@ static void correct(struct house *house, int r, int32_t tick, double tick_length
   walk(house, r, q, r % 2 ? LOCAL_FIRST : ONE_BY_ONE);
   const struct particles *p = house->be->view(dev);
   for (int64_t i = 0; i < p->n; i++)
-    if (is_active(p, i, tick))
+    if (ends_at(p, i, tick))
       found->error[found->errors++] = hard_error(house, all, n, &p->pos[3 * i], &p->acc_hard[3 * i]);
   house->be->steps.correct(dev, tick, tick_length, rule, -1);
   house->be->let->updates.violations(dev, &found->late);
@@ -362,7 +357,7 @@ static int64_t few_active(const struct backend *be, const struct set *set, int o
       walk(&h, r, q, r % 2 == time ? ONE_BY_ONE : LOCAL_FIRST);
       const struct particles *p = be->view(h.side[r].dev);
       for (int64_t i = 0; i < p->n; i++) {
-        if (!is_active(p, i, tick) || count == active) continue;
+        if (!ends_at(p, i, tick) || count == active) continue;
         if (time) *same &= memcmp(first[count], &p->acc_hard[3 * i], sizeof *first) == 0;
         error[count] = hard_error(&h, all, set->n, &p->pos[3 * i], &p->acc_hard[3 * i]);
         memcpy(first[count++], &p->acc_hard[3 * i], sizeof *first);

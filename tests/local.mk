@@ -34,6 +34,7 @@ unit_tests = \
   %D%/force \
   %D%/galaxy \
   %D%/galaxy_discs \
+  %D%/hierarchies \
   %D%/neighbour_list_verbs \
   %D%/ic \
   %D%/ic_stars \
@@ -314,10 +315,15 @@ emulator_files = \
   %D%/emulator/inc/nvtx3/nvToolsExt.h \
   %D%/emulator/inc/thrust/iterator/counting_iterator.h \
   %D%/emulator/inc/thrust/iterator/transform_iterator.h
+# NAME and NAME.mpi have the source NAME.c.
+test_headers = %D%/binaries.h %D%/chance.h %D%/cuts.h %D%/everywhere.h %D%/files.h %D%/house.h %D%/ic_sets.h \
+  %D%/kernels.h %D%/list_rig.h %D%/orbits.h %D%/ranks.h %D%/ranks_case.h %D%/reference.h %D%/rig.h %D%/set_params.h \
+  %D%/sets.h %D%/soft_sums.h %D%/sums_ranks.h %D%/tap.h %D%/walks.h %D%/writers.h
 check_PROGRAMS += $(unit_tests) $(mpi_tests) $(test_helpers)
 # Unit tests come first: their answer is there within a minute.
 TESTS += $(unit_tests) $(mpi_tests) $(script_tests)
 EXTRA_DIST += \
+  $(test_headers) \
   $(script_tests) \
   $(slow_tests) \
   %D%/slow/sanitizers.sh \
@@ -395,110 +401,11 @@ clean-local:
 	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery \
 	  slow-energy slow-faults slow-simgrid slow-slurm
 
-%C%_checkpoint_mpi_SOURCES = %D%/checkpoint.c %D%/chance.h %D%/files.h %D%/tap.h
-%C%_guard_mpi_SOURCES = %D%/guard.c %D%/files.h %D%/tap.h
-%C%_pending_SOURCES = %D%/pending.c
-%C%_poison_SOURCES = %D%/poison.c
-%C%_true_energy_SOURCES = %D%/true_energy.c
 # Roots that need not set errno are computed as vectors.
 %C%_true_energy_CFLAGS = $(AM_CFLAGS) -fno-math-errno
-%C%_contract_mpi_SOURCES = %D%/contract.c %D%/chance.h %D%/reference.h %D%/kernels.h %D%/set_params.h %D%/sets.h \
-  %D%/tap.h
-%C%_expansion_mpi_SOURCES = %D%/expansion.c %D%/tap.h
-%C%_energy_ranks_mpi_SOURCES = %D%/energy_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/set_params.h \
-  %D%/sets.h %D%/tap.h
-%C%_comm_mpi_SOURCES = %D%/comm.c %D%/tap.h
-%C%_particles_SOURCES = %D%/particles.c %D%/tap.h
-%C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h
-%C%_snapshot_faults_mpi_SOURCES = %D%/snapshot_faults.c %D%/files.h %D%/tap.h
-%C%_snapshot_files_mpi_SOURCES = %D%/snapshot_files.c %D%/files.h %D%/tap.h
-%C%_accuracy_SOURCES = %D%/accuracy.c %D%/tap.h
-%C%_params_SOURCES = %D%/params.c %D%/tap.h
-%C%_field_SOURCES = %D%/field.c %D%/tap.h
-%C%_cosmology_SOURCES = %D%/cosmology.c %D%/tap.h
-%C%_units_SOURCES = %D%/units.c %D%/tap.h
-%C%_massless_SOURCES = %D%/massless.c %D%/list_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_neighbour_list_verbs_SOURCES = %D%/neighbour_list_verbs.c %D%/list_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h \
-  %D%/sets.h %D%/tap.h
-%C%_pair_steps_SOURCES = %D%/pair_steps.c %D%/list_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_galaxy_SOURCES = %D%/galaxy.c %D%/tap.h
-%C%_galaxy_ranks_mpi_SOURCES = %D%/galaxy_ranks.c %D%/tap.h
-%C%_ic_SOURCES = %D%/ic.c %D%/ic_sets.h %D%/tap.h
-%C%_galaxy_discs_SOURCES = %D%/galaxy_discs.c %D%/tap.h
-%C%_ic_stars_SOURCES = %D%/ic_stars.c %D%/ic_sets.h %D%/tap.h
-%C%_ic_ranks_mpi_SOURCES = %D%/ic_ranks.c %D%/tap.h
-%C%_analysis_ranks_mpi_SOURCES = %D%/analysis_ranks.c %D%/chance.h %D%/everywhere.h %D%/files.h %D%/tap.h
-%C%_frame_ranks_mpi_SOURCES = %D%/frame_ranks.c %D%/chance.h %D%/tap.h
-%C%_formats_mpi_SOURCES = %D%/formats.c %D%/writers.h %D%/files.h %D%/tap.h
-%C%_bad_input_mpi_SOURCES = %D%/bad_input.c %D%/writers.h %D%/files.h %D%/tap.h
-%C%_bad_storage_mpi_SOURCES = %D%/bad_storage.c %D%/writers.h %D%/files.h %D%/tap.h
-%C%_fuzz_input_mpi_SOURCES = %D%/fuzz_input.c %D%/writers.h %D%/files.h %D%/tap.h
-%C%_full_disk_SOURCES = %D%/full_disk.c %D%/files.h %D%/tap.h
-%C%_make_snapshot_SOURCES = %D%/make_snapshot.c %D%/files.h %D%/tap.h
-%C%_choices_SOURCES = %D%/choices.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_cuts_ranks_mpi_SOURCES = %D%/cuts_ranks.c %D%/chance.h %D%/cuts.h %D%/tap.h
-%C%_domain_SOURCES = %D%/domain.c %D%/chance.h %D%/cuts.h %D%/tap.h
-%C%_domain_ranks_mpi_SOURCES = %D%/domain_ranks.c %D%/chance.h %D%/everywhere.h %D%/tap.h
-%C%_hard_ranks_mpi_SOURCES = %D%/hard_ranks.c %D%/chance.h %D%/everywhere.h %D%/tap.h
-%C%_halo_ranks_mpi_SOURCES = %D%/halo_ranks.c %D%/chance.h %D%/everywhere.h %D%/tap.h
-%C%_essential_SOURCES = %D%/essential.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_job_SOURCES = %D%/job.c %D%/tap.h
-%C%_kepler_SOURCES = %D%/kepler.c %D%/tap.h
-%C%_few_bodies_SOURCES = %D%/few_bodies.c %D%/chance.h %D%/orbits.h %D%/tap.h
-%C%_resolved_pairs_SOURCES = %D%/resolved_pairs.c %D%/chance.h %D%/orbits.h %D%/tap.h
-%C%_unit_forces_SOURCES = %D%/unit_forces.c %D%/chance.h %D%/kernels.h %D%/tap.h
-%C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
-%C%_last_words_SOURCES = %D%/last_words.c %D%/tap.h
-%C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
-%C%_amuse_model_mpi_SOURCES = %D%/amuse_model.c %D%/tap.h
 %C%_amuse_model_mpi_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/src/api   # as of an installed library
 %C%_amuse_model_mpi_LDADD = $(LIBRARY_SHARED) -lm
 %C%_amuse_model_mpi_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib
-%C%_library_mpi_SOURCES = %D%/library.c %D%/tap.h
 # The shared library, as a user's program has it.
 %C%_library_mpi_LDADD = $(LIBRARY_SHARED) -lm
 %C%_library_mpi_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib
-%C%_let_pairs_SOURCES = %D%/let_pairs.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_let_protocol_SOURCES = %D%/let_protocol.c %D%/tap.h
-%C%_lets_SOURCES = %D%/lets.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_upper_SOURCES = %D%/upper.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_lets_joined_SOURCES = %D%/lets_joined.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_mac_SOURCES = %D%/mac.c %D%/chance.h %D%/tap.h
-%C%_machine_fit_SOURCES = %D%/machine_fit.c %D%/tap.h
-%C%_neighbours_SOURCES = %D%/neighbours.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
-%C%_outputs_SOURCES = %D%/outputs.c %D%/tap.h
-%C%_debug_SOURCES = %D%/debug.c %D%/tap.h
-%C%_depth_first_SOURCES = %D%/depth_first.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_pairwise_SOURCES = %D%/pairwise.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_physics_SOURCES = %D%/physics.c %D%/tap.h
-%C%_placement_SOURCES = %D%/placement.c %D%/tap.h
-%C%_plan_SOURCES = %D%/plan.c %D%/tap.h
-%C%_stages_SOURCES = %D%/stages.c %D%/chance.h %D%/tap.h
-%C%_stall_SOURCES = %D%/stall.c %D%/tap.h
-%C%_sparse_SOURCES = %D%/sparse.c %D%/tap.h
-%C%_spool_SOURCES = %D%/spool.c %D%/tap.h
-%C%_split_SOURCES = %D%/split.c %D%/kernels.h %D%/tap.h
-%C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
-%C%_unit_verbs_SOURCES = %D%/unit_verbs.c %D%/binaries.h %D%/chance.h %D%/tap.h
-%C%_bound_pairs_SOURCES = %D%/bound_pairs.c %D%/binaries.h %D%/chance.h %D%/tap.h
-%C%_replay_SOURCES = %D%/replay.c %D%/tap.h
-%C%_brent_SOURCES = %D%/brent.c %D%/chance.h %D%/tap.h
-%C%_tuner_SOURCES = %D%/tuner.c %D%/chance.h %D%/tap.h
-%C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_octree_SOURCES = %D%/octree.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_reorder_SOURCES = %D%/reorder.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_schedule_SOURCES = %D%/schedule.c %D%/chance.h %D%/tap.h
-%C%_verbs_SOURCES = %D%/verbs.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
-%C%_margin_SOURCES = %D%/margin.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
-%C%_walk_active_SOURCES = %D%/walk_active.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
-%C%_softening_SOURCES = %D%/softening.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
-%C%_soft_walk_SOURCES = %D%/soft_walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/soft_sums.h %D%/tap.h \
-  %D%/walks.h
-%C%_fof_ranks_mpi_SOURCES = %D%/fof_ranks.c %D%/chance.h %D%/tap.h
-%C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/ranks_case.h \
-  %D%/sets.h %D%/sums_ranks.h %D%/tap.h
-%C%_step_ranks_mpi_SOURCES = %D%/step_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/ranks_case.h \
-  %D%/sets.h %D%/sums_ranks.h %D%/tap.h
-%C%_stages_ranks_mpi_SOURCES = %D%/stages_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_study_mpi_SOURCES = %D%/study.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h

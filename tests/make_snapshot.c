@@ -13,8 +13,7 @@ int main(int argc, char **argv)
   struct particles p;
   struct params par;
   struct fault f = {""};
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   if (argc < 2) MPI_Abort(c.mpi, 99);
   params_defaults(&par);
   struct snapshot_facts facts = {

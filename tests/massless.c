@@ -34,11 +34,6 @@ static int64_t *places(const struct particles *particles)
   return at;
 }
 
-static int ascending(const void *a, const void *b)
-{
-  return *(const double *)a < *(const double *)b ? -1 : *(const double *)a > *(const double *)b;
-}
-
 /* The median and the largest relative error of the accelerations and potentials of ids [first, end) against direct
  * sums. */
 static void errors(const struct rig *rig, const struct particles *particles, int64_t first, int64_t end, double e[4])

@@ -60,17 +60,12 @@ struct results {
   int finite, complete;
 };
 
-static int is_active(const struct particles *particles, int64_t i, int32_t tick)
-{
-  return timeline_end(particles, i) == tick;
-}
-
 /* Positions of all particles at a tick; active ones are there already. */
 static double (*places(const struct particles *particles, int32_t tick, double tick_length))[3]
 {
   double(*at)[3] = memory_alloc("test", sizeof *at * (size_t)particles->n);
   for (int64_t i = 0; i < particles->n; i++) {
-    double dt = is_active(particles, i, tick) ? 0 : (tick - particles->tick[i]) * tick_length;
+    double dt = ends_at(particles, i, tick) ? 0 : (tick - particles->tick[i]) * tick_length;
     for (int c = 0; c < 3; c++)
       at[i][c] =
           particles->pos[3 * i + c] + (particles->vel[3 * i + c] + 0.5 * dt * particles->acc_hard[3 * i + c]) * dt;
@@ -104,7 +99,7 @@ static void compare(const struct rig *rig, const struct set *set, int32_t tick, 
   double(*at)[3] = places(p, tick, tick_length), *error = memory_alloc("test", sizeof *error * (size_t)(actives + 1));
   int64_t every = actives / TARGETS_MAX + 1, found = 0, count = 0;
   for (int64_t i = 0; i < p->n; i++)
-    if (is_active(p, i, tick) && found++ % every == 0 && count <= actives)
+    if (ends_at(p, i, tick) && found++ % every == 0 && count <= actives)
       error[count++] = error_of(p, (const double(*)[3])at, i, set, &rig->split);
   struct errors e = errors_of(error, count);
   results->complete &= found == actives;

@@ -100,6 +100,12 @@ error = float(np.sqrt(np.mean(np.square(off))))
 ok(0.02 < error < 0.045, "the velocity of a frame is the mean of a thousand particles, where there are some",
    str(error))
 
+# --- units
+names = [plotting.Units({"UnitLength_in_cm": 3.0857e18, "UnitMass_in_g": mass, "UnitVelocity_in_cm_per_s": 1e5}).mass
+         for mass in (1.98841e43, 4.0487e36, 1.98841e33, 1e3)]
+ok(names == [r"$10^{10}\,$M$_\odot$", r"2036 M$_\odot$", r"M$_\odot$", "kg"], "masses of stars have solar masses",
+   str(names))
+
 # --- one function draws for the tools and for pyespalier
 view = pictures.View(pos, vel, one, "t", plotting.Units({}))
 figure = pictures.figure_of_maps([view], [pictures.Panel("density", "xz")], 1.0, pixels=32)

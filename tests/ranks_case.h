@@ -68,8 +68,7 @@ static inline void say(const struct comm *comm, int good, const char *set, const
 static inline int with_backends(int argc, char **argv, void (*check)(const struct comm *comm, const char *which))
 {
   struct comm world;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
+  ranks_begin(&world, &argc, &argv);
   const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
   for (int k = 0; k < 2; k++) {
     if (argc > 2 && strcmp(argv[2], k == 0 ? "cpu" : "cuda") != 0) continue;
@@ -79,6 +78,6 @@ static inline int with_backends(int argc, char **argv, void (*check)(const struc
     usual = asked = getenv("ESPALIER_CUDA_MPI") && !tested->probe->identify ? TRANSPORT_CUDA_MPI : TRANSPORT_AUTO;
     check(&world, argc > 1 ? argv[1] : "");
   }
-  return everywhere_end(&world);
+  return ranks_end(&world);
 }
 #endif

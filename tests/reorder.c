@@ -24,19 +24,6 @@ static void say(int good, const char *what)
   tap_ok(good, line);
 }
 
-static struct walk_request request(const struct rig *rig, const struct mac *mac, int32_t tick, double tick_length)
-{
-  return (struct walk_request){.kind = WALK_HARD,
-                               .mac = *mac,
-                               .a_floor = rig->a_floor,
-                               .split = rig->split,
-                               .let = LET_STEP,
-                               .tick = tick,
-                               .tick_length = tick_length,
-                               .local = 1,
-                               .last = 1};
-}
-
 /* A copy in the order of the ids, which are 1 to n. */
 static void by_id(const struct particles *p, struct particles *copy)
 {
@@ -84,7 +71,7 @@ static double begin(struct rig *rig, const struct backend *be, const struct set 
   be->upload(rig->dev, &p);
   be->tree.sources(rig->dev);
   be->tree.moments(rig->dev, mac, 0, 0);
-  struct walk_request r = request(rig, mac, FIRST, tick_length);
+  struct walk_request r = hard_request(rig, mac, FIRST, tick_length);
   struct step_rule rule = {.eta = 1, .softening = set->softening, .soft_step = tick_length * TICKS};
   int64_t outside = 0;
   be->steps.select(rig->dev, FIRST, tick_length, &outside);
@@ -106,7 +93,7 @@ static const struct particles *go_on(struct rig *rig, const struct mac *mac, dou
   }
   *active = be->steps.select(rig->dev, NOW, tick_length, &outside);
   be->tree.moments(rig->dev, mac, NOW, tick_length);
-  struct walk_request r = request(rig, mac, NOW, tick_length);
+  struct walk_request r = hard_request(rig, mac, NOW, tick_length);
   memset(&rig->tally, 0, sizeof rig->tally);
   be->forces.walk(rig->dev, &r, &rig->tally);
   return be->view(rig->dev);
@@ -242,7 +229,7 @@ static void check_renewed(const struct backend *be, const struct set *set, int c
     be->tree.groups(g.dev);
     active = be->steps.select(g.dev, tick, tick_length, &outside);
     be->tree.moments(g.dev, &mac, tick, tick_length);
-    struct walk_request r = request(&g, &mac, tick, tick_length);
+    struct walk_request r = hard_request(&g, &mac, tick, tick_length);
     be->forces.walk(g.dev, &r, &g.tally);
     by_id(&before, &now);
     predict(&now, tick, tick_length);

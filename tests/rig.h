@@ -108,4 +108,19 @@ static inline void rig_each(void (*test)(const struct backend *))
     else printf("# no %s: %s\n", list[k]->name, why);
   }
 }
+
+/* A walk of the active particles from the local tree alone. */
+static inline struct walk_request hard_request(const struct rig *rig, const struct mac *mac, int32_t tick,
+                                               double tick_length)
+{
+  return (struct walk_request){.kind = WALK_HARD,
+                               .mac = *mac,
+                               .a_floor = rig->a_floor,
+                               .split = rig->split,
+                               .let = LET_STEP,
+                               .tick = tick,
+                               .tick_length = tick_length,
+                               .local = 1,
+                               .last = 1};
+}
 #endif

@@ -18,9 +18,8 @@ TOKEN = re.compile(
     r"|(?P<space>\s+)|(?P<sign>->|::|<<|>>|&&|\|\||.)", re.S)
 DECLARES = set("""struct enum union const static extern typedef int double float char long short unsigned signed void
     register volatile using template typename constexpr return goto case default""".split())
-# Structs that are still to be divided (their number may only fall), and walk_job: the order of its members decides how
-# many registers its kernels use.
-WIDE = {"walk_job", "sim", "physics", "logs"}
+# Structs that may have more members, and why.
+WIDE = {"walk_job": "the order of its members decides how many registers its kernels use"}
 # Calls between files of a folder that may lead back, and why.
 RETURNS = {
     ("src/api/steps", "src/api/entries"): "a callback of the user leaves the lock that entries.c holds",
@@ -180,12 +179,17 @@ def count_members(body):
 
 
 def members():
+    wide = set()
     for path in files("src", "mpi", "gpu"):
         text = path.read_text()
         for match in re.finditer(r"(?m)^struct (\w+) \{\n(.*?)^\}", text, re.S):
             count = count_members(match.group(2))
-            if count > MEMBERS and match.group(1) not in WIDE:
-                yield f"{path}: struct {match.group(1)} has {count} members"
+            if count > MEMBERS:
+                wide.add(match.group(1))
+                if match.group(1) not in WIDE:
+                    yield f"{path}: struct {match.group(1)} has {count} members"
+    for name in sorted(WIDE.keys() - wide):
+        yield f"tests/rules_code.py: struct {name} has at most {MEMBERS} members, and needs no exception"
 
 
 def circles():

@@ -57,7 +57,8 @@ ok $? "run --check --restart accepts the scheme that was chosen"
 
 # trials: which one is the fastest depends on the machine; choices are made again from choice.csv
 go trials 1 -n 12 -P Time:TimeMax=20000 -P Accuracy:Repeatable=off
-ends 0 && has trials/log '; the first soft steps try [234]$' && has trials/log '^at time .*: scheme: .* (measured)$' &&
+ends 0 && has trials/log '; the first soft steps try [234] schemes$' &&
+  has trials/log '^at time .*: scheme: .* (measured)$' &&
   has trials/log '^        measured: .*: [0-9]' &&
   choices trials | awk -F, 'NR > 1 && $11 == "measured" { measured += $9 > 0; chosen += $10; bad += $10 && !($9 > 0) }
     $11 == "trial" { trials++ }

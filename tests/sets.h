@@ -10,6 +10,7 @@
 #include "gravity/split.h"
 #include "kernels.h"
 #include "particles/particles.h"
+#include "particles/timeline.h"
 
 struct set {
   const char *name;
@@ -205,13 +206,20 @@ static inline void direct_close(struct direct *direct)
   memory_free(direct->scale);
 }
 
+/* Whether the time step of particle i ends at the tick. */
+static inline int ends_at(const struct particles *particles, int64_t i, int32_t tick)
+{
+  return timeline_end(particles, i) == tick;
+}
+
 /* How far values are from what they should be. */
 struct errors {
   double median, most99, worst;
   int finite;
 };
 
-static inline int errors_ascending(const void *a, const void *b)
+/* For qsort of doubles. */
+static inline int ascending(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -223,7 +231,7 @@ static inline struct errors errors_of(double *e, int64_t n)
   struct errors r = {0, 0, 0, 1};
   for (int64_t i = 0; i < n; i++) r.finite &= isfinite(e[i]) != 0;
   if (!r.finite || n == 0) return r;
-  qsort(e, (size_t)n, sizeof *e, errors_ascending);
+  qsort(e, (size_t)n, sizeof *e, ascending);
   r.median = e[n / 2];
   r.most99 = e[(int64_t)(0.99 * (double)(n - 1) + 0.5)];
   r.worst = e[n - 1];

@@ -13,6 +13,10 @@ ended
 ends 1 && has fifo/err 'AgamaLibrary = .*pipe.so is not a regular file'
 ok $? "AgamaLibrary names a FIFO: refused"
 
+go unmade 1 -n 1 -P Checkpoints:CheckpointDir=../run.ini
+ends 1 'warning: as it is now, no checkpoint can be written: CheckpointDir: ../run.ini is not a folder'
+ok $? "CheckpointDir is no folder: said at the start"
+
 name=linked shown="linked/err linked/log"
 mkdir -p linked/out
 echo kept > target
@@ -48,6 +52,23 @@ ended
 ends 0 && has told/err '^espalier: SIGTERM: .*checkpoint_[0-9]*, as of .*, is saved' &&
   has told/err '^next: .*espalier run --restart .*run.ini' && reports told state=interrupted
 ok $? "SIGTERM: at once a line that says what is saved and what to type"
+
+begin told 1 --overwrite -P Time:TimeMax=1000 -P Output:TimeBetSnapshot=0
+within 30 reports told state=running
+kill -XCPU "$job"
+ended
+ends 0 && reports told state=interrupted && reports told reason=SIGXCPU
+ok $? "SIGXCPU, as of a limit of processor time: a checkpoint, and the run stops"
+
+mkdir piped
+(cd piped && "$here/espalier" run ../run.ini 2> err | head -n 1 > log)
+reports piped state=finished && has piped/err 'standard output: Broken pipe'
+ok $? "the reader of the output ends: the run goes on to its end, and says so"
+mkdir closed
+(cd closed && exec "$here/espalier" run ../run.ini <&- >&- 2>&-)
+status=$?
+ends 1 && reports closed state=finished && same_tables piped closed
+ok $? "without standard streams no file of the run is taken for one"
 
 # a soft step that takes minutes, in which there is no checkpoint: mpirun kills the ranks a second after SIGTERM
 unset OMPI_MCA_odls_base_sigkill_timeout

@@ -147,8 +147,7 @@ static void refused(const char *name, const char *word, const char *what)
 
 int main(int argc, char **argv)
 {
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   signal(SIGXFSZ, SIG_IGN);
   params_defaults(&par);
   folder_make(&c, folder);
@@ -178,8 +177,5 @@ int main(int argc, char **argv)
 
   folder_remove(&c, folder);
   all_ok(&c, handles_left() == 0, "all handles of HDF5 are given back");
-  int failed = c.rank == 0 ? tap_end() : 0;
-  comm_close(&c);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&c);
 }

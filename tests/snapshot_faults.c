@@ -277,8 +277,7 @@ static int stays(const void *of, long long number, double time)
 int main(int argc, char **argv)
 {
   char name[400];
-  MPI_Init(&argc, &argv);
-  comm_open(&c, MPI_COMM_WORLD);
+  ranks_begin(&c, &argc, &argv);
   signal(SIGXFSZ, SIG_IGN);
   params_defaults(&par);
   folder_make(&c, folder);
@@ -306,8 +305,5 @@ int main(int argc, char **argv)
   folder_remove(&c, inside);
   folder_remove(&c, folder);
   all_ok(&c, handles_left() == 0, "all handles of HDF5 are given back");
-  int failed = c.rank == 0 ? tap_end() : 0;
-  comm_close(&c);
-  MPI_Finalize();
-  return failed;
+  return ranks_end(&c);
 }

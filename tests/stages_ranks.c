@@ -85,7 +85,7 @@ static struct result run(const struct comm *comm, const struct set *set, int ord
   struct result r = {.start = 1, .end = 1};
   struct params par;
   struct particles all, mine;
-  struct sim s;
+  struct sim sim;
   struct fault f = {""};
   char why[256];
   debug_set("let_stages", stages ? 2 : 1e6);
@@ -97,9 +97,9 @@ static struct result run(const struct comm *comm, const struct set *set, int ord
     all.type[i] = types && i % 3 == 0 ? 2 : 1;
     if ((int)(i % comm->size) == comm->rank) particles_copy(&mine, mine.n++, &all, i);
   }
-  if (sim_open(&s, comm, &par, backend_choose(BACKEND_CPU, why, sizeof why), &mine, &f)) tap_ok(0, f.text);
-  settings_first_force(&s);
-  const struct particles *p = s.be->view(s.dev);
+  if (sim_open(&sim, comm, &par, backend_choose(BACKEND_CPU, why, sizeof why), &mine, &f)) tap_ok(0, f.text);
+  settings_first_force(&sim);
+  const struct particles *p = sim.be->view(sim.dev);
   int64_t n = p->n, most = comm_max_int64(comm, n);
   double *error = memory_alloc("test", sizeof *error * (size_t)most),
          *every = memory_alloc("test", sizeof *every * (size_t)(most * comm->size));
@@ -111,17 +111,17 @@ static struct result run(const struct comm *comm, const struct set *set, int ord
     if (every[i] >= 0) every[count++] = every[i];
   r.error = errors_of(every, count);
   r.start = hash(r.start, p->acc, 3 * sizeof *p->acc * (size_t)n);
-  r.messages = s.counts.soft_let.summary_messages;
-  r.bytes = s.counts.soft_let.summary_bytes;
-  struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, 0);
-  step_open(&s, &plan);
-  while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
-  step_close(&s, &plan, 0);
-  p = s.be->view(s.dev);
+  r.messages = sim.counts.soft_let.summary_messages;
+  r.bytes = sim.counts.soft_let.summary_bytes;
+  struct plan plan = plan_next(&par, &sim.now, &sim.system, 0, par.TimeMax, 0);
+  step_open(&sim, &plan);
+  while (step_substeps(&sim, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
+  step_close(&sim, &plan, 0);
+  p = sim.be->view(sim.dev);
   r.end = hash(r.end, p->id, sizeof *p->id * (size_t)p->n);
   r.end = hash(r.end, p->pos, 3 * sizeof *p->pos * (size_t)p->n);
   r.end = hash(r.end, p->vel, 3 * sizeof *p->vel * (size_t)p->n);
-  sim_close(&s);
+  sim_close(&sim);
   memory_free(every);
   memory_free(error);
   particles_free(&all);
@@ -172,8 +172,7 @@ static void check(const struct comm *comm, const struct set *set, int order, int
 int main(int argc, char **argv)
 {
   struct comm world;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
+  ranks_begin(&world, &argc, &argv);
   const struct set plummer = {"Plummer", 900, 1, 0.01, 0.05, 0.1, place_plummer},
                    row = {"spheres apart", 1200, 1, 0.01, 0.05, 0.1, place_row};
   const struct set few = {"three particles", 3, 1, 0.01, 0.05, 0.1, place_plummer};
@@ -185,5 +184,5 @@ int main(int argc, char **argv)
   check(&world, &few, 1, 0, EITHER);
   types = 1;
   check(&world, &row, 2, 0, SOME);
-  return everywhere_end(&world);
+  return ranks_end(&world);
 }

@@ -42,6 +42,7 @@ ok $? "also on 3 ranks"
 model plummer -n 256 --binaries 1 --binary-min 1e-7 --binary-max 1e-2 -s 2 -o tight.hdf5
 go 2 -P Input:InitCondFile=tight.hdf5 && keeps 5e-6
 ok $? "axes down to 1e-7: ${kept:-?}"
+check "the end names the plot of star clusters" has said '^next: .*; espalier-plot cluster out$'
 
 # --- few stars, in a ring of light ones ---
 system() {
@@ -61,6 +62,15 @@ system '0.0005 0 0 0 11.180340 0 0.25
 0 0.01 0 8.66 0 0 0.25'
 go 1 $few -P Time:TimeMax=0.125 && keeps 2e-6 && [ "$(ticks)" -lt 2000 ]
 ok $? "a triple: ${kept:-?}"
+# a star on a circle of 1e-3 about a pair of 1e-4, which is followed, and about one of 1e-5, which is seen by its mean
+for pair in '0.00005 35.35534' '0.000005 111.80340'; do
+  half=${pair% *} speed=${pair#* }
+  system "-0.000333333 $half 0 -$speed -9.128709 0 0.25
+-0.000333333 -$half 0 $speed -9.128709 0 0.25
+0.000666667 0 0 0 18.257419 0 0.25"
+  go 1 $few -P Time:TimeMax=0.125 && keeps 1e-6 && [ "$(ticks)" -lt 50 ]
+  ok $? "a star on a circle of 1e-3 about a pair of half a size of $half: ${kept:-?}, $(ticks) block steps"
+done
 # the axis of an eccentric pair: a = 1e-4, e = 0.99, at its apocentre
 system '0.0000995 0 0 0 3.5444 0 0.25
 -0.0000995 0 0 0 -3.5444 0 0.25'

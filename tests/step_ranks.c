@@ -37,7 +37,7 @@ static void long_step(const struct comm *comm, const struct set *set, int64_t n,
   struct params par = params_of(set, stretch->delta > 0 ? stretch->delta : 1e-9);
   struct backend be = *tested;
   struct particles mine;
-  struct sim s;
+  struct sim sim;
   share(comm, set, n, stretch->speed, 0, &mine);
   /* two halves collide: velocity spreads within cells do not cover their motion */
   for (int64_t i = 0; stretch->speed > SPEED && i < mine.n; i++) {
@@ -50,21 +50,22 @@ static void long_step(const struct comm *comm, const struct set *set, int64_t n,
     par.Mode = MODE_TREE;
     par.RebuildInterval = 1;
   }
-  sim_open(&s, comm, &par, &be, &mine, &f);
-  settings_first_force(&s);
-  *(s.split.on ? &par.SoftStep : &par.MaxSizeTimestep) = stretch->times * plan_adaptive(&par, &s.now, set->r2);
-  struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, 1);
-  step_open(&s, &plan);
-  while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
-  stretch->counts = s.counts;
-  step_close(&s, &plan, 0);
-  stretch->fast = s.log.rebuilds[REBUILT_FAST];
-  stretch->kick = s.now.a_rms_plain * plan.soft_step;
+  sim_open(&sim, comm, &par, &be, &mine, &f);
+  settings_first_force(&sim);
+  *(sim.force.split.on ? &par.SoftStep : &par.MaxSizeTimestep) =
+      stretch->times * plan_adaptive(&par, &sim.now, set->r2);
+  struct plan plan = plan_next(&par, &sim.now, &sim.system, 0, par.TimeMax, 1);
+  step_open(&sim, &plan);
+  while (step_substeps(&sim, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
+  stretch->counts = sim.counts;
+  step_close(&sim, &plan, 0);
+  stretch->fast = sim.cost.log.rebuilds[REBUILT_FAST];
+  stretch->kick = sim.now.a_rms_plain * plan.soft_step;
   particles_init(&stretch->end);
-  particles_reserve(&stretch->end, s.be->view(s.dev)->n);
-  for (int64_t i = 0; i < s.be->view(s.dev)->n; i++)
-    particles_copy(&stretch->end, stretch->end.n++, s.be->view(s.dev), i);
-  sim_close(&s);
+  particles_reserve(&stretch->end, sim.be->view(sim.dev)->n);
+  for (int64_t i = 0; i < sim.be->view(sim.dev)->n; i++)
+    particles_copy(&stretch->end, stretch->end.n++, sim.be->view(sim.dev), i);
+  sim_close(&sim);
 }
 
 /* The radius of the rule changes at the end of a soft step, and forces are computed again: the sums are those of the
@@ -73,26 +74,26 @@ static void check_new_radius(const struct comm *comm, const struct set *set, int
 {
   struct params par = params_of(set, 1e-3);
   struct particles mine;
-  struct sim s;
+  struct sim sim;
   struct fault f = {""};
   struct diagnostics again;
   share(comm, set, n, SPEED, 0, &mine);
   par.R1 = par.R2 = par.SoftStep = 0;
   par.Mode = MODE_HYBRID;
   par.Scheme = SCHEME_BLOCK;
-  sim_open(&s, comm, &par, tested, &mine, &f);
-  settings_first_force(&s);
-  struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, RADIUS_INTERVAL);
-  float r2 = s.split.r2;
-  s.radius_rule *= 2;
-  s.split = split_make(par.Kernel, r2, 2 * r2);
-  step_open(&s, &plan);
-  while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
-  step_close(&s, &plan, 1);
-  diagnostics_measure(&again, comm, tested, s.dev, &s.field);
-  say(comm, plan.measure_radius && s.split.r2 < 1.5F * r2 && memcmp(&again, &s.now, sizeof again) == 0, set->name,
-      "a new radius at the end of a step: energies are of the forces that there are", NULL);
-  sim_close(&s);
+  sim_open(&sim, comm, &par, tested, &mine, &f);
+  settings_first_force(&sim);
+  struct plan plan = plan_next(&par, &sim.now, &sim.system, 0, par.TimeMax, RADIUS_INTERVAL);
+  float r2 = sim.force.split.r2;
+  sim.force.radius_rule *= 2;
+  sim.force.split = split_make(par.Kernel, r2, 2 * r2);
+  step_open(&sim, &plan);
+  while (step_substeps(&sim, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
+  step_close(&sim, &plan, 1);
+  diagnostics_measure(&again, comm, tested, sim.dev, &sim.effects.field);
+  say(comm, plan.measure_radius && sim.force.split.r2 < 1.5F * r2 && memcmp(&again, &sim.now, sizeof again) == 0,
+      set->name, "a new radius at the end of a step: energies are of the forces that there are", NULL);
+  sim_close(&sim);
 }
 
 /* The step of all ranks, and of one alone: where this rank's particles end in both, in R2; *speeds: the worst velocity,

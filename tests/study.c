@@ -33,7 +33,7 @@ static void make(const struct comm *comm, const struct set *set, int64_t n, stru
 {
   struct set part = *set;
   struct particles all, mine;
-  struct sim s;
+  struct sim sim;
   struct fault f = {""};
   char why[256];
   part.n = n;
@@ -43,11 +43,11 @@ static void make(const struct comm *comm, const struct set *set, int64_t n, stru
   for (int64_t i = 0; i < n; i++)
     if ((int)(i % comm->size) == comm->rank) particles_copy(&mine, mine.n++, &all, i);
   particles_free(&all);
-  sim_open(&s, comm, par, backend_choose(BACKEND_CPU, why, sizeof why), &mine, &f);
-  settings_first_force(&s);
-  global_particles_gather(world, &s, plan_next(par, &s.now, &s.system, 0, 1e3 * set->r2, 0).soft_step);
+  sim_open(&sim, comm, par, backend_choose(BACKEND_CPU, why, sizeof why), &mine, &f);
+  settings_first_force(&sim);
+  global_particles_gather(world, &sim, plan_next(par, &sim.now, &sim.system, 0, 1e3 * set->r2, 0).soft_step);
   world->par = par;
-  sim_close(&s);
+  sim_close(&sim);
 }
 
 static void parameters(const struct set *set, int order, int angle, struct params *par)
@@ -280,8 +280,7 @@ static void check_soft_step(const struct comm *c, const struct comm *alone, cons
 int main(int argc, char **argv)
 {
   struct comm world, alone, small;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
+  ranks_begin(&world, &argc, &argv);
   comm_open(&alone, MPI_COMM_SELF);
   setenv("ESPALIER_LARGEST_MESSAGE", "3000", 1);
   comm_open(&small, MPI_COMM_WORLD);
@@ -310,5 +309,5 @@ int main(int argc, char **argv)
   check_soft_step(&world, &alone, &sets[0], 40, 50);
   comm_close(&small);
   comm_close(&alone);
-  return everywhere_end(&world);
+  return ranks_end(&world);
 }

@@ -15,11 +15,6 @@ struct all_ranks {
   double *mass;
 };
 
-static inline int is_active(const struct particles *particles, int64_t i, int32_t tick)
-{
-  return timeline_end(particles, i) == tick;
-}
-
 static inline struct all_ranks gather(const struct comm *comm, const struct particles *particles, int32_t tick,
                                       double tick_length)
 {
@@ -29,7 +24,7 @@ static inline struct all_ranks gather(const struct comm *comm, const struct part
   double(*own)[4] = memory_alloc("test", sizeof *own * (size_t)(particles->n + 1));
   for (int64_t i = 0; i < particles->n; i++) {
     /* those that are active stand at the tick already */
-    double dt = tick == 0 || is_active(particles, i, tick) ? 0 : (tick - particles->tick[i]) * tick_length;
+    double dt = tick == 0 || ends_at(particles, i, tick) ? 0 : (tick - particles->tick[i]) * tick_length;
     for (int k = 0; k < 3; k++)
       own[i][k] =
           particles->pos[3 * i + k] + (particles->vel[3 * i + k] + 0.5 * dt * particles->acc_hard[3 * i + k]) * dt;
@@ -62,14 +57,14 @@ static inline void release(struct all_ranks *all)
 static inline void sum_at(const struct all_ranks *all, const struct sim *sim, const double at[3], double acc[3],
                           double hard[3])
 {
-  double eps2 = sim->par->Softening * sim->par->Softening, reach = sim->split.r2;
+  double eps2 = sim->par->Softening * sim->par->Softening, reach = sim->force.split.r2;
   memset(acc, 0, 3 * sizeof *acc);
   memset(hard, 0, 3 * sizeof *hard);
   for (int64_t j = 0; j < all->n; j++) {
     double dx[3] = {all->pos[j][0] - at[0], all->pos[j][1] - at[1], all->pos[j][2] - at[2]};
     double r2 = dx[0] * dx[0] + dx[1] * dx[1] + dx[2] * dx[2], rho2 = r2 + eps2,
-           w = sim->gravity * all->mass[j] / (rho2 * sqrt(rho2));
-    double k = r2 < reach * reach ? direct_k(&sim->split, sqrt(r2)) : 0;
+           w = sim->force.gravity * all->mass[j] / (rho2 * sqrt(rho2));
+    double k = r2 < reach * reach ? direct_k(&sim->force.split, sqrt(r2)) : 0;
     for (int c = 0; c < 3; c++) {
       acc[c] += w * dx[c];
       hard[c] += k * w * dx[c];

@@ -108,7 +108,7 @@ with h5py.File("both.hdf5", "w") as f:
     has said '^ *type 3: half of 500 within'
   ok $? "--check: the scales of components"
   run --check -P Gravity:SofteningType3=0.001 -P Time:TimeMax=20 -P Gravity:SofteningType1=0.02
-  cat said err | grep -q 'warning: encounters of particles change type 3 within the radius'
+  cat said err | grep -q 'warning: encounters of particles change type 3 within its half-mass radius'
   ok $? "--check: a run that is longer than the relaxation time of a component"
   ini=run.ini
 fi

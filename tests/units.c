@@ -44,6 +44,11 @@ static void dimensionless(const struct params *params)
   tap_ok(strstr(text, "warning: GravityConstantInternal = 1 contradicts") &&
              strstr(text, "UnitVelocity_in_cm_per_s to 2.0741"),
          "a contradiction, and the velocity that removes it");
+  struct fault f = {""};
+  tap_ok(units_check(params, &f) == 0 && units_check(&q, &f) == 0 && !f.text[0], "units of astronomy pass");
+  q.UnitLength_in_cm = 1e-300;
+  tap_ok(units_check(&q, &f) == -1 && strstr(f.text, "in these units is inf"),
+         "a unit of length of 1e-300 cm does not");
 }
 
 int main(void)

@@ -166,7 +166,7 @@ ends 0 && lacks table/err 'was changed\|too short' && grep -v '^#' "$energy" > o
 ok $? "... and a further restart knows the table again"
 damage others other
 aside=table/out/energy-before-step-4-1.csv
-ends 0 "warning: out/energy.csv was begun by an older version, with other columns; its rows are in" &&
+ends 0 "warning: out/energy.csv has other columns than this version writes; its rows are in" &&
   ends 0 "its rows are in out/energy-before-step-4-1.csv now" &&
   has "$aside" '^kinetic,' && [ "$(grep -c '^[-0-9]' "$aside")" -ge 3 ] && has "$energy" '^time,' &&
     [ "$(numbers)" = 5 ] &&

@@ -318,12 +318,6 @@ static void check_levels(const struct rig *rig, const struct set *set, const str
       "a shared level");
 }
 
-static int ascending(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static void check_nearest(const struct rig *rig, const struct set *set, const struct particles *particles)
 {
   enum { POINTS = 20, K = 9 };

@@ -20,21 +20,6 @@ static inline struct step_rule rule_of(const struct set *set, double soft_step)
   return (struct step_rule){.eta = 1, .softening = set->softening, .soft_step = soft_step};
 }
 
-/* A walk of the active particles from the local tree alone. */
-static inline struct walk_request hard_request(const struct rig *rig, const struct mac *mac, int32_t tick,
-                                               double tick_length)
-{
-  return (struct walk_request){.kind = WALK_HARD,
-                               .mac = *mac,
-                               .a_floor = rig->a_floor,
-                               .split = rig->split,
-                               .let = LET_STEP,
-                               .tick = tick,
-                               .tick_length = tick_length,
-                               .local = 1,
-                               .last = 1};
-}
-
 /* Select the particles whose steps end at `tick` and compute their hard forces. */
 static inline const struct particles *hard_walk(struct rig *rig, const struct mac *mac, int32_t tick,
                                                 double tick_length)

@@ -247,7 +247,7 @@ def draw_pairs(axis, moments, steps, scale):
         axis.plot([moment.time * scale.size for moment in known], [moment.pairs for moment in known], linestyle="none",
                   marker="o", markersize=3.5, color=COLOURS[1], label="hard")
     axis.set(title="bound pairs", ylabel="number")
-    top = max(1.2, axis.get_ylim()[1])
+    top = max(1.2, 1.04 * axis.get_ylim()[1])
     axis.set_ylim(-0.04 * top, top)
     axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     legend_above(axis)

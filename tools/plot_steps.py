@@ -95,7 +95,8 @@ def draw(timers, steps, name, paths):
         radii(panels[1], steps, time)
         panels[1].set(title="split radii", ylabel=Units.label("radius", units.length), xlabel=label)
     lists.plot(time, steps["list_full"], label="full")
-    lists.plot(time, steps["list_hard"], "--", label="hard" if split else "substeps")
+    hard = np.where(steps["list_hard"] > 0, steps["list_hard"], np.nan)   # none in a step without substeps
+    lists.plot(time, hard, "--", label="hard" if split else "substeps")
     lists.set(title="lists", ylabel="interactions of an evaluation, mean", xlabel=label)
     legend_above(lists)
     for panel in panels[:-1]:

@@ -45,7 +45,6 @@ static inline int64_t blocks_for(int64_t n, int threads) { return (n + threads -
 static __device__ inline int lane_id(void) { return (int)(threadIdx.x % LANES); }
 DEVICE_INLINE lane_mask lane_bit(int lane) { return (lane_mask)1 << lane; }
 static __device__ inline lane_mask lanes_below(void) { return lane_bit(lane_id()) - 1; }
-DEVICE_INLINE bool has_lane(lane_mask mask, int lane) { return mask >> lane & 1; }
 /* The number of lanes of a set, and its first one; the set is not empty. */
 DEVICE_INLINE int lane_count(lane_mask mask) { return __popc(mask); }
 DEVICE_INLINE int first_lane(lane_mask mask) { return __ffs((int)mask) - 1; }

@@ -276,6 +276,7 @@ static struct unit_rules rules_of(const struct device *d, const struct list_requ
   rules.entry = fmin(UNIT_ENTRY_R1 * r1, UNIT_ENTRY_MASSES * g * request->mean_mass / request->speed2);
   rules.error = UNIT_ERROR * 0.5 * g * request->total_mass * request->speed2;
   rules.soft_step = request->soft_step;
+  rules.hierarchies = 0;
   return rules;
 }
 

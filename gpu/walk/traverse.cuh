@@ -63,13 +63,14 @@ template <int HOW> static __device__ __forceinline__ bool needs_force(const stru
  * on |a_old|. */
 static __device__ __forceinline__ float a_old_of(const struct walk_job &job, int32_t i)
 {
-  return job.by_acceleration ? mac_scale(job.criterion, fmaxf(load_read_only(&job.a_old[i]), job.a_floor)) : 1;
+  if (!mac_kind_uses_a_old(job.criterion)) return 1;
+  return mac_scale(job.criterion, fmaxf(load_read_only(&job.a_old[i]), job.a_floor));
 }
 
 /* mac_sink for lengths in the walk's unit. */
 template <int CELLS> static __device__ __forceinline__ float sink_of(const struct walk_job &job, float a)
 {
-  if (!job.by_acceleration) return job.inverse_unit;
+  if (!mac_kind_uses_a_old(job.criterion)) return job.inverse_unit;
   float f = CELLS == CELLS_QUADRUPOLE ? exp2f(-0.2f * __log2f(a)) : inverse_root(root(a));
   return job.inverse_unit * (a > 0 ? fminf(f, MAC_FAR) : MAC_FAR);
 }

@@ -95,7 +95,6 @@ struct walk_job walk_job_of(struct device *d, const struct walk_request *request
   job.per_a = job.per_psi / unit;
   job.a_floor = (float)request->a_floor;
   job.work_kept = request->kind != WALK_HARD && !walk_decays_work_first(request) ? WORK_KEPT : 1;
-  job.by_acceleration = mac_uses_a_old(&request->mac);
   job.criterion = request->mac.kind;
   set_far_test(&job, &request->mac, cells, unit);
   if (d->softening.classes > 1) set_softenings(d, &job, &request->mac, cells, unit);

@@ -64,12 +64,11 @@ struct walk_job {
   int32_t fast_node;
   float tick_length;
   int32_t tick;
-  int by_acceleration; /* the criterion depends on |a_old| */
-  int criterion;       /* kind of the criterion, for mac_scale */
-  float far_scale[2];  /* by OF_SUPERGROUP, OF_GROUP: a cell is far if (d/b)^6 >= m far_scale / (b^2 |a_old|) */
-  float far_min[2];    /* and (d/b)^6 >= far_min */
-  int hard_only;       /* only acc_hard is stored */
-  int split_off;       /* there is no split: acc_hard = acc */
+  int criterion;      /* its kind */
+  float far_scale[2]; /* by OF_SUPERGROUP, OF_GROUP: a cell is far if (d/b)^6 >= m far_scale / (b^2 |a_old|) */
+  float far_min[2];   /* and (d/b)^6 >= far_min */
+  int hard_only;      /* only acc_hard is stored */
+  int split_off;      /* there is no split: acc_hard = acc */
   /* hard forces: */
   int split_kernel;       /* enum split_kernel */
   float near;             /* R2 in the walk's unit */

@@ -94,8 +94,7 @@ def count_text(count):
 
 class Units:
     """Names of the internal units; empty for a dimensionless model, which a file states, or whose gravitational
-    constant is not consistent
-    with the units."""
+    constant is not consistent with the units."""
     G_CGS = 6.67430e-8
     LENGTHS = {"Mpc": 3.0857e24, "kpc": 3.0857e21, "pc": 3.0857e18, "au": 1.49598e13, "km": 1e5, "m": 1e2, "cm": 1.0}
     MASSES = {r"$10^{10}\,$M$_\odot$": 1.98841e43, r"M$_\odot$": 1.98841e33, "kg": 1e3, "g": 1.0}
@@ -111,15 +110,19 @@ class Units:
         velocity, gravity = number("UnitVelocity_in_cm_per_s"), number("GravityConstantInternal")
         self.length = self.mass = self.time = self.time_unit = self.velocity = ""
         self.time_size = 1.0   # internal units of time are so many of time_unit
-        if not (length > 0 and mass > 0 and velocity
-                > 0) or facts.get("UnitSystem") in (b"dimensionless", "dimensionless"):
+        named = facts.get("UnitSystem") not in (b"dimensionless", "dimensionless")
+        if not (named and length > 0 and mass > 0 and velocity > 0):
             return
         if gravity > 0 and abs(gravity * length * velocity**2 / mass / self.G_CGS - 1) > 0.01:
             return
         self.length = self.name(length, self.LENGTHS, "cm")
-        power = round(np.log10(mass / self.MASSES[r"M$_\odot$"]))
-        suns = abs(mass / self.MASSES[r"M$_\odot$"] / 10.0**power - 1) < 2e-3 and power > 0
-        self.mass = rf"$10^{{{power}}}\,$M$_\odot$" if suns else self.name(mass, self.MASSES, "g")
+        suns = mass / self.MASSES[r"M$_\odot$"]
+        power = round(np.log10(suns))
+        self.mass = self.name(mass, self.MASSES, "g")
+        if abs(suns / 10.0**power - 1) < 2e-3 and power > 0:
+            self.mass = rf"$10^{{{power}}}\,$M$_\odot$"
+        elif self.mass.endswith(" g") and suns > 0.01:
+            self.mass = rf"{suns:.4g} M$_\odot$"
         seconds = length / velocity
         unit = next((n for n, s in self.TIMES.items() if seconds >= 0.1 * s), "s")
         self.time_unit, self.time_size = unit, seconds / self.TIMES[unit]

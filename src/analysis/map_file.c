@@ -40,16 +40,6 @@ static herr_t put_facts(hid_t at, const struct map_facts *facts)
   return s;
 }
 
-/* A group without times of its making: files of identical runs are equal byte by byte. */
-static hid_t make_group(hid_t file, const char *name)
-{
-  hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
-  H5Pset_obj_track_times(plist, 0);
-  hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, plist, H5P_DEFAULT);
-  H5Pclose(plist);
-  return group;
-}
-
 hid_t map_file_create(const struct map_facts *facts, struct fault *fault)
 {
   hid_t access = H5Pcreate(H5P_FILE_ACCESS), plist = H5Pcreate(H5P_FILE_CREATE);
@@ -62,7 +52,7 @@ hid_t map_file_create(const struct map_facts *facts, struct fault *fault)
   H5Pclose(access);
   H5Pclose(plist);
   if (file < 0) return hdf5_fault(fault, "a file of maps");
-  hid_t header = make_group(file, "Header");
+  hid_t header = h5_group(file, "Header");
   if (header < 0 || put_facts(header, facts) < 0) hdf5_fault(fault, "the header of a file of maps");
   if (header >= 0) H5Gclose(header);
   return file;
@@ -73,7 +63,7 @@ int map_file_add(hid_t file, const char *group, const char *name, int pixels, co
   hsize_t extent[2] = {(hsize_t)pixels, (hsize_t)pixels},
           chunk[2] = {pixels < CHUNK_ROWS ? (hsize_t)pixels : CHUNK_ROWS, (hsize_t)pixels};
   if (fault->text[0]) return -1;
-  hid_t at = h5_exists(file, group) > 0 ? H5Gopen2(file, group, H5P_DEFAULT) : make_group(file, group);
+  hid_t at = h5_exists(file, group) > 0 ? H5Gopen2(file, group, H5P_DEFAULT) : h5_group(file, group);
   hid_t plist = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(2, extent, NULL);
   H5Pset_obj_track_times(plist, 0);
   H5Pset_chunk(plist, 2, chunk);

@@ -111,24 +111,24 @@ static int walk(espalier *e, const double *points, const struct answer *answer)
   uint64_t first_id;
   struct start_points more = {answer->n, (const double(*)[3])points, &first_id};
   struct params par = *e->sim->par;
-  struct sim *s = memory_alloc("simulations", sizeof *s);
+  struct sim *sim = memory_alloc("simulations", sizeof *sim);
   copy_particles(e->sim, &p);
   int code = ESPALIER_OK;
-  if (sim_start_given(s, &e->comm, &par, &p, e->sim->time, &more, &f)) {
+  if (sim_start_given(sim, &e->comm, &par, &p, e->sim->time, &more, &f)) {
     code = api_fail(ESPALIER_BAD_ARGUMENT, &f);
   } else {
     double origin[3], motion[3];
-    sim_arrange(s, 1);
-    effects_shift(s, origin, motion);
-    if (params_softening(s->par, NULL) == 0 && same_place_check(s->comm, s->be->view(s->dev), origin, &f)) {
+    sim_arrange(sim, 1);
+    effects_shift(sim, origin, motion);
+    if (params_softening(sim->par, NULL) == 0 && same_place_check(sim->comm, sim->be->view(sim->dev), origin, &f)) {
       code = api_fail(ESPALIER_BAD_ARGUMENT, &f);
     } else {
-      settings_first_force(s);
-      take(s, first_id, answer);
+      settings_first_force(sim);
+      take(sim, first_id, answer);
     }
-    sim_close(s);
+    sim_close(sim);
   }
-  memory_free(s);
+  memory_free(sim);
   return code;
 }
 

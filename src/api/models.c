@@ -18,24 +18,24 @@
 
 int api_save(espalier *e, const char *path)
 {
-  struct sim *s = e->sim;
+  struct sim *sim = e->sim;
   struct fault f = {""};
   if (!path || !path[0]) fault_set(&f, "path: expected the name of a file, found none");
   int code = api_agree(&e->comm, ESPALIER_BAD_ARGUMENT, &f);
   if (code) return code;
   api_potentials(e);
-  struct snapshot_facts facts = {.params = s->par,
-                                 .time = s->time,
+  struct snapshot_facts facts = {.params = sim->par,
+                                 .time = sim->time,
                                  .step = api_steps(e),
-                                 .gravity = s->gravity,
+                                 .gravity = sim->force.gravity,
                                  .extras = SNAPSHOT_RUN,
                                  .files = 1,
-                                 .in_field = effects_have(s, EFFECT_IN_FIELD),
-                                 .field_moves = effects_have(s, EFFECT_ENERGY_CHANGES),
-                                 .field_energy = effects_energy(s)};
-  sim_shift(s, facts.place, facts.motion);
-  return snapshot_write(&e->comm, path, s->be->view(s->dev), &facts, &f) ? api_fail(ESPALIER_BAD_FILE, &f)
-                                                                         : ESPALIER_OK;
+                                 .in_field = effects_have(sim, EFFECT_IN_FIELD),
+                                 .field_moves = effects_have(sim, EFFECT_ENERGY_CHANGES),
+                                 .field_energy = effects_energy(sim)};
+  sim_shift(sim, facts.place, facts.motion);
+  return snapshot_write(&e->comm, path, sim->be->view(sim->dev), &facts, &f) ? api_fail(ESPALIER_BAD_FILE, &f)
+                                                                             : ESPALIER_OK;
 }
 
 /* --- data --------------------------------------------------------------------------------------------------------- */
@@ -85,7 +85,10 @@ static int begin(struct espalier_data **data, const int *communicator, struct co
   if (start_comm(comm, communicator, &f)) return api_fail(ESPALIER_BAD_ARGUMENT, &f);
   fatal_context(comm->rank, -1);
   start_threads(comm);
-  return ESPALIER_OK;
+  start_environment(&f);
+  int code = api_agree(comm, ESPALIER_BAD_PARAMETER, &f);
+  if (code) comm_close(comm);
+  return code;
 }
 
 static void note_units(struct espalier_data *data, const struct units *units, double gravity)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/debug.h"
 #include "base/memory.h"
 #include "base/revision.h"
 #include "mpi/start.h"
@@ -128,8 +127,8 @@ int api_adopt(espalier *e, struct sim *fresh)
   settings_first_force(fresh);
   if (fresh->scheme->check(fresh, &f) == 0) {
     guard_remember(&guard, &fresh->now, 1);
-    guard_check(&guard, &fresh->now, fresh->comm, fresh->be, fresh->dev, &fresh->field, fresh->step, fresh->time, 0,
-                &f);
+    guard_check(&guard, &fresh->now, fresh->comm, fresh->be, fresh->dev, &fresh->effects.field, fresh->step,
+                fresh->time, 0, &f);
   }
   int code = api_agree(&e->comm, ESPALIER_BAD_PARTICLES, &f);
   if (code) {
@@ -159,18 +158,18 @@ static int open_system(espalier *e, const struct espalier_particles *given)
 {
   struct fault f = {""};
   struct particles p;
-  struct sim *s = memory_alloc("simulations", sizeof *s);
+  struct sim *sim = memory_alloc("simulations", sizeof *sim);
   const struct backend *be;
   int code = ESPALIER_OK;
   if (sim_choose_backend(&e->comm, &e->par, &be, &f)) code = api_fail(ESPALIER_BAD_PARAMETER, &f);
-  else if (!given) code = code_of(sim_start_silently(s, &e->comm, &e->par, &f), ESPALIER_BAD_FILE, &f);
+  else if (!given) code = code_of(sim_start_silently(sim, &e->comm, &e->par, &f), ESPALIER_BAD_FILE, &f);
   else if ((code = api_take(&e->comm, given, &p)) == ESPALIER_OK)
-    code = code_of(sim_start_given(s, &e->comm, &e->par, &p, given->time, NULL, &f), ESPALIER_BAD_PARTICLES, &f);
+    code = code_of(sim_start_given(sim, &e->comm, &e->par, &p, given->time, NULL, &f), ESPALIER_BAD_PARTICLES, &f);
   if (code) {
-    memory_free(s);
+    memory_free(sim);
     return code;
   }
-  return api_adopt(e, s);
+  return api_adopt(e, sim);
 }
 
 static int open_any(espalier **out, const int *communicator, const char *parameters, const char *const *settings,
@@ -188,8 +187,7 @@ static int open_any(espalier **out, const int *communicator, const char *paramet
   }
   fatal_context(e->comm.rank, -1);
   start_threads(&e->comm);
-  debug_read(getenv("ESPALIER_DEBUG"), &f);
-  if (!f.text[0]) read_parameters(&e->par, parameters, settings, &e->softening_given, &f);
+  if (start_environment(&f) == 0) read_parameters(&e->par, parameters, settings, &e->softening_given, &f);
   if (!f.text[0] && from_file && path) {
     if (strlen(path) >= PARAM_TEXT)
       fault_set(&f, "the path of a file has %zu characters; expected at most %d", strlen(path), PARAM_TEXT - 1);

@@ -86,14 +86,14 @@ static int check_field(const espalier *e, int field, int last, const void *array
 
 int api_get(espalier *e, enum espalier_field field, void *out)
 {
-  struct sim *s = e->sim;
+  struct sim *sim = e->sim;
   int code = check_field(e, (int)field, ESPALIER_POTENTIAL, out);
   if (code) return code;
   if (field == ESPALIER_POTENTIAL) api_potentials(e);
   double place[3], motion[3];
-  const struct particles *p = s->be->view(s->dev);
+  const struct particles *p = sim->be->view(sim->dev);
   const int64_t *order = order_of(e, p);
-  sim_shift(s, place, motion);
+  sim_shift(sim, place, motion);
   switch (field) {
   case ESPALIER_POSITION: get_vector(p, order, p->pos, place, out); break;
   case ESPALIER_VELOCITY: get_vector(p, order, p->vel, motion, out); break;
@@ -112,10 +112,10 @@ int api_get(espalier *e, enum espalier_field field, void *out)
 
 int api_look(espalier *e, struct espalier_view *view)
 {
-  struct sim *s = e->sim;
+  struct sim *sim = e->sim;
   if (!view)
     return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"view: expected a struct espalier_view, found NULL"});
-  const struct particles *p = s->be->view(s->dev);
+  const struct particles *p = sim->be->view(sim->dev);
   *view = (struct espalier_view){.count = p->n,
                                  .position = p->pos,
                                  .velocity = p->vel,
@@ -124,7 +124,7 @@ int api_look(espalier *e, struct espalier_view *view)
                                  .type = p->type,
                                  .acceleration = p->acc,
                                  .potential = p->pot};
-  sim_shift(s, view->place, view->motion);
+  sim_shift(sim, view->place, view->motion);
   return ESPALIER_OK;
 }
 
@@ -137,20 +137,20 @@ int api_put(espalier *e, const struct espalier_particles *particles)
   const struct espalier_particles none = {.count = -1};
   int code = api_take(&e->comm, particles ? particles : &none, &p);
   if (code) return code;
-  struct sim *s = memory_alloc("simulations", sizeof *s);
-  if (sim_start_given(s, &e->comm, &e->par, &p, particles->time, NULL, &f)) {
-    memory_free(s);
+  struct sim *sim = memory_alloc("simulations", sizeof *sim);
+  if (sim_start_given(sim, &e->comm, &e->par, &p, particles->time, NULL, &f)) {
+    memory_free(sim);
     return api_fail(ESPALIER_BAD_PARTICLES, &f);
   }
-  return api_adopt(e, s);
+  return api_adopt(e, sim);
 }
 
 /* New velocities where they are in host memory: forces stay valid, and sums change. Collective. 0 or a code. */
 static int set_velocities(espalier *e, const double *in)
 {
-  struct sim *s = e->sim;
+  struct sim *sim = e->sim;
   struct fault f = {""};
-  const struct particles *p = s->be->view(s->dev);
+  const struct particles *p = sim->be->view(sim->dev);
   const int64_t *order = order_of(e, p);
   double place[3], motion[3];
   for (int64_t k = 0; k < 3 * p->n && !f.text[0]; k++)
@@ -159,15 +159,15 @@ static int set_velocities(espalier *e, const double *in)
                 (unsigned long long)p->id[order[k / 3]], in[k]);
   int code = api_agree(&e->comm, ESPALIER_BAD_PARTICLES, &f);
   if (code) return code;
-  effects_shift(s, place, motion);
+  effects_shift(sim, place, motion);
   for (int64_t k = 0; k < p->n; k++)
     for (int c = 0; c < 3; c++) p->vel[3 * order[k] + c] = in[3 * k + c] - motion[c];
-  sim_measure(s);
-  memcpy(s->v_com, s->now.v_com, sizeof s->v_com);
-  sim_note_energy(s);
-  s->system.first_profile = s->system.change = 0;
-  plan_note_profile(s->par, &s->now, &s->system);
-  guard_remember(&e->guard, &s->now, 0);
+  sim_measure(sim);
+  memcpy(sim->effects.v_com, sim->now.v_com, sizeof sim->effects.v_com);
+  sim_note_energy(sim);
+  sim->system.first_profile = sim->system.change = 0;
+  plan_note_profile(sim->par, &sim->now, &sim->system);
+  guard_remember(&e->guard, &sim->now, 0);
   e->energies = 0;
   return ESPALIER_OK;
 }

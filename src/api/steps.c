@@ -48,38 +48,39 @@ static void choose(struct sim *sim)
 {
   timer_reset(&sim->timer);
   ledger_reset(sim->comm->ledger);
-  settings_step(sim);
+  settings_after_step(sim);
 }
 
 int api_advance(espalier *e, double until, int potential)
 {
-  struct sim *s = e->sim;
+  struct sim *sim = e->sim;
   struct fault f = {""};
   struct plan plan;
   if (e->unsound.text[0]) return api_fail(ESPALIER_UNSOUND, &e->unsound);
-  if (s->time >= until) return ESPALIER_OK;
-  fatal_context(e->comm.rank, s->step + 1);
-  if (make_plan(s, until, &plan, &f)) return api_fail(isnan(until) ? ESPALIER_BAD_ARGUMENT : ESPALIER_BAD_STEP, &f);
-  s->stop_request = 0;
-  step_open(s, &plan);
-  while (step_substeps(s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
+  if (sim->time >= until) return ESPALIER_OK;
+  fatal_context(e->comm.rank, sim->step + 1);
+  if (make_plan(sim, until, &plan, &f)) return api_fail(isnan(until) ? ESPALIER_BAD_ARGUMENT : ESPALIER_BAD_STEP, &f);
+  sim->stop_request = 0;
+  step_open(sim, &plan);
+  while (step_substeps(sim, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
   potential = potential && plan.at_target;
   api_forget(e);
-  step_close(s, &plan, potential);
+  step_close(sim, &plan, potential);
   e->potential = potential;
-  if (guard_check(&e->guard, &s->now, s->comm, s->be, s->dev, &s->field, s->step, s->time, plan.soft_step, &f)) {
+  if (guard_check(&e->guard, &sim->now, sim->comm, sim->be, sim->dev, &sim->effects.field, sim->step, sim->time,
+                  plan.soft_step, &f)) {
     e->unsound = f;
     return api_fail(ESPALIER_UNSOUND, &f);
   }
-  guard_remember(&e->guard, &s->now, 0);
-  if (s->counts.collapsed) { /* the program ends its run here too */
-    guard_collapsed(&e->guard, (const double[3]){(double)s->step, s->time, plan.soft_step});
+  guard_remember(&e->guard, &sim->now, 0);
+  if (sim->counts.collapsed) { /* the program ends its run here too */
+    guard_collapsed(&e->guard, (const double[3]){(double)sim->step, sim->time, plan.soft_step});
     fault_set(&e->unsound, "%s", e->guard.untrusted);
     return api_fail(ESPALIER_UNSOUND, &e->unsound);
   }
-  int was = s->settings->choice.now;
-  choose(s);
-  if (s->settings->choice.now != was) e->potential = 0; /* forces of another split */
+  int was = sim->settings->choice.now;
+  choose(sim);
+  if (sim->settings->choice.now != was) e->potential = 0; /* forces of another split */
   return ESPALIER_OK;
 }
 
@@ -103,13 +104,13 @@ int api_evolve(espalier *e, double until, espalier_callback *after, void *data)
 
 void api_potentials(espalier *e)
 {
-  struct sim *s = e->sim;
+  struct sim *sim = e->sim;
   if (e->potential) return;
-  timer_phase(&s->timer, PHASE_diagnostics);
-  s->scheme->hard_part(s);
-  sim_force(s, &s->mac, 1);
-  sim_measure(s);
-  timer_reset(&s->timer);
+  timer_phase(&sim->timer, PHASE_diagnostics);
+  sim->scheme->hard_part(sim);
+  sim_force(sim, &sim->force.mac, 1);
+  sim_measure(sim);
+  timer_reset(&sim->timer);
   e->potential = 1;
   e->energies = 0;
 }
@@ -141,24 +142,24 @@ static void shift_sums(const struct sim *sim, const struct diagnostics *diagnost
 
 int api_measure(espalier *e, struct espalier_sums *sums)
 {
-  struct sim *s = e->sim;
+  struct sim *sim = e->sim;
   if (!sums)
     return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"sums: expected a struct espalier_sums, found NULL"});
   api_potentials(e);
-  if (!e->energies) energies_measure(s, 1);
+  if (!e->energies) energies_measure(sim, 1);
   e->energies = 1;
-  struct diagnostics d = energies_corrected(s);
-  double pairs = s->work;
+  struct diagnostics d = energies_corrected(sim);
+  double pairs = sim->cost.work;
   memset(sums, 0, sizeof *sums);
-  comm_sum_double(s->comm, &pairs, 1);
-  shift_sums(s, &d, sums);
-  sums->time = s->time;
+  comm_sum_double(sim->comm, &pairs, 1);
+  shift_sums(sim, &d, sums);
+  sums->time = sim->time;
   sums->steps = api_steps(e);
-  sums->soft_step = s->soft_step;
+  sums->soft_step = sim->soft_step;
   sums->count = d.count;
   sums->mass = d.mass;
-  sums->noise = s->energy.noise;
-  sums->split_radius = scheme_split(s) ? s->split.r2 : 0;
+  sums->noise = sim->energy.noise;
+  sums->split_radius = scheme_split(sim) ? sim->force.split.r2 : 0;
   sums->interactions = pairs;
   return ESPALIER_OK;
 }

@@ -3,6 +3,7 @@
 #include "base/fault.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -90,18 +91,31 @@ void fatal_report(const char *reason, int last)
   if (last) alarm(0);
 }
 
+void fatal_sentence(char *text, size_t size, const struct fatal_place *at, const char *what)
+{
+  snprintf(text, size, "rank %d, step %lld, phase %s: %s", at->rank, at->step, at->phase, what);
+}
+
+void fatal_print(const char *kind, const char *sentence)
+{
+  char line[2560];
+  int length = snprintf(line, sizeof line - 1, "espalier: %s%s", kind, sentence);
+  if (length > (int)sizeof line - 2) length = sizeof line - 2;
+  line[length++] = '\n';
+  while (write(STDERR_FILENO, line, (size_t)length) < 0 && errno == EINTR) continue;
+}
+
 void fatal_at(const char *file, int line, const char *format, ...)
 {
-  char text[2048], reason[2200];
+  char what[2048], reason[2200], all[2500];
+  struct fatal_place at = fatal_place();
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  vsnprintf(what, sizeof what, format, args);
   va_end(args);
-  struct fatal_place at = fatal_place();
-  fprintf(stderr, "espalier: fatal: rank %d, step %lld, phase %s (%s:%d): %s\n", at.rank, at.step, at.phase, file, line,
-          text);
-  fflush(stderr);
-  snprintf(reason, sizeof reason, "rank %d, step %lld, phase %s: %s", at.rank, at.step, at.phase, text);
+  fatal_sentence(reason, sizeof reason, &at, what);
+  snprintf(all, sizeof all, "%s (%.200s:%d)", reason, file, line);
+  fatal_print("fatal: ", all);
   fatal_report(reason, 1);
   int running = 0, ended = 0;
   MPI_Initialized(&running);

@@ -5,6 +5,8 @@
  * success and -1 with the fault set. Broken invariants and errors of libraries end in `fatal`. Local. */
 #ifndef FAULT_H
 #define FAULT_H
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -28,7 +30,7 @@ const char *nearest_name(const char *word, const char *const *names, int count);
  * string that stays valid. */
 void fatal_context(int rank, long long step);
 void fatal_phase(const char *phase);
-/* Return these values. From any thread. */
+/* What these have set. From any thread. */
 struct fatal_place {
   int rank;
   long long step;
@@ -36,14 +38,20 @@ struct fatal_place {
 };
 struct fatal_place fatal_place(void);
 
+/* "rank 1, step 7, phase walk: WHAT", as all messages of a process that ends, or may be ended, have it. */
+void fatal_sentence(char *text, size_t size, const struct fatal_place *at, const char *what);
+/* Print "espalier: KIND" and the sentence on stderr, a line of at most 2559 bytes in one call of the system: from any
+ * thread, whatever locks others hold. */
+void fatal_print(const char *kind, const char *sentence);
+
 /* Register the function that is called with the reason before this process ends (NULL: none). It is called from any
- * thread, at any moment. `last` 1: the process ends afterwards; 0: it may be ended by others. */
+ * thread, at any moment. `last`: 1: the process ends afterwards; 0: it may be ended by others. */
 void fatal_listener(void (*callback)(const char *reason, int last));
-/* Call this function. With `last` 1 the process ends also where the function does not return within 10 s (a file system
- * that hangs). */
+/* Call the registered function. With `last` = 1 the process ends even where that does not return within 10 s (a file
+ * system that hangs). */
 void fatal_report(const char *reason, int last);
 
-/* Print rank, step, phase, file, line and the message (printf format) on stderr and abort all ranks (MPI_Abort where
+/* Print rank, step, phase, the message (printf format), file and line on stderr and abort all ranks (MPI_Abort where
  * MPI runs). */
 void fatal_at(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
 #define fatal(...) fatal_at(__FILE__, __LINE__, __VA_ARGS__)

@@ -63,6 +63,14 @@ static int odd_line(struct lines *lines, size_t length, const char *expected, st
   return skip_rest(lines, fault);
 }
 
+/* Lines of old Macs, which end with a carriage return alone, would be one. */
+static int returns_alone(const char *line)
+{
+  const char *at = strchr(line, '\r');
+  if (at) at += strspn(at, "\r");
+  return at && *at && *at != '\n';
+}
+
 int lines_next(struct lines *lines, const char *expected, struct fault *fault)
 {
   if (!fgets(lines->buffer, sizeof lines->buffer, lines->file))
@@ -71,6 +79,11 @@ int lines_next(struct lines *lines, const char *expected, struct fault *fault)
                                : 0;
   size_t length = strlen(lines->buffer);
   lines->number++;
+  if (returns_alone(lines->buffer))
+    return fault_set(fault,
+                     "%s:%lld: a line ends with a carriage return alone; expected line feeds, as of tr '\\r' '\\n' < "
+                     "FILE > NEW",
+                     lines->path, (long long)lines->number);
   if (length > 0 && lines->buffer[length - 1] == '\n') lines->offset += (int64_t)length;
   else if (odd_line(lines, length, expected, fault) != 0) return -1;
   lines->text = lines->buffer + (lines->number == 1 ? text_mark(lines->buffer) : 0);

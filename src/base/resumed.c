@@ -76,9 +76,8 @@ int resumed_move(const char *path, long long step, struct fault *fault)
   while (access(aside, F_OK) == 0 && n < 1000);
   if (rename(path, aside)) return fault_set(fault, "%s cannot be renamed to %s: %s", path, aside, strerror(errno));
   fprintf(stderr,
-          "espalier: warning: %s was begun by an older version, with other columns; its rows are in %s now, and the "
-          "run begins a new "
-          "table\n",
+          "espalier: warning: %s has other columns than this version writes; its rows are in %s now, and the run "
+          "begins a new table\n",
           path, aside);
   return 0;
 }

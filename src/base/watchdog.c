@@ -56,16 +56,9 @@ enum { LINE = 300 };
 /* "rank 1, step 7, phase walk: WHAT (waiting for rank 0)". */
 static void describe(const struct fatal_place *at, const char *what, char line[LINE])
 {
-  char text[64];
-  snprintf(line, LINE, "rank %d, step %lld, phase %s: %s (%s)", at->rank, at->step, at->phase, what,
-           waiting_for(text, sizeof text));
-}
-
-static void print_line(const char *kind, const char *line)
-{
-  char all[LINE + 64];
-  int n = snprintf(all, sizeof all, "espalier: %s%s\n", kind, line);
-  while (write(STDERR_FILENO, all, (size_t)n) < 0 && errno == EINTR) continue;
+  char text[64], all[LINE];
+  snprintf(all, sizeof all, "%.100s (%s)", what, waiting_for(text, sizeof text));
+  fatal_sentence(line, LINE, at, all);
 }
 
 /* MPI_Abort and exit are for the main thread only: MPI runs with MPI_THREAD_FUNNELED, and the handlers of exit use what
@@ -75,7 +68,7 @@ static void end_process(const struct fatal_place *at, double seconds)
   char what[64], line[LINE];
   snprintf(what, sizeof what, "no progress for %.3g minutes", seconds / 60);
   describe(at, what, line);
-  print_line("fatal: ", line);
+  fatal_print("fatal: ", line);
   fatal_report(line, 1);
   for (int k = 0; k < dog.neighbours; k++) kill((pid_t)dog.neighbour[k], SIGCONT);
   _exit(1);
@@ -89,7 +82,7 @@ static void report_sigterm(const struct fatal_place *at)
 {
   char line[LINE];
   describe(at, has_handler() ? "SIGTERM" : "ended by SIGTERM", line);
-  if (at->rank < REPORTING_RANKS) print_line(has_handler() ? "" : "fatal: ", line);
+  if (at->rank < REPORTING_RANKS) fatal_print(has_handler() ? "" : "fatal: ", line);
   if (has_handler()) return;
   signal(SIGTERM, SIG_DFL);
   kill(getpid(), SIGTERM);

@@ -29,18 +29,19 @@ static void measure_size(const struct sample *all, int64_t n, struct physics *ph
   for (int c = 0; c < 3; c++) {
     for (int64_t i = 0; i < n; i++) x[i] = all[i].pos[c];
     gsl_sort(x, 1, (size_t)n);
-    physics->centre[c] = quantile(x, n, 0.5);
+    physics->size.centre[c] = quantile(x, n, 0.5);
   }
   for (int64_t i = 0; i < n; i++) {
     double r2 = 0;
-    for (int c = 0; c < 3; c++) r2 += (all[i].pos[c] - physics->centre[c]) * (all[i].pos[c] - physics->centre[c]);
+    for (int c = 0; c < 3; c++)
+      r2 += (all[i].pos[c] - physics->size.centre[c]) * (all[i].pos[c] - physics->size.centre[c]);
     x[i] = sqrt(r2);
     square += r2;
   }
-  physics->rms = n > 0 ? sqrt(square / (double)n) : 0;
+  physics->size.rms = n > 0 ? sqrt(square / (double)n) : 0;
   gsl_sort(x, 1, (size_t)n);
-  physics->half = quantile(x, n, 0.5);
-  physics->most = quantile(x, n, 0.9);
+  physics->size.half = quantile(x, n, 0.5);
+  physics->size.most = quantile(x, n, 0.9);
   memory_free(x);
 }
 
@@ -59,7 +60,7 @@ static void measure_neighbours(struct sim *sim, const struct sample *all, int64_
   comm_max_double(sim->comm, x, (int)n);
   for (int64_t i = 0; i < n; i++) x[i] = -x[i];
   gsl_sort(x, 1, (size_t)n);
-  for (int k = 0; k < 3; k++) physics->neighbour[k] = sim->masses.count > 1 ? quantile(x, n, 0.1 + 0.4 * k) : 0;
+  for (int k = 0; k < 3; k++) physics->size.neighbour[k] = sim->masses.count > 1 ? quantile(x, n, 0.1 + 0.4 * k) : 0;
   memory_free(id);
   memory_free(x);
   memory_free(at);
@@ -86,34 +87,35 @@ static void measure_particles(const struct particles *particles, const struct st
                          timeline_criterion_step(rule, particles->type[i], &particles->acc_hard[3 * i],
                                                  &particles->acc_soft[3 * i], &particles->vel[3 * i]))]++;
   }
-  physics->mass_min = low;
-  physics->mass_max = high;
-  physics->coordinate_max = far;
-  physics->single = single;
-  memcpy(physics->level, level, sizeof level);
+  physics->masses.smallest = low;
+  physics->masses.largest = high;
+  physics->size.coordinate_max = far;
+  physics->size.single = single;
+  memcpy(physics->steps.level, level, sizeof level);
 }
 
 /* Reduce these over ranks, and find the heaviest particle. Collective. */
 static void reduce_particles(const struct comm *comm, const struct particles *particles, const struct plan *plan,
                              struct physics *physics)
 {
-  double largest[4] = {-physics->mass_min, physics->mass_max, physics->coordinate_max, !physics->single};
+  double largest[4] = {-physics->masses.smallest, physics->masses.largest, physics->size.coordinate_max,
+                       !physics->size.single};
   int64_t id = INT64_MAX;
   comm_max_double(comm, largest, 4);
-  comm_sum_int64(comm, physics->level, PHYSICS_LEVELS);
-  physics->mass_min = -largest[0];
-  physics->mass_max = largest[1];
-  physics->coordinate_max = largest[2];
-  physics->single = largest[3] == 0;
+  comm_sum_int64(comm, physics->steps.level, PHYSICS_LEVELS);
+  physics->masses.smallest = -largest[0];
+  physics->masses.largest = largest[1];
+  physics->size.coordinate_max = largest[2];
+  physics->size.single = largest[3] == 0;
   for (int64_t i = 0; i < particles->n; i++)
-    if (particles->mass[i] == physics->mass_max && (int64_t)particles->id[i] < id) id = (int64_t)particles->id[i];
-  physics->heaviest = (uint64_t)comm_min_int64(comm, id);
+    if (particles->mass[i] == physics->masses.largest && (int64_t)particles->id[i] < id) id = (int64_t)particles->id[i];
+  physics->masses.heaviest = (uint64_t)comm_min_int64(comm, id);
   if (!plan->shared) return;
   /* one step for all: the shortest, or the given one */
   int deepest = PHYSICS_LEVELS - 1;
-  while (deepest > 0 && physics->level[deepest] == 0) deepest--;
-  memset(physics->level, 0, sizeof physics->level);
-  physics->level[plan->shared_level >= 0 ? plan->shared_level : deepest] = (int64_t)physics->particles;
+  while (deepest > 0 && physics->steps.level[deepest] == 0) deepest--;
+  memset(physics->steps.level, 0, sizeof physics->steps.level);
+  physics->steps.level[plan->shared_level >= 0 ? plan->shared_level : deepest] = (int64_t)physics->masses.particles;
 }
 
 static void take_parameters(const struct sim *sim, const struct plan *plan, struct physics *physics)
@@ -121,35 +123,35 @@ static void take_parameters(const struct sim *sim, const struct plan *plan, stru
   const struct params *par = sim->par;
   struct units u = units_of(par);
   double of[PARTICLE_TYPES];
-  physics->softening = params_softening(par, of);
+  physics->softening.smallest = params_softening(par, of);
   for (int t = 0; t < PARTICLE_TYPES && params_softenings_differ(par); t++)
-    physics->softening_largest = fmax(physics->softening_largest, of[t]);
-  physics->gravity = sim->gravity;
-  physics->begin = sim->time;
-  physics->end = par->TimeMax;
-  physics->hybrid = sim->system.hybrid;
-  physics->lists = sim->scheme->steps_follow_jerks;
-  physics->shared = plan->shared;
-  physics->step_is_given = (physics->hybrid ? par->SoftStep : par->MaxSizeTimestep) > 0 || par->FixedStep > 0;
-  physics->steps_max = -1;
+    physics->softening.largest = fmax(physics->softening.largest, of[t]);
+  physics->units.gravity = sim->force.gravity;
+  physics->run.begin = sim->time;
+  physics->run.end = par->TimeMax;
+  physics->steps.hybrid = sim->system.hybrid;
+  physics->steps.lists = sim->scheme->steps_follow_jerks;
+  physics->steps.shared = plan->shared;
+  physics->steps.given = (physics->steps.hybrid ? par->SoftStep : par->MaxSizeTimestep) > 0 || par->FixedStep > 0;
+  physics->run.steps_max = -1;
   if (effects_have(
           sim,
           EFFECT_COMOVING)) { /* soft steps are short and equal in ln a; other times have no meaning for its rules */
     double end = effects_end(sim, plan), steps = log(par->TimeMax / sim->time) / log(end / sim->time);
-    physics->begin = 0;
-    physics->end = steps * plan->soft_step;
-    physics->gravity *= sim->time;
+    physics->run.begin = 0;
+    physics->run.end = steps * plan->soft_step;
+    physics->units.gravity *= sim->time;
     /* later the sphere has structures */
-    physics->mean_density = sim->time == par->TimeBegin ? cosmology_mean_density(par) : 0;
-    physics->comoving = 1;
+    physics->run.mean_density = sim->time == par->TimeBegin ? cosmology_mean_density(par) : 0;
+    physics->run.comoving = 1;
     return;
   }
-  physics->gravity_is_given = par->GravityConstantInternal > 0;
+  physics->units.gravity_is_given = par->GravityConstantInternal > 0;
   if (!units_physical(par)) return;
-  physics->solar = u.mass_g / SOLAR_MASS_G;
-  physics->kpc = u.length_cm / KPC_CM;
-  physics->km_s = u.velocity_cm_s / 1e5;
-  physics->gyr = units_time_s(&u) / GYR_S;
+  physics->units.solar = u.mass_g / SOLAR_MASS_G;
+  physics->units.kpc = u.length_cm / KPC_CM;
+  physics->units.km_s = u.velocity_cm_s / 1e5;
+  physics->units.gyr = units_time_s(&u) / GYR_S;
 }
 
 void measure_physics(struct sim *sim, const struct plan *plan, struct physics *physics)
@@ -159,25 +161,25 @@ void measure_physics(struct sim *sim, const struct plan *plan, struct physics *p
   double place[3];
   memset(physics, 0, sizeof *physics);
   take_parameters(sim, plan, physics);
-  physics->particles = now->count;
-  physics->massless = sim->masses.massless;
-  physics->mass = now->mass;
-  physics->kinetic = 0.5 * now->mass * now->v_rms * now->v_rms;
+  physics->masses.particles = now->count;
+  physics->masses.massless = sim->masses.massless;
+  physics->masses.total = now->mass;
+  physics->motion.kinetic = 0.5 * now->mass * now->v_rms * now->v_rms;
   /* in a field the potential energy has an arbitrary zero: what balances the kinetic energy, about the centre of
    * mass */
-  physics->potential = effects_have(sim, EFFECT_IN_FIELD) ? now->virial + now->virial_field : now->potential;
-  physics->v_rms = now->v_rms;
-  sim_shift(sim, place, physics->v_com);
-  physics->soft_step = plan->soft_step;
+  physics->motion.potential = effects_have(sim, EFFECT_IN_FIELD) ? now->virial + now->virial_field : now->potential;
+  physics->motion.v_rms = now->v_rms;
+  sim_shift(sim, place, physics->motion.v_com);
+  physics->steps.soft = plan->soft_step;
   struct plan_facts without = sim->system;
   without.field_step = 0;
-  physics->field_step = sim->system.field_step;
-  physics->own_step = plan_wanted(sim->par, now, &without);
+  physics->steps.field = sim->system.field_step;
+  physics->steps.own = plan_wanted(sim->par, now, &without);
   int64_t n = radius_samples(sim->comm, sim->be, sim->dev, sim->masses.count, &all);
   measure_size(all, n, physics);
   for (int c = 0; c < 3; c++) {
-    physics->centre[c] += place[c];
-    physics->v_com[c] += now->v_com[c];
+    physics->size.centre[c] += place[c];
+    physics->motion.v_com[c] += now->v_com[c];
   }
   measure_neighbours(sim, all, n, physics);
   memory_free(all);
@@ -186,12 +188,12 @@ void measure_physics(struct sim *sim, const struct plan *plan, struct physics *p
   struct step_rule rule = step_rule_of(sim, plan->soft_step);
   measure_particles(q, &rule, place, physics);
   reduce_particles(sim->comm, q, plan, physics);
-  if (physics->lists) { /* steps follow from jerks, which are not known: the longest ones */
-    memset(physics->level, 0, sizeof physics->level);
-    physics->level[LIST_LONGEST_LEVEL] = (int64_t)physics->particles;
+  if (physics->steps.lists) { /* steps follow from jerks, which are not known: the longest ones */
+    memset(physics->steps.level, 0, sizeof physics->steps.level);
+    physics->steps.level[LIST_LONGEST_LEVEL] = (int64_t)physics->masses.particles;
   }
   double seconds =
       sim->counts.full.targets > 0 ? sim->counts.full.seconds / (double)sim->counts.full.targets * (double)q->n : 0;
   comm_max_double(sim->comm, &seconds, 1);
-  physics->walk_seconds = seconds;
+  physics->seconds.walk = seconds;
 }

@@ -7,8 +7,8 @@
 #include "step/sim.h"
 
 /* Measure a system after its first forces (settings_first_force), without a change of it. `plan`: of the first soft
- * step. Fills all members but softening_is_default, steps_max, sync_seconds, and measured_step, which become 0
- * (steps_max: -1). Costs a copy of the particles from a device, and the neighbours of about 512 particles. Collective;
- * the result is the same on all ranks. */
+ * step. Fills all members but softening.is_default, run.steps_max, and those of `seconds` but `walk`, which become 0
+ * (run.steps_max: -1). Costs a copy of the particles from a device, and the neighbours of about 512 particles.
+ * Collective; the result is the same on all ranks. */
 void measure_physics(struct sim *sim, const struct plan *plan, struct physics *physics);
 #endif

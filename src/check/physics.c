@@ -60,33 +60,33 @@ enum {
 static double length3(const double *x) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
 /* Particles with mass. */
-static double sources(const struct physics *physics) { return physics->particles - physics->massless; }
+static double sources(const struct physics *physics) { return physics->masses.particles - physics->masses.massless; }
 
 /* The half radius of one body of the system, where it is of several apart: distances of neighbours are then much
  * shorter than in a single sphere with the half radius of all. */
 static double half_of_body(const struct physics *physics)
 {
-  double one = HALF_RADIUS_FACTOR * physics->neighbour[1] * cbrt(sources(physics));
-  return one > 0 && one < physics->half ? one : physics->half;
+  double one = HALF_RADIUS_FACTOR * physics->size.neighbour[1] * cbrt(sources(physics));
+  return one > 0 && one < physics->size.half ? one : physics->size.half;
 }
 
 double physics_softening(const struct physics *physics)
 {
-  return sources(physics) >= SMOOTH_COUNT && physics->half > 0
+  return sources(physics) >= SMOOTH_COUNT && physics->size.half > 0
              ? 0.13 * half_of_body(physics) * pow(sources(physics), -0.26)
              : 0;
 }
 
 double physics_dynamical_time(const struct physics *physics)
 {
-  double gm = 0.5 * physics->gravity * physics->mass;
-  return physics->half > 0 && gm > 0 ? sqrt(physics->half * physics->half * physics->half / gm) : 0;
+  double gm = 0.5 * physics->units.gravity * physics->masses.total;
+  return physics->size.half > 0 && gm > 0 ? sqrt(physics->size.half * physics->size.half * physics->size.half / gm) : 0;
 }
 
 double physics_relaxation_time(const struct physics *physics, const struct component *component)
 {
   enum { FEW = 10 }; /* a bound for the Coulomb logarithm: encounters closer than that are as likely as none */
-  double r = component->half, mass = 2 * component->inner, gm = physics->gravity * mass;
+  double r = component->half, mass = 2 * component->inner, gm = physics->units.gravity * mass;
   if (!(r > 0 && gm > 0 && component->perturber > 0)) return 0;
   double close = fmax(component->softening, r / fmax(mass / component->perturber, FEW));
   return 0.138 * mass / component->perturber * sqrt(r * r * r / gm) / log(fmax(r / close, M_E));
@@ -94,13 +94,13 @@ double physics_relaxation_time(const struct physics *physics, const struct compo
 
 double physics_crossing_time(const struct physics *physics)
 {
-  return physics->v_rms > 0 ? 2 * physics->half / physics->v_rms : 0;
+  return physics->motion.v_rms > 0 ? 2 * physics->size.half / physics->motion.v_rms : 0;
 }
 
 static int deepest_level(const struct physics *physics)
 {
   int deepest = PHYSICS_LEVELS - 1;
-  while (deepest > 0 && physics->level[deepest] == 0) deepest--;
+  while (deepest > 0 && physics->steps.level[deepest] == 0) deepest--;
   return deepest;
 }
 
@@ -108,34 +108,37 @@ double physics_substeps(const struct physics *physics) { return ldexp(1, deepest
 
 double physics_soft_steps(const struct physics *physics)
 {
-  double steps = physics->soft_step > 0 ? ceil((physics->end - physics->begin) / physics->soft_step * (1 - 1e-12)) : 0;
-  return physics->steps_max >= 0 ? fmin(steps, physics->steps_max) : steps;
+  double steps =
+      physics->steps.soft > 0 ? ceil((physics->run.end - physics->run.begin) / physics->steps.soft * (1 - 1e-12)) : 0;
+  return physics->run.steps_max >= 0 ? fmin(steps, physics->run.steps_max) : steps;
 }
 
 /* Sum of 2^level over the particles whose step is shorter than the soft step: their block steps. */
 static double particle_steps(const struct physics *physics)
 {
   double sum = 0;
-  for (int l = 1; l < PHYSICS_LEVELS; l++) sum += ldexp((double)physics->level[l], l) - (double)physics->level[l];
+  for (int l = 1; l < PHYSICS_LEVELS; l++)
+    sum += ldexp((double)physics->steps.level[l], l) - (double)physics->steps.level[l];
   return sum;
 }
 
 double physics_step_seconds(const struct physics *physics)
 {
-  if (physics->measured_step > 0) return physics->measured_step;
-  if (!(physics->sync_seconds > 0 && physics->particles > 0)) return 0;
-  double force = physics->walk_seconds / physics->particles * (physics->hybrid ? HARD_HYBRID : HARD_TREE);
-  return physics->sync_seconds + particle_steps(physics) * force +
-         (physics_substeps(physics) - 1) * (SUBSTEP_SECONDS + physics->particles / SUBSTEP_RATE);
+  if (physics->seconds.soft_step > 0) return physics->seconds.soft_step;
+  if (!(physics->seconds.synchronisation > 0 && physics->masses.particles > 0)) return 0;
+  double force = physics->seconds.walk / physics->masses.particles * (physics->steps.hybrid ? HARD_HYBRID : HARD_TREE);
+  return physics->seconds.synchronisation + particle_steps(physics) * force +
+         (physics_substeps(physics) - 1) * (SUBSTEP_SECONDS + physics->masses.particles / SUBSTEP_RATE);
 }
 
 double physics_run_seconds(const struct physics *physics)
 {
-  double steps = physics_soft_steps(physics), time = fmin(steps * physics->soft_step, physics->end - physics->begin);
-  return physics->per_time > 0 ? physics->per_time * time : physics_step_seconds(physics) * steps;
+  double steps = physics_soft_steps(physics),
+         time = fmin(steps * physics->steps.soft, physics->run.end - physics->run.begin);
+  return physics->seconds.per_time > 0 ? physics->seconds.per_time * time : physics_step_seconds(physics) * steps;
 }
 
-double physics_bulk(const struct physics *physics) { return length3(physics->v_com); }
+double physics_bulk(const struct physics *physics) { return length3(physics->motion.v_com); }
 
 /* --- findings ---------------------------------------------------------------------------------------------------- */
 
@@ -199,72 +202,78 @@ static const char *substeps_text(const struct physics *physics, char text[PHRASE
 static int judge_softening(const struct physics *physics, struct findings *findings)
 {
   char what[PHRASE], steps[PHRASE];
-  double eps = physics->softening, near = physics->neighbour[1], suitable = physics_softening(physics);
-  double largest = fmax(eps, physics->softening_largest);
-  if (sources(physics) < MEANINGFUL_COUNT || !(physics->half > 0)) return 0;
-  if (largest > physics->most) {
+  double eps = physics->softening.smallest, near = physics->size.neighbour[1], suitable = physics_softening(physics);
+  double largest = fmax(eps, physics->softening.largest), most = physics->size.most;
+  if (sources(physics) < MEANINGFUL_COUNT) return 0;
+  if (!(physics->size.half > 0))
+    add(findings, most > 0 ? FINDING_WARNING : FINDING_WORTHLESS,
+        "%s of the particles are at one place, (%.6g, %.6g, %.6g): are the positions right?",
+        most > 0 ? "half" : "nine tenths", physics->size.centre[0], physics->size.centre[1], physics->size.centre[2]);
+  if (!(physics->size.half > 0)) return 0;
+  if (largest > most) {
     add(findings, FINDING_WORTHLESS,
         "Softening = %g%s is larger than the system, of which 90 %% are within %.3g of the centre: it would not "
         "hold together%s",
-        largest, physics->softening_is_default ? " (default)" : "", physics->most, advice(physics, what));
+        largest, physics->softening.is_default ? " (default)" : "", physics->size.most, advice(physics, what));
     return 0;
   }
-  if (largest > LARGE_SOFTENING * physics->half) {
+  if (largest > LARGE_SOFTENING * physics->size.half) {
     add(findings, FINDING_WARNING,
         "Softening = %g%s is %.2g of the radius %.3g that holds half of the particles: forces within the system are "
         "too weak%s",
-        largest, physics->softening_is_default ? " (default)" : "", largest / physics->half, physics->half,
+        largest, physics->softening.is_default ? " (default)" : "", largest / physics->size.half, physics->size.half,
         advice(physics, what));
     return 0;
   }
-  if (physics->lists && physics->softening_is_default)
+  if (physics->steps.lists && physics->softening.is_default)
     add(findings, FINDING_WARNING,
         "Softening is not given, and its default is %g: stars of a cluster are points; give [Gravity] Softening = 0",
         eps);
-  if (physics->lists) return 0;
+  if (physics->steps.lists) return 0;
   if (sources(physics) >= SMOOTH_COUNT && eps < SMALL_SOFTENING * near) {
     add(findings, FINDING_WARNING,
         "Softening = %g%s is %.3g of the distance %.3g of nearest neighbours (median): pairs scatter each other, and "
         "%s%s; where encounters matter, as in a star cluster, set [Steps] Integrator = hermite instead",
-        eps, physics->softening_is_default ? " (default)" : "", eps / near, near, substeps_text(physics, steps),
+        eps, physics->softening.is_default ? " (default)" : "", eps / near, near, substeps_text(physics, steps),
         advice(physics, what));
     return 1;
   }
-  if (physics->softening_is_default && suitable > 0 &&
-      (physics->kpc > 0 || eps > DEFAULT_SOFTENING_FACTOR * suitable || DEFAULT_SOFTENING_FACTOR * eps < suitable))
+  if (physics->softening.is_default && suitable > 0 &&
+      (physics->units.kpc > 0 || eps > DEFAULT_SOFTENING_FACTOR * suitable ||
+       DEFAULT_SOFTENING_FACTOR * eps < suitable))
     add(findings, FINDING_WARNING,
         "Softening is not given, and its default is %g: about %.2g suits %.0f particles of which half are within "
         "%.3g%s%s",
         eps, suitable, sources(physics), half_of_body(physics),
-        half_of_body(physics) < physics->half ? " of the centre of their body" : "", advice(physics, what));
+        half_of_body(physics) < physics->size.half ? " of the centre of their body" : "", advice(physics, what));
   return 0;
 }
 
 /* Length of the run against dynamical times and the age of the universe. */
 static void judge_times(const struct physics *physics, struct findings *findings)
 {
-  double t = physics->end - physics->begin, dynamical = physics_dynamical_time(physics);
-  if (physics->gyr > 0 && t * physics->gyr > GYR_MAX)
+  double t = physics->run.end - physics->run.begin, dynamical = physics_dynamical_time(physics);
+  if (physics->units.gyr > 0 && t * physics->units.gyr > GYR_MAX)
     add(findings, FINDING_WARNING,
         "the run from %g to TimeMax = %g lasts %.3g Gyr, %.3g times the age of the universe: the unit of time is %.3g "
         "Gyr; for 10 Gyr set [Time] TimeMax to %.4g",
-        physics->begin, physics->end, t * physics->gyr, t * physics->gyr / AGE_OF_UNIVERSE, physics->gyr,
-        physics->begin + 10 / physics->gyr);
+        physics->run.begin, physics->run.end, t * physics->units.gyr, t * physics->units.gyr / AGE_OF_UNIVERSE,
+        physics->units.gyr, physics->run.begin + 10 / physics->units.gyr);
   else if (dynamical > 0 && t > DYNAMICAL_MAX * dynamical)
     add(findings, FINDING_WARNING,
         "the run from %g to TimeMax = %g lasts %.3g dynamical times of %.3g: is TimeMax in the units of the system?",
-        physics->begin, physics->end, t / dynamical, dynamical);
+        physics->run.begin, physics->run.end, t / dynamical, dynamical);
   if (dynamical > 0 && t < DYNAMICAL_MIN * dynamical)
     add(findings, FINDING_WARNING,
         "the run from %g to TimeMax = %g lasts %.2g dynamical times of %.3g, in which nothing moves: is TimeMax in "
         "the units of the system?",
-        physics->begin, physics->end, t / dynamical, dynamical);
-  if (dynamical > 0 && sources(physics) >= MEANINGFUL_COUNT && physics->step_is_given &&
-      (physics->hybrid || physics->shared) && physics->soft_step > STEP_MAX * dynamical)
+        physics->run.begin, physics->run.end, t / dynamical, dynamical);
+  if (dynamical > 0 && sources(physics) >= MEANINGFUL_COUNT && physics->steps.given &&
+      (physics->steps.hybrid || physics->steps.shared) && physics->steps.soft > STEP_MAX * dynamical)
     add(findings, FINDING_WARNING,
         "steps of %.3g are given, but the dynamical time is %.3g: orbits will be wrong; give SoftStep, FixedStep or "
         "MaxSizeTimestep below %.2g",
-        physics->soft_step, dynamical, dynamical / 20);
+        physics->steps.soft, dynamical, dynamical / 20);
 }
 
 /* A unit that is in use, and in units of the table's quantity. */
@@ -296,55 +305,55 @@ static const char *units_advice(const struct physics *physics, double ratio, cha
                                              {"1e9", 1e9},
                                              {"1e10 solar masses", 1e10}},
                                  velocities[] = {{"cm/s", 1e-5}, {"m/s", 1e-3}, {"km/s", 1}, {"kpc/Myr", 977.8}};
-  double length = physics->kpc / ratio, mass = physics->solar * ratio, velocity = physics->km_s / sqrt(ratio);
+  double length = physics->units.kpc / ratio, mass = physics->units.solar * ratio,
+         velocity = physics->units.km_s / sqrt(ratio);
   const struct known_unit *l = find_unit(lengths, 4, length), *m = find_unit(masses, 4, mass),
                           *v = find_unit(velocities, 4, velocity);
-  int follows = physics->kpc > 0 && !physics->gravity_is_given;
+  int follows = physics->units.kpc > 0 && !physics->units.gravity_is_given;
   if (follows && l)
     snprintf(text, ADVICE, " It would be about 1 with [Units] UnitLength_in_cm = %.7g (%s) in place of %.4g",
-             l->size * KPC_CM, l->name, physics->kpc * KPC_CM);
+             l->size * KPC_CM, l->name, physics->units.kpc * KPC_CM);
   else if (follows && m)
     snprintf(text, ADVICE, " It would be about 1 with [Units] UnitMass_in_g = %.4g (%s) in place of %.4g",
-             m->size * SOLAR_MASS_G, m->name, physics->solar * SOLAR_MASS_G);
+             m->size * SOLAR_MASS_G, m->name, physics->units.solar * SOLAR_MASS_G);
   else if (follows && v)
     snprintf(text, ADVICE, " It would be about 1 with [Units] UnitVelocity_in_cm_per_s = %.4g (%s) in place of %.4g",
-             v->size * 1e5, v->name, physics->km_s * 1e5);
+             v->size * 1e5, v->name, physics->units.km_s * 1e5);
   else if (follows)
     snprintf(
         text, ADVICE,
         " It would be about 1 with a unit of length %.2g times, of mass %.2g times, or of velocity %.2g times as large",
         1 / ratio, ratio, 1 / sqrt(ratio));
-  else if (fabs(log(physics->gravity * ratio / GADGET_GRAVITY)) < log(UNIT_FACTOR))
+  else if (fabs(log(physics->units.gravity * ratio / GADGET_GRAVITY)) < log(UNIT_FACTOR))
     snprintf(text, ADVICE,
              " It would be about 1 without GravityConstantInternal, as for a file in kpc, 1e10 solar masses and km/s");
   else
     snprintf(text, ADVICE, " It would be about 1 with [Units] GravityConstantInternal = %.2g",
-             physics->gravity * ratio);
+             physics->units.gravity * ratio);
   return text;
 }
 
 /* Softening and number of particles of each component that is smaller than the system. */
 static void judge_components(const struct physics *physics, struct findings *findings)
 {
-  double time = physics->end - physics->begin;
+  double time = physics->run.end - physics->run.begin;
   /* half of the mass, about a dominating one, says nothing of the others */
-  if (physics->lists || physics->mass_max > 0.5 * physics->mass) return;
+  if (physics->steps.lists || physics->masses.largest > 0.5 * physics->masses.total) return;
   for (int t = 0; t < PHYSICS_COMPONENTS; t++) {
     const struct component *one = &physics->component[t];
     double relaxation = physics_relaxation_time(physics, one);
-    if (!(one->half > 0) || one->half > COMPONENT_PART * physics->half || one->softening > physics->most) continue;
+    if (!(one->half > 0) || one->half > COMPONENT_PART * physics->size.half || one->softening > physics->size.most)
+      continue;
     if (one->softening > COMPONENT_SOFTENING * one->half)
       add(findings, FINDING_WARNING,
           "Softening = %g is %.2g of the radius %.3g that holds half of type %d: forces at its centre are too weak, "
-          "and "
-          "it expands; set [Gravity] SofteningType%d (or Softening) to at most %.2g",
+          "and it expands; set [Gravity] SofteningType%d (or Softening) to at most %.2g",
           one->softening, one->softening / one->half, one->half, t, t, 0.5 * COMPONENT_SOFTENING * one->half);
     else if (relaxation > 0 && time > relaxation)
       add(findings, FINDING_WARNING,
-          "encounters of particles change type %d within the radius %.3g that holds half of it in a time of %.2g, and "
-          "the run lasts %.2g: the particles there, of all types, have the mean mass %.2g, weighted with mass; take "
-          "more "
-          "particles, of like masses",
+          "encounters of particles change type %d within its half-mass radius of %.3g in a time of %.2g, and the run "
+          "lasts %.2g: the mass-weighted mean mass of the particles there, of all types, is %.2g; take more particles, "
+          "of like masses",
           t, one->half, relaxation, time, one->perturber);
   }
 }
@@ -352,84 +361,89 @@ static void judge_components(const struct physics *physics, struct findings *fin
 /* Energies and masses. Returns 1 where units seem wrong. */
 static int judge_state(const struct physics *physics, struct findings *findings)
 {
-  double ratio = physics->potential < 0 ? physics->kinetic / -physics->potential : 0,
-         rest = (physics->mass - physics->mass_max) / (sources(physics) - 1);
+  double ratio = physics->motion.potential < 0 ? physics->motion.kinetic / -physics->motion.potential : 0,
+         rest = (physics->masses.total - physics->masses.largest) / (sources(physics) - 1);
   char advised[ADVICE];
-  int wrong = physics->softening <= physics->most && ratio > 0 && (2 * ratio > VIRIAL_MAX || 2 * ratio < VIRIAL_MIN);
+  int wrong = physics->softening.smallest <= physics->size.most && ratio > 0 &&
+              (2 * ratio > VIRIAL_MAX || 2 * ratio < VIRIAL_MIN);
   if (wrong)
     add(findings, FINDING_WARNING,
         "the virial ratio 2 T / |W| is %.3g (about 1 in a bound system): are the units of mass, length and velocity "
         "right?%s",
         2 * ratio, units_advice(physics, 2 * ratio, advised));
-  if (sources(physics) >= SMOOTH_COUNT && rest > 0 && physics->mass_max > HEAVY_PART * physics->mass &&
-      physics->mass_max > HEAVY_RATIO * rest)
+  if (sources(physics) >= SMOOTH_COUNT && rest > 0 && physics->masses.largest > HEAVY_PART * physics->masses.total &&
+      physics->masses.largest > HEAVY_RATIO * rest)
     add(findings, FINDING_NOTE,
         "the particle with id %llu has %.3g %% of the mass, %.3g times the mean of the others: Softening and soft "
         "steps "
         "are for particles of like masses; compare the energy error with that of smaller Eta, xs and ys",
-        (unsigned long long)physics->heaviest, 100 * physics->mass_max / physics->mass, physics->mass_max / rest);
+        (unsigned long long)physics->masses.heaviest, 100 * physics->masses.largest / physics->masses.total,
+        physics->masses.largest / rest);
   return wrong;
 }
 
 /* Steps against orbits in the external field. */
 static void judge_field(const struct physics *physics, struct findings *findings)
 {
-  if (!(physics->field_step > 0)) return;
-  if (physics->step_is_given && physics->soft_step > FIELD_LONG * physics->field_step)
+  if (!(physics->steps.field > 0)) return;
+  if (physics->steps.given && physics->steps.soft > FIELD_LONG * physics->steps.field)
     add(findings, FINDING_WARNING,
         "steps of %.3g are given, but orbits in the external field need soft steps of at most %.3g for the wanted "
         "Accuracy: "
         "give shorter ones, or none",
-        physics->soft_step, physics->field_step);
-  if (!physics->step_is_given && physics->own_step > FIELD_DEEP * physics->field_step)
+        physics->steps.soft, physics->steps.field);
+  if (!physics->steps.given && physics->steps.own > FIELD_DEEP * physics->steps.field)
     add(findings, FINDING_WARNING,
         "orbits in the external field need soft steps of %.3g, where the particles alone need %.3g: some are deep in "
         "the centre "
         "of a potential; give it a core or a softening, take these particles away, or give a step of your own "
         "(MaxSizeTimestep, SoftStep)",
-        physics->field_step, physics->own_step);
+        physics->steps.field, physics->steps.own);
 }
 
 /* The density of a sphere of the universe, whose radius follows from the mean square distance: 3/5 of its square, of
  * which points of a lattice lack a quarter of the square of their spacing. */
 static void judge_density(const struct physics *physics, struct findings *findings)
 {
-  double spacing = cbrt(4 * M_PI / 3 / physics->particles) * sqrt(5.0 / 3) * physics->rms,
-         radius = sqrt(5.0 / 3 * (physics->rms * physics->rms + 0.25 * spacing * spacing));
-  double density = physics->mass / (4 * M_PI / 3 * radius * radius * radius);
-  if (!(physics->mean_density > 0 && radius > 0) || physics->particles < SMOOTH_COUNT ||
-      physics->mass_max > EQUAL_MASSES_RATIO * physics->mass_min)
+  double spacing = cbrt(4 * M_PI / 3 / physics->masses.particles) * sqrt(5.0 / 3) * physics->size.rms,
+         radius = sqrt(5.0 / 3 * (physics->size.rms * physics->size.rms + 0.25 * spacing * spacing));
+  double density = physics->masses.total / (4 * M_PI / 3 * radius * radius * radius);
+  if (!(physics->run.mean_density > 0 && radius > 0) || physics->masses.particles < SMOOTH_COUNT ||
+      physics->masses.largest > EQUAL_MASSES_RATIO * physics->masses.smallest)
     return;
-  if (fabs(density / physics->mean_density - 1) <=
-      DENSITY_TOLERANCE + LATTICE_SURFACE * pow(physics->particles, -2.0 / 3))
+  if (fabs(density / physics->run.mean_density - 1) <=
+      DENSITY_TOLERANCE + LATTICE_SURFACE * pow(physics->masses.particles, -2.0 / 3))
     return;
   add(findings, FINDING_WARNING,
       "the sphere has the comoving mean density %.4g, %.3g times the mean density %.4g of the universe (Omega0 times "
       "the critical "
       "one): it would %s as a whole; check Omega0 and the units of mass and length, which have factors of 1/h",
-      density, density / physics->mean_density, physics->mean_density,
-      density > physics->mean_density ? "collapse" : "expand");
+      density, density / physics->run.mean_density, physics->run.mean_density,
+      density > physics->run.mean_density ? "collapse" : "expand");
 }
 
 /* Place of the whole system against the resolution of positions. */
 static void judge_place(const struct physics *physics, struct findings *findings)
 {
-  double resolution = physics->coordinate_max * (physics->single ? 0x1p-24 : 0x1p-52);
-  double shortest = physics->softening > 0 ? physics->softening : SMALL_SOFTENING * physics->neighbour[0];
+  double resolution = physics->size.coordinate_max * (physics->size.single ? 0x1p-24 : 0x1p-52);
+  double shortest =
+      physics->softening.smallest > 0 ? physics->softening.smallest : SMALL_SOFTENING * physics->size.neighbour[0];
   if (!(shortest > 0 && resolution > RESOLUTION_MIN * shortest) || sources(physics) < MEANINGFUL_COUNT) return;
-  if (physics->coordinate_max > FAR_OUT * (length3(physics->centre) + physics->most))
+  if (physics->size.coordinate_max > FAR_OUT * (length3(physics->size.centre) + physics->size.most))
     add(findings, FINDING_WARNING,
         "coordinates are up to %.3g, but 90 %% of the particles are within %.3g of (%.3g, %.3g, %.3g), and positions "
         "are resolved to %.2g only: are the particles farthest out right?",
-        physics->coordinate_max, physics->most, physics->centre[0], physics->centre[1], physics->centre[2], resolution);
+        physics->size.coordinate_max, physics->size.most, physics->size.centre[0], physics->size.centre[1],
+        physics->size.centre[2], resolution);
   else
     add(findings, FINDING_WARNING,
         "coordinates up to %.3g are %s precision numbers, which resolve %.2g there, %.2g %s: subtract the "
         "centre, (%.6g, %.6g, %.6g), from all positions%s",
-        physics->coordinate_max, physics->single ? "single" : "double", resolution,
-        resolution / (physics->softening > 0 ? physics->softening : physics->neighbour[0]),
-        physics->softening > 0 ? "softenings" : "distances of near neighbours", physics->centre[0], physics->centre[1],
-        physics->centre[2], physics->single ? ", where they are made, and write doubles" : "");
+        physics->size.coordinate_max, physics->size.single ? "single" : "double", resolution,
+        resolution / (physics->softening.smallest > 0 ? physics->softening.smallest : physics->size.neighbour[0]),
+        physics->softening.smallest > 0 ? "softenings" : "distances of near neighbours", physics->size.centre[0],
+        physics->size.centre[1], physics->size.centre[2],
+        physics->size.single ? ", where they are made, and write doubles" : "");
 }
 
 /* Substeps, and seconds of the run. */
@@ -438,26 +452,26 @@ static void judge_cost(const struct physics *physics, int softening_too_small, s
   char text[PHRASE], step[PHRASE];
   double substeps = physics_substeps(physics), seconds = physics_step_seconds(physics),
          all = physics_run_seconds(physics);
-  if (substeps >= SUBSTEPS_MAX && !softening_too_small && !physics->shared && !physics->lists)
+  if (substeps >= SUBSTEPS_MAX && !softening_too_small && !physics->steps.shared && !physics->steps.lists)
     add(findings, FINDING_WARNING,
         "%.0f of %.0f particles need time steps of %.2g, and %s: they are fast or close for Softening = %g and Eta",
-        (double)physics->level[deepest_level(physics)], physics->particles, physics->soft_step / substeps,
-        substeps_text(physics, text), physics->softening);
+        (double)physics->steps.level[deepest_level(physics)], physics->masses.particles, physics->steps.soft / substeps,
+        substeps_text(physics, text), physics->softening.smallest);
   if (all > LONG_RUN)
     add(findings, all > ENDLESS_RUN ? FINDING_WORTHLESS : FINDING_WARNING,
         "the run would take about %s on these ranks: %.3g soft steps of %.3g "
         "to TimeMax = %g, about %s each with %.0f substeps; check TimeMax, Softening and the units, or use more ranks",
-        seconds_text(all, text), physics_soft_steps(physics), physics->soft_step, physics->end,
+        seconds_text(all, text), physics_soft_steps(physics), physics->steps.soft, physics->run.end,
         seconds_text(seconds, step), substeps);
 }
 
 void physics_judge(const struct physics *physics, struct findings *findings)
 {
   memset(findings, 0, sizeof *findings);
-  if (sources(physics) < 2 || !isfinite(physics->kinetic + physics->potential)) return;
+  if (sources(physics) < 2 || !isfinite(physics->motion.kinetic + physics->motion.potential)) return;
   int small = judge_softening(physics, findings);
-  if (!physics->comoving) judge_times(physics, findings);
-  if (!physics->comoving && !judge_state(physics, findings)) judge_components(physics, findings);
+  if (!physics->run.comoving) judge_times(physics, findings);
+  if (!physics->run.comoving && !judge_state(physics, findings)) judge_components(physics, findings);
   judge_field(physics, findings);
   judge_density(physics, findings);
   judge_place(physics, findings);

@@ -15,50 +15,81 @@ struct component {
   double inner, perturber;     /* mass of all types within it, and its mean, weighted with mass: sum m^2 / sum m */
 };
 
-/* Measured numbers; the same on all ranks (check/measure.h). */
-struct physics {
-  /* parameters */
-  double softening, gravity; /* the smallest softening where types differ, */
-  double softening_largest;  /* and the largest one; 0: they do not */
-  int softening_is_default;  /* Softening is not given */
-  double begin, end;         /* of the run; comoving: such that soft steps are counted with equal d ln a */
+/* Units of the run; 0: units of a model. */
+struct physics_units {
+  double kpc, km_s, gyr; /* kpc per unit of length, km/s per unit of velocity, Gyr per unit of time */
+  double solar;          /* solar masses per unit of mass */
+  double gravity;
+  int gravity_is_given; /* the gravitational constant does not follow from the units */
+};
+
+struct physics_softening {
+  double smallest; /* where types differ, else that of all */
+  double largest;  /* 0: they do not differ */
+  int is_default;  /* Softening is not given */
+};
+
+/* What the run is to do. */
+struct physics_run {
+  double begin, end; /* comoving: such that soft steps are counted with equal d ln a */
+  double steps_max;  /* soft steps after which the run stops (-n); negative: no limit */
   /* expanding coordinates: times are supercomoving, and energies say little about the state */
   int comoving;
   double mean_density; /* comoving, which the sphere is to have; 0: it is not compared */
-  int hybrid, shared;  /* split on; one time step for all particles */
-  /* the hard part resolves close pairs, with or without softening; block levels are not known */
-  int lists;
-  int step_is_given; /* a parameter gives the soft step (or the shared step); 0: a rule chooses it */
-  double steps_max;  /* soft steps after which the run stops (-n); negative: no limit */
-  /* units; 0: units of a model */
-  double kpc, km_s, gyr; /* kpc per unit of length, km/s per unit of velocity, Gyr per unit of time */
-  double solar;          /* solar masses per unit of mass */
-  int gravity_is_given;  /* the gravitational constant does not follow from the units */
-  /* the system */
-  double particles, mass;
+};
+
+struct physics_masses {
+  double particles, total;
   /* of the particles: they are no sources, and sizes and distances are those of the others */
   double massless;
-  double centre[3];          /* median position */
-  double half, most;         /* radii about it that hold 50 and 90 per cent of the particles */
-  double rms;                /* root mean square of the distances from it */
-  double neighbour[3];       /* distance to the nearest neighbour: 10, 50 and 90 per cent quantiles */
-  double coordinate_max;     /* largest |coordinate| of the input */
-  int single;                /* 1: all coordinates are single precision numbers, as of a file with 4 bytes for each */
+  double smallest, largest; /* lightest particle with a mass, heaviest particle */
+  uint64_t heaviest;        /* id of the heaviest particle */
+};
+
+struct physics_size {
+  double centre[3];      /* median position */
+  double half, most;     /* radii about it that hold 50 and 90 per cent of the particles */
+  double rms;            /* root mean square of the distances from it */
+  double neighbour[3];   /* distance to the nearest neighbour: 10, 50 and 90 per cent quantiles */
+  double coordinate_max; /* largest |coordinate| of the input */
+  int single;            /* 1: all coordinates are single precision numbers, as of a file with 4 bytes for each */
+};
+
+struct physics_motion {
   double kinetic, potential; /* energies; kinetic: about the centre of mass */
   double v_rms, v_com[3];    /* about the centre of mass; of the centre of mass, in the user's frame */
-  double mass_min, mass_max; /* lightest particle with a mass, heaviest particle */
-  uint64_t heaviest;         /* id of the heaviest particle */
-  struct component component[PHYSICS_COMPONENTS]; /* by type */
-  /* steps */
-  double soft_step;
+};
+
+struct physics_steps {
+  int hybrid, shared; /* split on; one time step for all particles */
+  /* the hard part resolves close pairs, with or without softening; block levels are not known */
+  int lists;
+  int given;   /* a parameter gives the soft step (or the shared step); 0: a rule chooses it */
+  double soft; /* the soft step */
   /* the longest soft step that orbits in the external field allow (0: no limit), and that of the rule without it */
-  double field_step, own_step;
+  double field, own;
   int64_t level[PHYSICS_LEVELS]; /* particles by block level: their step is the soft step / 2^level */
-  /* speed of this machine; 0: not measured */
-  double sync_seconds;  /* seconds of a synchronisation: order, tree, forces of all particles */
-  double walk_seconds;  /* seconds of its walk alone */
-  double measured_step; /* seconds of the first soft step; 0: it was not made */
-  double per_time;      /* seconds per unit of time, where the choice of a scheme predicts them; 0: not known */
+};
+
+/* Seconds on this machine; 0: not measured. */
+struct physics_seconds {
+  double synchronisation; /* order, tree, forces of all particles */
+  double walk;            /* of its walk alone */
+  double soft_step;       /* of the first soft step; 0: it was not made */
+  double per_time;        /* per unit of time, where the choice of a scheme predicts them; 0: not known */
+};
+
+/* Measured numbers; the same on all ranks (check/measure.h). */
+struct physics {
+  struct physics_units units;
+  struct physics_softening softening;
+  struct physics_run run;
+  struct physics_masses masses;
+  struct physics_size size;
+  struct physics_motion motion;
+  struct component component[PHYSICS_COMPONENTS]; /* by type */
+  struct physics_steps steps;
+  struct physics_seconds seconds;
 };
 
 enum severity {
@@ -98,7 +129,7 @@ double physics_relaxation_time(const struct physics *physics, const struct compo
 double physics_crossing_time(const struct physics *physics);
 /* Block steps in the first soft step, its end included: 2^(deepest level). */
 double physics_substeps(const struct physics *physics);
-/* Soft steps from begin to end, at most steps_max. */
+/* Soft steps from begin to end, at most run.steps_max. */
 double physics_soft_steps(const struct physics *physics);
 /* Seconds of the first soft step: measured, or predicted from block levels and the speed of forces; 0: unknown. */
 double physics_step_seconds(const struct physics *physics);

@@ -18,12 +18,12 @@ static void print_levels(const struct physics *physics, FILE *out)
 {
   int deepest = 0;
   for (int l = 0; l < PHYSICS_LEVELS; l++)
-    if (physics->level[l]) deepest = l;
+    if (physics->steps.level[l]) deepest = l;
   fprintf(out, "substeps            about %.0f; particles with time steps of the soft step / 2^level:\n%19s",
           physics_substeps(physics), "");
   for (int l = 0; l <= deepest; l++)
-    if (physics->level[l])
-      fprintf(out, " %d: %lld%s", l, (long long)physics->level[l],
+    if (physics->steps.level[l])
+      fprintf(out, " %d: %lld%s", l, (long long)physics->steps.level[l],
               l == deepest                                  ? ""
               : l % LEVELS_OF_A_LINE < LEVELS_OF_A_LINE - 1 ? ","
                                                             : ",\n                   ");
@@ -50,8 +50,9 @@ static void print_components(const struct physics *physics, FILE *out)
     fprintf(out, "%-19s type %d: half of %.0f within %.3g of its centre", line++ ? "" : "components", t, one->particles,
             one->half);
     if (one->softening > 0) fprintf(out, ", softening %.2g of it", one->softening / one->half);
-    if (relaxation > 0 && !physics->comoving)
-      fprintf(out, ";\n%20srelaxation time %.2g%s", "", relaxation, in_units(relaxation, physics->gyr, "Gyr", text));
+    if (relaxation > 0 && !physics->run.comoving)
+      fprintf(out, ";\n%20srelaxation time %.2g%s", "", relaxation,
+              in_units(relaxation, physics->units.gyr, "Gyr", text));
     fputc('\n', out);
   }
 }
@@ -64,48 +65,50 @@ void physics_print(const struct physics *physics, FILE *out)
   fprintf(out,
           "size                half of the particles are within %.4g%s of (%.4g, %.4g, %.4g),\n"
           "                    90 %% within %.4g\n",
-          physics->half, in_units(physics->half, physics->kpc, "kpc", text), physics->centre[0], physics->centre[1],
-          physics->centre[2], physics->most);
-  fprintf(out, "neighbours          nearest ones at %.3g, %.3g and %.3g (10, 50 and 90 %%)", physics->neighbour[0],
-          physics->neighbour[1], physics->neighbour[2]);
-  if (physics->softening > 0)
+          physics->size.half, in_units(physics->size.half, physics->units.kpc, "kpc", text), physics->size.centre[0],
+          physics->size.centre[1], physics->size.centre[2], physics->size.most);
+  fprintf(out, "neighbours          nearest ones at %.3g, %.3g and %.3g (10, 50 and 90 %%)", physics->size.neighbour[0],
+          physics->size.neighbour[1], physics->size.neighbour[2]);
+  if (physics->softening.smallest > 0)
     fprintf(out, ";\n                    the softening is %.2g of the median",
-            physics->neighbour[1] > 0 ? physics->softening / physics->neighbour[1] : 0);
-  if (physics->softening > 0 && physics_softening(physics) > 0)
+            physics->size.neighbour[1] > 0 ? physics->softening.smallest / physics->size.neighbour[1] : 0);
+  if (physics->softening.smallest > 0 && physics_softening(physics) > 0)
     fprintf(out, ", %.2g suits them", physics_softening(physics));
   fprintf(out,
           "\nvelocities          dispersion %.4g%s, of the centre of mass %.4g;\n"
           "                    virial ratio 2 T / |W| %.3g\n",
-          physics->v_rms, in_units(physics->v_rms, physics->km_s, "km/s", text), physics_bulk(physics),
-          physics->potential != 0 ? -2 * physics->kinetic / physics->potential : 0);
+          physics->motion.v_rms, in_units(physics->motion.v_rms, physics->units.km_s, "km/s", text),
+          physics_bulk(physics),
+          physics->motion.potential != 0 ? -2 * physics->motion.kinetic / physics->motion.potential : 0);
   fprintf(out,
           "masses              %.3g in all, of particles %.3g to %.3g;\n"
           "                    the heaviest (id %llu) has %.2g %%\n",
-          physics->mass, physics->mass_min, physics->mass_max, (unsigned long long)physics->heaviest,
-          physics->mass > 0 ? 100 * physics->mass_max / physics->mass : 0);
-  if (physics->massless > 0)
+          physics->masses.total, physics->masses.smallest, physics->masses.largest,
+          (unsigned long long)physics->masses.heaviest,
+          physics->masses.total > 0 ? 100 * physics->masses.largest / physics->masses.total : 0);
+  if (physics->masses.massless > 0)
     fprintf(out,
             "test particles      %.0f of %.0f particles have no mass: they pull on nothing, and no number above counts "
             "them\n",
-            physics->massless, physics->particles);
+            physics->masses.massless, physics->masses.particles);
   print_components(physics, out);
-  if (dynamical > 0 && !physics->comoving)
+  if (dynamical > 0 && !physics->run.comoving)
     fprintf(out,
             "times               dynamical time %.3g%s, crossing time %.3g%s;\n"
             "                    the run lasts %.3g dynamical times\n",
-            dynamical, in_units(dynamical, physics->gyr, "Gyr", text), crossing,
-            in_units(crossing, physics->gyr, "Gyr", other), (physics->end - physics->begin) / dynamical);
-  fprintf(out, "soft steps          of %.3g%s%s, %.0f to the end\n", physics->soft_step,
-          in_units(physics->soft_step, physics->gyr, "Gyr", text), physics->comoving ? " (supercomoving time)" : "",
-          physics_soft_steps(physics));
-  if (!physics->lists) print_levels(physics, out);
+            dynamical, in_units(dynamical, physics->units.gyr, "Gyr", text), crossing,
+            in_units(crossing, physics->units.gyr, "Gyr", other), (physics->run.end - physics->run.begin) / dynamical);
+  fprintf(out, "soft steps          of %.3g%s%s, %.0f to the end\n", physics->steps.soft,
+          in_units(physics->steps.soft, physics->units.gyr, "Gyr", text),
+          physics->run.comoving ? " (supercomoving time)" : "", physics_soft_steps(physics));
+  if (!physics->steps.lists) print_levels(physics, out);
   if (seconds <= 0) return;
   fprintf(out, "seconds             ");
-  print_duration(physics->sync_seconds, out);
+  print_duration(physics->seconds.synchronisation, out);
   fprintf(out, " for all forces, ");
   print_duration(seconds, out);
-  fprintf(out, " for a soft step (%s),\n%20s", physics->measured_step > 0 ? "measured" : "predicted", "");
+  fprintf(out, " for a soft step (%s),\n%20s", physics->seconds.soft_step > 0 ? "measured" : "predicted", "");
   print_duration(physics_run_seconds(physics), out);
   fprintf(out, " for the run, %s\n",
-          physics->per_time > 0 ? "with the soft steps that are expected" : "if steps stay as they are");
+          physics->seconds.per_time > 0 ? "with the soft steps that are expected" : "if steps stay as they are");
 }

@@ -22,7 +22,7 @@ static int help_on_program(const struct comm *comm)
 {
   if (comm->rank != 0) return STATUS_OK;
   command_usage(NULL, stdout);
-  printf("Collisionless N-body simulations with trees, on many ranks.\n\ncommands:\n");
+  printf("Gravitational N-body simulations of galaxies and star clusters with trees, on many ranks.\n\ncommands:\n");
   for (int i = 0; i < COMMAND_COUNT; i++) printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
   printf("\n'%s COMMAND --help' explains a command.\nExit status: 0 success, 1 error, 2 wrong command line, 3 a "
          "finished run that cannot be trusted.\n",

@@ -27,9 +27,8 @@ void command_help(const struct command *self);
 /* Print the usage line of the command (NULL: of the program). */
 void command_usage(const struct command *self, FILE *out);
 /* Read the next option of a command (NULL: of the program, which serves -h itself); serves -h and -V and reports bad
- * options. `options` and `longs` are those of
- * getopt_long, with -h, --help, -V and --version added by COMMAND_SHORT and COMMAND_LONG. The same on all ranks.
- * Returns the option, -1 after the last one, or COMMAND_DONE with *status set. */
+ * options. `options` and `longs` are those of getopt_long, with -h, --help, -V and --version added by COMMAND_SHORT and
+ * COMMAND_LONG. The same on all ranks. Returns the option, -1 after the last one, or COMMAND_DONE with *status set. */
 enum { COMMAND_DONE = -2 };
 #define COMMAND_SHORT ":hV"
 #define COMMAND_LONG \

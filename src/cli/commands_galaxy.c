@@ -122,8 +122,8 @@ static int make(const struct comm *comm, const struct request *request, struct g
   if (request->check) return 0;
   if (write_particles(comm, request, model, tables, fault)) return -1;
   if (comm->rank == 0) {
-    printf("%s: %lld particles of %s, seed %llu; ", request->output, (long long)galaxy_particles(model), request->file,
-           (unsigned long long)request->seed);
+    printf("%s: %lld particle%s of %s, seed %llu; ", request->output, (long long)galaxy_particles(model),
+           plural((double)galaxy_particles(model)), request->file, (unsigned long long)request->seed);
     report_units(&model->units);
   }
   return 0;

@@ -49,6 +49,7 @@ static void check_output(const struct groups_options *options, const char *snaps
                          struct fault *fault)
 {
   struct stat st;
+  if (!*output) fault_set(fault, "option -o: expected the name of a file, found ''");
   if (stat(output, &st) != 0) return;
   if (S_ISDIR(st.st_mode)) fault_set(fault, "%s: expected a file name, found a folder", output);
   else if (!options->overwrite)

@@ -152,7 +152,7 @@ void manual_print(FILE *out)
         ".TP\n.I stop\\fR,\\fP checkpoint\nmade by the user: the run writes a checkpoint and stops, or continues\n"
         ".TP\n.I parameters\\-used.ini\nall parameters with their values\n"
         ".SH SIGNALS\n"
-        ".TP\n.BR SIGUSR1 \", \" SIGTERM \", \" SIGHUP \", \" SIGINT\n"
+        ".TP\n.BR SIGUSR1 \", \" SIGTERM \", \" SIGHUP \", \" SIGXCPU \", \" SIGINT\n"
         "write a checkpoint at the next checkpoint tick or at the end of the substeps, and stop; mpirun passes SIGUSR1 "
         "to the ranks\n"
         ".TP\n.B SIGUSR2\nwrite a checkpoint and continue\n",

@@ -148,6 +148,7 @@ int command_output(const char *path, int overwrite, struct fault *fault)
   struct stat st;
   char folder[1024];
   const char *slash = strrchr(path, '/');
+  if (!*path) return fault_set(fault, "option -o: expected the name of a file, found ''");
   if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
     return fault_set(fault, "%s: expected a file name, found a folder", path);
   if (stat(path, &st) == 0 && !overwrite)

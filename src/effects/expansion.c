@@ -39,7 +39,7 @@ static int open_expansion(void *state, struct sim *sim, struct fault *fault)
   if (make_tables(&e->c, sim->par, fault)) return -1;
   e->density = cosmology_mean_density(sim->par);
   double mass = sim->masses.total;
-  e->offset = 0.9 * sim->gravity * mass * mass / cbrt(3 * mass / (4 * M_PI * e->density));
+  e->offset = 0.9 * sim->force.gravity * mass * mass / cbrt(3 * mass / (4 * M_PI * e->density));
   e->background.count = 1;
   e->background.term[0].kind = FIELD_LINEAR; /* about the origin: the centre of mass at the start */
   return 0;
@@ -86,7 +86,7 @@ static double end_of(const struct params *params, double time, double soft_step)
 static double forces_at(void *state, const struct sim *sim, double a)
 {
   struct expansion *e = state;
-  e->background.term[0].number[0] = 4 * M_PI / 3 * sim->gravity * a * e->density;
+  e->background.term[0].number[0] = 4 * M_PI / 3 * sim->force.gravity * a * e->density;
   return a;
 }
 

@@ -13,7 +13,7 @@
 static int open_field(void *state, struct sim *sim, struct fault *fault)
 {
   struct external *external = state;
-  if (external_open(external, sim->par, sim->gravity, fault)) return -1;
+  if (external_open(external, sim->par, sim->force.gravity, fault)) return -1;
   if (external->moves) sim->effects.traits |= EFFECT_ENERGY_CHANGES;
   if (external->agama && !sim->be->steps.push)
     return fault_set(fault, "[External] Agama: the backend %s takes no accelerations of the host", sim->be->name);
@@ -120,7 +120,7 @@ static void measured(void *state, struct sim *sim)
 {
   const struct external *external = state;
   double rate = 0;
-  if (sim->be->steps.rate) rate = sim->be->steps.rate(sim->dev, &sim->field);
+  if (sim->be->steps.rate) rate = sim->be->steps.rate(sim->dev, &sim->effects.field);
   if (external->agama) rate = sqrt(rate * rate + add_host_sums(external, sim));
   comm_max_double(sim->comm, &rate, 1);
   sim->system.field_step = rate > 0 ? errors_field_step(sim->now.rate_field, rate, params_error(sim->par)) : 0;

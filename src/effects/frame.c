@@ -111,7 +111,7 @@ static int numbers(void *state, struct sim *sim, struct effect_numbers *numbers)
   struct frame *frame = state;
   numbers[0] = (struct effect_numbers){"frame.x0", 3, frame->x0};
   numbers[1] = (struct effect_numbers){"frame.v0", 3, frame->v0};
-  numbers[2] = (struct effect_numbers){"frame.v_com", 3, sim->v_com};
+  numbers[2] = (struct effect_numbers){"frame.v_com", 3, sim->effects.v_com};
   numbers[3] = (struct effect_numbers){"frame.begin", 1, &frame->begin};
   return 4;
 }

@@ -94,7 +94,7 @@ static herr_t put_attributes(hid_t file, const void *contents)
   static const char *const names[] = {"Header", "Parameters"};
   herr_t s = 0;
   for (int g = 0; g < 2 && s >= 0; g++) {
-    hid_t group = table_group(file, names[g]);
+    hid_t group = h5_group(file, names[g]);
     if (group < 0) return -1;
     s |= g == 0 ? put_header(group, contents) : put_parameters(group, contents);
     s |= H5Gclose(group);

@@ -208,21 +208,21 @@ static int by_seconds(const void *a, const void *b)
 
 int bench_soft_steps(const struct bench_task *task, struct bench_step *bench_step, struct fault *fault)
 {
-  struct sim s;
+  struct sim sim;
   struct params par;
   struct particles p;
   struct bench_step step[REPEATS_MAX], warm;
   int count = task->be->particle_bytes > 0 ? REPEATS_DEVICE : REPEATS_HOST;
   benchmark_parameters(task, &par);
   make_sphere(&p, task->c, task->particles);
-  int failed = sim_open(&s, task->c, &par, task->be, &p, fault);
-  if (!failed) settings_first_force(&s);
+  int failed = sim_open(&sim, task->c, &par, task->be, &p, fault);
+  if (!failed) settings_first_force(&sim);
   for (int k = -WARM_UPS; k < count && !failed; k++) {
     struct bench_step *to = k < 0 ? &warm : &step[k];
     *to = (struct bench_step){.particles = (double)task->particles, .ranks = task->c->size};
-    one_step(&s, to);
+    one_step(&sim, to);
   }
-  sim_close(&s);
+  sim_close(&sim);
   if (failed) return -1;
   qsort(step, (size_t)count, sizeof *step, by_seconds);
   *bench_step = step[count / 2];

@@ -174,7 +174,7 @@ HD double few_excess(const struct few_chain *chain, double *binding)
 
 /* A step of h. Returns the row that was accepted, and the result in *result; FEW_ROWS: none. Adds to *evaluations. */
 HD_CALL int few_try(const struct few_chain *chain, const struct unit_environment *environment, double from, double h,
-               struct few_chain *result, int64_t *evaluations)
+                    struct few_chain *result, int64_t *evaluations)
 {
   struct few_table table;
   double length[FEW_LINKS], speed[FEW_LINKS], binding, before = few_excess(chain, &binding);
@@ -337,8 +337,8 @@ HD void few_rest(struct few_chain *chain, double dt)
 
 /* The step whose end is at the time `end`, between none and *step, whose end is that of *result. Returns 1, and the
  * state in *result; 0: not found, and *step is to be shorter. */
-HD_CALL int few_find_end(const struct few_chain *chain, const struct unit_environment *environment, double from, double end,
-                    double step, struct few_chain *result, int64_t *evaluations)
+HD_CALL int few_find_end(const struct few_chain *chain, const struct unit_environment *environment, double from,
+                         double end, double step, struct few_chain *result, int64_t *evaluations)
 {
   double low = 0, high = step, before = chain->t, after = result->t,
          tolerance = fmax(1e-9 * (after - before), 4e-16 * end);
@@ -360,7 +360,7 @@ HD_CALL int few_find_end(const struct few_chain *chain, const struct unit_enviro
 /* Advance to the time `end`. *step: the step in s to begin with (0: choose), then the one proposed. Returns 0, or -1
  * where no step is short enough, two bodies being at the same place within rounding; *few is as before then. */
 HD_CALL int few_advance(struct few_bodies *few, const struct unit_environment *environment, double end, double *step,
-                   int64_t *evaluations)
+                        int64_t *evaluations)
 {
   struct few_chain chain = {0}, next;
   double from = few->t, span = end - from;

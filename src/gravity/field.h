@@ -64,25 +64,25 @@ HD double field_nfw(double x)
  * it has no direction. */
 HD void field_term_stiffness(const struct field_term *term, const double d[3], double g[3])
 {
-  double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], r = sqrt(r2), same = 0, s;
+  double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], r = sqrt(r2), s, isotropic = 0;
   const double *n = term->number;
   switch (term->kind) {
-  case FIELD_LINEAR: same = -n[0]; break;
+  case FIELD_LINEAR: isotropic = -n[0]; break;
   case FIELD_PLUMMER:
     s = r2 + n[1] * n[1];
-    same = n[0] / (s * sqrt(s));
+    isotropic = n[0] / (s * sqrt(s));
     break;
   case FIELD_ISOCHRONE:
     s = sqrt(r2 + n[1] * n[1]);
-    same = n[0] / (s * (n[1] + s) * (n[1] + s));
+    isotropic = n[0] / (s * (n[1] + s) * (n[1] + s));
     break;
   case FIELD_LOGARITHMIC:
     s = n[0] * n[0] / (n[1] * n[1] + d[0] * d[0] + d[1] * d[1] + d[2] * d[2] / (n[2] * n[2]));
     g[0] = g[1] = s;
     g[2] = s / (n[2] * n[2]);
     return;
-  case FIELD_NFW: same = r > 0 ? n[0] / (n[1] * n[1] * n[1]) * field_nfw(r / n[1]) : 0; break;
-  case FIELD_HERNQUIST: same = r > 0 ? n[0] / (r * (r + n[1]) * (r + n[1])) : 0; break;
+  case FIELD_NFW: isotropic = r > 0 ? n[0] / (n[1] * n[1] * n[1]) * field_nfw(r / n[1]) : 0; break;
+  case FIELD_HERNQUIST: isotropic = r > 0 ? n[0] / (r * (r + n[1]) * (r + n[1])) : 0; break;
   case FIELD_MIYAMOTO_NAGAI: {
     double b = sqrt(d[2] * d[2] + n[2] * n[2]), h = n[1] + b, whole = d[0] * d[0] + d[1] * d[1] + h * h;
     s = n[0] / (whole * sqrt(whole));
@@ -96,7 +96,7 @@ HD void field_term_stiffness(const struct field_term *term, const double d[3], d
     g[2] = n[1];
     return;
   }
-  g[0] = g[1] = g[2] = same;
+  g[0] = g[1] = g[2] = isotropic;
 }
 
 /* Potential of a term per unit mass at the distance d from its centre. */
@@ -168,15 +168,15 @@ HD void field_kick(const struct field *field, const double x[3], const float sof
  * changes its velocity by a small part only: what counts there is the rate FIELD_CROSSING |a| / v. */
 #define FIELD_CROSSING 4
 
-/* A centre that moves past at the speed u changes the field at the rate u / d, which may be above all frequencies. With
- * FIELD_PASSING times its square a step of 0.007 / rate is 0.05 d / u, so that no centre jumps past a particle. It
- * counts in full where the pull in the time d / u changes the velocity of the particle by 1 / FIELD_NOTABLE or more,
- * and in proportion below. */
+/* A centre that passes a particle at the distance d with the speed u changes the field at the rate u / d, which may be
+ * above all frequencies. FIELD_PASSING times its square is counted: a step of 0.007 / rate is then 0.05 d / u, so that
+ * no centre jumps past a particle. It counts in full where the pull in the time d / u changes the velocity of the
+ * particle by 1 / FIELD_NOTABLE of it or more, and in proportion below. */
 #define FIELD_PASSING 0.02
 #define FIELD_NOTABLE 1e3
 
-/* The square of the rate of a centre that passes; d2, u2, a2, v2: squares of distance, relative speed, acceleration and
- * speed. */
+/* The square of the rate at which the field of a centre that passes changes; d2, u2, a2, v2: squares of its distance
+ * and relative speed, of the acceleration by it, and of the particle's speed. */
 HD double field_passing(double d2, double u2, double a2, double v2)
 {
   double passing = d2 > 0 ? u2 / d2 : 0, notable = FIELD_NOTABLE * sqrt(a2 * passing);

@@ -141,22 +141,41 @@ HD_CALL int kepler_advance(double mu, double dt, double d[3], double u[3])
   return 1;
 }
 
-/* Turn the ellipse of a pair by a tide that changes little within a period, for the time dt: the relative acceleration
- * is tide d, with a symmetric tensor. Averaged over the orbit (Milankovitch's equations: Tremaine, Touma & Namouni
- * 2009), the tide changes eccentricity and orientation, and neither the semi-major axis nor, to first order, the phase.
- * Leaves a pair that is not bound as it is. With j = h / sqrt(mu a) and e the vector to the pericentre of length e, the
- * mean of d d is a^2/2 [(1 - e^2) I + 5 e e - j j]. */
-HD_CALL void kepler_turn(double mu, const double tide[3][3], double dt, double d[3], double u[3])
+/* An ellipse as the vectors that a tide turns: e to the pericentre, of the length of the eccentricity, and j = h /
+ * sqrt(mu a) across the orbit. */
+struct kepler_vectors {
+  struct kepler_orbit orbit;
+  struct kepler_ellipse ellipse;
+  double e[3], j[3], rate; /* rate: of turns, a / 2 sqrt(a / mu) */
+};
+
+/* Returns 1, or 0 where the pair is not bound, or at the pericentre of a motion on a line. */
+HD int kepler_vectors_of(double mu, const double d[3], const double u[3], struct kepler_vectors *vectors)
 {
-  struct kepler_orbit o;
-  struct kepler_ellipse k;
-  if (!kepler_elements(mu, d, u, &o) || !kepler_ellipse_of(&o, d, u, &k)) return;
-  double e0[3], j0[3], e[3], j[3], rate = 0.5 * o.a * sqrt(o.a / mu) * dt, trace = tide[0][0] + tide[1][1] + tide[2][2];
-  double width = sqrt(o.one_minus_e * (1 + o.e));
-  kepler_cross(k.p, k.q, j0);
+  struct kepler_orbit *o = &vectors->orbit;
+  struct kepler_ellipse *k = &vectors->ellipse;
+  if (!kepler_elements(mu, d, u, o) || !kepler_ellipse_of(o, d, u, k)) return 0;
+  double width = sqrt(o->one_minus_e * (1 + o->e));
+  kepler_cross(k->p, k->q, vectors->j);
   for (int c = 0; c < 3; c++) {
-    e[c] = e0[c] = o.e * k.p[c];
-    j[c] = j0[c] = width * j0[c];
+    vectors->e[c] = o->e * k->p[c];
+    vectors->j[c] *= width;
+  }
+  vectors->rate = 0.5 * o->a * sqrt(o->a / mu);
+  return 1;
+}
+
+/* Turn by a tide that changes little within a period, for the time dt: the relative acceleration is tide d, with a
+ * symmetric tensor. Averaged over the orbit (Milankovitch's equations: Tremaine, Touma & Namouni 2009), the tide
+ * changes eccentricity and orientation, and neither the semi-major axis nor, to first order, the phase. The mean of d d
+ * is a^2/2 [(1 - e^2) I + 5 e e - j j]. */
+HD_CALL void kepler_vectors_turn(struct kepler_vectors *vectors, const double tide[3][3], double dt)
+{
+  double e0[3], j0[3], *e = vectors->e, *j = vectors->j, rate = vectors->rate * dt;
+  double trace = tide[0][0] + tide[1][1] + tide[2][2];
+  for (int c = 0; c < 3; c++) {
+    e0[c] = e[c];
+    j0[c] = j[c];
   }
   for (int stage = 1; stage <= 2; stage++) { /* midpoint rule */
     double te[3], tj[3], j_tj[3], e_te[3], j_te[3], e_tj[3], step = 0.5 * stage * rate;
@@ -175,14 +194,35 @@ HD_CALL void kepler_turn(double mu, const double tide[3][3], double dt, double d
   }
   double jj = kepler_dot(j, j), je = kepler_dot(j, e);
   for (int c = 0; c < 3; c++) e[c] -= jj > 0 ? je / jj * j[c] : 0;
-  double norm = jj + kepler_dot(e, e), modulus = sqrt(kepler_dot(e, e));
+  double norm = sqrt(jj + kepler_dot(e, e));
+  for (int c = 0; c < 3; c++) {
+    e[c] /= norm;
+    j[c] /= norm;
+  }
+}
+
+/* The pair on the turned ellipse, at the same eccentric anomaly. Leaves d and u as they are where the ellipse has
+ * become a line or a circle. */
+HD void kepler_vectors_place(double mu, const struct kepler_vectors *vectors, double d[3], double u[3])
+{
+  struct kepler_ellipse k = vectors->ellipse;
+  double j[3], jj = kepler_dot(vectors->j, vectors->j), modulus = sqrt(kepler_dot(vectors->e, vectors->e));
   if (!(modulus > 0) || !(jj > 0)) return;
   for (int c = 0; c < 3; c++) {
-    k.p[c] = e[c] / modulus;
-    j[c] /= sqrt(jj);
+    k.p[c] = vectors->e[c] / modulus;
+    j[c] = vectors->j[c] / sqrt(jj);
   }
   kepler_cross(j, k.p, k.q);
-  modulus /= sqrt(norm);
-  kepler_place(mu, o.a, modulus, jj / norm / (1 + modulus), &k, d, u);
+  kepler_place(mu, vectors->orbit.a, modulus, jj / (1 + modulus), &k, d, u);
+}
+
+/* Turn the ellipse of a pair by a tide for the time dt, as kepler_vectors_turn. Leaves a pair that is not bound as it
+ * is. */
+HD_CALL void kepler_turn(double mu, const double tide[3][3], double dt, double d[3], double u[3])
+{
+  struct kepler_vectors vectors;
+  if (!kepler_vectors_of(mu, d, u, &vectors)) return;
+  kepler_vectors_turn(&vectors, tide, dt);
+  kepler_vectors_place(mu, &vectors, d, u);
 }
 #endif

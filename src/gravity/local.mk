@@ -6,6 +6,8 @@ libespalier_a_SOURCES += \
   %D%/few_bodies.h \
   %D%/field.h \
   %D%/hermite.h \
+  %D%/hierarchy.h \
+  %D%/hierarchy_rules.h \
   %D%/kepler.h \
   %D%/ks.h \
   %D%/pair.h \
@@ -14,9 +16,11 @@ libespalier_a_SOURCES += \
   %D%/reach.h \
   %D%/resolved_pair.h \
   %D%/split.h \
+  %D%/triple.h \
   %D%/unit_environment.h \
   %D%/unit.h \
   %D%/unit_field.h \
+  %D%/unit_hierarchies.h \
   %D%/unit_motion.h \
   %D%/unit_parts.h \
   %D%/unit_rules.h \

@@ -12,7 +12,8 @@
 
 /* The pair at the time t. entry: distance within which passing pairs are resolved; the steps of a pair that is not
  * bound closer than that are those of an orbit of this size. */
-HD_CALL void resolved_open(struct ks_pair *pair, double mu, const double d[3], const double u[3], double t, double entry)
+HD_CALL void resolved_open(struct ks_pair *pair, double mu, const double d[3], const double u[3], double t,
+                           double entry)
 {
   ks_open(pair, mu, d, u, t);
   double b = fabs(pair->beta), r = ks_distance(pair);
@@ -36,7 +37,7 @@ HD void resolved_kick(struct ks_pair *pair, double m1, double m2, const struct u
 
 /* Whole steps, as many as end by the time t. Returns their number. */
 HD_CALL int64_t resolved_advance(struct ks_pair *pair, double m1, double m2, const struct unit_environment *environment,
-                            double t)
+                                 double t)
 {
   for (int64_t kicks = 0;; kicks++) {
     struct ks_pair before = *pair;
@@ -53,7 +54,7 @@ HD_CALL int64_t resolved_advance(struct ks_pair *pair, double m1, double m2, con
 
 /* The rest up to the time t: one kick between two Kepler drifts by time. */
 HD_CALL void resolved_finish(struct ks_pair *pair, double m1, double m2, const struct unit_environment *environment,
-                        double t)
+                             double t)
 {
   double dt = t - pair->t;
   if (!(dt > 0)) return;

@@ -10,12 +10,12 @@
 
 enum unit_kind { UNIT_AVERAGED, UNIT_RESOLVED, UNIT_GROUP };
 
-/* A star of a unit, or a tight pair that is a point mass within a group. */
+/* A star of a unit, or a tight pair that is a point mass within a group, or an inner pair of a hierarchy. */
 struct unit_body {
   int32_t star[2];        /* places; star[1] < 0: one star */
   double m, m1, m2;       /* m1, m2: of a tight pair */
   double x[3], v[3];      /* from the unit's centre */
-  double d[3], u[3], lag; /* of a tight pair, at the time `lag` before the unit's */
+  double d[3], u[3], lag; /* of a pair, at the time `lag` before the unit's */
 };
 
 struct unit_orbit {
@@ -41,7 +41,9 @@ struct unit {
   double quadrupole[3][3], rate[3][3], trace; /* sum m x x, as the neighbours see it */
   int32_t seen_tick;                          /* of that of a passing pair */
   double d[3], u[3], lag;                     /* of an averaged pair, at the time `lag` before the unit's */
-  struct ks_pair ks;                          /* of a resolved pair */
+  struct ks_pair ks;                          /* of a resolved pair, and the outer orbit of a hierarchy */
+  int followed;                               /* 1: a hierarchy whose first body is a pair that is followed, */
+  struct ks_pair inner;                       /* along this orbit */
   double step;                                /* of a group */
   double longest_mean;                        /* orbits in a group with shorter periods are seen by their mean */
   int64_t work;                               /* kicks of a pair, evaluations of a group */

@@ -24,7 +24,7 @@ struct unit_environment {
 
 /* Accelerations f of n bodies of mass m at x from the centre of mass, at the time t. */
 HD_CALL void unit_external(const struct unit_environment *environment, double t, int n, const double (*x)[3],
-                      const double *m, double (*f)[3])
+                           const double *m, double (*f)[3])
 {
   double centre[3] = {0}, v[3], mean[3] = {0}, mass = 0;
   for (int k = 0; k < n; k++)

@@ -36,7 +36,7 @@ HD void unit_radial(const struct unit_neighbour *neighbour, double f[4])
 
 /* Add the force of the neighbour's quadrupole on the target. */
 HD_CALL void unit_add_quadrupole(const struct unit_neighbour *neighbour, const double f[4], const double q[3][3],
-                            const double rate[3][3], struct hermite_force *force)
+                                 const double rate[3][3], struct hermite_force *force)
 {
   double d[3], u[3];
   for (int c = 0; c < 3; c++) {
@@ -54,8 +54,8 @@ HD double unit_tide_weight(const struct unit_neighbour *neighbour, double m, dou
 
 /* Add a neighbour of this weight to the field at the centre of a unit of mass m, but for the list of those that are
  * near. near: it is on that list. pair: the unit is one. */
-HD_CALL void unit_add_field(struct unit_field *field, const struct unit_neighbour *neighbour, const double f[4], double m,
-                       double weight, int pair, int near)
+HD_CALL void unit_add_field(struct unit_field *field, const struct unit_neighbour *neighbour, const double f[4],
+                            double m, double weight, int pair, int near)
 {
   const double *d = neighbour->d, *u = neighbour->u;
   double density = neighbour->gm / (neighbour->r2 * neighbour->r), speed2 = kepler_dot(u, u), both = m + neighbour->gm;

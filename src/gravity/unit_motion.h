@@ -9,6 +9,7 @@
 #include "gravity/quadrupole.h"
 #include "gravity/resolved_pair.h"
 #include "gravity/unit.h"
+#include "gravity/unit_hierarchies.h"
 #include "gravity/unit_rules.h"
 
 #define UNIT_MEAN_SIZE 0.2 /* orbits within a group with axes below this part of its size are seen by their mean */
@@ -63,6 +64,7 @@ HD_CALL void unit_elements(struct unit *unit, const struct unit_rules *rules, do
   }
   unit->lasting = orbit->a > 0 && orbit->period < UNIT_PERIOD * rules->soft_step * lasting &&
                   orbit->size < UNIT_APOCENTRE * r1 * lasting;
+  unit->lasting |= unit_is_hierarchy(unit); /* or it is divided */
   if (!unit->lasting) orbit->size = fmax(r, fmin(orbit->size, UNIT_PASSED * rules->entry));
 }
 
@@ -103,13 +105,17 @@ HD_CALL void unit_to_averaged(struct unit *unit, double t)
 HD_CALL void unit_finish(struct unit *unit, const struct unit_environment *environment, double t)
 {
   if (unit->kind != UNIT_RESOLVED || !(unit->ks.t < t)) return;
+  if (unit_is_hierarchy(unit)) {
+    unit_hierarchy_finish(unit, environment, t);
+    return;
+  }
   resolved_finish(&unit->ks, unit->body[0].m, unit->body[1].m, environment, t);
 }
 
 HD_CALL void unit_classify(struct unit *unit, const struct unit_rules *rules, double t)
 {
   const struct unit_field *field = &unit->field;
-  if (unit->kind == UNIT_GROUP || !(unit->orbit.a > 0)) return;
+  if (unit->kind == UNIT_GROUP || !(unit->orbit.a > 0) || unit_is_hierarchy(unit)) return;
   double a = unit->orbit.a, scale = 2 * a * a * a / unit_pair_mass(unit),
          wait = UNIT_AVERAGED_PERIODS * unit->orbit.period;
   if (unit->kind == UNIT_AVERAGED) {
@@ -202,8 +208,11 @@ HD void unit_pair_quadrupole(struct unit *unit, double step)
   }
   quadrupole_of_orbit(unit_pair_mass(unit), d, u, q);
   for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) q[i][j] *= unit_reduced(unit);
+  if (unit_is_hierarchy(unit)) unit_hierarchy_add_quadrupole(unit, q);
+  for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
-      unit->quadrupole[i][j] = unit_reduced(unit) * q[i][j];
+      unit->quadrupole[i][j] = q[i][j];
       unit->rate[i][j] = step > 0 ? (unit->quadrupole[i][j] - before[i][j]) / step : 0;
     }
 }
@@ -271,7 +280,7 @@ HD int unit_advance_group(struct unit *unit, const struct unit_environment *envi
 }
 
 HD_CALL int unit_advance(struct unit *unit, const struct unit_environment *environment, const struct unit_field *after,
-                    double from, double t)
+                         double from, double t)
 {
   int64_t evaluations = 0;
   int failed = 0;
@@ -279,6 +288,10 @@ HD_CALL int unit_advance(struct unit *unit, const struct unit_environment *envir
   switch (unit->kind) {
   case UNIT_AVERAGED: unit_advance_averaged(unit, after, t - from); break;
   case UNIT_RESOLVED:
+    if (unit_is_hierarchy(unit)) {
+      unit_hierarchy_advance(unit, environment, from, t);
+      break;
+    }
     unit->work += resolved_advance(&unit->ks, unit->body[0].m, unit->body[1].m, environment, t);
     break;
   case UNIT_GROUP: failed = unit_advance_group(unit, environment, from, t, &evaluations); break;

@@ -21,6 +21,7 @@ HD_CALL struct unit_facts unit_facts_of(const struct unit *unit)
 {
   struct unit_facts facts;
   facts.bodies = unit->bodies;
+  if (unit_is_hierarchy(unit)) facts.bodies += (unit->body[0].star[1] >= 0) + (unit->body[1].star[1] >= 0);
   facts.pair = unit->kind != UNIT_GROUP;
   facts.lasting = unit->lasting;
   facts.m = facts.m1 = facts.m2 = 0;
@@ -31,20 +32,6 @@ HD_CALL struct unit_facts unit_facts_of(const struct unit *unit)
   facts.period = unit->orbit.period;
   facts.size = unit->orbit.size;
   facts.distance = unit->kind == UNIT_RESOLVED ? ks_distance(&unit->ks) : sqrt(kepler_dot(unit->d, unit->d));
-  return facts;
-}
-
-/* About one star. */
-HD struct unit_facts unit_facts_of_star(double m)
-{
-  struct unit_facts facts;
-  facts.bodies = 1;
-  facts.pair = facts.lasting = 0;
-  facts.m = m;
-  facts.m1 = facts.m2 = 0;
-  facts.a = -1;
-  facts.period = 1e30;
-  facts.size = facts.distance = 0;
   return facts;
 }
 
@@ -83,13 +70,17 @@ HD void unit_divide(const struct unit_body *pair, struct unit_body stars[2])
   }
 }
 
-/* A pair as one body, or as two. */
+/* A pair as one body, or as two; a hierarchy as two. */
 HD int unit_pair_bodies(const struct unit *unit, double t, double since, int whole, struct unit_body *bodies)
 {
   struct unit_body pair = unit_body_of(unit->body[0].star[0], unit->body[1].star[0], unit_pair_mass(unit));
   pair.m1 = unit->body[0].m;
   pair.m2 = unit->body[1].m;
   unit_relative(unit, t, since, pair.d, pair.u);
+  if (unit_is_hierarchy(unit)) {
+    unit_hierarchy_bodies(unit, pair.d, pair.u, bodies);
+    return 2;
+  }
   bodies[0] = pair;
   if (!whole) unit_divide(&pair, bodies);
   return whole ? 1 : 2;
@@ -141,8 +132,8 @@ HD double unit_to_centre(int n, struct unit_body *bodies, double x[3], double v[
 
 /* The unit of bodies[n] about their centre of mass at the time t: elements and quadrupole. One body: a tight pair. r1:
  * R1 of the unit. */
-HD_CALL void unit_make(struct unit *unit, const struct unit_rules *rules, int n, const struct unit_body *bodies, double t,
-                  double r1)
+HD_CALL void unit_make(struct unit *unit, const struct unit_rules *rules, int n, const struct unit_body *bodies,
+                       double t, double r1)
 {
   double d[3], u[3];
   memset(unit, 0, sizeof *unit);
@@ -159,6 +150,21 @@ HD_CALL void unit_make(struct unit *unit, const struct unit_rules *rules, int n,
     if (n == 2 && bodies[0].star[1] < 0 && bodies[1].star[1] < 0) unit_make_pair(unit, rules, d, u, t, r1);
     else unit_make_group(unit, n);
   }
+  unit_set_quadrupole(unit, 0);
+  unit->seen_tick = -1;
+}
+
+/* The same for two bodies that are a hierarchy. */
+HD_CALL void unit_make_hierarchy(struct unit *unit, const struct unit_rules *rules, const struct unit_body bodies[2],
+                                 double t, double r1)
+{
+  memset(unit, 0, sizeof *unit);
+  unit->longest_mean = UNIT_LONGEST_MEAN * rules->soft_step;
+  memcpy(unit->body, bodies, 2 * sizeof *bodies);
+  unit->kind = UNIT_RESOLVED;
+  unit->bodies = 2;
+  unit_hierarchy_open(unit, rules, r1, t);
+  unit_elements(unit, rules, r1);
   unit_set_quadrupole(unit, 0);
   unit->seen_tick = -1;
 }
@@ -182,8 +188,8 @@ HD double unit_step_limit(const struct unit *unit, const struct unit_rules *rule
 }
 
 /* Bring a pair to the time t of its centre, with its present energy. */
-HD_CALL void unit_synchronise(struct unit *unit, const struct unit_rules *rules, const struct unit_environment *environment,
-                         double t)
+HD_CALL void unit_synchronise(struct unit *unit, const struct unit_rules *rules,
+                              const struct unit_environment *environment, double t)
 {
   if (unit->kind == UNIT_AVERAGED) unit_to_resolved(unit, rules, t);
   unit_finish(unit, environment, t);
@@ -267,18 +273,7 @@ struct unit_pieces {
 
 HD void unit_add_piece(struct unit_pieces *pieces, const struct unit_body *body)
 {
-  struct unit_facts facts = unit_facts_of_star(body->m);
-  struct kepler_orbit orbit;
-  if (body->star[1] >= 0 && kepler_elements(body->m, body->d, body->u, &orbit)) {
-    facts.bodies = 2;
-    facts.pair = facts.lasting = 1;
-    facts.m1 = body->m1;
-    facts.m2 = body->m2;
-    facts.a = orbit.a;
-    facts.period = orbit.period;
-    facts.size = orbit.a * (1 + orbit.e);
-  }
-  pieces->facts[pieces->n] = facts;
+  pieces->facts[pieces->n] = unit_body_facts(body);
   pieces->whole[pieces->n] = *body;
   pieces->root[pieces->n] = pieces->n;
   pieces->n++;
@@ -304,7 +299,8 @@ HD int unit_closest_pair(const struct unit_rules *rules, const struct unit *unit
   return least < 1e300;
 }
 
-HD_CALL void unit_find_pieces(const struct unit_rules *rules, const struct unit *unit, double r1, struct unit_pieces *pieces)
+HD_CALL void unit_find_pieces(const struct unit_rules *rules, const struct unit *unit, double r1,
+                              struct unit_pieces *pieces)
 {
   int used[UNIT_BODIES] = {0}, pair[2];
   pieces->n = 0;
@@ -314,6 +310,7 @@ HD_CALL void unit_find_pieces(const struct unit_rules *rules, const struct unit 
       pieces->of_body[k] = pieces->n;
       struct unit_body now = unit->body[k];
       kepler_advance(now.m, now.lag, now.d, now.u);
+      now.lag = 0;
       unit_add_piece(pieces, &now);
     }
   while (unit_closest_pair(rules, unit, used, r1, pair)) {
@@ -357,6 +354,8 @@ HD_CALL void unit_link_pieces(const struct unit_rules *rules, double r1, struct 
       int linked =
           stars ? r < UNIT_PASSED * rules->entry
                 : unit_belong(rules, &pieces->facts[k], &pieces->facts[l], d, u, r1, UNIT_HYSTERESIS) == UNIT_TOGETHER;
+      if (!linked && !stars && rules->hierarchies)
+        linked = hierarchy_fits(rules, &pieces->facts[k], &pieces->facts[l], d, u, r1, 0) != HIERARCHY_NONE;
       if (linked && r < UNIT_PIECES_APART * r1) unit_unite(pieces, pieces->root[k], pieces->root[l]);
     }
 }
@@ -424,13 +423,35 @@ HD_CALL int unit_number_parts(const struct unit_rules *rules, const struct unit_
   return parts;
 }
 
+/* Whether a group has two pieces, whole[2]; they are about its centre. r1: R1 of the unit. */
+HD int unit_two_pieces(const struct unit *unit, const struct unit_rules *rules, double r1, struct unit_body whole[2])
+{
+  struct unit_pieces pieces;
+  if (unit->kind != UNIT_GROUP) return 0;
+  unit_find_pieces(rules, unit, r1, &pieces);
+  if (pieces.n != 2) return 0;
+  memcpy(whole, pieces.whole, 2 * sizeof *whole);
+  return 1;
+}
+
+/* Whether a hierarchy is one still, at the time t of its centre. */
+HD int unit_hierarchy_holds(const struct unit *unit, const struct unit_rules *rules, double t, double r1)
+{
+  struct unit_facts p = unit_body_facts(&unit->body[0]), q = unit_body_facts(&unit->body[1]);
+  double d[3], u[3];
+  unit_relative(unit, t, t, d, u);
+  enum hierarchy_kind kind = hierarchy_fits(rules, &p, &q, d, u, r1, 1);
+  return unit->followed ? kind != HIERARCHY_NONE : kind == HIERARCHY_MEAN;
+}
+
 /* The parts of a unit that no longer holds together at the time t of its centre: part[k] of body k of unit_bodies_of
  * (not whole). Returns their number; 1: it holds together. r1: R1 of the unit. */
 HD_CALL int unit_find_parts(const struct unit_rules *rules, const struct unit *unit, double t, double r1,
-                       int part[UNIT_BODIES])
+                            int part[UNIT_BODIES])
 {
   part[0] = 0;
   part[1] = 1;
+  if (unit_is_hierarchy(unit)) return unit_hierarchy_holds(unit, rules, t, r1) ? 1 : 2;
   if (unit->kind != UNIT_GROUP) {
     double d[3], u[3], apart = UNIT_PASSED * rules->entry;
     if (unit->lasting || ks_distance(&unit->ks) < apart) return 1;

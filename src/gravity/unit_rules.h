@@ -11,7 +11,7 @@
 
 #define UNIT_EXTENT 0.6         /* largest distance of two that join, in units of R1: K is 1 within the unit */
 #define UNIT_APOCENTRE 0.25     /* largest apocentre of a lasting pair, in units of R1 */
-#define UNIT_PERIOD 16.0         /* longest period of a lasting pair, and */
+#define UNIT_PERIOD 16.0        /* longest period of a lasting pair, and */
 #define UNIT_TIGHT_PERIOD 0.005 /* of one that is a point within a group, in soft steps */
 #define UNIT_ENTRY_R1 0.1       /* two stars closer than this part of R1, and than */
 #define UNIT_ENTRY_MASSES 2.0   /* so many G m / v^2 of a mean star at the mean speed, are a passing pair */
@@ -30,6 +30,7 @@ struct unit_rules {
   double error;  /* G times an energy */
   double period; /* UNIT_PERIOD and UNIT_TIGHT_PERIOD: of the soft step */
   double soft_step;
+  int hierarchies; /* 1: groups may become hierarchies (gravity/hierarchy_rules.h) */
 };
 
 /* What the rules ask about a star, or a unit. */
@@ -42,6 +43,20 @@ struct unit_facts {
   double size;      /* apocentre of a pair, extent of a group */
   double distance;  /* of the members of a passing pair */
 };
+
+/* About one star. */
+HD struct unit_facts unit_facts_of_star(double m)
+{
+  struct unit_facts facts;
+  facts.bodies = 1;
+  facts.pair = facts.lasting = 0;
+  facts.m = m;
+  facts.m1 = facts.m2 = 0;
+  facts.a = -1;
+  facts.period = 1e30;
+  facts.size = facts.distance = 0;
+  return facts;
+}
 
 enum unit_verdict { UNIT_APART, UNIT_TOGETHER, UNIT_LET_GO };
 
@@ -75,10 +90,19 @@ HD int unit_lasts(const struct unit_rules *rules, double mu, const double d[3], 
          orbit.a * (1 + orbit.e) < UNIT_APOCENTRE * r1 * factor;
 }
 
+/* The size of two stars for those that are near: their distance, or the axis of their orbit where that is less. */
+HD double unit_pair_extent(double mu, const double d[3], const double u[3])
+{
+  struct kepler_orbit orbit;
+  double r = sqrt(kepler_dot(d, d));
+  return kepler_elements(mu, d, u, &orbit) ? fmin(r, orbit.a) : r;
+}
+
 /* Whether p and q belong together, at the distance d with the relative velocity u. r1: R1 of the two. factor: of
  * distances, for those that are together. UNIT_LET_GO: the one that is a passing pair dissolves. */
-HD_CALL enum unit_verdict unit_belong(const struct unit_rules *rules, const struct unit_facts *p, const struct unit_facts *q,
-                                 const double d[3], const double u[3], double r1, double factor)
+HD_CALL enum unit_verdict unit_belong(const struct unit_rules *rules, const struct unit_facts *p,
+                                      const struct unit_facts *q, const double d[3], const double u[3], double r1,
+                                      double factor)
 {
   double r = sqrt(kepler_dot(d, d)), v = sqrt(kepler_dot(u, u));
   if (p->bodies + q->bodies > UNIT_BODIES || !(p->m > 0) || !(q->m > 0)) return UNIT_APART;

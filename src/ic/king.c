@@ -15,11 +15,11 @@
 
 enum { NODES = 1024 }; /* linear interpolation then has relative errors of 1e-6 */
 
-/* Node k is at s = k / NODES and t = W0 s^2 (3 - 2 s), k from 1. Near the centre x, near the edge the distance from it,
- * follow s. */
+/* Node k > 0 is at t = W0 s^2 (3 - 2 s) with s = k / NODES, node 0 at the centre. So nodes are evenly spaced in x near
+ * the centre, and in the distance from the edge near it. */
 struct king_table {
-  double w0, density0;
-  double x[NODES + 1], w[NODES + 1], m[NODES + 1]; /* 0: the centre */
+  double w0, density0; /* W and rho(W) at the centre */
+  double x[NODES + 1], w[NODES + 1], m[NODES + 1];
 };
 
 /* exp(W) times the incomplete gamma function P(a, W): the density for a = 5/2, its derivatives by W for 3/2 and 1/2. */
@@ -99,7 +99,7 @@ int king_plan(struct ic_plan *plan, struct fault *fault)
 {
   struct king_table *k = plan->king = king_solve(plan->m->w0, fault);
   if (!k) return -1;
-  double energy = 0, inverse = 0, whole = k->m[NODES]; /* of int m dm / x and int dm / x */
+  double energy = 0, inverse = 0, whole = k->m[NODES]; /* the integrals of m dm / x and of dm / x */
   for (int i = 0; i < NODES; i++) {
     double middle = 0.5 * (k->x[i] + k->x[i + 1]), shell = k->m[i + 1] - k->m[i];
     energy += 0.5 * (k->m[i] + k->m[i + 1]) * shell / middle;
@@ -112,7 +112,7 @@ int king_plan(struct ic_plan *plan, struct fault *fault)
 
 void king_free(struct king_table *table) { memory_free(table); }
 
-/* The interval i of the ascending table[NODES + 1] that has y: table[i] <= y, i < NODES. */
+/* The interval i < NODES of the ascending table[NODES + 1] that contains y: table[i] <= y; 0 below the table. */
 static int interval(const double *table, double y)
 {
   int low = 0, high = NODES;
@@ -139,6 +139,7 @@ static double king_radius(const struct ic_plan *plan, double fraction)
   return interpolate(k->m, k->x, m);
 }
 
+/* W at the radius x. */
 static double depth(const struct king_table *table, double x)
 {
   return x < table->x[1] ? table->w0 - (table->w0 - table->w[1]) * pow(x / table->x[1], 2)
@@ -162,16 +163,15 @@ static void king_shape(const struct ic_plan *plan, double x, struct ic_shape *sh
 
 const struct ic_sphere king_sphere_shape = {king_radius, king_shape};
 
-/* Density of u = v / v_escape. */
-static double speeds(double u, double w) { return u * u * expm1(w * (1 - u * u)); }
+/* The probability density of u = v / v_escape at the depth W, up to a factor. */
+static double speed_density(double u, double w) { return u * u * expm1(w * (1 - u * u)); }
 
-/* Its maximum: y = W (1 - u^2) with y + 1 - exp(-y) = W there. From the left Newton's method converges without
- * overshooting. */
-static double largest_speeds(double w)
+/* Its maximum: there y = W (1 - u^2) solves y + 1 - exp(-y) = W. Newton's method from below does not overshoot. */
+static double largest_speed_density(double w)
 {
   double y = w / 2;
   for (int i = 0; i < 20; i++) y -= (y + 1 - exp(-y) - w) / (1 + exp(-y));
-  return speeds(sqrt(fmax(1 - y / w, 0)), w);
+  return speed_density(sqrt(fmax(1 - y / w, 0)), w);
 }
 
 void king_draw(const struct ic_plan *plan, int64_t index, struct ic_random *random, struct ic_point *point)
@@ -181,11 +181,11 @@ void king_draw(const struct ic_plan *plan, int64_t index, struct ic_random *rand
   double x = king_radius(plan, random_uniform(random)), w = depth(k, x), u = 0, y;
   double escape = sqrt(2 * w * plan->mass / (k->m[NODES] * plan->scale));
   if (w > 0) {
-    double limit = 1.0001 * largest_speeds(w);
+    double limit = 1.0001 * largest_speed_density(w);
     do {
       u = random_uniform(random);
       y = limit * random_uniform(random);
-    } while (y > speeds(u, w));
+    } while (y > speed_density(u, w));
   }
   random_direction(random, x * plan->scale, point->pos);
   random_direction(random, u * escape, point->vel);

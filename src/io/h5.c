@@ -89,6 +89,15 @@ static herr_t forget_image(void *of)
   return 0;
 }
 
+hid_t h5_group(hid_t file, const char *name)
+{
+  hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
+  H5Pset_obj_track_times(plist, 0);
+  hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, plist, H5P_DEFAULT);
+  H5Pclose(plist);
+  return group;
+}
+
 hid_t h5_image_create(struct h5_image *image, H5F_libver_t version, size_t metadata_bytes)
 {
   H5FD_file_image_callbacks_t callbacks = {.image_realloc = resize_image,

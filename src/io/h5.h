@@ -22,15 +22,17 @@ struct h5_image {
   size_t size;
   int64_t length; /* of the whole file with the space of its datasets */
 };
-/* Create an empty file.
- * \param version  the HDF5 version that can read the file
- * \param room     bytes at the start of the file that its metadata fill; 0: metadata and datasets alternate. The image
- *                 reaches to the last metadata, so with 0 there must be no space for rows.
- * Returns the file, < 0 on failure. No datasets may be written, and the file may not be flushed. */
+/* Create an empty file that this version of HDF5 can read. `metadata_bytes`: at its start, for metadata; 0: these and
+ * datasets alternate. The image reaches to the last metadata, so with 0 there must be no space for rows. Returns the
+ * file, < 0 on failure. No datasets may be written, and the file may not be flushed. */
 hid_t h5_image_create(struct h5_image *image, H5F_libver_t version, size_t metadata_bytes);
 /* Close the file and all objects in it; `image` is then complete. Returns < 0 on failure. */
 herr_t h5_image_close(hid_t file, struct h5_image *image);
 void h5_image_free(struct h5_image *image);
+
+/* Create a group without time stamps, so that files of identical runs are equal byte by byte. < 0 on failure. Owner:
+ * caller (H5Gclose). */
+hid_t h5_group(hid_t file, const char *name);
 
 /* Whether `path` below `loc` exists, with every link on it: 1 or 0; -1 if the file is damaged. */
 int h5_exists(hid_t loc, const char *path);

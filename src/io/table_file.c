@@ -25,15 +25,6 @@ static hid_t type_of(const struct table_set *set)
   return set->number == COLUMN_F64 ? H5T_IEEE_F64LE : set->number == COLUMN_F32 ? H5T_IEEE_F32LE : H5T_STD_U64LE;
 }
 
-hid_t table_group(hid_t file, const char *name)
-{
-  hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
-  H5Pset_obj_track_times(plist, 0);
-  hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, plist, H5P_DEFAULT);
-  H5Pclose(plist);
-  return group;
-}
-
 /* GADGET-4's attributes of a dataset. */
 static herr_t put_unit(hid_t set, const struct table_set *table_set, const struct units *units, int comoving)
 {
@@ -80,7 +71,7 @@ static int lay_out(struct h5_image *image, struct table_file *table_file, size_t
   for (int k = 0; k < table_file->sets && s >= 0; k++) {
     int fresh = k == 0 || strcmp(table_file->set[k].group, table_file->set[k - 1].group) != 0;
     if (fresh && group >= 0) s |= H5Gclose(group);
-    if (fresh) group = table_group(file, table_file->set[k].group);
+    if (fresh) group = h5_group(file, table_file->set[k].group);
     s |= group < 0 ? -1 : create_set(group, &table_file->set[k], table_file, metadata_bytes > 0);
   }
   if (s < 0) h5_cause(cause);

@@ -32,6 +32,4 @@ struct table_file {
 /* Write the file; one of this name is replaced when the new one is complete, and unchanged on a fault. Collective. 0;
  * -1 with a fault, the same on all ranks. */
 int table_write(const struct comm *comm, struct table_file *file, struct fault *fault);
-/* A group without time stamps, so that files of identical runs are equal byte by byte. < 0 on failure. Local. */
-hid_t table_group(hid_t file, const char *name);
 #endif

@@ -129,7 +129,7 @@ void abort_status_close(void)
 int abort_status_hold(void) { return enter(); }
 void abort_status_release(int held) { leave(held); }
 
-int abort_status_said(const char *text, char reason[REASON_TEXT])
+int abort_status_continuation(const char *text, char reason[REASON_TEXT])
 {
   snprintf(continuation, sizeof continuation, "%s", text);
   if (said[0]) snprintf(reason, REASON_TEXT, "%s%s%s", said, *text ? "; " : "", text);
@@ -148,7 +148,7 @@ void abort_status_prepare(const char *text)
   atomic_store(&has_ended, 1);
 }
 
-void abort_status_ended(void)
+void abort_status_write_prepared(void)
 {
   const char *text = ended[atomic_load(&ended_now)];
   if (names.status[0] && atomic_exchange(&has_ended, 0)) put(text, strlen(text));

@@ -21,9 +21,9 @@ void abort_status_release(int held);
 /* Between them: `continuation` (what is saved, and how to continue; one line) goes into reports from now on. Returns 1
  * where SIGTERM was reported: state=running would be wrong after a SIGKILL, and *reason is that of state=failed. */
 enum { CONTINUATION_TEXT = 4096, REASON_TEXT = CONTINUATION_TEXT + 1024 };
-int abort_status_said(const char *continuation, char reason[REASON_TEXT]);
+int abort_status_continuation(const char *continuation, char reason[REASON_TEXT]);
 /* The text of the status file where a signal handler ends the process; NULL: the file has the end of the run. */
 void abort_status_prepare(const char *text);
 /* Write it. Only system calls: for a signal handler. */
-void abort_status_ended(void);
+void abort_status_write_prepared(void);
 #endif

@@ -116,7 +116,7 @@ static char *text_while_running(const struct status *status)
   char *if_ended = text_of(status, "failed", reason);
   abort_status_prepare(if_ended);
   free(if_ended);
-  int said = abort_status_said(status->continuation, reason);
+  int said = abort_status_continuation(status->continuation, reason);
   return text_of(status, said ? "failed" : "running", said ? reason : "");
 }
 
@@ -145,29 +145,43 @@ static int replace(struct status *status, const char *state, const char *reason,
   return bad;
 }
 
-/* Create or remove cont. Returns 0, or -1 with a warning. */
-static int set_cont(const struct params *params, int there)
+/* Whether cont is now there, or not, as is wanted; else -1 with errno. */
+static int change_cont(const char *path, int there)
+{
+  FILE *out = there ? file_stream(path, "w") : NULL;
+  if (there) return !out || fclose(out) ? -1 : 0;
+  if (unlink(path) == 0) return 0;
+  int error = errno, gone = access(path, F_OK) && errno == ENOENT;
+  errno = error;
+  return gone ? 0 : -1;
+}
+
+/* Create or remove cont, in at most `attempts` attempts. Returns 0, or -1 with a warning. */
+static int set_cont(const struct params *params, int there, int attempts)
 {
   char path[PARAM_TEXT + 32];
   snprintf(path, sizeof path, "%s/cont", params->OutputDir);
-  FILE *out = there ? file_stream(path, "w") : NULL;
-  int bad = there ? !out || fclose(out) : unlink(path) && errno != ENOENT;
+  int bad = change_cont(path, there);
+  for (int k = 1; k < attempts && bad; k++) {
+    nanosleep(&(struct timespec){.tv_nsec = RETRY_NANOSECONDS}, NULL);
+    bad = change_cont(path, there);
+  }
   if (bad)
     fprintf(stderr, "espalier: warning: %s cannot be %s: %s\n", path,
             there ? "written, so no job will follow" : "removed", file_reason(errno));
-  return bad ? -1 : 0;
+  return bad;
 }
 
 void status_running(struct status *status, int now)
 {
-  if (now) set_cont(status->par, 0);
+  if (now) set_cont(status->par, 0, 1);
   if (now || timer_clock() - status->written > EVERY_SECONDS) replace(status, NULL, "", 1);
 }
 
 int status_end(struct status *status, const char *state, const char *reason, int again)
 {
   int bad = replace(status, state, reason, ATTEMPTS_AT_END);
-  if (set_cont(status->par, again)) return -1;
+  if (set_cont(status->par, again, ATTEMPTS_AT_END)) return -1;
   if (!bad || again) return 0;
   fprintf(stderr, "espalier: error: %s/status could not be replaced: the run is %s (%s), whatever that file says\n",
           status->par->OutputDir, state, reason);
@@ -220,12 +234,12 @@ int status_finished(const struct params *params, long long *step, double *time)
 void status_refused(const struct params *params)
 {
   struct fault foreign = {""};
-  if (access(params->OutputDir, W_OK) == 0 && status_check(params, &foreign) == 0) set_cont(params, 0);
+  if (access(params->OutputDir, W_OK) == 0 && status_check(params, &foreign) == 0) set_cont(params, 0, 1);
 }
 
 void status_nothing_left(struct status *status)
 {
   if (access(status->par->OutputDir, W_OK)) return;
-  if (has_finished(status->par)) set_cont(status->par, 0);
+  if (has_finished(status->par)) set_cont(status->par, 0, 1);
   else status_end(status, STATE_FINISHED, "TimeMax", 0);
 }

@@ -40,7 +40,7 @@ struct integrator_traits {
   const char *name;
   int has_error_model; /* tuning/finder.h has its errors, which give the soft step and what EnergyError asks for */
   int keeps_levels;    /* the level that a particle proposes at the end of a soft step holds in the next one */
-  int has_units;       /* without softening, pairs and groups of stars are units, where the backend has them */
+  int has_units;       /* without softening the backend may take pairs and groups of stars as units: by hermite only */
   double radii_ratio;  /* R2 / R1 by rule */
   /* Eta by rule, from neighbour lists: eta (error / 1e-5)^eta_power, at most eta_max, for the error of Accuracy */
   double eta, eta_power, eta_max;

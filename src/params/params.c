@@ -105,7 +105,8 @@ static int set_fault(const struct param_entry *entry, const char *text, struct f
     while (entry->choices[count]) count++;
     near = nearest_name(text, entry->choices, count);
   }
-  return fault_set(fault, "expected %s%s%s, found '%.60s'%s%s%s", what, any ? "that is finite" : range, unit, text,
+  return fault_set(fault, "expected %s%s%s, found '%.60s'%s%s%s", what,
+                   any ? "that is finite, 0 or of size 1e-300 to 1e300" : range, unit, text,
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 

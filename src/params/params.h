@@ -109,7 +109,7 @@ int params_read_text(struct params *params, const char *text, const char *name, 
 int params_set_named(struct params *params, const char *text, struct param_origin *origin, struct fault *fault);
 /* 1: Softening, or that of a type, is given. */
 int params_softening_given(const struct param_origin *origin);
-/* 1: EnergyError or Softening = 0 needs an Integrator (or Criterion) other than the one that the parameters have. */
+/* 1: EnergyError or Softening = 0 is given, which needs another Integrator (or Criterion) than the parameters have. */
 int params_without_integrator(const struct params *params);
 /* The name of a parameter that is given and excludes Integrator = hermite; NULL: none is. With `origin` NULL Integrator
  * itself counts as given. */
@@ -117,7 +117,7 @@ const char *params_against_hermite(const struct params *params, const struct par
 /* Choose Integrator = hermite where it is needed (params_without_integrator) and nothing that is given excludes it.
  * After all values are read, before params_check_rules. */
 void params_choose_integrator(struct params *params, const struct param_origin *origin);
-/* 1: the integrator was chosen so; text[size] says what and why. */
+/* 1: params_choose_integrator chose the integrator; text[size] says what and why. */
 int params_integrator_chosen(const struct params *params, const struct param_origin *origin, char *text, size_t size);
 /* The softening of a particle type: SofteningTypeN, or Softening. */
 double params_softening_of(const struct params *params, int type);
@@ -137,12 +137,15 @@ int params_accuracy(const char *text, double *error);
 /* The same for parameters that params_check_rules has accepted. */
 double params_error(const struct params *params);
 /* Values that Accuracy sets where the parameter is 0 (accuracy.def): code reads them by these functions, never the
- * members themselves. They follow *params: a copy with another Accuracy, Mode or MultipoleOrder has other values.
- * params_order: 1 or 2, on a device and on the host. params_delta: ErrTolForceAcc for the MultipoleOrder in use and the
- * number of particles (where it is not known: for 100,000): the sum of the force errors falls with the root of the
- * number. */
+ * members themselves. They follow *params: a copy with another Accuracy, Mode or MultipoleOrder has other values. */
+/* ErrTolForceAcc for the MultipoleOrder in use and the number of particles (where it is not known: for 100,000), since
+ * the sum of the force errors falls with the root of the number. */
 double params_delta(const struct params *params);
+/* MultipoleOrder: 1 or 2, by Accuracy on a device and on the host. */
 int params_order(const struct params *params);
+double params_xs(const struct params *params);
+double params_ys(const struct params *params);
+double params_r1_over_r0(const struct params *params);
 /* What texts say of the acceptance criterion of the parameters, and its range (params/criteria.h). */
 struct criterion {
   const char *name, *symbol, *title;
@@ -153,9 +156,6 @@ struct criterion {
 const struct criterion *criterion_of(const struct params *params);
 /* The tolerance of the acceptance criterion `kind` (params/criteria.h). */
 double params_tolerance(const struct params *params, int kind);
-double params_xs(const struct params *params);
-double params_ys(const struct params *params);
-double params_r1_over_r0(const struct params *params);
 /* Eta; where it is 0, that of the integrator, of the criterion, or by Accuracy. `split`: 1: forces are split (hybrid),
  * 0: they are not. */
 double params_eta(const struct params *params, int split);

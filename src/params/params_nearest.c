@@ -203,8 +203,8 @@ void file_hint(const char *path, const char *but, char *hint, size_t size)
   const char *word = slash ? slash + 1 : path, *near = NULL;
   int count = 0;
   for (struct dirent *d; names && count < FILES_LOOKED_AT && (d = readdir(dir));)
-    if (d->d_name[0] != '.' && may_be_meant(d->d_name, word) && !same_file(folder, d->d_name, but) &&
-        (names[count] = strdup(d->d_name)))
+    if (d->d_name[0] != '.' && strcmp(d->d_name, word) != 0 && may_be_meant(d->d_name, word) &&
+        !same_file(folder, d->d_name, but) && (names[count] = strdup(d->d_name)))
       count++;
   for (int i = 0; i < count && !near; i++) /* the user left out the ending */
     if (strncmp(names[i], word, strlen(word)) == 0 && names[i][strlen(word)] == '.') near = names[i];

@@ -40,12 +40,15 @@ static int assess(struct sim *sim, const struct run_options *options, double tar
   if (sim->now.bad > 0) return 1;
   assessment->plan = effects_plan(sim, target);
   if (run_check_advance(sim, &assessment->plan, fault)) return -1;
-  struct physics *p = &assessment->physics;
-  measure_physics(sim, &assessment->plan, p);
+  struct physics *physics = &assessment->physics;
+  measure_physics(sim, &assessment->plan, physics);
   /* with the acceleration criterion the first forces are two walks */
-  p->sync_seconds = mac_uses_a_old(&sim->mac) ? fmax(seconds - p->walk_seconds, p->walk_seconds) : seconds;
-  p->softening_is_default = param_is_default(options->origin, "Softening"); /* known on rank 0, which prints */
-  p->steps_max = options->steps >= 0 ? (double)options->steps : options->substeps >= 0 ? (double)options->substeps : -1;
+  physics->seconds.synchronisation =
+      mac_uses_a_old(&sim->force.mac) ? fmax(seconds - physics->seconds.walk, physics->seconds.walk) : seconds;
+  physics->softening.is_default = param_is_default(options->origin, "Softening"); /* known on rank 0, which prints */
+  physics->run.steps_max = options->steps >= 0      ? (double)options->steps
+                           : options->substeps >= 0 ? (double)options->substeps
+                                                    : -1;
   return 0;
 }
 
@@ -87,14 +90,15 @@ static void measure_step(struct sim *sim, struct assessment *assessment, double 
   step_open(sim, &assessment->plan);
   while (step_substeps(sim, &assessment->plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
   step_close(sim, &assessment->plan, 1);
-  assessment->physics.measured_step = sim->effort;
-  assessment->physics.per_time = settings_corrected_cost(sim);
-  if (assessment->physics.measured_step > 0)
-    assessment->physics.sync_seconds = fmin(assessment->physics.sync_seconds, assessment->physics.measured_step);
+  assessment->physics.seconds.soft_step = sim->cost.effort;
+  assessment->physics.seconds.per_time = settings_corrected_cost(sim);
+  if (assessment->physics.seconds.soft_step > 0)
+    assessment->physics.seconds.synchronisation =
+        fmin(assessment->physics.seconds.synchronisation, assessment->physics.seconds.soft_step);
   resident[0] = resident_peak();
   resident[1] = resident_now();
   resident[2] = resident_files();
-  comm_max_double(sim->comm, &assessment->physics.measured_step, 1);
+  comm_max_double(sim->comm, &assessment->physics.seconds.soft_step, 1);
   comm_max_double(sim->comm, resident, 3);
 }
 
@@ -167,10 +171,10 @@ static int assess_open(struct sim *sim, const struct run_options *options, const
 int assess_check(const struct comm *comm, const struct params *par, const struct run_options *options,
                  const struct need_input *need, double target, double *host_bytes, struct fault *fault)
 {
-  struct sim s;
+  struct sim sim;
   comm_broadcast(comm, &target, sizeof target);
-  if (sim_start_silently(&s, comm, par, fault)) return -1;
-  int failed = settings_read_choices(&s, fault) || assess_open(&s, options, need, target, host_bytes, fault);
-  sim_close(&s);
+  if (sim_start_silently(&sim, comm, par, fault)) return -1;
+  int failed = settings_read_choices(&sim, fault) || assess_open(&sim, options, need, target, host_bytes, fault);
+  sim_close(&sim);
   return failed;
 }

@@ -37,7 +37,7 @@ enum { SAVED_TEXT = 4096 };
 static char saved_text[2][SAVED_TEXT]; /* the handler prints one while the other one is changed */
 static volatile sig_atomic_t saved_now, has_saved;
 
-static const int caught[] = {SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP, SIGCONT, SIGALRM};
+static const int caught[] = {SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP, SIGXCPU, SIGCONT, SIGALRM};
 enum { CAUGHT = sizeof caught / sizeof *caught };
 static struct sigaction before[CAUGHT];
 static int saved, prints, hangup_ignored; /* saved: `before` is set */
@@ -87,12 +87,11 @@ static void on_signal(int number)
     if (number == SIGTERM && !yields && has_saved) print(saved_text[saved_now], strlen(saved_text[saved_now]));
     yields = 1;
     yielded_by = number;
-    if (number == SIGHUP) signal(SIGPIPE, SIG_IGN); /* the reader of the output has most likely ended, too */
   } else if (!stops) {
     stops = 1;
     print(stopping, sizeof stopping - 1);
   } else {
-    abort_status_ended();
+    abort_status_write_prepared();
     end_by(number);
   }
 }
@@ -168,6 +167,7 @@ void control_open(struct control *control, const struct params *params, int rank
   prints = rank == 0;
   launcher_warns = getenv("OMPI_COMM_WORLD_RANK") != NULL;
   begun = 1;
+  signal(SIGPIPE, SIG_IGN); /* a reader of the output that ends (head, less, a lost connection) does not end the run */
   catch_signals(0);
 }
 
@@ -248,9 +248,10 @@ enum stop_request control_request(struct control *control)
   if (control->forced) return request_for(control, REQUEST_STOP, control->forced);
   if (yields)
     return request_for(control, REQUEST_YIELD,
-                       yielded_by == SIGTERM  ? "SIGTERM"
-                       : yielded_by == SIGHUP ? "SIGHUP"
-                                              : "SIGUSR1");
+                       yielded_by == SIGTERM   ? "SIGTERM"
+                       : yielded_by == SIGHUP  ? "SIGHUP"
+                       : yielded_by == SIGXCPU ? "SIGXCPU"
+                                               : "SIGUSR1");
   if (control->rank == 0 &&
       now + STEPS_AHEAD * control->longest + WRITING_SLACK * control->writing + control->margin > control->limit)
     return request_for(control, REQUEST_YIELD, "the wall-clock limit is near");

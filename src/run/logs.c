@@ -159,14 +159,14 @@ struct table {
 /* All tables, in the order of table_names. */
 static void list_tables(struct logs *logs, const struct sim *sim, struct table table[LOGS_TABLES])
 {
-  const struct table all[LOGS_TABLES] = {{1, &logs->energy, diagnostics_header},
-                                         {1, &logs->steps, steps_header},
-                                         {1, &logs->timers, timers_header},
+  const struct table all[LOGS_TABLES] = {{1, &logs->files.energy, diagnostics_header},
+                                         {1, &logs->files.steps, steps_header},
+                                         {1, &logs->files.timers, timers_header},
                                          {logs->traffic.table, &logs->traffic.out, traffic_header},
-                                         {sim->log.table, &logs->substeps, substep_log_header},
-                                         {sim->tuning.log, &logs->tuner, tuning_header},
-                                         {settings_have_choice(sim), &logs->choice, settings_choice_header},
-                                         {sim->par->Analysis, &logs->analysis, analysis_header}};
+                                         {sim->cost.log.table, &logs->files.substeps, substep_log_header},
+                                         {sim->cost.tuning.log, &logs->files.tuner, tuning_header},
+                                         {settings_have_choice(sim), &logs->files.choice, settings_choice_header},
+                                         {sim->par->Analysis, &logs->files.analysis, analysis_header}};
   memcpy(table, all, sizeof all);
 }
 
@@ -175,8 +175,8 @@ static void begin_table(struct logs *logs, const struct table *table, int k, con
 {
   char path[PARAM_TEXT + 64];
   table_path(sim->par, table_names[k], path);
-  logs->spool[k] = NULL;
-  *table->file = spool_open(path, -1, &logs->spool[k], fault);
+  logs->files.spool[k] = NULL;
+  *table->file = spool_open(path, -1, &logs->files.spool[k], fault);
   if (!*table->file) return;
   write_description(*table->file, sim);
   table->header(*table->file);
@@ -257,7 +257,7 @@ static void resume_table(struct logs *logs, const struct table *table, int k, co
   int differs = was.all ? found.agree < was.bytes : found.size < was.bytes;
   if (found.size < 0 && !table->enabled) return;
   if (differs && found.keep == 0 && table->enabled) begin_table(logs, table, k, sim, fault); /* with its header */
-  else *table->file = spool_open(path, found.keep > 0 ? found.keep : -1, &logs->spool[k], fault);
+  else *table->file = spool_open(path, found.keep > 0 ? found.keep : -1, &logs->files.spool[k], fault);
   if (!*table->file) return;
   const char *from = rows;
   if (differs) {
@@ -270,12 +270,12 @@ static void resume_table(struct logs *logs, const struct table *table, int k, co
   int columns = table->enabled ? resumed_columns(path, table->header) : 0;
   if (columns > 0) {
     resumed_report_columns(path, columns);
-    spool_columns(logs->spool[k], columns);
+    spool_columns(logs->files.spool[k], columns);
   }
   if (table->enabled && columns >= 0) return;
   if (fclose(*table->file)) fault_set(fault, "%s cannot be written: %s", path, strerror(errno));
   *table->file = NULL;
-  logs->spool[k] = NULL;
+  logs->files.spool[k] = NULL;
   if (table->enabled && !fault->text[0] && resumed_move(path, sim->step + 1, fault) == 0)
     begin_table(logs, table, k, sim, fault);
 }
@@ -322,9 +322,9 @@ int logs_check_resume(const struct params *params, struct fault *fault)
 static void begin(struct logs *logs, const struct sim *sim)
 {
   memset(logs, 0, sizeof *logs);
-  logs->begin = sim->time;
-  logs->end = sim->par->TimeMax;
-  logs->started = timer_clock();
+  logs->progress.begin = sim->time;
+  logs->progress.end = sim->par->TimeMax;
+  logs->progress.started = timer_clock();
   logs->traffic.table = sim->comm->size > 1 && sim->par->CommLog != COMM_LOG_OFF;
   logs->traffic.pairs = logs->traffic.table && sim->par->CommLog == COMM_LOG_PEERS;
   promise_open(&logs->promise, sim);
@@ -382,9 +382,9 @@ long long logs_unwritten(const struct logs_ends *ends)
 /* Count the bytes that are in memory only, and report tables that cannot be written. */
 static void watch_tables(struct logs *logs)
 {
-  logs->unwritten = 0;
+  logs->files.unwritten = 0;
   for (int k = 0; k < LOGS_TABLES; k++)
-    if (logs->spool[k]) logs->unwritten += (long long)spool_report(logs->spool[k]);
+    if (logs->files.spool[k]) logs->files.unwritten += (long long)spool_report(logs->files.spool[k]);
 }
 
 /* The rows of all tables that are in memory only. Free with memory_free; NULL: none. */
@@ -394,7 +394,7 @@ static char *copy_unwritten(const struct logs *logs)
   char *rows = NULL;
   size_t count = 0;
   for (int k = 0; k < LOGS_TABLES; k++) {
-    size_t bytes = logs->spool[k] ? spool_pending(logs->spool[k], &from) : 0;
+    size_t bytes = logs->files.spool[k] ? spool_pending(logs->files.spool[k], &from) : 0;
     if (bytes == 0) continue;
     rows = memory_resize("tables", rows, count + bytes);
     memcpy(rows + count, from, bytes);
@@ -410,15 +410,15 @@ char *logs_flush(struct logs *logs, struct sim *sim, struct logs_ends *ends)
   struct fault ignored = {""}; /* a table that is lost with its folder's entry is found by its checksum */
   list_tables(logs, sim, table);
   memset(ends, 0, sizeof *ends);
-  substep_log_write(&sim->log, logs->substeps);
-  tuning_write(&sim->tuning, logs->tuner);
+  substep_log_write(&sim->cost.log, logs->files.substeps);
+  tuning_write(&sim->cost.tuning, logs->files.tuner);
   for (int k = 0; k < LOGS_TABLES; k++) {
     FILE *file = *table[k].file;
     ends->end[k] = -1;
-    if (!logs->spool[k]) continue;
+    if (!logs->files.spool[k]) continue;
     fflush(file);
-    spool_sync(logs->spool[k]);
-    spool_sums(logs->spool[k], &sums);
+    spool_sync(logs->files.spool[k]);
+    spool_sums(logs->files.spool[k], &sums);
     ends->end[k] = (long long)ftello(file);
     ends->written[k] = sums.bytes;
     ends->sums[k][0] = (long long)sums.all;
@@ -435,12 +435,12 @@ int logs_close(struct logs *logs, const struct sim *sim, struct fault *fault)
   list_tables(logs, sim, table);
   for (int k = 0; k < LOGS_TABLES; k++) {
     FILE *file = *table[k].file;
-    if (file && logs->spool[k] && fflush(file) == 0) spool_sync(logs->spool[k]);
+    if (file && logs->files.spool[k] && fflush(file) == 0) spool_sync(logs->files.spool[k]);
     if (file && fclose(file))
       fault_set(fault, "%s/%s could not be written completely: %s", sim->par->OutputDir, table_names[k],
                 strerror(errno));
     *table[k].file = NULL;
-    logs->spool[k] = NULL;
+    logs->files.spool[k] = NULL;
   }
   recorder_stop(sim->comm->recorder, fault);
   return comm_agree(sim->comm, fault);
@@ -455,8 +455,8 @@ void logs_traffic(struct logs *logs, const struct sim *sim)
 
 double logs_error(const struct logs *logs, double total)
 {
-  return logs->first_energy != 0
-             ? fabs((total - logs->first_energy) / (logs->scale > 0 ? logs->scale : logs->first_energy))
+  return logs->error.first != 0
+             ? fabs((total - logs->error.first) / (logs->error.scale > 0 ? logs->error.scale : logs->error.first))
              : NAN;
 }
 
@@ -464,13 +464,13 @@ double logs_promised_error(const struct logs *logs, const struct sim *sim, doubl
 {
   /* kinetic and potential energy, because their sum is near 0 where they nearly cancel */
   double part = effects_have(sim, EFFECT_COMOVING) ? 1 : 0.1,
-         scale = fmax(fabs(logs->first_energy), part * (sim->now.kinetic + fabs(sim->now.potential)));
-  return !effects_have(sim, EFFECT_ENERGY_CHANGES) && scale > 0 ? fabs(total - logs->first_energy) / scale : NAN;
+         scale = fmax(fabs(logs->error.first), part * (sim->now.kinetic + fabs(sim->now.potential)));
+  return !effects_have(sim, EFFECT_ENERGY_CHANGES) && scale > 0 ? fabs(total - logs->error.first) / scale : NAN;
 }
 
 double logs_worst(const struct logs *logs)
 {
-  return logs->first_energy != 0 && logs->has_energy > 1 ? logs->worst : NAN;
+  return logs->error.first != 0 && logs->error.known > 1 ? logs->error.worst : NAN;
 }
 
 const char *logs_error_text(double error, int digits, char *text, size_t size)
@@ -484,48 +484,48 @@ void logs_energy(struct logs *logs, const struct sim *sim)
 {
   struct diagnostics d = energies_corrected(sim);
   /* a field that moves changes the energy: no error is known */
-  if (!logs->has_energy && !effects_have(sim, EFFECT_ENERGY_CHANGES)) logs->first_energy = d.total;
-  logs->has_energy = logs->has_energy ? 2 : 1;
-  if (effects_have(sim, EFFECT_COMOVING)) logs->scale = d.kinetic + fabs(d.potential);
-  logs->worst = fmax(logs->worst, logs_error(logs, d.total));
+  if (!logs->error.known && !effects_have(sim, EFFECT_ENERGY_CHANGES)) logs->error.first = d.total;
+  logs->error.known = logs->error.known ? 2 : 1;
+  if (effects_have(sim, EFFECT_COMOVING)) logs->error.scale = d.kinetic + fabs(d.potential);
+  logs->error.worst = fmax(logs->error.worst, logs_error(logs, d.total));
   double error = logs_promised_error(logs, sim, d.total);
   if (!isnan(error)) promise_note(&logs->promise, &logs->promise.energy, error, sim->time);
-  if (!logs->energy) return;
+  if (!logs->files.energy) return;
   double place[3], motion[3], gained[3];
   sim_gained(sim, gained);
   sim_shift(sim, place, motion);
-  diagnostics_row(logs->energy, sim->time, &d, place, motion, gained,
+  diagnostics_row(logs->files.energy, sim->time, &d, place, motion, gained,
                   (double[2]){sim->energy.total, sim->energy.noise});
-  fflush(logs->energy);
+  fflush(logs->files.energy);
 }
 
 void logs_choice(struct logs *logs, const struct sim *sim)
 {
-  if (!logs->choice || !settings_have_choice(sim)) return;
-  settings_choice_rows(sim, logs->choice);
-  fflush(logs->choice);
+  if (!logs->files.choice || !settings_have_choice(sim)) return;
+  settings_choice_rows(sim, logs->files.choice);
+  fflush(logs->files.choice);
 }
 
 static double pairs(const struct tally *tally) { return (double)(tally->particle_pairs + tally->cell_pairs); }
 
-void logs_step(struct logs *l, struct sim *s, const struct step_report *r, int energy)
+void logs_step(struct logs *logs, struct sim *sim, const struct step_report *report, int energy)
 {
-  if (s->comm->rank != 0) return;
-  int split = scheme_split(s) != NULL;
+  if (sim->comm->rank != 0) return;
+  int split = scheme_split(sim) != NULL;
   char dE[32] = "";
   const char *between = "";
-  if (energy && l->first_energy != 0) snprintf(dE, sizeof dE, "%.6e", logs_error(l, energies_total(s)));
-#define X(name, format, value) fprintf(l->steps, "%s" format, between, value), between = ",";
+  if (energy && logs->error.first != 0) snprintf(dE, sizeof dE, "%.6e", logs_error(logs, energies_total(sim)));
+#define X(name, format, value) fprintf(logs->files.steps, "%s" format, between, value), between = ",";
   STEP_COLUMNS(X)
 #undef X
-  for (int k = 0; k < LEVELS_LOGGED; k++) fprintf(l->steps, ",%lld", (long long)r->levels[k]);
-  fputc('\n', l->steps);
-  fflush(l->steps);
-  fprintf(l->timers, "%lld,%.15g", s->step, s->time);
-  for (int p = 0; p < PHASE_COUNT; p++) fprintf(l->timers, ",%.6f", r->seconds[p]);
-  fputc('\n', l->timers);
-  fflush(l->timers);
-  substep_log_write(&s->log, l->substeps);
-  tuning_write(&s->tuning, l->tuner);
-  watch_tables(l);
+  for (int k = 0; k < LEVELS_LOGGED; k++) fprintf(logs->files.steps, ",%lld", (long long)report->levels[k]);
+  fputc('\n', logs->files.steps);
+  fflush(logs->files.steps);
+  fprintf(logs->files.timers, "%lld,%.15g", sim->step, sim->time);
+  for (int p = 0; p < PHASE_COUNT; p++) fprintf(logs->files.timers, ",%.6f", report->seconds[p]);
+  fputc('\n', logs->files.timers);
+  fflush(logs->files.timers);
+  substep_log_write(&sim->cost.log, logs->files.substeps);
+  tuning_write(&sim->cost.tuning, logs->files.tuner);
+  watch_tables(logs);
 }

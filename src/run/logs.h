@@ -37,8 +37,28 @@ struct step_report {
   double neighbours;           /* its neighbours, mean over the particles */
 };
 
-/* The line that renews itself on a terminal, or the lines of a log (terminal.c). Rank 0. */
-struct progress_line {
+/* The files of the tables, on rank 0 only; the last four only where enabled. */
+struct log_files {
+  FILE *energy, *steps, *timers, *substeps, *tuner, *choice, *analysis;
+  struct spool *spool[LOGS_TABLES]; /* the files of these and of comm.csv; NULL: there is no such table */
+  long long unwritten;              /* bytes of rows of all tables that are in memory only */
+};
+
+/* The error of the energy. */
+struct log_error {
+  double first, worst; /* total energy at the start; largest |dE/E| so far */
+  /* of errors, with Comoving = on: kinetic and potential energy of the last row; 0: `first` */
+  double scale;
+  int known; /* `first` is set; 2: and there was a row after it */
+};
+
+/* What is printed of the progress: a line that renews itself on a terminal, or the lines of a log (terminal.c). Rank 0.
+ */
+struct progress {
+  double begin, end;   /* of the run, code time units */
+  double started;      /* wall clock, seconds */
+  int lines;           /* progress lines so far; negative: none are printed */
+  int verbose;         /* a row of numbers for each soft step in place of these lines */
   int renews;          /* standard output is a terminal */
   int on_screen;       /* the line stands there, without an end of line */
   double due;          /* clock from which the next line may appear */
@@ -47,26 +67,26 @@ struct progress_line {
   long long step;      /* soft steps at the last line */
 };
 
+/* 1: the warning was printed. */
+struct warned {
+  int outside, late, level, lattice, energy, soft_step, collapse;
+};
+
+/* Whether hard forces are as dear as full ones: sums over the first steps. */
+struct hard_cost {
+  int steps;       /* that the next two are sums of */
+  double h, lists; /* h, and hard over full list lengths */
+};
+
 struct logs {
-  /* rank 0 only; the last four only where enabled */
-  FILE *energy, *steps, *timers, *substeps, *tuner, *choice, *analysis;
-  struct spool *spool[LOGS_TABLES]; /* the files of these and of comm.csv; NULL: there is no such table */
-  long long unwritten;              /* bytes of rows of all tables that are in memory only */
-  struct traffic traffic;           /* comm.csv */
-  double first_energy, worst;       /* total energy at the start; largest |dE/E| so far */
-  /* of errors, with Comoving = on: kinetic and potential energy of the last row; 0: first_energy */
-  double scale;
-  int has_energy; /* first_energy is set */
+  struct log_files files;
+  struct traffic traffic; /* comm.csv */
+  struct log_error error;
   struct promise promise;
-  double begin, end; /* of the run, code time units */
-  double started;    /* wall clock, seconds */
-  int lines;         /* progress lines so far; negative: none are printed */
-  int verbose;       /* a row of numbers for each soft step in place of these lines */
-  struct progress_line progress;
-  int warned_outside, warned_late, warned_level, warned_lattice, warned_energy, warned_soft_step, warned_collapse;
+  struct progress progress;
+  struct warned warned;
+  struct hard_cost hard;
   struct close_pairs close_pairs;
-  int h_steps;            /* steps that the next two are sums of */
-  double h_sum, list_sum; /* h, and hard over full list lengths */
 };
 
 /* Make OutputDir, open the tables and write parameters-used.ini (rank 0). A folder with results of an earlier run is a

@@ -22,16 +22,16 @@
  * Collective. 0 or -1. */
 static int first_state(struct run *run, struct fault *fault)
 {
-  struct sim *s = &run->sim;
+  struct sim *sim = &run->sim;
   if (run->soft_step_opened) {
-    guard_remember(&run->guard, &s->now, 1);
+    guard_remember(&run->guard, &sim->now, 1);
     run->guard.particles = run->state.particles;
     run->guard.mass = run->state.mass;
     guard_collapsed(&run->guard, run->state.collapsed);
-    run->logs.warned_collapse = s->counts.collapsed;
+    run->logs.warned.collapse = sim->counts.collapsed;
     return 0;
   }
-  guard_remember(&run->guard, &s->now, 1);
+  guard_remember(&run->guard, &sim->now, 1);
   run->state.particles = run->guard.particles;
   run->state.mass = run->guard.mass;
   return run_check_system(run, 0, fault);
@@ -40,18 +40,18 @@ static int first_state(struct run *run, struct fault *fault)
 /* All soft steps, with the outputs before and after them. Collective. 0 or -1. */
 static int simulate(struct run *run, struct fault *fault)
 {
-  struct sim *s = &run->sim;
+  struct sim *sim = &run->sim;
   if (first_state(run, fault)) return -1;
-  if (!run->soft_step_opened) energies_measure(s, 1);
+  if (!run->soft_step_opened) energies_measure(sim, 1);
   terminal_start(run);
   run_keep_folders(run);
   if (!run->soft_step_opened) {
     run_statistics(run, 1);
-    logs_choice(&run->logs, s);
+    logs_choice(&run->logs, sim);
     run_projection(run);
     run_snapshot(run);
-    logs_traffic(&run->logs, s);
-    timer_reset(&s->timer);
+    logs_traffic(&run->logs, sim);
+    timer_reset(&sim->timer);
   }
   if (run_loop(run, fault)) return -1;
   terminal_end(run);
@@ -79,7 +79,7 @@ static const char *untrusted(const struct run *run, char text[300])
   const struct promise *p = &run->logs.promise;
   char worst[32], promised[200] = "", words[160];
   snprintf(text, 300, "%s", run->guard.untrusted);
-  if (text[0] || (!run->logs.warned_energy && p->energy.untrusted == 0)) return text;
+  if (text[0] || (!run->logs.warned.energy && p->energy.untrusted == 0)) return text;
   if (p->energy.promised > 0)
     snprintf(promised, sizeof promised, ", and %s",
              promise_text(p, &run->sim.settings->asked, p->energy.promised, words));
@@ -158,7 +158,7 @@ static int close_tables(struct run *run, struct fault *fault)
   if (kept)
     comm_print_fault(run->sim.comm, "warning: rows are in the checkpoint, and the restart writes them", &closing);
   else fault_set(fault, "%s", closing.text);
-  run->status.unwritten = run->logs.unwritten;
+  run->status.unwritten = run->logs.files.unwritten;
   return kept ? 0 : -1;
 }
 
@@ -180,13 +180,14 @@ static int report_no_start(const struct run *run, const struct comm *comm, const
 /* Output times that are outside the run, too many or too few. Rank 0. */
 static void warn_outputs(const struct run *run)
 {
-  const struct sim *s = &run->sim;
+  const struct sim *sim = &run->sim;
   const char *before = "espalier: warning: ";
-  outputs_warn(&run->outputs, run->soft_step_opened ? -INFINITY : s->time, stderr, before);
-  double disk_free = folder_free_bytes(s->par->OutputDir);
+  outputs_warn(&run->outputs, run->soft_step_opened ? -INFINITY : sim->time, stderr, before);
+  double disk_free = folder_free_bytes(sim->par->OutputDir);
   if (!run->options->no_output)
-    outputs_warn_plan(&run->outputs, s->time, snapshot_bytes(fmax(run->state.particles, s->now.count), SNAPSHOT_RUN),
-                      disk_free, stderr, before);
+    outputs_warn_plan(&run->outputs, sim->time,
+                      snapshot_bytes(fmax(run->state.particles, sim->now.count), SNAPSHOT_RUN), disk_free, stderr,
+                      before);
 }
 
 /* From the parameters to the end. Collective. Returns the exit status. */

@@ -62,27 +62,27 @@ static double virial_ratio(const struct sim *sim, const struct diagnostics *diag
 /* Measure the particles, and write rows to analysis.csv. Collective. */
 static void analyse(struct run *run)
 {
-  struct sim *s = &run->sim;
+  struct sim *sim = &run->sim;
   struct analysis a;
-  struct diagnostics d = energies_corrected(s);
+  struct diagnostics d = energies_corrected(sim);
   double place[3], motion[3];
-  timer_phase(&s->timer, PHASE_diagnostics);
-  analysis_measure(&a, s->comm, s->be->view(s->dev));
-  sim_shift(s, place, motion);
-  if (run->logs.analysis) {
-    analysis_write(run->logs.analysis, s->time, &a, virial_ratio(s, &d), place, motion);
-    fflush(run->logs.analysis);
+  timer_phase(&sim->timer, PHASE_diagnostics);
+  analysis_measure(&a, sim->comm, sim->be->view(sim->dev));
+  sim_shift(sim, place, motion);
+  if (run->logs.files.analysis) {
+    analysis_write(run->logs.files.analysis, sim->time, &a, virial_ratio(sim, &d), place, motion);
+    fflush(run->logs.files.analysis);
   }
-  timer_phase(&s->timer, PHASE_other);
+  timer_phase(&sim->timer, PHASE_other);
 }
 
 void run_statistics(struct run *run, int every)
 {
-  struct sim *s = &run->sim;
-  diagnostics_scales(&s->now, s->comm, s->be->view(s->dev));
-  logs_energy(&run->logs, s);
-  if (s->par->Analysis) analyse(run);
-  run->state.statistics = (struct statistics){.cost = s->energy.cost * every, .time = s->time};
+  struct sim *sim = &run->sim;
+  diagnostics_scales(&sim->now, sim->comm, sim->be->view(sim->dev));
+  logs_energy(&run->logs, sim);
+  if (sim->par->Analysis) analyse(run);
+  run->state.statistics = (struct statistics){.cost = sim->energy.cost * every, .time = sim->time};
 }
 
 /* Bytes of rows of tables that are kept in memory while the disk does not take them; with more the run stops. */
@@ -105,14 +105,14 @@ int run_check_advance(const struct sim *sim, const struct plan *plan, struct fau
 /* The choice of a scheme after a soft step. Collective. */
 static void choose(struct run *run)
 {
-  struct sim *s = &run->sim;
-  if (!settings_have_choice(s)) return;
-  int rows = settings_step(s);
-  if (rows) logs_choice(&run->logs, s);
-  if (rows < 2 || s->comm->rank != 0 || run->logs.lines < 0) return;
+  struct sim *sim = &run->sim;
+  if (!settings_have_choice(sim)) return;
+  enum choice_report report = settings_after_step(sim);
+  if (report != CHOICE_UNCHANGED) logs_choice(&run->logs, sim);
+  if (report != CHOICE_ROWS_AND_LINE || sim->comm->rank != 0 || run->logs.progress.lines < 0) return;
   terminal_clear(&run->logs);
-  printf("at time %g: ", s->time);
-  settings_print_choice(s, stdout);
+  printf("at time %g: ", sim->time);
+  settings_print_choice(sim, stdout);
   fflush(stdout);
 }
 
@@ -126,25 +126,25 @@ static int reaches_step_limit(const struct run *run, long long made)
  * over ranks. */
 static int64_t block_steps(const struct run *run)
 {
-  return run->state.block_steps + run->sim.log.steps[0] + run->sim.log.steps[1];
+  return run->state.block_steps + run->sim.cost.log.steps[0] + run->sim.cost.log.steps[1];
 }
 
 /* Whether the limit of -n or --substeps is reached. Collective. */
 static int limit_reached(const struct run *run)
 {
-  const struct sim *s = &run->sim;
-  if (reaches_step_limit(run, s->step)) return 1;
+  const struct sim *sim = &run->sim;
+  if (reaches_step_limit(run, sim->step)) return 1;
   if (run->options->substeps < 0) return 0;
-  return comm_max_int64(s->comm, block_steps(run)) >= run->options->substeps;
+  return comm_max_int64(sim->comm, block_steps(run)) >= run->options->substeps;
 }
 
 /* Whether the soft step under way will reach the limit of --substeps, where a checkpoint at the end is wanted: at least
  * one more block step follows. Collective. */
 static int last_by_substeps(const struct run *run)
 {
-  const struct sim *s = &run->sim;
-  if (run->options->substeps < 0 || !s->par->CheckpointAtEnd) return 0;
-  return comm_max_int64(s->comm, block_steps(run) + 1) >= run->options->substeps;
+  const struct sim *sim = &run->sim;
+  if (run->options->substeps < 0 || !sim->par->CheckpointAtEnd) return 0;
+  return comm_max_int64(sim->comm, block_steps(run) + 1) >= run->options->substeps;
 }
 
 /* The request of this rank, now. It is served at the next checkpoint tick or at the end of the substeps. */
@@ -160,10 +160,10 @@ static int ask(struct run *run)
  * the next one. */
 static void note_collapse(struct run *run)
 {
-  const struct sim *s = &run->sim;
+  const struct sim *sim = &run->sim;
   const struct plan *plan = &run->state.plan;
-  if (!s->counts.collapsed) return;
-  guard_collapsed(&run->guard, (const double[3]){(double)(s->step + 1), effects_end(s, plan), plan->soft_step});
+  if (!sim->counts.collapsed) return;
+  guard_collapsed(&run->guard, (const double[3]){(double)(sim->step + 1), effects_end(sim, plan), plan->soft_step});
   run->collapsed = 1;
   run->control.forced = "steps of a close pair collapsed";
 }
@@ -171,12 +171,12 @@ static void note_collapse(struct run *run)
 /* Plan the next soft step and begin it. Collective. 0 or -1. */
 static int open_step(struct run *run, struct fault *fault)
 {
-  struct sim *s = &run->sim;
+  struct sim *sim = &run->sim;
   struct plan *plan = &run->state.plan;
-  *plan = effects_plan(s, outputs_next(&run->outputs, s->time));
-  if (run_check_advance(s, plan, fault)) return -1;
-  s->stop_request = ask(run);
-  step_open(s, plan);
+  *plan = effects_plan(sim, outputs_next(&run->outputs, sim->time));
+  if (run_check_advance(sim, plan, fault)) return -1;
+  sim->stop_request = ask(run);
+  step_open(sim, plan);
   note_collapse(run);
   return 0;
 }
@@ -185,13 +185,13 @@ static int open_step(struct run *run, struct fault *fault)
  * before, -1 on a fault. */
 static int carry_out_substeps(struct run *run, struct fault *fault)
 {
-  struct sim *s = &run->sim;
+  struct sim *sim = &run->sim;
   struct substeps_progress progress;
   terminal_substeps_begin(run, &progress);
   for (;;) {
-    enum step_state state = step_substeps(s, &run->state.plan, progress.due);
+    enum step_state state = step_substeps(sim, &run->state.plan, progress.due);
     if (state == STEP_SUBSTEPS_ENDED) return 0;
-    timer_phase(&s->timer, PHASE_other); /* file systems may be slow */
+    timer_phase(&sim->timer, PHASE_other); /* file systems may be slow */
     if (state == STEP_UNDERWAY) {
       terminal_substeps(run, &progress);
       if (run_folder_held(run)) status_running(&run->status, 0);
@@ -199,37 +199,38 @@ static int carry_out_substeps(struct run *run, struct fault *fault)
     }
     run_keep_folders(run);
     double request = ask(run);
-    comm_max_double(s->comm, &request, 1);
-    s->stop_request = (int)request;
+    comm_max_double(sim->comm, &request, 1);
+    sim->stop_request = (int)request;
     int ends = run_serve_request(run, 0, fault);
     if (ends) return ends;
     /* it was served, and does not count at the end of the soft step */
-    if (s->stop_request < REQUEST_STOP) s->stop_request = REQUEST_NONE;
+    if (sim->stop_request < REQUEST_STOP) sim->stop_request = REQUEST_NONE;
   }
 }
 
 int run_check_system(struct run *run, double dt, struct fault *fault)
 {
-  struct sim *s = &run->sim;
-  if (guard_check(&run->guard, &s->now, s->comm, s->be, s->dev, &s->field, s->step, s->time, dt, fault) == 0) {
-    guard_remember(&run->guard, &s->now, 0);
+  struct sim *sim = &run->sim;
+  if (guard_check(&run->guard, &sim->now, sim->comm, sim->be, sim->dev, &sim->effects.field, sim->step, sim->time, dt,
+                  fault) == 0) {
+    guard_remember(&run->guard, &sim->now, 0);
     return 0;
   }
   run_emergency(run);
   return -1;
 }
 
-/* Tables, terminal and status of the soft step that has ended; `energy`: s->now has a potential. Collective. */
+/* Tables, terminal and status of the soft step that has ended; `energy`: sim->now has a potential. Collective. */
 static void report_step(struct run *run, int energy)
 {
-  struct sim *s = &run->sim;
+  struct sim *sim = &run->sim;
   struct step_report report;
-  logs_traffic(&run->logs, s);
-  logs_collect(&report, s, run->state.plan.soft_step);
-  logs_step(&run->logs, s, &report, energy);
+  logs_traffic(&run->logs, sim);
+  logs_collect(&report, sim, run->state.plan.soft_step);
+  logs_step(&run->logs, sim, &report, energy);
   run->state.statistics.spent += (double)(report.full.particle_pairs + report.full.cell_pairs +
                                           report.hard.particle_pairs + report.hard.cell_pairs);
-  if (s->comm->rank == 0) terminal_step(&run->logs, s, &report, energy);
+  if (sim->comm->rank == 0) terminal_step(&run->logs, sim, &report, energy);
   choose(run);
 }
 
@@ -237,42 +238,43 @@ static void report_step(struct run *run, int energy)
  * fault. */
 static int advance(struct run *run, struct fault *fault)
 {
-  struct sim *s = &run->sim;
+  struct sim *sim = &run->sim;
   const struct plan *plan = &run->state.plan;
-  fatal_context(s->comm->rank, s->step + 1);
+  fatal_context(sim->comm->rank, sim->step + 1);
   int resumed = run->soft_step_opened, ends = 0;
   run->soft_step_opened = 0;
-  int within = resumed && s->substeps.paused > 0; /* interrupted at a checkpoint tick */
+  int within = resumed && sim->substeps.paused > 0; /* interrupted at a checkpoint tick */
   if (!resumed && open_step(run, fault)) return -1;
-  if (within) step_continue(s, plan);
-  double end = effects_end(s, plan);
-  int last = end >= s->par->TimeMax || reaches_step_limit(run, s->step + 1);
+  if (within) step_continue(sim, plan);
+  double end = effects_end(sim, plan);
+  int last = end >= sim->par->TimeMax || reaches_step_limit(run, sim->step + 1);
   if (!resumed || within) {
     ends = carry_out_substeps(run, fault);
     if (!ends) ends = run_serve_request(run, last || last_by_substeps(run), fault);
   }
   if (ends) return ends;
   /* With --substeps every step may be the last, whose snapshot contains potentials. */
-  int energy = last || run->options->substeps >= 0 ? 1 : statistics_due(run, s->time, end);
-  int map = projection_due(run, s->time, end);
-  step_close(s, plan, energy || plan->at_target || run->state.pending);
-  promise_step(&run->logs.promise, s, plan->soft_step);
+  int energy = last || run->options->substeps >= 0 ? 1 : statistics_due(run, sim->time, end);
+  int map = projection_due(run, sim->time, end);
+  step_close(sim, plan, energy || plan->at_target || run->state.pending);
+  promise_step(&run->logs.promise, sim, plan->soft_step);
   run_keep_folders(run);
   if (run_check_system(run, plan->soft_step, fault)) return -1;
-  if (energy) energies_measure(s, energy);
+  if (energy) energies_measure(sim, energy);
   if (energy) run_statistics(run, energy);
   if (map) run_projection(run);
   if (plan->at_target || last || limit_reached(run)) run_snapshot(run);
   else if (run->state.pending) run_write_snapshot(run, run->state.snapshots - 1);
   report_step(run, energy);
-  run->status.step = s->step;
-  run->status.time = s->time;
+  run->status.step = sim->step;
+  run->status.time = sim->time;
   run->status.energy_error = logs_worst(&run->logs);
-  run->status.unwritten = run->logs.unwritten;
-  if ((double)run->logs.unwritten > ROWS_MAX)
+  run->status.unwritten = run->logs.files.unwritten;
+  if ((double)run->logs.files.unwritten > ROWS_MAX)
     run->control.forced = "tables cannot be written, and their rows fill the memory for them";
-  if (s->comm->rank == 0) status_running(&run->status, 0);
-  comm_barrier(s->comm); /* the other ranks wait for rank 0's files in this phase, which the watchdog knows for that */
+  if (sim->comm->rank == 0) status_running(&run->status, 0);
+  comm_barrier(
+      sim->comm); /* the other ranks wait for rank 0's files in this phase, which the watchdog knows for that */
   return 0;
 }
 

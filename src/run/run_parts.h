@@ -23,7 +23,7 @@ struct run {
   struct guard guard;
   struct checkpoint from; /* the checkpoint that the run continues from */
   const struct run_options *options;
-  struct params own;                      /* with the folders as they are now; s->par and others lead to them */
+  struct params own;                      /* with the folders as they are now; sim.par and others lead to them */
   struct lock lock, checkpoint_lock;      /* rank 0: on OutputDir; on CheckpointDir, where it is another folder */
   struct held_folder output, checkpoints; /* rank 0: OutputDir; CheckpointDir, where it is given */
   int shared_lock;                        /* rank 0: they are one folder */
@@ -99,7 +99,7 @@ int run_report_finished(const struct comm *comm, const struct params *par);
 void run_discard_later(struct run *run, int first);
 /* Name checkpoint `number`, which holds the present state, as the last one in run->status. */
 void run_name_checkpoint(struct run *run, long long number);
-/* Serve the request for a checkpoint or stop (s->stop_request; or `last` with CheckpointAtEnd) at the end of the
+/* Serve the request for a checkpoint or stop (sim.stop_request; or `last` with CheckpointAtEnd) at the end of the
  * substeps. Collective. Returns 0 where the run continues, 1 where it ends here, -1 where it is to stop and no
  * checkpoint could be written. */
 int run_serve_request(struct run *run, int last, struct fault *fault);

@@ -20,7 +20,7 @@ static struct snapshot_facts facts_of(const struct sim *sim, unsigned extras, in
   struct snapshot_facts facts = {.params = sim->par,
                                  .time = sim->time,
                                  .step = sim->step,
-                                 .gravity = sim->gravity,
+                                 .gravity = sim->force.gravity,
                                  .extras = extras,
                                  .files = files,
                                  .comoving = effects_have(sim, EFFECT_COMOVING) ? sim->time : 0,
@@ -36,8 +36,8 @@ static struct snapshot_facts facts_of(const struct sim *sim, unsigned extras, in
 static void write_groups(struct run *run, int number, const struct particles *particles,
                          const struct snapshot_facts *facts)
 {
-  struct sim *s = &run->sim;
-  const struct params *par = s->par;
+  struct sim *sim = &run->sim;
+  const struct params *par = sim->par;
   char path[PARAM_TEXT + 32];
   struct fault f = {""};
   struct fof_request request = {.length = par->LinkingLength, .min_size = par->GroupMinSize, .potential = 1};
@@ -50,38 +50,38 @@ static void write_groups(struct run *run, int number, const struct particles *pa
   snprintf(path, sizeof path, "%s/fof_%03d.hdf5", par->OutputDir, number);
   struct fof_facts of = {units_of(par), facts->time,      &request,        facts->comoving,
                          par->Omega0,   par->OmegaLambda, par->HubbleParam};
-  if (fof_make(s->comm, particles, path, &of, &s->timer, &f))
+  if (fof_make(sim->comm, particles, path, &of, &sim->timer, &f))
     comm_print_fault(
-        s->comm,
+        sim->comm,
         "warning: the run continues without this catalogue, which 'espalier groups' can make from the snapshot", &f);
 }
 
 void run_write_snapshot(struct run *run, int number)
 {
-  struct sim *s = &run->sim;
+  struct sim *sim = &run->sim;
   struct fault f = {""};
   char path[2 * PARAM_TEXT + 32];
   double began = timer_clock();
   if (run->options->no_output) return;
-  timer_phase(&s->timer, PHASE_output);
-  snprintf(path, sizeof path, "%s/%s_%03d.hdf5", s->par->OutputDir, s->par->SnapshotFileBase, number);
-  struct snapshot_facts facts = facts_of(s, SNAPSHOT_RUN, s->par->NumFilesPerSnapshot);
+  timer_phase(&sim->timer, PHASE_output);
+  snprintf(path, sizeof path, "%s/%s_%03d.hdf5", sim->par->OutputDir, sim->par->SnapshotFileBase, number);
+  struct snapshot_facts facts = facts_of(sim, SNAPSHOT_RUN, sim->par->NumFilesPerSnapshot);
   int was_pending = run->state.pending;
-  const struct particles *particles = s->be->view(s->dev);
-  run->state.pending = snapshot_write(s->comm, path, particles, &facts, &f) != 0;
+  const struct particles *particles = sim->be->view(sim->dev);
+  run->state.pending = snapshot_write(sim->comm, path, particles, &facts, &f) != 0;
   if (run->state.pending && !was_pending) {
-    comm_print_fault(s->comm, "warning: the run continues without this snapshot, and tries again", &f);
-    missing_add(&run->state.missing, number, s->time);
-  } else if (!run->state.pending && s->comm->rank == 0) {
+    comm_print_fault(sim->comm, "warning: the run continues without this snapshot, and tries again", &f);
+    missing_add(&run->state.missing, number, sim->time);
+  } else if (!run->state.pending && sim->comm->rank == 0) {
     terminal_clear(&run->logs);
-    printf("snapshot %s at time %g%s\n", path, s->time, was_pending ? " (late)" : "");
+    printf("snapshot %s at time %g%s\n", path, sim->time, was_pending ? " (late)" : "");
     fflush(stdout);
   }
   if (!run->state.pending) missing_remove(&run->state.missing, number);
   missing_text(&run->state.missing, run->status.missing, sizeof run->status.missing);
   if (!run->state.pending) control_guess(&run->control, timer_clock() - began);
   if (!run->state.pending) write_groups(run, number, particles, &facts);
-  timer_phase(&s->timer, PHASE_other);
+  timer_phase(&sim->timer, PHASE_other);
 }
 
 static void projection_folder(const struct run *run, char folder[2 * PARAM_TEXT])
@@ -91,23 +91,27 @@ static void projection_folder(const struct run *run, char folder[2 * PARAM_TEXT]
 
 void run_projection(struct run *run)
 {
-  struct sim *s = &run->sim;
+  struct sim *sim = &run->sim;
   struct fault f = {""};
-  struct map_facts facts = {
-      .par = s->par, .time = s->time, .gravity = s->gravity, .step = s->step, .half = run->state.projections.half};
+  struct map_facts facts = {.par = sim->par,
+                            .time = sim->time,
+                            .gravity = sim->force.gravity,
+                            .step = sim->step,
+                            .half = run->state.projections.half};
   char folder[2 * PARAM_TEXT];
   double place[3], motion[3];
-  if (run->options->no_output || !s->par->Projections) return;
-  timer_phase(&s->timer, PHASE_output);
-  if (s->par->ProjectionSize > 0) facts.half = s->par->ProjectionSize;
+  if (run->options->no_output || !sim->par->Projections) return;
+  timer_phase(&sim->timer, PHASE_output);
+  if (sim->par->ProjectionSize > 0) facts.half = sim->par->ProjectionSize;
   projection_folder(run, folder);
-  sim_shift(s, place, motion);
-  if (projection_write(s->comm, folder, (int)run->state.projections.next, s->be->view(s->dev), &facts, place, &f)) {
-    if (run->missing_maps++ == 0) comm_print_fault(s->comm, "warning: the run continues without these maps", &f);
+  sim_shift(sim, place, motion);
+  if (projection_write(sim->comm, folder, (int)run->state.projections.next, sim->be->view(sim->dev), &facts, place,
+                       &f)) {
+    if (run->missing_maps++ == 0) comm_print_fault(sim->comm, "warning: the run continues without these maps", &f);
   }
   run->state.projections.next++;
-  if (!(s->par->ProjectionSize > 0)) run->state.projections.half = facts.half;
-  timer_phase(&s->timer, PHASE_other);
+  if (!(sim->par->ProjectionSize > 0)) run->state.projections.half = facts.half;
+  timer_phase(&sim->timer, PHASE_other);
 }
 
 void run_remove_projections(const struct run *run)
@@ -178,14 +182,14 @@ void run_discard_later(struct run *run, int first)
 
 void run_emergency(struct run *run)
 {
-  struct sim *s = &run->sim;
+  struct sim *sim = &run->sim;
   struct fault f = {""};
   char path[PARAM_TEXT + 64];
-  snprintf(path, sizeof path, "%s/emergency_%06lld.hdf5", s->par->OutputDir, s->step);
-  struct snapshot_facts facts = facts_of(s, SNAPSHOT_ALL, 1);
-  timer_phase(&s->timer, PHASE_output);
-  if (snapshot_write(s->comm, path, s->be->view(s->dev), &facts, &f)) comm_print_fault(s->comm, "warning", &f);
-  else if (s->comm->rank == 0) fprintf(stderr, "espalier: the state is in %s\n", path);
+  snprintf(path, sizeof path, "%s/emergency_%06lld.hdf5", sim->par->OutputDir, sim->step);
+  struct snapshot_facts facts = facts_of(sim, SNAPSHOT_ALL, 1);
+  timer_phase(&sim->timer, PHASE_output);
+  if (snapshot_write(sim->comm, path, sim->be->view(sim->dev), &facts, &f)) comm_print_fault(sim->comm, "warning", &f);
+  else if (sim->comm->rank == 0) fprintf(stderr, "espalier: the state is in %s\n", path);
 }
 
 void run_name_checkpoint(struct run *run, long long number)
@@ -199,30 +203,30 @@ void run_name_checkpoint(struct run *run, long long number)
 /* Write a checkpoint at the end of the substeps. Collective. 0, or -1 where none could be written. */
 static int write_checkpoint(struct run *run, struct fault *fault)
 {
-  struct sim *s = &run->sim;
+  struct sim *sim = &run->sim;
   double began = timer_clock();
-  timer_phase(&s->timer, PHASE_output);
-  int64_t bad = guard_bad(s->be->view(s->dev));
-  comm_sum_int64(s->comm, &bad, 1);
+  timer_phase(&sim->timer, PHASE_output);
+  int64_t bad = guard_bad(sim->be->view(sim->dev));
+  comm_sum_int64(sim->comm, &bad, 1);
   if (bad)
     fault_set(fault, "%lld particle%s positions or velocities that are not finite", (long long)bad,
               bad == 1 ? " has" : "s have");
   else {
     memcpy(run->state.collapsed, run->guard.collapsed, sizeof run->guard.collapsed);
     run->state.collapsed[3] = run->collapsed;
-    state_save(s, &run->logs, &run->state, fault);
+    state_save(sim, &run->logs, &run->state, fault);
   }
   double seconds = timer_clock() - began;
-  comm_max_double(s->comm, &seconds, 1);
-  control_wrote(&run->control, seconds, !fault->text[0], s->stop_request >= REQUEST_STOP);
-  timer_phase(&s->timer, PHASE_correct);
-  s->half.part[1][0] = s->timer;
+  comm_max_double(sim->comm, &seconds, 1);
+  control_wrote(&run->control, seconds, !fault->text[0], sim->stop_request >= REQUEST_STOP);
+  timer_phase(&sim->timer, PHASE_correct);
+  sim->cost.clocks.part[1][0] = sim->timer;
   if (fault->text[0]) return -1;
   run->state.checkpoint_seconds = seconds;
-  run_name_checkpoint(run, s->step + 1);
-  if (s->comm->rank == 0) {
+  run_name_checkpoint(run, sim->step + 1);
+  if (sim->comm->rank == 0) {
     terminal_clear(&run->logs);
-    printf("checkpoint %s in soft step %lld (%.2f s)\n", run->status.checkpoint, s->step + 1, seconds);
+    printf("checkpoint %s in soft step %lld (%.2f s)\n", run->status.checkpoint, sim->step + 1, seconds);
     fflush(stdout);
     terminal_saved(run);
     status_running(&run->status, 1);
@@ -232,19 +236,19 @@ static int write_checkpoint(struct run *run, struct fault *fault)
 
 int run_serve_request(struct run *run, int last, struct fault *fault)
 {
-  struct sim *s = &run->sim;
+  struct sim *sim = &run->sim;
   struct fault failed = {""};
-  int stop_request = s->stop_request;
+  int stop_request = sim->stop_request;
   if (run->options->no_output) { /* the run ends without a checkpoint */
     run->interrupted = stop_request >= REQUEST_STOP ? stop_request : 0;
     return run->interrupted > 0;
   }
-  if (stop_request == REQUEST_NONE && !(last && s->par->CheckpointAtEnd)) return 0;
+  if (stop_request == REQUEST_NONE && !(last && sim->par->CheckpointAtEnd)) return 0;
   run_keep_folders(run);
-  if (run->lost[0]) stop_request = s->stop_request = REQUEST_STOP;
-  run->unsaved = write_checkpoint(run, &failed) && last && s->par->CheckpointAtEnd;
+  if (run->lost[0]) stop_request = sim->stop_request = REQUEST_STOP;
+  run->unsaved = write_checkpoint(run, &failed) && last && sim->par->CheckpointAtEnd;
   if (failed.text[0]) {
-    comm_print_fault(s->comm, "warning: no checkpoint could be written, the run continues", &failed);
+    comm_print_fault(sim->comm, "warning: no checkpoint could be written, the run continues", &failed);
     if (stop_request < REQUEST_STOP || run->control.failures < FAILURES_MAX) return 0;
     return fault_set(fault, "the run is to stop, but no checkpoint could be written: %.800s", failed.text);
   }

@@ -31,12 +31,12 @@ static void print_first(struct sim *sim, struct fault *fault)
 
 int run_schedule(const struct comm *comm, const struct params *par)
 {
-  struct sim s;
+  struct sim sim;
   struct fault f = {""};
   watchdog_start(par->WatchdogMinutes);
-  if (sim_start(&s, comm, par, &f) == 0) {
-    print_first(&s, &f);
-    sim_close(&s);
+  if (sim_start(&sim, comm, par, &f) == 0) {
+    print_first(&sim, &f);
+    sim_close(&sim);
   }
   watchdog_stop();
   if (comm_agree(comm, &f) == 0) return 0;

@@ -36,7 +36,7 @@ static int lock_existing_folders(struct run *run, const struct comm *comm, const
 static void lock_new_folders(struct run *run, const struct params *par, struct fault *fault)
 {
   int resumes = run->soft_step_opened && run->from.own_folder;
-  struct fault later = {""}; /* a CheckpointDir that cannot be made is reported with the first checkpoint */
+  struct fault later = {""}; /* a CheckpointDir that cannot be made may be there by the first checkpoint */
   if (fault->text[0] || (run->lock.file < 0 && !resumes && logs_check(par, run->options->overwrite, fault))) return;
   char first[PARAM_TEXT];
   if (run->lock.file < 0 && folders_missing(par->OutputDir, first, sizeof first))
@@ -44,22 +44,23 @@ static void lock_new_folders(struct run *run, const struct params *par, struct f
   if (run->lock.file < 0 && folder_make(par->OutputDir, "OutputDir", fault) == 0)
     lock_take(&run->lock, "OutputDir", par->OutputDir, fault);
   if (fault->text[0] || run->options->no_output || !par->CheckpointDir[0]) return;
-  if (folder_make(par->CheckpointDir, "CheckpointDir", &later) == 0 && lock_checkpoints(run, par, fault) == 0)
-    checkpoint_check_others(par, fault);
+  if (folder_make(par->CheckpointDir, "CheckpointDir", &later))
+    fprintf(stderr, "espalier: warning: as it is now, no checkpoint can be written: %s\n", later.text);
+  else if (lock_checkpoints(run, par, fault) == 0) checkpoint_check_others(par, fault);
 }
 
 void run_begin_status(struct run *run)
 {
-  const struct sim *s = &run->sim;
-  run->status = (struct status){.par = s->par,
-                                .ranks = s->comm->size,
-                                .backend = s->be->name,
-                                .step = s->step,
-                                .time = s->time,
-                                .begin = s->time,
+  const struct sim *sim = &run->sim;
+  run->status = (struct status){.par = sim->par,
+                                .ranks = sim->comm->size,
+                                .backend = sim->be->name,
+                                .step = sim->step,
+                                .time = sim->time,
+                                .begin = sim->time,
                                 .started = timer_clock(),
                                 .ends = run->control.limit,
-                                .energy_error = run->logs.has_energy ? logs_worst(&run->logs) : NAN};
+                                .energy_error = run->logs.error.known ? logs_worst(&run->logs) : NAN};
   missing_text(&run->state.missing, run->status.missing, sizeof run->status.missing);
   run->first_again = -1;
   /* The next job looks for the named checkpoint in this run's folder, so one of another folder or run is not named. */
@@ -69,10 +70,10 @@ void run_begin_status(struct run *run)
 /* The checkpoint is not before TimeMax, so there is nothing to do; this is no fault. */
 static void report_checkpoint_at_end(struct run *run)
 {
-  const struct sim *s = &run->sim;
+  const struct sim *sim = &run->sim;
   run->nothing_left = 1;
-  if (s->comm->rank != 0) return;
-  print_nothing_left(run->from.path, s->time, s->par);
+  if (sim->comm->rank != 0) return;
+  print_nothing_left(run->from.path, sim->time, sim->par);
   run_begin_status(run);
   status_nothing_left(&run->status);
 }

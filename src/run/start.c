@@ -74,6 +74,9 @@ static int check_range(const struct comm *comm, const struct particles *particle
   if (speed > FLOAT_MAX)
     return fault_set(fault, "velocities up to %g are too large: %s%s", speed, advice,
                      outlier(comm, particles, particles->vel, "velocity", far));
+  if (softening > length && softening * softening * fmax(mass, 1) > FLOAT_MAX)
+    return fault_set(fault, "Softening = %g is too large for coordinates up to %g and a mass of %g in all", softening,
+                     length, mass);
   if (size * size * fmax(mass, 1) > FLOAT_MAX)
     return fault_set(fault, "coordinates up to %g and a mass of %g in all are too large: %s%s", length, mass, advice,
                      outlier(comm, particles, particles->pos, "position", far));
@@ -100,6 +103,7 @@ static int check_range(const struct comm *comm, const struct particles *particle
 
 int check_result(const struct params *par, const char *output, int overwrite, struct fault *fault)
 {
+  if (!*output) return fault_set(fault, "option -o: expected the name of a file, found ''");
   if (access(output, F_OK)) return 0;
   if (!overwrite)
     return fault_set(fault, "%s: already exists; give another name, or --overwrite to replace it", output);
@@ -231,9 +235,10 @@ static int start(struct sim *sim, const struct comm *comm, const struct params *
     struct initial_facts unknown = facts;
     if (par->Comoving) initial_take_cosmology(&unknown);
     initial_warn(par->InitCondFile, &unknown, stderr, "espalier: warning: ");
-    units_warn(par, stderr, "espalier: warning: ");
+    if (units_check(par, &(struct fault){""}) == 0) units_warn(par, stderr, "espalier: warning: ");
   }
-  initial_check_units(par->InitCondFile, &facts, par, fault);
+  units_check(par, fault);
+  if (!fault->text[0]) initial_check_units(par->InitCondFile, &facts, par, fault);
   if (more && !fault->text[0]) add_particles(comm, par, &p, more, fault);
   return start_at(sim, comm, par, be, &p, facts.own ? facts.time : par->TimeBegin, fault);
 }

@@ -42,15 +42,15 @@ static int list_system(struct sim *sim, struct run_state *state, struct item *it
       REAL("time", sim->time),
       LONG("step", sim->step),
       REAL("soft_step", sim->soft_step),
-      REAL("radius_rule", sim->radius_rule),
-      REAL("a_floor", sim->a_floor),
-      WHOLE("split.on", sim->split.on),
-      WHOLE("split.kernel", sim->split.kernel),
-      FLOAT("split.r1", sim->split.r1),
-      FLOAT("split.r2", sim->split.r2),
-      FLOAT("split.inverse", sim->split.inverse),
-      FLOAT("split.mass_scale", sim->split.mass_scale),
-      FLOAT("split.largest_mass", sim->split.largest_mass),
+      REAL("radius_rule", sim->force.radius_rule),
+      REAL("a_floor", sim->force.a_floor),
+      WHOLE("split.on", sim->force.split.on),
+      WHOLE("split.kernel", sim->force.split.kernel),
+      FLOAT("split.r1", sim->force.split.r1),
+      FLOAT("split.r2", sim->force.split.r2),
+      FLOAT("split.inverse", sim->force.split.inverse),
+      FLOAT("split.mass_scale", sim->force.split.mass_scale),
+      FLOAT("split.largest_mass", sim->force.split.largest_mass),
       REAL("hard.proposed_for", sim->lists.proposed_for),
       REAL("units.speed2", sim->lists.speed2),
       REAL("units.pair_kinetic", sim->lists.pair_kinetic),
@@ -113,18 +113,18 @@ static int list_effects(struct sim *sim, struct item *item)
 
 static int list_logs(struct logs *logs, struct item *item)
 {
-  const struct item all[] = {REAL("logs.first_energy", logs->first_energy),
-                             REAL("logs.worst", logs->worst),
-                             WHOLE("logs.has_energy", logs->has_energy),
-                             WHOLE("logs.warned_outside", logs->warned_outside),
-                             WHOLE("logs.warned_late", logs->warned_late),
-                             WHOLE("logs.warned_level", logs->warned_level),
-                             WHOLE("logs.warned_lattice", logs->warned_lattice),
-                             WHOLE("logs.warned_energy", logs->warned_energy),
-                             WHOLE("logs.warned_soft_step", logs->warned_soft_step),
-                             WHOLE("logs.h_steps", logs->h_steps),
-                             REAL("logs.h_sum", logs->h_sum),
-                             REAL("logs.list_sum", logs->list_sum)};
+  const struct item all[] = {REAL("logs.first_energy", logs->error.first),
+                             REAL("logs.worst", logs->error.worst),
+                             WHOLE("logs.has_energy", logs->error.known),
+                             WHOLE("logs.warned_outside", logs->warned.outside),
+                             WHOLE("logs.warned_late", logs->warned.late),
+                             WHOLE("logs.warned_level", logs->warned.level),
+                             WHOLE("logs.warned_lattice", logs->warned.lattice),
+                             WHOLE("logs.warned_energy", logs->warned.energy),
+                             WHOLE("logs.warned_soft_step", logs->warned.soft_step),
+                             WHOLE("logs.h_steps", logs->hard.steps),
+                             REAL("logs.h_sum", logs->hard.h),
+                             REAL("logs.list_sum", logs->hard.lists)};
   _Static_assert(sizeof all / sizeof *all <= ITEMS, "raise ITEMS");
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
@@ -153,23 +153,23 @@ static int list_missing(struct missing *missing, struct item *item)
 /* The choice of a scheme; Mode, Scheme and R1OverR0 in use are in the list of parameters. */
 static int list_choice(struct sim *sim, struct item *item)
 {
-  struct scheme_choice *c = &sim->settings->choice;
+  struct scheme_choice *choice = &sim->settings->choice;
   struct plan_facts *y = &sim->system;
   const struct item all[] = {REAL("system.energy", y->energy),
                              REAL("system.dense", y->dense),
                              REAL("system.distance", y->distance),
                              REAL("system.profile", y->first_profile),
                              REAL("system.change", y->change),
-                             WHOLE("choice.made", c->made),
-                             WHOLE("choice.trials", c->trials),
-                             WHOLE("choice.trial", c->trial),
-                             WHOLE("choice.trial_steps", c->trial_steps),
-                             {"choice.order", ITEM_WHOLE, CHOICES_COUNT, c->order},
-                             {"choice.factor", ITEM_REAL, CHOICES_COUNT, c->table.factor},
-                             {"choice.measured", ITEM_REAL, CHOICES_COUNT, c->measured},
-                             LONG("choice.looked", c->looked),
-                             REAL("choice.seconds", c->seconds),
-                             REAL("choice.time", c->time)};
+                             WHOLE("choice.made", choice->made),
+                             WHOLE("choice.trials", choice->trials),
+                             WHOLE("choice.trial", choice->trial),
+                             WHOLE("choice.trial_steps", choice->trial_steps),
+                             {"choice.order", ITEM_WHOLE, CHOICES_COUNT, choice->order},
+                             {"choice.factor", ITEM_REAL, CHOICES_COUNT, choice->table.factor},
+                             {"choice.measured", ITEM_REAL, CHOICES_COUNT, choice->measured},
+                             LONG("choice.looked", choice->looked),
+                             REAL("choice.seconds", choice->seconds),
+                             REAL("choice.time", choice->time)};
   _Static_assert(sizeof all / sizeof *all <= ITEMS, "raise ITEMS");
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
@@ -178,17 +178,17 @@ static int list_choice(struct sim *sim, struct item *item)
 /* What the choice has beside: when the system is looked at again, its costs, and choices of an earlier run. */
 static int list_choices(struct sim *sim, struct item *item)
 {
-  struct scheme_choice *c = &sim->settings->choice;
-  const struct item all[] = {WHOLE("choice.interval", c->interval),
-                             WHOLE("choice.why", c->why),
-                             REAL("choice.choosing", c->choosing),
-                             REAL("choice.tried_seconds", c->tried_seconds),
-                             REAL("choice.tried_time", c->tried_time),
-                             WHOLE("choice.again", c->again.count),
-                             WHOLE("choice.again_next", c->again.next),
-                             {"choice.again_step", ITEM_LONG, c->again.count, c->again.step},
-                             {"choice.again_scheme", ITEM_WHOLE, c->again.count, c->again.scheme},
-                             {"choice.again_why", ITEM_WHOLE, c->again.count, c->again.why}};
+  struct scheme_choice *choice = &sim->settings->choice;
+  const struct item all[] = {WHOLE("choice.interval", choice->interval),
+                             WHOLE("choice.why", choice->why),
+                             REAL("choice.choosing", choice->choosing),
+                             REAL("choice.tried_seconds", choice->tried_seconds),
+                             REAL("choice.tried_time", choice->tried_time),
+                             WHOLE("choice.again", choice->again.count),
+                             WHOLE("choice.again_next", choice->again.next),
+                             {"choice.again_step", ITEM_LONG, choice->again.count, choice->again.step},
+                             {"choice.again_scheme", ITEM_WHOLE, choice->again.count, choice->again.scheme},
+                             {"choice.again_why", ITEM_WHOLE, choice->again.count, choice->again.why}};
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
 }
@@ -201,16 +201,17 @@ static int list_choices(struct sim *sim, struct item *item)
 /* The quantities of a rank: clocks and counts of the soft step under way, measured rates, state of the tuning. */
 static int list_own(struct sim *sim, struct section *own)
 {
-  struct tuning *t = &sim->tuning;
-  const struct section all[] = {OWN_SECTION("own.counts", sim->counts),
-                                OWN_SECTION("own.seconds", sim->timer.seconds),
-                                OWN_SECTION("own.computed", sim->half.computed),
-                                OWN_SECTION("own.rest", sim->log.rest),
-                                OWN_SECTION("own.per_work", sim->per_work),
-                                OWN_SECTION("own.planting", sim->tree_build_seconds),
-                                OWN_SECTION("own.row", sim->substeps.row),
-                                {"own.cuts", sim->domain.x, sizeof *sim->domain.x * (uint64_t)(sim->comm->size - 1)},
-                                OWN_SECTION("own.centre", sim->domain.centre)};
+  struct tuning *t = &sim->cost.tuning;
+  const struct section all[] = {
+      OWN_SECTION("own.counts", sim->counts),
+      OWN_SECTION("own.seconds", sim->timer.seconds),
+      OWN_SECTION("own.computed", sim->cost.clocks.computed),
+      OWN_SECTION("own.rest", sim->cost.log.rest),
+      OWN_SECTION("own.per_work", sim->cost.per_work),
+      OWN_SECTION("own.planting", sim->cost.tree_seconds),
+      OWN_SECTION("own.row", sim->substeps.row),
+      {"own.cuts", sim->ranks.domain.x, sizeof *sim->ranks.domain.x * (uint64_t)(sim->comm->size - 1)},
+      OWN_SECTION("own.centre", sim->ranks.domain.centre)};
   const struct section tuned[] = {
       OWN_SECTION("tuning.timed", t->timed),       OWN_SECTION("tuning.rebuild", t->rebuild),
       OWN_SECTION("tuning.width", t->width),       OWN_SECTION("tuning.width_open", t->width_open),
@@ -236,7 +237,7 @@ int state_save(struct sim *sim, struct logs *logs, struct run_state *state, stru
   int tables = LOGS_TABLES;
   char *rows = logs_flush(logs, sim, &ends);
   /* only the value of rank 0 counts: it writes the manifest */
-  state->block_steps += sim->log.steps[0] + sim->log.steps[1];
+  state->block_steps += sim->cost.log.steps[0] + sim->cost.log.steps[1];
   int items = list_system(sim, state, item);
   items += list_substeps(sim, item + items);
   items += list_choice(sim, item + items);
@@ -349,7 +350,7 @@ static int is_foreign(const struct sim *sim, const struct checkpoint *checkpoint
 static void load_effects(struct sim *sim, const char *text, struct fault *fault)
 {
   struct item item[ITEMS];
-  memcpy(sim->v_com, sim->now.v_com, sizeof sim->v_com);
+  memcpy(sim->effects.v_com, sim->now.v_com, sizeof sim->effects.v_com);
   for (int k = 0, count; (count = list_effect(sim, k, item)) >= 0; k++)
     if (count > 0 && has(text, item[0].name)) items_read(text, item, count, fault);
 }
@@ -435,7 +436,7 @@ int state_load(struct sim *sim, struct run_state *state, struct checkpoint *chec
       load_own(sim, checkpoint);
       sim->substeps.foreign = is_foreign(sim, checkpoint);
       for (int part = 0; part < 2; part++)
-        for (int end = 0; end < 2; end++) sim->half.part[part][end] = sim->timer;
+        for (int end = 0; end < 2; end++) sim->cost.clocks.part[part][end] = sim->timer;
       return 0;
     }
     sim_close(sim);
@@ -448,16 +449,16 @@ int state_inspect(const struct checkpoint *checkpoint, struct state_facts *facts
 {
   struct item item[ITEMS];
   struct logs_ends ends;
-  struct sim *s = memory_alloc("checkpoint", sizeof *s); /* memory for the numbers; not an open system */
-  struct logs *l = memory_alloc("checkpoint", sizeof *l);
+  struct sim *sim = memory_alloc("checkpoint", sizeof *sim); /* memory for the numbers; not an open system */
+  struct logs *logs = memory_alloc("checkpoint", sizeof *logs);
   memset(facts, 0, sizeof *facts);
-  if (items_read(checkpoint->text, item, list_system(s, &facts->run, item), fault) == 0 &&
+  if (items_read(checkpoint->text, item, list_system(sim, &facts->run, item), fault) == 0 &&
       load_ends(checkpoint->text, &ends, fault) == 0)
-    items_read(checkpoint->text, item, list_logs(l, item), fault);
-  facts->time = s->time;
-  facts->step = s->step;
-  memory_free(l);
-  memory_free(s);
+    items_read(checkpoint->text, item, list_logs(logs, item), fault);
+  facts->time = sim->time;
+  facts->step = sim->step;
+  memory_free(logs);
+  memory_free(sim);
   return fault->text[0] ? -1 : 0;
 }
 

@@ -50,15 +50,16 @@ static int parent_has_terminal(void)
 
 void terminal_open(struct run *run)
 {
-  struct logs *l = &run->logs;
-  if (run->options->quiet) l->lines = -1;
-  l->verbose = run->options->verbose;
+  struct logs *logs = &run->logs;
+  if (run->options->quiet) logs->progress.lines = -1;
+  logs->progress.verbose = run->options->verbose;
   /* Open MPI gives a rank a terminal of its own for standard output, also where mpirun writes to a file */
-  l->progress.renews = !l->verbose && isatty(STDOUT_FILENO) && (isatty(STDERR_FILENO) || parent_has_terminal());
-  l->progress.clock = timer_clock();
-  l->progress.step = run->sim.step;
-  l->progress.fraction = -1;
-  l->progress.error = -1;
+  logs->progress.renews =
+      !logs->progress.verbose && isatty(STDOUT_FILENO) && (isatty(STDERR_FILENO) || parent_has_terminal());
+  logs->progress.clock = timer_clock();
+  logs->progress.step = run->sim.step;
+  logs->progress.fraction = -1;
+  logs->progress.error = -1;
 }
 
 void terminal_clear(struct logs *logs)
@@ -95,38 +96,38 @@ static void note_defaults(const struct run *run)
 
 void terminal_start(const struct run *run)
 {
-  const struct sim *s = &run->sim;
-  if (s->comm->rank != 0) return;
+  const struct sim *sim = &run->sim;
+  if (sim->comm->rank != 0) return;
   char massless[64] = "";
-  if (s->now.massless > 0) snprintf(massless, sizeof massless, " (%.0f of them without mass)", s->now.massless);
-  printf("%.0f particle%s%s on %d rank%s x %d thread%s, backend %s; %s from time %g to %g\n", s->now.count,
-         plural(s->now.count), massless, s->comm->size, plural(s->comm->size), omp_get_max_threads(),
-         plural(omp_get_max_threads()), s->be->name, s->scheme->mode, s->time, s->par->TimeMax);
-  effects_describe(s, stdout);
+  if (sim->now.massless > 0) snprintf(massless, sizeof massless, " (%.0f of them without mass)", sim->now.massless);
+  printf("%.0f particle%s%s on %d rank%s x %d thread%s, backend %s; %s from time %g to %g\n", sim->now.count,
+         plural(sim->now.count), massless, sim->comm->size, plural(sim->comm->size), omp_get_max_threads(),
+         plural(omp_get_max_threads()), sim->be->name, sim->scheme->mode, sim->time, sim->par->TimeMax);
+  effects_describe(sim, stdout);
   if (run->soft_step_opened)
     printf("restart from %s (of %lld rank%s), within soft step %lld\n", run->from.path, run->from.ranks,
-           plural((double)run->from.ranks), s->step + 1);
-  transport_describe(&s->transport, stdout);
-  settings_print_found(s, stdout);
-  settings_print_choice(s, stdout);
-  const struct split *split = scheme_split(s);
+           plural((double)run->from.ranks), sim->step + 1);
+  transport_describe(&sim->ranks.transport, stdout);
+  settings_print_found(sim, stdout);
+  settings_print_choice(sim, stdout);
+  const struct split *split = scheme_split(sim);
   if (split) printf("split: R1 = %g, R2 = %g\n", split->r1, split->r2);
-  if (s->par->RebuildInterval > 0 && (split || params_shared(s->par)))
-    printf("note: RebuildInterval = %d has no effect %s\n", s->par->RebuildInterval,
+  if (sim->par->RebuildInterval > 0 && (split || params_shared(sim->par)))
+    printf("note: RebuildInterval = %d has no effect %s\n", sim->par->RebuildInterval,
            split ? "while the split is on" : "with one step for all particles");
   note_defaults(run);
-  if (s->tuning.tunes_width || s->tuning.tunes_rebuild)
+  if (sim->cost.tuning.tunes_width || sim->cost.tuning.tunes_rebuild)
     printf("tuning by measured times: results of two runs differ in the last bits ([Device] Tuning = frozen: they do "
            "not)\n");
-  double potential = s->now.potential + s->energy.total;
-  printf("energy %.9g (kinetic %.6g, potential %.6g)", energies_total(s), s->now.kinetic, potential);
-  if (!effects_have(s, EFFECT_COMOVING) && !effects_have(s, EFFECT_IN_FIELD))
-    printf(", virial ratio %.4g", potential != 0 ? -2 * s->now.kinetic / potential : 0);
+  double potential = sim->now.potential + sim->energy.total;
+  printf("energy %.9g (kinetic %.6g, potential %.6g)", energies_total(sim), sim->now.kinetic, potential);
+  if (!effects_have(sim, EFFECT_COMOVING) && !effects_have(sim, EFFECT_IN_FIELD))
+    printf(", virial ratio %.4g", potential != 0 ? -2 * sim->now.kinetic / potential : 0);
   putchar('\n');
   /* a launcher may kill ranks soon after Ctrl-C */
-  if (s->comm->size > 1 && !run->options->quiet && !run->options->no_output) {
+  if (sim->comm->size > 1 && !run->options->quiet && !run->options->no_output) {
     char file[PARAM_TEXT + 8], word[2 * PARAM_TEXT];
-    snprintf(file, sizeof file, "%s/stop", s->par->OutputDir);
+    snprintf(file, sizeof file, "%s/stop", sim->par->OutputDir);
     printf("to stop it with a checkpoint: touch %s\n", shell_text("", file, word, sizeof word));
   }
   fflush(stdout);
@@ -148,10 +149,11 @@ static const char *duration(double seconds, char *text, size_t size)
 static void row(struct logs *logs, const struct sim *sim, const struct step_report *report, int energy)
 {
   char eta[32], error[16] = "-";
-  if (logs->lines++ % HEADER_LINES == 0)
+  if (logs->progress.lines++ % HEADER_LINES == 0)
     printf("%7s %12s %10s %5s %8s %8s %6s %6s %9s %8s %9s\n", "step", "time", "dt_soft", "sub", "list", "hard",
            effects_have(sim, EFFECT_COMOVING) ? "z" : "h", "imbal", "|dE/E|", "s/step", "ETA");
-  double elapsed = timer_clock() - logs->started, done = (sim->time - logs->begin) / (logs->end - logs->begin);
+  double elapsed = timer_clock() - logs->progress.started,
+         done = (sim->time - logs->progress.begin) / (logs->progress.end - logs->progress.begin);
   if (energy) logs_error_text(logs_error(logs, energies_total(sim)), 2, error, sizeof error);
   printf("%7lld %12.6g %10.3e %5lld %8.1f %8.1f %6.3f %6.2f %9s %8.3f %9s\n", sim->step, sim->time, report->dt,
          (long long)sim->counts.substeps, report->list_full, report->list_hard,
@@ -164,14 +166,15 @@ static void row(struct logs *logs, const struct sim *sim, const struct step_repo
 static void describe(const struct logs *logs, const struct sim *sim, double now, double *done, char *text, size_t size)
 {
   char eta[32], error[16], relative[32] = "", redshift[32] = "";
-  double elapsed = now - logs->started, since = now - logs->progress.clock;
-  *done = (sim->time - logs->begin) / (logs->end - logs->begin);
+  double elapsed = now - logs->progress.started, since = now - logs->progress.clock;
+  *done = (sim->time - logs->progress.begin) / (logs->progress.end - logs->progress.begin);
   if (logs->progress.error >= 0)
     snprintf(relative, sizeof relative, ", |dE/E| %s", logs_error_text(logs->progress.error, 1, error, sizeof error));
   if (effects_have(sim, EFFECT_COMOVING)) snprintf(redshift, sizeof redshift, ", z %.3f", 1 / sim->time - 1);
-  snprintf(text, size, "time %.6g of %.6g (%.1f %%)%s, step %lld, %.3g steps/s%s, %s left", sim->time, logs->end,
-           100 * *done, redshift, sim->step, since > 0 ? (double)(sim->step - logs->progress.step) / since : 0,
-           relative, *done > 0 ? duration(elapsed * (1 - *done) / *done, eta, sizeof eta) : "-");
+  snprintf(text, size, "time %.6g of %.6g (%.1f %%)%s, step %lld, %.3g steps/s%s, %s left", sim->time,
+           logs->progress.end, 100 * *done, redshift, sim->step,
+           since > 0 ? (double)(sim->step - logs->progress.step) / since : 0, relative,
+           *done > 0 ? duration(elapsed * (1 - *done) / *done, eta, sizeof eta) : "-");
 }
 
 /* After a soft step: renew the line on a terminal, or print one in a log where it is due. */
@@ -179,10 +182,10 @@ static void progress(struct logs *logs, const struct sim *sim, const struct step
 {
   char text[200];
   double now = timer_clock(), done;
-  struct progress_line *p = &logs->progress;
-  if (energy && logs->first_energy != 0) p->error = logs_error(logs, energies_total(sim));
-  if (logs->lines < 0) return;
-  if (logs->verbose) {
+  struct progress *p = &logs->progress;
+  if (energy && logs->error.first != 0) p->error = logs_error(logs, energies_total(sim));
+  if (logs->progress.lines < 0) return;
+  if (logs->progress.verbose) {
     row(logs, sim, report, energy);
     return;
   }
@@ -209,20 +212,20 @@ static double report_interval(int renews)
 void terminal_substeps_begin(const struct run *run, struct substeps_progress *progress)
 {
   double now = timer_clock();
-  int reports = run->sim.comm->rank == 0 && run->logs.lines >= 0;
+  int reports = run->sim.comm->rank == 0 && run->logs.progress.lines >= 0;
   *progress = (struct substeps_progress){reports ? now + report_interval(run->logs.progress.renews) : HUGE_VAL, now,
                                          fraction_done(&run->sim)};
 }
 
 void terminal_substeps(struct run *run, struct substeps_progress *progress)
 {
-  const struct sim *s = &run->sim;
+  const struct sim *sim = &run->sim;
   char elapsed[32], left[32], text[200];
-  double now = timer_clock(), done = fraction_done(s), seconds = now - progress->began;
+  double now = timer_clock(), done = fraction_done(sim), seconds = now - progress->began;
   snprintf(text, sizeof text,
            "  within soft step %lld: %lld block steps so far, level %d of at most %d, %.1f %% done in %s, %s left",
-           s->step + 1, (long long)s->counts.substeps, timeline_aligned(s->substeps.tick, 0), s->counts.level_max,
-           100 * done, duration(seconds, elapsed, sizeof elapsed),
+           sim->step + 1, (long long)sim->counts.substeps, timeline_aligned(sim->substeps.tick, 0),
+           sim->counts.level_max, 100 * done, duration(seconds, elapsed, sizeof elapsed),
            duration(seconds * (1 - done) / (done - progress->begin), left, sizeof left));
   if (run->logs.progress.renews) renew(&run->logs, text + 2);
   else printf("%s\n", text);
@@ -234,44 +237,44 @@ void terminal_substeps(struct run *run, struct substeps_progress *progress)
 static void note_h(struct logs *logs, const struct sim *sim, const struct step_report *report)
 {
   if (!sim->scheme->compares_walks || settings_have_choice(sim) || report->hard.targets == 0 ||
-      logs->h_steps == H_STEPS)
+      logs->hard.steps == H_STEPS)
     return;
-  logs->h_sum += report->h;
-  logs->list_sum += report->list_hard / report->list_full;
-  if (++logs->h_steps < H_STEPS || logs->h_sum <= H_WARNING * H_STEPS) return;
+  logs->hard.h += report->h;
+  logs->hard.lists += report->list_hard / report->list_full;
+  if (++logs->hard.steps < H_STEPS || logs->hard.h <= H_WARNING * H_STEPS) return;
   terminal_clear(logs);
   printf("note: over %d steps a hard force took %.2f times as long as a full one (its interaction list is %.2f times "
          "as long);\n"
          "      the split pays best below %.1f; a smaller R1OverR0 makes hard forces cheaper and soft steps shorter\n",
-         H_STEPS, logs->h_sum / H_STEPS, logs->list_sum / H_STEPS, H_WARNING);
+         H_STEPS, logs->hard.h / H_STEPS, logs->hard.lists / H_STEPS, H_WARNING);
 }
 
 /* The energy error is so large that the run cannot be right, or is worthless for what was asked. */
 static void warn_energy(struct logs *logs, const struct sim *sim)
 {
   char text[32];
-  if (logs->warned_energy || logs->promise.energy.untrusted == 0) return;
+  if (logs->warned.energy || logs->promise.energy.untrusted == 0) return;
   terminal_clear(logs);
   printf("warning: at time %g the total energy is off by %s of its initial value: do not trust this run;\n"
          "         check the length of soft steps (xs, ys, SoftStep, MaxSizeTimestep), Eta, Softening and\n"
          "         ErrTolForceAcc\n",
          sim->time, logs_error_text(logs_error(logs, energies_total(sim)), 1, text, sizeof text));
-  logs->warned_energy = 1;
+  logs->warned.energy = 1;
 }
 
 /* The parameter SoftStep gives soft steps that are much longer than those of the rule. */
 static void warn_soft_step(struct logs *logs, const struct sim *sim, double dt)
 {
-  double rule = plan_soft_step(sim->par, &sim->now, &sim->system, sim->split.r2);
+  double rule = plan_soft_step(sim->par, &sim->now, &sim->system, sim->force.split.r2);
   if (sim->system.field_step > 0) rule = fmin(rule, sim->system.field_step);
-  if (logs->warned_soft_step || !scheme_split(sim) || sim->par->SoftStep == 0 || sim->par->EnergyError > 0 ||
+  if (logs->warned.soft_step || !scheme_split(sim) || sim->par->SoftStep == 0 || sim->par->EnergyError > 0 ||
       !(dt > SOFT_STEP_WARNING * rule))
     return;
   terminal_clear(logs);
   printf("warning: at time %g SoftStep gives soft steps of %.3g, and the rule (SoftStep = 0) would take %.3g:\n"
          "         soft forces may change too much within a step\n",
          sim->time, dt, rule);
-  logs->warned_soft_step = 1;
+  logs->warned.soft_step = 1;
 }
 
 /* Close pairs that the hard part from neighbour lists cannot integrate well. */
@@ -286,15 +289,15 @@ static void warn_close_pairs(struct logs *logs, const struct sim *sim, const str
     tally.worst.pos[c] += origin[c];
     tally.triple.pos[c] += origin[c];
   }
-  if (close_pairs_triple(&logs->close_pairs, &tally, sim->time, &request, text)) {
+  if (close_pairs_perturbed_text(&logs->close_pairs, &tally, sim->time, &request, text)) {
     terminal_clear(logs);
     printf("warning: %s\n", text);
   }
-  if (report->lists.collapsed == 0 || logs->warned_collapse) return;
-  close_pairs_collapse(&tally, sim->time, report->dt, text);
+  if (report->lists.collapsed == 0 || logs->warned.collapse) return;
+  close_pairs_collapse_text(&tally, sim->time, report->dt, text);
   terminal_clear(logs);
   printf("warning: %s;\n         the run ends with a checkpoint\n", text);
-  logs->warned_collapse = 1;
+  logs->warned.collapse = 1;
 }
 
 void terminal_step(struct logs *logs, const struct sim *sim, const struct step_report *report, int energy)
@@ -303,37 +306,37 @@ void terminal_step(struct logs *logs, const struct sim *sim, const struct step_r
   if (energy) warn_energy(logs, sim);
   warn_close_pairs(logs, sim, report);
   warn_soft_step(logs, sim, report->dt);
-  if (report->outside && !logs->warned_outside) {
+  if (report->outside && !logs->warned.outside) {
     terminal_clear(logs);
     printf("warning: %lld position%s outside the lattice and clamped to its boundary: a shorter soft step\n"
            "         (MaxSizeTimestep) avoids this\n",
            (long long)report->outside, report->outside == 1 ? " lay" : "s lay");
-    logs->warned_outside = 1;
+    logs->warned.outside = 1;
   }
-  if (report->late && !logs->warned_late) {
+  if (report->late && !logs->warned.late) {
     terminal_clear(logs);
     printf("warning: %lld particles exceeded the motion bound of LETs in a soft step before new LETs were selected "
            "(%lld times); a "
            "smaller xs or ys gives shorter soft steps\n",
            (long long)report->late, (long long)sim->counts.let_reselections);
-    logs->warned_late = 1;
+    logs->warned.late = 1;
   }
-  if (sim->counts.level_max >= LEVEL_MAX && sim->scheme->shortest_step_is_reported && !logs->warned_level) {
+  if (sim->counts.level_max >= LEVEL_MAX && sim->scheme->shortest_step_is_reported && !logs->warned.level) {
     terminal_clear(logs);
     printf("warning: some particles require steps shorter than the soft step / 2^%d, which is the shortest: is "
            "Softening too small?\n",
            LEVEL_MAX);
-    logs->warned_level = 1;
+    logs->warned.level = 1;
   }
   struct resolved_length fine = sim->scheme->resolves(sim);
   if (fine.length > 0 && sim->now.count > 1 && sim->lattice.spacing > LATTICE_WARNING * fine.length &&
-      !logs->warned_lattice) {
+      !logs->warned.lattice) {
     terminal_clear(logs);
     printf("warning: the lattice that contains all particles has a spacing of %.2g, which is %.2g %s: forces lose "
            "accuracy; the "
            "system is too large for this %s, possibly because of a few distant particles\n",
            sim->lattice.spacing, sim->lattice.spacing / fine.length, fine.many, fine.one);
-    logs->warned_lattice = 1;
+    logs->warned.lattice = 1;
   }
   progress(logs, sim, report, energy);
 }
@@ -388,25 +391,25 @@ static int changes(const struct params *par, double change[2], double scale[2])
 /* How well energy, momentum and angular momentum were kept, and what was promised. */
 static void print_kept(struct run *run)
 {
-  const struct sim *s = &run->sim;
+  const struct sim *sim = &run->sim;
   struct promise *promise = &run->logs.promise;
   char error[32], promised[160];
   double change[2], scale[2];
-  int rows = changes(s->par, change, scale);
+  int rows = changes(sim->par, change, scale);
   if (rows < 2) {
     printf("kept: unknown, energy.csv has %d row%s (TimeBetStatistics)\n", rows, plural(rows));
     return;
   }
   const char *energy =
       isnan(logs_worst(&run->logs)) ? "unknown" : logs_error_text(logs_worst(&run->logs), 1, error, sizeof error);
-  printf("kept: energy to %s%s", energy, effects_have(s, EFFECT_COMOVING) ? " of kinetic plus potential energy" : "");
-  if (effects_have(s, EFFECT_IN_FIELD)) printf("; momentum and angular momentum change in the external field");
-  else if (!effects_have(s, EFFECT_COMOVING) && scale[0] > 0 && scale[1] > 0) {
+  printf("kept: energy to %s%s", energy, effects_have(sim, EFFECT_COMOVING) ? " of kinetic plus potential energy" : "");
+  if (effects_have(sim, EFFECT_IN_FIELD)) printf("; momentum and angular momentum change in the external field");
+  else if (!effects_have(sim, EFFECT_COMOVING) && scale[0] > 0 && scale[1] > 0) {
     printf(", momentum to %.1e sum m|v|, angular momentum to %.1e sum m|r x v|", change[0] / scale[0],
            change[1] / scale[1]);
-    promise_note(promise, &promise->momentum, change[0] / scale[0], s->time);
+    promise_note(promise, &promise->momentum, change[0] / scale[0], sim->time);
   }
-  printf("\n      %s\n", promise_text(promise, &s->settings->asked, promise_now(promise), promised));
+  printf("\n      %s\n", promise_text(promise, &sim->settings->asked, promise_now(promise), promised));
 }
 
 /* The command of this run with another option, --restart or --overwrite. */
@@ -470,25 +473,30 @@ static void print_files(const struct run *run, int continues)
 {
   const struct params *par = run->sim.par;
   char base[2 * PARAM_TEXT + 8];
-  int count = run->state.snapshots - run->state.pending;
-  if (run->options->no_output || count < 1)
+  int count = run->state.snapshots - run->state.pending, lost = run->state.missing.count - run->state.pending;
+  if (run->options->no_output || count - lost < 1)
     printf("snapshots: none%s\n", run->options->no_output ? " (--no-output)" : "");
-  else if (count == 1) printf("snapshots: %s/%s_000.hdf5\n", par->OutputDir, par->SnapshotFileBase);
-  else printf("snapshots: %s/%s_000.hdf5 to _%03d.hdf5\n", par->OutputDir, par->SnapshotFileBase, count - 1);
+  else {
+    printf("snapshots: %s/%s_000.hdf5", par->OutputDir, par->SnapshotFileBase);
+    if (count > 1) printf(" to _%03d.hdf5", count - 1);
+    if (lost > 0) printf(", %d of them missing", lost);
+    putchar('\n');
+  }
   printf("tables: %s/energy.csv, steps.csv%s and others (doc/file-formats.md)\n", par->OutputDir,
-         run->logs.analysis ? ", analysis.csv" : "");
+         run->logs.files.analysis ? ", analysis.csv" : "");
   fputs("next: ", stdout);
   if (continues) {
     print_command(run, "--restart", stdout);
     return;
   }
-  if (count > 1 && !run->options->no_output) {
+  int drawn = count - lost > 1 && !run->options->no_output;
+  if (drawn) {
     snprintf(base, sizeof base, "%s/%s_", par->OutputDir, par->SnapshotFileBase);
     fputs("espalier-plot density ", stdout);
     shell_word(stdout, base);
     fputs("???.hdf5; ", stdout);
   }
-  fputs("espalier-plot energy ", stdout);
+  printf("espalier-plot %s ", drawn && params_neighbour_lists(par) ? "cluster" : "energy");
   shell_word(stdout, par->OutputDir);
   putchar('\n');
 }
@@ -502,15 +510,15 @@ static void print_measured(const struct run *run, const double memory[3])
          "peak:\n",
          memory[0] / 1e6, memory[1] / 1e6, memory[2] / 1e6, local > 0 ? (double)memory_peak() / local : 0);
   if (local > 0) memory_report(stdout, local, "  ", SUMMARY_COLUMNS);
-  substep_log_sum_up(&run->sim.log, run->sim.comm->size, stdout);
-  tuning_sum_up(&run->sim.tuning, stdout);
+  substep_log_sum_up(&run->sim.cost.log, run->sim.comm->size, stdout);
+  tuning_sum_up(&run->sim.cost.tuning, stdout);
   settings_print_costs(&run->sim, stdout);
 }
 
 void terminal_end(struct run *run)
 {
   char text[32], error[32];
-  double seconds = timer_clock() - run->logs.started,
+  double seconds = timer_clock() - run->logs.progress.started,
          memory[3] = {(double)memory_peak(), resident_peak(), resident_files()};
   comm_max_double(run->sim.comm, memory, 3);
   terminal_clear(&run->logs);

@@ -34,13 +34,13 @@ void traffic_header(FILE *out)
           "collectives,collective_bytes,collective_wait_mean,rank,peer,device_messages,device_bytes,device_mean\n");
 }
 
-static void add_entry(struct ledger_entry *to, const struct ledger_entry *e)
+static void add_entry(struct ledger_entry *to, const struct ledger_entry *entry)
 {
-  to->bytes_sent += e->bytes_sent;
-  to->messages_sent += e->messages_sent;
-  to->bytes_received += e->bytes_received;
-  to->messages_received += e->messages_received;
-  to->waited += e->waited;
+  to->bytes_sent += entry->bytes_sent;
+  to->messages_sent += entry->messages_sent;
+  to->bytes_received += entry->bytes_received;
+  to->messages_received += entry->messages_received;
+  to->waited += entry->waited;
 }
 
 /* Reduce all phases over ranks; the result is on every rank. Collective. */
@@ -91,13 +91,13 @@ static struct pair *own_pairs(const struct comm *comm, size_t *count)
   struct pair *pair = NULL;
   for (int p = 0; p < PHASE_COUNT; p++)
     for (int r = 0; r < comm->size; r++) {
-      struct ledger_entry e = ledger_entry(comm->ledger, (enum phase)p, r);
-      if (e.messages_sent == 0 && e.waited == 0) continue;
+      struct ledger_entry entry = ledger_entry(comm->ledger, (enum phase)p, r);
+      if (entry.messages_sent == 0 && entry.waited == 0) continue;
       if (n == capacity) {
         capacity = 2 * capacity + 64;
         pair = memory_resize("messages", pair, sizeof *pair * capacity);
       }
-      pair[n++] = (struct pair){p, comm->rank, r, e.messages_sent, e.bytes_sent, e.waited};
+      pair[n++] = (struct pair){p, comm->rank, r, entry.messages_sent, entry.bytes_sent, entry.waited};
     }
   *count = n;
   return pair;
@@ -226,14 +226,15 @@ static struct reduced own_numbers(const struct sim *sim)
   const struct step_counts *c = &sim->counts;
   const struct let_count *hard = &c->step_let.received;
   double local = (double)c->local;
-  struct reduced n = {
-      .let = {c->soft_let.received.cells + hard->cells, c->soft_let.received.particles + hard->particles,
-              c->soft_let.bytes + c->step_let.bytes + c->updates.bytes, c->outside, c->migrated, c->updates.messages,
-              c->updates.bytes, c->violations, c->late},
-      .full_seconds = c->full.seconds,
-      .hard_seconds = c->hard.seconds,
-      .substeps = (double)c->substeps,
-      .load = {sim->work, local, local + (double)(hard->cells + hard->particles), pairs(&c->hard), sim->computing}};
+  struct reduced n = {.let = {c->soft_let.received.cells + hard->cells,
+                              c->soft_let.received.particles + hard->particles,
+                              c->soft_let.bytes + c->step_let.bytes + c->updates.bytes, c->outside, c->migrated,
+                              c->updates.messages, c->updates.bytes, c->violations, c->late},
+                      .full_seconds = c->full.seconds,
+                      .hard_seconds = c->hard.seconds,
+                      .substeps = (double)c->substeps,
+                      .load = {sim->cost.work, local, local + (double)(hard->cells + hard->particles), pairs(&c->hard),
+                               sim->cost.computing}};
   tally_sums(&c->full, n.full);
   tally_sums(&c->hard, n.hard);
   sim->be->steps.histogram(sim->dev, n.levels);

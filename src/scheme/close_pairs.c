@@ -38,7 +38,7 @@ void close_pairs_gather(const struct comm *comm, const struct list_tally *own, s
   memory_free(all);
 }
 
-void close_pairs_collapse(const struct list_tally *total, double time, double soft_step, char *text)
+void close_pairs_collapse_text(const struct list_tally *total, double time, double soft_step, char *text)
 {
   const struct list_collapse *w = &total->worst;
   snprintf(
@@ -53,8 +53,8 @@ void close_pairs_collapse(const struct list_tally *total, double time, double so
       total->collapsed == 1 ? "" : "s", w->distance);
 }
 
-int close_pairs_triple(struct close_pairs *pairs, const struct list_tally *total, double time,
-                       const struct list_request *request, char *text)
+int close_pairs_perturbed_text(struct close_pairs *pairs, const struct list_tally *total, double time,
+                               const struct list_request *request, char *text)
 {
   const struct list_triple *t = &total->triple;
   int same = total->pairs_perturbed > 0 && pairs->first == t->first && pairs->second == t->second;

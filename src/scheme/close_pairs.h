@@ -19,9 +19,9 @@ struct close_pairs {
 void close_pairs_gather(const struct comm *comm, const struct list_tally *own, struct list_tally *total);
 /* Write to text[CLOSE_PAIRS_TEXT] which step collapsed, where, and what it does to the energy. Before: collapsed > 0.
  * Not collective. */
-void close_pairs_collapse(const struct list_tally *total, double time, double soft_step, char *text);
+void close_pairs_collapse_text(const struct list_tally *total, double time, double soft_step, char *text);
 /* Follow the bound pair with a perturber of the soft step of a request. Returns 1, once, where the same pair has had
  * one for many soft steps, with a warning in text[CLOSE_PAIRS_TEXT]; else 0. Not collective. */
-int close_pairs_triple(struct close_pairs *pairs, const struct list_tally *total, double time,
-                       const struct list_request *request, char *text);
+int close_pairs_perturbed_text(struct close_pairs *pairs, const struct list_tally *total, double time,
+                               const struct list_request *request, char *text);
 #endif

@@ -31,7 +31,7 @@ struct list_request neighbour_lists_request(const struct sim *sim, double soft_s
 {
   const double proposed_for = sim->lists.proposed_for;
   struct list_request request = {.integrator = (enum step_integrator)sim->par->Integrator,
-                                 .split = sim->split,
+                                 .split = sim->force.split,
                                  .soft_step = soft_step,
                                  .eta = params_eta(sim->par, 1),
                                  .mean_mass = (double)(float)sim->masses.mean, /* whatever the order of the sum */
@@ -43,7 +43,7 @@ struct list_request neighbour_lists_request(const struct sim *sim, double soft_s
   request.total_mass = sim->masses.total;
   request.several = request.units && soft_step > 0 && sim->comm->size > 1;
   request.speed2 = sim->lists.speed2;
-  if (soft_step > 0) request.pair_limit = KEPLER_PAIR_RADIUS * (double)sim->split.r1;
+  if (soft_step > 0) request.pair_limit = KEPLER_PAIR_RADIUS * (double)sim->force.split.r1;
   if (proposed_for > 0 && soft_step > proposed_for)
     request.level_shift = (int)ceil(log2(soft_step / proposed_for) - 1e-6);
   return request;
@@ -65,7 +65,7 @@ static void measure_speed(struct sim *sim)
   sim->lists.speed2 = fmax(fmax(speed2, -now->virial / now->mass), 1e-30);
 }
 
-void neighbour_lists_pairs(struct sim *sim)
+void neighbour_lists_measure_pairs(struct sim *sim)
 {
   struct list_request request = neighbour_lists_request(sim, 0);
   if (!request.units) return;
@@ -115,7 +115,7 @@ static void integrate(struct sim *sim, double soft_step)
 
 static void open_step(struct sim *sim, const struct plan *plan)
 {
-  sim->half.part[0][1] = sim->timer;
+  sim->cost.clocks.part[0][1] = sim->timer;
   sim->soft_step = plan->soft_step;
   integrate(sim, plan->soft_step);
   double largest[3] = {sim->counts.level_max, sim->stop_request, sim->counts.lists.collapsed > 0};
@@ -163,7 +163,7 @@ static void note_cost(struct sim *sim, double seconds)
 /* The potential that `advance` left had the old split, and the soft part was added to it. */
 static int measure_radius(struct sim *sim)
 {
-  if (!scheme_radius(sim, 0)) return 0;
+  if (!scheme_measure_radius(sim, 0)) return 0;
   sim->scheme->hard_part(sim);
   return 1;
 }
@@ -179,7 +179,7 @@ static void hard_part(struct sim *sim)
 static void sample(const struct sim *sim, struct let_request *let, struct walk_request *walk)
 {
   (void)walk;
-  let->open_within = split_widest(&sim->split);
+  let->open_within = split_widest(&sim->force.split);
 }
 
 static void before_walk(struct sim *sim, int potential, struct let_request *let, struct walk_request *walk)
@@ -231,7 +231,7 @@ static struct list_tally total(const struct sim *sim)
 
 static struct resolved_length resolves(const struct sim *sim)
 {
-  return (struct resolved_length){(double)sim->split.r1, "R1", "R1"};
+  return (struct resolved_length){(double)sim->force.split.r1, "R1", "R1"};
 }
 
 const struct scheme scheme_neighbour_lists = {

@@ -11,5 +11,5 @@ int neighbour_lists_radii_by_mass(const struct sim *sim);
 struct list_request neighbour_lists_request(const struct sim *sim, double soft_step);
 /* Measure the kinetic energy of bound pairs (sim->lists.pair_kinetic), where the backend has units of stars.
  * Collective. */
-void neighbour_lists_pairs(struct sim *sim);
+void neighbour_lists_measure_pairs(struct sim *sim);
 #endif

@@ -20,11 +20,11 @@ static int walks_tree(const struct sim *sim)
 struct schedule_input substeps_input(struct sim *sim)
 {
   struct schedule_input in = {.ranks = sim->comm->size,
-                              .split = sim->split.on,
+                              .split = sim->force.split.on,
                               .backend_interval = sim->be->rebuild_interval,
                               .builds_fast_tree = sim->be->builds_fast_tree,
                               .given_interval = sim->par->RebuildInterval,
-                              .tuned = sim->tuning.tunes_rebuild,
+                              .tuned = sim->cost.tuning.tunes_rebuild,
                               .on_device = sim->be->particle_bytes > 0,
                               .given_checkpoint_ticks = (int)debug_value("checkpoint_ticks", -1),
                               .given_fast_level = -1,
@@ -63,17 +63,17 @@ static int build_asked(struct sim *sim, const struct schedule *schedule, int32_t
 {
   if (schedule->builds == BUILDS_WITH_MOMENTS_IF_WALKED) return walks_tree(sim);
   if (schedule->builds != BUILDS_BY_TUNER) return 0;
-  return tuning_due(&sim->tuning, (tick - built) * tick_length, (TICKS - tick) * tick_length,
+  return tuning_due(&sim->cost.tuning, (tick - built) * tick_length, (TICKS - tick) * tick_length,
                     timeline_aligned(tick, 0));
 }
 
 /* Select the LETs of a line. Collective. */
 static void select_lets(struct sim *sim, const struct schedule_line *line, double tick_length)
 {
-  struct let_request request = {.mac = &sim->mac,
-                                .a_floor = sim->a_floor,
+  struct let_request request = {.mac = &sim->force.mac,
+                                .a_floor = sim->force.a_floor,
                                 .a_typical = sim->now.a_rms_plain,
-                                .cutoff = sim->split.on ? sim->split.r2 : -1,
+                                .cutoff = sim->force.split.on ? sim->force.split.r2 : -1,
                                 .tick = line->tick,
                                 .tick_length = tick_length};
   /* LETs of the first selection, which are for all targets, count as N_hard */
@@ -81,13 +81,14 @@ static void select_lets(struct sim *sim, const struct schedule_line *line, doubl
   if (line->lets == LETS_SLOW_AND_FAST) {
     request.part = LET_OF_SLOW;
     request.horizon = line->slow_horizon * tick_length;
-    let_exchange(sim->lets, LET_SLOW, &sim->lattice, request, line->tick, traffic);
+    let_exchange(sim->ranks.lets, LET_SLOW, &sim->lattice, request, line->tick, traffic);
   }
   request.part = line->lets == LETS_FAST || line->lets == LETS_SLOW_AND_FAST ? LET_OF_FAST : LET_OF_ALL;
   request.horizon = line->horizon * tick_length;
   request.active = line->active_targets;
-  let_exchange(sim->lets, LET_STEP, &sim->lattice, request, line->tick > 0 ? line->tick : line->next_moments, traffic);
-  let_any_violation(sim->lets, 0, 1);
+  let_exchange(sim->ranks.lets, LET_STEP, &sim->lattice, request, line->tick > 0 ? line->tick : line->next_moments,
+               traffic);
+  let_any_violation(sim->ranks.lets, 0, 1);
   sim->counts.violations_handled = sim->counts.violations;
 }
 
@@ -97,7 +98,7 @@ static void rebuild(struct sim *sim, const struct schedule *schedule, const stru
                     double tick_length)
 {
   timer_phase(&sim->timer, PHASE_hard_let);
-  if (line->lets != LETS_KEPT) let_take_updates(sim->lets, line->tick, &sim->counts.updates);
+  if (line->lets != LETS_KEPT) let_take_updates(sim->ranks.lets, line->tick, &sim->counts.updates);
   if (line->migrate) sim_migrate(sim, line->tick, tick_length);
   if (line->from_particles) sim_restore_order(sim);
   sim_rebuild(sim, line->tick, tick_length, schedule->fast_level, line->rebuild == REBUILT_FAST);
@@ -110,13 +111,14 @@ static enum let_update_scope update_moments_and_lets(struct sim *sim, const stru
                                                      double tick_length)
 {
   timer_phase(&sim->timer, PHASE_moments);
-  sim->be->tree.moments(sim->dev, &sim->mac, line->tick, tick_length);
+  sim->be->tree.moments(sim->dev, &sim->force.mac, line->tick, tick_length);
   sim->counts.moment_updates += line->tick > 0;
   timer_phase(&sim->timer, PHASE_hard_let);
   if (line->lets == LETS_KEPT) return line->scope;
   if (line->lets == LETS_IF_VIOLATED) {
-    if (!let_any_violation(sim->lets, sim->counts.violations - sim->counts.violations_handled, 0)) return line->scope;
-    let_take_updates(sim->lets, line->tick, &sim->counts.updates);
+    if (!let_any_violation(sim->ranks.lets, sim->counts.violations - sim->counts.violations_handled, 0))
+      return line->scope;
+    let_take_updates(sim->ranks.lets, line->tick, &sim->counts.updates);
     sim->counts.let_reselections++;
   }
   select_lets(sim, line, tick_length);
@@ -173,8 +175,8 @@ static void note_walk(struct sim *sim, const struct tally *before, int32_t tick,
   }
   row->groups = hard->groups - before->groups;
   row->pairs = hard->particle_pairs + hard->cell_pairs - before->particle_pairs - before->cell_pairs;
-  tuning_walked(&sim->tuning, age, timeline_aligned(tick, 0), (double)row->active, hard->seconds - before->seconds,
-                !sim->split.on);
+  tuning_walked(&sim->cost.tuning, age, timeline_aligned(tick, 0), (double)row->active, hard->seconds - before->seconds,
+                !sim->force.split.on);
 }
 
 /* Hard forces of the active particles of a line, and their next steps. */
@@ -183,17 +185,17 @@ static void block_step(struct sim *sim, const struct step_rule *rule, int32_t ti
 {
   double tick_length = rule->soft_step / TICKS;
   struct walk_request walk = {.kind = WALK_HARD,
-                              .mac = sim->mac,
-                              .a_floor = sim->a_floor,
-                              .split = sim->split,
+                              .mac = sim->force.mac,
+                              .a_floor = sim->force.a_floor,
+                              .split = sim->force.split,
                               .let = LET_STEP,
                               .tick = tick,
                               .tick_length = tick_length,
                               .pending_tally = 1};
   timer_phase(&sim->timer, PHASE_hard_walk);
   effects_at_tick(sim, tick, tick_length);
-  let_walk(sim->lets, walk, &sim->counts.hard, &sim->counts.updates);
-  if (!sim->split.on) effects_add(sim, WALK_HARD, 0, tick);
+  let_walk(sim->ranks.lets, walk, &sim->counts.hard, &sim->counts.updates);
+  if (!sim->force.split.on) effects_add(sim, WALK_HARD, 0, tick);
   part_ends(sim, parts, row, SUBSTEP_walk);
   timer_phase(&sim->timer, PHASE_correct);
   sim->be->steps.correct(sim->dev, tick, tick_length, rule, shared);
@@ -210,12 +212,12 @@ static int32_t execute(struct sim *sim, const struct step_rule *rule, const stru
   double tick_length = rule->soft_step / TICKS, sum[SUBSTEP_PARTS_COUNT] = {0};
   int32_t tick = line->tick;
   enum let_update_scope scope = line->scope;
-  int timed = line->rebuild && tuning_times(&sim->tuning);
-  struct parts parts = {.events_recorded = sim->log.table || timed, .clock = timer_clock()};
+  int timed = line->rebuild && tuning_times(&sim->cost.tuning);
+  struct parts parts = {.events_recorded = sim->cost.log.table || timed, .clock = timer_clock()};
   const struct tally before = sim->counts.hard;
   if (parts.events_recorded) sim->be->clock.record_event(sim->dev, 0);
   if (line->rebuild) {
-    tuning_now(&sim->tuning, sim->step + 1, sim->time + tick * tick_length);
+    tuning_now(&sim->cost.tuning, sim->step + 1, sim->time + tick * tick_length);
     rebuild(sim, schedule, line, tick_length);
     *built = tick;
     row->rebuilt = line->rebuild;
@@ -231,14 +233,14 @@ static int32_t execute(struct sim *sim, const struct step_rule *rule, const stru
   }
   if (row->active > 0) block_step(sim, rule, tick, shared, &parts, row);
   timer_phase(&sim->timer, PHASE_hard_let);
-  let_send_updates(sim->lets, tick, scope, line->next_moments, &sim->counts.updates);
+  let_send_updates(sim->ranks.lets, tick, scope, line->next_moments, &sim->counts.updates);
   timer_phase(&sim->timer, row->active > 0 ? PHASE_hard_walk : PHASE_correct); /* next_tick waits for the walk */
   int32_t next = sim->be->steps.next_tick(sim->dev);
   timer_phase(&sim->timer, PHASE_correct);
   parts_end(sim, &parts, row, sum);
   /* moments count as cost of the build only at ticks without a regular moment update */
   double seconds = sum[SUBSTEP_rebuild] + (line->moments == MOMENTS_OF_BUILD ? sum[SUBSTEP_moments] : 0);
-  if (line->rebuild) tuning_built(&sim->tuning, timed ? seconds : 0, 0, 0);
+  if (line->rebuild) tuning_built(&sim->cost.tuning, timed ? seconds : 0, 0, 0);
   if (row->active > 0) note_walk(sim, &before, tick, (tick - *built) * tick_length, parts.events_recorded, row);
   return next;
 }
@@ -251,7 +253,7 @@ static void finish_row(struct sim *sim, struct substep_row *row, int32_t tick, d
   row->tick = tick;
   row->level = timeline_aligned(tick, 0);
   row->all = clock - *began;
-  substep_log_add(&sim->log, row);
+  substep_log_add(&sim->cost.log, row);
   *row = (struct substep_row){0};
   *began = clock;
 }
@@ -260,7 +262,7 @@ static void finish_row(struct sim *sim, struct substep_row *row, int32_t tick, d
 static struct schedule_line continued_line(struct sim *sim)
 {
   sim->substeps.continued = 0;
-  tuning_groups(&sim->tuning, sim->be, sim->dev, sim->lattice.spacing * LATTICE_SIDE);
+  tuning_groups(&sim->cost.tuning, sim->be, sim->dev, sim->lattice.spacing * LATTICE_SIDE);
   return schedule_continue_at(&sim->substeps.schedule, sim->substeps.tick);
 }
 
@@ -271,7 +273,7 @@ void substeps_begin(struct sim *sim, const struct step_rule *rule, int shared)
   *u = (struct substeps){.schedule = substeps_schedule(sim), .shared = shared, .began = clock};
   if (u->schedule.moment_interval == 0) return;
   if (u->schedule.builds == BUILDS_BY_TUNER)
-    tuning_built(&sim->tuning, sim->tree_build_seconds, 1, (double)u->schedule.build_age * tick_length);
+    tuning_built(&sim->cost.tuning, sim->cost.tree_seconds, 1, (double)u->schedule.build_age * tick_length);
   timer_phase(&sim->timer, PHASE_moments);
   sim->be->tree.sources(sim->dev);
   struct schedule_line line = schedule_at(&u->schedule, 0, 0, 0);
@@ -312,7 +314,7 @@ static enum step_state leave(struct sim *sim, enum step_state state)
 static enum step_state pause_at(struct sim *sim, int32_t tick)
 {
   timer_phase(&sim->timer, PHASE_hard_let);
-  let_take_updates(sim->lets, tick, &sim->counts.updates);
+  let_take_updates(sim->ranks.lets, tick, &sim->counts.updates);
   sim->substeps.paused = tick;
   return leave(sim, STEP_AT_CHECKPOINT_TICK);
 }
@@ -321,11 +323,11 @@ static enum step_state end_substeps(struct sim *sim)
 {
   struct substeps *u = &sim->substeps;
   timer_phase(&sim->timer, PHASE_hard_let);
-  let_take_updates(sim->lets, TICKS, &sim->counts.updates);
+  let_take_updates(sim->ranks.lets, TICKS, &sim->counts.updates);
   sim->counts.step_let.messages += sim->counts.renewed_let.messages;
   sim->counts.step_let.bytes += sim->counts.renewed_let.bytes;
   u->row.all = timer_clock() - u->began;
-  sim->log.rest = u->row;
+  sim->cost.log.rest = u->row;
   return leave(sim, STEP_SUBSTEPS_ENDED);
 }
 
@@ -335,7 +337,7 @@ enum step_state substeps_advance(struct sim *sim, const struct step_rule *rule, 
   double tick_length = rule->soft_step / TICKS, clock;
   if (u->left > 0) u->began += timer_clock() - u->left;
   u->left = 0;
-  sim->log.rest = (struct substep_row){0};
+  sim->cost.log.rest = (struct substep_row){0};
   if (u->schedule.moment_interval == 0) return STEP_SUBSTEPS_ENDED;
   do {
     int32_t tick = u->continued ? u->paused : schedule_next(&u->schedule, u->tick, u->next);

@@ -31,7 +31,7 @@ static void open_step(struct sim *sim, const struct plan *plan)
   int shared = choose_levels(sim, plan, &rule);
   sim_reserve(sim, plan->soft_step);
   timer_phase(&sim->timer, PHASE_correct);
-  sim->half.part[0][1] = sim->timer;
+  sim->cost.clocks.part[0][1] = sim->timer;
   substeps_begin(sim, &rule, shared);
 }
 
@@ -51,7 +51,7 @@ static void note_cost(struct sim *sim, double seconds)
   (void)seconds;
 }
 
-static int measure_radius(struct sim *sim) { return scheme_radius(sim, 0); }
+static int measure_radius(struct sim *sim) { return scheme_measure_radius(sim, 0); }
 
 static void hard_part(struct sim *sim) { (void)sim; } /* walks have all of it */
 
@@ -65,7 +65,7 @@ static void before_walk(struct sim *sim, int potential, struct let_request *let,
 
 static void after_walk(struct sim *sim)
 {
-  effects_add(sim, WALK_TOTAL, sim->split.on, 0);
+  effects_add(sim, WALK_TOTAL, sim->force.split.on, 0);
   sim->be->steps.split_soft(sim->dev);
 }
 

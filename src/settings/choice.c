@@ -119,10 +119,10 @@ void choice_set(struct params *params, enum choice_scheme scheme)
   if (scheme == CHOICE_HYBRID_NARROW) params->R1OverR0 = 1;
 }
 
-enum choice_scheme choice_of(const struct params *p, const struct params *asked)
+enum choice_scheme choice_of(const struct params *params, const struct params *asked)
 {
-  int narrow = p->R1OverR0 == 1 && (choice_allowed(asked) & bit(CHOICE_HYBRID_NARROW));
-  if (p->Mode == MODE_TREE) return p->Scheme == SCHEME_SHARED ? CHOICE_SHARED : CHOICE_BLOCK;
+  int narrow = params->R1OverR0 == 1 && (choice_allowed(asked) & bit(CHOICE_HYBRID_NARROW));
+  if (params->Mode == MODE_TREE) return params->Scheme == SCHEME_SHARED ? CHOICE_SHARED : CHOICE_BLOCK;
   return narrow ? CHOICE_HYBRID_NARROW : CHOICE_HYBRID;
 }
 
@@ -180,7 +180,7 @@ void choice_cost(const struct choice_machine *machine, double particles, struct 
   candidate->step_seconds = seconds / machine->threads;
 }
 
-double choice_growth(const struct choice_candidate *candidate)
+double choice_cost_growth(const struct choice_candidate *candidate)
 {
   /* the same block steps, and more synchronisations */
   return candidate->expected > 0 && candidate->expected < candidate->step
@@ -194,14 +194,14 @@ double choice_predicted(const struct choice_table *table, enum choice_scheme sch
   double factor = table->factor[scheme] > 0              ? table->factor[scheme]
                   : like >= 0 && table->factor[like] > 0 ? table->factor[like]
                                                          : 1;
-  return c->step > 0 ? factor * choice_growth(c) * c->step_seconds / c->step : HUGE_VAL;
+  return c->step > 0 ? factor * choice_cost_growth(c) * c->step_seconds / c->step : HUGE_VAL;
 }
 
 /* --- decisions --------------------------------------------------------------------------------------------------- */
 
 static int is_allowed(const struct choice_table *table, int scheme) { return (table->allowed & bit(scheme)) != 0; }
 
-int choice_reaches(const struct choice_table *table, enum choice_scheme scheme)
+int choice_has_wanted_error(const struct choice_table *table, enum choice_scheme scheme)
 {
   return !(table->wanted > 0) || table->candidate[scheme].error <= table->wanted * (1 + 1e-6);
 }
@@ -216,8 +216,8 @@ static double weighed(int scheme, double seconds)
  * more exact one. */
 static int better(const struct choice_table *table, int a, int b, int like)
 {
-  int reaches = choice_reaches(table, a);
-  if (reaches != choice_reaches(table, b)) return reaches;
+  int reaches = choice_has_wanted_error(table, a);
+  if (reaches != choice_has_wanted_error(table, b)) return reaches;
   return reaches ? weighed(a, choice_predicted(table, a, like)) < weighed(b, choice_predicted(table, b, like))
                  : table->candidate[a].error < table->candidate[b].error;
 }
@@ -240,7 +240,7 @@ int choice_trials(const struct choice_table *table, int like, enum choice_scheme
   for (;;) {
     int next = -1;
     for (int k = 0; k < CHOICES_COUNT; k++) {
-      int known = !is_allowed(table, k) || !choice_reaches(table, k);
+      int known = !is_allowed(table, k) || !choice_has_wanted_error(table, k);
       for (int i = 0; i < n; i++) known |= order[i] == k;
       if (!known && (next < 0 || choice_predicted(table, k, like) < choice_predicted(table, next, like))) next = k;
     }
@@ -254,7 +254,7 @@ int choice_trials(const struct choice_table *table, int like, enum choice_scheme
   }
 }
 
-int choice_lost(const int *order, int trial, const double measured[CHOICES_COUNT])
+int choice_trial_is_lost(const int *order, int trial, const double measured[CHOICES_COUNT])
 {
   for (int i = 0; i < trial; i++)
     if (measured[order[trial]] > TRIAL_LOST_RATIO * measured[order[i]]) return 1;
@@ -266,11 +266,12 @@ enum choice_scheme choice_fastest(const struct choice_table *table, const int *o
 {
   int best = order[0], reached = 0;
   double least = HUGE_VAL;
-  for (int i = 0; i < n; i++) reached |= choice_reaches(table, order[i]);
+  for (int i = 0; i < n; i++) reached |= choice_has_wanted_error(table, order[i]);
   for (int i = 0; i < n; i++) {
     int k = order[i];
-    if (reached && !choice_reaches(table, k)) continue;
-    double seconds = weighed(k, measured[k] * choice_growth(&table->candidate[k])) * (i == 0 ? MEASURED_GAIN_MIN : 1);
+    if (reached && !choice_has_wanted_error(table, k)) continue;
+    double seconds =
+        weighed(k, measured[k] * choice_cost_growth(&table->candidate[k])) * (i == 0 ? MEASURED_GAIN_MIN : 1);
     if (seconds < least) {
       best = k;
       least = seconds;
@@ -279,9 +280,9 @@ enum choice_scheme choice_fastest(const struct choice_table *table, const int *o
   return best;
 }
 
-int choice_pays(const struct choice_table *table, enum choice_scheme now, enum choice_scheme cheapest)
+int choice_change_pays(const struct choice_table *table, enum choice_scheme now, enum choice_scheme cheapest)
 {
-  if (cheapest != now && choice_reaches(table, cheapest) > choice_reaches(table, now)) return 1;
+  if (cheapest != now && choice_has_wanted_error(table, cheapest) > choice_has_wanted_error(table, now)) return 1;
   return cheapest != now && weighed(cheapest, choice_predicted(table, cheapest, now)) <
                                 PREDICTED_GAIN_MIN * weighed(now, choice_predicted(table, now, -1));
 }

@@ -25,7 +25,7 @@ unsigned choice_allowed(const struct params *params);
 /* Make Mode, Scheme and R1OverR0 of p those of a candidate. */
 void choice_set(struct params *params, enum choice_scheme scheme);
 /* The candidate that p has, if Mode and Scheme are not auto. `asked`: the parameters as given. */
-enum choice_scheme choice_of(const struct params *p, const struct params *asked);
+enum choice_scheme choice_of(const struct params *params, const struct params *asked);
 /* "shared steps", "block steps", "hybrid, R1OverR0 = 1". Returns text. */
 const char *choice_name(enum choice_scheme scheme, const struct params *asked, char text[64]);
 
@@ -62,12 +62,12 @@ struct choice_table {
 };
 
 /* Seconds per unit of time with the expected soft step over those with the present one. */
-double choice_growth(const struct choice_candidate *candidate);
+double choice_cost_growth(const struct choice_candidate *candidate);
 /* Predicted seconds per unit of time with the expected soft step: by the model, times the measured factor, or that of
  * the candidate `like`, which shares its forces (negative: none). */
 double choice_predicted(const struct choice_table *table, enum choice_scheme scheme, int like);
 /* 1: the predicted error of a candidate is at most the wanted one. */
-int choice_reaches(const struct choice_table *table, enum choice_scheme scheme);
+int choice_has_wanted_error(const struct choice_table *table, enum choice_scheme scheme);
 /* The cheapest candidate that has the wanted error; where none has, that with the smallest error. */
 enum choice_scheme choice_cheapest(const struct choice_table *table, int like);
 /* The candidates that are worth a trial, the most promising first: those whose predicted cost is within a factor of 2.5
@@ -78,13 +78,13 @@ int choice_trials(const struct choice_table *table, int like, enum choice_scheme
                   int order[CHOICES_COUNT]);
 /* 1: the first soft step of a trial took more than twice the measured seconds per unit of time of an earlier one: it
  * needs no second step. */
-int choice_lost(const int *order, int trial, const double measured[CHOICES_COUNT]);
+int choice_trial_is_lost(const int *order, int trial, const double measured[CHOICES_COUNT]);
 /* The fastest of the n tried candidates by measured seconds per unit of time, with the expected soft steps; another one
  * than the first only if it is a twentieth faster. */
 enum choice_scheme choice_fastest(const struct choice_table *table, const int *order, int n,
                                   const double measured[CHOICES_COUNT]);
 /* Whether a change to the cheapest candidate is predicted to pay: by a tenth. */
-int choice_pays(const struct choice_table *table, enum choice_scheme now, enum choice_scheme cheapest);
+int choice_change_pays(const struct choice_table *table, enum choice_scheme now, enum choice_scheme cheapest);
 /* Soft steps of a candidate until the system is measured again, which takes less than a hundredth of their time. */
 int choice_interval(const struct choice_machine *machine, const struct choice_candidate *candidate, int one_step);
 #endif

@@ -13,7 +13,7 @@ void settings_make(struct sim *sim, const struct params *asked);
 /* Where the given parameters allow one scheme only, make it the one in use. Before the first force. Local. */
 void choice_take_only(struct sim *sim);
 /* 1: the parameters allow several schemes. Local. */
-int choice_open(const struct sim *sim);
+int choice_is_open(const struct sim *sim);
 /* Note the candidate that sim->par have, of those that the given parameters allow. Local. */
 void choice_resume(struct sim *sim);
 /* Make the first choice, from the sums of a first force (sim->now, sim->system). Collective. */
@@ -37,7 +37,7 @@ int choice_repeat(struct sim *sim, long long step, int scheme, int why);
 
 /* radii.c */
 /* 1: a run with these parameters finds some of R1, R2, SoftStep, Eta and ErrTolForceAcc at its start. Local. */
-int radii_asked(const struct params *params);
+int radii_are_open(const struct params *params);
 /* Find them from sim->now, which holds the sums of a first force, and the neighbours of sampled particles. Nothing is
  * found for particles without distances or with numbers that are not finite. Collective. */
 void radii_find(struct sim *sim);

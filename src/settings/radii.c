@@ -10,7 +10,7 @@
 #include "step/plan.h"
 #include "system/radius.h"
 
-int radii_asked(const struct params *params)
+int radii_are_open(const struct params *params)
 {
   int model = integrator_traits[params->Integrator].has_error_model;
   if (!model || params_mode(params) == MODE_TREE || !(params->EnergyError > 0)) return 0;
@@ -43,9 +43,9 @@ static struct finder_request request_of(const struct sim *sim)
 
 void radii_find(struct sim *sim)
 {
-  neighbour_lists_pairs(sim);
+  neighbour_lists_measure_pairs(sim);
   const struct diagnostics *now = &sim->now;
-  struct finder_system system = plan_system(now, 0, sim->gravity);
+  struct finder_system system = plan_system(now, 0, sim->force.gravity);
   system.distance = radius_by_rule(sim->comm, sim->be, sim->dev, sim->masses.count, 0.5);
   system.largest_mass = sim->masses.largest;
   system.unequal = sim->masses.mean_square / (sim->masses.mean * sim->masses.mean);
@@ -61,7 +61,7 @@ void radii_find(struct sim *sim)
   in_use->SoftStep = best->soft_step;
   in_use->Eta = best->eta;
   in_use->ErrTolForceAcc = sim->settings->found.result.delta;
-  sim->mac.delta = params_tolerance(in_use, sim->mac.kind);
+  sim->force.mac.delta = params_tolerance(in_use, sim->force.mac.kind);
 }
 
 void settings_print_costs(const struct sim *sim, FILE *out)
@@ -78,7 +78,7 @@ void settings_print_costs(const struct sim *sim, FILE *out)
 void settings_print_found(const struct sim *sim, FILE *out)
 {
   if (sim->settings->found.done) finder_print(&sim->settings->found.result, &sim->settings->found.request, out);
-  else if (radii_asked(sim->par) && sim->step == 0)
+  else if (radii_are_open(sim->par) && sim->step == 0)
     fprintf(out,
             "warning: EnergyError = %g: no values were found, so R1, R2, SoftStep and Eta follow the rules: distances "
             "or the\n"

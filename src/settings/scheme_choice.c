@@ -20,7 +20,7 @@ enum { QUANTILES = sizeof quantiles / sizeof *quantiles, QUANTILE_NEIGHBOURS = 2
 
 static int several(unsigned bits) { return (bits & (bits - 1)) != 0; }
 
-int choice_open(const struct sim *sim) { return several(choice_allowed(sim->par)); }
+int choice_is_open(const struct sim *sim) { return several(choice_allowed(sim->par)); }
 
 int settings_have_choice(const struct sim *sim)
 {
@@ -69,12 +69,13 @@ void choice_resume(struct sim *sim)
 
 void settings_forget_trials(struct sim *sim)
 {
-  struct scheme_choice *c = &sim->settings->choice;
-  memset(c->measured, 0, sizeof c->measured);
-  memset(c->table.factor, 0, sizeof c->table.factor);
-  c->trials = c->trial = c->trial_steps = c->interval = c->again.count = c->again.next = 0;
-  c->seconds = c->time = 0;
-  c->looked = sim->step;
+  struct scheme_choice *choice = &sim->settings->choice;
+  memset(choice->measured, 0, sizeof choice->measured);
+  memset(choice->table.factor, 0, sizeof choice->table.factor);
+  choice->trials = choice->trial = choice->trial_steps = choice->interval = choice->again.count = choice->again.next =
+      0;
+  choice->seconds = choice->time = 0;
+  choice->looked = sim->step;
 }
 
 /* --- the candidates ---------------------------------------------------------------------------------------------- */
@@ -115,7 +116,7 @@ static void measure_candidate(struct sim *sim, enum choice_scheme scheme, const 
   int split = p.Mode != MODE_TREE;
   if (split) candidate->r2 = scheme_r2(sim, &p);
   now.hybrid = later.hybrid = system.split = split;
-  now.r2 = later.r2 = split ? candidate->r2 : sim->radius_rule;
+  now.r2 = later.r2 = split ? candidate->r2 : sim->force.radius_rule;
   candidate->step = fmin(plan_wanted(&p, &sim->now, &now), left);
   candidate->expected = fmin(plan_wanted(&p, &sim->now, &later), left);
   if (scheme == CHOICE_SHARED) {
@@ -188,37 +189,39 @@ struct choice_errors choice_errors(const struct sim *sim, const struct plan *pla
 
 double settings_corrected_cost(struct sim *sim)
 {
-  struct scheme_choice *c = &sim->settings->choice;
-  const struct choice_candidate *one = &c->table.candidate[c->now];
-  double seconds = sim->effort;
+  struct scheme_choice *choice = &sim->settings->choice;
+  const struct choice_candidate *one = &choice->table.candidate[choice->now];
+  double seconds = sim->cost.effort;
   comm_max_double(sim->comm, &seconds, 1);
   if (!settings_have_choice(sim) || !(one->step_seconds > 0) || !(seconds > 0)) return 0;
-  note_factor(&c->table, c->now, seconds / sim->soft_step);
-  return choice_predicted(&c->table, c->now, -1);
+  note_factor(&choice->table, choice->now, seconds / sim->soft_step);
+  return choice_predicted(&choice->table, choice->now, -1);
 }
 
 /* Note rows of choice.csv, and when to look again. Collective. */
 static void note(struct sim *sim, int why)
 {
-  struct scheme_choice *c = &sim->settings->choice;
+  struct scheme_choice *choice = &sim->settings->choice;
   struct choice_machine m = machine_of(sim);
-  c->why = why;
-  c->looked = sim->step;
-  c->interval = agreed(sim, choice_interval(&m, &c->table.candidate[c->now], plan_one_step(sim->par, &sim->system)));
+  choice->why = why;
+  choice->looked = sim->step;
+  choice->interval =
+      agreed(sim, choice_interval(&m, &choice->table.candidate[choice->now], plan_one_step(sim->par, &sim->system)));
 }
 
 /* Which candidates are tried from now on. Collective. */
 static void plan_trials(struct sim *sim, int like, int first, double share)
 {
-  struct scheme_choice *c = &sim->settings->choice;
-  c->trials = sim->par->Repeatable == REPEATABLE_ON
-                  ? 1
-                  : choice_trials(&c->table, like, first, sim->par->TimeMax - sim->time, share, c->order);
-  c->trials = agreed(sim, c->trials);
-  comm_broadcast(sim->comm, c->order, sizeof c->order);
-  if (c->trials == 1) c->trials = 0;
-  c->trial = c->trial_steps = 0;
-  c->tried_seconds = c->tried_time = 0;
+  struct scheme_choice *choice = &sim->settings->choice;
+  choice->trials =
+      sim->par->Repeatable == REPEATABLE_ON
+          ? 1
+          : choice_trials(&choice->table, like, first, sim->par->TimeMax - sim->time, share, choice->order);
+  choice->trials = agreed(sim, choice->trials);
+  comm_broadcast(sim->comm, choice->order, sizeof choice->order);
+  if (choice->trials == 1) choice->trials = 0;
+  choice->trial = choice->trial_steps = 0;
+  choice->tried_seconds = choice->tried_time = 0;
 }
 
 int choice_repeat(struct sim *sim, long long step, int scheme, int why)
@@ -234,17 +237,17 @@ int choice_repeat(struct sim *sim, long long step, int scheme, int why)
 
 void choice_first(struct sim *sim)
 {
-  struct scheme_choice *c = &sim->settings->choice;
+  struct scheme_choice *choice = &sim->settings->choice;
   double began = effort_clock(sim);
   measure(sim);
-  int known = c->again.count > 0 && c->again.step[0] == sim->step,
-      first = known ? c->again.scheme[0] : agreed(sim, choice_cheapest(&c->table, -1));
-  if (known) c->again.next = 1;
+  int known = choice->again.count > 0 && choice->again.step[0] == sim->step,
+      first = known ? choice->again.scheme[0] : agreed(sim, choice_cheapest(&choice->table, -1));
+  if (known) choice->again.next = 1;
   else plan_trials(sim, -1, first, TRIAL_SHARE);
-  c->made = 1;
+  choice->made = 1;
   use(sim, first);
   note(sim, known ? CHOSE_AGAIN : CHOSE_MODEL);
-  c->choosing += effort_clock(sim) - began;
+  choice->choosing += effort_clock(sim) - began;
 }
 
 /* Use another candidate from now on. A change of the split needs forces. Collective. */
@@ -253,65 +256,68 @@ static void change(struct sim *sim, int scheme)
   if (scheme == sim->settings->choice.now) return;
   use(sim, scheme);
   if (!scheme_follow(sim)) return;
-  sim_force(sim, &sim->mac, 0);
+  sim_force(sim, &sim->force.mac, 0);
   sim_measure(sim);
 }
 
-/* The next trial, or after the last one the decision. Returns as settings_step. Collective. */
-static int try_next(struct sim *sim)
+/* The next trial, or after the last one the decision. Collective. */
+static enum choice_report try_next(struct sim *sim)
 {
-  struct scheme_choice *c = &sim->settings->choice;
-  if (c->trial < c->trials) {
-    if (!(c->table.candidate[c->order[c->trial]].step > 0)) measure(sim); /* after a restart, for the rows */
-    change(sim, c->order[c->trial]);
-    c->why = CHOSE_TRIAL;
-    return 1;
+  struct scheme_choice *choice = &sim->settings->choice;
+  if (choice->trial < choice->trials) {
+    if (!(choice->table.candidate[choice->order[choice->trial]].step > 0))
+      measure(sim); /* after a restart, for the rows */
+    change(sim, choice->order[choice->trial]);
+    choice->why = CHOSE_TRIAL;
+    return CHOICE_ROWS;
   }
   measure(sim);
-  for (int k = 0; k < c->trials; k++) note_factor(&c->table, c->order[k], c->measured[c->order[k]]);
-  int fastest = agreed(sim, choice_fastest(&c->table, c->order, c->trials, c->measured));
-  c->choosing += fmax(0, c->tried_seconds - c->tried_time * c->measured[fastest]);
-  c->trials = c->trial = 0;
-  c->seconds = c->time = 0;
+  for (int k = 0; k < choice->trials; k++)
+    note_factor(&choice->table, choice->order[k], choice->measured[choice->order[k]]);
+  int fastest = agreed(sim, choice_fastest(&choice->table, choice->order, choice->trials, choice->measured));
+  choice->choosing += fmax(0, choice->tried_seconds - choice->tried_time * choice->measured[fastest]);
+  choice->trials = choice->trial = 0;
+  choice->seconds = choice->time = 0;
   change(sim, fastest);
   note(sim, CHOSE_MEASURED);
-  return 2;
+  return CHOICE_ROWS_AND_LINE;
 }
 
-/* Look at the system again. Returns as settings_step. Collective. */
-static int look(struct sim *sim)
+/* Look at the system again. Collective. */
+static enum choice_report look(struct sim *sim)
 {
-  struct scheme_choice *c = &sim->settings->choice;
+  struct scheme_choice *choice = &sim->settings->choice;
   measure(sim);
-  memset(c->measured, 0, sizeof c->measured);
-  if (sim->par->Repeatable == REPEATABLE_OFF && c->time > 0) {
-    c->measured[c->now] = c->seconds / c->time;
-    note_factor(&c->table, c->now, c->measured[c->now]);
+  memset(choice->measured, 0, sizeof choice->measured);
+  if (sim->par->Repeatable == REPEATABLE_OFF && choice->time > 0) {
+    choice->measured[choice->now] = choice->seconds / choice->time;
+    note_factor(&choice->table, choice->now, choice->measured[choice->now]);
   }
-  int cheapest = choice_cheapest(&c->table, c->now), pays = agreed(sim, choice_pays(&c->table, c->now, cheapest));
+  int cheapest = choice_cheapest(&choice->table, choice->now),
+      pays = agreed(sim, choice_change_pays(&choice->table, choice->now, cheapest));
   if (pays) {
-    plan_trials(sim, c->now, c->now, AGAIN_SHARE);
-    c->trial = c->measured[c->now] > 0; /* the present one is measured, but after a restart */
-    if (c->trials > 1) return try_next(sim);
-    c->trial = 0;
+    plan_trials(sim, choice->now, choice->now, AGAIN_SHARE);
+    choice->trial = choice->measured[choice->now] > 0; /* the present one is measured, but after a restart */
+    if (choice->trials > 1) return try_next(sim);
+    choice->trial = 0;
     change(sim, agreed(sim, cheapest)); /* by the model alone */
   }
   note(sim, CHOSE_LOOK);
-  return pays ? 2 : 1;
+  return pays ? CHOICE_ROWS_AND_LINE : CHOICE_ROWS;
 }
 
-/* Make the next choice of an earlier run, where it is due. Returns as settings_step. Collective. */
-static int repeat(struct sim *sim)
+/* Make the next choice of an earlier run, where it is due. Collective. */
+static enum choice_report repeat(struct sim *sim)
 {
-  struct scheme_choice *c = &sim->settings->choice;
-  int k = c->again.next, was = c->now;
-  if (c->again.step[k] > sim->step) return 0;
-  if (c->again.why[k] == CHOSE_TRIAL) c->why = CHOSE_TRIAL;
-  if (c->why != CHOSE_TRIAL || !(c->table.candidate[c->again.scheme[k]].step > 0)) measure(sim);
-  c->again.next++;
-  change(sim, c->again.scheme[k]);
-  if (c->again.why[k] != CHOSE_TRIAL) note(sim, CHOSE_AGAIN);
-  return c->now != was && c->why == CHOSE_AGAIN ? 2 : 1;
+  struct scheme_choice *choice = &sim->settings->choice;
+  int k = choice->again.next, was = choice->now;
+  if (choice->again.step[k] > sim->step) return CHOICE_UNCHANGED;
+  if (choice->again.why[k] == CHOSE_TRIAL) choice->why = CHOSE_TRIAL;
+  if (choice->why != CHOSE_TRIAL || !(choice->table.candidate[choice->again.scheme[k]].step > 0)) measure(sim);
+  choice->again.next++;
+  change(sim, choice->again.scheme[k]);
+  if (choice->again.why[k] != CHOSE_TRIAL) note(sim, CHOSE_AGAIN);
+  return choice->now != was && choice->why == CHOSE_AGAIN ? CHOICE_ROWS_AND_LINE : CHOICE_ROWS;
 }
 
 /* A soft step of a trial that took so many seconds per unit of time. Returns 1 where the trial is over. */
@@ -321,28 +327,29 @@ static int tried(const struct sim *sim, struct scheme_choice *choice, double eac
   *measured = choice->trial_steps == 0 ? each : fmin(*measured, each);
   choice->tried_seconds += each * sim->soft_step;
   choice->tried_time += sim->soft_step;
-  if (++choice->trial_steps < TRIAL_STEPS && !choice_lost(choice->order, choice->trial, choice->measured)) return 0;
+  if (++choice->trial_steps < TRIAL_STEPS && !choice_trial_is_lost(choice->order, choice->trial, choice->measured))
+    return 0;
   choice->trial_steps = 0;
   choice->trial++;
   return 1;
 }
 
-int settings_step(struct sim *sim)
+enum choice_report settings_after_step(struct sim *sim)
 {
-  struct scheme_choice *c = &sim->settings->choice;
-  double seconds = sim->effort, began = effort_clock(sim);
-  int rows = 0;
-  if (!settings_have_choice(sim) || !(sim->time < sim->par->TimeMax)) return 0;
+  struct scheme_choice *choice = &sim->settings->choice;
+  double seconds = sim->cost.effort, began = effort_clock(sim);
+  enum choice_report report = CHOICE_UNCHANGED;
+  if (!settings_have_choice(sim) || !(sim->time < sim->par->TimeMax)) return report;
   comm_max_double(sim->comm, &seconds, 1);
-  if (c->again.next < c->again.count) rows = repeat(sim);
-  else if (c->trial < c->trials) {
+  if (choice->again.next < choice->again.count) report = repeat(sim);
+  else if (choice->trial < choice->trials) {
     /* 0: it continues one of before a restart */
-    if (seconds > 0 && tried(sim, c, seconds / sim->soft_step)) rows = try_next(sim);
+    if (seconds > 0 && tried(sim, choice, seconds / sim->soft_step)) report = try_next(sim);
   } else {
-    c->seconds = COST_KEPT * c->seconds + seconds;
-    c->time = COST_KEPT * c->time + (seconds > 0 ? sim->soft_step : 0);
-    if (sim->step - c->looked >= c->interval) rows = look(sim);
+    choice->seconds = COST_KEPT * choice->seconds + seconds;
+    choice->time = COST_KEPT * choice->time + (seconds > 0 ? sim->soft_step : 0);
+    if (sim->step - choice->looked >= choice->interval) report = look(sim);
   }
-  c->choosing += effort_clock(sim) - began;
-  return rows;
+  choice->choosing += effort_clock(sim) - began;
+  return report;
 }

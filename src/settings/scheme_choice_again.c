@@ -102,7 +102,7 @@ int settings_read_choices(struct sim *sim, struct fault *fault)
 {
   char path[PARAM_TEXT + 64];
   struct lines l;
-  if (sim->par->Repeatable == REPEATABLE_OFF || !choice_open(sim)) return 0;
+  if (sim->par->Repeatable == REPEATABLE_OFF || !choice_is_open(sim)) return 0;
   settings_make(sim, sim->par);
   if (sim->comm->rank == 0) {
     snprintf(path, sizeof path, "%s/choice.csv", sim->par->OutputDir);

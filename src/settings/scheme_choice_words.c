@@ -9,7 +9,7 @@
 /* Seconds per unit of time with the expected soft step, measured or predicted. */
 static double seconds_of(const struct scheme_choice *choice, int k)
 {
-  return choice->measured[k] > 0 ? choice->measured[k] * choice_growth(&choice->table.candidate[k])
+  return choice->measured[k] > 0 ? choice->measured[k] * choice_cost_growth(&choice->table.candidate[k])
                                  : choice_predicted(&choice->table, k, choice->now);
 }
 
@@ -22,7 +22,7 @@ static int is_candidate(const struct scheme_choice *choice, int k)
 static const char *reason_of(const struct scheme_choice *choice, int k, char text[64])
 {
   text[0] = 0;
-  if (!choice_reaches(&choice->table, k) && choice_reaches(&choice->table, choice->now))
+  if (!choice_has_wanted_error(&choice->table, k) && choice_has_wanted_error(&choice->table, choice->now))
     snprintf(text, 64, " (|dE/E| %.1e > %.1e)", choice->table.candidate[k].error, choice->table.wanted);
   return text;
 }
@@ -30,13 +30,13 @@ static const char *reason_of(const struct scheme_choice *choice, int k, char tex
 /* A line with the seconds of the other candidates that were measured, or that were not. */
 static void print_others(const struct settings *settings, int measured, FILE *out)
 {
-  const struct scheme_choice *c = &settings->choice;
+  const struct scheme_choice *choice = &settings->choice;
   char name[64], reason[64];
   const char *before = measured ? "        measured: " : "        predicted: ";
   for (int k = 0; k < CHOICES_COUNT; k++) {
-    if (!is_candidate(c, k) || k == c->now || (c->measured[k] > 0) != measured) continue;
-    fprintf(out, "%s%s: %.3g%s", before, choice_name(k, &settings->asked, name), seconds_of(c, k),
-            reason_of(c, k, reason));
+    if (!is_candidate(choice, k) || k == choice->now || (choice->measured[k] > 0) != measured) continue;
+    fprintf(out, "%s%s: %.3g%s", before, choice_name(k, &settings->asked, name), seconds_of(choice, k),
+            reason_of(choice, k, reason));
     before = ", ";
   }
   if (*before == ',') fputc('\n', out);
@@ -51,7 +51,7 @@ void settings_name_choice(const struct sim *sim, FILE *out)
 /* A warning where the steps of the choice do not have the wanted error. */
 static void warn(const struct scheme_choice *choice, FILE *out)
 {
-  if (choice_reaches(&choice->table, choice->now)) return;
+  if (choice_has_wanted_error(&choice->table, choice->now)) return;
   fprintf(out,
           "warning: %s the wanted accuracy: |dE/E| of %.1e is predicted for ten dynamical times,\n"
           "         and steps may have %.1e\n",
@@ -61,19 +61,19 @@ static void warn(const struct scheme_choice *choice, FILE *out)
 
 void settings_print_choice(const struct sim *sim, FILE *out)
 {
-  const struct scheme_choice *c = &sim->settings->choice;
+  const struct scheme_choice *choice = &sim->settings->choice;
   char name[64];
   if (!settings_have_choice(sim)) return;
-  if (c->why == CHOSE_AGAIN || !is_candidate(c, c->now)) {
-    if (is_candidate(c, c->now)) warn(c, out);
-    fprintf(out, "scheme: %s, that of %s\n", choice_name(c->now, &sim->settings->asked, name),
-            c->why == CHOSE_AGAIN ? "choice.csv of the earlier run" : "the checkpoint");
+  if (choice->why == CHOSE_AGAIN || !is_candidate(choice, choice->now)) {
+    if (is_candidate(choice, choice->now)) warn(choice, out);
+    fprintf(out, "scheme: %s, that of %s\n", choice_name(choice->now, &sim->settings->asked, name),
+            choice->why == CHOSE_AGAIN ? "choice.csv of the earlier run" : "the checkpoint");
     return;
   }
-  warn(c, out);
-  fprintf(out, "scheme: %s, %.3g s per unit of time (%s)", choice_name(c->now, &sim->settings->asked, name),
-          seconds_of(c, c->now), c->measured[c->now] > 0 ? "measured" : "predicted");
-  if (c->trials > 0) fprintf(out, "; the first soft steps try %d", c->trials);
+  warn(choice, out);
+  fprintf(out, "scheme: %s, %.3g s per unit of time (%s)", choice_name(choice->now, &sim->settings->asked, name),
+          seconds_of(choice, choice->now), choice->measured[choice->now] > 0 ? "measured" : "predicted");
+  if (choice->trials > 0) fprintf(out, "; the first soft steps try %d schemes", choice->trials);
   fputc('\n', out);
   print_others(sim->settings, 1, out);
   print_others(sim->settings, 0, out);
@@ -81,25 +81,25 @@ void settings_print_choice(const struct sim *sim, FILE *out)
 
 void settings_report_choice(const struct sim *sim, const double bytes[2], FILE *out)
 {
-  const struct scheme_choice *c = &sim->settings->choice;
+  const struct scheme_choice *choice = &sim->settings->choice;
   char name[64];
   if (!settings_have_choice(sim)) return;
   fprintf(out, "schemes, predicted                        soft step  |dE/E| in 10  s per unit  MB per\n"
                "                                                     dyn. times     of time    rank\n");
   for (int k = 0; k < CHOICES_COUNT; k++) {
-    const struct choice_candidate *one = &c->table.candidate[k];
-    if (!is_candidate(c, k)) continue;
+    const struct choice_candidate *one = &choice->table.candidate[k];
+    if (!is_candidate(choice, k)) continue;
     fprintf(out, "  %-25s %-11s  %10.3g %13.1e %11.3g %7.4g\n", choice_name(k, &sim->settings->asked, name),
-            k == c->now ? "(chosen)" : "", one->step, one->error, seconds_of(c, k), bytes[one->r2 > 0] / 1e6);
+            k == choice->now ? "(chosen)" : "", one->step, one->error, seconds_of(choice, k), bytes[one->r2 > 0] / 1e6);
   }
 }
 
 void settings_report_errors(const struct sim *sim, const struct plan *plan, FILE *out)
 {
-  const struct scheme_choice *c = &sim->settings->choice;
+  const struct scheme_choice *choice = &sim->settings->choice;
   struct choice_errors e = choice_errors(sim, plan);
-  int one = settings_have_choice(sim) && is_candidate(c, c->now);
-  if (one) e.steps = c->table.candidate[c->now].error;
+  int one = settings_have_choice(sim) && is_candidate(choice, choice->now);
+  if (one) e.steps = choice->table.candidate[choice->now].error;
   if (!(e.forces > 0)) {
     if (sim->scheme->unpredicted)
       fprintf(out, "energy error        not predicted for %s: see the line energy, the change by the first soft step\n",
@@ -109,7 +109,7 @@ void settings_report_errors(const struct sim *sim, const struct plan *plan, FILE
   fprintf(out, "energy error        |dE/E| within ten dynamical times, predicted: ");
   if (e.steps > 0) fprintf(out, "%.1e by time steps,\n                    ", e.steps);
   fprintf(out, "at most %.1e by forces, in equilibrium a tenth of that\n", e.forces);
-  if (one) warn(c, out);
+  if (one) warn(choice, out);
   else if (e.steps > e.wanted)
     fprintf(out,
             "warning: the steps that are given change the energy by %.1e within ten dynamical times, as predicted,\n"
@@ -144,18 +144,20 @@ static const char *ratio_of(const struct params *asked, int k, char text[32])
 
 void settings_choice_rows(const struct sim *sim, FILE *out)
 {
-  const struct scheme_choice *c = &sim->settings->choice;
-  int trial = c->why == CHOSE_TRIAL;
+  const struct scheme_choice *choice = &sim->settings->choice;
+  int trial = choice->why == CHOSE_TRIAL;
   for (int k = 0; k < CHOICES_COUNT; k++) {
-    const struct choice_candidate *one = &c->table.candidate[k];
+    const struct choice_candidate *one = &choice->table.candidate[k];
     char ratio[32], measured[32] = "", choosing[32] = "";
-    if (!(c->table.allowed & 1u << k) || (trial && k != c->now)) continue;
-    if (c->measured[k] > 0 && !trial) snprintf(measured, sizeof measured, "%.6g", c->measured[k]);
+    if (!(choice->table.allowed & 1u << k) || (trial && k != choice->now)) continue;
+    if (choice->measured[k] > 0 && !trial) snprintf(measured, sizeof measured, "%.6g", choice->measured[k]);
     /* a clock, which does not repeat */
-    if (sim->settings->asked.Repeatable == REPEATABLE_OFF) snprintf(choosing, sizeof choosing, "%.4g", c->choosing);
+    if (sim->settings->asked.Repeatable == REPEATABLE_OFF)
+      snprintf(choosing, sizeof choosing, "%.4g", choice->choosing);
     fprintf(out, "%lld,%.15g,%s,%s,%.3g,%.9g,%.6g,%.6g,%s,%d,%s,%s\n", sim->step, sim->time, names[k],
             ratio_of(&sim->settings->asked, k, ratio), one->error, one->step, one->eta,
-            choice_predicted(&c->table, k, c->now), measured, k == c->now, reasons[c->why], choosing);
+            choice_predicted(&choice->table, k, choice->now), measured, k == choice->now, reasons[choice->why],
+            choosing);
   }
 }
 

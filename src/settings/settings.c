@@ -34,26 +34,27 @@ void settings_first_force(struct sim *sim)
   sim_arrange(sim, 1);
   timer_phase(&sim->timer, PHASE_moments);
   sim->be->tree.sources(sim->dev);
-  sim->be->tree.moments(sim->dev, &sim->mac, 0, 0);
-  scheme_radius(sim, 1);
-  if (radii_asked(sim->par)) { /* a first force gives the energy; after that the run begins as with the values found */
+  sim->be->tree.moments(sim->dev, &sim->force.mac, 0, 0);
+  scheme_measure_radius(sim, 1);
+  if (radii_are_open(
+          sim->par)) { /* a first force gives the energy; after that the run begins as with the values found */
     force_by_angle(sim, 1);
     radii_find(sim);
-    scheme_radius(sim, 1);
+    scheme_measure_radius(sim, 1);
   }
-  if (choice_open(sim)) {
+  if (choice_is_open(sim)) {
     scheme_use_no_split(sim);
     force_by_angle(sim, 1);
     sim_note_energy(sim);
     choice_first(sim);
-    scheme_radius(sim, 1);
+    scheme_measure_radius(sim, 1);
   }
-  if (mac_uses_a_old(&sim->mac)) force_by_angle(sim, 0);
+  if (mac_uses_a_old(&sim->force.mac)) force_by_angle(sim, 0);
   sim->scheme->hard_part(sim);
-  sim_force(sim, &sim->mac, 1);
+  sim_force(sim, &sim->force.mac, 1);
   sim_measure(sim);
   effects_account(sim);
-  memcpy(sim->v_com, sim->now.v_com, sizeof sim->v_com);
+  memcpy(sim->effects.v_com, sim->now.v_com, sizeof sim->effects.v_com);
   sim_note_energy(sim);
   sim->system.first_profile = sim->system.change = 0;
   plan_note_profile(sim->par, &sim->now, &sim->system);

@@ -72,9 +72,10 @@ void settings_forget_trials(struct sim *sim);
 /* With Repeatable on: read the choices that choice.csv in OutputDir has, from a run that this one replaces, and make
  * them again; without such a file nothing happens. Before the first force. Collective. 0 or -1. */
 int settings_read_choices(struct sim *sim, struct fault *fault);
-/* After a soft step: the next trial, the decision after the last one, or another look. Returns 0; 1 where there are
- * rows for choice.csv; 2 where the terminal is to say the choice too. Collective. */
-int settings_step(struct sim *sim);
+/* What is to be written about the choice of a scheme: nothing; rows of choice.csv; these, and words on the terminal. */
+enum choice_report { CHOICE_UNCHANGED, CHOICE_ROWS, CHOICE_ROWS_AND_LINE };
+/* After a soft step: the next trial, the decision after the last one, or another look. Collective. */
+enum choice_report settings_after_step(struct sim *sim);
 /* The folders of a run are others from now on: OutputDir and CheckpointDir of `params`. Local. */
 void settings_use_folders(struct sim *sim, const struct params *params);
 /* The run ends at `end` instead of TimeMax. Local. */

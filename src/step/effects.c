@@ -131,10 +131,10 @@ double effects_end_of(const struct params *params, double time, const struct pla
 
 /* --- forces ------------------------------------------------------------------------------------------------------ */
 
-/* Returns the gravitational constant at a time, which is sim->gravity without such an effect. */
+/* Returns the gravitational constant at a time, which is sim->force.gravity without such an effect. */
 static double set_forces(struct sim *sim, double time)
 {
-  double gravity = sim->gravity;
+  double gravity = sim->force.gravity;
   int changes = 0;
   FOR_EFFECTS(sim, use, forces_at)
   {
@@ -145,7 +145,7 @@ static double set_forces(struct sim *sim, double time)
   return gravity;
 }
 
-void effects_at(struct sim *sim, double time) { sim->mac.gravity = set_forces(sim, time); }
+void effects_at(struct sim *sim, double time) { sim->force.mac.gravity = set_forces(sim, time); }
 
 void effects_at_tick(struct sim *sim, int32_t tick, double tick_length)
 {
@@ -179,7 +179,7 @@ void effects_field(struct sim *sim, double time)
     use->effect->field(use->state, time, &field);
     given = 1;
   }
-  if (given) sim->field = field;
+  if (given) sim->effects.field = field;
 }
 
 void effects_kick(struct sim *sim, const struct field *field, double time, double dt)
@@ -201,7 +201,7 @@ void effects_kick(struct sim *sim, const struct field *field, double time, doubl
 void effects_kick_centre(struct sim *sim, double dt)
 {
   const struct diagnostics *d = &sim->now;
-  const double origin[3] = {0}, spin = sim->field.spin,
+  const double origin[3] = {0}, spin = sim->effects.field.spin,
                coriolis[3] = {2 * spin * d->momentum[1], -2 * spin * d->momentum[0], 0};
   const float none[3] = {0};
   int given = 0;
@@ -209,7 +209,7 @@ void effects_kick_centre(struct sim *sim, double dt)
   if (!given || !(d->mass > 0)) return;
   struct field mean = {.spin = spin};
   for (int c = 0; c < 3; c++) mean.acc[c] = (d->force_field[c] - coriolis[c]) / d->mass;
-  field_kick(&mean, origin, none, dt, sim->v_com);
+  field_kick(&mean, origin, none, dt, sim->effects.v_com);
 }
 
 /* --- sums -------------------------------------------------------------------------------------------------------- */
@@ -217,7 +217,7 @@ void effects_kick_centre(struct sim *sim, double dt)
 const struct field *effects_potential(const struct sim *sim)
 {
   FOR_EFFECTS(sim, use, background) return use->effect->background(use->state);
-  return &sim->field;
+  return &sim->effects.field;
 }
 
 void effects_measured(struct sim *sim)
@@ -231,7 +231,7 @@ double effects_energy(const struct sim *sim)
   if (!effects_have(sim, EFFECT_IN_FIELD)) return 0;
   const struct particles *p = sim->be->view(sim->dev);
   double sum = 0;
-  for (int64_t i = 0; i < p->n; i++) sum += p->mass[i] * field_potential(&sim->field, &p->pos[3 * i]);
+  for (int64_t i = 0; i < p->n; i++) sum += p->mass[i] * field_potential(&sim->effects.field, &p->pos[3 * i]);
   FOR_EFFECTS(sim, use, host_energy) sum += use->effect->host_energy(use->state, sim);
   comm_sum_double(sim->comm, &sum, 1);
   return sum;

@@ -109,6 +109,8 @@ struct effects {
     const struct effect *effect;
     void *state;
   } use[EFFECTS_MAX];
+  struct field field; /* of the next kick, at its time */
+  double v_com[3];    /* velocity of the centre of mass that the run conserves, but for kicks in the field */
 };
 
 /* Change the particles of the input, in the user's units and frame at the time `begin`, into those of the run.
@@ -152,20 +154,21 @@ void effects_add(struct sim *sim, enum walk_kind kind, int split, int32_t tick);
 /* Add the accelerations of the backgrounds at x, as for the forces of a synchronisation. Local. */
 void effects_add_at(const struct sim *sim, const double x[3], double acc[3]);
 
-/* Make sim->field that of a time; it stays as it is where no effect has one. Local. */
+/* Make sim->effects.field that of a time; it stays as it is where no effect has one. Local. */
 void effects_field(struct sim *sim, double time);
 /* Kick all particles in `field`, and in what the host computes, at `time` by dt. Where the host computes: half of its
  * kick, the kick of the device, the other half. Local. */
 void effects_kick(struct sim *sim, const struct field *field, double time, double dt);
-/* Kick the velocity that the centre of mass should have (sim->v_com) by dt with the mean acceleration of the field in
- * sim->now: what the centre has beyond that comes from forces between particles, which add up to zero. Local. */
+/* Kick the velocity that the centre of mass should have (sim->effects.v_com) by dt with the mean acceleration of the
+ * field in sim->now: what the centre has beyond that comes from forces between particles, which add up to zero.
+ * Local. */
 void effects_kick_centre(struct sim *sim, double dt);
 
 /* The field that is part of the potential energy: a background, or the external one. */
 const struct field *effects_potential(const struct sim *sim);
 /* Add to sim->now, after diagnostics_measure. Collective. */
 void effects_measured(struct sim *sim);
-/* Potential energy of the particles in sim->field and in what the host computes, of all ranks, summed in double
+/* Potential energy of the particles in sim->effects.field and in what the host computes, of all ranks, summed in double
  * precision; 0 without EFFECT_IN_FIELD. At a synchronisation. Collective. */
 double effects_energy(const struct sim *sim);
 /* Make sim->now.total the conserved quantity. At each synchronisation with potentials; a repeated call at the same time

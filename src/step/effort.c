@@ -27,19 +27,21 @@ static double waited(const struct sim *sim)
 
 void effort_begin(struct sim *sim)
 {
-  sim->half.clock = timer_clock();
-  sim->half.processor = timer_processor(effort_threads(sim));
-  sim->half.waited = waited(sim);
-  sim->half.output = sim->timer.seconds[PHASE_output];
+  sim->cost.clocks.clock = timer_clock();
+  sim->cost.clocks.processor = timer_processor(effort_threads(sim));
+  sim->cost.clocks.waited = waited(sim);
+  sim->cost.clocks.output = sim->timer.seconds[PHASE_output];
 }
 
 /* On a device seconds of the clock. On cores those of the processor, and the part of waits for messages that they had
  * of the time of the clock: on a busy machine all of it grows alike. */
 void effort_end(struct sim *sim)
 {
-  double clock = timer_clock() - sim->half.clock, worked = timer_processor(effort_threads(sim)) - sim->half.processor;
-  double wait = fmin(waited(sim) - sim->half.waited, 0.95 * clock);
-  int known = sim->half.clock > 0 && sim->timer.seconds[PHASE_output] - sim->half.output <= OUTPUT_PART * clock;
-  sim->effort = !known ? 0 : effort_on_device(sim) ? clock : fmin(clock, worked * clock / (clock - wait));
-  sim->half.clock = 0;
+  double clock = timer_clock() - sim->cost.clocks.clock,
+         worked = timer_processor(effort_threads(sim)) - sim->cost.clocks.processor;
+  double wait = fmin(waited(sim) - sim->cost.clocks.waited, 0.95 * clock);
+  int known =
+      sim->cost.clocks.clock > 0 && sim->timer.seconds[PHASE_output] - sim->cost.clocks.output <= OUTPUT_PART * clock;
+  sim->cost.effort = !known ? 0 : effort_on_device(sim) ? clock : fmin(clock, worked * clock / (clock - wait));
+  sim->cost.clocks.clock = 0;
 }

@@ -11,7 +11,7 @@ double effort_clock(const struct sim *sim);
 int effort_threads(const struct sim *sim);
 /* 1: a device computes. Local. */
 int effort_on_device(const struct sim *sim);
-/* Begin and end the measurement of a soft step: sim->effort. Local. */
+/* Begin and end the measurement of a soft step: sim->cost.effort. Local. */
 void effort_begin(struct sim *sim);
 void effort_end(struct sim *sim);
 #endif

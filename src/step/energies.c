@@ -160,19 +160,19 @@ int energies_coarsest(const struct sim *sim)
 static void walk_sample(struct sim *sim, const struct mac *mac, int32_t stride, struct tally *tally)
 {
   struct let_request request = {
-      .mac = mac, .a_floor = sim->a_floor, .cutoff = -1, .eps2 = softening_classes2(&sim->softening)};
+      .mac = mac, .a_floor = sim->force.a_floor, .cutoff = -1, .eps2 = softening_classes2(&sim->force.softening)};
   struct walk_request walk = {.kind = WALK_POTENTIAL,
                               .mac = *mac,
-                              .a_floor = sim->a_floor,
-                              .split = sim->split,
+                              .a_floor = sim->force.a_floor,
+                              .split = sim->force.split,
                               .let = LET_SOFT,
                               .potential = 1,
                               .stride = stride};
   sim->scheme->sample(sim, &request, &walk);
   sim->energy.traffic = (struct let_traffic){.messages = 0};
   sim->be->tree.moments(sim->dev, mac, 0, 0);
-  let_exchange(sim->lets, LET_SOFT, &sim->lattice, request, TICKS, &sim->energy.traffic);
-  let_walk(sim->lets, walk, tally, &sim->energy.traffic);
+  let_exchange(sim->ranks.lets, LET_SOFT, &sim->lattice, request, TICKS, &sim->energy.traffic);
+  let_walk(sim->ranks.lets, walk, tally, &sim->energy.traffic);
 }
 
 /* Correction by types, and its standard error from the batches; returns the mass in the sample. */
@@ -207,7 +207,7 @@ void energies_measure(struct sim *sim, int every)
   timer_phase(&sim->timer, PHASE_diagnostics);
   int32_t stride = energies_stride(sim->masses.count) * every;
   double angle = energies_angle(sim->masses.count), scatter;
-  struct mac mac = {MAC_ANGLE, 2, sim->gravity, angle};
+  struct mac mac = {MAC_ANGLE, 2, sim->force.gravity, angle};
   struct tally tally = {0};
   struct potential_sums sums;
   walk_sample(sim, &mac, stride, &tally);

@@ -22,7 +22,7 @@ struct plan_facts {
   double energy; /* of the model of errors (plan_energy) */
   double first_profile, change; /* errors_profile at the start, 0: not known; the largest difference from it so far */
   double dense;                 /* errors_dense, last measurement; 0: not known */
-  double distance;              /* median distance to the 28th neighbour, last measurement (struct sim, radius_rule) */
+  double distance;              /* median distance to the 28th neighbour, last measurement (sim->force.radius_rule) */
   double mean_mass, largest_mass, mean_square_mass; /* of particles */
   int in_field;                                     /* 1: there is an external field */
   double field_step; /* the longest step that orbits in it allow (errors_field_step); 0: no limit */

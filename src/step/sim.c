@@ -23,7 +23,7 @@
 struct mac sim_criterion(const struct sim *sim, int kind)
 {
   const struct params *params = sim->par;
-  return (struct mac){kind, params_order(params), sim->gravity, params_tolerance(params, kind)};
+  return (struct mac){kind, params_order(params), sim->force.gravity, params_tolerance(params, kind)};
 }
 
 /* The largest mass but for one particle, of those with the mass `largest`. Collective. */
@@ -86,9 +86,9 @@ int sim_open(struct sim *sim, const struct comm *comm, const struct params *par,
   note_masses(sim, particles);
   own_parameters(sim, par, particles);
   par = sim->par;
-  sim->gravity = units_gravity(par);
-  sim->mac = sim_criterion(sim, par->TypeOfOpeningCriterion);
-  struct device_config config = {.gravity = sim->gravity,
+  sim->force.gravity = units_gravity(par);
+  sim->force.mac = sim_criterion(sim, par->TypeOfOpeningCriterion);
+  struct device_config config = {.gravity = sim->force.gravity,
                                  .max_leaf = par->MaxLeafSize,
                                  .max_group = par->MaxGroupSize,
                                  .quadrupole = params_order(par) == 2,
@@ -97,22 +97,22 @@ int sim_open(struct sim *sim, const struct comm *comm, const struct params *par,
                                  .node_rank = comm_node_rank(comm),
                                  .method = (enum walk_method)par->WalkMethod};
   config.softening = params_softening(par, config.softening_of);
-  sim->softening = softening_make(config.softening, config.softening_of);
+  sim->force.softening = softening_make(config.softening, config.softening_of);
   energies_open(sim, particles);
   sim->dev = be->open(&config);
   be->upload(sim->dev, particles);
-  int failed = transport_open(&sim->transport, comm, be, sim->dev, (enum transport_choice)par->Transport, fault);
+  int failed = transport_open(&sim->ranks.transport, comm, be, sim->dev, (enum transport_choice)par->Transport, fault);
   sim->timer.ledger = comm->ledger;
   sim->timer.follow = be->clock.phase;
   int grid[3];
   params_grid(par->DomainGrid, grid);
-  domain_open_grid(&sim->domain, comm->size, grid);
-  sim->domain.align = comm->size > 1;
-  sim->lets =
-      lets_open(comm, be, sim->dev, &sim->transport, (const int[3]){sim->domain.px, sim->domain.py, sim->domain.pz});
+  domain_open_grid(&sim->ranks.domain, comm->size, grid);
+  sim->ranks.domain.align = comm->size > 1;
+  sim->ranks.lets = lets_open(comm, be, sim->dev, &sim->ranks.transport,
+                              (const int[3]){sim->ranks.domain.px, sim->ranks.domain.py, sim->ranks.domain.pz});
   timer_reset(&sim->timer);
-  sim->log.table = par->SubstepLog && comm->rank == 0;
-  tuning_open(&sim->tuning, par, be->tunes, comm->size, comm->rank);
+  sim->cost.log.table = par->SubstepLog && comm->rank == 0;
+  tuning_open(&sim->cost.tuning, par, be->tunes, comm->size, comm->rank);
   if (params_softenings_differ(par) && !be->softens_by_type)
     return fault_set(fault,
                      "the types of particles have different softenings (SofteningType0 ... SofteningType5): the "
@@ -131,17 +131,17 @@ int sim_open(struct sim *sim, const struct comm *comm, const struct params *par,
 void sim_close(struct sim *sim)
 {
   struct particles p;
-  lets_close(sim->lets);
+  lets_close(sim->ranks.lets);
   halo_free(&sim->lists.halo);
   memory_free(sim->settings);
-  transport_close(&sim->transport);
+  transport_close(&sim->ranks.transport);
   sim->be->download(sim->dev, &p);
   particles_free(&p);
   if (sim->be->clock.phase) sim->be->clock.phase(NULL);
   sim->be->close(sim->dev);
-  domain_close(&sim->domain);
-  substep_log_close(&sim->log);
-  tuning_close(&sim->tuning);
+  domain_close(&sim->ranks.domain);
+  substep_log_close(&sim->cost.log);
+  tuning_close(&sim->cost.tuning);
   effects_close(sim);
 }
 
@@ -165,7 +165,7 @@ static double reachable_box(struct sim *sim, double horizon, double box[6])
 static double widest_box(const struct sim *sim)
 {
   return SPACING_TO_SOFTENING_MAX * params_softening(sim->par, NULL) * LATTICE_SIDE /
-         (sim->domain.align ? LATTICE_WIDER : 1);
+         (sim->ranks.domain.align ? LATTICE_WIDER : 1);
 }
 
 /* The box that the lattice must cover. Collective. */
@@ -185,7 +185,7 @@ static void build(struct sim *sim)
 {
   double low[3], high[3];
   timer_phase(&sim->timer, PHASE_build);
-  domain_cuboid(&sim->domain, sim->comm->rank, low, high);
+  domain_cuboid(&sim->ranks.domain, sim->comm->rank, low, high);
   sim->be->tree.build(sim->dev, low, high);
 }
 
@@ -193,18 +193,18 @@ static void build(struct sim *sim)
 static void build_local_tree(struct sim *sim, const double box[6])
 {
   double began = timer_clock();
-  sim->lattice = domain_lattice(&sim->domain, box, params_softening(sim->par, NULL));
+  sim->lattice = domain_lattice(&sim->ranks.domain, box, params_softening(sim->par, NULL));
   timer_phase(&sim->timer, PHASE_order);
   sim->counts.outside += sim->be->tree.order(sim->dev, &sim->lattice);
   build(sim);
-  sim->tree_build_seconds = timer_clock() - began;
+  sim->cost.tree_seconds = timer_clock() - began;
 }
 
 /* Make the groups, with the width that tuning gives. */
 static void make_groups(struct sim *sim)
 {
   timer_phase(&sim->timer, PHASE_groups);
-  tuning_groups(&sim->tuning, sim->be, sim->dev, sim->lattice.spacing * LATTICE_SIDE);
+  tuning_groups(&sim->cost.tuning, sim->be, sim->dev, sim->lattice.spacing * LATTICE_SIDE);
   sim->be->tree.groups(sim->dev);
 }
 
@@ -212,9 +212,9 @@ static void make_groups(struct sim *sim)
  * Collective. */
 static double seconds_per_work(const struct sim *sim)
 {
-  double sum[2] = {sim->per_work, sim->per_work > 0};
+  double sum[2] = {sim->cost.per_work, sim->cost.per_work > 0};
   comm_sum_double(sim->comm, sum, 2);
-  return sim->per_work > 0 ? sim->per_work : sum[1] > 0 ? sum[0] / sum[1] : 1;
+  return sim->cost.per_work > 0 ? sim->cost.per_work : sum[1] > 0 ? sum[0] / sum[1] : 1;
 }
 
 /* The load of this rank, from which the next domains are computed. N_hard (Watanabe & Nakasato 2014, eq 13) counts
@@ -233,7 +233,8 @@ void sim_decompose(struct sim *sim)
 {
   struct domain_load mine = load(sim);
   timer_phase(&sim->timer, PHASE_domain);
-  if (sim->comm->size > 1) domain_decompose(&sim->domain, sim->comm, sim->be, sim->dev, sim->par->SamplingRate, &mine);
+  if (sim->comm->size > 1)
+    domain_decompose(&sim->ranks.domain, sim->comm, sim->be, sim->dev, sim->par->SamplingRate, &mine);
 }
 
 void sim_arrange(struct sim *sim, int decompose)
@@ -245,7 +246,8 @@ void sim_arrange(struct sim *sim, int decompose)
   global_bounds(sim, sim->soft_step, box); /* of all ranks: before they migrate, while a device may know it */
   timer_phase(&sim->timer, PHASE_domain);
   if (sim->comm->size > 1)
-    sim->counts.migrated += domain_exchange(&sim->domain, sim->comm, sim->be, sim->dev, &sim->transport, 0, 0);
+    sim->counts.migrated +=
+        domain_exchange(&sim->ranks.domain, sim->comm, sim->be, sim->dev, &sim->ranks.transport, 0, 0);
   build_local_tree(sim, box);
 }
 
@@ -265,7 +267,7 @@ void sim_migrate(struct sim *sim, int32_t tick, double tick_length)
 {
   timer_phase(&sim->timer, PHASE_domain);
   sim->counts.migrated +=
-      domain_exchange(&sim->domain, sim->comm, sim->be, sim->dev, &sim->transport, tick, tick_length);
+      domain_exchange(&sim->ranks.domain, sim->comm, sim->be, sim->dev, &sim->ranks.transport, tick, tick_length);
 }
 
 void sim_restore_order(struct sim *sim)
@@ -288,21 +290,21 @@ void sim_force(struct sim *sim, const struct mac *mac, int potential)
 {
   const struct tally *full = &sim->counts.full, before = *full;
   struct let_request request = {
-      .mac = mac, .a_floor = sim->a_floor, .cutoff = -1, .eps2 = softening_classes2(&sim->softening)};
+      .mac = mac, .a_floor = sim->force.a_floor, .cutoff = -1, .eps2 = softening_classes2(&sim->force.softening)};
   struct walk_request walk = {
-      .mac = *mac, .a_floor = sim->a_floor, .split = sim->split, .let = LET_SOFT, .potential = potential};
+      .mac = *mac, .a_floor = sim->force.a_floor, .split = sim->force.split, .let = LET_SOFT, .potential = potential};
   timer_phase(&sim->timer, PHASE_moments);
   sim->be->tree.sources(sim->dev);
   sim->be->tree.moments(sim->dev, mac, 0, 0);
   make_groups(sim);
   timer_phase(&sim->timer, PHASE_let_select);
   sim->scheme->before_walk(sim, potential, &request, &walk);
-  let_exchange(sim->lets, LET_SOFT, &sim->lattice, request, TICKS, &sim->counts.soft_let);
+  let_exchange(sim->ranks.lets, LET_SOFT, &sim->lattice, request, TICKS, &sim->counts.soft_let);
   timer_phase(&sim->timer, PHASE_walk);
-  let_walk(sim->lets, walk, &sim->counts.full, &sim->counts.soft_let);
-  if (mac == &sim->mac)
-    tuning_walked(&sim->tuning, 0, KIND_ALL, (double)(full->targets - before.targets), full->seconds - before.seconds,
-                  1);
+  let_walk(sim->ranks.lets, walk, &sim->counts.full, &sim->counts.soft_let);
+  if (mac == &sim->force.mac)
+    tuning_walked(&sim->cost.tuning, 0, KIND_ALL, (double)(full->targets - before.targets),
+                  full->seconds - before.seconds, 1);
   sim->scheme->after_walk(sim);
   timer_phase(&sim->timer, PHASE_diagnostics);
   if (potential) energies_heavy(sim);
@@ -317,7 +319,7 @@ void sim_measure(struct sim *sim)
   sim->now.massless = sim->masses.massless;
   sim->now.pair_kinetic = sim->lists.pair_kinetic;
   effects_measured(sim);
-  sim->a_floor = effects_a_floor(sim, A_FLOOR) * sim->now.a_rms_plain;
+  sim->force.a_floor = effects_a_floor(sim, A_FLOOR) * sim->now.a_rms_plain;
   memset(sim->energy.correction, 0, sizeof sim->energy.correction);
   sim->energy.total = sim->energy.noise = 0;
   timer_phase(&sim->timer, PHASE_other);
@@ -327,7 +329,7 @@ int sim_gained(const struct sim *sim, double gained[3])
 {
   int known = 1;
   for (int k = 0; k < 3; k++) {
-    gained[k] = sim->now.v_com[k] - sim->v_com[k]; /* effects_kick_centre adds those of fields */
+    gained[k] = sim->now.v_com[k] - sim->effects.v_com[k]; /* effects_kick_centre adds those of fields */
     known = known && isfinite(gained[k]);
   }
   if (!known) memset(gained, 0, 3 * sizeof *gained);
@@ -344,8 +346,9 @@ void sim_shift(const struct sim *sim, double place[3], double motion[3])
 
 void sim_note_energy(struct sim *sim)
 {
-  sim->system.energy = sim->system.in_field ? plan_energy_in_field(&sim->now, sim->gravity) : plan_energy(&sim->now);
-  sim->system.distance = sim->par->R1 > 0 ? 0 : sim->radius_rule; /* given radii say nothing of distances */
+  sim->system.energy =
+      sim->system.in_field ? plan_energy_in_field(&sim->now, sim->force.gravity) : plan_energy(&sim->now);
+  sim->system.distance = sim->par->R1 > 0 ? 0 : sim->force.radius_rule; /* given radii say nothing of distances */
   sim->system.mean_mass = sim->masses.mean;
   sim->system.largest_mass = sim->masses.largest;
   sim->system.mean_square_mass = sim->masses.mean_square;

@@ -85,7 +85,7 @@ struct energy_part {
   int heavies;                       /* their number */
   double light_mass[PARTICLE_TYPES]; /* of all others, by type */
   double rounding[PARTICLE_TYPES];   /* what the potentials of heavy particles lose as floats, times m / 2 */
-  /* to add to the potential energies of s->now by type, and to their sum; 0: not measured */
+  /* to add to the potential energies of sim->now by type, and to their sum; 0: not measured */
   double correction[PARTICLE_TYPES], total;
   double noise; /* standard error of the corrected total energy; 0: not measured */
   /* standard error of the usual sample, if it were one of many particles; 0: not measured */
@@ -94,57 +94,79 @@ struct energy_part {
   struct let_traffic traffic;
 };
 
+/* How particles are divided among ranks, and what ranks send each other for forces. */
+struct ranks_part {
+  struct transport transport;
+  struct lets *lets;
+  struct domain domain;
+};
+
+/* What the forces between particles depend on beside the particles: law, accuracy, split. */
+struct force_part {
+  double gravity;
+  struct softening softening;
+  struct split split;
+  struct mac mac;     /* acceptance criterion of all forces but the first */
+  double a_floor;     /* lower bound on |a_old| in the criterion */
+  double radius_rule; /* R2 of the rule at R1OverR0 = 2, last measurement; 0: none yet */
+};
+
+/* Clocks of a soft step, kept between step_open and step_close. */
+struct step_clocks {
+  double computed; /* seconds computed before it */
+  /* seconds of the clock, of the processor, of waiting and of output before it (effort_begin); clock 0: not known */
+  double clock, processor, waited, output;
+  /* seconds by phase: before and after the substeps, at the begin and the end of that part */
+  struct timer part[2][2];
+};
+
+/* What soft steps cost, for the balance of ranks, the choice between schemes and the tuning of the device. */
+struct cost_part {
+  double work;      /* interactions of this rank in the last soft step */
+  double computing; /* seconds in which this rank computed in the last soft step (timer_computing) */
+  /* seconds of the last soft step as schemes are compared by them (step/effort.h); 0: not known */
+  double effort;
+  double per_work;     /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
+  double tree_seconds; /* of the last order and build at a synchronisation */
+  struct step_clocks clocks;
+  struct substep_log log; /* of all block steps so far */
+  struct tuning tuning;
+};
+
 struct scheme;
 struct settings;
 
 struct sim {
+  /* where it is computed */
   const struct comm *comm;
+  const struct backend *be;
+  struct device *dev;
+  /* what is asked for, and what was chosen */
   const struct params *par;    /* the parameters in use: `given`, or those of `settings` */
   struct params given;         /* as the caller gives them, with what rules need to know of the run */
   struct settings *settings;   /* settings/settings.h; NULL: nothing has been chosen yet */
   const struct scheme *scheme; /* step/scheme.h; chosen with the split. NULL: before the first force */
-  const struct backend *be;
-  struct device *dev;
-  struct transport transport;
-  struct lets *lets;
-  struct domain domain;
+  /* forces */
   struct lattice lattice;
-  struct softening softening;
-  struct split split;
+  struct ranks_part ranks;
+  struct force_part force;
   struct effects effects; /* expansion, external fields, frame: step/effects.h */
-  struct field field;     /* the field of the next kick, at its time */
-  double v_com[3];        /* velocity of the centre of mass that the run conserves, but for kicks in the field */
-  struct mac mac;         /* acceptance criterion of all forces but the first */
-  double gravity;
-  double a_floor; /* lower bound on |a_old| in the criterion */
+  /* the clock */
   double time;
-  long long step;     /* soft steps since the start */
-  double radius_rule; /* R2 of the rule at R1OverR0 = 2, last measurement; 0: none yet */
-  double soft_step;   /* length of the last one */
-  double work;        /* interactions of this rank in the last soft step */
-  double computing;   /* seconds in which this rank computed in the last soft step (timer_computing) */
-  /* seconds of the last soft step as schemes are compared by them (step/effort.h); 0: not known */
-  double effort;
-  double per_work;        /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
-  struct diagnostics now; /* at the last synchronisation */
-  struct mass_facts masses;
-  struct plan_facts system;  /* what rules for steps know of the system beside `now` */
+  long long step;   /* soft steps since the start */
+  double soft_step; /* length of the last one */
+  /* stop or checkpoint request of this rank (control.h); after step_open the maximum over ranks */
+  int stop_request;
+  /* what is known of the particles */
+  struct diagnostics now;    /* at the last synchronisation */
   struct energy_part energy; /* of these sums */
+  struct mass_facts masses;
+  struct plan_facts system; /* what rules for steps know of the system beside `now` */
+  /* the soft step under way, or the last one */
   struct step_counts counts;
   struct substeps substeps;
   struct lists_part lists;
-  struct substep_log log; /* of all block steps so far */
-  struct tuning tuning;
-  /* stop or checkpoint request of this rank (control.h); after step_open the maximum over ranks */
-  int stop_request;
-  struct {           /* clocks of a soft step, kept between step_open and step_close */
-    double computed; /* seconds computed before it */
-    /* seconds of the clock, of the processor, of waiting and of output before it (effort_begin); clock 0: not known */
-    double clock, processor, waited, output;
-    struct timer part[2]
-                     [2]; /* seconds by phase: before and after the substeps, at the begin and the end of that part */
-  } half;
-  double tree_build_seconds; /* seconds of the last order and build at a synchronisation */
+  struct cost_part cost;
   struct timer timer;
 };
 

@@ -15,7 +15,7 @@
 /* Log the synchronisation as a block step, with the time of the soft step outside its substeps. */
 static void log_synchronisation(struct sim *sim)
 {
-  const struct timer(*part)[2] = (const struct timer(*)[2])sim->half.part;
+  const struct timer(*part)[2] = (const struct timer(*)[2])sim->cost.clocks.part;
   const struct tally *full = &sim->counts.full;
   double seconds[PHASE_COUNT];
   struct substep_row row = {.step = sim->step,
@@ -30,27 +30,27 @@ static void log_synchronisation(struct sim *sim)
     seconds[p] = part[0][1].seconds[p] - part[0][0].seconds[p] + part[1][1].seconds[p] - part[1][0].seconds[p];
     row.all += seconds[p];
   }
-  row.moment_updates_of_step += sim->log.rest.moment_updates_of_step;
-  sim->log.rebuilds[sim->log.rest.rebuilt]++;
-  row.all += sim->log.rest.all;
+  row.moment_updates_of_step += sim->cost.log.rest.moment_updates_of_step;
+  sim->cost.log.rebuilds[sim->cost.log.rest.rebuilt]++;
+  row.all += sim->cost.log.rest.all;
   row.seconds[SUBSTEP_rebuild] =
       seconds[PHASE_domain] + seconds[PHASE_order] + seconds[PHASE_build] + seconds[PHASE_groups];
   row.seconds[SUBSTEP_moments] = seconds[PHASE_moments];
   row.seconds[SUBSTEP_walk] = full->seconds;
   row.seconds[SUBSTEP_correct] = seconds[PHASE_correct] + seconds[PHASE_diagnostics];
-  for (int k = 0; k < SUBSTEP_PARTS_COUNT; k++) row.seconds[k] += sim->log.rest.seconds[k];
-  substep_log_add(&sim->log, &row);
+  for (int k = 0; k < SUBSTEP_PARTS_COUNT; k++) row.seconds[k] += sim->cost.log.rest.seconds[k];
+  substep_log_add(&sim->cost.log, &row);
 }
 
 /* The cost of this step on this rank, for the next domains. */
 static void measure_work(struct sim *sim, double seconds)
 {
   const struct tally *full = &sim->counts.full, *hard = &sim->counts.hard;
-  sim->computing = seconds;
-  sim->work = (double)(full->particle_pairs + full->cell_pairs + hard->particle_pairs + hard->cell_pairs);
-  if (!(sim->work > 0 && seconds > 0)) return;
-  double now = seconds / sim->work;
-  sim->per_work = sim->per_work > 0 ? sim->per_work + SPEED_WEIGHT * (now - sim->per_work) : now;
+  sim->cost.computing = seconds;
+  sim->cost.work = (double)(full->particle_pairs + full->cell_pairs + hard->particle_pairs + hard->cell_pairs);
+  if (!(sim->cost.work > 0 && seconds > 0)) return;
+  double now = seconds / sim->cost.work;
+  sim->cost.per_work = sim->cost.per_work > 0 ? sim->cost.per_work + SPEED_WEIGHT * (now - sim->cost.per_work) : now;
 }
 
 struct step_rule step_rule_of(const struct sim *sim, double soft_step)
@@ -68,7 +68,7 @@ struct step_rule step_rule_of(const struct sim *sim, double soft_step)
  * of the centre of mass has gained: forces of trees do not add up to zero. */
 static struct field opening_field(const struct sim *sim, double dt)
 {
-  struct field field = sim->field;
+  struct field field = sim->effects.field;
   double gained[3];
   if (!(dt > 0) || !sim_gained(sim, gained)) return field;
   for (int k = 0; k < 3; k++) field.acc[k] -= gained[k] / dt;
@@ -86,10 +86,10 @@ void step_open(struct sim *sim, const struct plan *plan)
 {
   memset(&sim->counts, 0, sizeof sim->counts);
   recorder_at(sim->comm->recorder, sim->step + 1, 0);
-  sim->half.computed = timer_computing(&sim->timer);
+  sim->cost.clocks.computed = timer_computing(&sim->timer);
   effort_begin(sim);
   timer_phase(&sim->timer, PHASE_correct);
-  sim->half.part[0][0] = sim->timer;
+  sim->cost.clocks.part[0][0] = sim->timer;
   step_opening_kick(sim, plan->soft_step);
   sim->scheme->open(sim, plan);
 }
@@ -105,7 +105,7 @@ enum step_state step_substeps(struct sim *sim, const struct plan *plan, double u
 {
   enum step_state state = sim->scheme->advance(sim, plan, until);
   timer_phase(&sim->timer, PHASE_correct);
-  sim->half.part[1][0] = sim->timer;
+  sim->cost.clocks.part[1][0] = sim->timer;
   return state;
 }
 
@@ -125,26 +125,26 @@ void step_close(struct sim *sim, const struct plan *plan, int potential)
   potential |= effects_have(sim, EFFECT_POTENTIALS);
   recorder_at(sim->comm->recorder, sim->step + 1, TICKS);
   sim->scheme->drift(sim, tick_length);
-  tuning_now(&sim->tuning, sim->step + 1, end);
+  tuning_now(&sim->cost.tuning, sim->step + 1, end);
   effects_at(sim, end);
 
   sim_arrange(sim, 1);
-  sim_force(sim, &sim->mac, potential);
+  sim_force(sim, &sim->force.mac, potential);
 
   timer_phase(&sim->timer, PHASE_correct);
   sim->scheme->finish(sim, tick_length);
   sim->time = end;
   effects_field(sim, sim->time);
-  effects_kick(sim, &sim->field, sim->time, 0.5 * plan->soft_step);
+  effects_kick(sim, &sim->effects.field, sim->time, 0.5 * plan->soft_step);
   sim->step++;
-  measure_work(sim, timer_computing(&sim->timer) - sim->half.computed);
-  sim->scheme->note_cost(sim, sim->computing);
+  measure_work(sim, timer_computing(&sim->timer) - sim->cost.clocks.computed);
+  sim->scheme->note_cost(sim, sim->cost.computing);
   measure(sim, plan->soft_step);
-  sim->half.part[1][1] = sim->timer;
+  sim->cost.clocks.part[1][1] = sim->timer;
   log_synchronisation(sim);
 
   if (plan->measure_radius && sim->scheme->measure_radius(sim)) {
-    sim_force(sim, &sim->mac, potential); /* hard forces need the new split */
+    sim_force(sim, &sim->force.mac, potential); /* hard forces need the new split */
     /* with the newer a_old forces, and so energies, change within the criterion's error */
     sim_measure(sim);
     effects_account(sim);

@@ -139,7 +139,8 @@ static void write_results(const struct sim *sim, const struct force_options *opt
   const struct criterion *criterion = criterion_of(par);
   if (!options->exact) snprintf(method, sizeof method, "tree, %s", criterion->name);
   if (!options->exact && criterion->by_power)
-    snprintf(method, sizeof method, "tree, %s criterion, %s = %g", criterion->name, criterion->symbol, sim->mac.delta);
+    snprintf(method, sizeof method, "tree, %s criterion, %s = %g", criterion->name, criterion->symbol,
+             sim->force.mac.delta);
   if (result_begin(file, fault)) return;
   if (is_hdf5(options->output)) {
     points_write_hdf5(out, &field_at->points, (const double(*)[3])field_at->acc, field_at->pot, sim->time,
@@ -176,20 +177,21 @@ int force_at(const struct comm *comm, const struct params *par, const struct for
   struct fault fault = {""};
   struct field_at a = {.first_id = 0};
   struct result_file out = {.file = NULL};
-  struct sim s;
+  struct sim sim;
   int open = 0;
-  if (read_points(comm, par, options, &a, &out, &fault) == 0 && (open = open_system(&s, comm, par, &a, &fault) == 0)) {
-    if (options->exact || params_softening(s.par, NULL) == 0) sim_arrange(&s, 1);
-    if (check_places(&s, &a, &fault) == 0) {
-      if (!options->exact) settings_first_force(&s);
-      options->exact ? sum_directly(&s, &a) : take_results(&s, &a);
-      if (comm->rank == 0) use_file_units(&s, &a);
-      if (comm->rank == 0) write_results(&s, options, &a, &out, &fault);
+  if (read_points(comm, par, options, &a, &out, &fault) == 0 &&
+      (open = open_system(&sim, comm, par, &a, &fault) == 0)) {
+    if (options->exact || params_softening(sim.par, NULL) == 0) sim_arrange(&sim, 1);
+    if (check_places(&sim, &a, &fault) == 0) {
+      if (!options->exact) settings_first_force(&sim);
+      options->exact ? sum_directly(&sim, &a) : take_results(&sim, &a);
+      if (comm->rank == 0) use_file_units(&sim, &a);
+      if (comm->rank == 0) write_results(&sim, options, &a, &out, &fault);
       comm_verdict(comm, &fault);
-      if (!fault.text[0]) print_summary(&s, options, &a);
+      if (!fault.text[0]) print_summary(&sim, options, &a);
     }
   }
-  if (open) sim_close(&s);
+  if (open) sim_close(&sim);
   if (comm->rank == 0) result_close(&out, &fault);
   int failed = comm_verdict(comm, &fault);
   comm_print_fault(comm, "error", &fault);

@@ -10,8 +10,8 @@ enum { WARM_UPS = 2, REPEATS = 5 };
 
 static void drain_device(void *of)
 {
-  struct sim *s = of;
-  s->be->clock.wait(s->dev);
+  struct sim *sim = of;
+  sim->be->clock.wait(sim->dev);
 }
 
 /* Seconds of one force. `by_phase`: wait for the device after each phase. A wait costs some microseconds, which matter
@@ -26,7 +26,7 @@ static double one_force(struct sim *sim, int potential, int by_phase)
   sim->timer.drain_argument = sim;
   double begun = timer_clock();
   sim_arrange(sim, 0);
-  sim_force(sim, &sim->mac, potential);
+  sim_force(sim, &sim->force.mac, potential);
   sim->be->clock.wait(sim->dev);
   double seconds = timer_clock() - begun;
   timer_phase(&sim->timer, PHASE_other);

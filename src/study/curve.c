@@ -34,23 +34,23 @@ static double rate(const struct point *point)
 }
 
 /* X(name in the file, head on the terminal, its format, value, meaning). */
-#define COLUMNS(X)                                                                                         \
-  X(median, "median error", "%.3e", p->acc.median, "of the acceleration against the direct sum, relative") \
-  X(most99, "99 %", "%.3e", p->acc.most99, "the 99th percentile")                                          \
-  X(worst, "largest", "%.2e", p->acc.worst, "the largest")                                                 \
-  X(potential_median, "potential", "%.2e", p->pot.median, "of the potential, the median")                  \
-  X(potential_most99, "its 99 %", "%.2e", p->pot.most99, "the 99th percentile")                            \
-  X(ms_order, "ms order", "%.3f", milliseconds(p, PHASE_order), "keys, sort")                              \
-  X(ms_build, "build", "%.3f", milliseconds(p, PHASE_build), "links of the tree")                          \
-  X(ms_moments, "moments", "%.3f", milliseconds(p, PHASE_moments), "")                                     \
-  X(ms_groups, "groups", "%.3f", milliseconds(p, PHASE_groups), "")                                        \
-  X(ms_walk, "walk", "%.3f", milliseconds(p, PHASE_walk), "with potential")                                \
-  X(ms_all, "all", "%.3f", 1e3 * p->times.all,                                                             \
-    "the whole force, timed separately and without the waits between phases")                              \
-  X(particles, "particles per target", "%.0f", (double)p->walk.particle_pairs / targets(p), "")            \
-  X(cells, "cells per target", "%.0f", (double)p->walk.cell_pairs / targets(p), "")                        \
-  X(tests, "tests per target", "%.2f", (double)p->walk.tests / targets(p), "of the acceptance criterion")  \
-  X(rate, "interactions/s", "%.2e", rate(p), "of both kinds, over ms_walk")
+#define COLUMNS(X)                                                                                                \
+  X(median, "median error", "%.3e", point->acc.median, "of the acceleration against the direct sum, relative")    \
+  X(most99, "99 %", "%.3e", point->acc.most99, "the 99th percentile")                                             \
+  X(worst, "largest", "%.2e", point->acc.worst, "the largest")                                                    \
+  X(potential_median, "potential", "%.2e", point->pot.median, "of the potential, the median")                     \
+  X(potential_most99, "its 99 %", "%.2e", point->pot.most99, "the 99th percentile")                               \
+  X(ms_order, "ms order", "%.3f", milliseconds(point, PHASE_order), "keys, sort")                                 \
+  X(ms_build, "build", "%.3f", milliseconds(point, PHASE_build), "links of the tree")                             \
+  X(ms_moments, "moments", "%.3f", milliseconds(point, PHASE_moments), "")                                        \
+  X(ms_groups, "groups", "%.3f", milliseconds(point, PHASE_groups), "")                                           \
+  X(ms_walk, "walk", "%.3f", milliseconds(point, PHASE_walk), "with potential")                                   \
+  X(ms_all, "all", "%.3f", 1e3 * point->times.all,                                                                \
+    "the whole force, timed separately and without the waits between phases")                                     \
+  X(particles, "particles per target", "%.0f", (double)point->walk.particle_pairs / targets(point), "")           \
+  X(cells, "cells per target", "%.0f", (double)point->walk.cell_pairs / targets(point), "")                       \
+  X(tests, "tests per target", "%.2f", (double)point->walk.tests / targets(point), "of the acceptance criterion") \
+  X(rate, "interactions/s", "%.2e", rate(point), "of both kinds, over ms_walk")
 
 /* --- tables ------------------------------------------------------------------------------------------------------ */
 
@@ -65,7 +65,8 @@ static void print_facts(FILE *out, const char *mark, const struct sim *sim, int6
           params_order(par) == 2 ? "quadrupole" : "monopole", par->MaxLeafSize, par->MaxGroupSize,
           params_choice("WalkMethod", par->WalkMethod));
   fprintf(out, "%ssoftening          %g\n", mark, params_softening(par, NULL));
-  if (scheme_split(sim)) fprintf(out, "%ssplit              R1 = %g, R2 = %g\n", mark, sim->split.r1, sim->split.r2);
+  if (scheme_split(sim))
+    fprintf(out, "%ssplit              R1 = %g, R2 = %g\n", mark, sim->force.split.r1, sim->force.split.r2);
   fprintf(out, "%srevision           %s\n", mark, revision);
   fprintf(out, "%serrors of %lld particles against the direct sum; milliseconds: medians of five after two warm-ups\n",
           mark, (long long)probes);
@@ -86,10 +87,10 @@ static void print_head(const struct sim *sim, int64_t probes)
   printf("\n");
 }
 
-static void print_row(const struct sim *sim, const struct point *p)
+static void print_row(const struct sim *sim, const struct point *point)
 {
-  if (criterion_of(sim->par)->by_power) printf("| 2^%g |", log2(p->delta));
-  else printf("| %g |", p->delta);
+  if (criterion_of(sim->par)->by_power) printf("| 2^%g |", log2(point->delta));
+  else printf("| %g |", point->delta);
 #define X(name, head, format, value, meaning) printf(" " format " |", value);
   COLUMNS(X)
 #undef X
@@ -112,9 +113,9 @@ static void write_head(FILE *out, const struct sim *sim, int64_t probes)
   fprintf(out, "\n");
 }
 
-static void write_row(FILE *out, const struct point *p)
+static void write_row(FILE *out, const struct point *point)
 {
-  fprintf(out, "%.9g", p->delta);
+  fprintf(out, "%.9g", point->delta);
 #define X(name, head, format, value, meaning) fprintf(out, ",%.9g", value);
   COLUMNS(X)
 #undef X
@@ -125,17 +126,17 @@ static void write_row(FILE *out, const struct point *p)
 
 static struct point measure(struct sim *sim, struct probes *probes, double delta)
 {
-  struct point p = {.delta = delta};
-  sim->mac.delta = delta;
-  bench_medians(sim, &p.times);
+  struct point point = {.delta = delta};
+  sim->force.mac.delta = delta;
+  bench_medians(sim, &point.times);
   probes_take(probes, sim);
-  p.acc = probes_errors(probes, PROBE_ACC);
-  p.pot = probes_errors(probes, PROBE_POT);
+  point.acc = probes_errors(probes, PROBE_ACC);
+  point.pot = probes_errors(probes, PROBE_POT);
   const struct tally *t = &sim->counts.full;
   int64_t sums[] = {t->targets, t->particle_pairs, t->cell_pairs, t->tests};
   comm_sum_int64(sim->comm, sums, 4);
-  p.walk = (struct tally){.targets = sums[0], .particle_pairs = sums[1], .cell_pairs = sums[2], .tests = sums[3]};
-  return p;
+  point.walk = (struct tally){.targets = sums[0], .particle_pairs = sums[1], .cell_pairs = sums[2], .tests = sums[3]};
+  return point;
 }
 
 static void all_points(struct sim *sim, const struct force_options *options, FILE *file)
@@ -148,9 +149,9 @@ static void all_points(struct sim *sim, const struct force_options *options, FIL
   if (file) write_head(file, sim, q.n);
   for (int k = 0; k < options->delta_count; k++) {
     double delta = criterion_of(sim->par)->by_power ? exp2(-options->delta[k]) : options->delta[k];
-    struct point p = measure(sim, &q, delta);
-    if (prints) print_row(sim, &p);
-    if (file) write_row(file, &p);
+    struct point point = measure(sim, &q, delta);
+    if (prints) print_row(sim, &point);
+    if (file) write_row(file, &point);
   }
   probes_close(&q);
 }
@@ -158,13 +159,13 @@ static void all_points(struct sim *sim, const struct force_options *options, FIL
 int force_curve(const struct comm *comm, const struct params *par, const struct force_options *options)
 {
   struct fault fault = {""};
-  struct sim s;
+  struct sim sim;
   struct result_file file = {NULL};
   if (comm->rank == 0) result_open(&file, options->output, options->overwrite, par, &fault);
-  if (comm_verdict(comm, &fault) == 0 && sim_start(&s, comm, par, &fault) == 0) {
+  if (comm_verdict(comm, &fault) == 0 && sim_start(&sim, comm, par, &fault) == 0) {
     if (comm->rank == 0) result_begin(&file, &fault);
-    if (comm_verdict(comm, &fault) == 0) all_points(&s, options, file.file);
-    sim_close(&s);
+    if (comm_verdict(comm, &fault) == 0) all_points(&sim, options, file.file);
+    sim_close(&sim);
   }
   result_close(&file, &fault);
   comm_verdict(comm, &fault);

@@ -53,7 +53,7 @@ static void print_table(const struct sim *sim, const struct tally *tally, const 
   printf("backend            %s\n", sim->be->name);
   printf("opening criterion  %s; %s cells; leaf %d, group %d\n", opening_name(sim->par, text, sizeof text),
          params_order(sim->par) == 2 ? "quadrupole" : "monopole", sim->par->MaxLeafSize, sim->par->MaxGroupSize);
-  if (scheme_split(sim)) printf("split              R1 = %g, R2 = %g\n", sim->split.r1, sim->split.r2);
+  if (scheme_split(sim)) printf("split              R1 = %g, R2 = %g\n", sim->force.split.r1, sim->force.split.r2);
   printf("interactions       %.4g particle pairs, %.4g cell pairs, of both %.4g through the split\n",
          (double)tally->particle_pairs, (double)tally->cell_pairs, (double)tally->split_pairs);
   printf("per particle       %.1f particles, %.1f cells; %.2f acceptance tests; groups of %.1f\n",
@@ -78,7 +78,7 @@ static void print_table(const struct sim *sim, const struct tally *tally, const 
 int force(const struct comm *comm, const struct params *par, const struct force_options *options)
 {
   struct fault fault = {""};
-  struct sim s;
+  struct sim sim;
   struct bench_times seconds;
   struct params own = *par;
   own.Tuning = TUNING_FROZEN; /* tuned parameters must not change between two measurements */
@@ -87,42 +87,42 @@ int force(const struct comm *comm, const struct params *par, const struct force_
   if (options->at) return force_at(comm, par, options);
   if (options->delta_count > 0) return force_curve(comm, par, options);
   if (comm->rank == 0 && options->output) check_result(par, options->output, options->overwrite, &fault);
-  if (comm_verdict(comm, &fault) || sim_start(&s, comm, par, &fault)) {
+  if (comm_verdict(comm, &fault) || sim_start(&sim, comm, par, &fault)) {
     comm_print_fault(comm, "error", &fault);
     return 1;
   }
-  settings_first_force(&s);
-  if (options->bench) bench_medians(&s, &seconds);
-  else bench_once(&s, 1, &seconds);
-  struct tally t = s.counts.full;
-  struct let_traffic let = s.counts.soft_let;
+  settings_first_force(&sim);
+  if (options->bench) bench_medians(&sim, &seconds);
+  else bench_once(&sim, 1, &seconds);
+  struct tally t = sim.counts.full;
+  struct let_traffic let = sim.counts.soft_let;
   int64_t sums[] = {t.targets, t.particle_pairs,   t.cell_pairs,           t.split_pairs, t.tests,
                     t.groups,  let.received.cells, let.received.particles, let.bytes};
   comm_sum_int64(comm, sums, 9);
   double walked[] = {t.local_seconds, t.seconds - t.local_seconds};
   comm_max_double(comm, walked, 2);
-  double rates[] = {t.evaluating, s.be->probe->ceiling(s.dev)}, ceiling;
+  double rates[] = {t.evaluating, sim.be->probe->ceiling(sim.dev)}, ceiling;
   comm_sum_double(comm, rates, 2);
   ceiling = rates[1];
   t = (struct tally){0, sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], rates[0], 0};
   let = (struct let_traffic){.received = {sums[6], sums[7]}, .bytes = sums[8]};
-  if (comm->rank == 0) print_table(&s, &t, walked, &let, &seconds, options->bench, ceiling);
-  if (options->direct > 0) compare(&s, options->direct);
+  if (comm->rank == 0) print_table(&sim, &t, walked, &let, &seconds, options->bench, ceiling);
+  if (options->direct > 0) compare(&sim, options->direct);
   int status = 0;
   if (options->output) {
     struct snapshot_facts facts = {.params = par,
-                                   .time = s.time,
-                                   .gravity = s.gravity,
+                                   .time = sim.time,
+                                   .gravity = sim.force.gravity,
                                    .extras = SNAPSHOT_ALL,
                                    .files = 1,
-                                   .comoving = effects_have(&s, EFFECT_COMOVING) ? s.time : 0,
-                                   .in_field = effects_have(&s, EFFECT_IN_FIELD),
-                                   .field_moves = effects_have(&s, EFFECT_ENERGY_CHANGES),
-                                   .field_energy = effects_energy(&s)};
-    sim_shift(&s, facts.place, facts.motion);
-    status = snapshot_write(comm, options->output, s.be->view(s.dev), &facts, &fault) != 0;
+                                   .comoving = effects_have(&sim, EFFECT_COMOVING) ? sim.time : 0,
+                                   .in_field = effects_have(&sim, EFFECT_IN_FIELD),
+                                   .field_moves = effects_have(&sim, EFFECT_ENERGY_CHANGES),
+                                   .field_energy = effects_energy(&sim)};
+    sim_shift(&sim, facts.place, facts.motion);
+    status = snapshot_write(comm, options->output, sim.be->view(sim.dev), &facts, &fault) != 0;
     comm_print_fault(comm, "error", &fault);
   }
-  sim_close(&s);
+  sim_close(&sim);
   return status;
 }

@@ -10,7 +10,7 @@ enum { FORCE_DELTAS = 128, FORCE_DIRECT_MAX = 10000000 };
 
 struct force_options {
   int64_t direct; /* number of particles compared with the direct sum, spread evenly over the ids; 0: none */
-  int bench;      /* two warm-ups, median of five */
+  int bench;      /* 1: times are medians of five forces, after two that do not count */
   /* [delta_count] values of the criterion's parameter; acceleration criterion: Delta = 2^-delta */
   double delta[FORCE_DELTAS];
   int delta_count; /* 0: one force, no curve (force_curve) */

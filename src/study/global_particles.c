@@ -50,14 +50,14 @@ void global_particles_gather(struct global_particles *world, const struct sim *s
   char *packed = comm_gather(sim->comm, mine, bytes * (size_t)p->n, &total);
   memory_free(mine);
   *world = (struct global_particles){.par = sim->par,
-                                     .gravity = sim->gravity,
+                                     .gravity = sim->force.gravity,
                                      .lattice = sim->lattice,
-                                     .mac = sim->mac,
-                                     .a_floor = sim->a_floor,
+                                     .mac = sim->force.mac,
+                                     .a_floor = sim->force.a_floor,
                                      .a_typical = sim->now.a_rms_plain,
-                                     .cutoff = scheme_split(sim) ? sim->split.r2 : -1,
+                                     .cutoff = scheme_split(sim) ? sim->force.split.r2 : -1,
                                      .soft_step = soft_step,
-                                     .softening = sim->softening};
+                                     .softening = sim->force.softening};
   unpack_sorted(&world->all, packed, (int64_t)(total / bytes));
   memory_free(packed);
 }

@@ -11,7 +11,7 @@
 struct result_file {
   FILE *file;       /* NULL: no name, or not open */
   const char *name; /* owner: caller */
-  int made, begun;  /* the file did not exist; result_begin was called */
+  int made, begun;  /* 1: the file did not exist; 1: result_begin was called */
 };
 
 /* Open the file for writing; an earlier file keeps its content. 0, or -1 with a fault where the file exists and

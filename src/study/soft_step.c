@@ -397,9 +397,9 @@ static void count_class(struct counting *counting, struct virtual_exchange *exch
   counting->s->selections += class->times;
 }
 
-struct soft_step soft_step_count(const struct comm *comm, struct global_particles *w, struct global_particles *kicked,
-                                 const struct schedule_input *in, int ranks, const struct virtual_rank *rows,
-                                 const struct soft_step_wants *wants)
+struct soft_step soft_step_count(const struct comm *comm, struct global_particles *particles,
+                                 struct global_particles *kicked, const struct schedule_input *in, int ranks,
+                                 const struct virtual_rank *rows, const struct soft_step_wants *wants)
 {
   struct soft_step s = {.rank = memory_alloc("study", sizeof *s.rank * (size_t)ranks)};
   struct schedule_input input = *in;
@@ -414,13 +414,13 @@ struct soft_step soft_step_count(const struct comm *comm, struct global_particle
   s.edge = s.moment_updates > 0 && near_edge(&input, &s.schedule);
   struct virtual_exchange l = {
       .c = comm,
-      .w = w,
+      .w = particles,
       .ranks = ranks,
       .call = {.selected = selected, .staged = staged, .sink = &k},
       .progress = {.share = 1.0 / (s.classes + 1), .report = wants->progress, .of = wants->of}};
   virtual_open(&l);
   count_soft(&k, &l, rows);
-  kicked->lattice = w->lattice;
+  kicked->lattice = particles->lattice;
   l.w = kicked;
   struct motion_of_all m = remember(&kicked->all);
   for (int i = 0; i < s.classes; i++) {
@@ -433,7 +433,7 @@ struct soft_step soft_step_count(const struct comm *comm, struct global_particle
   virtual_close(&l);
   comm_sum_int64(comm, (int64_t *)s.rank, (int)((size_t)ranks * sizeof *s.rank / sizeof(int64_t)));
   if (wants->pairs) gather_pairs(comm, &s);
-  count_together(&s, w, ranks, s.moment_updates - (s.selections > 0 ? s.selections - 1 : 0));
+  count_together(&s, particles, ranks, s.moment_updates - (s.selections > 0 ? s.selections - 1 : 0));
   return s;
 }
 

@@ -108,9 +108,9 @@ struct soft_step {
  * \param in        what the schedule depends on; its number of ranks is ignored
  * \param rows      [ranks] of virtual_count for soft LETs
  * Owner: caller (soft_step_free). Collective. */
-struct soft_step soft_step_count(const struct comm *comm, struct global_particles *w, struct global_particles *kicked,
-                                 const struct schedule_input *in, int ranks, const struct virtual_rank *rows,
-                                 const struct soft_step_wants *wants);
+struct soft_step soft_step_count(const struct comm *comm, struct global_particles *particles,
+                                 struct global_particles *kicked, const struct schedule_input *in, int ranks,
+                                 const struct virtual_rank *rows, const struct soft_step_wants *wants);
 void soft_step_free(struct soft_step *step);
 /* The sum of a part over all ranks. */
 struct soft_step_traffic soft_step_sum(const struct soft_step *step, int ranks, enum soft_step_part part);

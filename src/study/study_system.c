@@ -47,7 +47,7 @@ static void look(struct study_system *system, struct sim *sim, const struct plan
     return;
   }
   memset(&sim->counts, 0, sizeof sim->counts); /* without the force by opening angle */
-  sim_force(sim, &sim->mac, 0);
+  sim_force(sim, &sim->force.mac, 0);
   system->full_pairs = pairs_of_target(sim->comm, &sim->counts.full);
   step_open(sim, plan);
   system->input = substeps_input(sim);

@@ -89,12 +89,12 @@ static struct study_sums summarise(const struct virtual_rank *rows, const struct
 /* --- columns of the file ----------------------------------------------------------------------------------------- */
 
 /* X(name, value, meaning): f are the facts, s the sums. */
-#define STATE_COLUMNS(X)                                          \
-  X(R1_over_R0, f->r1 / f->r0, "R1 in units of R0 (0: no split)") \
-  X(R1, f->r1, "")                                                \
-  X(R2, f->r2, "")                                                \
-  X(dt_soft, f->soft_step, "soft step: the horizon of hard LETs") \
-  X(particles, f->particles, "N")                                 \
+#define STATE_COLUMNS(X)                                                  \
+  X(R1_over_R0, facts->r1 / facts->r0, "R1 in units of R0 (0: no split)") \
+  X(R1, facts->r1, "")                                                    \
+  X(R2, facts->r2, "")                                                    \
+  X(dt_soft, facts->soft_step, "soft step: the horizon of hard LETs")     \
+  X(particles, facts->particles, "N")                                     \
   X(ranks, ranks, "P")
 
 #define KIND_COLUMNS(X, name, kind)                                                                                  \
@@ -148,31 +148,31 @@ static struct study_sums summarise(const struct virtual_rank *rows, const struct
   STEP_COLUMNS(X)                                                                                      \
   X(seconds, seconds, "time of the count")
 
-#define KIND_DOMAIN_COLUMNS(X, name, kind)                                \
-  X(name##_cells, cells(q, kind), "cells received with LETs")             \
-  X(name##_particles, particles(q, kind), "particles received with LETs") \
-  X(name##_contacts, contacts(q, kind), "ranks whose LETs it receives")   \
-  X(name##_messages, messages(q, kind), "messages sent: boxes and LETs")  \
-  X(name##_bytes, bytes(q, kind), "bytes of these messages")
+#define KIND_DOMAIN_COLUMNS(X, name, kind)                                   \
+  X(name##_cells, cells(rank, kind), "cells received with LETs")             \
+  X(name##_particles, particles(rank, kind), "particles received with LETs") \
+  X(name##_contacts, contacts(rank, kind), "ranks whose LETs it receives")   \
+  X(name##_messages, messages(rank, kind), "messages sent: boxes and LETs")  \
+  X(name##_bytes, bytes(rank, kind), "bytes of these messages")
 
 #define PART_DOMAIN_COLUMNS(X, part, phase, meaning)                                                        \
   X(step_##part##_messages, step->sent[SOFT_STEP_##part].messages, "messages that it sends in a soft step") \
   X(step_##part##_bytes, step->sent[SOFT_STEP_##part].bytes, "")
 
-#define DOMAIN_COLUMNS(X)                                                                                 \
-  X(domain, r, "its rank")                                                                                \
-  X(local, q->local, "particles")                                                                         \
-  X(soft_roots, q->tops, "ranks of which cells in the LET summary suffice")                               \
-  X(soft_upper, q->cells, "these cells")                                                                  \
-  KIND_DOMAIN_COLUMNS(X, soft, LET_SOFT)                                                                  \
-  KIND_DOMAIN_COLUMNS(X, hard, LET_STEP)                                                                  \
-  X(update_bytes, q->updates, "bytes sent in a substep in which all entries, also cells, were corrected") \
+#define DOMAIN_COLUMNS(X)                                                                                    \
+  X(domain, r, "its rank")                                                                                   \
+  X(local, rank->local, "particles")                                                                         \
+  X(soft_roots, rank->tops, "ranks of which cells in the LET summary suffice")                               \
+  X(soft_upper, rank->cells, "these cells")                                                                  \
+  KIND_DOMAIN_COLUMNS(X, soft, LET_SOFT)                                                                     \
+  KIND_DOMAIN_COLUMNS(X, hard, LET_STEP)                                                                     \
+  X(update_bytes, rank->updates, "bytes sent in a substep in which all entries, also cells, were corrected") \
   SOFT_STEP_PARTS_BY(PART_DOMAIN_COLUMNS, X)
 
 #define MEANING(name, value, meaning) \
-  if (*(meaning)) fprintf(t->out.file, "# %s: %s\n", #name, meaning);
-#define NAME(name, value, meaning) fprintf(t->out.file, "%s%s", comma, #name), comma = ",";
-#define VALUE(name, value, meaning) fprintf(t->out.file, "%s%.15g", comma, (double)(value)), comma = ",";
+  if (*(meaning)) fprintf(table->out.file, "# %s: %s\n", #name, meaning);
+#define NAME(name, value, meaning) fprintf(table->out.file, "%s%s", comma, #name), comma = ",";
+#define VALUE(name, value, meaning) fprintf(table->out.file, "%s%.15g", comma, (double)(value)), comma = ",";
 
 static void title(FILE *out, const struct params *par, int processes)
 {
@@ -201,45 +201,45 @@ static void write_pairs(const struct study_table *table, const struct study_fact
   fflush(table->pairs.file);
 }
 
-static void headers(const struct study_table *t, const struct params *par, int processes)
+static void headers(const struct study_table *table, const struct params *par, int processes)
 {
   const char *comma = ",";
-  title(t->out.file, par, processes);
+  title(table->out.file, par, processes);
   STATE_COLUMNS(MEANING)
-  if (t->domains) {
+  if (table->domains) {
     DOMAIN_COLUMNS(MEANING)
-    fprintf(t->out.file, "scheme");
+    fprintf(table->out.file, "scheme");
     STATE_COLUMNS(NAME)
     DOMAIN_COLUMNS(NAME)
   } else {
     RANK_COLUMNS(MEANING)
-    fprintf(t->out.file, "scheme");
+    fprintf(table->out.file, "scheme");
     STATE_COLUMNS(NAME)
     RANK_COLUMNS(NAME)
   }
-  fputc('\n', t->out.file);
-  fflush(t->out.file);
+  fputc('\n', table->out.file);
+  fflush(table->out.file);
 }
 
-static void file_row(const struct study_table *t, const struct study_facts *f, int ranks, const struct study_sums *sum,
-                     double seconds)
+static void file_row(const struct study_table *table, const struct study_facts *facts, int ranks,
+                     const struct study_sums *sum, double seconds)
 {
   const char *comma = ",";
   struct study_sums s = *sum;
-  fprintf(t->out.file, "%s", f->scheme);
+  fprintf(table->out.file, "%s", facts->scheme);
   STATE_COLUMNS(VALUE)
   RANK_COLUMNS(VALUE)
-  fputc('\n', t->out.file);
+  fputc('\n', table->out.file);
 }
 
-static void domain_row(const struct study_table *t, const struct study_facts *f, int ranks, int r,
-                       const struct virtual_rank *q, const struct soft_step_rank *step)
+static void domain_row(const struct study_table *table, const struct study_facts *facts, int ranks, int r,
+                       const struct virtual_rank *rank, const struct soft_step_rank *step)
 {
   const char *comma = ",";
-  fprintf(t->out.file, "%s", f->scheme);
+  fprintf(table->out.file, "%s", facts->scheme);
   STATE_COLUMNS(VALUE)
   DOMAIN_COLUMNS(VALUE)
-  fputc('\n', t->out.file);
+  fputc('\n', table->out.file);
 }
 
 int study_table_open(struct study_table *table, const struct study_options *options, const struct params *par,

@@ -68,35 +68,53 @@ void diagnostics_scales(struct diagnostics *diagnostics, const struct comm *comm
   diagnostics->angular_scale = sum[1];
 }
 
+/* Columns of energy.csv after `time`, before and after those of the particle types: name, digits, value. */
+#define ENERGY_SUMS(X)                      \
+  X(kinetic, 15, diagnostics->kinetic)      \
+  X(potential, 15, diagnostics->potential)  \
+  X(total, 15, diagnostics->total)          \
+  X(momentum_x, 15, momentum[0])            \
+  X(momentum_y, 15, momentum[1])            \
+  X(momentum_z, 15, momentum[2])            \
+  X(angular_x, 12, diagnostics->angular[0]) \
+  X(angular_y, 12, diagnostics->angular[1]) \
+  X(angular_z, 12, diagnostics->angular[2]) \
+  X(com_x, 15, com[0])                      \
+  X(com_y, 15, com[1])                      \
+  X(com_z, 15, com[2])
+#define ENERGY_ERRORS(X)                            \
+  X(momentum_removed, 6, removed)                   \
+  X(potential_correction, 6, known[0])              \
+  X(energy_noise, 3, known[1])                      \
+  X(momentum_scale, 6, diagnostics->momentum_scale) \
+  X(angular_scale, 6, diagnostics->angular_scale)
+
 void diagnostics_header(FILE *out)
 {
-  fprintf(
-      out,
-      "time,kinetic,potential,total,momentum_x,momentum_y,momentum_z,angular_x,angular_y,angular_z,com_x,com_y,com_z");
+#define X(name, digits, value) fprintf(out, "," #name);
+  fprintf(out, "time");
+  ENERGY_SUMS(X)
   for (int t = 0; t < PARTICLE_TYPES; t++) fprintf(out, ",kinetic_%d,potential_%d", t, t);
-  fprintf(out, ",momentum_removed,potential_correction,energy_noise,momentum_scale,angular_scale\n");
-}
-
-static void row_of_three(FILE *out, const double *x, int digits)
-{
-  fprintf(out, ",%.*g,%.*g,%.*g", digits, x[0], digits, x[1], digits, x[2]);
+  ENERGY_ERRORS(X)
+#undef X
+  fputc('\n', out);
 }
 
 void diagnostics_row(FILE *out, double time, const struct diagnostics *diagnostics, const double place[3],
                      const double motion[3], const double gained[3], const double known[2])
 {
-  double com[3], momentum[3];
+  double com[3], momentum[3]; /* with 15 digits: small changes beside those of a bulk motion */
+  double removed = diagnostics->mass * sqrt(gained[0] * gained[0] + gained[1] * gained[1] + gained[2] * gained[2]);
   for (int k = 0; k < 3; k++) {
     com[k] = diagnostics->com[k] + place[k];
     momentum[k] = diagnostics->momentum[k] + diagnostics->mass * motion[k];
   }
-  fprintf(out, "%.15g,%.15g,%.15g,%.15g", time, diagnostics->kinetic, diagnostics->potential, diagnostics->total);
-  row_of_three(out, momentum, 15); /* small changes beside those of a bulk motion */
-  row_of_three(out, diagnostics->angular, 12);
-  row_of_three(out, com, 15);
+#define X(name, digits, value) fprintf(out, ",%.*g", digits, value);
+  fprintf(out, "%.15g", time);
+  ENERGY_SUMS(X)
   for (int t = 0; t < PARTICLE_TYPES; t++)
     fprintf(out, ",%.12g,%.12g", diagnostics->kinetic_type[t], diagnostics->potential_type[t]);
-  fprintf(out, ",%.6g",
-          diagnostics->mass * sqrt(gained[0] * gained[0] + gained[1] * gained[1] + gained[2] * gained[2]));
-  fprintf(out, ",%.6g,%.3g,%.6g,%.6g\n", known[0], known[1], diagnostics->momentum_scale, diagnostics->angular_scale);
+  ENERGY_ERRORS(X)
+#undef X
+  fputc('\n', out);
 }

@@ -84,7 +84,7 @@ double clock_send(struct clocks *clocks, int from, int to, double bytes)
 
 int meeting_join(struct meeting *meeting, int rank, double at)
 {
-  int last = meeting->begun++ == 0 || at > meeting->latest;
+  int last = meeting->joined++ == 0 || at > meeting->latest;
   if (!last) return 0;
   meeting->latest = at;
   meeting->last = rank;

@@ -102,7 +102,7 @@ static void begin_collective(struct player *player, int r, int64_t which, double
 {
   struct collective *c = &player->collective[which];
   if (meeting_join(&c->meeting, r, at)) c->last_event = player->rank[r].next - 1;
-  if (c->meeting.begun < player->t->ranks) return;
+  if (c->meeting.joined < player->t->ranks) return;
   for (int p = 0; p < player->t->ranks; p++) { /* those that wait for it */
     const struct rank_state *s = &player->rank[p];
     if (s->blocked && s->collective == which && event_is_collective(event_at(player, p, s->next)->kind))
@@ -127,7 +127,7 @@ static double collective_ends(struct player *player, int r, const struct event *
     player->arrival[r][s->next] = 0; /* begun */
     begin_collective(player, r, s->collective, ready);
   }
-  if (c->begun < player->t->ranks) return -1;
+  if (c->joined < player->t->ranks) return -1;
   return c->latest +
          network_collective(player->n, (enum event_kind)event->kind, player->t->ranks, (double)event->bytes);
 }

@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 
-/* What the division of groups needs. */
-struct dividing {
+/* What the division of groups needs: domains along each axis; of all ranks their order, and memory for sorts. */
+struct division {
   int grid[3];
   int32_t *rank, *scratch, *count;
 };
@@ -19,27 +19,27 @@ static int along(const int grid[3], int rank, int axis)
 }
 
 /* Sort the ranks at [first, first + n) by their coordinate along an axis; ranks with the same one keep their order. */
-static void sort_along(struct dividing *dividing, int first, int n, int axis)
+static void sort_along(struct division *division, int first, int n, int axis)
 {
-  memset(dividing->count, 0, sizeof *dividing->count * (size_t)(dividing->grid[axis] + 1));
-  for (int k = 0; k < n; k++) dividing->count[along(dividing->grid, dividing->rank[first + k], axis) + 1]++;
-  for (int x = 0; x < dividing->grid[axis]; x++) dividing->count[x + 1] += dividing->count[x];
+  memset(division->count, 0, sizeof *division->count * (size_t)(division->grid[axis] + 1));
+  for (int k = 0; k < n; k++) division->count[along(division->grid, division->rank[first + k], axis) + 1]++;
+  for (int x = 0; x < division->grid[axis]; x++) division->count[x + 1] += division->count[x];
   for (int k = 0; k < n; k++)
-    dividing->scratch[dividing->count[along(dividing->grid, dividing->rank[first + k], axis)]++] =
-        dividing->rank[first + k];
-  memcpy(dividing->rank + first, dividing->scratch, sizeof *dividing->rank * (size_t)n);
+    division->scratch[division->count[along(division->grid, division->rank[first + k], axis)]++] =
+        division->rank[first + k];
+  memcpy(division->rank + first, division->scratch, sizeof *division->rank * (size_t)n);
 }
 
-/* Divide the ranks at [first, first + n): across the longest side of their block; ranks of the layer in the middle by
- * the next longest one. */
-static void divide(struct dividing *dividing, int first, int n)
+/* Order the ranks at [first, first + n) so that all groups below are next to each other: by their coordinate along the
+ * longest side of their block, those with the same one along the next longest; then each half in the same way. */
+static void divide(struct division *division, int first, int n)
 {
   int axis[3] = {0, 1, 2}, side[3];
   if (n < 2) return;
   for (int c = 0; c < 3; c++) {
-    int low = dividing->grid[c], high = -1;
+    int low = division->grid[c], high = -1;
     for (int k = 0; k < n; k++) {
-      int x = along(dividing->grid, dividing->rank[first + k], c);
+      int x = along(division->grid, division->rank[first + k], c);
       low = x < low ? x : low;
       high = x > high ? x : high;
     }
@@ -52,14 +52,14 @@ static void divide(struct dividing *dividing, int first, int n)
         axis[c] = axis[c + 1];
         axis[c + 1] = swap;
       }
-  for (int c = 0; c < 3; c++) sort_along(dividing, first, n, axis[c]);
-  divide(dividing, first, n / 2);
-  divide(dividing, first + n / 2, n - n / 2);
+  for (int c = 0; c < 3; c++) sort_along(division, first, n, axis[c]);
+  divide(division, first, n / 2);
+  divide(division, first + n / 2, n - n / 2);
 }
 
 void halves_open(struct halves *halves, const int grid[3])
 {
-  struct dividing d = {.grid = {grid[0], grid[1], grid[2]}};
+  struct division d = {.grid = {grid[0], grid[1], grid[2]}};
   *halves = (struct halves){.ranks = grid[0] * grid[1] * grid[2]};
   size_t n = (size_t)halves->ranks;
   while (halves->ranks >> (halves->depth + 1)) halves->depth++;

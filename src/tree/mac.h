@@ -16,8 +16,7 @@ struct mac {
   int kind;       /* MAC_ACCELERATION and others: only this header asks which one it is */
   int order;      /* 1 monopole, 2 quadrupole cells */
   double gravity; /* G */
-  double
-      delta; /* the tolerance. MAC_ACCELERATION: Delta; MAC_MULTIPOLE: Delta_mul (an acceleration); MAC_ANGLE: theta */
+  double delta;   /* the tolerance: Delta of MAC_ACCELERATION, Delta_mul (an acceleration) of MAC_MULTIPOLE, theta */
 };
 
 /* Factor on the distance at which monopole cells are accepted that a face of the domain cuts. Their second moments are
@@ -41,7 +40,8 @@ struct mac {
 #define MAC_FAR 1e18f /* stands for infinity; its product with a zero reach is zero */
 
 /* 1: mac_scale depends on |a_old|, so the first forces of a run need another criterion. */
-HD int mac_uses_a_old(const struct mac *mac) { return mac->kind == MAC_ACCELERATION; }
+HD int mac_kind_uses_a_old(int kind) { return kind == MAC_ACCELERATION; }
+HD int mac_uses_a_old(const struct mac *mac) { return mac_kind_uses_a_old(mac->kind); }
 
 /* `reach` of a cell of mass `mass` and radius `b` about its centre of mass; b2: sum of m |x - x_com|^2. */
 HD float mac_reach(const struct mac *mac, double mass, double b, double b2)

@@ -24,6 +24,7 @@ static void add_cell(struct let_top *top, const struct node *node, const float (
 
 int top_most(void) { return (int)debug_value("let_top", TOP_CELLS); }
 
+/* top_choose for at most `most` cells. */
 static void choose(struct let_top *top, int most, const struct node *node, int32_t seen, int32_t base,
                    const float (*quad)[6])
 {
@@ -87,13 +88,13 @@ enum need top_need(const struct lattice *lattice, const struct let_top *top, con
   return NEED_CELL;
 }
 
-int top_enough(struct let_top *few, const struct let_top *t, const struct lattice *lattice, const struct let_box *box,
+int top_enough(struct let_top *few, const struct let_top *top, const struct lattice *lattice, const struct let_box *box,
                const struct let_request *request)
 {
-  int place[TOP_CELLS] = {0}, cells = t->cells > 0; /* in `few` */
+  int place[TOP_CELLS] = {0}, cells = top->cells > 0; /* in `few` */
   float sink = essential_sink(box, request);
-  for (int k = 0; k < t->cells; k++) {
-    const struct node *n = &t->node[k];
+  for (int k = 0; k < top->cells; k++) {
+    const struct node *n = &top->node[k];
     if (k > 0 && place[k] == 0) continue;
     int open = !(n->info & NODE_TERMINAL) && need_of(lattice, n, box, request, sink) == NEED_OPEN;
     if (open)
@@ -101,7 +102,7 @@ int top_enough(struct let_top *few, const struct let_top *t, const struct lattic
     if (few) {
       struct node *to = &few->node[place[k]];
       *to = *n;
-      memcpy(few->quad[place[k]], t->quad[k], sizeof *few->quad);
+      memcpy(few->quad[place[k]], top->quad[k], sizeof *few->quad);
       to->first = open ? cells : 0;
       if (!open && !(n->info & NODE_TERMINAL)) to->info = TOP_ENOUGH;
     }
@@ -111,6 +112,7 @@ int top_enough(struct let_top *few, const struct let_top *t, const struct lattic
   return cells;
 }
 
+/* Of all boxes of the request; `all` is the box around them, `sink` its sink. */
 static enum need need_of_all(const struct lattice *lattice, const struct node *node, const struct let_box *all,
                              const struct let_request *request, float sink)
 {
@@ -139,6 +141,7 @@ int top_cells(const struct lattice *lattice, const struct let_top *top, const st
 
 /* --- the tree ---------------------------------------------------------------------------------------------------- */
 
+/* Number of parents of `width` cells. */
 static int above(int width) { return (width + BRANCHES - 1) / BRANCHES; }
 
 /* Number of cells above `count` roots. */

@@ -179,8 +179,8 @@ void finder_print(const struct finder_result *result, const struct finder_reques
   fprintf(out, "EnergyError = %g: R1 = %g, R2 = %g, SoftStep = %g, Eta = %g, ErrTolForceAcc = %g for the whole run;\n",
           request->error, best->r1, best->r2, best->soft_step, best->eta, result->delta);
   fprintf(out,
-          "  predicted: error %.1e; the cheapest of these where the soft force on a particle costs as much as %.0f "
-          "hard entries%s:\n",
+          "  predicted: error %.1e, at the least cost (*); entries of lists are those that hard forces evaluate, per "
+          "particle\n  and unit of time; the soft force on a particle costs as much as %.0f of them%s:\n",
           result->error, result->soft_cost, request->soft_cost > 0 ? " (SoftForceCost)" : "");
   fprintf(out, "          R1        R2  SoftStep     error   entries  soft s/time  hard s/time\n");
   for (int k = 0; k < result->n; k++) {

@@ -148,6 +148,9 @@ def status(place):
                               (1, "close", "status.tmp"), (1, "open", "status.tmp")):
         name = f"status-{ranks}-{call}"
         yield name, functools.partial(status_lost, place, name, ranks, f"calls={call} path={path} from=4 modes=EIO")
+    for ranks in (1, 2):   # which is not there
+        name = f"status-cont-{ranks}"
+        yield name, functools.partial(status_lost, place, name, ranks, "calls=unlink path=cont modes=ENOSPC")
 
 
 def full(place):

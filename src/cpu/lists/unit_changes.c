@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "cpu/lists/units.h"
+#include "gravity/hierarchy_rules.h"
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
@@ -86,7 +87,8 @@ static void synchronise(struct units *units, const struct list_loop *loop, int32
   unit_synchronise(&units->unit[units->of[place]], &units->rules, &environment, t);
 }
 
-static void join(struct units *units, struct list_loop *loop, int32_t i, int32_t j, int32_t tick)
+/* hierarchy: the two are one, and no one else is near. */
+static void join(struct units *units, struct list_loop *loop, int32_t i, int32_t j, int32_t tick, int hierarchy)
 {
   struct list_set *set = units->set;
   struct unit_body bodies[2 * UNIT_BODIES];
@@ -97,11 +99,12 @@ static void join(struct units *units, struct list_loop *loop, int32_t i, int32_t
   synchronise(units, loop, j, t);
   int n = units_bodies(units, stays, t, frame.x, frame.v, 1, bodies);
   n += units_bodies(units, gone, t, frame.x, frame.v, 1, bodies + n);
-  n = unit_open_tight(&units->rules, bodies, n, UNIT_OPEN_EARLY);
+  if (!hierarchy) n = unit_open_tight(&units->rules, bodies, n, UNIT_OPEN_EARLY);
   join_lists(units, stays, gone);
   units_release(units, stays);
   units_release(units, gone);
-  units_make(units, n, bodies, frame.x, frame.v, tick, t);
+  if (hierarchy) units_make_hierarchy(units, bodies, frame.x, frame.v, tick, t);
+  else units_make(units, n, bodies, frame.x, frame.v, tick, t);
   begin(units, loop, stays, tick);
 }
 
@@ -132,12 +135,17 @@ static void divide(struct units *units, struct list_loop *loop, int32_t place, i
 static int alone(const struct units *units, const struct list_loop *loop, int32_t i, int32_t j, int32_t tick)
 {
   const struct list_set *set = units->set;
-  double middle[3], d[3], entry = units->rules.entry;
+  double middle[3], d[3], u[3], entry = units->rules.entry;
   for (int c = 0; c < 3; c++) {
     middle[c] = 0.5 * (set->motion[i].x[c] + set->motion[j].x[c]);
     d[c] = set->motion[i].x[c] - set->motion[j].x[c];
+    u[c] = set->motion[i].v[c] - set->motion[j].v[c];
   }
-  double r2 = kepler_dot(d, d);
+  double mu = set->gm[i] + set->gm[j], r2 = kepler_dot(d, d);
+  if (unit_lasts(&units->rules, mu, d, u, units_r1(units, i, j), 1)) {
+    double size = unit_pair_extent(mu, d, u);
+    r2 = size * size;
+  }
   for (int64_t e = 0; e < list_length(set, i); e++) {
     int32_t l = list_entries(set, i)[e];
     double v[3];
@@ -165,13 +173,32 @@ static int try_join(struct units *units, struct list_loop *loop, int32_t i, int3
     u[c] = set->motion[j].v[c] - set->motion[i].v[c];
   }
   struct unit_facts p = units_facts(units, i), q = units_facts(units, j);
+  if (units_hierarchical(units, loop, i, j, tick, d, u)) {
+    join(units, loop, i, j, tick, 1);
+    return 1;
+  }
   switch (unit_belong(&units->rules, &p, &q, d, u, units_r1(units, i, j), 1)) {
   case UNIT_APART: return 0;
   case UNIT_LET_GO: divide(units, loop, unit_is_passing(&p) ? i : j, tick, 2, two); return 1;
   case UNIT_TOGETHER: break;
   }
   if (units->of[i] < 0 && units->of[j] < 0 && !alone(units, loop, i, j, tick)) return 0;
-  join(units, loop, i, j, tick);
+  join(units, loop, i, j, tick, 0);
+  return 1;
+}
+
+/* A group of two pieces that are a hierarchy becomes one. Returns whether it has. */
+static int make_settled(struct units *units, struct list_loop *loop, int32_t place, int32_t tick)
+{
+  struct unit *unit = &units->unit[units->of[place]];
+  const struct hermite_motion frame = units->set->motion[place];
+  struct unit_body whole[2];
+  if (!unit_two_pieces(unit, &units->rules, units_r1(units, place, place), whole) ||
+      !units_settled(units, loop, place, tick, whole))
+    return 0;
+  units_release(units, place);
+  units_make_hierarchy(units, whole, frame.x, frame.v, tick, tick * loop->tick_length);
+  begin(units, loop, place, tick);
   return 1;
 }
 
@@ -182,6 +209,7 @@ static int try_part(struct units *units, struct list_loop *loop, int32_t place, 
   double r1 = units_r1(units, place, place), t = tick * loop->tick_length;
   int part[UNIT_BODIES], parts = unit_find_parts(&units->rules, unit, t, r1, part);
   if (parts > 1) divide(units, loop, place, tick, parts, part);
+  else if (make_settled(units, loop, place, tick)) return 1;
   else unit_tighten(unit, &units->rules, t, r1);
   return parts > 1;
 }

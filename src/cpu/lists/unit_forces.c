@@ -83,7 +83,8 @@ static void add_quadrupole(struct units *units, const struct list_loop *loop, co
   unit_add_quadrupole(&seen->is, f, (const double(*)[3])q, (const double(*)[3])unit->rate, force);
 }
 
-/* Whether the neighbour belongs to the particle at place i; the nearest such one is its partner. */
+/* Whether the neighbour belongs to the particle at place i; the nearest such one is its partner, or one that is a
+ * hierarchy with it. */
 static void check_partner(struct units *units, int32_t i, const struct seen *seen, const struct unit_facts *facts,
                           double *nearest)
 {
@@ -91,9 +92,12 @@ static void check_partner(struct units *units, int32_t i, const struct seen *see
   double r1 = units_r1(units, i, seen->place), far = UNIT_EXTENT * r1;
   if (seen->is.r2 >= far * far) return;
   struct unit_facts other = units_facts(units, seen->place);
-  if (!unit_belong(&units->rules, facts, &other, seen->is.d, seen->is.u, r1, 1)) return;
-  *nearest = sqrt(seen->is.r2);
-  units->partner[i] = seen->place;
+  if (unit_belong(&units->rules, facts, &other, seen->is.d, seen->is.u, r1, 1)) {
+    *nearest = sqrt(seen->is.r2);
+    units->partner[i] = seen->place;
+  } else if (units->partner[i] < 0 && hierarchy_fits(&units->rules, facts, &other, seen->is.d, seen->is.u, r1, 0)) {
+    units->partner[i] = seen->place;
+  }
 }
 
 void units_force_on_star(struct units *units, const struct list_loop *loop, int32_t i, int32_t tick, const double x[3],

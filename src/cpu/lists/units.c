@@ -83,8 +83,8 @@ static int32_t absorb(struct units *units, int n, const struct unit_body *bodies
   return centre;
 }
 
-int32_t units_make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
-                   int32_t tick, double t)
+static int32_t make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
+                    int32_t tick, double t, int hierarchy)
 {
   struct list_set *set = units->set;
   struct unit_body about[UNIT_BODIES];
@@ -105,48 +105,45 @@ int32_t units_make(struct units *units, int n, const struct unit_body *bodies, c
   int32_t at = free_unit(units);
   units->centre[at] = centre;
   units->of[centre] = at;
-  unit_make(&units->unit[at], &units->rules, n, about, t, units_r1(units, centre, centre));
+  struct unit *unit = &units->unit[at];
+  double r1 = units_r1(units, centre, centre);
+  if (hierarchy) unit_make_hierarchy(unit, &units->rules, about, t, r1);
+  else unit_make(unit, &units->rules, n, about, t, r1);
   return centre;
+}
+
+int32_t units_make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
+                   int32_t tick, double t)
+{
+  return make(units, n, bodies, x, v, tick, t, 0);
+}
+
+int32_t units_make_hierarchy(struct units *units, const struct unit_body bodies[2], const double x[3],
+                             const double v[3], int32_t tick, double t)
+{
+  return make(units, 2, bodies, x, v, tick, t, 1);
 }
 
 /* --- the begin of a soft step ------------------------------------------------------------------------------------- */
 
 /* The nearest neighbour of a star, and how near the next one is. */
-static int32_t nearest_of(const struct list_set *set, int32_t i, double *r, double *second)
+static int32_t nearest_of(const struct list_set *set, int32_t i, double *second)
 {
   int32_t found = -1;
-  *r = *second = 1e300;
+  double least = *second = 1e300;
   for (int64_t e = 0; e < list_length(set, i); e++) {
     int32_t j = list_entries(set, i)[e];
     double d[3];
     for (int c = 0; c < 3; c++) d[c] = set->motion[j].x[c] - set->motion[i].x[c];
     double r2 = kepler_dot(d, d);
-    if (r2 < *r) {
-      *second = *r;
-      *r = r2;
+    if (r2 < least) {
+      *second = least;
+      least = r2;
       found = j;
     } else if (r2 < *second) *second = r2;
   }
-  *r = sqrt(*r);
   *second = sqrt(*second);
   return found;
-}
-
-/* For each star its partner in a pair of two that are each other's nearest neighbours, and alone; -1: none. Owner:
- * caller (memory_free). */
-static int32_t *nearest_pairs(const struct list_set *set)
-{
-  int32_t *nearest = memory_alloc("hard", sizeof *nearest * (size_t)(set->n + 1)),
-          *partner = memory_alloc("hard", sizeof *nearest * (size_t)(set->n + 1));
-#pragma omp parallel for schedule(static, 512)
-  for (int64_t i = 0; i < set->n; i++) {
-    double r, second;
-    nearest[i] = set->gm[i] > 0 ? nearest_of(set, (int32_t)i, &r, &second) : -1;
-    if (nearest[i] >= 0 && second < UNIT_ALONE * r) nearest[i] = -1;
-  }
-  for (int32_t i = 0; i < set->n; i++) partner[i] = nearest[i] >= 0 && nearest[nearest[i]] == i ? nearest[i] : -1;
-  memory_free(nearest);
-  return partner;
 }
 
 static void relative(const struct list_set *set, int32_t i, int32_t j, double d[3], double u[3])
@@ -155,6 +152,29 @@ static void relative(const struct list_set *set, int32_t i, int32_t j, double d[
     d[c] = set->motion[j].x[c] - set->motion[i].x[c];
     u[c] = set->motion[j].v[c] - set->motion[i].v[c];
   }
+}
+
+/* For each star its partner in a pair of two that are each other's nearest neighbours, and alone; -1: none. Owner:
+ * caller (memory_free). */
+static int32_t *nearest_pairs(const struct list_set *set)
+{
+  int32_t *nearest = memory_alloc("hard", sizeof *nearest * (size_t)(set->n + 1)),
+          *partner = memory_alloc("hard", sizeof *nearest * (size_t)(set->n + 1));
+  double *second = memory_alloc("hard", sizeof *second * (size_t)(set->n + 1));
+#pragma omp parallel for schedule(static, 512)
+  for (int64_t i = 0; i < set->n; i++) nearest[i] = set->gm[i] > 0 ? nearest_of(set, (int32_t)i, &second[i]) : -1;
+#pragma omp parallel for schedule(static, 512)
+  for (int64_t k = 0; k < set->n; k++) {
+    int32_t i = (int32_t)k, j = nearest[i];
+    double d[3], u[3];
+    partner[i] = -1;
+    if (j < 0 || nearest[j] != i) continue;
+    relative(set, i, j, d, u);
+    if (fmin(second[i], second[j]) >= UNIT_ALONE * unit_pair_extent(set->gm[i] + set->gm[j], d, u)) partner[i] = j;
+  }
+  memory_free(nearest);
+  memory_free(second);
+  return partner;
 }
 
 double units_pair_kinetic(const struct list_set *set, const struct list_request *request)
@@ -225,7 +245,8 @@ void units_open(struct units *units, struct list_set *set, const struct list_req
   units->rules = (struct unit_rules){.r1 = r1,
                                      .entry = fmin(UNIT_ENTRY_R1 * r1, UNIT_ENTRY_MASSES * mean / request->speed2),
                                      .error = UNIT_ERROR * 0.5 * set->gravity * request->total_mass * request->speed2,
-                                     .soft_step = request->soft_step};
+                                     .soft_step = request->soft_step,
+                                     .hierarchies = 1};
   units->of = memory_alloc("hard", sizeof *units->of * n);
   units->partner = memory_alloc("hard", sizeof *units->partner * n);
   units->gm = memory_alloc("hard", sizeof *units->gm * n);
@@ -268,17 +289,32 @@ static void finish(struct units *units, const struct list_loop *loop, int32_t at
   unit_finish(&units->unit[at], &environment, loop->request->soft_step);
 }
 
-/* Counts of own pairs. */
-static void count_pair(const struct units *units, const struct unit *unit, int32_t centre,
-                       const struct unit_body *stars, struct list_tally *tally)
+static void count_pair(const struct units *units, double m1, double m2, const double u[3], double period, double e,
+                       struct list_tally *tally)
 {
-  double u[3], m1 = unit->body[0].m, m2 = unit->body[1].m;
-  if (unit->kind == UNIT_GROUP || !unit->lasting || centre >= units->set->own) return;
-  for (int c = 0; c < 3; c++) u[c] = stars[1].v[c] - stars[0].v[c];
   tally->pairs_bound++;
   tally->pair_kinetic += 0.5 * m1 * m2 / (m1 + m2) * kepler_dot(u, u) / units->set->gravity;
-  tally->shortest_period = fmin(tally->shortest_period, unit->orbit.period);
-  tally->largest_eccentricity = fmax(tally->largest_eccentricity, unit->orbit.e);
+  tally->shortest_period = fmin(tally->shortest_period, period);
+  tally->largest_eccentricity = fmax(tally->largest_eccentricity, e);
+}
+
+/* Counts of own pairs: of a hierarchy the inner ones. */
+static void count_pairs(const struct units *units, const struct unit *unit, int32_t centre,
+                        const struct unit_body *bodies, struct list_tally *tally)
+{
+  double u[3];
+  if (unit->kind == UNIT_GROUP || !unit->lasting || centre >= units->set->own) return;
+  if (!unit_is_hierarchy(unit)) {
+    for (int c = 0; c < 3; c++) u[c] = bodies[1].v[c] - bodies[0].v[c];
+    count_pair(units, bodies[0].m, bodies[1].m, u, unit->orbit.period, unit->orbit.e, tally);
+    return;
+  }
+  for (int k = 0; k < 2; k++) {
+    struct kepler_orbit orbit;
+    const struct unit_body *pair = &bodies[k];
+    if (pair->star[1] < 0 || !kepler_elements(pair->m, pair->d, pair->u, &orbit)) continue;
+    count_pair(units, pair->m1, pair->m2, pair->u, orbit.period, orbit.e, tally);
+  }
 }
 
 static void put_back(struct units *units, const struct list_loop *loop, int32_t at)
@@ -290,7 +326,7 @@ static void put_back(struct units *units, const struct list_loop *loop, int32_t 
   double t = loop->request->soft_step;
   uint8_t proposed = units->set->level[centre], other = unit->kind == UNIT_AVERAGED ? LEVEL_MEAN : LEVEL_UNKNOWN;
   int n = units_bodies(units, centre, t, motion.x, motion.v, 0, bodies);
-  count_pair(units, unit, centre, bodies, loop->tally);
+  count_pairs(units, unit, centre, bodies, loop->tally);
   for (int k = 0; k < n; k++) {
     if (bodies[k].star[1] < 0) {
       put_star(units, &bodies[k], motion.x, motion.v, other);
@@ -301,7 +337,7 @@ static void put_back(struct units *units, const struct list_loop *loop, int32_t 
     put_star(units, &stars[1], motion.x, motion.v, LEVEL_UNKNOWN);
   }
   /* for the same pair in the next soft step */
-  if (unit->kind != UNIT_GROUP && unit->lasting) units->set->level[centre] = proposed;
+  if (unit->kind != UNIT_GROUP && unit->lasting && !unit_is_hierarchy(unit)) units->set->level[centre] = proposed;
 }
 
 static void lend_star(const struct list_set *set, int32_t place, struct lent_stars *lent)

@@ -37,9 +37,6 @@ void units_open(struct units *units, struct list_set *set, const struct list_req
 double units_pair_kinetic(const struct list_set *set, const struct list_request *request);
 /* Put all stars back to their places at the end of the soft step. */
 void units_close(struct units *units, const struct list_loop *loop);
-struct unit_facts units_facts(const struct units *units, int32_t place);
-/* R1 of the pairs of two places. */
-double units_r1(const struct units *units, int32_t i, int32_t j);
 /* A unit of bodies[n] about x, v at the time t: their centre, elements and quadrupole. Returns the place of the
  * centre. */
 int32_t units_make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
@@ -48,9 +45,24 @@ int32_t units_make(struct units *units, int n, const struct unit_body *bodies, c
  * their number. */
 int units_bodies(const struct units *units, int32_t place, double t, const double x[3], const double v[3], int whole,
                  struct unit_body *bodies);
+/* The same for two bodies that are a hierarchy: gravity/hierarchy.h. */
+int32_t units_make_hierarchy(struct units *units, const struct unit_body bodies[2], const double x[3],
+                             const double v[3], int32_t tick, double t);
 void units_release(struct units *units, int32_t place);
 /* The place has now, or has had, its present level. */
 void units_note_level(struct units *units, int32_t place);
+
+/* --- unit_facts.c --- */
+
+struct unit_facts units_facts(const struct units *units, int32_t place);
+/* R1 of the pairs of two places. */
+double units_r1(const struct units *units, int32_t i, int32_t j);
+/* Whether i and j, at the distance d with the velocity u, become a hierarchy. */
+int units_hierarchical(const struct units *units, const struct list_loop *loop, int32_t i, int32_t j, int32_t tick,
+                       const double d[3], const double u[3]);
+/* Whether the two bodies that a group at `place` has become are a hierarchy. */
+int units_settled(const struct units *units, const struct list_loop *loop, int32_t place, int32_t tick,
+                  const struct unit_body bodies[2]);
 
 /* --- unit_forces.c --- */
 

@@ -22,9 +22,9 @@
 
 /* Abel's integral -1/pi int_r^inf dI/dR dR / sqrt(R^2 - r^2) with R = r cosh t. The integrand is even and decays, so
  * the trapezoidal rule converges exponentially. Its derivative by ln r is taken under the integral. */
-static double sersic(const struct profile *p, double x, double *slope)
+static double sersic(const struct profile *profile, double x, double *slope)
 {
-  const double h = 0.05, power = 1 / p->c->index, b = p->sersic_b;
+  const double h = 0.05, power = 1 / profile->c->index, b = profile->sersic_b;
   double sum = 0, bend = 0, largest = 0;
   for (int i = 0; i < 1000; i++) {
     double X = x * cosh(i * h), y = b * pow(X, power), part = (i ? 1 : 0.5) * y / X * exp(-y);

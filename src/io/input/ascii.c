@@ -35,8 +35,9 @@ static int parse(const struct lines *lines, double x[COLUMNS], struct fault *fau
     at += length;
   }
   if (n != COLUMNS)
-    return fault_set(fault, "%s:%lld: %d numbers; expected seven: x y z vx vy vz m", lines->path,
-                     (long long)lines->number, n);
+    return fault_set(fault, "%s:%lld: %d numbers; expected seven: x y z vx vy vz m%s", lines->path,
+                     (long long)lines->number, n,
+                     strchr(lines->text, ',') && !strchr(lines->text, '.') ? ", with decimal points" : "");
   return 0;
 }
 
@@ -118,8 +119,8 @@ static int inspect(const char *path, struct set_header *header, struct set_file 
   return fault->text[0] ? -1 : 0;
 }
 
-static int read_rows(const struct set *set, int k, int64_t first, int64_t count, struct particles *p, int64_t at,
-                     struct fault *fault)
+static int read_rows(const struct set *set, int k, int64_t first, int64_t count, struct particles *particles,
+                     int64_t at, struct fault *fault)
 {
   char path[SET_PATH];
   struct lines l;
@@ -131,9 +132,9 @@ static int read_rows(const struct set *set, int k, int64_t first, int64_t count,
     if (more == 0) fault_set(fault, "%s has fewer lines than when it was opened: another program is changing it", path);
     if (more != 1 || row < first || parse(&l, x, fault) != 0 || check_values(&l, x, fault) != 0) continue;
     int64_t i = at + row - first;
-    memcpy(p->pos + 3 * i, x, 3 * sizeof *x);
-    memcpy(p->vel + 3 * i, x + 3, 3 * sizeof *x);
-    set_mass(p, i, x[6], path, row + 1, fault);
+    memcpy(particles->pos + 3 * i, x, 3 * sizeof *x);
+    memcpy(particles->vel + 3 * i, x + 3, 3 * sizeof *x);
+    set_mass(particles, i, x[6], path, row + 1, fault);
   }
   lines_close(&l);
   return fault->text[0] ? -1 : 0;

@@ -63,6 +63,7 @@ static int add_file(struct set *set, int k, const struct set_header *leader, str
   struct set_file file = {0};
   set_path(set, k, path);
   if (formats[set->format]->inspect(path, &h, &file, fault) != 0) return -1;
+  if (!isfinite(h.facts.time)) return fault_set(fault, "%s: the time in the header is not a finite number", path);
   if (h.files != leader->files || memcmp(h.total, leader->total, sizeof h.total) != 0 ||
       h.facts.time != leader->facts.time)
     return fault_set(fault,
@@ -98,7 +99,6 @@ static int check_set(const struct set *set, const struct set_header *header, con
   for (int k = 0; k < set->files; k++)
     if (set_file_total(&set->file[k]) > 0) set->file[k].has_ids ? with++ : without++;
   if (with && without) return fault_set(fault, "%s: some files of the set have ids and others have none", path);
-  if (!isfinite(header->facts.time)) return fault_set(fault, "%s: the time in the header is not a finite number", path);
   return 0;
 }
 

@@ -26,9 +26,10 @@ static herr_t put_six(hid_t at, const char *name, hid_t stored, const int64_t *x
 static void date(char *text, size_t size)
 {
   const char *fixed = getenv("SOURCE_DATE_EPOCH");
-  time_t now = fixed ? (time_t)atoll(fixed) : time(NULL);
-  struct tm utc;
-  strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  time_t now = fixed && *fixed ? (time_t)atoll(fixed) : time(NULL);
+  struct tm utc = {.tm_year = 70, .tm_mday = 1};
+  if (!gmtime_r(&now, &utc)) now = 0; /* no year of an int: 1970 */
+  strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
 /* Files of other runs state neutral values: readers take a run with OmegaLambda for a cosmological one. */
@@ -172,16 +173,6 @@ static herr_t put_configuration(hid_t at)
   return s;
 }
 
-/* A group without time stamps, so that files of identical runs are equal byte by byte. */
-static hid_t create_group(hid_t file, const char *name)
-{
-  hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
-  H5Pset_obj_track_times(plist, 0);
-  hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, plist, H5P_DEFAULT);
-  H5Pclose(plist);
-  return group;
-}
-
 /* The unit in the manner of GADGET-3's descendants, from which pynbody knows it. pynbody reads a power up to the next
  * space. */
 static herr_t put_description(hid_t set, const struct column *column, double to_cgs, int comoving)
@@ -284,7 +275,7 @@ static herr_t particle_groups(hid_t file, const struct creation *creation, int r
     char name[32];
     if (creation->l->total[t] == 0) continue;
     snprintf(name, sizeof name, "PartType%d", t);
-    hid_t group = create_group(file, name);
+    hid_t group = h5_group(file, name);
     if (group < 0) return -1;
     for (int k = 0; k < column_count; k++)
       if (layout_has(creation->l, &columns[k])) s |= create_dataset(group, t, &columns[k], creation, rows);
@@ -298,7 +289,7 @@ static herr_t attribute_groups(hid_t file, const struct creation *creation)
   static const char *const names[] = {"Header", "Parameters", "Config", "Units"};
   herr_t s = 0;
   for (int i = 0; i < 4; i++) {
-    hid_t group = create_group(file, names[i]);
+    hid_t group = h5_group(file, names[i]);
     if (group < 0) return -1;
     s |= i == 0   ? put_header(group, creation->l, creation->facts, &creation->units)
          : i == 1 ? put_all_parameters(group, creation->facts, &creation->units)
