@@ -76,4 +76,19 @@ system '0.0000995 0 0 0 3.5444 0 0.25
 -0.0000995 0 0 0 -3.5444 0 0.25'
 go 1 $few -P Time:TimeMax=1 -P Output:TimeBetSnapshot=1 && keeps 2e-7 && [ "$(ticks)" -lt 200 ]
 ok $? "a narrow ellipse for 180,000 orbits: ${kept:-?}"
+
+# --- clusters on a device ---
+if espalier info | grep -q 'cuda *device'; then
+  for ranks in 1 2 3; do
+    go $ranks -P Device:Backend=cuda && keeps 5e-6 && [ "$(ticks)" -lt 3000 ] &&
+      [ "$(columns out/steps.csv binaries | head -n 1)" -gt 60 ]
+    ok $? "128 binaries on a device, $ranks rank(s): the energy is kept (${kept:-?}), in few block steps ($(ticks))"
+  done
+  go 1 -P Device:Backend=cuda && columns out/energy.csv total > first &&
+    go 1 -P Device:Backend=cuda -P Output:OutputDir=again && columns again/energy.csv total | cmp -s - first
+  ok $? "two runs on a device are the same"
+  go 1 -P Device:Backend=cuda -P Time:TimeMax=0.125 -P Checkpoints:CheckpointAtEnd=on -P Output:OutputDir=part &&
+    go 2 -r -P Output:OutputDir=part -P Device:Backend=cpu && keeps 5e-6
+  ok $? "a restart on CPUs keeps the energy too: ${kept:-?}"
+fi
 finish
