@@ -31,8 +31,8 @@ struct list_sum {
  * particles, and room for further lists behind the entries (units.cuh). */
 enum lists_of { LISTS_OF_OWN, LISTS_OF_MEMBERS, LISTS_OF_ALL };
 
-/* Lists of d->p and halo[n]: pairs whose least distance on straight lines within `horizon` is below NEIGHBOUR_MARGIN R2.
- * d->lists.body, list and entry are set, with LISTS_OF_MEMBERS `who` too. The host waits. */
+/* Lists of d->p and halo[n]: pairs whose least distance on straight lines within `horizon` is below NEIGHBOUR_MARGIN
+ * R2. d->lists.body, list and entry are set, with LISTS_OF_MEMBERS `who` too. The host waits. */
 void lists_make(struct device *d, const struct list_request *request, double horizon, int64_t n,
                 const struct halo_particle *halo, enum lists_of of);
 /* The lists again, after d->lists.body was changed. */

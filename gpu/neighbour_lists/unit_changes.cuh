@@ -28,7 +28,7 @@ static __device__ int newest(const struct units_job &job, int32_t root)
   return t.y > t.x;
 }
 
-/* --- claims -------------------------------------------------------------------------------------------------------- */
+/* --- claims ------------------------------------------------------------------------------------------------------- */
 
 static __device__ void claim_places(const struct units_job &job, int round, int32_t count)
 {
@@ -46,7 +46,7 @@ static __device__ int claimed(const struct units_job &job, const struct unit_cha
          (change->other < 0 || job.table.claim[change->other] == change->key);
 }
 
-/* --- checks -------------------------------------------------------------------------------------------------------- */
+/* --- checks ------------------------------------------------------------------------------------------------------- */
 
 /* The warp advances a root to the tick, before its step ends. */
 DEVICE_CALL void bring_root(const struct units_job &job, int32_t root, int32_t now)
@@ -183,7 +183,7 @@ DEVICE_CALL void check_change(const struct units_job &job, struct unit_change *c
   warp_sync();
 }
 
-/* --- changes ------------------------------------------------------------------------------------------------------- */
+/* --- changes ------------------------------------------------------------------------------------------------------ */
 
 static __device__ int32_t take_unit(const struct units_job &job)
 {
@@ -364,7 +364,7 @@ static __device__ void carry_out(const struct units_job &job, const struct unit_
   for (int k = 0; k < count; k++) make_list(job, warp_shuffle(roots[k], 0));
 }
 
-/* --- a round ------------------------------------------------------------------------------------------------------- */
+/* --- a round ------------------------------------------------------------------------------------------------------ */
 
 /* What is left before the changes, which they take from. */
 struct unit_room {

@@ -54,7 +54,7 @@ DEVICE_CALL int32_t unit_look(const struct units_job &job, int32_t me, int32_t p
   return root;
 }
 
-/* --- places at a tick ---------------------------------------------------------------------------------------------- */
+/* --- places at a tick --------------------------------------------------------------------------------------------- */
 
 /* Which of the two motions of a place others see at the tick `now`: the newest one before it, else one at it. */
 static __device__ __forceinline__ int slot_at(const int2 &t, int32_t now)
@@ -229,7 +229,7 @@ DEVICE_CALL void see_closely(const struct units_job &job, const struct unit_targ
   unit_add_quadrupole(is, f, (const double(*)[3])q, (const double(*)[3])rate, force);
 }
 
-/* --- sums ---------------------------------------------------------------------------------------------------------- */
+/* --- sums --------------------------------------------------------------------------------------------------------- */
 
 struct star_sum {
   struct hermite_force force;

@@ -7,7 +7,7 @@
 enum { BEGIN_ROUNDS = 20, POLLS = 200 };
 #define KEPT_STEP 1 /* a step that is kept is at most so many times eta |a| / |da/dt| */
 
-/* --- a tick -------------------------------------------------------------------------------------------------------- */
+/* --- a tick ------------------------------------------------------------------------------------------------------- */
 
 /* Lanes that sum up a list of this class. */
 static __device__ int lanes_of(int list_class)
@@ -92,7 +92,7 @@ static __device__ void integrate_tick(const struct units_job &job, struct loop_s
   }
 }
 
-/* --- the begin ----------------------------------------------------------------------------------------------------- */
+/* --- the begin ---------------------------------------------------------------------------------------------------- */
 
 /* The first level of a root, from the step that its force gives and the level that it has kept. */
 static __device__ int first_level(const struct units_job &job, int32_t root, double wanted)
@@ -158,7 +158,7 @@ DEVICE_CALL void begin_units(const struct units_job &job, unsigned *meetings)
   change_units(job, 0, 0, 0, meetings);
 }
 
-/* --- the loop ------------------------------------------------------------------------------------------------------ */
+/* --- the loop ----------------------------------------------------------------------------------------------------- */
 
 static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_units(const __grid_constant__ struct units_job job)
 {

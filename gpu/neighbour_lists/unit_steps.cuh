@@ -161,7 +161,7 @@ static __device__ uint8_t status_for(const struct units_job &job, int32_t place,
   return (uint8_t)(level | list << STATUS_CLASS);
 }
 
-/* --- the begin of a place ------------------------------------------------------------------------------------------ */
+/* --- the begin of a place ----------------------------------------------------------------------------------------- */
 
 static __device__ int aligned_level_or_none(int32_t tick) { return tick == 0 ? 0 : aligned_level(tick); }
 

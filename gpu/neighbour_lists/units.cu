@@ -11,7 +11,7 @@
 static const char *const label = "device units of stars";
 enum { UNITS_SPARE = 1024, PLACES_A_UNIT = 8 };
 
-/* --- pairs at the begin -------------------------------------------------------------------------------------------- */
+/* --- pairs at the begin ------------------------------------------------------------------------------------------- */
 
 struct unit_pair_search {
   struct list_body *body;
@@ -161,7 +161,7 @@ double gpu_pair_kinetic(struct device *d, const struct list_request *request, in
   return sum / d->config.gravity;
 }
 
-/* --- the tables ---------------------------------------------------------------------------------------------------- */
+/* --- the tables --------------------------------------------------------------------------------------------------- */
 
 /* Masses, factors and ids of the stars themselves. */
 static __global__ void keep_stars(const struct list_body *body, struct particles p, const struct halo_particle *halo,
@@ -325,7 +325,7 @@ static struct units_job open_job(struct device *d, const struct list_request *re
   return job;
 }
 
-/* --- the end ------------------------------------------------------------------------------------------------------- */
+/* --- the end ------------------------------------------------------------------------------------------------------ */
 
 struct units_end {
   struct units_job job;
@@ -527,7 +527,7 @@ void units_advance(struct device *d, const struct list_request *request, int64_t
   read_tally(d, &end, places, tally);
 }
 
-/* --- several ranks ------------------------------------------------------------------------------------------------- */
+/* --- several ranks ------------------------------------------------------------------------------------------------ */
 
 const struct unit_star *gpu_lent(struct device *d, int64_t *n)
 {
@@ -573,7 +573,7 @@ void gpu_take_back(struct device *d, int64_t n, const struct unit_star *stars)
   memory_free(sorted);
 }
 
-/* --- state --------------------------------------------------------------------------------------------------------- */
+/* --- state -------------------------------------------------------------------------------------------------------- */
 
 void units_state_free(struct list_state *state)
 {

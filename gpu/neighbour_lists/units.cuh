@@ -5,8 +5,8 @@
  * A place is a particle, own or of the halo. A unit has the place of its star of the lowest id, its root; its other
  * stars are absorbed. Lists name the places of the begin of the soft step and never change: pairs that were bound then
  * have one place on them, their head's, which stands for both stars (the second one is its companion). What a place on
- * a list stands for is looked up: the unit that it belongs to now, or its two stars. The list of a unit is made of those
- * of its stars. */
+ * a list stands for is looked up: the unit that it belongs to now, or its two stars. The list of a unit is made of
+ * those of its stars. */
 #ifndef GPU_UNITS_CUH
 #define GPU_UNITS_CUH
 #include "gpu/neighbour_lists/loop.cuh"
@@ -97,7 +97,7 @@ struct units_job {
   struct unit_mail *mail; /* as the device sees it */
 };
 
-/* Own lasting pairs: their number, and the bits of the largest 1 / period and eccentricity; stars lent to other ranks. */
+/* Own lasting pairs: their number, the bits of the largest 1 / period and eccentricity; stars lent to other ranks. */
 struct units_tally {
   unsigned long long pairs, frequency, eccentricity;
   int32_t lent;

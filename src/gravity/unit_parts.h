@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The bodies of a unit: as they are now, a unit of bodies, tight pairs within a group, and the parts that no longer hold
- * together. On the host and on devices. Masses are G m. */
+/* The bodies of a unit: as they are now, a unit of bodies, tight pairs within a group, and the parts that no longer
+ * hold together. On the host and on devices. Masses are G m. */
 #ifndef UNIT_PARTS_H
 #define UNIT_PARTS_H
 #include <string.h>
@@ -86,7 +86,7 @@ HD int unit_pair_bodies(const struct unit *unit, double t, double since, int who
   return whole ? 1 : 2;
 }
 
-/* --- units of bodies ----------------------------------------------------------------------------------------------- */
+/* --- units of bodies ---------------------------------------------------------------------------------------------- */
 
 HD void unit_make_pair(struct unit *unit, const struct unit_rules *rules, const double d[3], const double u[3],
                        double t, double r1)
@@ -262,7 +262,7 @@ HD_CALL int unit_close_tight(const struct unit_rules *rules, struct unit_body *b
   return n;
 }
 
-/* --- parts of a group ---------------------------------------------------------------------------------------------- */
+/* --- parts of a group --------------------------------------------------------------------------------------------- */
 
 /* The parts that a group may have: its tight pairs, pairs that are bound closely, and stars. */
 struct unit_pieces {
