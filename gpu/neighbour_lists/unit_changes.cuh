@@ -99,6 +99,66 @@ DEVICE_CALL int no_third(const struct units_job &job, int32_t i, int32_t j, int3
   return !warp_any(disturbed);
 }
 
+/* Whether no one is near the two bodies `whole` that are to be a hierarchy at x, v: i and j, or the unit at i = j. The
+ * warp looks at the list of i. */
+DEVICE_CALL int undisturbed(const struct units_job &job, int32_t i, int32_t j, int32_t now,
+                            const struct unit_facts &whole, const double x[3], const double v[3])
+{
+  const struct places_at_tick at = {job, now, 0};
+  const struct member_list list = job.table.list[i];
+  int disturbed = 0;
+  for (int k = lane_id(); k < 2 * list.count; k += LANES) {
+    int32_t place = job.table.entry[list.begin + k / 2];
+    struct unit_source source;
+    int look = job.table.source[place].tag == TAG_LOOK;
+    int32_t root = look ? unit_look(job, i, place, k % 2) : k % 2 ? -1 : place;
+    double d[3], u[3], dt;
+    if (root < 0 || root == j) continue;
+    at.read(root, &source);
+    for (int c = 0; c < 3; c++) {
+      d[c] = source.x[c] - x[c];
+      u[c] = source.v[c] - v[c];
+    }
+    double r1 = fmaxf(job.table.source[i].factor, source.factor) * job.rules.r1;
+    const struct unit_facts facts =
+        job.table.at[root] >= 0 ? view_at(job, root, now, &dt)->facts : unit_facts_of_star(source.gm);
+    disturbed |= unit_belong(&job.rules, &whole, &facts, d, u, r1, UNIT_HYSTERESIS) != UNIT_APART;
+  }
+  return !warp_any(disturbed);
+}
+
+/* Whether two places at the tick become a hierarchy. All lanes get it. */
+DEVICE_CALL int are_hierarchy(const struct units_job &job, int32_t i, int32_t j, int32_t now)
+{
+  const struct hermite_motion *p = &job.loop.motion[2 * (int64_t)i + newest(job, i)],
+                              *q = &job.loop.motion[2 * (int64_t)j + newest(job, j)];
+  const struct unit_facts a = facts_now(job, i), b = facts_now(job, j);
+  double d[3], u[3], x[3], v[3], r1 = fmaxf(job.table.source[i].factor, job.table.source[j].factor) * job.rules.r1;
+  for (int c = 0; c < 3; c++) {
+    d[c] = q->x[c] - p->x[c];
+    u[c] = q->v[c] - p->v[c];
+    x[c] = p->x[c] + b.m / (a.m + b.m) * d[c];
+    v[c] = p->v[c] + b.m / (a.m + b.m) * u[c];
+  }
+  if (hierarchy_fits(&job.rules, &a, &b, d, u, r1, 0) == HIERARCHY_NONE) return 0;
+  return undisturbed(job, i, j, now, hierarchy_facts(&a, &b, d, u), x, v);
+}
+
+/* Whether the group at `root` becomes a hierarchy. All lanes get it. */
+DEVICE_CALL int settles(const struct units_job &job, int32_t root, int32_t now)
+{
+  struct unit_body whole[2];
+  double d[3], u[3];
+  if (!may_settle(job, &job.table.unit[job.table.at[root]], unit_r1_of(job, root), whole)) return 0;
+  const struct unit_facts p = unit_body_facts(&whole[0]), q = unit_body_facts(&whole[1]);
+  const struct hermite_motion *centre = &job.loop.motion[2 * (int64_t)root + newest(job, root)];
+  for (int c = 0; c < 3; c++) {
+    d[c] = whole[1].x[c] - whole[0].x[c];
+    u[c] = whole[1].v[c] - whole[0].v[c];
+  }
+  return undisturbed(job, root, root, now, hierarchy_facts(&p, &q, d, u), centre->x, centre->v);
+}
+
 /* Bring the members of a unit to the tick of its centre. */
 DEVICE_CALL void synchronise(const struct units_job &job, int32_t root, int32_t now)
 {
@@ -157,11 +217,12 @@ DEVICE_CALL void check_change(const struct units_job &job, struct unit_change *c
   int32_t i = change->place, j = change->other;
   if (!is_root(job, i) || (j >= 0 && !is_root(job, j))) return;
   if (j < 0) {
+    int settled = settles(job, i, now);
     if (lane_id() == 0) {
       change->divided = i;
       change->parts = unit_find_parts(&job.rules, &job.table.unit[job.table.at[i]], time_of(job, now),
                                       unit_r1_of(job, i), change->part);
-      change->kind = change->parts > 1 ? CHANGE_PART : CHANGE_NONE;
+      change->kind = change->parts > 1 ? CHANGE_PART : settled ? CHANGE_SETTLE : CHANGE_NONE;
       if (change->kind != CHANGE_NONE) accept(job, change, now);
     }
     warp_sync();
@@ -169,11 +230,14 @@ DEVICE_CALL void check_change(const struct units_job &job, struct unit_change *c
   }
   bring_root(job, i, now);
   bring_root(job, j, now);
-  int verdict = verdict_on(job, change), stars = job.table.at[i] < 0 && job.table.at[j] < 0;
+  int hierarchy = are_hierarchy(job, i, j, now);
+  int verdict = hierarchy ? (int)UNIT_TOGETHER : verdict_on(job, change);
+  int stars = job.table.at[i] < 0 && job.table.at[j] < 0;
   if (verdict == UNIT_APART || (verdict == UNIT_TOGETHER && stars && !no_third(job, i, j, now))) return;
   if (lane_id() == 0) {
     const struct unit_facts facts = facts_now(job, i);
     change->kind = verdict == UNIT_TOGETHER ? CHANGE_JOIN : CHANGE_PART;
+    change->hierarchy = hierarchy;
     change->divided = unit_is_passing(&facts) ? i : j;
     change->parts = 2;
     change->part[0] = 0;
@@ -245,9 +309,10 @@ static __device__ void set_tags(const struct units_job &job, const struct unit_s
   }
 }
 
-/* A root of bodies[n], which are from x, v; they are then from its centre. Its list is still to be made. */
+/* A root of bodies[n], which are from x, v; they are then from its centre. Its list is still to be made. hierarchy: the
+ * two bodies are one. */
 DEVICE_CALL int32_t make_root(const struct units_job &job, int n, struct unit_body *bodies, const double x[3],
-                              const double v[3], int32_t now)
+                              const double v[3], int32_t now, int hierarchy)
 {
   const struct unit_tables &table = job.table;
   struct unit_stars stars;
@@ -276,7 +341,9 @@ DEVICE_CALL int32_t make_root(const struct units_job &job, int n, struct unit_bo
     u = take_unit(job);
     table.at[root] = u;
     table.stars[u] = stars;
-    unit_make(&table.unit[u], &job.rules, n, bodies, time_of(job, now), factor * job.rules.r1);
+    double t = time_of(job, now), r1 = factor * job.rules.r1;
+    if (hierarchy) unit_make_hierarchy(&table.unit[u], &job.rules, bodies, t, r1);
+    else unit_make(&table.unit[u], &job.rules, n, bodies, t, r1);
     store_view(job, u, 0);
     store_view(job, u, 1);
   }
@@ -299,20 +366,26 @@ DEVICE_CALL int make_roots(const struct units_job &job, const struct unit_change
     const struct hermite_motion frame = job.loop.motion[2 * (int64_t)stays + newest(job, stays)];
     int n = bodies_at(job, stays, now, frame.x, frame.v, 1, bodies);
     n += bodies_at(job, gone, now, frame.x, frame.v, 1, bodies + n);
-    n = unit_open_tight(&job.rules, bodies, n, UNIT_OPEN_EARLY);
+    if (!change->hierarchy) n = unit_open_tight(&job.rules, bodies, n, UNIT_OPEN_EARLY);
     release_root(job, stays);
     release_root(job, gone);
-    roots[0] = make_root(job, n, bodies, frame.x, frame.v, now);
+    roots[0] = make_root(job, n, bodies, frame.x, frame.v, now, change->hierarchy);
     return 1;
   }
   const struct hermite_motion frame = job.loop.motion[2 * (int64_t)change->divided + newest(job, change->divided)];
+  if (change->kind == CHANGE_SETTLE) {
+    may_settle(job, &job.table.unit[job.table.at[change->divided]], unit_r1_of(job, change->divided), bodies);
+    release_root(job, change->divided);
+    roots[0] = make_root(job, 2, bodies, frame.x, frame.v, now, 1);
+    return 1;
+  }
   int n = bodies_at(job, change->divided, now, frame.x, frame.v, 0, bodies);
   release_root(job, change->divided);
   for (int p = 0; p < change->parts; p++) {
     int count = 0;
     for (int k = 0; k < n; k++)
       if (change->part[k] == p) some[count++] = bodies[k];
-    roots[p] = make_root(job, count, some, frame.x, frame.v, now);
+    roots[p] = make_root(job, count, some, frame.x, frame.v, now, 0);
   }
   return change->parts;
 }

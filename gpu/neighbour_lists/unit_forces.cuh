@@ -4,6 +4,7 @@
 #define GPU_UNIT_FORCES_CUH
 #include "gpu/neighbour_lists/loop_parts.cuh"
 #include "gpu/neighbour_lists/units.cuh"
+#include "gravity/hierarchy_rules.h"
 
 /* --- what a place on a list stands for ---------------------------------------------------------------------------- */
 
@@ -164,9 +165,10 @@ struct unit_target {
   struct unit_facts facts;
 };
 
+/* The nearest neighbour that belongs to the target, and the lowest place of those that are a hierarchy with it; -1. */
 struct unit_nearest {
   double distance;
-  int32_t place;
+  int32_t place, hierarchy;
 };
 
 DEVICE_CALL struct unit_target target_at(const struct units_job &job, int32_t m, int32_t now)
@@ -209,9 +211,12 @@ DEVICE_CALL void look_for_partner(const struct units_job &job, const struct unit
   if (r >= far || r > nearest->distance || (r == nearest->distance && root > nearest->place)) return;
   struct unit_facts facts =
       job.table.at[root] >= 0 ? view_at(job, root, target.now, &dt)->facts : unit_facts_of_star(is.gm);
-  if (!unit_belong(&job.rules, &target.facts, &facts, is.d, is.u, r1, 1)) return;
-  nearest->distance = r;
-  nearest->place = root;
+  if (unit_belong(&job.rules, &target.facts, &facts, is.d, is.u, r1, 1)) {
+    nearest->distance = r;
+    nearest->place = root;
+  } else if (hierarchy_fits(&job.rules, &target.facts, &facts, is.d, is.u, r1, 0)) {
+    if (nearest->hierarchy < 0 || root < nearest->hierarchy) nearest->hierarchy = root;
+  }
 }
 
 /* A neighbour of a star that is a unit, or near. */
@@ -275,18 +280,21 @@ static __device__ __forceinline__ void join_nearest(struct unit_nearest *nearest
   for (int step = lanes / 2; step > 0; step /= 2) {
     double r = warp_shuffle_xor(nearest->distance, step);
     int32_t place = warp_shuffle_xor(nearest->place, step);
+    int32_t hierarchy = warp_shuffle_xor(nearest->hierarchy, step);
     if (r < nearest->distance || (r == nearest->distance && place < nearest->place)) {
       nearest->distance = r;
       nearest->place = place;
     }
+    if (nearest->hierarchy < 0 || (hierarchy >= 0 && hierarchy < nearest->hierarchy)) nearest->hierarchy = hierarchy;
   }
 }
 
 static __device__ __forceinline__ void store_nearest(const struct units_job &job, int32_t m,
                                                      const struct unit_nearest &nearest)
 {
-  job.table.partner[m] = nearest.distance < 1e300 ? nearest.place : -1;
-  job.table.partner_distance[m] = (float)nearest.distance;
+  int belongs = nearest.distance < 1e300;
+  job.table.partner[m] = belongs ? nearest.place : nearest.hierarchy;
+  job.table.partner_distance[m] = belongs ? (float)nearest.distance : DISTANCE_OF_LAST;
 }
 
 /* What a warp needs of the unit whose force it sums up. */
@@ -357,7 +365,7 @@ DEVICE_CALL void sum_on_unit(const struct units_job &job, const struct places_at
   const struct unit_own own = own_at(job, target);
   const struct member_list list = job.table.list[m];
   struct unit_field *out = &job.table.field[job.table.at[m]], field;
-  struct unit_nearest nearest = {1e300, -1};
+  struct unit_nearest nearest = {1e300, -1, -1};
   memset(&field, 0, sizeof field);
   memset(force, 0, sizeof *force);
   field.fastest = 1e30;
@@ -405,7 +413,7 @@ DEVICE_CALL void sum_on_place(const struct units_job &job, const struct places_a
     return;
   }
   struct star_sum sum = {};
-  sum.nearest = {1e300, -1};
+  sum.nearest = {1e300, -1, -1};
   add_to_star(job, at, target_at(job, m, at.now), lane_id(), LANES, &sum);
   list_join(&sum.force, LANES);
   join_nearest(&sum.nearest, LANES);

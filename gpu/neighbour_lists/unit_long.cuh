@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Units whose members the host advances (unit_mail.h): groups, and pairs that make many kicks in a step. */
+/* Units whose members the host advances (unit_mail.h): groups, hierarchies, and pairs that make many kicks in a step. */
 #ifndef GPU_UNIT_LONG_CUH
 #define GPU_UNIT_LONG_CUH
 #include "gpu/neighbour_lists/unit_changes.cuh"
@@ -12,8 +12,9 @@ static __device__ int is_long(const struct units_job &job, int32_t root, int32_t
   if (u < 0) return 0;
   const struct unit *unit = &job.table.unit[u];
   const int2 t = job.loop.ticks[root];
-  return unit->kind == UNIT_GROUP || (unit->kind == UNIT_RESOLVED &&
-                                      (now - max(t.x, t.y)) * job.loop.tick_length > LONG_ORBITS * unit->orbit.period);
+  return unit->kind == UNIT_GROUP || unit_is_hierarchy(unit) ||
+         (unit->kind == UNIT_RESOLVED &&
+          (now - max(t.x, t.y)) * job.loop.tick_length > LONG_ORBITS * unit->orbit.period);
 }
 
 static __device__ void defer_unit(const struct units_job &job, int round, int32_t root, const double *sum)

@@ -30,7 +30,7 @@ DEVICE_CALL void sum_listed(const struct units_job &job, struct loop_shared &sha
     return;
   }
   struct star_sum sum = {};
-  sum.nearest = {1e300, -1};
+  sum.nearest = {1e300, -1, -1};
   if (m >= 0) add_to_star(job, at, target_at(job, m, list.now), sub, lanes, &sum);
   list_join(&sum.force, lanes);
   join_nearest(&sum.nearest, lanes);
@@ -138,7 +138,7 @@ DEVICE_CALL void propose_parts(const struct units_job &job, int round)
        m += (int32_t)(gridDim.x * LOOP_THREADS)) {
     int32_t u = job.table.at[m];
     if (u >= 0 && unit_find_parts(&job.rules, &job.table.unit[u], 0, unit_r1_of(job, m), part) > 1)
-      propose(job, round, m, -1, 3e38f);
+      propose(job, round, m, -1, DISTANCE_OF_LAST);
   }
 }
 

@@ -55,6 +55,7 @@ static __device__ void propose(const struct units_job &job, int round, int32_t p
   change->place = place;
   change->other = other;
   change->kind = CHANGE_NONE;
+  change->hierarchy = 0;
 }
 
 /* Ask for what the place wants: its partner, or to part. */
@@ -62,7 +63,7 @@ static __device__ void propose_change(const struct units_job &job, int round, in
 {
   int32_t partner = job.table.partner[place];
   if (partner >= 0) propose(job, round, place, partner, job.table.partner_distance[place]);
-  else if (parts > 1) propose(job, round, place, -1, 3e38f);
+  else if (parts > 1) propose(job, round, place, -1, DISTANCE_OF_LAST);
 }
 
 /* The device advances the members of the unit at `root` over its step from the tick `from`. `which`: the motion at its
@@ -79,7 +80,22 @@ DEVICE_CALL void advance_members(const struct units_job &job, int32_t root, int 
   atomicAdd(&job.loop.numbers->collapsed, 1ull);
 }
 
-/* A unit whose members are at the end of its step. Returns the next step; *parts: of unit_find_parts. */
+/* Whether a group has become two bodies that are a hierarchy, whole[2], as far as they know. */
+static __device__ int may_settle(const struct units_job &job, const struct unit *unit, double r1,
+                                 struct unit_body whole[2])
+{
+  double d[3], u[3];
+  if (!unit_two_pieces(unit, &job.rules, r1, whole)) return 0;
+  const struct unit_facts p = unit_body_facts(&whole[0]), q = unit_body_facts(&whole[1]);
+  for (int c = 0; c < 3; c++) {
+    d[c] = whole[1].x[c] - whole[0].x[c];
+    u[c] = whole[1].v[c] - whole[0].v[c];
+  }
+  return hierarchy_fits(&job.rules, &p, &q, d, u, r1, 0) != HIERARCHY_NONE;
+}
+
+/* A unit whose members are at the end of its step. Returns the next step; *parts: of unit_find_parts, and 2 of a group
+ * that may become a hierarchy. */
 DEVICE_CALL double end_unit(const struct units_job &job, int32_t root, int which, int32_t from, int32_t now,
                             double wanted, int *parts)
 {
@@ -93,7 +109,9 @@ DEVICE_CALL double end_unit(const struct units_job &job, int32_t root, int which
   unit_classify(unit, &job.rules, t);
   unit_set_quadrupole(unit, dt);
   *parts = unit_find_parts(&job.rules, unit, t, r1, part);
-  if (*parts == 1) unit_tighten(unit, &job.rules, t, r1);
+  struct unit_body whole[2];
+  if (*parts == 1 && may_settle(job, unit, r1, whole)) *parts = 2;
+  else if (*parts == 1) unit_tighten(unit, &job.rules, t, r1);
   store_view(job, u, 1 - which);
   return wanted;
 }

@@ -23,6 +23,7 @@ struct unit_pair_search {
   double limit2; /* of squared speeds in the halo */
   struct unit_rules rules;
   int32_t *nearest, *partner, *head, *companion;
+  double *second; /* distance of the second neighbour */
   struct list_bound *pair;
   int32_t *count;
   double *kinetic; /* [places] G times that of the pair of the star of the lower id; NULL */
@@ -33,7 +34,7 @@ static __device__ uint64_t id_at(const struct unit_pair_search &search, int32_t 
   return place < search.p.n ? search.p.id[place] : search.halo[place - search.p.n].id;
 }
 
-/* The nearest neighbour of each star, where the next one is much farther. */
+/* The nearest neighbour of each star, and the distance of the next one. */
 static __global__ void find_nearest_stars(const __grid_constant__ struct unit_pair_search search)
 {
   int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x), found = -1;
@@ -51,8 +52,8 @@ static __global__ void find_nearest_stars(const __grid_constant__ struct unit_pa
       found = j;
     } else second = fmin(second, r2);
   }
-  if (sqrt(second) < UNIT_ALONE * sqrt(first)) found = -1;
   search.nearest[i] = found;
+  search.second[i] = sqrt(second);
 }
 
 static __device__ void relative_to(const struct unit_pair_search &search, int32_t i, int32_t j, double d[3],
@@ -76,7 +77,9 @@ static __global__ void match_stars(const __grid_constant__ struct unit_pair_sear
     double m1 = search.body[i].gm, m2 = search.body[j].gm;
     relative_to(search, first ? i : j, first ? j : i, d, u);
     double r1 = fmaxf(search.body[i].factor, search.body[j].factor) * search.rules.r1;
-    if (unit_lasts(&search.rules, m1 + m2, d, u, r1, 1)) partner = j;
+    double second = fmin(search.second[i], search.second[j]);
+    if (second >= UNIT_ALONE * unit_pair_extent(m1 + m2, d, u) && unit_lasts(&search.rules, m1 + m2, d, u, r1, 1))
+      partner = j;
     if (partner >= 0 && first && i < search.p.n) sum = 0.5 * m1 * m2 / (m1 + m2) * kepler_dot(u, u);
   }
   search.partner[i] = partner;
@@ -136,6 +139,7 @@ static struct unit_pair_search find_stars(struct device *d, const struct list_re
   search.partner = array_reserve(&s->pair.partner, label, places);
   search.head = array_reserve(&units->head, label, places);
   search.companion = array_reserve(&units->companion, label, places);
+  search.second = array_reserve(&units->row, label, places);
   search.pair = array_reserve(&s->pair.bound, label, places / 2 + 1);
   search.count = array_reserve(&units->count, label, 1);
   LAUNCH(d, find_nearest_stars, blocks, THREADS, search);
@@ -276,7 +280,7 @@ static struct unit_rules rules_of(const struct device *d, const struct list_requ
   rules.entry = fmin(UNIT_ENTRY_R1 * r1, UNIT_ENTRY_MASSES * g * request->mean_mass / request->speed2);
   rules.error = UNIT_ERROR * 0.5 * g * request->total_mass * request->speed2;
   rules.soft_step = request->soft_step;
-  rules.hierarchies = 0;
+  rules.hierarchies = 1;
   return rules;
 }
 
@@ -377,16 +381,32 @@ static __device__ unsigned long long bits_of(double x)
   return bits;
 }
 
-static __device__ void count_pair(const struct units_end &end, int32_t root, const struct unit *unit,
-                                  const struct unit_body *stars)
+static __device__ void count_pair(const struct units_end &end, int32_t root, double m1, double m2, const double u[3],
+                                  double period, double e)
 {
-  double u[3], m1 = unit->body[0].m, m2 = unit->body[1].m;
-  if (unit->kind == UNIT_GROUP || !unit->lasting || root >= end.p.n) return;
-  for (int c = 0; c < 3; c++) u[c] = stars[1].v[c] - stars[0].v[c];
-  end.kinetic[root] = 0.5 * m1 * m2 / (m1 + m2) * kepler_dot(u, u);
+  end.kinetic[root] += 0.5 * m1 * m2 / (m1 + m2) * kepler_dot(u, u);
   atomicAdd(&end.tally->pairs, 1ull);
-  atomicMax(&end.tally->frequency, bits_of(1 / unit->orbit.period));
-  atomicMax(&end.tally->eccentricity, bits_of(unit->orbit.e));
+  atomicMax(&end.tally->frequency, bits_of(1 / period));
+  atomicMax(&end.tally->eccentricity, bits_of(e));
+}
+
+/* Counts of own pairs: of a hierarchy the inner ones. */
+static __device__ void count_pairs(const struct units_end &end, int32_t root, const struct unit *unit,
+                                   const struct unit_body *bodies)
+{
+  double u[3];
+  if (unit->kind == UNIT_GROUP || !unit->lasting || root >= end.p.n) return;
+  if (!unit_is_hierarchy(unit)) {
+    for (int c = 0; c < 3; c++) u[c] = bodies[1].v[c] - bodies[0].v[c];
+    count_pair(end, root, bodies[0].m, bodies[1].m, u, unit->orbit.period, unit->orbit.e);
+    return;
+  }
+  for (int k = 0; k < 2; k++) {
+    struct kepler_orbit orbit;
+    const struct unit_body *pair = &bodies[k];
+    if (pair->star[1] >= 0 && kepler_elements(pair->m, pair->d, pair->u, &orbit))
+      count_pair(end, root, pair->m1, pair->m2, pair->u, orbit.period, orbit.e);
+  }
 }
 
 static __device__ void put_unit(const struct units_end &end, int32_t root, const struct hermite_motion &motion)
@@ -394,10 +414,11 @@ static __device__ void put_unit(const struct units_end &end, int32_t root, const
   const struct units_job &job = end.job;
   const struct unit *unit = &job.table.unit[job.table.at[root]];
   struct unit_body bodies[UNIT_BODIES], stars[2];
-  int n = unit_bodies_of(unit, job.loop.soft_step, 0, bodies), pair = unit->kind != UNIT_GROUP && unit->lasting;
+  int n = unit_bodies_of(unit, job.loop.soft_step, 0, bodies),
+      pair = unit->kind != UNIT_GROUP && unit->lasting && !unit_is_hierarchy(unit);
   int others = unit->kind == UNIT_AVERAGED ? (int)LEVEL_MEAN : (int)LEVEL_UNKNOWN;
   int proposed = job.loop.status[status_place(root, job.loop.owned, end.blocks)] & STATUS_LEVEL;
-  count_pair(end, root, unit, bodies);
+  count_pairs(end, root, unit, bodies);
   for (int k = 0; k < n; k++) {
     int count = 1;
     stars[0] = bodies[k];

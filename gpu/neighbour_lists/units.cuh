@@ -18,6 +18,7 @@ enum { UNIT_STARS = 2 * UNIT_BODIES, UNITS_OF_CHANGE = UNIT_BODIES / 2 };
 /* What a place on a list stands for: a number >= 0: this unit; a star; something to be looked up. */
 enum { TAG_STAR = -1, TAG_LOOK = -2 };
 #define NO_CLAIM (~0ull)
+#define DISTANCE_OF_LAST 3e38f /* of changes that others go before */
 
 /* What others see of a unit from the begin of a step of its centre. */
 struct unit_view {
@@ -31,7 +32,8 @@ struct unit_stars {
   int32_t count, place[UNIT_STARS];
 };
 
-enum unit_change_kind { CHANGE_NONE, CHANGE_JOIN, CHANGE_PART };
+/* CHANGE_SETTLE: a group becomes a hierarchy. */
+enum unit_change_kind { CHANGE_NONE, CHANGE_JOIN, CHANGE_PART, CHANGE_SETTLE };
 
 /* Two places that belong together, or one that no longer holds together (other < 0). */
 struct unit_change {
@@ -39,6 +41,7 @@ struct unit_change {
   int32_t place, other;
   int32_t kind, parts; /* found after the claims: enum unit_change_kind */
   int32_t divided;     /* place that parts */
+  int32_t hierarchy;   /* 1: those that join become one */
   int32_t part[UNIT_BODIES];
 };
 

@@ -43,9 +43,9 @@ HD enum hierarchy_kind hierarchy_of_pair(const struct unit_rules *rules, const s
 }
 
 /* Whether p and q with the relative position d and velocity u are a hierarchy. exists: whether they are one already. */
-HD enum hierarchy_kind hierarchy_fits(const struct unit_rules *rules, const struct unit_facts *p,
-                                      const struct unit_facts *q, const double d[3], const double u[3], double r1,
-                                      int exists)
+HD_CALL enum hierarchy_kind hierarchy_fits(const struct unit_rules *rules, const struct unit_facts *p,
+                                           const struct unit_facts *q, const double d[3], const double u[3], double r1,
+                                           int exists)
 {
   struct kepler_orbit orbit;
   int pair_p = hierarchy_inner(p), pair_q = hierarchy_inner(q), star_p = p->bodies == 1 && !p->pair,
@@ -61,5 +61,22 @@ HD enum hierarchy_kind hierarchy_fits(const struct unit_rules *rules, const stru
   return hierarchy_of_pair(rules, p, q->m, r, orbit.e, 0) && hierarchy_of_pair(rules, q, p->m, r, orbit.e, 0)
              ? HIERARCHY_MEAN
              : HIERARCHY_NONE;
+}
+
+/* What the rules ask about the two as one unit. */
+HD struct unit_facts hierarchy_facts(const struct unit_facts *p, const struct unit_facts *q, const double d[3],
+                                     const double u[3])
+{
+  struct unit_facts whole = unit_facts_of_star(p->m + q->m);
+  struct kepler_orbit orbit;
+  whole.bodies = p->bodies + q->bodies;
+  whole.pair = whole.lasting = 1;
+  whole.m1 = p->m;
+  whole.m2 = q->m;
+  if (!kepler_elements(whole.m, d, u, &orbit)) return whole;
+  whole.a = orbit.a;
+  whole.period = orbit.period;
+  whole.size = orbit.a * (1 + orbit.e);
+  return whole;
 }
 #endif

@@ -40,26 +40,12 @@ static int undisturbed(const struct units *units, const struct list_loop *loop, 
   return 1;
 }
 
-/* What the rules ask about two bodies with the relative position d and velocity u. */
-static struct unit_facts facts_of_two(const struct unit_facts *p, const struct unit_facts *q, const double d[3],
-                                      const double u[3])
-{
-  struct unit_facts whole = {
-      .bodies = p->bodies + q->bodies, .pair = 1, .lasting = 1, .m = p->m + q->m, .m1 = p->m, .m2 = q->m, .a = -1};
-  struct kepler_orbit orbit;
-  if (!kepler_elements(whole.m, d, u, &orbit)) return whole;
-  whole.a = orbit.a;
-  whole.period = orbit.period;
-  whole.size = orbit.a * (1 + orbit.e);
-  return whole;
-}
-
 int units_hierarchical(const struct units *units, const struct list_loop *loop, int32_t i, int32_t j, int32_t tick,
                        const double d[3], const double u[3])
 {
   struct unit_facts p = units_facts(units, i), q = units_facts(units, j);
   if (!hierarchy_fits(&units->rules, &p, &q, d, u, units_r1(units, i, j), 0)) return 0;
-  struct unit_facts whole = facts_of_two(&p, &q, d, u);
+  struct unit_facts whole = hierarchy_facts(&p, &q, d, u);
   const struct hermite_motion *motion = &units->set->motion[i];
   double x[3], v[3];
   for (int c = 0; c < 3; c++) {
@@ -80,6 +66,6 @@ int units_settled(const struct units *units, const struct list_loop *loop, int32
     u[c] = bodies[1].v[c] - bodies[0].v[c];
   }
   if (!hierarchy_fits(&units->rules, &p, &q, d, u, units_r1(units, place, place), 0)) return 0;
-  struct unit_facts whole = facts_of_two(&p, &q, d, u);
+  struct unit_facts whole = hierarchy_facts(&p, &q, d, u);
   return undisturbed(units, loop, place, place, tick, &whole, centre->x, centre->v);
 }
