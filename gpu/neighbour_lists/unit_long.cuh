@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Units whose members the host advances (unit_mail.h): groups, hierarchies, and pairs that make many kicks in a step. */
+/* Units whose members the host advances (unit_mail.h): groups, hierarchies, pairs that make many kicks in a step. */
 #ifndef GPU_UNIT_LONG_CUH
 #define GPU_UNIT_LONG_CUH
 #include "gpu/neighbour_lists/unit_changes.cuh"
