@@ -15,6 +15,8 @@ gpu_sources += \
   %D%/unit_loop.cu \
   %D%/unit_mail.c \
   %D%/unit_mail.h \
+  %D%/unit_pairs.cu \
+  %D%/unit_pairs.cuh \
   %D%/unit_steps.cuh \
   %D%/units.cu \
   %D%/units.cuh

@@ -145,11 +145,11 @@ DEVICE_CALL int are_hierarchy(const struct units_job &job, int32_t i, int32_t j,
 }
 
 /* Whether the group at `root` becomes a hierarchy. All lanes get it. */
-DEVICE_CALL int settles(const struct units_job &job, int32_t root, int32_t now)
+DEVICE_CALL int is_hierarchy_now(const struct units_job &job, int32_t root, int32_t now)
 {
   struct unit_body whole[2];
   double d[3], u[3];
-  if (!may_settle(job, &job.table.unit[job.table.at[root]], unit_r1_of(job, root), whole)) return 0;
+  if (!may_be_hierarchy(job, &job.table.unit[job.table.at[root]], unit_r1_of(job, root), whole)) return 0;
   const struct unit_facts p = unit_body_facts(&whole[0]), q = unit_body_facts(&whole[1]);
   const struct hermite_motion *centre = &job.loop.motion[2 * (int64_t)root + newest(job, root)];
   for (int c = 0; c < 3; c++) {
@@ -217,12 +217,12 @@ DEVICE_CALL void check_change(const struct units_job &job, struct unit_change *c
   int32_t i = change->place, j = change->other;
   if (!is_root(job, i) || (j >= 0 && !is_root(job, j))) return;
   if (j < 0) {
-    int settled = settles(job, i, now);
+    int hierarchy = is_hierarchy_now(job, i, now);
     if (lane_id() == 0) {
       change->divided = i;
       change->parts = unit_find_parts(&job.rules, &job.table.unit[job.table.at[i]], time_of(job, now),
                                       unit_r1_of(job, i), change->part);
-      change->kind = change->parts > 1 ? CHANGE_PART : settled ? CHANGE_SETTLE : CHANGE_NONE;
+      change->kind = change->parts > 1 ? CHANGE_PART : hierarchy ? CHANGE_TO_HIERARCHY : CHANGE_NONE;
       if (change->kind != CHANGE_NONE) accept(job, change, now);
     }
     warp_sync();
@@ -373,8 +373,8 @@ DEVICE_CALL int make_roots(const struct units_job &job, const struct unit_change
     return 1;
   }
   const struct hermite_motion frame = job.loop.motion[2 * (int64_t)change->divided + newest(job, change->divided)];
-  if (change->kind == CHANGE_SETTLE) {
-    may_settle(job, &job.table.unit[job.table.at[change->divided]], unit_r1_of(job, change->divided), bodies);
+  if (change->kind == CHANGE_TO_HIERARCHY) {
+    may_be_hierarchy(job, &job.table.unit[job.table.at[change->divided]], unit_r1_of(job, change->divided), bodies);
     release_root(job, change->divided);
     roots[0] = make_root(job, 2, bodies, frame.x, frame.v, now, 1);
     return 1;

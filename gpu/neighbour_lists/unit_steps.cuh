@@ -81,8 +81,8 @@ DEVICE_CALL void advance_members(const struct units_job &job, int32_t root, int 
 }
 
 /* Whether a group has become two bodies that are a hierarchy, whole[2], as far as they know. */
-static __device__ int may_settle(const struct units_job &job, const struct unit *unit, double r1,
-                                 struct unit_body whole[2])
+static __device__ int may_be_hierarchy(const struct units_job &job, const struct unit *unit, double r1,
+                                       struct unit_body whole[2])
 {
   double d[3], u[3];
   if (!unit_two_pieces(unit, &job.rules, r1, whole)) return 0;
@@ -110,7 +110,7 @@ DEVICE_CALL double end_unit(const struct units_job &job, int32_t root, int which
   unit_set_quadrupole(unit, dt);
   *parts = unit_find_parts(&job.rules, unit, t, r1, part);
   struct unit_body whole[2];
-  if (*parts == 1 && may_settle(job, unit, r1, whole)) *parts = 2;
+  if (*parts == 1 && may_be_hierarchy(job, unit, r1, whole)) *parts = 2;
   else if (*parts == 1) unit_tighten(unit, &job.rules, t, r1);
   store_view(job, u, 1 - which);
   return wanted;

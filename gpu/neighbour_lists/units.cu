@@ -1,169 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A soft step with units of stars: the pairs at its begin, the tables, and the stars at its end. */
+/* A soft step with units of stars: the tables, and the stars at its end. */
 #include <config.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "gpu/device/reduce.cuh"
+#include "gpu/neighbour_lists/unit_pairs.cuh"
 #include "gpu/neighbour_lists/unit_steps.cuh"
 
 static const char *const label = "device units of stars";
 enum { UNITS_SPARE = 1024, PLACES_A_UNIT = 8 };
-
-/* --- pairs at the begin ------------------------------------------------------------------------------------------- */
-
-struct unit_pair_search {
-  struct list_body *body;
-  const struct member_list *list;
-  const int32_t *entry;
-  struct particles p; /* own particles, then the halo */
-  const struct halo_particle *halo;
-  int32_t places;
-  double limit2; /* of squared speeds in the halo */
-  struct unit_rules rules;
-  int32_t *nearest, *partner, *head, *companion;
-  double *second; /* distance of the second neighbour */
-  struct list_bound *pair;
-  int32_t *count;
-  double *kinetic; /* [places] G times that of the pair of the star of the lower id; NULL */
-};
-
-static __device__ uint64_t id_at(const struct unit_pair_search &search, int32_t place)
-{
-  return place < search.p.n ? search.p.id[place] : search.halo[place - search.p.n].id;
-}
-
-/* The nearest neighbour of each star, and the distance of the next one. */
-static __global__ void find_nearest_stars(const __grid_constant__ struct unit_pair_search search)
-{
-  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x), found = -1;
-  if (i >= search.places) return;
-  const struct list_body a = search.body[i];
-  const struct member_list list = search.list[i];
-  double first = 1e300, second = 1e300;
-  for (int32_t k = 0; a.gm > 0 && k < list.count; k++) {
-    int32_t j = search.entry[list.begin + k];
-    const double *x = search.body[j].x;
-    double d[3] = {x[0] - a.x[0], x[1] - a.x[1], x[2] - a.x[2]}, r2 = kepler_dot(d, d);
-    if (r2 < first) {
-      second = first;
-      first = r2;
-      found = j;
-    } else second = fmin(second, r2);
-  }
-  search.nearest[i] = found;
-  search.second[i] = sqrt(second);
-}
-
-static __device__ void relative_to(const struct unit_pair_search &search, int32_t i, int32_t j, double d[3],
-                                   double u[3])
-{
-  for (int c = 0; c < 3; c++) {
-    d[c] = search.body[j].x[c] - search.body[i].x[c];
-    u[c] = search.body[j].v[c] - search.body[i].v[c];
-  }
-}
-
-/* Match stars that are each other's nearest, and bound closely. */
-static __global__ void match_stars(const __grid_constant__ struct unit_pair_search search)
-{
-  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
-  if (i >= search.places) return;
-  int32_t j = search.nearest[i], partner = -1;
-  double d[3], u[3], sum = 0;
-  if (j >= 0 && search.nearest[j] == i) {
-    int first = id_at(search, i) < id_at(search, j);
-    double m1 = search.body[i].gm, m2 = search.body[j].gm;
-    relative_to(search, first ? i : j, first ? j : i, d, u);
-    double r1 = fmaxf(search.body[i].factor, search.body[j].factor) * search.rules.r1;
-    double second = fmin(search.second[i], search.second[j]);
-    if (second >= UNIT_ALONE * unit_pair_extent(m1 + m2, d, u) && unit_lasts(&search.rules, m1 + m2, d, u, r1, 1))
-      partner = j;
-    if (partner >= 0 && first && i < search.p.n) sum = 0.5 * m1 * m2 / (m1 + m2) * kepler_dot(u, u);
-  }
-  search.partner[i] = partner;
-  if (search.kinetic) search.kinetic[i] = sum;
-}
-
-/* Replace each pair by its centre of mass, at the place of the star of the lower id. A fast star of another rank that
- * is in no pair has lost its partner beyond the halo, and is ignored: it would come where it never does. */
-static __global__ void replace_stars(const __grid_constant__ struct unit_pair_search search)
-{
-  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
-  if (i >= search.places) return;
-  int32_t j = search.partner[i];
-  struct list_body *a = &search.body[i];
-  if (j < 0) {
-    search.head[i] = i;
-    search.companion[i] = -1;
-    if (i >= search.p.n && !(kepler_dot(a->v, a->v) < search.limit2)) a->factor = BOUND_ABSORBED;
-    return;
-  }
-  if (id_at(search, i) > id_at(search, j)) return;
-  struct list_body *b = &search.body[j];
-  struct list_bound pair = {i, j, {}, {}, a->gm, b->gm, a->factor, b->factor};
-  double share = b->gm / (a->gm + b->gm);
-  relative_to(search, i, j, pair.d, pair.u);
-  for (int c = 0; c < 3; c++) {
-    a->x[c] += share * pair.d[c];
-    a->v[c] += share * pair.u[c];
-  }
-  search.head[i] = search.head[j] = i;
-  search.companion[i] = j;
-  search.companion[j] = -1;
-  a->gm += b->gm;
-  a->factor = fmaxf(a->factor, b->factor);
-  b->factor = BOUND_ABSORBED;
-  search.pair[atomicAdd(search.count, 1)] = pair;
-}
-
-/* Lists of all stars as they are now, and which of them are bound pairs. */
-static struct unit_pair_search find_stars(struct device *d, const struct list_request *request,
-                                          const struct unit_rules *rules, int64_t n, const struct halo_particle *halo)
-{
-  struct list_state *s = &d->lists;
-  struct unit_state *units = &s->unit;
-  struct unit_pair_search search = {};
-  int64_t places = d->p.n + n, blocks = blocks_for(places, THREADS);
-  lists_make(d, request, 0, n, halo, LISTS_OF_ALL);
-  search.body = s->body.at;
-  search.list = s->member.list.at;
-  search.entry = s->list.entry.at;
-  search.p = d->p;
-  search.halo = s->halo.at;
-  search.places = (int32_t)places;
-  search.limit2 = halo_speed(request) * halo_speed(request);
-  search.rules = *rules;
-  search.nearest = array_reserve(&units->partner, label, places);
-  search.partner = array_reserve(&s->pair.partner, label, places);
-  search.head = array_reserve(&units->head, label, places);
-  search.companion = array_reserve(&units->companion, label, places);
-  search.second = array_reserve(&units->row, label, places);
-  search.pair = array_reserve(&s->pair.bound, label, places / 2 + 1);
-  search.count = array_reserve(&units->count, label, 1);
-  LAUNCH(d, find_nearest_stars, blocks, THREADS, search);
-  return search;
-}
-
-double gpu_pair_kinetic(struct device *d, const struct list_request *request, int64_t n,
-                        const struct halo_particle *halo)
-{
-  struct unit_rules any_period = {};
-  int64_t places = d->p.n + n;
-  any_period.r1 = (double)request->split.r1;
-  any_period.soft_step = 1e30;
-  if (places == 0) return 0;
-  struct unit_pair_search search = find_stars(d, request, &any_period, n, halo);
-  search.kinetic = array_reserve(&d->lists.unit.kinetic, label, places);
-  LAUNCH(d, match_stars, blocks_for(places, THREADS), THREADS, search);
-  double *kinetic = (double *)memory_alloc("pairs", sizeof *kinetic * (size_t)places), sum = 0;
-  CHECK(runtime_copy(kinetic, search.kinetic, sizeof *kinetic * (size_t)places, TO_HOST, d->stream));
-  CHECK(runtime_stream_sync(d->stream));
-  for (int64_t i = 0; i < d->p.n; i++) sum += kinetic[i];
-  memory_free(kinetic);
-  return sum / d->config.gravity;
-}
 
 /* --- the tables --------------------------------------------------------------------------------------------------- */
 
@@ -250,20 +97,20 @@ static struct unit_tables open_tables(struct device *d, int32_t places, int32_t 
   table.partner_distance = array_reserve(&units->partner_distance, label, places);
   table.claim = array_reserve(&units->claim, label, places);
   table.source = array_reserve(&s->member.source, label, places);
-  table.unit = (struct unit *)array_reserve(&units->unit, label, count * (int64_t)sizeof *table.unit);
-  table.field = (struct unit_field *)array_reserve(&units->field, label, count * (int64_t)sizeof *table.field);
-  table.view = (struct unit_view *)array_reserve(&units->view, label, 2 * count * (int64_t)sizeof *table.view);
-  table.stars = (struct unit_stars *)array_reserve(&units->stars, label, count * (int64_t)sizeof *table.stars);
+  table.unit = (struct unit *)array_reserve(&units->record.unit, label, count * (int64_t)sizeof *table.unit);
+  table.field = (struct unit_field *)array_reserve(&units->record.field, label, count * (int64_t)sizeof *table.field);
+  table.view = (struct unit_view *)array_reserve(&units->record.view, label, 2 * count * (int64_t)sizeof *table.view);
+  table.stars = (struct unit_stars *)array_reserve(&units->record.stars, label, count * (int64_t)sizeof *table.stars);
   table.spare = array_reserve(&units->spare, label, count);
   table.units = (int32_t)count;
   for (int k = 0; k < 2; k++)
     table.change[k] =
-        (struct unit_change *)array_reserve(&units->change[k], label, places * (int64_t)sizeof *table.change[k]);
+        (struct unit_change *)array_reserve(&units->record.change[k], label, places * (int64_t)sizeof *table.change[k]);
   for (int k = 0; k < 2; k++)
     table.longs[k] =
-        (struct unit_long *)array_reserve(&units->longs[k], label, count * (int64_t)sizeof *table.longs[k]);
+        (struct unit_long *)array_reserve(&units->record.longs[k], label, count * (int64_t)sizeof *table.longs[k]);
   table.begun = array_reserve(&units->begun, label, places);
-  table.numbers = (struct unit_numbers *)array_reserve(&units->numbers, label, (int64_t)sizeof *table.numbers);
+  table.numbers = (struct unit_numbers *)array_reserve(&units->record.numbers, label, (int64_t)sizeof *table.numbers);
   struct unit_numbers numbers = {};
   numbers.next_spare = (unsigned)(count - pairs);
   numbers.entries = (unsigned long long)s->list.entries;
@@ -302,14 +149,12 @@ static struct units_job open_job(struct device *d, const struct list_request *re
   int32_t places = (int32_t)(d->p.n + n), pairs = 0;
   int64_t launch = blocks_for(places, THREADS);
   job.rules = rules_of(d, request);
-  struct unit_pair_search search = find_stars(d, request, &job.rules, n, halo);
+  struct unit_pair_search search = units_find_stars(d, request, &job.rules, n, halo);
   double *gm = array_reserve(&units->gm, label, places);
   float *factor = array_reserve(&units->factor, label, places);
   uint64_t *id = array_reserve(&units->id, label, places);
-  CHECK(runtime_set_bytes(search.count, 0, sizeof *search.count, d->stream));
   LAUNCH(d, keep_stars, launch, THREADS, s->body.at, d->p, s->halo.at, places, gm, factor, id);
-  LAUNCH(d, match_stars, launch, THREADS, search);
-  LAUNCH(d, replace_stars, launch, THREADS, search);
+  units_replace_stars(d, &search);
   CHECK(runtime_copy(&pairs, search.count, sizeof pairs, TO_HOST, d->stream));
   lists_make_again(d, request, request->soft_step, n, LISTS_OF_ALL);
   CHECK(runtime_stream_sync(d->stream));
@@ -538,8 +383,8 @@ void units_advance(struct device *d, const struct list_request *request, int64_t
   end.job = open_job(d, request, n, halo, &end.blocks);
   end.p = d->p;
   end.kinetic = array_reserve(&units->kinetic, label, places);
-  end.lent = (struct unit_star *)array_reserve(&units->lent, label, (n + 1) * (int64_t)sizeof *end.lent);
-  end.tally = (struct units_tally *)array_reserve(&units->tally, label, (int64_t)sizeof *end.tally);
+  end.lent = (struct unit_star *)array_reserve(&units->record.lent, label, (n + 1) * (int64_t)sizeof *end.lent);
+  end.tally = (struct units_tally *)array_reserve(&units->record.tally, label, (int64_t)sizeof *end.tally);
   CHECK(runtime_set_bytes(end.tally, 0, sizeof *end.tally, d->stream));
   units_loop(d, &end.job, end.blocks);
   LAUNCH(d, finish_units, launch, THREADS, end);
@@ -587,7 +432,7 @@ void gpu_take_back(struct device *d, int64_t n, const struct unit_star *stars)
   struct unit_star *sorted = (struct unit_star *)memory_alloc("lent stars", bytes);
   memcpy(sorted, stars, bytes);
   qsort(sorted, (size_t)n, sizeof *sorted, by_star_id);
-  struct unit_star *there = (struct unit_star *)array_reserve(&d->lists.unit.lent, label, (int64_t)bytes);
+  struct unit_star *there = (struct unit_star *)array_reserve(&d->lists.unit.record.lent, label, (int64_t)bytes);
   CHECK(runtime_copy(there, sorted, bytes, TO_DEVICE, d->stream));
   LAUNCH(d, take_stars, blocks_for(d->p.n, THREADS), THREADS, d->p, there, (int32_t)n);
   CHECK(runtime_stream_sync(d->stream));
@@ -615,17 +460,17 @@ void units_state_free(struct list_state *state)
   array_free(&units->kinetic);
   array_free(&units->row);
   array_free(&units->id);
-  array_free(&units->unit);
-  array_free(&units->field);
-  array_free(&units->view);
-  array_free(&units->stars);
+  array_free(&units->record.unit);
+  array_free(&units->record.field);
+  array_free(&units->record.view);
+  array_free(&units->record.stars);
   for (int k = 0; k < 2; k++) {
-    array_free(&units->change[k]);
-    array_free(&units->longs[k]);
+    array_free(&units->record.change[k]);
+    array_free(&units->record.longs[k]);
   }
-  array_free(&units->numbers);
-  array_free(&units->lent);
-  array_free(&units->tally);
+  array_free(&units->record.numbers);
+  array_free(&units->record.lent);
+  array_free(&units->record.tally);
   memory_free(units->lent_host);
   if (units->mail) CHECK(runtime_free_host(units->mail));
 }

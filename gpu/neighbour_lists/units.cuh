@@ -32,8 +32,8 @@ struct unit_stars {
   int32_t count, place[UNIT_STARS];
 };
 
-/* CHANGE_SETTLE: a group becomes a hierarchy. */
-enum unit_change_kind { CHANGE_NONE, CHANGE_JOIN, CHANGE_PART, CHANGE_SETTLE };
+/* CHANGE_TO_HIERARCHY: a group becomes a hierarchy. */
+enum unit_change_kind { CHANGE_NONE, CHANGE_JOIN, CHANGE_PART, CHANGE_TO_HIERARCHY };
 
 /* Two places that belong together, or one that no longer holds together (other < 0). */
 struct unit_change {
