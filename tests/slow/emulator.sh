@@ -7,7 +7,7 @@
 emulator=$src/tests/emulator
 # the longest first
 tests="neighbours walk massless lets lets_joined walk_active reorder choices contract softening verbs depth_first"
-tests="$tests margin"
+tests="$tests margin unit_verbs"
 [ -e "$src/gpu/walk/walk.cu" ] || skip_all "no gpu/"
 command -v bash > /dev/null && command -v g++ > /dev/null && command -v mpicc > /dev/null ||
   skip_all "no bash, g++ or mpicc"
