@@ -129,6 +129,19 @@ static void triple(const struct backend *be)
   particles_free(&p);
 }
 
+static void massless(const struct backend *be)
+{
+  struct particles p;
+  double x[3][3] = {{0}, {0}, {0.0022, 0, 0}}, v[3][3] = {{0}, {0}, {0, 15, 0}};
+  stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.25f, 0.25f, 0});
+  binaries_pair(&p, 0, 1, 1e-3, 0.3, 5);
+  struct outcome short_step = run(be, &p, 0.04, 1e-6, 1);
+  ok(short_step.kinetic > 0, "a pair is one beside a particle without mass");
+  struct outcome o = run(be, &p, 0.04, 1.0 / 128, 4);
+  ok(o.worst < 1e-11 && o.bound == 1, "which does not disturb it");
+  particles_free(&p);
+}
+
 static void cluster(const struct backend *be, int n, int binaries, double a, double e, double limit)
 {
   struct particles p, again;
@@ -159,6 +172,7 @@ int main(void)
     pair_alone(list[k]);
     passage(list[k]);
     triple(list[k]);
+    massless(list[k]);
     cluster(list[k], 96, 48, 3e-4, 0.7, 1e-5);
     cluster(list[k], 96, 96, 1e-3, 0.7, 2e-5);
     cluster(list[k], 96, 0, 1, 0, 1e-5);

@@ -90,6 +90,7 @@ DEVICE_CALL int no_third(const struct units_job &job, int32_t i, int32_t j, int3
     int32_t root = look ? unit_look(job, i, place, k % 2) : k % 2 ? -1 : place;
     if (root < 0 || root == j) continue;
     at.read(root, &source);
+    if (!(source.gm > 0)) continue;
     for (int c = 0; c < 3; c++) d[c] = source.x[c] - middle[c];
     double third2 = kepler_dot(d, d);
     if (third2 >= UNIT_ALONE * UNIT_ALONE * r2) continue;

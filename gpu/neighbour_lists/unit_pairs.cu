@@ -22,6 +22,7 @@ static __global__ void find_nearest_stars(const __grid_constant__ struct unit_pa
   for (int32_t k = 0; a.gm > 0 && k < list.count; k++) {
     int32_t j = search.entry[list.begin + k];
     const double *x = search.body[j].x;
+    if (!(search.body[j].gm > 0)) continue; /* without mass: no one's companion */
     double d[3] = {x[0] - a.x[0], x[1] - a.x[1], x[2] - a.x[2]}, r2 = kepler_dot(d, d);
     if (r2 < first) {
       second = first;
