@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Units of stars with long orbital motion within a step of their centre are advanced by the cores of the host, while
- * the kernel waits: a group of stars is a chain of operations that depend on each other, for which a core takes a tenth
- * of the time of a thread of the device. The kernel writes them into page-locked memory, and reads them back. C and
+ * the kernel waits: a group of stars is a chain of operations that depend on each other, for which a core is faster
+ * than a thread of the device. The kernel writes them into page-locked memory, and reads them back. C and
  * CUDA. */
 #ifndef UNIT_MAIL_H
 #define UNIT_MAIL_H
