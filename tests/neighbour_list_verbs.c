@@ -433,8 +433,8 @@ static void check(const struct backend *be)
   check_few(be);
   check_repeat(be);
   check_collapse(be);
-  check_first_step(be, 1e-3, "a first step may have the deepest levels");
-  check_first_step(be, 1.8e-4, "one that should be deeper still is no collapse by itself");
+  check_first_step(be, 6e-5, "a first step may have the deepest levels");
+  check_first_step(be, 1.08e-5, "one that should be deeper still is no collapse by itself");
   check_massless(be);
 }
 

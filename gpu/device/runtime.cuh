@@ -26,7 +26,7 @@
 #endif
 /* Where a thread waits until the host has served `mail`; the emulator has no host beside the kernel. */
 #ifdef ESP_EMULATED
-#define HOST_SERVES(mail) (mail)->serve(mail), (mail)->done = (mail)->request
+#define HOST_SERVES(mail) (mail)->serve(mail)
 #else
 #define HOST_SERVES(mail) (void)(mail)
 #endif

@@ -11,7 +11,7 @@ gpu_sources += \
   %D%/state.cuh \
   %D%/unit_changes.cuh \
   %D%/unit_forces.cuh \
-  %D%/unit_long.cuh \
+  %D%/unit_host.cuh \
   %D%/unit_loop.cu \
   %D%/unit_mail.c \
   %D%/unit_mail.h \

@@ -122,7 +122,7 @@ struct unit_state {
   struct array<double> gm, kinetic, row;
   struct array<uint64_t> id;
   struct unit_records {
-    struct array<char> unit, field, view, stars, change[2], longs[2], numbers, lent, tally;
+    struct array<char> unit, field, view, stars, change[2], numbers, lent, tally;
   } record;
   int64_t lent_count;
   struct unit_star *lent_host;

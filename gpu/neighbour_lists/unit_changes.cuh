@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Units that form and dissolve at a tick. The places that were integrated have entered what they want into a list of
  * changes. All blocks then go through
- *   claims     of the changes that want the same place, the one of the lowest key is carried out;
- *   checks     both places are brought to the tick, and the rules are asked again;
+ *   claims     of the changes that want the same place, the one of the lowest key gets it;
+ *   checks     both places are brought to the tick, and the rules are asked again; claims and checks are repeated
+ *              while some are refused, as others may have their places then;
  *   changes    new roots with their bodies and lists, which no one else reads in this phase;
  *   begins     forces on the new roots, and their first steps;
  * and meet after each, so results do not depend on the order within a phase. */
 #ifndef GPU_UNIT_CHANGES_CUH
 #define GPU_UNIT_CHANGES_CUH
-#include "gpu/neighbour_lists/unit_steps.cuh"
+#include "gpu/neighbour_lists/unit_host.cuh"
+
+enum { CLAIM_PASSES = 4 };
+#define TAKEN 0ull /* the claim on a place whose change is accepted: below all keys */
 
 static __device__ int grid_warp(void) { return (int)((blockIdx.x * LOOP_THREADS + threadIdx.x) / LANES); }
 static __device__ int grid_warps(void) { return (int)(gridDim.x * LOOP_WARPS); }
@@ -35,6 +39,7 @@ static __device__ void claim_places(const struct units_job &job, int round, int3
   for (int32_t k = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); k < count;
        k += (int32_t)(gridDim.x * LOOP_THREADS)) {
     const struct unit_change *change = &job.table.change[round][k];
+    if (change->kind != CHANGE_NONE) continue;
     atomicMin(&job.table.claim[change->place], change->key);
     if (change->other >= 0) atomicMin(&job.table.claim[change->other], change->key);
   }
@@ -55,15 +60,17 @@ DEVICE_CALL void bring_root(const struct units_job &job, int32_t root, int32_t n
   struct hermite_force force;
   if (max(t.x, t.y) == now) return;
   sum_on_place(job, places_at_tick{job, now, 0}, root, &force);
+  double sum[6];
+  int parts, align = aligned_level_or_none(now);
+  store_force(sum, force);
+  const int host = is_hosted(job, root, now, 0);
+  warp_sync(); /* before lane 0 changes the unit */
+  if (host) {
+    end_hosted(job, now, align, root, sum);
+    return;
+  }
   if (lane_id() == 0) {
-    double sum[6];
-    int parts;
-    for (int c = 0; c < 3; c++) {
-      sum[c] = force.a[c];
-      sum[3 + c] = force.j[c];
-    }
-    int level =
-        end_step(job, now, aligned_level_or_none(now), root, *status_of(job, root) & STATUS_LEVEL, sum, 0, &parts);
+    int level = end_step(job, now, align, root, *status_of(job, root) & STATUS_LEVEL, sum, &parts);
     *status_of(job, root) = status_for(job, root, level);
   }
   warp_sync();
@@ -76,13 +83,20 @@ DEVICE_CALL int no_third(const struct units_job &job, int32_t i, int32_t j, int3
   const struct hermite_motion *p = &job.loop.motion[2 * (int64_t)i + newest(job, i)],
                               *q = &job.loop.motion[2 * (int64_t)j + newest(job, j)];
   const struct member_list list = job.table.list[i];
-  double middle[3], d[3], entry2 = job.rules.entry * job.rules.entry, dt;
+  double middle[3], d[3], u[3], entry2 = job.rules.entry * job.rules.entry, dt;
+  double gm = job.table.source[i].gm + job.table.source[j].gm,
+         r1 = fmaxf(job.table.source[i].factor, job.table.source[j].factor) * job.rules.r1;
   int disturbed = 0;
   for (int c = 0; c < 3; c++) {
     middle[c] = 0.5 * (p->x[c] + q->x[c]);
     d[c] = p->x[c] - q->x[c];
+    u[c] = p->v[c] - q->v[c];
   }
   double r2 = kepler_dot(d, d);
+  if (unit_lasts(&job.rules, gm, d, u, r1, 1)) {
+    double size = unit_pair_extent(gm, d, u);
+    r2 = size * size;
+  }
   for (int k = lane_id(); k < 2 * list.count; k += LANES) {
     int32_t place = job.table.entry[list.begin + k / 2];
     struct unit_source source;
@@ -150,7 +164,7 @@ DEVICE_CALL int is_hierarchy_now(const struct units_job &job, int32_t root, int3
 {
   struct unit_body whole[2];
   double d[3], u[3];
-  if (!may_be_hierarchy(job, &job.table.unit[job.table.at[root]], unit_r1_of(job, root), whole)) return 0;
+  if (!unit_may_be_hierarchy(&job.table.unit[job.table.at[root]], &job.rules, unit_r1_of(job, root), whole)) return 0;
   const struct unit_facts p = unit_body_facts(&whole[0]), q = unit_body_facts(&whole[1]);
   const struct hermite_motion *centre = &job.loop.motion[2 * (int64_t)root + newest(job, root)];
   for (int c = 0; c < 3; c++) {
@@ -212,40 +226,81 @@ DEVICE_CALL int verdict_on(const struct units_job &job, const struct unit_change
   return warp_shuffle(verdict, 0);
 }
 
-/* The warp checks a change that has its places. */
-DEVICE_CALL void check_change(const struct units_job &job, struct unit_change *change, int32_t now)
+/* The warp asks whether the unit at a place parts, or becomes a hierarchy. Lane 0 sets the kind of the change. */
+DEVICE_CALL void check_parting(const struct units_job &job, struct unit_change *change, int32_t now)
+{
+  int32_t i = change->place;
+  struct unit *unit = &job.table.unit[job.table.at[i]];
+  int hierarchy = is_hierarchy_now(job, i, now);
+  warp_sync(); /* before lane 0 changes the unit */
+  if (lane_id() > 0) return;
+  double t = time_of(job, now), r1 = unit_r1_of(job, i);
+  change->divided = i;
+  change->parts = unit_find_parts(&job.rules, unit, t, r1, change->part);
+  if (change->parts > 1) change->kind = CHANGE_PART;
+  else if (hierarchy) change->kind = CHANGE_TO_HIERARCHY;
+  else unit_tighten(unit, &job.rules, t, r1);
+}
+
+/* The warp asks whether two places join, or a passing pair is let go. */
+DEVICE_CALL void check_joining(const struct units_job &job, struct unit_change *change, int32_t now)
 {
   int32_t i = change->place, j = change->other;
-  if (!is_root(job, i) || (j >= 0 && !is_root(job, j))) return;
-  if (j < 0) {
-    int hierarchy = is_hierarchy_now(job, i, now);
-    if (lane_id() == 0) {
-      change->divided = i;
-      change->parts = unit_find_parts(&job.rules, &job.table.unit[job.table.at[i]], time_of(job, now),
-                                      unit_r1_of(job, i), change->part);
-      change->kind = change->parts > 1 ? CHANGE_PART : hierarchy ? CHANGE_TO_HIERARCHY : CHANGE_NONE;
-      if (change->kind != CHANGE_NONE) accept(job, change, now);
-    }
-    warp_sync();
-    return;
-  }
   bring_root(job, i, now);
   bring_root(job, j, now);
   int hierarchy = are_hierarchy(job, i, j, now);
   int verdict = hierarchy ? (int)UNIT_TOGETHER : verdict_on(job, change);
   int stars = job.table.at[i] < 0 && job.table.at[j] < 0;
   if (verdict == UNIT_APART || (verdict == UNIT_TOGETHER && stars && !no_third(job, i, j, now))) return;
+  if (lane_id() > 0) return;
+  const struct unit_facts facts = facts_now(job, i);
+  change->kind = verdict == UNIT_TOGETHER ? CHANGE_JOIN : CHANGE_PART;
+  change->hierarchy = hierarchy;
+  change->divided = unit_is_passing(&facts) ? i : j;
+  change->parts = 2;
+  change->part[0] = 0;
+  change->part[1] = 1;
+}
+
+static __device__ void set_claims(const struct units_job &job, const struct unit_change *change,
+                                  unsigned long long claim)
+{
+  job.table.claim[change->place] = claim;
+  if (change->other >= 0) job.table.claim[change->other] = claim;
+}
+
+/* The warp checks a change that has its places. Where it is refused, others may have them. */
+DEVICE_CALL void check_change(const struct units_job &job, struct unit_change *change, int32_t now)
+{
+  int32_t i = change->place, j = change->other;
+  int roots = is_root(job, i) && (j < 0 || is_root(job, j));
+  if (roots && j < 0) check_parting(job, change, now);
+  else if (roots) check_joining(job, change, now);
+  warp_sync();
   if (lane_id() == 0) {
-    const struct unit_facts facts = facts_now(job, i);
-    change->kind = verdict == UNIT_TOGETHER ? CHANGE_JOIN : CHANGE_PART;
-    change->hierarchy = hierarchy;
-    change->divided = unit_is_passing(&facts) ? i : j;
-    change->parts = 2;
-    change->part[0] = 0;
-    change->part[1] = 1;
-    accept(job, change, now);
+    int accepted = change->kind != CHANGE_NONE;
+    if (accepted) accept(job, change, now);
+    else change->kind = CHANGE_REFUSED;
+    if (!accepted) atomicAdd(&job.table.numbers->refused, 1);
+    set_claims(job, change, accepted ? TAKEN : NO_CLAIM);
   }
   warp_sync();
+}
+
+/* Claims and checks. All blocks have met before, and meet at the end. */
+DEVICE_CALL void check_changes(const struct units_job &job, int32_t now, int round, int32_t count, unsigned *meetings)
+{
+  struct unit_change *changes = job.table.change[round];
+  for (int32_t pass = 0, refused = 0; pass < CLAIM_PASSES; pass++) {
+    claim_places(job, round, count);
+    meet(job.loop, meetings);
+    for (int32_t k = grid_warp(); k < count; k += grid_warps())
+      if (changes[k].kind == CHANGE_NONE && claimed(job, &changes[k])) check_change(job, &changes[k], now);
+    meet(job.loop, meetings);
+    const int32_t refused_now = *(volatile int32_t *)&job.table.numbers->refused;
+    if (refused_now == refused) return;
+    refused = refused_now;
+  }
 }
 
 /* --- changes ------------------------------------------------------------------------------------------------------ */
@@ -375,7 +430,8 @@ DEVICE_CALL int make_roots(const struct units_job &job, const struct unit_change
   }
   const struct hermite_motion frame = job.loop.motion[2 * (int64_t)change->divided + newest(job, change->divided)];
   if (change->kind == CHANGE_TO_HIERARCHY) {
-    may_be_hierarchy(job, &job.table.unit[job.table.at[change->divided]], unit_r1_of(job, change->divided), bodies);
+    unit_may_be_hierarchy(&job.table.unit[job.table.at[change->divided]], &job.rules, unit_r1_of(job, change->divided),
+                          bodies);
     release_root(job, change->divided);
     roots[0] = make_root(job, 2, bodies, frame.x, frame.v, now, 1);
     return 1;
@@ -454,12 +510,6 @@ static __device__ struct unit_room room_left(const struct units_job &job)
   return left;
 }
 
-static __device__ void clear_claims(const struct units_job &job, const struct unit_change *change)
-{
-  job.table.claim[change->place] = NO_CLAIM;
-  if (change->other >= 0) job.table.claim[change->other] = NO_CLAIM;
-}
-
 /* Carry out the changes that were entered into the list `round`; all blocks have met since. again: what could not be
  * done, and what new roots want, is entered into the other list. */
 DEVICE_CALL void change_units(const struct units_job &job, int32_t now, int round, int again, unsigned *meetings)
@@ -469,12 +519,8 @@ DEVICE_CALL void change_units(const struct units_job &job, int32_t now, int roun
   const int32_t count = *(volatile int32_t *)&numbers->proposed[round];
   const int first_thread = blockIdx.x == 0 && threadIdx.x == 0;
   const struct unit_room left = room_left(job);
-  claim_places(job, round, count);
-  if (first_thread) numbers->begun = numbers->need_units = numbers->need_entries = 0;
-  meet(job.loop, meetings);
-  for (int32_t k = grid_warp(); k < count; k += grid_warps())
-    if (claimed(job, &changes[k])) check_change(job, &changes[k], now);
-  meet(job.loop, meetings);
+  if (first_thread) numbers->begun = numbers->need_units = numbers->need_entries = numbers->refused = 0;
+  check_changes(job, now, round, count, meetings);
   const int full = *(volatile int32_t *)&numbers->need_units > left.units ||
                    *(volatile unsigned long long *)&numbers->need_entries > left.entries;
   if (first_thread) {
@@ -482,8 +528,8 @@ DEVICE_CALL void change_units(const struct units_job &job, int32_t now, int roun
     numbers->full |= full;
   }
   for (int32_t k = grid_warp(); k < count; k += grid_warps()) {
-    if (!full && changes[k].kind != CHANGE_NONE) carry_out(job, &changes[k], now);
-    if (lane_id() == 0) clear_claims(job, &changes[k]);
+    if (!full && changes[k].kind > CHANGE_NONE) carry_out(job, &changes[k], now);
+    if (lane_id() == 0) set_claims(job, &changes[k], NO_CLAIM);
   }
   meet(job.loop, meetings);
   const int32_t begun = *(volatile int32_t *)&numbers->begun;
@@ -495,7 +541,7 @@ DEVICE_CALL void change_units(const struct units_job &job, int32_t now, int roun
   for (int32_t k = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); again && !full && k < count;
        k += (int32_t)(gridDim.x * LOOP_THREADS)) {
     const struct unit_change *lost = &changes[k];
-    if (lost->kind != CHANGE_NONE || lost->other < 0 || begun == 0) continue;
+    if (lost->kind > CHANGE_NONE || lost->other < 0 || begun == 0) continue;
     int32_t i = lost->place, j = job.table.root[lost->other];
     if (is_root(job, i) && j >= 0 && j != i) propose(job, 1 - round, i, j, __int_as_float((int)(lost->key >> 32)));
   }

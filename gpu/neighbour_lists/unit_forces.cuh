@@ -162,7 +162,6 @@ struct unit_target {
   int32_t place, now;
   double x[3], v[3], gm;
   float factor;
-  struct unit_facts facts;
 };
 
 /* The nearest neighbour that belongs to the target, and the lowest place of those that are a hierarchy with it; -1. */
@@ -171,12 +170,11 @@ struct unit_nearest {
   int32_t place, hierarchy;
 };
 
-DEVICE_CALL struct unit_target target_at(const struct units_job &job, int32_t m, int32_t now)
+static __device__ __forceinline__ struct unit_target target_at(const struct units_job &job, int32_t m, int32_t now)
 {
   const struct places_at_tick at = {job, now, 0};
   struct unit_source s;
   struct unit_target target;
-  double dt;
   at.read(m, &s);
   target.place = m;
   target.now = now;
@@ -186,8 +184,19 @@ DEVICE_CALL struct unit_target target_at(const struct units_job &job, int32_t m,
   }
   target.gm = s.gm;
   target.factor = s.factor;
-  target.facts = job.table.at[m] >= 0 ? view_at(job, m, now, &dt)->facts : unit_facts_of_star(s.gm);
   return target;
+}
+
+/* What the rules ask about a root of mass gm, as it is seen at the tick. */
+static __device__ struct unit_facts facts_seen(const struct units_job &job, int32_t root, double gm, int32_t now)
+{
+  double dt;
+  return job.table.at[root] >= 0 ? view_at(job, root, now, &dt)->facts : unit_facts_of_star(gm);
+}
+
+static __device__ __forceinline__ struct hermite_split split_between(const struct units_job &job, float a, float b)
+{
+  return job.loop.sum.one_radius ? job.loop.sum.common : hermite_split_of(&job.loop.sum.split, a, b);
 }
 
 static __device__ __forceinline__ void look_from(const struct units_job &job, const struct unit_target &target,
@@ -199,80 +208,100 @@ static __device__ __forceinline__ void look_from(const struct units_job &job, co
   }
   is->gm = source.gm;
   is->r2 = kepler_dot(is->d, is->d);
-  is->split = job.loop.sum.one_radius ? job.loop.sum.common
-                                      : hermite_split_of(&job.loop.sum.split, target.factor, source.factor);
+  is->split = split_between(job, target.factor, source.factor);
 }
 
 /* Whether the neighbour at `root` belongs to the target; the nearest such one counts. */
 DEVICE_CALL void look_for_partner(const struct units_job &job, const struct unit_target &target, int32_t root,
                                   float factor, const struct unit_neighbour &is, struct unit_nearest *nearest)
 {
-  double r1 = fmaxf(target.factor, factor) * job.rules.r1, far = UNIT_EXTENT * r1, r = sqrt(is.r2), dt;
+  double r1 = fmaxf(target.factor, factor) * job.rules.r1, far = UNIT_EXTENT * r1, r = sqrt(is.r2);
   if (r >= far || r > nearest->distance || (r == nearest->distance && root > nearest->place)) return;
-  struct unit_facts facts =
-      job.table.at[root] >= 0 ? view_at(job, root, target.now, &dt)->facts : unit_facts_of_star(is.gm);
-  if (unit_belong(&job.rules, &target.facts, &facts, is.d, is.u, r1, 1)) {
+  const struct unit_facts own = facts_seen(job, target.place, target.gm, target.now),
+                          facts = facts_seen(job, root, is.gm, target.now);
+  if (unit_belong(&job.rules, &own, &facts, is.d, is.u, r1, 1)) {
     nearest->distance = r;
     nearest->place = root;
-  } else if (hierarchy_fits(&job.rules, &target.facts, &facts, is.d, is.u, r1, 0)) {
+  } else if (hierarchy_fits(&job.rules, &own, &facts, is.d, is.u, r1, 0)) {
     if (nearest->hierarchy < 0 || root < nearest->hierarchy) nearest->hierarchy = root;
   }
 }
 
-/* A neighbour of a star that is a unit, or near. */
-DEVICE_CALL void see_closely(const struct units_job &job, const struct unit_target &target, int32_t root, float factor,
-                             struct unit_neighbour *is, struct hermite_force *force, struct unit_nearest *nearest)
-{
-  if (is->gm > 0) look_for_partner(job, target, root, factor, *is, nearest);
-  if (job.table.at[root] < 0 || !(is->r2 < is->split.r2 * is->split.r2)) return;
-  double dt, q[3][3], rate[3][3], f[4];
-  const struct unit_view *view = view_at(job, root, target.now, &dt);
-  if (!unit_quadrupole_counts(trace_seen(job, view), is->gm, is->r2)) return;
-  is->r = sqrt(is->r2);
-  unit_radial(is, f);
-  quadrupole_seen(job, view, target.now, dt, q, rate);
-  unit_add_quadrupole(is, f, (const double(*)[3])q, (const double(*)[3])rate, force);
-}
-
-/* --- sums --------------------------------------------------------------------------------------------------------- */
-
+/* What a star gets from neighbours that are units, beyond the forces of their masses, and who of the near ones belongs
+ * to it. */
 struct star_sum {
   struct hermite_force force;
   struct unit_nearest nearest;
 };
 
-static __device__ __forceinline__ void see_from_star(const struct units_job &job, const struct unit_target &target,
-                                                     int32_t root, const struct unit_source &source, int unit,
-                                                     struct star_sum *sum)
+/* A neighbour of a star that is a unit, or near. */
+DEVICE_CALL void see_closely(const struct units_job &job, const struct unit_target target, int32_t root,
+                             const struct unit_source source, struct star_sum *sum)
 {
   struct unit_neighbour is;
   look_from(job, target, source, &is);
-  hermite_pair(&sum->force, is.d, is.u, is.gm, 0, &is.split);
-  double factor = fmaxf(target.factor, source.factor);
-  if (unit || is.r2 < job.far2 * factor * factor)
-    see_closely(job, target, root, source.factor, &is, &sum->force, &sum->nearest);
+  if (is.gm > 0) look_for_partner(job, target, root, source.factor, is, &sum->nearest);
+  if (job.table.at[root] < 0 || !(is.r2 < is.split.r2 * is.split.r2)) return;
+  double dt, q[3][3], rate[3][3], f[4];
+  const struct unit_view *view = view_at(job, root, target.now, &dt);
+  if (!unit_quadrupole_counts(trace_seen(job, view), is.gm, is.r2)) return;
+  is.r = sqrt(is.r2);
+  unit_radial(&is, f);
+  quadrupole_seen(job, view, target.now, dt, q, rate);
+  unit_add_quadrupole(&is, f, (const double(*)[3])q, (const double(*)[3])rate, &sum->force);
 }
 
-/* Add what the entries first, first + stride, ... of the list of a star give. */
-DEVICE_CALL void add_to_star(const struct units_job &job, const struct places_at_tick &at,
-                             const struct unit_target &target, int first, int stride, struct star_sum *sum)
+/* --- sums --------------------------------------------------------------------------------------------------------- */
+
+/* Add the force of a neighbour of a star; what needs more than its mass goes to *closely. */
+static __device__ __forceinline__ void see_from_star(const struct units_job &job, const struct unit_target &target,
+                                                     int32_t root, const struct unit_source &source, int unit,
+                                                     struct hermite_force *force, struct star_sum *closely)
+{
+  double d[3], u[3], factor = fmaxf(target.factor, source.factor);
+  for (int c = 0; c < 3; c++) {
+    d[c] = source.x[c] - target.x[c];
+    u[c] = source.v[c] - target.v[c];
+  }
+  const struct hermite_split split = split_between(job, target.factor, source.factor);
+  hermite_pair(force, d, u, source.gm, 0, &split);
+  if (unit || kepler_dot(d, d) < job.far2 * factor * factor) see_closely(job, target, root, source, closely);
+}
+
+/* A place on the list of a star that stands for something else than at the begin. */
+DEVICE_CALL void look_up(const struct units_job &job, const struct places_at_tick &at, const struct unit_target target,
+                         int32_t place, struct star_sum *closely)
+{
+  for (int side = 0; side < 2; side++) {
+    int32_t root = unit_look(job, target.place, place, side);
+    if (root < 0) continue;
+    struct unit_source source;
+    at.read(root, &source);
+    see_from_star(job, target, root, source, job.table.at[root] >= 0, &closely->force, closely);
+  }
+}
+
+/* Add what the entries first, first + stride, ... of the list of a star give. The sum is in registers; *closely is in
+ * memory, as functions add to it. */
+static __device__ __forceinline__ void add_to_star(const struct units_job &job, const struct places_at_tick &at,
+                                                   const struct unit_target &target, int first, int stride,
+                                                   struct hermite_force *force, struct unit_nearest *nearest)
 {
   const struct member_list list = job.table.list[target.place];
+  struct star_sum closely = {};
+  closely.nearest = {1e300, -1, -1};
   for (int k = first; k < list.count; k += stride) {
     int32_t place = job.table.entry[list.begin + k];
     struct unit_source source;
     at.read(place, &source);
-    if (source.tag != TAG_LOOK) {
-      see_from_star(job, target, place, source, source.tag >= 0, sum);
-      continue;
-    }
-    for (int side = 0; side < 2; side++) {
-      int32_t root = unit_look(job, target.place, place, side);
-      if (root < 0) continue;
-      at.read(root, &source);
-      see_from_star(job, target, root, source, job.table.at[root] >= 0, sum);
-    }
+    if (source.tag != TAG_LOOK) see_from_star(job, target, place, source, source.tag >= 0, force, &closely);
+    else look_up(job, at, target, place, &closely);
   }
+  for (int c = 0; c < 3; c++) {
+    force->a[c] += closely.force.a[c];
+    force->j[c] += closely.force.j[c];
+  }
+  *nearest = closely.nearest;
 }
 
 static __device__ __forceinline__ void join_nearest(struct unit_nearest *nearest, int lanes)
@@ -412,13 +441,13 @@ DEVICE_CALL void sum_on_place(const struct units_job &job, const struct places_a
     sum_on_unit(job, at, m, force);
     return;
   }
-  struct star_sum sum = {};
-  sum.nearest = {1e300, -1, -1};
-  add_to_star(job, at, target_at(job, m, at.now), lane_id(), LANES, &sum);
-  list_join(&sum.force, LANES);
-  join_nearest(&sum.nearest, LANES);
-  if (lane_id() == 0) store_nearest(job, m, sum.nearest);
-  *force = sum.force;
+  struct hermite_force sum = {};
+  struct unit_nearest nearest;
+  add_to_star(job, at, target_at(job, m, at.now), lane_id(), LANES, &sum, &nearest);
+  list_join(&sum, LANES);
+  join_nearest(&nearest, LANES);
+  if (lane_id() == 0) store_nearest(job, m, nearest);
+  *force = sum;
   warp_sync();
 }
 #endif

@@ -2,9 +2,9 @@
 /* The kernel of the loop over ticks with units of stars: as in loop.cu, but places are stars and units, and a tick may
  * be followed by changes of what belongs together (unit_changes.cuh). */
 #include <config.h>
-#include "gpu/neighbour_lists/unit_long.cuh"
+#include "gpu/neighbour_lists/unit_changes.cuh"
 
-enum { BEGIN_ROUNDS = 20, POLLS = 200 };
+enum { BEGIN_ROUNDS = 20 };
 #define KEPT_STEP 1 /* a step that is kept is at most so many times eta |a| / |da/dt| */
 
 /* --- a tick ------------------------------------------------------------------------------------------------------- */
@@ -16,8 +16,8 @@ static __device__ int lanes_of(int list_class)
 }
 
 /* The warp sums up the forces of the stars in places k, k + 1, ... of `listed`, `lanes` lanes each, or of one unit. */
-DEVICE_CALL void sum_listed(const struct units_job &job, struct loop_shared &shared, const struct active_list &list,
-                            int first, int k, int end, int lanes)
+static __device__ __forceinline__ void sum_listed(const struct units_job &job, struct loop_shared &shared,
+                                                  const struct active_list &list, int first, int k, int end, int lanes)
 {
   const struct places_at_tick at = {job, list.now, list.all_predicted};
   int sub = lane_id() % lanes;
@@ -29,14 +29,14 @@ DEVICE_CALL void sum_listed(const struct units_job &job, struct loop_shared &sha
     if (sub == 0) store_force(shared.force[k - first], force);
     return;
   }
-  struct star_sum sum = {};
-  sum.nearest = {1e300, -1, -1};
-  if (m >= 0) add_to_star(job, at, target_at(job, m, list.now), sub, lanes, &sum);
-  list_join(&sum.force, lanes);
-  join_nearest(&sum.nearest, lanes);
+  struct hermite_force sum = {};
+  struct unit_nearest nearest = {1e300, -1, -1};
+  if (m >= 0) add_to_star(job, at, target_at(job, m, list.now), sub, lanes, &sum, &nearest);
+  list_join(&sum, lanes);
+  join_nearest(&nearest, lanes);
   if (m < 0 || sub > 0) return;
-  store_force(shared.force[k - first], sum.force);
-  store_nearest(job, m, sum.nearest);
+  store_force(shared.force[k - first], sum);
+  store_nearest(job, m, nearest);
 }
 
 /* One warp's share of the batch [first, last): a task is as many members as a warp sums up at once. */
@@ -59,34 +59,104 @@ static __device__ void sum_lists(const struct units_job &job, struct loop_shared
   }
 }
 
+/* Places of the present batch whose steps the host ends. */
+struct hosted_batch {
+  int count;
+  uint16_t k[LOOP_THREADS];
+};
+
+/* The end of the step of the member in place k of `listed`, which has the next level. */
+static __device__ void set_listed(const struct units_job &job, struct loop_shared &shared,
+                                  const struct active_list &list, int k, int level)
+{
+  uint8_t *status = &job.loop.status[(int64_t)blockIdx.x * job.loop.owned + list.first_place + shared.listed[k]];
+  *status = (uint8_t)((*status & ~STATUS_LEVEL) | level);
+  atomicAdd(&shared.count[level], 1);
+}
+
+static __device__ int level_of_listed(const struct units_job &job, const struct loop_shared &shared,
+                                      const struct active_list &list, int k)
+{
+  return job.loop.status[(int64_t)blockIdx.x * job.loop.owned + list.first_place + shared.listed[k]] & STATUS_LEVEL;
+}
+
+/* One thread ends the step of the member in place k of `listed`. */
 static __device__ void end_listed(const struct units_job &job, struct loop_shared &shared,
                                   const struct active_list &list, int round, int k, const double *sum)
 {
-  int32_t at = list.first_place + shared.listed[k], place = listed_member(shared, list, k);
-  uint8_t *status = &job.loop.status[(int64_t)blockIdx.x * job.loop.owned + at];
-  if (is_long(job, place, list.now)) {
-    defer_unit(job, round, place, sum);
-    return;
-  }
-  int parts, level = end_step(job, list.now, list.align, place, *status & STATUS_LEVEL, sum, 0, &parts);
-  *status = (uint8_t)((*status & ~STATUS_LEVEL) | level);
-  atomicAdd(&shared.count[level], 1);
+  int parts, level = level_of_listed(job, shared, list, k);
+  int32_t place = listed_member(shared, list, k);
+  level = end_step(job, list.now, list.align, place, level, sum, &parts);
+  set_listed(job, shared, list, k, level);
   propose_change(job, round, place, parts);
 }
 
+/* The warp's share of the hosted places: it asks for some, in its slots. Returns how many. */
+static __device__ int ask_host(const struct units_job &job, struct loop_shared &shared, const struct active_list &list,
+                               const struct hosted_batch &hosted, int first, int from,
+                               struct place_step step[MAIL_SLOTS], unsigned long long request[MAIL_SLOTS])
+{
+  int asked = 0;
+  for (int n = from; n < hosted.count && asked < MAIL_SLOTS; n += LOOP_WARPS, asked++) {
+    int k = hosted.k[n];
+    correct_place(job, list.now, listed_member(shared, list, k), shared.force[k - first], &step[asked]);
+    request[asked] = post_unit(job, step[asked], list.now, asked);
+  }
+  return asked;
+}
+
+/* The warp takes back what it has asked for. */
+static __device__ void take_back(const struct units_job &job, struct loop_shared &shared,
+                                 const struct active_list &list, const struct hosted_batch &hosted, int round, int from,
+                                 int asked, struct place_step *step, const unsigned long long *request)
+{
+  for (int m = 0; m < asked; m++) {
+    int parts = take_unit_back(job, list.now, m, request[m], &step[m]), k = hosted.k[from + m * LOOP_WARPS];
+    if (lane_id() > 0) continue;
+    set_listed(job, shared, list, k,
+               keep_place(job, list.now, list.align, level_of_listed(job, shared, list, k), &step[m]));
+    propose_change(job, round, step[m].place, parts);
+  }
+  warp_sync();
+}
+
+/* Steps of the batch [first, last) end: the host has its part while the threads end the others. */
+static __device__ void end_batch(const struct units_job &job, struct loop_shared &shared,
+                                 const struct active_list &list, struct hosted_batch &hosted, int round, int first,
+                                 int last)
+{
+  struct place_step step[MAIL_SLOTS];
+  unsigned long long request[MAIL_SLOTS];
+  int k = first + (int)threadIdx.x, from = (int)threadIdx.x / LANES, mine = k < last;
+  if (mine && is_hosted(job, listed_member(shared, list, k), list.now, list.many)) {
+    hosted.k[atomicAdd(&hosted.count, 1)] = (uint16_t)k;
+    mine = 0;
+  }
+  __syncthreads();
+  int asked = ask_host(job, shared, list, hosted, first, from, step, request);
+  if (mine) end_listed(job, shared, list, round, k, shared.force[k - first]);
+  warp_sync();
+  while (asked > 0) {
+    take_back(job, shared, list, hosted, round, from, asked, step, request);
+    from += asked * LOOP_WARPS;
+    asked = ask_host(job, shared, list, hosted, first, from, step, request);
+  }
+}
+
 /* A tick of the grid: what one block does. round: of the lists of changes, that of this tick. */
-static __device__ void integrate_tick(const struct units_job &job, struct loop_shared &shared, struct active_list list,
-                                      int round)
+static __device__ void integrate_tick(const struct units_job &job, struct loop_shared &shared,
+                                      struct hosted_batch &hosted, struct active_list list, int round)
 {
   if ((int)threadIdx.x >= list.align && threadIdx.x < LEVEL_BIN) shared.count[threadIdx.x] = 0;
   for (list.first_place = 0; list.first_place < job.loop.owned; list.first_place += LOOP_PIECE) {
     list_piece(job.loop, shared, &list);
     int all = field(list.end, CLASSES - 1);
     for (int first = 0; first < all; first += LOOP_THREADS) {
-      int last = min(first + LOOP_THREADS, all), k = first + (int)threadIdx.x;
+      int last = min(first + LOOP_THREADS, all);
       sum_lists(job, shared, list, first, last);
+      if (threadIdx.x == 0) hosted.count = 0;
       __syncthreads();
-      if (k < last) end_listed(job, shared, list, round, k, shared.force[k - first]);
+      end_batch(job, shared, list, hosted, round, first, last);
       __syncthreads();
     }
   }
@@ -104,20 +174,45 @@ static __device__ int first_level(const struct units_job &job, int32_t root, dou
   return min(max(max(kept + job.level_shift, least), (int)LIST_LONGEST_LEVEL), (int)LIST_LEVEL_MAX);
 }
 
-/* First forces and levels of all roots, then what others see of the units. */
-DEVICE_CALL void begin_roots(const struct units_job &job, unsigned *meetings)
+/* Classes of all roots that move. */
+static __device__ void open_statuses(const struct units_job &job)
 {
-  const struct places_at_tick at = {job, 0, 0};
-  for (int32_t m = grid_warp(); m < job.loop.members; m += grid_warps()) {
+  for (int32_t m = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); m < job.loop.members;
+       m += (int32_t)(gridDim.x * LOOP_THREADS)) {
     int moves = is_root(job, m) && (job.table.at[m] >= 0 || job.table.list[m].count > 0);
-    if (!moves) continue;
-    struct hermite_force force;
-    sum_on_place(job, at, m, &force);
-    if (lane_id() > 0) continue;
-    double wanted = begin_root(job, m, 0, force);
-    *status_of(job, m) = status_for(job, m, first_level(job, m, wanted));
-    propose_change(job, 0, m, 1);
+    *status_of(job, m) = moves ? status_for(job, m, LIST_LONGEST_LEVEL) : 0;
   }
+}
+
+/* First forces and levels of the roots of the block. */
+static __device__ void begin_block(const struct units_job &job, struct loop_shared &shared)
+{
+  struct active_list list = {};
+  list.align = LIST_LONGEST_LEVEL;
+  for (; list.first_place < job.loop.owned; list.first_place += LOOP_PIECE) {
+    list_piece(job.loop, shared, &list);
+    int all = field(list.end, CLASSES - 1);
+    for (int first = 0; first < all; first += LOOP_THREADS) {
+      int last = min(first + LOOP_THREADS, all), k = first + (int)threadIdx.x;
+      sum_lists(job, shared, list, first, last);
+      __syncthreads();
+      if (k < last) {
+        int32_t m = listed_member(shared, list, k);
+        double wanted = begin_root(job, m, 0, shared.force[k - first]);
+        *status_of(job, m) = status_for(job, m, first_level(job, m, wanted));
+        propose_change(job, 0, m, 1);
+      }
+      __syncthreads();
+    }
+  }
+}
+
+/* First forces and levels of all roots, then what others see of the units. */
+static __device__ void begin_roots(const struct units_job &job, struct loop_shared &shared, unsigned *meetings)
+{
+  open_statuses(job);
+  meet(job.loop, meetings);
+  begin_block(job, shared);
   meet(job.loop, meetings);
   for (int32_t m = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); m < job.loop.members;
        m += (int32_t)(gridDim.x * LOOP_THREADS)) {
@@ -163,11 +258,12 @@ DEVICE_CALL void begin_units(const struct units_job &job, unsigned *meetings)
 static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_units(const __grid_constant__ struct units_job job)
 {
   __shared__ struct loop_shared shared;
+  __shared__ struct hosted_batch hosted;
   unsigned meetings = 0;
   unsigned long long ticks = 0;
   struct active_list list = {};
   int turn = 0, round = 0, deepest = 0;
-  begin_roots(job, &meetings);
+  begin_roots(job, shared, &meetings);
   begin_units(job, &meetings);
   count_own(job.loop, shared);
   struct level_counts levels = count_levels(job.loop, shared, &meetings, turn, LEVEL_BIN);
@@ -177,20 +273,18 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_units(const 
     list.now = timeline_after(list.now, levels.deepest);
     list.align = aligned_level(list.now);
     int32_t active = warp_shuffle(levels.deeper, list.align);
+    list.many = active >= job.hosted_active;
     list.all_predicted = active >= PREDICT_MIN && active >= job.loop.members / PREDICT_PART;
     if (list.all_predicted) {
       predict_places(job, list.now);
       meet(job.loop, &meetings);
     }
     round = 1 - round; /* a block may be in the next tick when another one still reads what this one wants */
-    integrate_tick(job, shared, list, round);
+    integrate_tick(job, shared, hosted, list, round);
     levels = count_levels(job.loop, shared, &meetings, turn, LEVEL_BIN);
     ticks++;
-    const int longs = *(volatile int32_t *)&job.table.numbers->longs[round];
-    if (longs > 0) end_long_units(job, list.now, list.align, round, longs, &meetings);
-    const int proposed = *(volatile int32_t *)&job.table.numbers->proposed[round];
-    if (longs == 0 && proposed == 0) continue;
-    if (proposed > 0) change_units(job, list.now, round, 0, &meetings);
+    if (*(volatile int32_t *)&job.table.numbers->proposed[round] == 0) continue;
+    change_units(job, list.now, round, 0, &meetings);
     count_own(job.loop, shared);
     turn = (turn + 1) % COUNT_TURNS;
     levels = count_levels(job.loop, shared, &meetings, turn, LEVEL_BIN);
@@ -212,20 +306,12 @@ int units_loop_blocks(struct device *d, int64_t places)
   return (int)max(blocks, (int64_t)1);
 }
 
-/* Serve what the kernel asks for, until it ends. */
-static void serve_units(struct device *d, struct unit_mail *mail)
+int32_t units_mail_slots(int blocks) { return blocks * LOOP_WARPS * MAIL_SLOTS; }
+
+static int kernel_has_ended(void *device)
 {
-  volatile struct unit_mail *shared = mail;
-  CHECK(runtime_event_record(d->lists.event[2], d->stream));
-  while (runtime_event_query(d->lists.event[2]) == RUNTIME_NOT_READY)
-    for (int k = 0; k < POLLS; k++) {
-      int32_t request = shared->request;
-      if (request == shared->done) continue;
-      __sync_synchronize();
-      unit_mail_serve(mail);
-      __sync_synchronize();
-      shared->done = request;
-    }
+  struct device *d = (struct device *)device;
+  return runtime_event_query(d->lists.event[2]) != RUNTIME_NOT_READY;
 }
 
 void units_loop(struct device *d, const struct units_job *job, int blocks)
@@ -234,5 +320,6 @@ void units_loop(struct device *d, const struct units_job *job, int blocks)
   void *arguments[] = {&copy};
   if (blocks == 1) LAUNCH(d, integrate_units, 1, LOOP_THREADS, copy);
   else CHECK(runtime_launch_together((const void *)integrate_units, blocks, LOOP_THREADS, arguments, d->stream));
-  serve_units(d, job->mail);
+  CHECK(runtime_event_record(d->lists.event[2], d->stream));
+  unit_mail_serve(job->mail, kernel_has_ended, d);
 }

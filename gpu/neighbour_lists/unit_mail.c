@@ -2,11 +2,53 @@
 #include <config.h>
 #include "gpu/neighbour_lists/unit_mail.h"
 
-void unit_mail_serve(struct unit_mail *mail)
+#include <omp.h>
+#include <sched.h>
+
+enum { POLLS = 100, POLLS_BEFORE_YIELD = 20000 };
+
+/* The slot of a request, or -1 where it is not in the ring yet. */
+static int32_t slot_of(const struct unit_mail *mail, int64_t request)
 {
-#pragma omp parallel for schedule(dynamic, 1)
-  for (int32_t k = 0; k < mail->count; k++) {
-    struct unit_mail_item *item = &mail->item[k];
-    item->failed = unit_advance(&item->unit, &item->environment, &item->unit.field, item->from, item->to);
+  int64_t entry = __atomic_load_n(&mail->ring[request % UNIT_MAIL_RING], __ATOMIC_ACQUIRE);
+  return entry >> UNIT_MAIL_SLOT_BITS == request ? (int32_t)(entry & ((1 << UNIT_MAIL_SLOT_BITS) - 1)) : -1;
+}
+
+static void serve(struct unit_mail *mail, int64_t request, int32_t slot)
+{
+  struct unit_mail_item *item = &mail->item[slot];
+  struct unit_step step = {item->from, item->to, item->r1, &item->environment, &item->after};
+  item->end = unit_end_step(&item->unit, &mail->rules, &step);
+  __atomic_store_n(&item->done, request << UNIT_MAIL_BODY_BITS | item->unit.bodies, __ATOMIC_RELEASE);
+}
+
+/* Wait for a request; -1: there is none any more. */
+static int32_t await(const struct unit_mail *mail, int64_t request, int *stop, int (*ended)(void *), void *context)
+{
+  for (int64_t poll = 1;; poll++) {
+    int32_t slot = slot_of(mail, request);
+    if (slot >= 0) return slot;
+    if (omp_get_thread_num() == 0 && poll % POLLS == 0 && ended(context)) __atomic_store_n(stop, 1, __ATOMIC_RELEASE);
+    if (__atomic_load_n(stop, __ATOMIC_ACQUIRE)) return -1;
+    if (poll > POLLS_BEFORE_YIELD) sched_yield();
   }
+}
+
+void unit_mail_serve(struct unit_mail *mail, int (*ended)(void *context), void *context)
+{
+  int64_t next = mail->served;
+  int stop = 0;
+#pragma omp parallel
+  for (;;) {
+    int64_t request = __atomic_add_fetch(&next, 1, __ATOMIC_RELAXED);
+    int32_t slot = await(mail, request, &stop, ended, context);
+    if (slot < 0) break;
+    serve(mail, request, slot);
+    __atomic_add_fetch(&mail->served, 1, __ATOMIC_RELAXED);
+  }
+}
+
+void unit_mail_serve_present(struct unit_mail *mail)
+{
+  for (int32_t slot; (slot = slot_of(mail, mail->served + 1)) >= 0; mail->served++) serve(mail, mail->served + 1, slot);
 }

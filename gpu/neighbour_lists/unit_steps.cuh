@@ -11,6 +11,19 @@ static __device__ double unit_r1_of(const struct units_job &job, int32_t root)
 
 static __device__ double time_of(const struct units_job &job, int32_t tick) { return tick * job.loop.tick_length; }
 
+/* The path of a neighbour as seen at the tick; own: factor of the unit. */
+static __device__ void near_path(const struct units_job &job, int32_t place, float own, int32_t now,
+                                 struct unit_path *path)
+{
+  const int2 t = job.loop.ticks[place];
+  int slot = slot_at(t, now);
+  float factor = fmaxf(own, job.table.source[place].factor);
+  path->motion = job.loop.motion[2 * (int64_t)place + slot];
+  path->t = time_of(job, slot ? t.y : t.x);
+  path->gm = job.table.source[place].gm;
+  path->split = hermite_split_of(&job.loop.sum.split, factor, factor);
+}
+
 /* What acts on the members of the unit at `root` from the time of its motion `which`; others as seen at the tick. */
 DEVICE_CALL void environment_of(const struct units_job &job, int32_t root, int which, int32_t now,
                                 struct unit_environment *environment)
@@ -25,14 +38,7 @@ DEVICE_CALL void environment_of(const struct units_job &job, int32_t root, int w
   for (int k = 0; k < unit->field.near_count; k++) {
     int32_t place = unit->field.near[k];
     if (job.table.root[place] != place) continue; /* absorbed since */
-    struct unit_path *path = &environment->near[environment->near_count++];
-    const int2 s = job.loop.ticks[place];
-    int slot = slot_at(s, now);
-    float factor = fmaxf(own, job.table.source[place].factor);
-    path->motion = job.loop.motion[2 * (int64_t)place + slot];
-    path->t = time_of(job, slot ? s.y : s.x);
-    path->gm = job.table.source[place].gm;
-    path->split = hermite_split_of(&job.loop.sum.split, factor, factor);
+    near_path(job, place, own, now, &environment->near[environment->near_count++]);
   }
 }
 
@@ -51,7 +57,7 @@ DEVICE_CALL void store_view(const struct units_job &job, int32_t u, int which)
 static __device__ void propose(const struct units_job &job, int round, int32_t place, int32_t other, float distance)
 {
   struct unit_change *change = &job.table.change[round][atomicAdd(&job.table.numbers->proposed[round], 1)];
-  change->key = (unsigned long long)(unsigned)__float_as_int(distance) << 32 | (unsigned)place;
+  change->key = (unsigned long long)(unsigned)__float_as_int(distance) << 32 | ((unsigned)place + 1);
   change->place = place;
   change->other = other;
   change->kind = CHANGE_NONE;
@@ -64,56 +70,6 @@ static __device__ void propose_change(const struct units_job &job, int round, in
   int32_t partner = job.table.partner[place];
   if (partner >= 0) propose(job, round, place, partner, job.table.partner_distance[place]);
   else if (parts > 1) propose(job, round, place, -1, DISTANCE_OF_LAST);
-}
-
-/* The device advances the members of the unit at `root` over its step from the tick `from`. `which`: the motion at its
- * begin. */
-DEVICE_CALL void advance_members(const struct units_job &job, int32_t root, int which, int32_t from, int32_t now)
-{
-  int32_t u = job.table.at[root];
-  struct unit *unit = &job.table.unit[u];
-  struct unit_environment environment;
-  environment_of(job, root, which, now, &environment);
-  if (unit_advance(unit, &environment, &job.table.field[u], time_of(job, from), time_of(job, now)) == 0 || unit->failed)
-    return;
-  unit->failed = 1;
-  atomicAdd(&job.loop.numbers->collapsed, 1ull);
-}
-
-/* Whether a group has become two bodies that are a hierarchy, whole[2], as far as they know. */
-static __device__ int may_be_hierarchy(const struct units_job &job, const struct unit *unit, double r1,
-                                       struct unit_body whole[2])
-{
-  double d[3], u[3];
-  if (!unit_two_pieces(unit, &job.rules, r1, whole)) return 0;
-  const struct unit_facts p = unit_body_facts(&whole[0]), q = unit_body_facts(&whole[1]);
-  for (int c = 0; c < 3; c++) {
-    d[c] = whole[1].x[c] - whole[0].x[c];
-    u[c] = whole[1].v[c] - whole[0].v[c];
-  }
-  return hierarchy_fits(&job.rules, &p, &q, d, u, r1, 0) != HIERARCHY_NONE;
-}
-
-/* A unit whose members are at the end of its step. Returns the next step; *parts: of unit_find_parts, and 2 of a group
- * that may become a hierarchy. */
-DEVICE_CALL double end_unit(const struct units_job &job, int32_t root, int which, int32_t from, int32_t now,
-                            double wanted, int *parts)
-{
-  int32_t u = job.table.at[root];
-  struct unit *unit = &job.table.unit[u];
-  double t = time_of(job, now), dt = (now - from) * job.loop.tick_length, r1 = unit_r1_of(job, root);
-  int part[UNIT_BODIES];
-  unit->field = job.table.field[u];
-  wanted = unit_step_limit(unit, &job.rules, wanted);
-  if (unit->kind == UNIT_RESOLVED) unit_elements(unit, &job.rules, r1);
-  unit_classify(unit, &job.rules, t);
-  unit_set_quadrupole(unit, dt);
-  *parts = unit_find_parts(&job.rules, unit, t, r1, part);
-  struct unit_body whole[2];
-  if (*parts == 1 && may_be_hierarchy(job, unit, r1, whole)) *parts = 2;
-  else if (*parts == 1) unit_tighten(unit, &job.rules, t, r1);
-  store_view(job, u, 1 - which);
-  return wanted;
 }
 
 /* As note_collapse reads them. */
@@ -132,39 +88,114 @@ struct entries_at_tick {
   }
 };
 
-/* The end of the step of `place` at the tick, with this force; returns its next level, at least `align`. advanced: the
- * members of the unit have been advanced. */
-DEVICE_CALL int end_step(const struct units_job &job, int32_t now, int align, int32_t place, int level,
-                         const double *sum, int advanced, int *parts)
+/* A place whose step ends: its motion at the begin becomes that at the end. */
+struct place_step {
+  int32_t place, from;
+  int which; /* of the two motions, that at the begin */
+  struct hermite_motion motion;
+  double wanted; /* the next step */
+};
+
+/* The end of the step of the centre at the tick, with this force. */
+static __device__ __forceinline__ void correct_place(const struct units_job &job, int32_t now, int32_t place,
+                                                     const double *sum, struct place_step *step)
 {
   const struct loop_job &loop = job.loop;
   const int2 t = loop.ticks[place];
-  int which = t.y > t.x;
-  int32_t from = which ? t.y : t.x;
-  struct hermite_motion motion = load_hermite_motion(&loop.motion[2 * (int64_t)place + which]);
+  step->place = place;
+  step->which = t.y > t.x;
+  step->from = step->which ? t.y : t.x;
+  step->motion = load_hermite_motion(&loop.motion[2 * (int64_t)place + step->which]);
   const struct list_source source = job.table.source[place];
   struct hermite_force force = {};
-  double dt = (now - from) * loop.tick_length, x[3], v[3], a2[3], a3[3];
+  double dt = (now - step->from) * loop.tick_length, x[3], v[3], a2[3], a3[3];
   for (int c = 0; c < 3; c++) {
     force.a[c] = sum[c];
     force.j[c] = sum[3 + c];
   }
-  hermite_predict(&motion, dt, x, v);
-  hermite_correct(&motion, dt, x, v, &force, a2, a3);
-  double wanted = hermite_step(motion.a, motion.j, a2, a3, loop.eta, background_of(loop, source.gm, source.factor));
-  *parts = 1;
-  if (job.table.at[place] >= 0) {
-    if (!advanced) advance_members(job, place, which, from, now);
-    wanted = end_unit(job, place, which, from, now, wanted, parts);
+  hermite_predict(&step->motion, dt, x, v);
+  hermite_correct(&step->motion, dt, x, v, &force, a2, a3);
+  step->wanted =
+      hermite_step(step->motion.a, step->motion.j, a2, a3, loop.eta, background_of(loop, source.gm, source.factor));
+}
+
+/* A step that is too short, of a place at x, y, z. */
+DEVICE_CALL void note_step(const struct units_job &job, int32_t now, int32_t place, double x, double y, double z,
+                           double wanted)
+{
+  const double at[3] = {x, y, z};
+  note_collapse(job.loop.numbers, job.loop.sum, entries_at_tick{{job, now, 0}}, place, at, wanted);
+}
+
+/* What the end of the step of a unit says about its place. */
+DEVICE_CALL void take_unit_end(const struct units_job &job, int32_t now, const struct unit_end &end,
+                               struct place_step *step)
+{
+  int32_t u = job.table.at[step->place];
+  struct unit *unit = &job.table.unit[u];
+  step->wanted = fmin(step->wanted, end.limit);
+  if (end.failed && !unit->failed) {
+    unit->failed = 1;
+    note_step(job, now, step->place, step->motion.x[0], step->motion.x[1], step->motion.x[2], 0);
   }
+  store_view(job, u, 1 - step->which);
+}
+
+/* The thread ends the step of the unit. Returns the parts of struct unit_end. */
+DEVICE_CALL int end_unit(const struct units_job &job, int32_t now, struct place_step *step)
+{
+  int32_t u = job.table.at[step->place];
+  struct unit_environment environment;
+  environment_of(job, step->place, step->which, now, &environment);
+  struct unit_step unit_step = {time_of(job, step->from), time_of(job, now), unit_r1_of(job, step->place), &environment,
+                                &job.table.field[u]};
+  struct unit_end end = unit_end_step(&job.table.unit[u], &job.rules, &unit_step);
+  take_unit_end(job, now, end, step);
+  return end.parts;
+}
+
+/* The place is at the tick. Returns its next level, at least `align`. level: the present one. */
+static __device__ __forceinline__ int keep_place(const struct units_job &job, int32_t now, int align, int level,
+                                                 const struct place_step *step)
+{
+  const struct loop_job &loop = job.loop;
+  int32_t place = step->place;
   bool deeper;
-  level = level_for(loop.soft_step, wanted, max(level - 1, (int)LIST_LONGEST_LEVEL), &deeper);
+  level = level_for(loop.soft_step, step->wanted, max(level - 1, (int)LIST_LONGEST_LEVEL), &deeper);
   if (deeper && place < loop.own)
-    note_collapse(loop.numbers, loop.sum, entries_at_tick{{job, now, 0}}, place, motion.x, wanted);
-  loop.motion[2 * (int64_t)place + 1 - which] = motion;
-  (which ? loop.ticks[place].x : loop.ticks[place].y) = now;
+    note_step(job, now, place, step->motion.x[0], step->motion.x[1], step->motion.x[2], step->wanted);
+  loop.motion[2 * (int64_t)place + 1 - step->which] = step->motion;
+  (step->which ? loop.ticks[place].x : loop.ticks[place].y) = now;
   loop.steps[place]++;
   return max(level, align);
+}
+
+/* The thread ends the step of a star. Returns its next level. */
+static __device__ __forceinline__ int end_star(const struct units_job &job, int32_t now, int align, int32_t place,
+                                               int level, const double *sum)
+{
+  struct place_step step;
+  correct_place(job, now, place, sum, &step);
+  return keep_place(job, now, align, level, &step);
+}
+
+/* The thread ends the step of a unit. Returns its next level; *parts: of struct unit_end. */
+DEVICE_CALL int end_step_of_unit(const struct units_job &job, int32_t now, int align, int32_t place, int level,
+                                 const double *sum, int *parts)
+{
+  struct place_step step;
+  correct_place(job, now, place, sum, &step);
+  *parts = end_unit(job, now, &step);
+  return keep_place(job, now, align, level, &step);
+}
+
+/* The thread ends the step of a star, or of a unit. */
+static __device__ __forceinline__ int end_step(const struct units_job &job, int32_t now, int align, int32_t place,
+                                               int level, const double *sum, int *parts)
+{
+  *parts = 1;
+  return job.table.at[place] >= 0 ? end_step_of_unit(job, now, align, place, level, sum, parts)
+                                  : end_star(job, now, align, place, level, sum);
 }
 
 static __device__ uint8_t *status_of(const struct units_job &job, int32_t place)
@@ -183,19 +214,19 @@ static __device__ uint8_t status_for(const struct units_job &job, int32_t place,
 
 static __device__ int aligned_level_or_none(int32_t tick) { return tick == 0 ? 0 : aligned_level(tick); }
 
-/* Lane 0: the motions and the level of a root that begins at the tick, with this force. */
-DEVICE_CALL double begin_root(const struct units_job &job, int32_t root, int32_t now, const struct hermite_force &force)
+/* The motions of a root that begins at the tick, with this force. Returns its first step. */
+DEVICE_CALL double begin_root(const struct units_job &job, int32_t root, int32_t now, const double *sum)
 {
   const struct loop_job &loop = job.loop;
   const struct list_source source = job.table.source[root];
   int32_t u = job.table.at[root];
   for (int which = 0; which < 2; which++)
     for (int c = 0; c < 3; c++) {
-      loop.motion[2 * (int64_t)root + which].a[c] = force.a[c];
-      loop.motion[2 * (int64_t)root + which].j[c] = force.j[c];
+      loop.motion[2 * (int64_t)root + which].a[c] = sum[c];
+      loop.motion[2 * (int64_t)root + which].j[c] = sum[3 + c];
     }
   double wanted =
-      hermite_first_step(force.a, force.j, LIST_FIRST_ETA * loop.eta, background_of(loop, source.gm, source.factor));
+      hermite_first_step(sum, sum + 3, LIST_FIRST_ETA * loop.eta, background_of(loop, source.gm, source.factor));
   if (u < 0) return wanted;
   struct unit *unit = &job.table.unit[u];
   unit->field = job.table.field[u];
@@ -211,7 +242,9 @@ DEVICE_CALL void start_root(const struct units_job &job, int32_t root, int32_t n
   bool deeper;
   sum_on_place(job, at, root, &force);
   if (lane_id() == 0) {
-    double wanted = begin_root(job, root, now, force);
+    double sum[6];
+    store_force(sum, force);
+    double wanted = begin_root(job, root, now, sum);
     int level = max(level_for(job.loop.soft_step, wanted, LIST_LONGEST_LEVEL, &deeper), aligned_level_or_none(now));
     *status_of(job, root) = status_for(job, root, level);
   }

@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/debug.h"
 #include "base/memory.h"
 #include "gpu/device/reduce.cuh"
 #include "gpu/neighbour_lists/unit_pairs.cuh"
 #include "gpu/neighbour_lists/unit_steps.cuh"
 
 static const char *const label = "device units of stars";
-enum { UNITS_SPARE = 1024, PLACES_A_UNIT = 8 };
+enum { UNITS_SPARE = 1024, PLACES_A_UNIT = 8, HOSTED_ACTIVE = 1024 };
 
 /* --- the tables --------------------------------------------------------------------------------------------------- */
 
@@ -106,9 +107,6 @@ static struct unit_tables open_tables(struct device *d, int32_t places, int32_t 
   for (int k = 0; k < 2; k++)
     table.change[k] =
         (struct unit_change *)array_reserve(&units->record.change[k], label, places * (int64_t)sizeof *table.change[k]);
-  for (int k = 0; k < 2; k++)
-    table.longs[k] =
-        (struct unit_long *)array_reserve(&units->record.longs[k], label, count * (int64_t)sizeof *table.longs[k]);
   table.begun = array_reserve(&units->begun, label, places);
   table.numbers = (struct unit_numbers *)array_reserve(&units->record.numbers, label, (int64_t)sizeof *table.numbers);
   struct unit_numbers numbers = {};
@@ -124,19 +122,31 @@ static struct unit_rules rules_of(const struct device *d, const struct list_requ
   double g = d->config.gravity, r1 = (double)request->split.r1;
   struct unit_rules rules;
   rules.r1 = r1;
-  rules.entry = fmin(UNIT_ENTRY_R1 * r1, UNIT_ENTRY_MASSES * g * request->mean_mass / request->speed2);
+  rules.entry = UNIT_ENTRY_R1 * r1;
   rules.error = UNIT_ERROR * 0.5 * g * request->total_mass * request->speed2;
   rules.soft_step = request->soft_step;
   rules.hierarchies = 1;
   return rules;
 }
 
-static struct unit_mail *open_mail(struct unit_state *units)
+static struct unit_mail *open_mail(struct unit_state *units, const struct unit_rules *rules, int blocks)
 {
-  if (!units->mail) CHECK(runtime_alloc_host(&units->mail, sizeof *units->mail));
-  units->mail->request = units->mail->done = units->mail->count = 0;
-  units->mail->serve = unit_mail_serve;
-  return units->mail;
+  int32_t slots = units_mail_slots(blocks);
+  struct unit_mail *mail = units->mail;
+  if (!mail) {
+    CHECK(runtime_alloc_host(&mail, sizeof *mail));
+    memset(mail, 0, sizeof *mail);
+    mail->serve = unit_mail_serve_present;
+    units->mail = mail;
+  }
+  if (mail->slots < slots) {
+    if (mail->item) CHECK(runtime_free_host(mail->item));
+    CHECK(runtime_alloc_host(&mail->item, sizeof *mail->item * (size_t)slots));
+    memset(mail->item, 0, sizeof *mail->item * (size_t)slots);
+    mail->slots = slots;
+  }
+  mail->rules = *rules;
+  return mail;
 }
 
 /* The job at tick 0. The host waits. */
@@ -168,7 +178,9 @@ static struct units_job open_job(struct device *d, const struct list_request *re
   job.far2 = UNIT_EXTENT * job.rules.r1 * UNIT_EXTENT * job.rules.r1;
   job.first = request->first || !integrator_traits[request->integrator].keeps_levels;
   job.level_shift = request->level_shift;
-  job.mail = open_mail(units);
+  job.hosted_active = (int)debug_value("host_units", HOSTED_ACTIVE);
+  job.mail = open_mail(units, &job.rules, *blocks);
+  CHECK(runtime_copy(&job.table.numbers->requests, &job.mail->served, sizeof job.mail->served, TO_DEVICE, d->stream));
   LAUNCH(d, open_places, launch, THREADS, job);
   LAUNCH(d, open_units, blocks_for(job.table.units, THREADS), THREADS, job, s->pair.bound.at, pairs);
   return job;
@@ -464,13 +476,11 @@ void units_state_free(struct list_state *state)
   array_free(&units->record.field);
   array_free(&units->record.view);
   array_free(&units->record.stars);
-  for (int k = 0; k < 2; k++) {
-    array_free(&units->record.change[k]);
-    array_free(&units->record.longs[k]);
-  }
+  for (int k = 0; k < 2; k++) array_free(&units->record.change[k]);
   array_free(&units->record.numbers);
   array_free(&units->record.lent);
   array_free(&units->record.tally);
   memory_free(units->lent_host);
+  if (units->mail && units->mail->item) CHECK(runtime_free_host(units->mail->item));
   if (units->mail) CHECK(runtime_free_host(units->mail));
 }

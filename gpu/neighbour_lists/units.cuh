@@ -32,8 +32,8 @@ struct unit_stars {
   int32_t count, place[UNIT_STARS];
 };
 
-/* CHANGE_TO_HIERARCHY: a group becomes a hierarchy. */
-enum unit_change_kind { CHANGE_NONE, CHANGE_JOIN, CHANGE_PART, CHANGE_TO_HIERARCHY };
+/* CHANGE_NONE: not found yet. CHANGE_TO_HIERARCHY: a group becomes a hierarchy. */
+enum unit_change_kind { CHANGE_REFUSED = -1, CHANGE_NONE, CHANGE_JOIN, CHANGE_PART, CHANGE_TO_HIERARCHY };
 
 /* Two places that belong together, or one that no longer holds together (other < 0). */
 struct unit_change {
@@ -45,17 +45,11 @@ struct unit_change {
   int32_t part[UNIT_BODIES];
 };
 
-/* A unit whose members the host advances: its root, and the force on its centre at the end of the step. */
-struct unit_long {
-  double sum[6];
-  int32_t root, unused;
-};
-
 /* Counters that the thread blocks share. */
 struct unit_numbers {
-  int32_t proposed[2], longs[2], begun, need_units, full;
-  unsigned next_unit, next_spare; /* of the ring of spare units: taken, given back */
-  unsigned long long need_entries, entries, changes;
+  int32_t proposed[2], begun, refused, need_units, full;
+  unsigned next_unit, next_spare;                     /* of the ring of spare units: taken, given back */
+  unsigned long long need_entries, entries, requests; /* requests: to the host */
 };
 
 /* Constants of places. [places] */
@@ -84,7 +78,6 @@ struct unit_tables {
   int32_t *spare;             /* [units] a ring */
   int32_t units;
   struct unit_change *change[2]; /* [places] of this round of changes, and of the next one */
-  struct unit_long *longs[2];    /* [units] of this tick, and of the next one */
   int32_t *begun;                /* [places] roots that have begun in this tick */
   struct unit_numbers *numbers;
 };
@@ -97,6 +90,7 @@ struct units_job {
   const struct list_body *body; /* at the begin, pairs as one */
   double far2;                  /* squared distance within which a neighbour may be a partner, for factor 1 */
   int first, level_shift;
+  int hosted_active;      /* where fewer places are active, the host ends the steps of all units */
   struct unit_mail *mail; /* as the device sees it */
 };
 
@@ -109,6 +103,8 @@ struct units_tally {
 /* The kernel of the loop over ticks, with units. */
 void units_loop(struct device *d, const struct units_job *job, int blocks);
 int units_loop_blocks(struct device *d, int64_t places);
+/* Slots for units on their way to the host that so many thread blocks use. */
+int32_t units_mail_slots(int blocks);
 /* Everything of a soft step of the verb advance, where the request has units. */
 void units_advance(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo,
                    struct list_tally *tally);

@@ -29,7 +29,7 @@ enum { LIST_LEVEL_MAX = 28, LEVEL_UNKNOWN = 255 };
 /* level of the star of the higher id of a pair whose state is that of its mean orbit (gravity/unit_rules.h) */
 enum { LEVEL_MEAN = 254 };
 #define NEIGHBOUR_MARGIN 1.05 /* neighbours come within this factor of R2 on straight lines */
-#define LIST_FIRST_ETA 0.015  /* eta of a first step, in units of `eta` */
+#define LIST_FIRST_ETA 0.25   /* eta of a first step, in units of `eta` */
 /* alpha: background acceleration in units of G m / R2^2, m at least the mean mass */
 #define LIST_BACKGROUND 0.1
 /* particles with neighbours take steps of at most a quarter of the soft step */

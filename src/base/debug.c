@@ -42,6 +42,11 @@ const struct debug_switch debug_table[] = {
      1,
      {{1, 1e12, 1}},
      "records that a rank sends to other domains at once while it finds groups (default: as many as it has particles)"},
+    {"host_units",
+     1,
+     {{0, INT_MAX, 1}},
+     "units of stars of a GPU: where fewer places than these are active, the host ends all their steps "
+     "(default: 1024)"},
     {"let_boxes",
      1,
      {{1, 512, 1}},

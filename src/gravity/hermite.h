@@ -98,14 +98,19 @@ HD void hermite_correct(struct hermite_motion *motion, double dt, const double x
 HD double hermite_modulus2(const double a[3]) { return a[0] * a[0] + a[1] * a[1] + a[2] * a[2]; }
 
 /* The step of Aarseth (1985) with a floor `background` on the acceleration, that a pair at R2 has: eta sqrt((A |a2| +
- * j^2) / (|j| |a3| + a2^2)), A^2 = a^2 + background^2. Without a force: 1e300. */
+ * j^2) / (|j| |a3| + a2^2)), A^2 = a^2 + background^2; or eta min(sqrt(A / |a2|), cbrt(A / |a3|)) where that is longer.
+ * The two are alike for smooth forces. A small jump of the force, as where a neighbour becomes a part of a unit, makes
+ * |a3| large in the first one and the step as short as eta^2 |a| / |j|, but not in the second one. Without a force:
+ * 1e300. */
 HD double hermite_step(const double a[3], const double j[3], const double a2[3], const double a3[3], double eta,
                        double background)
 {
   double aa = hermite_modulus2(a) + background * background, jj = hermite_modulus2(j), ss = hermite_modulus2(a2),
          cc = hermite_modulus2(a3);
   double below = sqrt(jj * cc) + ss;
-  return below > 0 ? eta * sqrt((sqrt(aa * ss) + jj) / below) : 1e300;
+  if (!(below > 0)) return 1e300;
+  double jump = fmin(ss > 0 ? sqrt(sqrt(aa / ss)) : 1e300, cc > 0 ? cbrt(sqrt(aa / cc)) : 1e300);
+  return eta * fmax(sqrt((sqrt(aa * ss) + jj) / below), jump);
 }
 
 /* The first step, from acceleration and jerk alone. Without a jerk: 1e300. */

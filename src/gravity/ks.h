@@ -131,8 +131,9 @@ HD_CALL void ks_advance(struct ks_pair *pair, double mu, double t)
     if (late < 0) low = s;
     else high = s;                                   /* or overflown */
     if (fabs(late) <= 2e-16 * (dt + fabs(t))) break; /* the clock's rounding */
-    double newton = late / r, next = s - newton / (1 - 0.5 * newton * along / r);
+    double newton = late / r, below = 1 - 0.5 * newton * along / r, next = s - newton / (below > 0.5 ? below : 1);
     if (!(next > low && next < high)) next = high < 1e300 ? 0.5 * (low + high) : 2 * s;
+    if (!(high < 1e300)) next = fmin(next, 2 * s); /* hyperbolas grow as exp(s) */
     if (next == s) break;
     s = next;
   }

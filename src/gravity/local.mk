@@ -17,6 +17,7 @@ libespalier_a_SOURCES += \
   %D%/resolved_pair.h \
   %D%/split.h \
   %D%/triple.h \
+  %D%/unit_end.h \
   %D%/unit_environment.h \
   %D%/unit.h \
   %D%/unit_field.h \

@@ -35,7 +35,6 @@ struct unit_field {
 struct unit {
   enum unit_kind kind;
   int lasting, bodies;
-  struct unit_body body[UNIT_BODIES];
   struct unit_orbit orbit;
   struct unit_field field;
   double quadrupole[3][3], rate[3][3], trace; /* sum m x x, as the neighbours see it */
@@ -48,5 +47,6 @@ struct unit {
   double longest_mean;                        /* orbits in a group with shorter periods are seen by their mean */
   int64_t work;                               /* kicks of a pair, evaluations of a group */
   int failed;                                 /* 1: two stars are at the same place */
+  struct unit_body body[UNIT_BODIES];         /* [bodies] last: units are sent without the others */
 };
 #endif

@@ -12,7 +12,11 @@
 #include "gravity/unit_hierarchies.h"
 #include "gravity/unit_rules.h"
 
-#define UNIT_MEAN_SIZE 0.2 /* orbits within a group with axes below this part of its size are seen by their mean */
+#define UNIT_LONGEST_MEAN 0.1 /* longest period of an orbit in a group that is seen by its mean, in soft steps */
+#define UNIT_SEEN_NEIGHBOURS \
+  0.5                        /* the quadrupole of a group is seen with a delay of so many r / v of its neighbours, */
+#define UNIT_SEEN_STEPS 0.33 /* or where that is less, so many soft steps */
+#define UNIT_MEAN_SIZE 0.2   /* orbits within a group with axes below this part of its size are seen by their mean */
 
 HD double unit_reduced(const struct unit *unit)
 {
@@ -194,6 +198,25 @@ HD void unit_group_quadrupole(struct unit *unit, double longest)
   }
 }
 
+/* Neighbours see the quadrupole of a group follow its own one within a time that is short for them, so that its inner
+ * motion does not shorten their steps. step: that which was just made; 0: none. */
+HD void unit_seen_quadrupole(struct unit *unit, double step)
+{
+  double before[3][3], rate[3][3], soft_step = unit->longest_mean / UNIT_LONGEST_MEAN;
+  double time = fmax(2 * step, UNIT_SEEN_NEIGHBOURS * fmin(unit->field.fastest, UNIT_SEEN_STEPS * soft_step));
+  memcpy(before, unit->quadrupole, sizeof before);
+  memcpy(rate, unit->rate, sizeof rate);
+  memset(unit->quadrupole, 0, sizeof unit->quadrupole);
+  memset(unit->rate, 0, sizeof unit->rate);
+  unit_group_quadrupole(unit, unit->longest_mean);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      double now = unit->quadrupole[i][j], seen = step > 0 ? before[i][j] + step * rate[i][j] : now;
+      unit->quadrupole[i][j] = seen;
+      unit->rate[i][j] = step > 0 ? (now - seen) / time : 0;
+    }
+}
+
 /* step: that which was just made, for the rate of a mean quadrupole; 0: none. */
 HD void unit_pair_quadrupole(struct unit *unit, double step)
 {
@@ -221,10 +244,11 @@ HD_CALL void unit_set_quadrupole(struct unit *unit, double step)
 {
   if (unit->kind != UNIT_GROUP && unit->lasting) {
     unit_pair_quadrupole(unit, step);
+  } else if (unit->kind == UNIT_GROUP) {
+    unit_seen_quadrupole(unit, step);
   } else {
     memset(unit->quadrupole, 0, sizeof unit->quadrupole);
     memset(unit->rate, 0, sizeof unit->rate);
-    if (unit->kind == UNIT_GROUP) unit_group_quadrupole(unit, unit->longest_mean);
   }
   unit->trace = unit->quadrupole[0][0] + unit->quadrupole[1][1] + unit->quadrupole[2][2];
 }

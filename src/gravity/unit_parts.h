@@ -12,9 +12,8 @@
 #define UNIT_CLOSE_LATE 3 /* and closed at so many */
 #define UNIT_SUB_AXIS 0.2 /* largest axis, in units of R1, of a pair within a group that may dissolve from it as one */
 #define UNIT_PIECES_APART 0.7 /* pieces of a group that are farther apart than this part of R1 do not hold together */
-#define UNIT_LONGEST_MEAN 0.1 /* longest period of an orbit in a group that is seen by its mean, in soft steps */
 #define UNIT_STEP_BY_NEIGHBOURS 0.25 /* a unit's step is at most so many r / v of its neighbours, */
-#define UNIT_STEP_OF_GROUP 0.2       /* and a group's at most so many times of its outer members */
+#define UNIT_STEP_OF_GROUP 1.0       /* and a group's at most so many times of its outer members */
 
 /* What the rules ask about a unit. */
 HD_CALL struct unit_facts unit_facts_of(const struct unit *unit)

@@ -12,9 +12,8 @@
 #define UNIT_EXTENT 0.6         /* largest distance of two that join, in units of R1: K is 1 within the unit */
 #define UNIT_APOCENTRE 0.25     /* largest apocentre of a lasting pair, in units of R1 */
 #define UNIT_PERIOD 16.0        /* longest period of a lasting pair, and */
-#define UNIT_TIGHT_PERIOD 0.005 /* of one that is a point within a group, in soft steps */
-#define UNIT_ENTRY_R1 0.1       /* two stars closer than this part of R1, and than */
-#define UNIT_ENTRY_MASSES 2.0   /* so many G m / v^2 of a mean star at the mean speed, are a passing pair */
+#define UNIT_TIGHT_PERIOD 0.1   /* of one that is a point within a group, in soft steps */
+#define UNIT_ENTRY_R1 0.1       /* two stars closer than this part of R1 are a passing pair */
 #define UNIT_ERROR 4e-7         /* interaction energies that may be wrong, in kinetic energies of all centres */
 #define UNIT_HYSTERESIS 1.3     /* groups dissolve at this multiple of the distances, lasting pairs at */
 #define UNIT_LASTING 1.4        /* this one; passing pairs at */

@@ -91,7 +91,9 @@ static void commit(struct list_loop *loop, int32_t i, int32_t tick, double dt)
   if (units->of[i] < 0) return;
   struct unit *unit = &units->unit[units->of[i]];
   double t = tick * loop->tick_length;
+  int failed = unit->failed;
   *unit = units->next[units->of[i]];
+  if (unit->failed && !failed && i < loop->set->own) list_note_collapse(loop, i, 0); /* two stars at the same place */
   if (unit->kind == UNIT_RESOLVED) unit_elements(unit, &units->rules, units_r1(units, i, i));
   unit_classify(unit, &units->rules, t);
   unit_set_quadrupole(unit, dt);

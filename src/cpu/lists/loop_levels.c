@@ -8,12 +8,10 @@
 #include "cpu/lists/neighbour_lists.h"
 #include "particles/timeline.h"
 
-/* The nearest neighbour of a particle whose step collapses. */
-static void note_collapse(struct list_loop *loop, int64_t i, double wanted)
+/* Set *w to a particle with its nearest neighbour. */
+static void describe_collapse(const struct list_loop *loop, int64_t i, double wanted, struct list_collapse *w)
 {
   const struct list_set *s = loop->set;
-  struct list_collapse *w = &loop->tally->worst;
-  if (loop->tally->collapsed++ > 0 && wanted >= w->wanted) return;
   *w = (struct list_collapse){.id = s->id[i], .wanted = wanted, .distance = 1e300};
   memcpy(w->pos, s->motion[i].x, sizeof w->pos);
   for (int64_t e = 0; e < list_length(s, i); e++) {
@@ -26,6 +24,17 @@ static void note_collapse(struct list_loop *loop, int64_t i, double wanted)
     if (sqrt(r2) >= w->distance) continue;
     w->distance = sqrt(r2);
     w->neighbour = s->id[j];
+  }
+}
+
+void list_note_collapse(struct list_loop *loop, int64_t i, double wanted)
+{
+  struct list_collapse *w = &loop->tally->worst;
+#pragma omp critical(collapse)
+  {
+    if (loop->tally->collapsed == 0 || wanted < w->wanted || (wanted == w->wanted && loop->set->id[i] < w->id))
+      describe_collapse(loop, i, wanted, w);
+    loop->tally->collapsed++;
   }
 }
 
@@ -44,7 +53,7 @@ int list_level_for(const struct list_loop *loop, double wanted, int *deeper)
 static void choose_level(struct list_loop *loop, int64_t i, int32_t tick, double wanted)
 {
   int level = loop->set->level[i], deeper, next = list_level_for(loop, wanted, &deeper);
-  if (deeper && i < loop->set->own) note_collapse(loop, i, wanted);
+  if (deeper && i < loop->set->own) list_note_collapse(loop, i, wanted);
   if (next < level) next = level - 1;
   next = timeline_aligned(tick, next);
   loop->set->level[i] = (uint8_t)next;

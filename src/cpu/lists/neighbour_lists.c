@@ -98,11 +98,14 @@ static void first_forces(struct list_loop *loop)
   struct list_set *s = loop->set;
 #pragma omp parallel for schedule(dynamic, 64)
   for (int64_t i = 0; i < s->n; i++) loop->wanted[i] = loop->integrator->first_force(loop, i, &loop->next[i]);
+  int64_t pairs = 0;
+#pragma omp parallel for schedule(static) reduction(+ : pairs)
   for (int64_t i = 0; i < s->n; i++) { /* no force may see another one's new values */
     memcpy(s->motion[i].a, loop->next[i].a, sizeof s->motion[i].a);
     memcpy(s->motion[i].j, loop->next[i].j, sizeof s->motion[i].j);
-    loop->tally->pairs += list_length(s, i);
+    pairs += list_length(s, i);
   }
+  loop->tally->pairs += pairs;
 }
 
 /* --- levels ------------------------------------------------------------------------------------------------------- */
@@ -214,6 +217,7 @@ static void advance_to(struct list_loop *loop, int32_t tick)
 #pragma omp parallel for schedule(dynamic, 16) reduction(+ : pairs)
     for (int64_t k = 0; k < active; k++) pairs += advance_one(loop, k, tick);
   }
+#pragma omp parallel for schedule(static) if (active >= TEAM_PARTICLES_MIN)
   for (int64_t k = 0; k < active; k++) list_loop_commit(loop, loop->by_level[k], tick, &loop->next[k], loop->wanted[k]);
   memcpy(loop->active, loop->by_level, sizeof *loop->active * (size_t)active);
   const int32_t *begun = NULL;

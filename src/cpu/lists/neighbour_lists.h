@@ -98,6 +98,8 @@ extern const struct integrator integrator_units;
 
 /* The least level of steps not longer than `wanted`. Sets *deeper where that is deeper than LIST_LEVEL_MAX. */
 int list_level_for(const struct list_loop *loop, double wanted, int *deeper);
+/* Note a particle whose step is shorter than any, with its nearest neighbour. Threads may call it together. */
+void list_note_collapse(struct list_loop *loop, int64_t i, double wanted);
 /* Place i has this motion at the tick; its next level. */
 void list_loop_commit(struct list_loop *loop, int32_t i, int32_t tick, const struct hermite_motion *motion,
                       double wanted);

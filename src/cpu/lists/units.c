@@ -240,10 +240,10 @@ static void ignore_fast(struct units *units, const struct list_request *request)
 void units_open(struct units *units, struct list_set *set, const struct list_request *request)
 {
   size_t n = (size_t)(set->n + 1);
-  double mean = set->gravity * request->mean_mass, r1 = (double)request->split.r1;
+  double r1 = (double)request->split.r1;
   *units = (struct units){.set = set};
   units->rules = (struct unit_rules){.r1 = r1,
-                                     .entry = fmin(UNIT_ENTRY_R1 * r1, UNIT_ENTRY_MASSES * mean / request->speed2),
+                                     .entry = UNIT_ENTRY_R1 * r1,
                                      .error = UNIT_ERROR * 0.5 * set->gravity * request->total_mass * request->speed2,
                                      .soft_step = request->soft_step,
                                      .hierarchies = 1};
