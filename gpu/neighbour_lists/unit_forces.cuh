@@ -253,10 +253,9 @@ DEVICE_CALL void see_closely(const struct units_job &job, const struct unit_targ
 
 /* --- sums --------------------------------------------------------------------------------------------------------- */
 
-/* Add the force of a neighbour of a star; what needs more than its mass goes to *closely. */
-static __device__ __forceinline__ void see_from_star(const struct units_job &job, const struct unit_target &target,
-                                                     int32_t root, const struct unit_source &source, int unit,
-                                                     struct hermite_force *force, struct star_sum *closely)
+/* Add the force that a root gives as a point mass. Returns whether it is to be seen closely too. */
+static __device__ __forceinline__ int add_point(const struct units_job &job, const struct unit_target &target,
+                                                const struct unit_source &source, struct hermite_force *force)
 {
   double d[3], u[3], factor = fmaxf(target.factor, source.factor);
   for (int c = 0; c < 3; c++) {
@@ -265,24 +264,47 @@ static __device__ __forceinline__ void see_from_star(const struct units_job &job
   }
   const struct hermite_split split = split_between(job, target.factor, source.factor);
   hermite_pair(force, d, u, source.gm, 0, &split);
-  if (unit || kepler_dot(d, d) < job.far2 * factor * factor) see_closely(job, target, root, source, closely);
+  return source.tag >= 0 || kepler_dot(d, d) < job.far2 * factor * factor;
 }
 
-/* A place on the list of a star that stands for something else than at the begin. */
-DEVICE_CALL void look_up(const struct units_job &job, const struct places_at_tick &at, const struct unit_target target,
-                         int32_t place, struct star_sum *closely)
+/* Add what up to LANES entries first, first + stride, ... give as point masses. Returns a bit for each that is to be
+ * seen closely, or looked up. No function is called: sums are in registers. */
+static __device__ __forceinline__ unsigned add_points(const struct units_job &job, const struct places_at_tick &at,
+                                                      const struct unit_target &target, const struct member_list &list,
+                                                      int first, int stride, struct hermite_force *force)
 {
+  unsigned closely = 0;
+#pragma unroll 4
+  for (int n = 0; n < (int)LANES; n++) {
+    int k = first + n * stride;
+    if (k >= list.count) break;
+    struct unit_source source;
+    at.read(job.table.entry[list.begin + k], &source);
+    if (source.tag == TAG_LOOK || add_point(job, target, source, force)) closely |= 1u << n;
+  }
+  return closely;
+}
+
+/* An entry of the list of a star that is a unit, or near, or stands for something else than at the begin. */
+DEVICE_CALL void see_entry(const struct units_job &job, const struct places_at_tick &at,
+                           const struct unit_target target, int32_t place, struct star_sum *sum)
+{
+  struct unit_source source;
+  at.read(place, &source);
+  if (source.tag != TAG_LOOK) {
+    see_closely(job, target, place, source, sum);
+    return;
+  }
   for (int side = 0; side < 2; side++) {
     int32_t root = unit_look(job, target.place, place, side);
     if (root < 0) continue;
-    struct unit_source source;
     at.read(root, &source);
-    see_from_star(job, target, root, source, job.table.at[root] >= 0, &closely->force, closely);
+    source.tag = job.table.at[root];
+    if (add_point(job, target, source, &sum->force)) see_closely(job, target, root, source, sum);
   }
 }
 
-/* Add what the entries first, first + stride, ... of the list of a star give. The sum is in registers; *closely is in
- * memory, as functions add to it. */
+/* Add what the entries first, first + stride, ... of the list of a star give. */
 static __device__ __forceinline__ void add_to_star(const struct units_job &job, const struct places_at_tick &at,
                                                    const struct unit_target &target, int first, int stride,
                                                    struct hermite_force *force, struct unit_nearest *nearest)
@@ -290,12 +312,10 @@ static __device__ __forceinline__ void add_to_star(const struct units_job &job, 
   const struct member_list list = job.table.list[target.place];
   struct star_sum closely = {};
   closely.nearest = {1e300, -1, -1};
-  for (int k = first; k < list.count; k += stride) {
-    int32_t place = job.table.entry[list.begin + k];
-    struct unit_source source;
-    at.read(place, &source);
-    if (source.tag != TAG_LOOK) see_from_star(job, target, place, source, source.tag >= 0, force, &closely);
-    else look_up(job, at, target, place, &closely);
+  for (; first < list.count; first += (int)LANES * stride) {
+    unsigned entries = add_points(job, at, target, list, first, stride, force);
+    for (; entries; entries &= entries - 1)
+      see_entry(job, at, target, job.table.entry[list.begin + first + (lowest_bit(entries) - 1) * stride], &closely);
   }
   for (int c = 0; c < 3; c++) {
     force->a[c] += closely.force.a[c];
@@ -372,35 +392,85 @@ DEVICE_CALL double see_from_unit(const struct units_job &job, const struct unit_
   return unit_tide_weight(is, target.gm, own.size);
 }
 
-DEVICE_CALL void join_field(struct unit_field *field)
+DEVICE_CALL void join_field(struct unit_field *field, int lanes)
 {
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
-      field->tide[i][j] = list_over_lanes(field->tide[i][j], LANES);
-      field->tide_far[i][j] = list_over_lanes(field->tide_far[i][j], LANES);
+      field->tide[i][j] = list_over_lanes(field->tide[i][j], lanes);
+      field->tide_far[i][j] = list_over_lanes(field->tide_far[i][j], lanes);
     }
-  for (int step = LANES / 2; step > 0; step /= 2) {
+  for (int step = lanes / 2; step > 0; step /= 2) {
     field->strongest = fmax(field->strongest, warp_shuffle_xor(field->strongest, step));
     field->at_pericentre = fmax(field->at_pericentre, warp_shuffle_xor(field->at_pericentre, step));
     field->fastest = fmin(field->fastest, warp_shuffle_xor(field->fastest, step));
   }
 }
 
-/* The warp sums up the force on the unit at `m`; its field goes to the table. All lanes get the force. */
-DEVICE_CALL void sum_on_unit(const struct units_job &job, const struct places_at_tick &at, int32_t m,
-                             struct hermite_force *force)
+/* The sum on one unit, as a lane has its part of it. */
+struct unit_sum {
+  struct hermite_force force;
+  struct unit_field field;
+  struct unit_nearest nearest;
+  int near_count; /* of all lanes of the unit */
+};
+
+/* The place of this lane among those of its unit for which `holds` is true; *count: their number. All lanes call. */
+static __device__ int number_among(int holds, int lanes, int *count)
 {
-  const struct unit_target target = target_at(job, m, at.now);
-  const struct unit_own own = own_at(job, target);
-  const struct member_list list = job.table.list[m];
-  struct unit_field *out = &job.table.field[job.table.at[m]], field;
-  struct unit_nearest nearest = {1e300, -1, -1};
-  memset(&field, 0, sizeof field);
-  memset(force, 0, sizeof *force);
-  field.fastest = 1e30;
-  int near_count = 0;
-  for (int begin = 0; begin < list.count; begin += LANES) {
-    int k = begin + lane_id();
+  lane_mask mask = warp_ballot(holds) >> (lane_id() / lanes * lanes), below = lane_bit(lane_id() % lanes) - 1;
+  if (lanes < (int)LANES) mask &= lane_bit(lanes) - 1;
+  *count = lane_count(mask);
+  return lane_count(mask & below);
+}
+
+/* Add what the root on the list of a unit gives; -1: none. All lanes call. */
+DEVICE_CALL void add_to_unit(const struct units_job &job, const struct unit_target &target, const struct unit_own &own,
+                             int32_t root, const struct unit_source source, int lanes, struct unit_field *out,
+                             struct unit_sum *sum)
+{
+  struct unit_neighbour is;
+  double f[4], weight = 0;
+  int count;
+  if (root >= 0) weight = see_from_unit(job, target, own, root, source, &is, f, &sum->force, &sum->nearest);
+  int number = sum->near_count + number_among(weight > UNIT_TIDE_LEAST, lanes, &count),
+      near = weight > UNIT_TIDE_LEAST && number < UNIT_NEAR;
+  sum->near_count = min(sum->near_count + count, (int)UNIT_NEAR);
+  if (near) out->near[number] = root;
+  if (weight > 0) unit_add_field(&sum->field, &is, f, target.gm, weight, own.pair, near);
+}
+
+/* What the lanes of a unit have found together. */
+DEVICE_CALL void store_field(const struct units_job &job, int32_t m, const struct unit_sum &sum)
+{
+  struct unit_field *out = &job.table.field[job.table.at[m]];
+  memcpy(out->tide, sum.field.tide, sizeof out->tide);
+  memcpy(out->tide_far, sum.field.tide_far, sizeof out->tide_far);
+  out->near_count = sum.near_count;
+  out->strongest = sum.field.strongest;
+  out->at_pericentre = sum.field.at_pericentre;
+  out->fastest = sum.field.fastest;
+  store_nearest(job, m, sum.nearest);
+}
+
+/* The warp sums up the forces on units, `lanes` lanes each: at m, the same in all lanes of a unit; -1: none. Fields go
+ * to the table. All lanes of a unit get its force. */
+DEVICE_CALL void sum_on_units(const struct units_job &job, const struct places_at_tick &at, int32_t m, int lanes,
+                              struct hermite_force *force)
+{
+  const int sub = lane_id() % lanes, valid = m >= 0;
+  const struct member_list list = valid ? job.table.list[m] : member_list{0, 0, 0};
+  struct unit_field *out = valid ? &job.table.field[job.table.at[m]] : NULL;
+  struct unit_target target;
+  struct unit_own own;
+  struct unit_sum sum = {};
+  sum.field.fastest = 1e30;
+  sum.nearest = {1e300, -1, -1};
+  if (valid) {
+    target = target_at(job, m, at.now);
+    own = own_at(job, target);
+  }
+  for (int begin = 0; warp_any(begin < list.count); begin += lanes) {
+    int k = begin + sub;
     int32_t place = k < list.count ? job.table.entry[list.begin + k] : -1;
     struct unit_source source;
     source.tag = TAG_STAR;
@@ -409,27 +479,14 @@ DEVICE_CALL void sum_on_unit(const struct units_job &job, const struct places_at
     for (int side = 0; side < 2 && (side == 0 || warp_any(look)); side++) {
       int32_t root = look ? unit_look(job, m, place, side) : side ? -1 : place;
       if (look && root >= 0) at.read(root, &source);
-      struct unit_neighbour is;
-      double f[4], weight = root >= 0 ? see_from_unit(job, target, own, root, source, &is, f, force, &nearest) : 0;
-      lane_mask mask = warp_ballot(weight > UNIT_TIDE_LEAST);
-      int number = near_count + lane_count(mask & lanes_below()), near = weight > UNIT_TIDE_LEAST && number < UNIT_NEAR;
-      near_count = min(near_count + lane_count(mask), (int)UNIT_NEAR);
-      if (near) out->near[number] = root;
-      if (weight > 0) unit_add_field(&field, &is, f, target.gm, weight, own.pair, near);
+      add_to_unit(job, target, own, root, source, lanes, out, &sum);
     }
   }
-  list_join(force, LANES);
-  join_field(&field);
-  join_nearest(&nearest, LANES);
-  if (lane_id() == 0) {
-    memcpy(out->tide, field.tide, sizeof field.tide);
-    memcpy(out->tide_far, field.tide_far, sizeof field.tide_far);
-    out->near_count = near_count;
-    out->strongest = field.strongest;
-    out->at_pericentre = field.at_pericentre;
-    out->fastest = field.fastest;
-    store_nearest(job, m, nearest);
-  }
+  list_join(&sum.force, lanes);
+  join_field(&sum.field, lanes);
+  join_nearest(&sum.nearest, lanes);
+  if (valid && sub == 0) store_field(job, m, sum);
+  *force = sum.force;
   warp_sync();
 }
 
@@ -438,7 +495,7 @@ DEVICE_CALL void sum_on_place(const struct units_job &job, const struct places_a
                               struct hermite_force *force)
 {
   if (job.table.at[m] >= 0) {
-    sum_on_unit(job, at, m, force);
+    sum_on_units(job, at, m, LANES, force);
     return;
   }
   struct hermite_force sum = {};

@@ -9,34 +9,44 @@ enum { BEGIN_ROUNDS = 20 };
 
 /* --- a tick ------------------------------------------------------------------------------------------------------- */
 
-/* Lanes that sum up a list of this class. */
-static __device__ int lanes_of(int list_class)
+/* Lanes that sum up a list of this class. Where many places are active, half a warp has a unit. */
+static __device__ int lanes_of(int list_class, int many)
 {
+  if (list_class == CLASS_UNIT) return many ? (int)HALF_LANES : (int)LANES;
   return list_class == CLASS_QUAD ? (int)QUAD_LANES : list_class == CLASS_HALF ? (int)HALF_LANES : (int)LANES;
 }
 
-/* The warp sums up the forces of the stars in places k, k + 1, ... of `listed`, `lanes` lanes each, or of one unit. */
-static __device__ __forceinline__ void sum_listed(const struct units_job &job, struct loop_shared &shared,
-                                                  const struct active_list &list, int first, int k, int end, int lanes)
+/* The warp sums up the forces on the stars at m, `lanes` lanes each; -1: none. */
+DEVICE_CALL void sum_on_stars(const struct units_job &job, const struct places_at_tick &at, int32_t m, int lanes,
+                              double *to)
 {
-  const struct places_at_tick at = {job, list.now, list.all_predicted};
-  int sub = lane_id() % lanes;
-  k += lane_id() / lanes;
-  int32_t m = k < end ? listed_member(shared, list, k) : -1;
-  if (lanes == LANES) {
-    struct hermite_force force;
-    sum_on_place(job, at, m, &force);
-    if (sub == 0) store_force(shared.force[k - first], force);
-    return;
-  }
+  const int sub = lane_id() % lanes;
   struct hermite_force sum = {};
   struct unit_nearest nearest = {1e300, -1, -1};
-  if (m >= 0) add_to_star(job, at, target_at(job, m, list.now), sub, lanes, &sum, &nearest);
+  if (m >= 0) add_to_star(job, at, target_at(job, m, at.now), sub, lanes, &sum, &nearest);
   list_join(&sum, lanes);
   join_nearest(&nearest, lanes);
   if (m < 0 || sub > 0) return;
-  store_force(shared.force[k - first], sum);
   store_nearest(job, m, nearest);
+  store_force(to, sum);
+}
+
+/* The warp sums up the forces on the stars, or on the units, in places k, k + 1, ... of `listed`, `lanes` lanes each.
+ */
+static __device__ void sum_listed(const struct units_job &job, struct loop_shared &shared,
+                                  const struct active_list &list, int first, int k, int end, int lanes, int units)
+{
+  const struct places_at_tick at = {job, list.now, list.all_predicted};
+  k += lane_id() / lanes;
+  int32_t m = k < end ? listed_member(shared, list, k) : -1;
+  double *to = shared.force[m >= 0 ? k - first : 0];
+  if (!units) {
+    sum_on_stars(job, at, m, lanes, to);
+    return;
+  }
+  struct hermite_force sum;
+  sum_on_units(job, at, m, lanes, &sum);
+  if (m >= 0 && lane_id() % lanes == 0) store_force(to, sum);
 }
 
 /* One warp's share of the batch [first, last): a task is as many members as a warp sums up at once. */
@@ -44,10 +54,11 @@ static __device__ void sum_lists(const struct units_job &job, struct loop_shared
                                  const struct active_list &list, int first, int last)
 {
   for (int warp_task = (int)(threadIdx.x / LANES);; warp_task += LOOP_WARPS) {
-    int task = warp_task, begin = 0, end = 0, lanes = 0;
+    int task = warp_task, begin = 0, end = 0, lanes = 0, units = 0;
     bool found = false;
-    for (int k = 0; k < CLASS_BLOCK && !found; k++) {
-      lanes = lanes_of(k);
+    for (int k = 0; k < CLASSES && !found; k++) {
+      lanes = lanes_of(k, list.many);
+      units = k == CLASS_UNIT;
       begin = max(k > 0 ? field(list.end, k - 1) : 0, first);
       end = min(field(list.end, k), last);
       int tasks = end > begin ? ((end - begin) * lanes + LANES - 1) / LANES : 0;
@@ -55,7 +66,7 @@ static __device__ void sum_lists(const struct units_job &job, struct loop_shared
       else task -= tasks;
     }
     if (!found) return;
-    sum_listed(job, shared, list, first, begin + task * (LANES / lanes), end, lanes);
+    sum_listed(job, shared, list, first, begin + task * (LANES / lanes), end, lanes, units);
   }
 }
 
@@ -189,6 +200,7 @@ static __device__ void begin_block(const struct units_job &job, struct loop_shar
 {
   struct active_list list = {};
   list.align = LIST_LONGEST_LEVEL;
+  list.many = 1;
   for (; list.first_place < job.loop.owned; list.first_place += LOOP_PIECE) {
     list_piece(job.loop, shared, &list);
     int all = field(list.end, CLASSES - 1);

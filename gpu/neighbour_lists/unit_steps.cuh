@@ -203,10 +203,10 @@ static __device__ uint8_t *status_of(const struct units_job &job, int32_t place)
   return &job.loop.status[status_place(place, job.loop.owned, (int)gridDim.x)];
 }
 
-/* Level and class of a place. Lists of units, and long ones, are summed up by a warp. */
+/* Level and class of a place. Long lists of stars are summed up by a warp. */
 static __device__ uint8_t status_for(const struct units_job &job, int32_t place, int level)
 {
-  int list = job.table.at[place] >= 0 ? (int)CLASS_WARP : min(list_class(job.table.list[place].count), (int)CLASS_WARP);
+  int list = job.table.at[place] >= 0 ? (int)CLASS_UNIT : min(list_class(job.table.list[place].count), (int)CLASS_WARP);
   return (uint8_t)(level | list << STATUS_CLASS);
 }
 

@@ -14,6 +14,7 @@
 #include "gravity/unit_field.h"
 #include "gravity/unit_parts.h"
 
+enum { CLASS_UNIT = CLASS_BLOCK }; /* units; no list of a star is summed up by a block here */
 enum { UNIT_STARS = 2 * UNIT_BODIES, UNITS_OF_CHANGE = UNIT_BODIES / 2 };
 /* What a place on a list stands for: a number >= 0: this unit; a star; something to be looked up. */
 enum { TAG_STAR = -1, TAG_LOOK = -2 };
