@@ -70,6 +70,25 @@ static void check_hybrid(void)
   tap_ok(near(plan.soft_step, 0.2 * 0.5 / 2), "masses alike: what differs by rounding changes nothing");
 }
 
+/* Stars of small mass on orbits of size 1 about a mass of 1, with virial equilibrium: their mass changes nothing. */
+static void check_dominating(void)
+{
+  struct params p = base();
+  double step[2];
+  p.Integrator = INTEGRATOR_HERMITE;
+  p.GravityConstantInternal = 1;
+  for (int k = 0; k < 2; k++) {
+    double stars = k ? 1e-5 : 1e-2, mass = 1 + stars;
+    struct diagnostics now = {.count = 101, .mass = mass, .speed = 1, .v_rms_plain = 1, .virial = -stars};
+    now.v_rms = sqrt(stars / mass);
+    now.a_rms = sqrt(stars / mass);
+    struct plan_facts facts = {.hybrid = 1, .r2 = 0.1, .mean_mass = mass / 101, .largest_mass = 1};
+    step[k] = plan_soft_step(&p, &now, &facts, 0.1);
+  }
+  if (!(fabs(step[1] / step[0] - 1) < 0.1)) printf("# %g, %g\n", step[0], step[1]);
+  tap_ok(fabs(step[1] / step[0] - 1) < 0.1 && step[1] > 1e-4, "about a dominating mass: by the orbits alone");
+}
+
 static void check_hermite(void)
 {
   struct params p = base();
@@ -288,6 +307,7 @@ int main(void)
   check_hybrid();
   check_few_in_field();
   check_hermite();
+  check_dominating();
   check_tree();
   check_comoving();
   check_errors();

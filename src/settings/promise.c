@@ -46,7 +46,7 @@ void promise_open(struct promise *promise, const struct sim *sim)
 double promise_dynamical_time(const struct sim *sim)
 {
   struct finder_system system = params_neighbour_lists(sim->par)
-                                    ? plan_system(&sim->now, sim->system.r2, sim->force.gravity)
+                                    ? plan_system(&sim->now, sim->system.r2, sim->force.gravity, sim->masses.largest)
                                     : plan_errors(sim->par, &sim->now, &sim->system);
   struct scales scales = errors_scales(&system);
   double gm = system.gravity * system.mass;

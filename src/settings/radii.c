@@ -45,7 +45,7 @@ void radii_find(struct sim *sim)
 {
   neighbour_lists_measure_pairs(sim);
   const struct diagnostics *now = &sim->now;
-  struct finder_system system = plan_system(now, 0, sim->force.gravity);
+  struct finder_system system = plan_system(now, 0, sim->force.gravity, sim->masses.largest);
   system.distance = radius_by_rule(sim->comm, sim->be, sim->dev, sim->masses.count, 0.5);
   system.largest_mass = sim->masses.largest;
   system.unequal = sim->masses.mean_square / (sim->masses.mean * sim->masses.mean);

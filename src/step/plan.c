@@ -33,33 +33,46 @@ static double larger(double by_mass, double by_number)
 /* Particles with mass, whose number is that of the rules: the others pull on nothing. */
 static double sources(const struct diagnostics *now) { return now->count - now->massless; }
 
-struct finder_system plan_system(const struct diagnostics *now, double r2, double gravity)
+/* The heaviest particle makes no pair with itself: the energy of others about it, in units of that of all pairs of the
+ * system's mass. */
+static double without_heaviest(double energy, double mass, double largest)
+{
+  double part = 1 - largest / mass;
+  return part > 0 && part < 1 ? energy / (part * (2 - part)) : energy;
+}
+
+struct finder_system plan_system(const struct diagnostics *now, double r2, double gravity, double largest_mass)
 {
   double inner = 2 * now->pair_kinetic / (now->mass * now->v_rms * now->v_rms), outer = 1; /* pairs move as one */
   if (inner > 0 && inner < 1) outer = sqrt(1 - inner);
   double v = outer * larger(now->v_rms, now->v_rms_plain), most = MAXWELL_SLACK * MAXWELL_RMS_OVER_MEAN * now->speed,
          part = v > most && most > 0 ? most / v : 1, v_cm = now->v_rms * outer * part;
   double kinetic = 0.5 * now->mass * (v_cm * v_cm), potential = fmin(now->virial, 0);
+  double energy = fmin(kinetic + potential, 0.5 * potential);
   /* by rule R2 is half of the distance to the 28th neighbour */
   return (struct finder_system){.count = sources(now),
                                 .gravity = gravity,
                                 .mass = now->mass,
-                                .energy = fmin(kinetic + potential, 0.5 * potential),
+                                .energy = without_heaviest(energy, now->mass, largest_mass),
                                 .v_rms = part * v,
                                 .a_rms = now->a_rms,
                                 .distance = 2 * r2};
 }
 
-static double plan_by_model(const struct params *params, const struct diagnostics *now, double r2)
+static double plan_by_model(const struct params *params, const struct diagnostics *now, double r2, double largest_mass)
 {
-  struct finder_system system = plan_system(now, r2, units_gravity(params));
+  struct finder_system system = plan_system(now, r2, units_gravity(params), largest_mass);
   return finder_soft_step(&system, r2, params_error(params) / FINDER_ERROR_RATIO);
+}
+
+static int by_model(const struct params *params)
+{
+  return integrator_traits[params->Integrator].has_error_model && params_mode(params) != MODE_TREE;
 }
 
 double plan_adaptive(const struct params *params, const struct diagnostics *now, double r2)
 {
-  if (integrator_traits[params->Integrator].has_error_model && params_mode(params) != MODE_TREE)
-    return plan_by_model(params, now, r2);
+  if (by_model(params)) return plan_by_model(params, now, r2, 0);
   double step = 1e300, v = larger(now->v_rms, now->v_rms_plain), a = larger(now->a_rms, now->a_rms_plain);
   if (v > 0) step = params_xs(params) * r2 / v;
   if (a > 0) step = fmin(step, params_ys(params) * sqrt(r2 / a));
@@ -146,6 +159,7 @@ double plan_eta(const struct params *params, const struct diagnostics *now, cons
 double plan_soft_step(const struct params *params, const struct diagnostics *now, const struct plan_facts *facts,
                       double r2)
 {
+  if (by_model(params)) return plan_by_model(params, now, r2, facts->largest_mass);
   double step = plan_adaptive(params, now, r2), accuracy = params_error(params);
   if (integrator_traits[params->Integrator].has_error_model) return step;
   struct finder_system system = plan_errors(params, now, facts);

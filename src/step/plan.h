@@ -36,8 +36,9 @@ enum { RADIUS_INTERVAL = 8, DISTANCE_INTERVAL = 512 };
 /* The system as the soft part of the forces shows it, for the finder: velocity and energy are those of the centres of
  * mass of close pairs. The potential energy is the virial of the forces in `now`, and the energy is at most half of it,
  * that of a system in equilibrium; the velocity is bounded by the mean speed, to which few pairs contribute little.
- * Without largest_mass, unequal and radii_by_mass. */
-struct finder_system plan_system(const struct diagnostics *now, double r2, double gravity);
+ * largest_mass: of a particle, 0: not known; where it dominates, the energy is that of the others about it. Without
+ * largest_mass, unequal and radii_by_mass in the system. */
+struct finder_system plan_system(const struct diagnostics *now, double r2, double gravity, double largest_mass);
 /* The adaptive soft step for the split radius `r2`, before any limit: the smaller of xs R2 / v_rms and ys sqrt(R2 /
  * a_rms). The soft force changes little within such a step. The second term limits the step in a cold collapse, where
  * v_rms is small. With an integrator that has a model of errors: the soft step of the finder for a tenth of the wanted
