@@ -169,6 +169,7 @@ if python3 -c 'import pathlib' 2> /dev/null; then
   code_rule "expansion, external fields and the frame are called through step/effects.h only" effects
   code_rule "integrators are named in their table, src/cpu/lists and gpu/neighbour_lists only" integrators
   code_rule "which scheme is in use is asked in src/scheme only" schemes
+  code_rule "step/ and scheme/ begin phases of timers through step/timed.h only" timers
 fi
 # Other versions of the formatter differ in details.
 if clang-format-14 --version > /dev/null 2>&1; then

@@ -260,6 +260,15 @@ def schemes():
                 yield f"{path}:{number}: {line.strip()}"
 
 
+def timers():
+    """Phases that step/ and scheme/ begin by hand. Verbs do it in step/timed.h; TIMED is for whole parts of step/."""
+    for path in files("src/step", "src/scheme"):
+        by_hand = r"\b(timer_phase|TIMED)\(" if path.parts[1] == "scheme" else r"\btimer_phase\("
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            if path.name != "timed.h" and re.search(by_hand, line):
+                yield f"{path}:{number}: {line.strip()}"
+
+
 def integrators():
     """Integrators by name outside their table and the loops over neighbour lists."""
     table = pathlib.Path("src/params/integrators.h")

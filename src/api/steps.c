@@ -106,7 +106,6 @@ void api_potentials(espalier *e)
 {
   struct sim *sim = e->sim;
   if (e->potential) return;
-  timer_phase(&sim->timer, PHASE_diagnostics);
   sim->scheme->hard_part(sim);
   sim_force(sim, &sim->force.mac, 1);
   sim_measure(sim);

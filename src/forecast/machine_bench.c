@@ -171,7 +171,6 @@ static void one_step(struct sim *sim, struct bench_step *step)
   note_schedule(sim, step);
   sim->be->steps.histogram(sim->dev, levels);
   for (int l = 0; l < SCHEDULE_LEVELS; l++) step->level[l] = (double)levels[l];
-  timer_phase(&sim->timer, PHASE_other);
   step_close(sim, &plan, 0);
   sim->be->clock.wait(sim->dev);
   timer_phase(&sim->timer, PHASE_other);

@@ -14,6 +14,7 @@
 #include "step/energies.h"
 #include "step/effects.h"
 #include "step/step.h"
+#include "step/timed.h"
 
 /* The multiple of TimeBetStatistics after `time`. Statistics are due at the first synchronisation at or after each
  * multiple. */
@@ -66,14 +67,12 @@ static void analyse(struct run *run)
   struct analysis a;
   struct diagnostics d = energies_corrected(sim);
   double place[3], motion[3];
-  timer_phase(&sim->timer, PHASE_diagnostics);
   analysis_measure(&a, sim->comm, sim->be->view(sim->dev));
   sim_shift(sim, place, motion);
   if (run->logs.files.analysis) {
     analysis_write(run->logs.files.analysis, sim->time, &a, virial_ratio(sim, &d), place, motion);
     fflush(run->logs.files.analysis);
   }
-  timer_phase(&sim->timer, PHASE_other);
 }
 
 void run_statistics(struct run *run, int every)
@@ -81,7 +80,7 @@ void run_statistics(struct run *run, int every)
   struct sim *sim = &run->sim;
   diagnostics_scales(&sim->now, sim->comm, sim->be->view(sim->dev));
   logs_energy(&run->logs, sim);
-  if (sim->par->Analysis) analyse(run);
+  if (sim->par->Analysis) TIMED(sim, PHASE_diagnostics, analyse(run));
   run->state.statistics = (struct statistics){.cost = sim->energy.cost * every, .time = sim->time};
 }
 
@@ -191,7 +190,6 @@ static int carry_out_substeps(struct run *run, struct fault *fault)
   for (;;) {
     enum step_state state = step_substeps(sim, &run->state.plan, progress.due);
     if (state == STEP_SUBSTEPS_ENDED) return 0;
-    timer_phase(&sim->timer, PHASE_other); /* file systems may be slow */
     if (state == STEP_UNDERWAY) {
       terminal_substeps(run, &progress);
       if (run_folder_held(run)) status_running(&run->status, 0);

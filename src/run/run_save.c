@@ -219,7 +219,7 @@ static int write_checkpoint(struct run *run, struct fault *fault)
   double seconds = timer_clock() - began;
   comm_max_double(sim->comm, &seconds, 1);
   control_wrote(&run->control, seconds, !fault->text[0], sim->stop_request >= REQUEST_STOP);
-  timer_phase(&sim->timer, PHASE_correct);
+  timer_phase(&sim->timer, PHASE_other);
   sim->cost.clocks.part[1][0] = sim->timer;
   if (fault->text[0]) return -1;
   run->state.checkpoint_seconds = seconds;

@@ -5,9 +5,9 @@
 #include <math.h>
 
 #include "base/debug.h"
-#include "base/memory.h"
 #include "scheme/close_pairs.h"
 #include "scheme/schemes.h"
+#include "step/timed.h"
 #include "system/same_place.h"
 
 /* Masses differ if their ratio is larger than this; radii by mass are of no use where one particle has more than this
@@ -49,14 +49,6 @@ struct list_request neighbour_lists_request(const struct sim *sim, double soft_s
   return request;
 }
 
-/* Particles of other ranks near this one, for a request. Collective. */
-static void exchange_halo(struct sim *sim, const struct list_request *request)
-{
-  timer_phase(&sim->timer, PHASE_hard_let);
-  halo_exchange(&sim->lists.halo, sim->comm, sim->be, sim->dev, request);
-  timer_phase(&sim->timer, PHASE_hard_walk);
-}
-
 /* The mean square speed of stars and pairs: as it is, or as in equilibrium by the virial of their soft forces. */
 static void measure_speed(struct sim *sim)
 {
@@ -69,24 +61,9 @@ void neighbour_lists_measure_pairs(struct sim *sim)
 {
   struct list_request request = neighbour_lists_request(sim, 0);
   if (!request.units) return;
-  exchange_halo(sim, &request);
-  sim->lists.pair_kinetic =
-      sim->be->neighbour_lists->pair_kinetic(sim->dev, &request, sim->lists.halo.n, sim->lists.halo.particle);
-  comm_sum_double(sim->comm, &sim->lists.pair_kinetic, 1);
+  timed_halo(sim, &request);
+  timed_pair_kinetic(sim, &request, &sim->lists.pair_kinetic);
   sim->now.pair_kinetic = sim->lists.pair_kinetic;
-}
-
-/* Every rank gets its stars of units that others have integrated. Collective. */
-static void gather_units(struct sim *sim)
-{
-  int64_t n = 0;
-  size_t bytes;
-  const struct unit_star *lent = sim->be->neighbour_lists->lent(sim->dev, &n);
-  timer_phase(&sim->timer, PHASE_hard_let);
-  struct unit_star *all = comm_gather(sim->comm, lent, sizeof *all * (size_t)n, &bytes);
-  timer_phase(&sim->timer, PHASE_hard_walk);
-  sim->be->neighbour_lists->take_back(sim->dev, (int64_t)(bytes / sizeof *all), all);
-  memory_free(all);
 }
 
 /* All substeps. Collective. */
@@ -96,13 +73,10 @@ static void integrate(struct sim *sim, double soft_step)
   if (request.units && !(sim->lists.speed2 > 0)) measure_speed(sim);
   request.speed2 = sim->lists.speed2;
   struct list_tally *tally = &sim->counts.lists;
-  exchange_halo(sim, &request);
   *tally = (struct list_tally){.shortest_period = 1e300};
-  sim->be->neighbour_lists->advance(sim->dev, &request, sim->lists.halo.n, sim->lists.halo.particle, tally);
-  if (request.several) {
-    gather_units(sim);
-    sim->scheme->hard_part(sim);
-  }
+  timed_halo(sim, &request);
+  timed_lists_advance(sim, &request, tally);
+  if (request.several) sim->scheme->hard_part(sim);
   sim->lists.proposed_for = soft_step;
   sim->counts.substeps = tally->ticks;
   sim->counts.level_max = tally->deepest;
@@ -119,13 +93,11 @@ static void open_step(struct sim *sim, const struct plan *plan)
   sim->soft_step = plan->soft_step;
   integrate(sim, plan->soft_step);
   double largest[3] = {sim->counts.level_max, sim->stop_request, sim->counts.lists.collapsed > 0};
-  timer_phase(&sim->timer, PHASE_wait);
-  comm_max_double(sim->comm, largest, 3);
+  timed_max(sim, largest, 3);
   if (sim->lists.speed2 > 0) {
     sim->lists.pair_kinetic = sim->counts.lists.pair_kinetic;
-    comm_sum_double(sim->comm, &sim->lists.pair_kinetic, 1);
+    timed_sum(sim, &sim->lists.pair_kinetic, 1);
   }
-  timer_phase(&sim->timer, PHASE_correct);
   sim->counts.level_max = (int)largest[0];
   sim->stop_request = (int)largest[1];
   sim->counts.collapsed = (int)largest[2];
@@ -171,8 +143,8 @@ static int measure_radius(struct sim *sim)
 static void hard_part(struct sim *sim)
 {
   struct list_request request = neighbour_lists_request(sim, 0);
-  exchange_halo(sim, &request);
-  sim->be->neighbour_lists->potential(sim->dev, &request, sim->lists.halo.n, sim->lists.halo.particle);
+  timed_halo(sim, &request);
+  timed_lists_potential(sim, &request);
 }
 
 /* Cells whose particles may be neighbours are opened: their soft force is that of the particles. */

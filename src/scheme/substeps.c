@@ -10,6 +10,7 @@
 #include "base/debug.h"
 #include "particles/timeline.h"
 #include "step/effects.h"
+#include "step/timed.h"
 
 /* 1: the hard walks of this rank use the tree, so a new tree makes them faster. */
 static int walks_tree(const struct sim *sim)
@@ -81,14 +82,13 @@ static void select_lets(struct sim *sim, const struct schedule_line *line, doubl
   if (line->lets == LETS_SLOW_AND_FAST) {
     request.part = LET_OF_SLOW;
     request.horizon = line->slow_horizon * tick_length;
-    let_exchange(sim->ranks.lets, LET_SLOW, &sim->lattice, request, line->tick, traffic);
+    timed_select_lets(sim, LET_SLOW, &request, line->tick, traffic);
   }
   request.part = line->lets == LETS_FAST || line->lets == LETS_SLOW_AND_FAST ? LET_OF_FAST : LET_OF_ALL;
   request.horizon = line->horizon * tick_length;
   request.active = line->active_targets;
-  let_exchange(sim->ranks.lets, LET_STEP, &sim->lattice, request, line->tick > 0 ? line->tick : line->next_moments,
-               traffic);
-  let_any_violation(sim->ranks.lets, 0, 1);
+  timed_select_lets(sim, LET_STEP, &request, line->tick > 0 ? line->tick : line->next_moments, traffic);
+  timed_any_violation(sim, 0, 1);
   sim->counts.violations_handled = sim->counts.violations;
 }
 
@@ -97,8 +97,7 @@ static void select_lets(struct sim *sim, const struct schedule_line *line, doubl
 static void rebuild(struct sim *sim, const struct schedule *schedule, const struct schedule_line *line,
                     double tick_length)
 {
-  timer_phase(&sim->timer, PHASE_hard_let);
-  if (line->lets != LETS_KEPT) let_take_updates(sim->ranks.lets, line->tick, &sim->counts.updates);
+  if (line->lets != LETS_KEPT) timed_take_updates(sim, line->tick);
   if (line->migrate) sim_migrate(sim, line->tick, tick_length);
   if (line->from_particles) sim_restore_order(sim);
   sim_rebuild(sim, line->tick, tick_length, schedule->fast_level, line->rebuild == REBUILT_FAST);
@@ -110,15 +109,12 @@ static void rebuild(struct sim *sim, const struct schedule *schedule, const stru
 static enum let_update_scope update_moments_and_lets(struct sim *sim, const struct schedule_line *line,
                                                      double tick_length)
 {
-  timer_phase(&sim->timer, PHASE_moments);
-  sim->be->tree.moments(sim->dev, &sim->force.mac, line->tick, tick_length);
+  timed_moments(sim, &sim->force.mac, line->tick, tick_length);
   sim->counts.moment_updates += line->tick > 0;
-  timer_phase(&sim->timer, PHASE_hard_let);
   if (line->lets == LETS_KEPT) return line->scope;
   if (line->lets == LETS_IF_VIOLATED) {
-    if (!let_any_violation(sim->ranks.lets, sim->counts.violations - sim->counts.violations_handled, 0))
-      return line->scope;
-    let_take_updates(sim->ranks.lets, line->tick, &sim->counts.updates);
+    if (!timed_any_violation(sim, sim->counts.violations - sim->counts.violations_handled, 0)) return line->scope;
+    timed_take_updates(sim, line->tick);
     sim->counts.let_reselections++;
   }
   select_lets(sim, line, tick_length);
@@ -192,12 +188,10 @@ static void block_step(struct sim *sim, const struct step_rule *rule, int32_t ti
                               .tick = tick,
                               .tick_length = tick_length,
                               .pending_tally = 1};
-  timer_phase(&sim->timer, PHASE_hard_walk);
   effects_at_tick(sim, tick, tick_length);
-  let_walk(sim->ranks.lets, walk, &sim->counts.hard, &sim->counts.updates);
-  if (!sim->force.split.on) effects_add(sim, WALK_HARD, 0, tick);
+  timed_hard_walk(sim, &walk);
+  if (!sim->force.split.on) timed_add_fields(sim, tick);
   part_ends(sim, parts, row, SUBSTEP_walk);
-  timer_phase(&sim->timer, PHASE_correct);
   sim->be->steps.correct(sim->dev, tick, tick_length, rule, shared);
   if (sim->be->let) sim->counts.violations += sim->be->let->updates.violations(sim->dev, &sim->counts.late);
   sim->counts.substeps++;
@@ -223,7 +217,6 @@ static int32_t execute(struct sim *sim, const struct step_rule *rule, const stru
     row->rebuilt = line->rebuild;
     part_ends(sim, &parts, row, SUBSTEP_rebuild);
   }
-  timer_phase(&sim->timer, PHASE_correct);
   row->active = sim->be->steps.select(sim->dev, tick, tick_length, &sim->counts.outside);
   part_ends(sim, &parts, row, SUBSTEP_select);
   if (line->moments) {
@@ -232,11 +225,8 @@ static int32_t execute(struct sim *sim, const struct step_rule *rule, const stru
     part_ends(sim, &parts, row, SUBSTEP_moments);
   }
   if (row->active > 0) block_step(sim, rule, tick, shared, &parts, row);
-  timer_phase(&sim->timer, PHASE_hard_let);
-  let_send_updates(sim->ranks.lets, tick, scope, line->next_moments, &sim->counts.updates);
-  timer_phase(&sim->timer, row->active > 0 ? PHASE_hard_walk : PHASE_correct); /* next_tick waits for the walk */
-  int32_t next = sim->be->steps.next_tick(sim->dev);
-  timer_phase(&sim->timer, PHASE_correct);
+  timed_send_updates(sim, tick, scope, line->next_moments);
+  int32_t next = timed_next_tick(sim, row->active > 0 ? PHASE_hard_walk : PHASE_correct);
   parts_end(sim, &parts, row, sum);
   /* moments count as cost of the build only at ticks without a regular moment update */
   double seconds = sum[SUBSTEP_rebuild] + (line->moments == MOMENTS_OF_BUILD ? sum[SUBSTEP_moments] : 0);
@@ -274,11 +264,10 @@ void substeps_begin(struct sim *sim, const struct step_rule *rule, int shared)
   if (u->schedule.moment_interval == 0) return;
   if (u->schedule.builds == BUILDS_BY_TUNER)
     tuning_built(&sim->cost.tuning, sim->cost.tree_seconds, 1, (double)u->schedule.build_age * tick_length);
-  timer_phase(&sim->timer, PHASE_moments);
-  sim->be->tree.sources(sim->dev);
+  timed_sources(sim);
   struct schedule_line line = schedule_at(&u->schedule, 0, 0, 0);
   update_moments_and_lets(sim, &line, tick_length);
-  u->next = sim->be->steps.next_tick(sim->dev);
+  u->next = timed_next_tick(sim, PHASE_hard_let);
   u->row.seconds[SUBSTEP_moments] = lap(&clock);
 }
 
@@ -305,7 +294,6 @@ void substeps_continue(struct sim *sim)
 /* Leave the substeps for a while; the time until they go on is not part of a block step. */
 static enum step_state leave(struct sim *sim, enum step_state state)
 {
-  timer_phase(&sim->timer, PHASE_correct);
   sim->substeps.left = timer_clock();
   return state;
 }
@@ -313,8 +301,7 @@ static enum step_state leave(struct sim *sim, enum step_state state)
 /* All ranks come to a checkpoint tick. LET updates in transit are received. */
 static enum step_state pause_at(struct sim *sim, int32_t tick)
 {
-  timer_phase(&sim->timer, PHASE_hard_let);
-  let_take_updates(sim->ranks.lets, tick, &sim->counts.updates);
+  timed_take_updates(sim, tick);
   sim->substeps.paused = tick;
   return leave(sim, STEP_AT_CHECKPOINT_TICK);
 }
@@ -322,8 +309,7 @@ static enum step_state pause_at(struct sim *sim, int32_t tick)
 static enum step_state end_substeps(struct sim *sim)
 {
   struct substeps *u = &sim->substeps;
-  timer_phase(&sim->timer, PHASE_hard_let);
-  let_take_updates(sim->ranks.lets, TICKS, &sim->counts.updates);
+  timed_take_updates(sim, TICKS);
   sim->counts.step_let.messages += sim->counts.renewed_let.messages;
   sim->counts.step_let.bytes += sim->counts.renewed_let.bytes;
   u->row.all = timer_clock() - u->began;

@@ -6,6 +6,7 @@
 #include "scheme/substeps.h"
 #include "step/effects.h"
 #include "step/step.h"
+#include "step/timed.h"
 
 /* Choose the block levels of all particles. The deepest level and the stop request become the maximum over ranks.
  * `shared`: as in the verb `levels`; returns the one in use. Collective. */
@@ -13,9 +14,7 @@ static int choose_levels(struct sim *sim, const struct plan *plan, const struct 
 {
   int shared = plan->shared_level;
   double largest[2] = {sim->be->steps.levels(sim->dev, rule, shared), sim->stop_request};
-  timer_phase(&sim->timer, PHASE_wait);
-  comm_max_double(sim->comm, largest, 2);
-  timer_phase(&sim->timer, PHASE_correct);
+  timed_max(sim, largest, 2);
   if (plan->shared && shared < 0) {
     shared = (int)largest[0];
     sim->be->steps.levels(sim->dev, rule, shared);
@@ -30,7 +29,6 @@ static void open_step(struct sim *sim, const struct plan *plan)
   struct step_rule rule = step_rule_of(sim, plan->soft_step);
   int shared = choose_levels(sim, plan, &rule);
   sim_reserve(sim, plan->soft_step);
-  timer_phase(&sim->timer, PHASE_correct);
   sim->cost.clocks.part[0][1] = sim->timer;
   substeps_begin(sim, &rule, shared);
 }

@@ -8,6 +8,7 @@
 #include "scheme/schemes.h"
 #include "settings/parts.h"
 #include "step/effects.h"
+#include "step/timed.h"
 
 void settings_make(struct sim *sim, const struct params *asked)
 {
@@ -32,9 +33,8 @@ void settings_first_force(struct sim *sim)
   choice_take_only(sim);
   effects_at(sim, sim->time);
   sim_arrange(sim, 1);
-  timer_phase(&sim->timer, PHASE_moments);
-  sim->be->tree.sources(sim->dev);
-  sim->be->tree.moments(sim->dev, &sim->force.mac, 0, 0);
+  timed_sources(sim);
+  timed_moments(sim, &sim->force.mac, 0, 0);
   scheme_measure_radius(sim, 1);
   if (radii_are_open(
           sim->par)) { /* a first force gives the energy; after that the run begins as with the values found */

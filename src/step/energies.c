@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "step/effects.h"
 #include "step/scheme.h"
+#include "step/timed.h"
 
 /* Particles of more mass than this, in mean masses of the others, are heavy. The mean is found in at most so many
  * rounds. */
@@ -200,11 +201,9 @@ static double estimate(struct energy_part *part, const struct potential_sums *su
   return sampled;
 }
 
-void energies_measure(struct sim *sim, int every)
+static void measure(struct sim *sim, int every)
 {
   struct energy_part *e = &sim->energy;
-  if (!sim->be->energy) return;
-  timer_phase(&sim->timer, PHASE_diagnostics);
   int32_t stride = energies_stride(sim->masses.count) * every;
   double angle = energies_angle(sim->masses.count), scatter;
   struct mac mac = {MAC_ANGLE, 2, sim->force.gravity, angle};
@@ -227,7 +226,11 @@ void energies_measure(struct sim *sim, int every)
   comm_sum_double(sim->comm, &pairs, 1);
   e->cost = pairs;
   effects_account_correction(sim);
-  timer_phase(&sim->timer, PHASE_other);
+}
+
+void energies_measure(struct sim *sim, int every)
+{
+  if (sim->be->energy) TIMED(sim, PHASE_diagnostics, measure(sim, every));
 }
 
 struct diagnostics energies_corrected(const struct sim *sim)

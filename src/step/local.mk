@@ -16,5 +16,7 @@ libespalier_a_SOURCES += \
   %D%/step.c \
   %D%/step.h \
   %D%/substep_log.c \
-  %D%/substep_log.h
+  %D%/substep_log.h \
+  %D%/timed.c \
+  %D%/timed.h
 EXTRA_DIST += %D%/README.md

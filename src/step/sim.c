@@ -10,6 +10,7 @@
 #include "gravity/units.h"
 #include "step/energies.h"
 #include "step/scheme.h"
+#include "step/timed.h"
 
 /* Predicted trajectories may widen the lattice until its spacing is this fraction of the softening, or until it is
  * twice as wide as the particles (always so without softening). In a soft step of many orbits straight trajectories
@@ -152,8 +153,7 @@ static double reachable_box(struct sim *sim, double horizon, double box[6])
   double side = 0;
   sim->be->sets.bounds(sim->dev, horizon, box, box + 3);
   for (int c = 0; c < 3; c++) box[c] = -box[c];
-  timer_phase(&sim->timer, PHASE_wait);
-  comm_max_double(sim->comm, box, 6);
+  timed_max(sim, box, 6);
   for (int c = 0; c < 3; c++) {
     box[c] = -box[c];
     side = fmax(side, box[c + 3] - box[c]);
@@ -184,9 +184,8 @@ static void global_bounds(struct sim *sim, double horizon, double box[6])
 static void build(struct sim *sim)
 {
   double low[3], high[3];
-  timer_phase(&sim->timer, PHASE_build);
   domain_cuboid(&sim->ranks.domain, sim->comm->rank, low, high);
-  sim->be->tree.build(sim->dev, low, high);
+  TIMED(sim, PHASE_build, sim->be->tree.build(sim->dev, low, high));
 }
 
 /* Make the lattice that covers the box, sort the particles and build the tree. Local. */
@@ -194,19 +193,12 @@ static void build_local_tree(struct sim *sim, const double box[6])
 {
   double began = timer_clock();
   sim->lattice = domain_lattice(&sim->ranks.domain, box, params_softening(sim->par, NULL));
-  timer_phase(&sim->timer, PHASE_order);
-  sim->counts.outside += sim->be->tree.order(sim->dev, &sim->lattice);
+  TIMED(sim, PHASE_order, sim->counts.outside += sim->be->tree.order(sim->dev, &sim->lattice));
   build(sim);
   sim->cost.tree_seconds = timer_clock() - began;
 }
 
-/* Make the groups, with the width that tuning gives. */
-static void make_groups(struct sim *sim)
-{
-  timer_phase(&sim->timer, PHASE_groups);
-  tuning_groups(&sim->cost.tuning, sim->be, sim->dev, sim->lattice.spacing * LATTICE_SIDE);
-  sim->be->tree.groups(sim->dev);
-}
+static void make_groups(struct sim *sim) { TIMED(sim, PHASE_groups, sim->be->tree.groups(sim->dev)); }
 
 /* Seconds per interaction of this rank; where it has not computed yet, the mean over the ranks that have.
  * Collective. */
@@ -231,23 +223,21 @@ static struct domain_load load(const struct sim *sim)
 
 void sim_decompose(struct sim *sim)
 {
-  struct domain_load mine = load(sim);
-  timer_phase(&sim->timer, PHASE_domain);
+  struct domain_load mine;
+  TIMED(sim, PHASE_domain, mine = load(sim));
   if (sim->comm->size > 1)
-    domain_decompose(&sim->ranks.domain, sim->comm, sim->be, sim->dev, sim->par->SamplingRate, &mine);
+    TIMED(sim, PHASE_domain,
+          domain_decompose(&sim->ranks.domain, sim->comm, sim->be, sim->dev, sim->par->SamplingRate, &mine));
 }
 
 void sim_arrange(struct sim *sim, int decompose)
 {
   double box[6];
   sim->counts.local = sim->be->count(sim->dev);
-  timer_phase(&sim->timer, PHASE_domain);
   if (decompose) sim_decompose(sim);
-  global_bounds(sim, sim->soft_step, box); /* of all ranks: before they migrate, while a device may know it */
-  timer_phase(&sim->timer, PHASE_domain);
-  if (sim->comm->size > 1)
-    sim->counts.migrated +=
-        domain_exchange(&sim->ranks.domain, sim->comm, sim->be, sim->dev, &sim->ranks.transport, 0, 0);
+  /* of all ranks: before they migrate, while a device may know it */
+  TIMED(sim, PHASE_domain, global_bounds(sim, sim->soft_step, box));
+  if (sim->comm->size > 1) sim_migrate(sim, 0, 0);
   build_local_tree(sim, box);
 }
 
@@ -260,30 +250,28 @@ void sim_reserve(struct sim *sim, double horizon)
   for (int c = 0; c < 3; c++) inside &= box[c] >= sim->lattice.corner[c] && box[c + 3] <= sim->lattice.corner[c] + side;
   if (inside) return;
   build_local_tree(sim, box);
-  sim->be->tree.groups(sim->dev);
+  make_groups(sim);
 }
 
 void sim_migrate(struct sim *sim, int32_t tick, double tick_length)
 {
-  timer_phase(&sim->timer, PHASE_domain);
-  sim->counts.migrated +=
-      domain_exchange(&sim->ranks.domain, sim->comm, sim->be, sim->dev, &sim->ranks.transport, tick, tick_length);
+  TIMED(sim, PHASE_domain,
+        sim->counts.migrated +=
+        domain_exchange(&sim->ranks.domain, sim->comm, sim->be, sim->dev, &sim->ranks.transport, tick, tick_length));
 }
 
 void sim_restore_order(struct sim *sim)
 {
-  timer_phase(&sim->timer, PHASE_order);
-  sim->be->tree.order(sim->dev, &sim->lattice);
+  TIMED(sim, PHASE_order, sim->be->tree.order(sim->dev, &sim->lattice));
   build(sim);
-  sim->be->tree.sources(sim->dev); /* needs a tree, and reorder needs the sources */
+  timed_sources(sim); /* needs a tree, and reorder needs the sources */
 }
 
 void sim_rebuild(struct sim *sim, int32_t tick, double tick_length, int fast, int renew)
 {
-  timer_phase(&sim->timer, PHASE_order);
-  sim->be->tree.reorder(sim->dev, tick, tick_length, fast, renew);
+  TIMED(sim, PHASE_order, sim->be->tree.reorder(sim->dev, tick, tick_length, fast, renew));
   build(sim);
-  sim->be->tree.groups(sim->dev);
+  make_groups(sim);
 }
 
 void sim_force(struct sim *sim, const struct mac *mac, int potential)
@@ -293,27 +281,23 @@ void sim_force(struct sim *sim, const struct mac *mac, int potential)
       .mac = mac, .a_floor = sim->force.a_floor, .cutoff = -1, .eps2 = softening_classes2(&sim->force.softening)};
   struct walk_request walk = {
       .mac = *mac, .a_floor = sim->force.a_floor, .split = sim->force.split, .let = LET_SOFT, .potential = potential};
-  timer_phase(&sim->timer, PHASE_moments);
-  sim->be->tree.sources(sim->dev);
-  sim->be->tree.moments(sim->dev, mac, 0, 0);
+  timed_sources(sim);
+  timed_moments(sim, mac, 0, 0);
+  tuning_groups(&sim->cost.tuning, sim->be, sim->dev, sim->lattice.spacing * LATTICE_SIDE);
   make_groups(sim);
-  timer_phase(&sim->timer, PHASE_let_select);
   sim->scheme->before_walk(sim, potential, &request, &walk);
-  let_exchange(sim->ranks.lets, LET_SOFT, &sim->lattice, request, TICKS, &sim->counts.soft_let);
-  timer_phase(&sim->timer, PHASE_walk);
-  let_walk(sim->ranks.lets, walk, &sim->counts.full, &sim->counts.soft_let);
+  TIMED(sim, PHASE_let_select,
+        let_exchange(sim->ranks.lets, LET_SOFT, &sim->lattice, request, TICKS, &sim->counts.soft_let));
+  TIMED(sim, PHASE_walk, let_walk(sim->ranks.lets, walk, &sim->counts.full, &sim->counts.soft_let));
   if (mac == &sim->force.mac)
     tuning_walked(&sim->cost.tuning, 0, KIND_ALL, (double)(full->targets - before.targets),
                   full->seconds - before.seconds, 1);
-  sim->scheme->after_walk(sim);
-  timer_phase(&sim->timer, PHASE_diagnostics);
-  if (potential) energies_heavy(sim);
-  timer_phase(&sim->timer, PHASE_other);
+  TIMED(sim, PHASE_walk, sim->scheme->after_walk(sim));
+  if (potential) TIMED(sim, PHASE_diagnostics, energies_heavy(sim));
 }
 
-void sim_measure(struct sim *sim)
+static void measure(struct sim *sim)
 {
-  timer_phase(&sim->timer, PHASE_diagnostics);
   effects_field(sim, sim->time);
   diagnostics_measure(&sim->now, sim->comm, sim->be, sim->dev, effects_potential(sim));
   sim->now.massless = sim->masses.massless;
@@ -322,8 +306,9 @@ void sim_measure(struct sim *sim)
   sim->force.a_floor = effects_a_floor(sim, A_FLOOR) * sim->now.a_rms_plain;
   memset(sim->energy.correction, 0, sizeof sim->energy.correction);
   sim->energy.total = sim->energy.noise = 0;
-  timer_phase(&sim->timer, PHASE_other);
 }
+
+void sim_measure(struct sim *sim) { TIMED(sim, PHASE_diagnostics, measure(sim)); }
 
 int sim_gained(const struct sim *sim, double gained[3])
 {

@@ -8,6 +8,7 @@
 #include "step/effects.h"
 #include "step/effort.h"
 #include "step/scheme.h"
+#include "step/timed.h"
 
 /* Weight of the newest measurement in the smoothed seconds per interaction; single measurements are noisy. */
 #define SPEED_WEIGHT 0.3
@@ -82,16 +83,20 @@ void step_opening_kick(struct sim *sim, double soft_step)
   effects_kick_centre(sim, 0.5 * soft_step);
 }
 
+static void begin(struct sim *sim, const struct plan *plan)
+{
+  sim->cost.clocks.part[0][0] = sim->timer;
+  step_opening_kick(sim, plan->soft_step);
+  sim->scheme->open(sim, plan);
+}
+
 void step_open(struct sim *sim, const struct plan *plan)
 {
   memset(&sim->counts, 0, sizeof sim->counts);
   recorder_at(sim->comm->recorder, sim->step + 1, 0);
   sim->cost.clocks.computed = timer_computing(&sim->timer);
   effort_begin(sim);
-  timer_phase(&sim->timer, PHASE_correct);
-  sim->cost.clocks.part[0][0] = sim->timer;
-  step_opening_kick(sim, plan->soft_step);
-  sim->scheme->open(sim, plan);
+  TIMED(sim, PHASE_correct, begin(sim, plan));
 }
 
 void step_continue(struct sim *sim, const struct plan *plan)
@@ -103,8 +108,8 @@ void step_continue(struct sim *sim, const struct plan *plan)
 
 enum step_state step_substeps(struct sim *sim, const struct plan *plan, double until)
 {
-  enum step_state state = sim->scheme->advance(sim, plan, until);
-  timer_phase(&sim->timer, PHASE_correct);
+  enum step_state state;
+  TIMED(sim, PHASE_correct, state = sim->scheme->advance(sim, plan, until));
   sim->cost.clocks.part[1][0] = sim->timer;
   return state;
 }
@@ -119,25 +124,30 @@ static void measure(struct sim *sim, double soft_step)
   plan_note_profile(sim->par, &sim->now, &sim->system);
 }
 
+/* Bring the particles to the time `end`. */
+static void finish(struct sim *sim, double soft_step, double end)
+{
+  sim->scheme->finish(sim, soft_step / TICKS);
+  sim->time = end;
+  effects_field(sim, sim->time);
+  effects_kick(sim, &sim->effects.field, sim->time, 0.5 * soft_step);
+  sim->step++;
+  measure_work(sim, timer_computing(&sim->timer) - sim->cost.clocks.computed);
+}
+
 void step_close(struct sim *sim, const struct plan *plan, int potential)
 {
-  double tick_length = plan->soft_step / TICKS, end = effects_end(sim, plan);
+  double end = effects_end(sim, plan);
   potential |= effects_have(sim, EFFECT_POTENTIALS);
   recorder_at(sim->comm->recorder, sim->step + 1, TICKS);
-  sim->scheme->drift(sim, tick_length);
+  TIMED(sim, PHASE_correct, sim->scheme->drift(sim, plan->soft_step / TICKS));
   tuning_now(&sim->cost.tuning, sim->step + 1, end);
   effects_at(sim, end);
 
   sim_arrange(sim, 1);
   sim_force(sim, &sim->force.mac, potential);
 
-  timer_phase(&sim->timer, PHASE_correct);
-  sim->scheme->finish(sim, tick_length);
-  sim->time = end;
-  effects_field(sim, sim->time);
-  effects_kick(sim, &sim->effects.field, sim->time, 0.5 * plan->soft_step);
-  sim->step++;
-  measure_work(sim, timer_computing(&sim->timer) - sim->cost.clocks.computed);
+  TIMED(sim, PHASE_correct, finish(sim, plan->soft_step, end));
   sim->scheme->note_cost(sim, sim->cost.computing);
   measure(sim, plan->soft_step);
   sim->cost.clocks.part[1][1] = sim->timer;
