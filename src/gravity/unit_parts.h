@@ -467,8 +467,8 @@ HD_CALL int unit_find_parts(const struct unit_rules *rules, const struct unit *u
   return parts;
 }
 
-/* Open and close the tight pairs of a group at the time t of its centre; its neighbours see what they have seen. Returns
- * whether there was any. */
+/* Open and close the tight pairs of a group at the time t of its centre; its neighbours see what they saw
+ * before. Returns whether there was any. */
 HD_CALL int unit_tighten(struct unit *unit, const struct unit_rules *rules, double t, double r1)
 {
   struct unit_body bodies[UNIT_BODIES];
