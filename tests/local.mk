@@ -78,6 +78,7 @@ unit_tests = \
   %D%/tuner \
   %D%/cosmology \
   %D%/unit_forces \
+  %D%/unit_mail \
   %D%/unit_verbs \
   %D%/units \
   %D%/upper \

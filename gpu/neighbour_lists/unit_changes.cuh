@@ -529,7 +529,8 @@ DEVICE_CALL void change_units(const struct units_job &job, int32_t now, int roun
   }
   for (int32_t k = grid_warp(); k < count; k += grid_warps()) {
     if (!full && changes[k].kind > CHANGE_NONE) carry_out(job, &changes[k], now);
-    if (lane_id() == 0) set_claims(job, &changes[k], NO_CLAIM);
+    if (lane_id() == 0 && changes[k].kind <= CHANGE_NONE && job.table.claim[changes[k].place] == TAKEN)
+      changes[k].kind = CHANGE_OVER;
   }
   meet(job.loop, meetings);
   const int32_t begun = *(volatile int32_t *)&numbers->begun;
@@ -538,10 +539,12 @@ DEVICE_CALL void change_units(const struct units_job &job, int32_t now, int roun
     start_root(job, root, now);
     if (again && lane_id() == 0) propose_change(job, 1 - round, root, 1);
   }
+  for (int32_t k = grid_warp(); k < count; k += grid_warps())
+    if (lane_id() == 0) set_claims(job, &changes[k], NO_CLAIM);
   for (int32_t k = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); again && !full && k < count;
        k += (int32_t)(gridDim.x * LOOP_THREADS)) {
     const struct unit_change *lost = &changes[k];
-    if (lost->kind > CHANGE_NONE || lost->other < 0 || begun == 0) continue;
+    if (lost->kind > CHANGE_NONE || lost->kind == CHANGE_OVER || lost->other < 0 || begun == 0) continue;
     int32_t i = lost->place, j = job.table.root[lost->other];
     if (is_root(job, i) && j >= 0 && j != i) propose(job, 1 - round, i, j, __int_as_float((int)(lost->key >> 32)));
   }

@@ -22,12 +22,17 @@ static void serve(struct unit_mail *mail, int64_t request, int32_t slot)
   __atomic_store_n(&item->done, request << UNIT_MAIL_BODY_BITS | item->unit.bodies, __ATOMIC_RELEASE);
 }
 
-/* Wait for a request; -1: there is none any more. */
-static int32_t await(const struct unit_mail *mail, int64_t request, int *stop, int (*ended)(void *), void *context)
+/* Take the next request: it is in the ring, so no request waits for a thread that does not run now, and none is
+ * overwritten in the ring. Returns the slot; -1: there will be no request any more. */
+static int32_t take(struct unit_mail *mail, int64_t *taken, int64_t *request, int *stop, int (*ended)(void *),
+                    void *context)
 {
   for (int64_t poll = 1;; poll++) {
-    int32_t slot = slot_of(mail, request);
-    if (slot >= 0) return slot;
+    int64_t last = __atomic_load_n(taken, __ATOMIC_RELAXED);
+    int32_t slot = slot_of(mail, *request = last + 1);
+    if (slot >= 0 && __atomic_compare_exchange_n(taken, &last, *request, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      return slot;
+    if (slot >= 0) continue;
     if (omp_get_thread_num() == 0 && poll % POLLS == 0 && ended(context)) __atomic_store_n(stop, 1, __ATOMIC_RELEASE);
     if (__atomic_load_n(stop, __ATOMIC_ACQUIRE)) return -1;
     if (poll > POLLS_BEFORE_YIELD) sched_yield();
@@ -36,12 +41,12 @@ static int32_t await(const struct unit_mail *mail, int64_t request, int *stop, i
 
 void unit_mail_serve(struct unit_mail *mail, int (*ended)(void *context), void *context)
 {
-  int64_t next = mail->served;
+  int64_t taken = mail->served;
   int stop = 0;
 #pragma omp parallel
   for (;;) {
-    int64_t request = __atomic_add_fetch(&next, 1, __ATOMIC_RELAXED);
-    int32_t slot = await(mail, request, &stop, ended, context);
+    int64_t request;
+    int32_t slot = take(mail, &taken, &request, &stop, ended, context);
     if (slot < 0) break;
     serve(mail, request, slot);
     __atomic_add_fetch(&mail->served, 1, __ATOMIC_RELAXED);

@@ -136,7 +136,8 @@ DEVICE_CALL void take_unit_end(const struct units_job &job, int32_t now, const s
   step->wanted = fmin(step->wanted, end.limit);
   if (end.failed && !unit->failed) {
     unit->failed = 1;
-    note_step(job, now, step->place, step->motion.x[0], step->motion.x[1], step->motion.x[2], 0);
+    if (step->place < job.loop.own)
+      note_step(job, now, step->place, step->motion.x[0], step->motion.x[1], step->motion.x[2], 0);
   }
   store_view(job, u, 1 - step->which);
 }

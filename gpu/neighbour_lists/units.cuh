@@ -33,8 +33,16 @@ struct unit_stars {
   int32_t count, place[UNIT_STARS];
 };
 
-/* CHANGE_NONE: not found yet. CHANGE_TO_HIERARCHY: a group becomes a hierarchy. */
-enum unit_change_kind { CHANGE_REFUSED = -1, CHANGE_NONE, CHANGE_JOIN, CHANGE_PART, CHANGE_TO_HIERARCHY };
+/* CHANGE_OVER: its place has another change, and asks again as a new root. CHANGE_NONE: not found yet.
+ * CHANGE_TO_HIERARCHY: a group becomes a hierarchy. */
+enum unit_change_kind {
+  CHANGE_OVER = -2,
+  CHANGE_REFUSED = -1,
+  CHANGE_NONE,
+  CHANGE_JOIN,
+  CHANGE_PART,
+  CHANGE_TO_HIERARCHY
+};
 
 /* Two places that belong together, or one that no longer holds together (other < 0). */
 struct unit_change {

@@ -124,6 +124,7 @@ HD_CALL void ks_advance(struct ks_pair *pair, double mu, double t)
     return;
   }
   if (pair->step > 0) s = fmin(s, 2 * pair->step);
+  if (pair->beta < 0) s = fmin(s, 2 / sqrt(-pair->beta)); /* exp(s) again */
   for (int k = 0; k < 100; k++) {
     at = *pair;
     ks_drift(&at, mu, s);

@@ -467,7 +467,8 @@ HD_CALL int unit_find_parts(const struct unit_rules *rules, const struct unit *u
   return parts;
 }
 
-/* Open and close the tight pairs of a group at the time t of its centre. Returns whether there was any. */
+/* Open and close the tight pairs of a group at the time t of its centre; its neighbours see what they saw
+ * before. Returns whether there was any. */
 HD_CALL int unit_tighten(struct unit *unit, const struct unit_rules *rules, double t, double r1)
 {
   struct unit_body bodies[UNIT_BODIES];
@@ -477,9 +478,19 @@ HD_CALL int unit_tighten(struct unit *unit, const struct unit_rules *rules, doub
       open = unit_open_tight(rules, bodies, closed, 1);
   if (open == n && closed == n) return 0;
   struct unit_field field = unit->field;
+  double quadrupole[3][3], rate[3][3], trace = unit->trace;
+  int64_t work = unit->work;
+  int failed = unit->failed;
+  memcpy(quadrupole, unit->quadrupole, sizeof quadrupole);
+  memcpy(rate, unit->rate, sizeof rate);
   unit_to_centre(open, bodies, x, v);
   unit_make(unit, rules, open, bodies, t, r1);
   unit->field = field;
+  unit->trace = trace;
+  unit->work = work;
+  unit->failed = failed;
+  memcpy(unit->quadrupole, quadrupole, sizeof quadrupole);
+  memcpy(unit->rate, rate, sizeof rate);
   return 1;
 }
 #endif

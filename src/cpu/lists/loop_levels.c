@@ -8,11 +8,27 @@
 #include "cpu/lists/neighbour_lists.h"
 #include "particles/timeline.h"
 
-/* Set *w to a particle with its nearest neighbour. */
-static void describe_collapse(const struct list_loop *loop, int64_t i, double wanted, struct list_collapse *w)
+void list_note_collapse(struct list_loop *loop, int64_t i, double wanted)
+{
+  struct list_collapse *w = &loop->tally->worst;
+#pragma omp critical(collapse)
+  {
+    if (loop->tally->collapsed == 0 || wanted < w->wanted || (wanted == w->wanted && loop->set->id[i] < w->id)) {
+      *w = (struct list_collapse){.id = loop->set->id[i], .wanted = wanted, .distance = 1e300};
+      loop->collapsed = (int32_t)i;
+      loop->undescribed = 1;
+    }
+    loop->tally->collapsed++;
+  }
+}
+
+void list_describe_collapse(struct list_loop *loop)
 {
   const struct list_set *s = loop->set;
-  *w = (struct list_collapse){.id = s->id[i], .wanted = wanted, .distance = 1e300};
+  struct list_collapse *w = &loop->tally->worst;
+  int32_t i = loop->collapsed;
+  if (!loop->undescribed) return;
+  loop->undescribed = 0;
   memcpy(w->pos, s->motion[i].x, sizeof w->pos);
   for (int64_t e = 0; e < list_length(s, i); e++) {
     int32_t j = list_entries(s, i)[e];
@@ -24,17 +40,6 @@ static void describe_collapse(const struct list_loop *loop, int64_t i, double wa
     if (sqrt(r2) >= w->distance) continue;
     w->distance = sqrt(r2);
     w->neighbour = s->id[j];
-  }
-}
-
-void list_note_collapse(struct list_loop *loop, int64_t i, double wanted)
-{
-  struct list_collapse *w = &loop->tally->worst;
-#pragma omp critical(collapse)
-  {
-    if (loop->tally->collapsed == 0 || wanted < w->wanted || (wanted == w->wanted && loop->set->id[i] < w->id))
-      describe_collapse(loop, i, wanted, w);
-    loop->tally->collapsed++;
   }
 }
 
@@ -81,6 +86,7 @@ void list_loop_bring(struct list_loop *loop, int32_t i, int32_t tick)
   loop->tally->pairs += list_length(set, i);
   loop->tally->steps++;
   list_loop_commit(loop, i, tick, &motion, wanted);
+  list_describe_collapse(loop);
 }
 
 void list_loop_level(struct list_loop *loop, int32_t i, int32_t tick, double wanted)

@@ -219,6 +219,7 @@ static void advance_to(struct list_loop *loop, int32_t tick)
   }
 #pragma omp parallel for schedule(static) if (active >= TEAM_PARTICLES_MIN)
   for (int64_t k = 0; k < active; k++) list_loop_commit(loop, loop->by_level[k], tick, &loop->next[k], loop->wanted[k]);
+  list_describe_collapse(loop);
   memcpy(loop->active, loop->by_level, sizeof *loop->active * (size_t)active);
   const int32_t *begun = NULL;
   int64_t count = 0;

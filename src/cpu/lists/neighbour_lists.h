@@ -61,6 +61,7 @@ struct list_loop {
   double *wanted;                     /* [moving] the step that the criterion gives */
   int32_t *scratch;                   /* [moving] */
   int32_t *active;                    /* [moving] those of a tick */
+  int32_t collapsed, undescribed;     /* undescribed: 1: the place of tally->worst, whose neighbour is not known yet */
   void *state;                        /* of the integrator */
   struct lent_stars *lent;            /* by the integrator */
 };
@@ -98,8 +99,10 @@ extern const struct integrator integrator_units;
 
 /* The least level of steps not longer than `wanted`. Sets *deeper where that is deeper than LIST_LEVEL_MAX. */
 int list_level_for(const struct list_loop *loop, double wanted, int *deeper);
-/* Note a particle whose step is shorter than any, with its nearest neighbour. Threads may call it together. */
+/* Note a particle whose step is shorter than any. Threads may call it together. */
 void list_note_collapse(struct list_loop *loop, int64_t i, double wanted);
+/* The nearest neighbour of the worst one noted, when no motions change. */
+void list_describe_collapse(struct list_loop *loop);
 /* Place i has this motion at the tick; its next level. */
 void list_loop_commit(struct list_loop *loop, int32_t i, int32_t tick, const struct hermite_motion *motion,
                       double wanted);
