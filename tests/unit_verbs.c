@@ -220,6 +220,9 @@ int main(void)
     snprintf(label, sizeof label, "%s, without the host", list[k]->name);
     debug_set("host_units", 0); /* the device ends the steps of pairs */
     check(list[k], first);
+    snprintf(label, sizeof label, "%s, by the device alone", list[k]->name);
+    debug_set("host_units", -1);
+    check(list[k], first);
     debug_set("host_units", NAN);
   }
   return tap_end();

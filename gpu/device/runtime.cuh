@@ -24,6 +24,8 @@
 #else
 #define DEVICE_CALL static __device__ __noinline__
 #endif
+/* The variable of the environment with which launches wait for the ends of kernels. */
+#define RUNTIME_LAUNCHES_WAIT "CUDA_LAUNCH_BLOCKING"
 /* Where a thread waits until the host has served `mail`; the emulator has no host beside the kernel. */
 #ifdef ESP_EMULATED
 #define HOST_SERVES(mail) (mail)->serve(mail)

@@ -17,7 +17,7 @@ enum {
 static __device__ int is_hosted(const struct units_job &job, int32_t root, int32_t now, int many)
 {
   int32_t u = job.table.at[root];
-  if (u < 0) return 0;
+  if (u < 0 || job.hosted_active < 0) return 0;
   const struct unit *unit = &job.table.unit[u];
   if (!many || unit->kind == UNIT_GROUP) return 1;
   if (unit->kind == UNIT_AVERAGED) return 0;
@@ -90,6 +90,7 @@ DEVICE_CALL unsigned long long post_unit(const struct units_job &job, const stru
   system_fence();
   warp_sync();
   if (lane_id() == 0) {
+    system_fence(); /* what the other lanes wrote too */
     request = atomicAdd(&job.table.numbers->requests, 1ull) + 1;
     *(volatile int64_t *)&job.mail->ring[request % UNIT_MAIL_RING] =
         (int64_t)(request << UNIT_MAIL_SLOT_BITS) | (item - job.mail->item);

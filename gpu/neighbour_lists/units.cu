@@ -11,7 +11,7 @@
 #include "gpu/neighbour_lists/unit_steps.cuh"
 
 static const char *const label = "device units of stars";
-enum { UNITS_SPARE = 1024, PLACES_A_UNIT = 8, HOSTED_ACTIVE = 1024 };
+enum { UNITS_SPARE = 1024, PLACES_A_UNIT = 8, HOSTED_ACTIVE = 1024, NEVER = -1 };
 
 /* --- the tables --------------------------------------------------------------------------------------------------- */
 
@@ -149,6 +149,13 @@ static struct unit_mail *open_mail(struct unit_state *units, const struct unit_r
   return mail;
 }
 
+/* Whether the host cannot serve a kernel that it has launched: it waits for the end of each. */
+static int launches_wait(void)
+{
+  const char *value = getenv(RUNTIME_LAUNCHES_WAIT);
+  return value && strcmp(value, "") != 0 && strcmp(value, "0") != 0;
+}
+
 /* The job at tick 0. The host waits. */
 static struct units_job open_job(struct device *d, const struct list_request *request, int64_t n,
                                  const struct halo_particle *halo, int *blocks)
@@ -178,7 +185,7 @@ static struct units_job open_job(struct device *d, const struct list_request *re
   job.far2 = UNIT_EXTENT * job.rules.r1 * UNIT_EXTENT * job.rules.r1;
   job.first = request->first || !integrator_traits[request->integrator].keeps_levels;
   job.level_shift = request->level_shift;
-  job.hosted_active = (int)debug_value("host_units", HOSTED_ACTIVE);
+  job.hosted_active = (int)debug_value("host_units", launches_wait() ? NEVER : HOSTED_ACTIVE);
   job.mail = open_mail(units, &job.rules, *blocks);
   CHECK(runtime_copy(&job.table.numbers->requests, &job.mail->served, sizeof job.mail->served, TO_DEVICE, d->stream));
   LAUNCH(d, open_places, launch, THREADS, job);

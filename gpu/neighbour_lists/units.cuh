@@ -99,7 +99,7 @@ struct units_job {
   const struct list_body *body; /* at the begin, pairs as one */
   double far2;                  /* squared distance within which a neighbour may be a partner, for factor 1 */
   int first, level_shift;
-  int hosted_active;      /* where fewer places are active, the host ends the steps of all units */
+  int hosted_active;      /* where fewer places are active, the host ends the steps of all units; below 0: never */
   struct unit_mail *mail; /* as the device sees it */
 };
 

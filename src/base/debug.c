@@ -44,8 +44,8 @@ const struct debug_switch debug_table[] = {
      "records that a rank sends to other domains at once while it finds groups (default: as many as it has particles)"},
     {"host_units",
      1,
-     {{0, INT_MAX, 1}},
-     "units of stars of a GPU: where fewer places than these are active, the host ends all their steps "
+     {{-1, INT_MAX, 1}},
+     "units of stars of a GPU: where fewer places than these are active, the host ends all their steps; -1: never "
      "(default: 1024)"},
     {"let_boxes",
      1,
