@@ -5,8 +5,9 @@ Lagrangian radii about the density centre, core radius, density centre, energy e
 pairs. Density centre and core radius are the means of position and of distance from the centre, weighted by the density
 about each particle, which is that of its five nearest neighbours within the distance of the sixth (Casertano & Hut
 1985). True energies are direct sums over the particles of the snapshots, without the errors that the potential of a
-tree has. Hard pairs are nearest neighbours of each other with a binding energy above the mean kinetic energy of a
-particle; isolated pairs are those that the run integrated by Kepler's equation (column binaries of steps.csv)."""
+tree has. Hard pairs are nearest neighbours of each other with a binding energy above the mean kinetic energy of single
+particles and of centres of mass of bound pairs; isolated pairs are those that the run integrated by Kepler's equation
+(column binaries of steps.csv)."""
 import argparse
 import os
 
@@ -84,13 +85,15 @@ def hard_pairs(pos, vel, mass, gravity, softening, index):
     other = index[:, 0]
     mutual = (other[other] == own) & (own < other)
     i, j = own[mutual], other[mutual]
-    moving = vel - np.average(vel, axis=0, weights=mass)
-    mean = 0.5 * (mass * (moving**2).sum(axis=1)).mean()
     both = mass[i] + mass[j]
+    reduced = mass[i] * mass[j] / both
+    inner = 0.5 * reduced * ((vel[i] - vel[j]) ** 2).sum(axis=1)
     rho = np.sqrt(((pos[i] - pos[j]) ** 2).sum(axis=1) + softening**2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        energy = mass[i] * mass[j] * (0.5 * ((vel[i] - vel[j]) ** 2).sum(axis=1) / both - gravity / rho)
-    return int((energy < -mean).sum())
+        energy = inner - gravity * mass[i] * mass[j] / rho
+    moving = vel - np.average(vel, axis=0, weights=mass)
+    kinetic = 0.5 * (mass * (moving**2).sum(axis=1)).sum() - inner[energy < 0].sum()
+    return int((energy < -kinetic / (len(pos) - (energy < 0).sum())).sum())
 
 
 class Moment:

@@ -94,6 +94,17 @@ static void note_defaults(const struct run *run)
     printf("note: TimeBetSnapshot = 0 (default): snapshots are the first and the last one only\n");
 }
 
+/* Not after a restart with neighbour lists, whose potentials are found at the end of a soft step. */
+static void print_energy(const struct sim *sim)
+{
+  double potential = sim->now.potential + sim->energy.total;
+  if (sim->step > 0 && params_neighbour_lists(sim->par)) return;
+  printf("energy %.9g (kinetic %.6g, potential %.6g)", energies_total(sim), sim->now.kinetic, potential);
+  if (!effects_have(sim, EFFECT_COMOVING) && !effects_have(sim, EFFECT_IN_FIELD))
+    printf(", virial ratio %.4g", potential != 0 ? -2 * sim->now.kinetic / potential : 0);
+  putchar('\n');
+}
+
 void terminal_start(const struct run *run)
 {
   const struct sim *sim = &run->sim;
@@ -119,11 +130,7 @@ void terminal_start(const struct run *run)
   if (sim->cost.tuning.tunes_width || sim->cost.tuning.tunes_rebuild)
     printf("tuning by measured times: results of two runs differ in the last bits ([Device] Tuning = frozen: they do "
            "not)\n");
-  double potential = sim->now.potential + sim->energy.total;
-  printf("energy %.9g (kinetic %.6g, potential %.6g)", energies_total(sim), sim->now.kinetic, potential);
-  if (!effects_have(sim, EFFECT_COMOVING) && !effects_have(sim, EFFECT_IN_FIELD))
-    printf(", virial ratio %.4g", potential != 0 ? -2 * sim->now.kinetic / potential : 0);
-  putchar('\n');
+  print_energy(sim);
   /* a launcher may kill ranks soon after Ctrl-C */
   if (sim->comm->size > 1 && !run->options->quiet && !run->options->no_output) {
     char file[PARAM_TEXT + 8], word[2 * PARAM_TEXT];
