@@ -366,6 +366,34 @@ static void one_place(void)
   }
 }
 
+/* A star falls towards a body that no one may come near: the end before it is there, then the rest as points. */
+static void reach(void)
+{
+  struct few_bodies few = {.n = 3,
+                           .m = {1, 0.1, 1e-3},
+                           .x = {{0}, {1.5, 0.2, 0}, {0, 40, 0}},
+                           .v = {{0}, {0}, {0.1, 0, 0}},
+                           .reach = {0.5}},
+                    whole;
+  const struct unit_environment nothing = {.near_count = 0};
+  double step = 0, again = 0, d[3];
+  int64_t evaluations = 0;
+  group_centre(&few);
+  whole = few;
+  whole.reach[0] = 0;
+  int failed = few_advance(&few, &nothing, 5, &step, &evaluations);
+  for (int c = 0; c < 3; c++) d[c] = few.x[1][c] - few.x[0][c];
+  double r = sqrt(kepler_dot(d, d));
+  tap_ok(!failed && few.reached == 0 && few.t > 0 && few.t < 5 && r >= 0.5 && r < 1,
+         "an interval ends before a body comes within the reach of another one");
+  few.reach[0] = 0;
+  failed = few_advance(&few, &nothing, 5, &step, &evaluations) | few_advance(&whole, &nothing, 5, &again, &evaluations);
+  double worst = 0;
+  for (int k = 0; k < 3; k++)
+    for (int c = 0; c < 3; c++) worst = fmax(worst, fabs(few.x[k][c] - whole.x[k][c]));
+  tap_ok(!failed && few.reached == -1 && few.t == 5 && worst < 1e-7, "and goes on without one");
+}
+
 int main(void)
 {
   setvbuf(stdout, NULL, _IOLBF, 0); /* what was done is seen if SIGALRM ends the rest */
@@ -385,5 +413,6 @@ int main(void)
   narrow(1e-6, 0.9);
   narrow(1e-7, 0.99);
   one_place();
+  reach();
   return tap_end();
 }

@@ -390,19 +390,22 @@ static void reaches(void)
   struct unit_rules lenient = rules, strict = rules;
   lenient.error = 1e300;
   strict.error = 1e-14;
-  int good = unit_reach(&lenient, &star, 1, 1) == 0;
-  good &= fabs(unit_reach(&lenient, &pair, 1e-3, 1) / (UNIT_APOCENTRES * pair.size) - 1) < 1e-12;
-  good &= fabs(unit_reach(&lenient, &pair, 8, 1) / (2 * UNIT_APOCENTRES * pair.size) - 1) < 1e-12;
+  int good = unit_reach(&lenient, &star, 1) == 0;
+  good &= fabs(unit_reach(&lenient, &pair, 1e-3) / (UNIT_APOCENTRES * pair.size) - 1) < 1e-12;
+  good &= fabs(unit_reach(&lenient, &pair, 8) / (2 * UNIT_APOCENTRES * pair.size) - 1) < 1e-12;
   pair.size = pair.a;
-  good &= fabs(unit_reach(&lenient, &pair, 2, 1) / (UNIT_LIGHT_AXES * pair.a) - 1) < 1e-12;
-  good &= fabs(unit_reach(&lenient, &group, 1, 1) / (2 * group.size) - 1) < 1e-12;
+  good &= fabs(unit_reach(&lenient, &pair, 2) / (UNIT_LIGHT_AXES * pair.a) - 1) < 1e-12;
+  good &= fabs(unit_reach(&lenient, &group, 1) / (2 * group.size) - 1) < 1e-12;
   tap_ok(good, "reaches by apocentres, axes and sizes");
-  double r = unit_reach(&strict, &pair, 1, 1e-9), s = unit_reach(&strict, &group, 1, 0),
-         v = unit_reach(&strict, &pair, 1, 1e9);
+  double r = unit_reach(&strict, &pair, 1), s = unit_reach(&strict, &group, 1);
   good = fabs(0.3 * 0.5 * pow(pair.a, 4) / pow(r, 5) / strict.error - 1) < 1e-9;
   good &= fabs(2 * pow(group.size, 3) / pow(s, 4) / strict.error - 1) < 1e-9;
-  good &= fabs(0.5 * pair.size * pair.size / pow(v, 3) / strict.error - 1) < 1e-9;
   tap_ok(good, "reaches by energies");
+  double fast = UNIT_PRESENT_PERIODS * pair.period,
+         far = cbrt(0.5 * pair.size * pair.size / UNIT_PRESENT_ERROR / 1e-14);
+  good = unit_seen_now(&strict, &pair, 1, 0.99 * fast, 1) && !unit_seen_now(&strict, &pair, 1, 1.01 * fast, 1);
+  good &= unit_seen_now(&strict, &pair, 1, 0.99 * far, 1e30) && !unit_seen_now(&strict, &pair, 1, 1.01 * far, 1e30);
+  tap_ok(good, "who sees the members of a pair where they are");
   const double tight[3] = {1e-6, 0, 0}, wide[3] = {1e-2, 0, 0}, rest[3] = {0, 0, 0};
   good = unit_tight_reach(&rules, 0.5, 0.5, wide, rest, 1) == 1e300;
   good &= fabs(unit_tight_reach(&lenient, 0.5, 0.5, tight, rest, 1) / 1e-5 - 1) < 1e-9;

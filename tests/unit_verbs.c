@@ -8,6 +8,7 @@
 #include "backend/probe.h"
 #include "base/debug.h"
 #include "binaries.h"
+#include "gravity/few_bodies.h"
 #include "tap.h"
 
 enum { STARS_MAX = 192 };
@@ -129,7 +130,7 @@ static void triple(const struct backend *be)
   stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.25f, 0.2f, 0.1f});
   binaries_pair(&p, 0, 1, 1e-3, 0.3, 5);
   struct outcome o = run(be, &p, 0.04, 1.0 / 128, 16);
-  ok(o.worst < 2e-5 && o.ticks < 3000, "a close triple keeps its energy");
+  ok(o.worst < 1e-7 && o.ticks < 3000, "a close triple keeps its energy");
   particles_free(&p);
 }
 
@@ -143,8 +144,27 @@ static void tight_pair(const struct backend *be)
   stars(&p, 5, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.01f, 0.01f, 0.01f, 0.01f, 10});
   binaries_pair(&p, 0, 1, 8e-7, 0.1, 5);
   struct outcome o = run(be, &p, 0.04, 1.0 / 1024, 8);
-  ok(o.worst < 2e-5 && o.ticks < 1000 && fabs(axis_of(&p) / 8e-7 - 1) < 1e-2,
+  ok(o.worst < 1e-6 && o.ticks < 1000 && fabs(axis_of(&p) / 8e-7 - 1) < 1e-2,
      "a tight pair opens and closes in a group");
+  particles_free(&p);
+}
+
+/* A star by a pair whose period is some soft steps: for one soft step, against the three as points. */
+static void near_wide_pair(const struct backend *be)
+{
+  struct particles p;
+  double x[3][3] = {{-0.5, 0, 0}, {0.5, 0, 0}, {6, 0, 0}}, v[3][3] = {{0, -0.5, 0}, {0, 0.5, 0}, {0, 1.5, 0}}, step = 0;
+  struct few_bodies few = {.n = 3, .m = {0.5, 0.5, 1e-3f}};
+  const struct unit_environment nothing = {.near_count = 0};
+  int64_t evaluations = 0;
+  stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.5f, 0.5f, 1e-3f});
+  memcpy(few.x, x, sizeof x);
+  memcpy(few.v, v, sizeof v);
+  int failed = few_advance(&few, &nothing, 0.5, &step, &evaluations);
+  run(be, &p, 20, 0.5, 1);
+  double pull = few.v[2][0], there = p.vel[6];
+  printf("# %s: the star gets %.6f, points give %.6f\n", label, there, pull);
+  ok(!failed && fabs(there / pull - 1) < 2e-3, "a star near a wide pair sees where its members are");
   particles_free(&p);
 }
 
@@ -198,6 +218,7 @@ static void check(const struct backend *be, double (*first)[3 * STARS_MAX])
   passage(be);
   triple(be);
   tight_pair(be);
+  near_wide_pair(be);
   massless(be);
   cluster(be, 96, 48, 3e-4, 0.7, 1e-5, first[0]);
   cluster(be, 96, 96, 1e-3, 0.7, 2e-5, first[1]);

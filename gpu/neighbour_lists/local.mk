@@ -10,6 +10,7 @@ gpu_sources += \
   %D%/pairs.cuh \
   %D%/state.cuh \
   %D%/unit_changes.cuh \
+  %D%/unit_checks.cuh \
   %D%/unit_forces.cuh \
   %D%/unit_host.cuh \
   %D%/unit_loop.cu \
@@ -17,6 +18,7 @@ gpu_sources += \
   %D%/unit_mail.h \
   %D%/unit_pairs.cu \
   %D%/unit_pairs.cuh \
+  %D%/unit_places.cuh \
   %D%/unit_steps.cuh \
   %D%/units.cu \
   %D%/units.cuh

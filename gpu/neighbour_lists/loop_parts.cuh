@@ -27,7 +27,7 @@ struct active_list {
   int limit;              /* members of deeper levels are entered into numbers->swift */
   int turn;               /* of the counters */
   int all_predicted;      /* 1: job.predicted has all members at this tick */
-  int many;               /* 1: many members are active, of the loop with units */
+  int many, many_units;   /* 1: many members are active; and there are many units */
   unsigned long long end; /* four numbers of 16 bits: the end of each class in `listed` */
 };
 

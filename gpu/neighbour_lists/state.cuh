@@ -118,6 +118,7 @@ struct unit_state {
   struct array<int32_t> partner, head, companion, count, root, at, spare, begun;
   struct array<struct member_list> list;
   struct array<float> partner_distance, factor;
+  struct array<uint8_t> waits;
   struct array<unsigned long long> claim;
   struct array<double> gm, kinetic, row;
   struct array<uint64_t> id;

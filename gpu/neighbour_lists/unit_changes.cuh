@@ -9,299 +9,7 @@
  * and meet after each, so results do not depend on the order within a phase. */
 #ifndef GPU_UNIT_CHANGES_CUH
 #define GPU_UNIT_CHANGES_CUH
-#include "gpu/neighbour_lists/unit_host.cuh"
-
-enum { CLAIM_PASSES = 4 };
-#define TAKEN 0ull /* the claim on a place whose change is accepted: below all keys */
-
-static __device__ int grid_warp(void) { return (int)((blockIdx.x * LOOP_THREADS + threadIdx.x) / LANES); }
-static __device__ int grid_warps(void) { return (int)(gridDim.x * LOOP_WARPS); }
-
-static __device__ int is_root(const struct units_job &job, int32_t place) { return job.table.root[place] == place; }
-
-static __device__ struct unit_facts facts_now(const struct units_job &job, int32_t root)
-{
-  int32_t u = job.table.at[root];
-  return u >= 0 ? unit_facts_of(&job.table.unit[u]) : unit_facts_of_star(job.table.source[root].gm);
-}
-
-/* Which of the motions of a root is its newest. */
-static __device__ int newest(const struct units_job &job, int32_t root)
-{
-  const int2 t = job.loop.ticks[root];
-  return t.y > t.x;
-}
-
-/* --- claims ------------------------------------------------------------------------------------------------------- */
-
-static __device__ void claim_places(const struct units_job &job, int round, int32_t count)
-{
-  for (int32_t k = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); k < count;
-       k += (int32_t)(gridDim.x * LOOP_THREADS)) {
-    const struct unit_change *change = &job.table.change[round][k];
-    if (change->kind != CHANGE_NONE) continue;
-    atomicMin(&job.table.claim[change->place], change->key);
-    if (change->other >= 0) atomicMin(&job.table.claim[change->other], change->key);
-  }
-}
-
-static __device__ int claimed(const struct units_job &job, const struct unit_change *change)
-{
-  return job.table.claim[change->place] == change->key &&
-         (change->other < 0 || job.table.claim[change->other] == change->key);
-}
-
-/* --- checks ------------------------------------------------------------------------------------------------------- */
-
-/* The warp advances a root to the tick, before its step ends. */
-DEVICE_CALL void bring_root(const struct units_job &job, int32_t root, int32_t now)
-{
-  const int2 t = job.loop.ticks[root];
-  struct hermite_force force;
-  if (max(t.x, t.y) == now) return;
-  sum_on_place(job, places_at_tick{job, now, 0}, root, &force);
-  double sum[6];
-  int parts, align = aligned_level_or_none(now);
-  store_force(sum, force);
-  const int host = is_hosted(job, root, now, 0);
-  warp_sync(); /* before lane 0 changes the unit */
-  if (host) {
-    end_hosted(job, now, align, root, sum);
-    return;
-  }
-  if (lane_id() == 0) {
-    int level = end_step(job, now, align, root, *status_of(job, root) & STATUS_LEVEL, sum, &parts);
-    *status_of(job, root) = status_for(job, root, level);
-  }
-  warp_sync();
-}
-
-/* Whether no third one is near two stars that are to be a pair; within `entry` only hard pairs and groups count. */
-DEVICE_CALL int no_third(const struct units_job &job, int32_t i, int32_t j, int32_t now)
-{
-  const struct places_at_tick at = {job, now, 0};
-  const struct hermite_motion *p = &job.loop.motion[2 * (int64_t)i + newest(job, i)],
-                              *q = &job.loop.motion[2 * (int64_t)j + newest(job, j)];
-  const struct member_list list = job.table.list[i];
-  double middle[3], d[3], u[3], entry2 = job.rules.entry * job.rules.entry, dt;
-  double gm = job.table.source[i].gm + job.table.source[j].gm,
-         r1 = fmaxf(job.table.source[i].factor, job.table.source[j].factor) * job.rules.r1;
-  int disturbed = 0;
-  for (int c = 0; c < 3; c++) {
-    middle[c] = 0.5 * (p->x[c] + q->x[c]);
-    d[c] = p->x[c] - q->x[c];
-    u[c] = p->v[c] - q->v[c];
-  }
-  double r2 = kepler_dot(d, d);
-  if (unit_lasts(&job.rules, gm, d, u, r1, 1)) {
-    double size = unit_pair_extent(gm, d, u);
-    r2 = size * size;
-  }
-  for (int k = lane_id(); k < 2 * list.count; k += LANES) {
-    int32_t place = job.table.entry[list.begin + k / 2];
-    struct unit_source source;
-    int look = job.table.source[place].tag == TAG_LOOK;
-    int32_t root = look ? unit_look(job, i, place, k % 2) : k % 2 ? -1 : place;
-    if (root < 0 || root == j) continue;
-    at.read(root, &source);
-    if (!(source.gm > 0)) continue;
-    for (int c = 0; c < 3; c++) d[c] = source.x[c] - middle[c];
-    double third2 = kepler_dot(d, d);
-    if (third2 >= UNIT_ALONE * UNIT_ALONE * r2) continue;
-    int hard = job.table.at[root] >= 0 && !unit_is_passing(&view_at(job, root, now, &dt)->facts);
-    disturbed |= r2 >= entry2 || hard || third2 > entry2;
-  }
-  return !warp_any(disturbed);
-}
-
-/* Whether no one is near the two bodies `whole` that are to be a hierarchy at x, v: i and j, or the unit at i = j. The
- * warp looks at the list of i. */
-DEVICE_CALL int undisturbed(const struct units_job &job, int32_t i, int32_t j, int32_t now,
-                            const struct unit_facts &whole, const double x[3], const double v[3])
-{
-  const struct places_at_tick at = {job, now, 0};
-  const struct member_list list = job.table.list[i];
-  int disturbed = 0;
-  for (int k = lane_id(); k < 2 * list.count; k += LANES) {
-    int32_t place = job.table.entry[list.begin + k / 2];
-    struct unit_source source;
-    int look = job.table.source[place].tag == TAG_LOOK;
-    int32_t root = look ? unit_look(job, i, place, k % 2) : k % 2 ? -1 : place;
-    double d[3], u[3], dt;
-    if (root < 0 || root == j) continue;
-    at.read(root, &source);
-    for (int c = 0; c < 3; c++) {
-      d[c] = source.x[c] - x[c];
-      u[c] = source.v[c] - v[c];
-    }
-    double r1 = fmaxf(job.table.source[i].factor, source.factor) * job.rules.r1;
-    const struct unit_facts facts =
-        job.table.at[root] >= 0 ? view_at(job, root, now, &dt)->facts : unit_facts_of_star(source.gm);
-    disturbed |= unit_belong(&job.rules, &whole, &facts, d, u, r1, UNIT_HYSTERESIS) != UNIT_APART;
-  }
-  return !warp_any(disturbed);
-}
-
-/* Whether two places at the tick become a hierarchy. All lanes get it. */
-DEVICE_CALL int are_hierarchy(const struct units_job &job, int32_t i, int32_t j, int32_t now)
-{
-  const struct hermite_motion *p = &job.loop.motion[2 * (int64_t)i + newest(job, i)],
-                              *q = &job.loop.motion[2 * (int64_t)j + newest(job, j)];
-  const struct unit_facts a = facts_now(job, i), b = facts_now(job, j);
-  double d[3], u[3], x[3], v[3], r1 = fmaxf(job.table.source[i].factor, job.table.source[j].factor) * job.rules.r1;
-  for (int c = 0; c < 3; c++) {
-    d[c] = q->x[c] - p->x[c];
-    u[c] = q->v[c] - p->v[c];
-    x[c] = p->x[c] + b.m / (a.m + b.m) * d[c];
-    v[c] = p->v[c] + b.m / (a.m + b.m) * u[c];
-  }
-  if (hierarchy_fits(&job.rules, &a, &b, d, u, r1, 0) == HIERARCHY_NONE) return 0;
-  return undisturbed(job, i, j, now, hierarchy_facts(&a, &b, d, u), x, v);
-}
-
-/* Whether the group at `root` becomes a hierarchy. All lanes get it. */
-DEVICE_CALL int is_hierarchy_now(const struct units_job &job, int32_t root, int32_t now)
-{
-  struct unit_body whole[2];
-  double d[3], u[3];
-  if (!unit_may_be_hierarchy(&job.table.unit[job.table.at[root]], &job.rules, unit_r1_of(job, root), whole)) return 0;
-  const struct unit_facts p = unit_body_facts(&whole[0]), q = unit_body_facts(&whole[1]);
-  const struct hermite_motion *centre = &job.loop.motion[2 * (int64_t)root + newest(job, root)];
-  for (int c = 0; c < 3; c++) {
-    d[c] = whole[1].x[c] - whole[0].x[c];
-    u[c] = whole[1].v[c] - whole[0].v[c];
-  }
-  return undisturbed(job, root, root, now, hierarchy_facts(&p, &q, d, u), centre->x, centre->v);
-}
-
-/* Bring the members of a unit to the tick of its centre. */
-DEVICE_CALL void synchronise(const struct units_job &job, int32_t root, int32_t now)
-{
-  struct unit_environment environment;
-  int32_t u = job.table.at[root];
-  if (u < 0) return;
-  environment_of(job, root, newest(job, root), now, &environment);
-  unit_synchronise(&job.table.unit[u], &job.rules, &environment, time_of(job, now));
-}
-
-static __device__ int entries_of_root(const struct units_job &job, int32_t root)
-{
-  int32_t u = job.table.at[root], sum = 0, count = u < 0 ? 1 : job.table.stars[u].count;
-  for (int k = 0; k < count; k++) {
-    int32_t star = u < 0 ? root : job.table.stars[u].place[k];
-    sum += job.table.list_of_head[job.place.head[star]].count + 1;
-  }
-  return sum;
-}
-
-/* Lane 0 has found that the places are to join, or that `divided` is to part. */
-static __device__ void accept(const struct units_job &job, struct unit_change *change, int32_t now)
-{
-  struct unit_numbers *numbers = job.table.numbers;
-  int join = change->kind == CHANGE_JOIN;
-  synchronise(job, join ? change->place : change->divided, now);
-  if (join) synchronise(job, change->other, now);
-  int entries = entries_of_root(job, join ? change->place : change->divided);
-  if (join) entries += entries_of_root(job, change->other);
-  atomicAdd(&numbers->need_units, join ? 1 : change->parts);
-  atomicAdd(&numbers->need_entries, (unsigned long long)entries);
-}
-
-/* What two places at the tick are to each other. All lanes get it. */
-DEVICE_CALL int verdict_on(const struct units_job &job, const struct unit_change *change)
-{
-  int verdict = UNIT_APART;
-  int32_t i = change->place, j = change->other;
-  if (lane_id() == 0) {
-    const struct hermite_motion *p = &job.loop.motion[2 * (int64_t)i + newest(job, i)],
-                                *q = &job.loop.motion[2 * (int64_t)j + newest(job, j)];
-    double d[3], u[3], r1 = fmaxf(job.table.source[i].factor, job.table.source[j].factor) * job.rules.r1;
-    for (int c = 0; c < 3; c++) {
-      d[c] = q->x[c] - p->x[c];
-      u[c] = q->v[c] - p->v[c];
-    }
-    const struct unit_facts a = facts_now(job, i), b = facts_now(job, j);
-    verdict = unit_belong(&job.rules, &a, &b, d, u, r1, 1);
-  }
-  return warp_shuffle(verdict, 0);
-}
-
-/* The warp asks whether the unit at a place parts, or becomes a hierarchy. Lane 0 sets the kind of the change. */
-DEVICE_CALL void check_parting(const struct units_job &job, struct unit_change *change, int32_t now)
-{
-  int32_t i = change->place;
-  struct unit *unit = &job.table.unit[job.table.at[i]];
-  int hierarchy = is_hierarchy_now(job, i, now);
-  warp_sync(); /* before lane 0 changes the unit */
-  if (lane_id() > 0) return;
-  double t = time_of(job, now), r1 = unit_r1_of(job, i);
-  change->divided = i;
-  change->parts = unit_find_parts(&job.rules, unit, t, r1, change->part);
-  if (change->parts > 1) change->kind = CHANGE_PART;
-  else if (hierarchy) change->kind = CHANGE_TO_HIERARCHY;
-  else unit_tighten(unit, &job.rules, t, r1);
-}
-
-/* The warp asks whether two places join, or a passing pair is let go. */
-DEVICE_CALL void check_joining(const struct units_job &job, struct unit_change *change, int32_t now)
-{
-  int32_t i = change->place, j = change->other;
-  bring_root(job, i, now);
-  bring_root(job, j, now);
-  int hierarchy = are_hierarchy(job, i, j, now);
-  int verdict = hierarchy ? (int)UNIT_TOGETHER : verdict_on(job, change);
-  int stars = job.table.at[i] < 0 && job.table.at[j] < 0;
-  if (verdict == UNIT_APART || (verdict == UNIT_TOGETHER && stars && !no_third(job, i, j, now))) return;
-  if (lane_id() > 0) return;
-  const struct unit_facts facts = facts_now(job, i);
-  change->kind = verdict == UNIT_TOGETHER ? CHANGE_JOIN : CHANGE_PART;
-  change->hierarchy = hierarchy;
-  change->divided = unit_is_passing(&facts) ? i : j;
-  change->parts = 2;
-  change->part[0] = 0;
-  change->part[1] = 1;
-}
-
-static __device__ void set_claims(const struct units_job &job, const struct unit_change *change,
-                                  unsigned long long claim)
-{
-  job.table.claim[change->place] = claim;
-  if (change->other >= 0) job.table.claim[change->other] = claim;
-}
-
-/* The warp checks a change that has its places. Where it is refused, others may have them. */
-DEVICE_CALL void check_change(const struct units_job &job, struct unit_change *change, int32_t now)
-{
-  int32_t i = change->place, j = change->other;
-  int roots = is_root(job, i) && (j < 0 || is_root(job, j));
-  if (roots && j < 0) check_parting(job, change, now);
-  else if (roots) check_joining(job, change, now);
-  warp_sync();
-  if (lane_id() == 0) {
-    int accepted = change->kind != CHANGE_NONE;
-    if (accepted) accept(job, change, now);
-    else change->kind = CHANGE_REFUSED;
-    if (!accepted) atomicAdd(&job.table.numbers->refused, 1);
-    set_claims(job, change, accepted ? TAKEN : NO_CLAIM);
-  }
-  warp_sync();
-}
-
-/* Claims and checks. All blocks have met before, and meet at the end. */
-DEVICE_CALL void check_changes(const struct units_job &job, int32_t now, int round, int32_t count, unsigned *meetings)
-{
-  struct unit_change *changes = job.table.change[round];
-  for (int32_t pass = 0, refused = 0; pass < CLAIM_PASSES; pass++) {
-    claim_places(job, round, count);
-    meet(job.loop, meetings);
-    for (int32_t k = grid_warp(); k < count; k += grid_warps())
-      if (changes[k].kind == CHANGE_NONE && claimed(job, &changes[k])) check_change(job, &changes[k], now);
-    meet(job.loop, meetings);
-    const int32_t refused_now = *(volatile int32_t *)&job.table.numbers->refused;
-    if (refused_now == refused) return;
-    refused = refused_now;
-  }
-}
+#include "gpu/neighbour_lists/unit_checks.cuh"
 
 /* --- changes ------------------------------------------------------------------------------------------------------ */
 
@@ -365,10 +73,26 @@ static __device__ void set_tags(const struct units_job &job, const struct unit_s
   }
 }
 
+/* What lane 0 of a warp needs to carry out a change. In shared memory, as words of the memory of a lane are each in
+ * another line of the cache. */
+struct change_scratch {
+  struct unit unit;
+  struct unit_body bodies[2 * UNIT_BODIES], some[UNIT_BODIES];
+};
+enum { CHANGE_WARPS = 4 }; /* warps of a block that carry out changes */
+static_assert(CHANGE_WARPS * sizeof(struct change_scratch) <= sizeof(((struct loop_shared *)0)->force),
+              "the scratch has the place of the sums, of which there are none while units change");
+
+static __device__ void copy_by_lane(void *to, const void *from, int bytes)
+{
+#pragma unroll 8
+  for (int k = 0; k < bytes / 8; k++) ((double *)to)[k] = ((const double *)from)[k];
+}
+
 /* A root of bodies[n], which are from x, v; they are then from its centre. Its list is still to be made. hierarchy: the
  * two bodies are one. */
-DEVICE_CALL int32_t make_root(const struct units_job &job, int n, struct unit_body *bodies, const double x[3],
-                              const double v[3], int32_t now, int hierarchy)
+DEVICE_CALL int32_t make_root(const struct units_job &job, struct unit *unit, int n, struct unit_body *bodies,
+                              const double x[3], const double v[3], int32_t now, int hierarchy)
 {
   const struct unit_tables &table = job.table;
   struct unit_stars stars;
@@ -398,8 +122,9 @@ DEVICE_CALL int32_t make_root(const struct units_job &job, int n, struct unit_bo
     table.at[root] = u;
     table.stars[u] = stars;
     double t = time_of(job, now), r1 = factor * job.rules.r1;
-    if (hierarchy) unit_make_hierarchy(&table.unit[u], &job.rules, bodies, t, r1);
-    else unit_make(&table.unit[u], &job.rules, n, bodies, t, r1);
+    if (hierarchy) unit_make_hierarchy(unit, &job.rules, bodies, t, r1);
+    else unit_make(unit, &job.rules, n, bodies, t, r1);
+    copy_by_lane(&table.unit[u], unit, unit_bytes(unit->bodies));
     store_view(job, u, 0);
     store_view(job, u, 1);
   }
@@ -413,9 +138,10 @@ DEVICE_CALL int32_t make_root(const struct units_job &job, int n, struct unit_bo
 }
 
 /* Lane 0 carries out a change; roots[]: those that it makes. Returns their number. */
-DEVICE_CALL int make_roots(const struct units_job &job, const struct unit_change *change, int32_t now, int32_t *roots)
+DEVICE_CALL int make_roots(const struct units_job &job, struct change_scratch *scratch,
+                           const struct unit_change *change, int32_t now, int32_t *roots)
 {
-  struct unit_body bodies[2 * UNIT_BODIES], some[UNIT_BODIES];
+  struct unit_body *bodies = scratch->bodies, *some = scratch->some;
   int32_t i = change->place, j = change->other;
   if (change->kind == CHANGE_JOIN) {
     int32_t stays = job.place.id[i] < job.place.id[j] ? i : j, gone = stays == i ? j : i;
@@ -425,7 +151,7 @@ DEVICE_CALL int make_roots(const struct units_job &job, const struct unit_change
     if (!change->hierarchy) n = unit_open_tight(&job.rules, bodies, n, UNIT_OPEN_EARLY);
     release_root(job, stays);
     release_root(job, gone);
-    roots[0] = make_root(job, n, bodies, frame.x, frame.v, now, change->hierarchy);
+    roots[0] = make_root(job, &scratch->unit, n, bodies, frame.x, frame.v, now, change->hierarchy);
     return 1;
   }
   const struct hermite_motion frame = job.loop.motion[2 * (int64_t)change->divided + newest(job, change->divided)];
@@ -433,7 +159,7 @@ DEVICE_CALL int make_roots(const struct units_job &job, const struct unit_change
     unit_may_be_hierarchy(&job.table.unit[job.table.at[change->divided]], &job.rules, unit_r1_of(job, change->divided),
                           bodies);
     release_root(job, change->divided);
-    roots[0] = make_root(job, 2, bodies, frame.x, frame.v, now, 1);
+    roots[0] = make_root(job, &scratch->unit, 2, bodies, frame.x, frame.v, now, 1);
     return 1;
   }
   int n = bodies_at(job, change->divided, now, frame.x, frame.v, 0, bodies);
@@ -442,7 +168,7 @@ DEVICE_CALL int make_roots(const struct units_job &job, const struct unit_change
     int count = 0;
     for (int k = 0; k < n; k++)
       if (change->part[k] == p) some[count++] = bodies[k];
-    roots[p] = make_root(job, count, some, frame.x, frame.v, now, 0);
+    roots[p] = make_root(job, &scratch->unit, count, some, frame.x, frame.v, now, 0);
   }
   return change->parts;
 }
@@ -484,11 +210,12 @@ DEVICE_CALL void make_list(const struct units_job &job, int32_t root)
   warp_sync();
 }
 
-static __device__ void carry_out(const struct units_job &job, const struct unit_change *change, int32_t now)
+static __device__ void carry_out(const struct units_job &job, struct change_scratch *scratch,
+                                 const struct unit_change *change, int32_t now)
 {
   int32_t roots[UNIT_BODIES];
   int count = 0;
-  if (lane_id() == 0) count = make_roots(job, change, now, roots);
+  if (lane_id() == 0) count = make_roots(job, scratch, change, now, roots);
   warp_sync();
   count = warp_shuffle(count, 0);
   for (int k = 0; k < count; k++) make_list(job, warp_shuffle(roots[k], 0));
@@ -510,9 +237,16 @@ static __device__ struct unit_room room_left(const struct units_job &job)
   return left;
 }
 
+static __device__ void release_claims(const struct units_job &job, const struct unit_change *changes, int32_t count)
+{
+  for (int32_t k = grid_warp(); k < count; k += grid_warps())
+    if (lane_id() == 0) set_claims(job, &changes[k], NO_CLAIM);
+}
+
 /* Carry out the changes that were entered into the list `round`; all blocks have met since. again: what could not be
  * done, and what new roots want, is entered into the other list. */
-DEVICE_CALL void change_units(const struct units_job &job, int32_t now, int round, int again, unsigned *meetings)
+DEVICE_CALL void change_units(const struct units_job &job, struct loop_shared &shared, int32_t now, int round,
+                              int again, unsigned *meetings)
 {
   struct unit_numbers *numbers = job.table.numbers;
   struct unit_change *changes = job.table.change[round];
@@ -521,14 +255,23 @@ DEVICE_CALL void change_units(const struct units_job &job, int32_t now, int roun
   const struct unit_room left = room_left(job);
   if (first_thread) numbers->begun = numbers->need_units = numbers->need_entries = numbers->refused = 0;
   check_changes(job, now, round, count, meetings);
+  if (*(volatile int32_t *)&numbers->need_units == 0) { /* none is accepted */
+    if (first_thread) numbers->proposed[round] = 0;
+    release_claims(job, changes, count);
+    meet(job.loop, meetings);
+    return;
+  }
   const int full = *(volatile int32_t *)&numbers->need_units > left.units ||
                    *(volatile unsigned long long *)&numbers->need_entries > left.entries;
   if (first_thread) {
     numbers->proposed[round] = 0;
     numbers->full |= full;
   }
-  for (int32_t k = grid_warp(); k < count; k += grid_warps()) {
-    if (!full && changes[k].kind > CHANGE_NONE) carry_out(job, &changes[k], now);
+  const int warp = (int)threadIdx.x / LANES;
+  for (int32_t k = (int32_t)(blockIdx.x + gridDim.x * warp); warp < CHANGE_WARPS && k < count;
+       k += (int32_t)gridDim.x * CHANGE_WARPS) {
+    if (!full && changes[k].kind > CHANGE_NONE)
+      carry_out(job, (struct change_scratch *)shared.force + warp, &changes[k], now);
     if (lane_id() == 0 && changes[k].kind <= CHANGE_NONE && job.table.claim[changes[k].place] == TAKEN)
       changes[k].kind = CHANGE_OVER;
   }
@@ -539,8 +282,7 @@ DEVICE_CALL void change_units(const struct units_job &job, int32_t now, int roun
     start_root(job, root, now);
     if (again && lane_id() == 0) propose_change(job, 1 - round, root, 1);
   }
-  for (int32_t k = grid_warp(); k < count; k += grid_warps())
-    if (lane_id() == 0) set_claims(job, &changes[k], NO_CLAIM);
+  release_claims(job, changes, count);
   for (int32_t k = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); again && !full && k < count;
        k += (int32_t)(gridDim.x * LOOP_THREADS)) {
     const struct unit_change *lost = &changes[k];

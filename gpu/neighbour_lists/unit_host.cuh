@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Units whose steps the host ends (unit_mail.h): groups and hierarchies; where few places are active all units, since a
- * tick takes as long as its longest chain of operations. */
+/* Units whose steps the host ends (unit_mail.h): groups and hierarchies; where few places are active, or there are few
+ * units, all of them, since a tick takes as long as its longest chain of operations. */
 #ifndef GPU_UNIT_HOST_CUH
 #define GPU_UNIT_HOST_CUH
 #include "gpu/neighbour_lists/unit_steps.cuh"

@@ -17,13 +17,13 @@ static __device__ int lanes_of(int list_class, int many)
 }
 
 /* The warp sums up the forces on the stars at m, `lanes` lanes each; -1: none. */
-DEVICE_CALL void sum_on_stars(const struct units_job &job, const struct places_at_tick &at, int32_t m, int lanes,
-                              double *to)
+static __device__ __forceinline__ void sum_on_stars(const struct units_job &job, const struct places_at_tick &at,
+                                                    int32_t m, int lanes, double *to)
 {
   const int sub = lane_id() % lanes;
   struct hermite_force sum = {};
   struct unit_nearest nearest = {1e300, -1, -1};
-  if (m >= 0) add_to_star(job, at, target_at(job, m, at.now), sub, lanes, &sum, &nearest);
+  if (m >= 0) add_to_star(job, at, target_at(at, m), sub, lanes, &sum, &nearest);
   list_join(&sum, lanes);
   join_nearest(&nearest, lanes);
   if (m < 0 || sub > 0) return;
@@ -139,7 +139,7 @@ static __device__ void end_batch(const struct units_job &job, struct loop_shared
   struct place_step step[MAIL_SLOTS];
   unsigned long long request[MAIL_SLOTS];
   int k = first + (int)threadIdx.x, from = (int)threadIdx.x / LANES, mine = k < last;
-  if (mine && is_hosted(job, listed_member(shared, list, k), list.now, list.many)) {
+  if (mine && is_hosted(job, listed_member(shared, list, k), list.now, list.many_units)) {
     hosted.k[atomicAdd(&hosted.count, 1)] = (uint16_t)k;
     mine = 0;
   }
@@ -250,11 +250,11 @@ DEVICE_CALL void propose_parts(const struct units_job &job, int round)
 }
 
 /* Units form, in rounds, until no more do; then those part that do not hold together. */
-DEVICE_CALL void begin_units(const struct units_job &job, unsigned *meetings)
+DEVICE_CALL void begin_units(const struct units_job &job, struct loop_shared &shared, unsigned *meetings)
 {
   int round = 0;
   for (int k = 0; k<BEGIN_ROUNDS &&*(volatile int32_t *)&job.table.numbers->proposed[round]> 0; k++) {
-    change_units(job, 0, round, 1, meetings);
+    change_units(job, shared, 0, round, 1, meetings);
     round = 1 - round;
   }
   meet(job.loop, meetings);
@@ -262,7 +262,7 @@ DEVICE_CALL void begin_units(const struct units_job &job, unsigned *meetings)
   meet(job.loop, meetings);
   propose_parts(job, 0);
   meet(job.loop, meetings);
-  change_units(job, 0, 0, 0, meetings);
+  change_units(job, shared, 0, 0, 0, meetings);
 }
 
 /* --- the loop ----------------------------------------------------------------------------------------------------- */
@@ -276,7 +276,7 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_units(const 
   struct active_list list = {};
   int turn = 0, round = 0, deepest = 0;
   begin_roots(job, shared, &meetings);
-  begin_units(job, &meetings);
+  begin_units(job, shared, &meetings);
   count_own(job.loop, shared);
   struct level_counts levels = count_levels(job.loop, shared, &meetings, turn, LEVEL_BIN);
   while (list.now < TICKS && levels.deepest > 0) {
@@ -286,6 +286,7 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_units(const 
     list.align = aligned_level(list.now);
     int32_t active = warp_shuffle(levels.deeper, list.align);
     list.many = active >= job.hosted_active;
+    list.many_units = list.many && units_now(job) > job.hosted_active;
     list.all_predicted = active >= PREDICT_MIN && active >= job.loop.members / PREDICT_PART;
     if (list.all_predicted) {
       predict_places(job, list.now);
@@ -296,7 +297,7 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_units(const 
     levels = count_levels(job.loop, shared, &meetings, turn, LEVEL_BIN);
     ticks++;
     if (*(volatile int32_t *)&job.table.numbers->proposed[round] == 0) continue;
-    change_units(job, list.now, round, 0, &meetings);
+    change_units(job, shared, list.now, round, 0, &meetings);
     count_own(job.loop, shared);
     turn = (turn + 1) % COUNT_TURNS;
     levels = count_levels(job.loop, shared, &meetings, turn, LEVEL_BIN);

@@ -48,9 +48,11 @@ DEVICE_CALL void store_view(const struct units_job &job, int32_t u, int which)
   struct unit_view *view = &job.table.view[2 * (int64_t)u + which];
   memcpy(view->quadrupole, unit->quadrupole, sizeof view->quadrupole);
   memcpy(view->rate, unit->rate, sizeof view->rate);
-  view->trace = unit->trace;
+  view->followed = unit->kind == UNIT_RESOLVED && !unit_is_hierarchy(unit);
   view->ks = unit->ks;
   view->facts = unit_facts_of(unit);
+  view->trace =
+      unit_is_passing(&view->facts) ? unit_passing_trace(&job.rules, view->facts.m1, view->facts.m2) : unit->trace;
 }
 
 /* round: of the two lists of changes, the one to enter it into. */
@@ -64,12 +66,28 @@ static __device__ void propose(const struct units_job &job, int round, int32_t p
   change->hierarchy = 0;
 }
 
+/* Whether two stars that were refused do not ask again yet. */
+static __device__ int still_waits(const struct units_job &job, int32_t place, int32_t partner)
+{
+  if (job.table.at[place] >= 0 || job.table.at[partner] >= 0 || job.table.waits[place] == 0) return 0;
+  job.table.waits[place]--;
+  return 1;
+}
+
 /* Ask for what the place wants: its partner, or to part. */
 static __device__ void propose_change(const struct units_job &job, int round, int32_t place, int parts)
 {
   int32_t partner = job.table.partner[place];
+  if (partner >= 0 && still_waits(job, place, partner)) return;
   if (partner >= 0) propose(job, round, place, partner, job.table.partner_distance[place]);
   else if (parts > 1) propose(job, round, place, -1, DISTANCE_OF_LAST);
+}
+
+/* The number of units; blocks that have met since the last change find the same. */
+static __device__ int32_t units_now(const struct units_job &job)
+{
+  const volatile struct unit_numbers *numbers = job.table.numbers;
+  return job.table.units - (int32_t)(numbers->next_spare - numbers->next_unit);
 }
 
 /* As note_collapse reads them. */

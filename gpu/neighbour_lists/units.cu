@@ -11,6 +11,7 @@
 #include "gpu/neighbour_lists/unit_steps.cuh"
 
 static const char *const label = "device units of stars";
+#define ENTRY_MARGIN 1.001 /* for rounding */
 enum { UNITS_SPARE = 1024, PLACES_A_UNIT = 8, HOSTED_ACTIVE = 1024, NEVER = -1 };
 
 /* --- the tables --------------------------------------------------------------------------------------------------- */
@@ -43,6 +44,7 @@ static __global__ void open_places(const __grid_constant__ struct units_job job)
   job.table.at[i] = -1;
   job.table.list[i] = job.table.list_of_head[i];
   job.table.partner[i] = -1;
+  job.table.waits[i] = 0;
   job.table.claim[i] = NO_CLAIM;
   job.table.source[i] = list_source{b.gm, b.factor, TAG_STAR};
   if (i < job.table.units) job.table.spare[i] = -1;
@@ -96,6 +98,7 @@ static struct unit_tables open_tables(struct device *d, int32_t places, int32_t 
   table.entry_capacity = (unsigned long long)s->list.entry.capacity;
   table.partner = array_reserve(&units->partner, label, places);
   table.partner_distance = array_reserve(&units->partner_distance, label, places);
+  table.waits = array_reserve(&units->waits, label, places);
   table.claim = array_reserve(&units->claim, label, places);
   table.source = array_reserve(&s->member.source, label, places);
   table.unit = (struct unit *)array_reserve(&units->record.unit, label, count * (int64_t)sizeof *table.unit);
@@ -183,6 +186,7 @@ static struct units_job open_job(struct device *d, const struct list_request *re
   job.place = {gm, factor, id, search.head, search.companion};
   job.body = s->body.at;
   job.far2 = UNIT_EXTENT * job.rules.r1 * UNIT_EXTENT * job.rules.r1;
+  job.entry2 = ENTRY_MARGIN * job.rules.entry * job.rules.entry;
   job.first = request->first || !integrator_traits[request->integrator].keeps_levels;
   job.level_shift = request->level_shift;
   job.hosted_active = (int)debug_value("host_units", launches_wait() ? NEVER : HOSTED_ACTIVE);
@@ -473,6 +477,7 @@ void units_state_free(struct list_state *state)
   array_free(&units->begun);
   array_free(&units->list);
   array_free(&units->partner_distance);
+  array_free(&units->waits);
   array_free(&units->factor);
   array_free(&units->claim);
   array_free(&units->gm);

@@ -23,8 +23,9 @@ enum { TAG_STAR = -1, TAG_LOOK = -2 };
 
 /* What others see of a unit from the begin of a step of its centre. */
 struct unit_view {
-  double quadrupole[3][3], rate[3][3], trace;
-  struct ks_pair ks; /* of a passing pair */
+  double quadrupole[3][3], rate[3][3], trace; /* trace: the largest, of a passing pair */
+  int followed;                               /* 1: a pair that is followed along its orbit, */
+  struct ks_pair ks;                          /* this one */
   struct unit_facts facts;
 };
 
@@ -78,6 +79,7 @@ struct unit_tables {
   unsigned long long entry_capacity;
   int32_t *partner;        /* the neighbour that belongs to it, or -1, */
   float *partner_distance; /* and its distance */
+  uint8_t *waits;          /* steps of a star in which it does not ask again to join */
   unsigned long long *claim;
   struct list_source *source; /* the tag is its last member */
   struct unit *unit;          /* [units] */
@@ -97,9 +99,11 @@ struct units_job {
   struct unit_tables table;
   struct unit_rules rules;
   const struct list_body *body; /* at the begin, pairs as one */
-  double far2;                  /* squared distance within which a neighbour may be a partner, for factor 1 */
+  double far2, entry2; /* squared distances within which a neighbour may be a partner, for factor 1; within which two
+                          stars are one unit, and a little more */
   int first, level_shift;
-  int hosted_active;      /* where fewer places are active, the host ends the steps of all units; below 0: never */
+  int hosted_active;      /* where fewer places are active, or there are not more units, the host ends the steps of all
+                        units; below 0: never */
   struct unit_mail *mail; /* as the device sees it */
 };
 

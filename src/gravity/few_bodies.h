@@ -15,12 +15,15 @@
 #include "gravity/unit_environment.h"
 
 #define FEW_TOLERANCE 1e-10 /* 1e-12 is not better: rounding spoils the end of an interval */
+#define FEW_LEAP 1e-4       /* the rest of an interval is one step of the leapfrog below this part of a step */
 enum { FEW_ROWS = 10, FEW_LINKS = UNIT_BODIES - 1, FEW_NUMBERS = 6 * FEW_LINKS + 2, FEW_STUCK = 200 };
 
 struct few_bodies {
   int n;
   double m[UNIT_BODIES], x[UNIT_BODIES][3], v[UNIT_BODIES][3]; /* about the centre of mass */
+  double reach[UNIT_BODIES]; /* of a body that is a pair: no other one may come within it; 0: of a point */
   double t;
+  int reached; /* the body whose reach another one is about to enter; -1: none */
 };
 
 /* Bodies in the order of the chain; x, v: from each to the next. t, b: within an interval. */
@@ -321,76 +324,93 @@ HD double few_first_step(const struct few_chain *chain)
   return least;
 }
 
-/* The last bit of an interval, far below a step, at constant acceleration. */
-HD void few_rest(struct few_chain *chain, double dt)
+/* --- the end of an interval --------------------------------------------------------------------------------------- */
+
+/* The step that takes about the time dt, which may be below 0. */
+HD double few_step_for(const struct few_chain *chain, double dt)
 {
-  double a[UNIT_BODIES][3];
+  double a[UNIT_BODIES][3], v[UNIT_BODIES][3], rate = few_kinetic(chain) + chain->b, power = 0;
   few_pull(chain, a);
-  for (int k = 0; k < chain->n - 1; k++)
-    for (int c = 0; c < 3; c++) {
-      double pull = a[k + 1][c] - a[k][c];
-      chain->x[k][c] += dt * (chain->v[k][c] + 0.5 * dt * pull);
-      chain->v[k][c] += dt * pull;
-    }
-  chain->t += dt;
+  few_places(chain, chain->v, v);
+  for (int k = 0; k < chain->n; k++) power += chain->m[k] * kepler_dot(a[k], v[k]);
+  return dt * fmin(fmax(rate + 0.5 * dt * power, 0.5 * rate), 2 * rate);
 }
 
-/* The step whose end is at the time `end`, between none and *step, whose end is that of *result. Returns 1, and the
- * state in *result; 0: not found, and *step is to be shorter. */
-HD_CALL int few_find_end(const struct few_chain *chain, const struct unit_environment *environment, double from,
-                         double end, double step, struct few_chain *result, int64_t *evaluations)
+/* The step to the time `end` within one of h from `before` to `after`, by the time and its rate at both ends. */
+HD double few_step_within(const struct few_chain *before, const struct few_chain *after, double h, double end)
 {
-  double low = 0, high = step, before = chain->t, after = result->t,
-         tolerance = fmax(1e-9 * (after - before), 4e-16 * end);
-  for (int k = 0; k < 40; k++) {
-    if (fabs(result->t - end) <= tolerance) return 1;
-    double h = k % 3 == 2 ? 0.5 * (low + high) : low + (high - low) * (end - before) / (after - before);
-    if (few_try(chain, environment, from, h, result, evaluations) == FEW_ROWS) return 0;
-    if (result->t > end) {
-      high = h;
-      after = result->t;
-    } else {
-      low = h;
-      before = result->t;
+  double all = after->t - before->t, x = (end - before->t) / all, first = few_kinetic(before) + before->b,
+         last = few_kinetic(after) + after->b;
+  double part = x * (1 - x) * ((1 - x) * first - x * last) * all + x * x * (3 - 2 * x) * h;
+  return fmin(fmax(part, 0.1 * h), 0.9 * h);
+}
+
+/* One step of the leapfrog. */
+HD void few_leap(struct few_chain *chain, const struct unit_environment *environment, double from, double h)
+{
+  few_drift(chain, 0.5 * h);
+  few_kick(chain, environment, from, h);
+  few_drift(chain, 0.5 * h);
+}
+
+/* --- an interval -------------------------------------------------------------------------------------------------- */
+
+/* The body that has another one within its reach; -1: none. */
+HD int few_reached(const struct few_chain *chain, const double reach[UNIT_BODIES])
+{
+  for (int k = 0; k < chain->n; k++) {
+    double limit = reach[chain->body[k]], d[3];
+    for (int l = 0; limit > 0 && l < chain->n; l++) {
+      if (l == k) continue;
+      few_between(chain->x, k, l, d);
+      if (kepler_dot(d, d) < limit * limit) return chain->body[k];
     }
   }
-  return 0;
+  return -1;
 }
 
-/* Advance to the time `end`. *step: the step in s to begin with (0: choose), then the one proposed. Returns 0, or -1
- * where no step is short enough, two bodies being at the same place within rounding; *few is as before then. */
+/* Advance to the time `end`, or until a body is about to have another one within its reach: few->reached, and few->t.
+ * *step: the step in s to begin with (0: choose), then the one proposed. Returns 0, or -1 where no step is short
+ * enough, two bodies being at the same place within rounding; *few is as before then. */
 HD_CALL int few_advance(struct few_bodies *few, const struct unit_environment *environment, double end, double *step,
                         int64_t *evaluations)
 {
   struct few_chain chain = {0}, next;
-  double from = few->t, span = end - from;
-  int stuck = 0;
+  double from = few->t, span = end - from, limit = INFINITY, h;
+  few->reached = -1;
   if (!(span > 0)) return 0;
   few_open(&chain, few);
   if (!(*step > 0)) *step = few_first_step(&chain);
-  while (chain.t < span) {
-    int row = few_try(&chain, environment, from, *step, &next, evaluations), found = 0;
-    if (row < FEW_ROWS && next.t > span) {
-      found = few_find_end(&chain, environment, from, span, *step, &next, evaluations);
-      if (!found) row = FEW_ROWS;
+  few->reached = few_reached(&chain, few->reach);
+  for (int stuck = 0; few->reached < 0;) {
+    double wanted = few_step_for(&chain, span - chain.t);
+    if (!(fabs(wanted) > FEW_LEAP * *step)) {
+      few_leap(&chain, environment, from, wanted);
+      chain.t = span;
+      break;
     }
+    h = fmin(fmin(wanted, limit), *step);
+    int row = few_try(&chain, environment, from, h, &next, evaluations);
     stuck = row < FEW_ROWS && next.t > chain.t ? 0 : stuck + 1;
     if (stuck > FEW_STUCK) return -1;
     if (row == FEW_ROWS) {
-      *step *= 0.4;
+      *step = 0.4 * h;
       continue;
     }
-    chain = next;
-    if (found) {
-      few_rest(&chain, span - chain.t);
-      break;
+    if (next.t - span > FEW_LEAP * (next.t - chain.t)) { /* beyond the end */
+      limit = few_step_within(&chain, &next, h, span);
+      continue;
     }
+    few->reached = few_reached(&next, few->reach);
+    if (few->reached >= 0) break;
+    chain = next;
+    limit = INFINITY;
     few_relink(&chain);
-    if (row <= 5) *step *= 1.5;
-    else if (row >= 8) *step *= 0.7;
+    if (row >= 8) *step = 0.7 * h;
+    else if (row <= 5 && h == *step) *step *= 1.5;
   }
   few_close(&chain, few);
-  few->t = end;
+  few->t = few->reached < 0 ? end : from + chain.t;
   return 0;
 }
 #endif

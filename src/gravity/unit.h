@@ -38,7 +38,6 @@ struct unit {
   struct unit_orbit orbit;
   struct unit_field field;
   double quadrupole[3][3], rate[3][3], trace; /* sum m x x, as the neighbours see it */
-  int32_t seen_tick;                          /* of that of a passing pair */
   double d[3], u[3], lag;                     /* of an averaged pair, at the time `lag` before the unit's */
   struct ks_pair ks;                          /* of a resolved pair, and the outer orbit of a hierarchy */
   int followed;                               /* 1: a hierarchy whose first body is a pair that is followed, */

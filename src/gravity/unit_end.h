@@ -38,7 +38,7 @@ HD_CALL struct unit_end unit_end_step(struct unit *unit, const struct unit_rules
   struct unit_end end;
   struct unit_body whole[2];
   int part[UNIT_BODIES];
-  end.failed = unit_advance(unit, step->environment, step->after, step->from, step->to) != 0;
+  end.failed = unit_advance(unit, rules, step->environment, step->after, step->from, step->to) != 0;
   unit->field = *step->after;
   end.limit = unit_step_limit(unit, rules, 1e300);
   if (unit->kind == UNIT_RESOLVED) unit_elements(unit, rules, step->r1);

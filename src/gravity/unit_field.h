@@ -8,7 +8,7 @@
 #include "gravity/unit.h"
 #include "gravity/unit_rules.h"
 
-#define UNIT_QUADRUPOLE_LEAST 1e-9 /* quadrupoles count where trace / (m r^2) is above this */
+#define UNIT_QUADRUPOLE_LEAST 1e-6 /* quadrupoles count where trace / (m r^2) is above this */
 #define UNIT_TIDE_LEAST 1e-6       /* neighbours whose tide (m3 / m) (size / r)^3 is above this are near */
 
 /* A neighbour at d with the velocity u from the target, at the distance r. */
@@ -52,10 +52,10 @@ HD double unit_tide_weight(const struct unit_neighbour *neighbour, double m, dou
   return 2 * neighbour->gm / (neighbour->r2 * neighbour->r) / m * size * size * size;
 }
 
-/* Add a neighbour of this weight to the field at the centre of a unit of mass m, but for the list of those that are
- * near. near: it is on that list. pair: the unit is one. */
-HD_CALL void unit_add_field(struct unit_field *field, const struct unit_neighbour *neighbour, const double f[4],
-                            double m, double weight, int pair, int near)
+/* Add a neighbour of this weight to the field at the centre of a unit of mass m, without the tides and the list of
+ * those that are near. pair: the unit is one. */
+HD void unit_add_times(struct unit_field *field, const struct unit_neighbour *neighbour, double m, double weight,
+                       int pair)
 {
   const double *d = neighbour->d, *u = neighbour->u;
   double density = neighbour->gm / (neighbour->r2 * neighbour->r), speed2 = kepler_dot(u, u), both = m + neighbour->gm;
@@ -65,6 +65,14 @@ HD_CALL void unit_add_field(struct unit_field *field, const struct unit_neighbou
     double p = fmin(neighbour->r, bound_pair_pericentre(both, d, u));
     field->at_pericentre = fmax(field->at_pericentre, neighbour->gm / (p * p * p));
   }
+}
+
+/* The same with the tides. near: it is on the list of those that are near. */
+HD_CALL void unit_add_field(struct unit_field *field, const struct unit_neighbour *neighbour, const double f[4],
+                            double m, double weight, int pair, int near)
+{
+  const double *d = neighbour->d;
+  unit_add_times(field, neighbour, m, weight, pair);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
       double y = neighbour->gm * (f[1] * d[i] * d[j] + (i == j ? f[0] : 0));

@@ -253,17 +253,39 @@ HD_CALL void unit_set_quadrupole(struct unit *unit, double step)
   unit->trace = unit->quadrupole[0][0] + unit->quadrupole[1][1] + unit->quadrupole[2][2];
 }
 
-HD void unit_passing_quadrupole(struct unit *unit, double t)
+/* --- bodies ------------------------------------------------------------------------------------------------------- */
+
+/* A star, or with second >= 0 a tight pair whose orbit is set by the caller, at the centre. */
+HD struct unit_body unit_body_of(int32_t first, int32_t second, double m)
 {
-  double d[3], u[3], mu = unit_reduced(unit);
-  if (unit->lasting) return;
-  unit_relative(unit, t, t, d, u);
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) {
-      unit->quadrupole[i][j] = mu * d[i] * d[j];
-      unit->rate[i][j] = mu * (d[i] * u[j] + u[i] * d[j]);
+  struct unit_body body;
+  memset(&body, 0, sizeof body);
+  body.star[0] = first;
+  body.star[1] = second;
+  body.m = m;
+  return body;
+}
+
+/* A tight pair of a group at the unit's time. */
+HD struct unit_body unit_body_now(const struct unit_body *body)
+{
+  struct unit_body now = *body;
+  if (now.star[1] >= 0 && now.lag > 0) kepler_advance(now.m, now.lag, now.d, now.u);
+  now.lag = 0;
+  return now;
+}
+
+/* A tight pair as its two stars. */
+HD void unit_divide(const struct unit_body *pair, struct unit_body stars[2])
+{
+  for (int k = 0; k < 2; k++) {
+    double share = k == 0 ? -pair->m2 / pair->m : pair->m1 / pair->m;
+    stars[k] = unit_body_of(pair->star[k], -1, k == 0 ? pair->m1 : pair->m2);
+    for (int c = 0; c < 3; c++) {
+      stars[k].x[c] = pair->x[c] + share * pair->d[c];
+      stars[k].v[c] = pair->v[c] + share * pair->u[c];
     }
-  unit->trace = mu * kepler_dot(d, d);
+  }
 }
 
 /* --- over a step -------------------------------------------------------------------------------------------------- */
@@ -281,30 +303,64 @@ HD void unit_advance_averaged(struct unit *unit, const struct unit_field *after,
   unit->lag += dt;
 }
 
-HD int unit_advance_group(struct unit *unit, const struct unit_environment *environment, double from, double t,
-                          int64_t *evaluations)
+/* The bodies of a group for few_advance. Tight pairs may have no one within their reach. */
+HD void unit_to_few(const struct unit *unit, const struct unit_rules *rules, double t, struct few_bodies *few)
+{
+  few->n = unit->bodies;
+  few->t = t;
+  for (int k = 0; k < few->n; k++) {
+    const struct unit_body *body = &unit->body[k];
+    double other = 0;
+    for (int l = 0; l < few->n; l++) other = l == k ? other : fmax(other, unit->body[l].m);
+    few->m[k] = body->m;
+    memcpy(few->x[k], body->x, sizeof few->x[k]);
+    memcpy(few->v[k], body->v, sizeof few->v[k]);
+    few->reach[k] = body->star[1] >= 0 && few->n < UNIT_BODIES
+                        ? unit_tight_reach(rules, body->m1, body->m2, body->d, body->u, other)
+                        : 0;
+  }
+}
+
+HD void unit_from_few(struct unit *unit, const struct few_bodies *few, double dt)
+{
+  unit->orbit.size = 0;
+  for (int k = 0; k < few->n; k++) {
+    memcpy(unit->body[k].x, few->x[k], sizeof few->x[k]);
+    memcpy(unit->body[k].v, few->v[k], sizeof few->v[k]);
+    unit->body[k].lag += dt;
+    unit->orbit.size = fmax(unit->orbit.size, sqrt(kepler_dot(few->x[k], few->x[k])));
+  }
+}
+
+/* A tight pair of a group becomes two stars. */
+HD void unit_open_body(struct unit *unit, int k)
+{
+  struct unit_body pair = unit_body_now(&unit->body[k]), stars[2];
+  unit_divide(&pair, stars);
+  unit->body[k] = stars[0];
+  unit->body[unit->bodies++] = stars[1];
+  unit->step = 0;
+}
+
+/* Tight pairs are opened where others come near within the step. */
+HD int unit_advance_group(struct unit *unit, const struct unit_rules *rules, const struct unit_environment *environment,
+                          double from, double t, int64_t *evaluations)
 {
   struct few_bodies few;
-  few.n = unit->bodies;
-  few.t = from;
-  for (int k = 0; k < few.n; k++) {
-    few.m[k] = unit->body[k].m;
-    memcpy(few.x[k], unit->body[k].x, sizeof few.x[k]);
-    memcpy(few.v[k], unit->body[k].v, sizeof few.v[k]);
-  }
-  int failed = few_advance(&few, environment, t, &unit->step, evaluations);
-  unit->orbit.size = 0;
-  for (int k = 0; k < few.n; k++) {
-    memcpy(unit->body[k].x, few.x[k], sizeof few.x[k]);
-    memcpy(unit->body[k].v, few.v[k], sizeof few.v[k]);
-    unit->body[k].lag += t - from;
-    unit->orbit.size = fmax(unit->orbit.size, sqrt(kepler_dot(few.x[k], few.x[k])));
-  }
+  int failed = 0;
+  do {
+    unit_to_few(unit, rules, from, &few);
+    failed = few_advance(&few, environment, t, &unit->step, evaluations);
+    if (failed) break;
+    unit_from_few(unit, &few, few.t - from);
+    from = few.t;
+    if (few.reached >= 0) unit_open_body(unit, few.reached);
+  } while (few.reached >= 0);
   return failed;
 }
 
-HD_CALL int unit_advance(struct unit *unit, const struct unit_environment *environment, const struct unit_field *after,
-                         double from, double t)
+HD_CALL int unit_advance(struct unit *unit, const struct unit_rules *rules, const struct unit_environment *environment,
+                         const struct unit_field *after, double from, double t)
 {
   int64_t evaluations = 0;
   int failed = 0;
@@ -318,7 +374,7 @@ HD_CALL int unit_advance(struct unit *unit, const struct unit_environment *envir
     }
     unit->work += resolved_advance(&unit->ks, unit->body[0].m, unit->body[1].m, environment, t);
     break;
-  case UNIT_GROUP: failed = unit_advance_group(unit, environment, from, t, &evaluations); break;
+  case UNIT_GROUP: failed = unit_advance_group(unit, rules, environment, from, t, &evaluations); break;
   }
   unit->work += evaluations;
   return failed;

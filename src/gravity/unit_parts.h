@@ -8,6 +8,7 @@
 #include "gravity/unit_motion.h"
 
 #define UNIT_ALONE 4      /* no third star comes as near as so many distances to two that become a pair */
+#define UNIT_WAIT_STEPS 4 /* where one does, the two do not ask again in so many of their steps */
 #define UNIT_OPEN_EARLY 2 /* tight pairs are opened at so many times the reach when units join, */
 #define UNIT_CLOSE_LATE 3 /* and closed at so many */
 #define UNIT_SUB_AXIS 0.2 /* largest axis, in units of R1, of a pair within a group that may dissolve from it as one */
@@ -35,39 +36,6 @@ HD_CALL struct unit_facts unit_facts_of(const struct unit *unit)
 }
 
 /* --- bodies ------------------------------------------------------------------------------------------------------- */
-
-/* A star, or with second >= 0 a tight pair whose orbit is set by the caller, at the centre. */
-HD struct unit_body unit_body_of(int32_t first, int32_t second, double m)
-{
-  struct unit_body body;
-  memset(&body, 0, sizeof body);
-  body.star[0] = first;
-  body.star[1] = second;
-  body.m = m;
-  return body;
-}
-
-/* A tight pair of a group at the unit's time. */
-HD struct unit_body unit_body_now(const struct unit_body *body)
-{
-  struct unit_body now = *body;
-  if (now.star[1] >= 0 && now.lag > 0) kepler_advance(now.m, now.lag, now.d, now.u);
-  now.lag = 0;
-  return now;
-}
-
-/* A tight pair as its two stars. */
-HD void unit_divide(const struct unit_body *pair, struct unit_body stars[2])
-{
-  for (int k = 0; k < 2; k++) {
-    double share = k == 0 ? -pair->m2 / pair->m : pair->m1 / pair->m;
-    stars[k] = unit_body_of(pair->star[k], -1, k == 0 ? pair->m1 : pair->m2);
-    for (int c = 0; c < 3; c++) {
-      stars[k].x[c] = pair->x[c] + share * pair->d[c];
-      stars[k].v[c] = pair->v[c] + share * pair->u[c];
-    }
-  }
-}
 
 /* A pair as one body, or as two; a hierarchy as two. */
 HD int unit_pair_bodies(const struct unit *unit, double t, double since, int whole, struct unit_body *bodies)
@@ -150,7 +118,6 @@ HD_CALL void unit_make(struct unit *unit, const struct unit_rules *rules, int n,
     else unit_make_group(unit, n);
   }
   unit_set_quadrupole(unit, 0);
-  unit->seen_tick = -1;
 }
 
 /* The same for two bodies that are a hierarchy. */
@@ -165,7 +132,6 @@ HD_CALL void unit_make_hierarchy(struct unit *unit, const struct unit_rules *rul
   unit_hierarchy_open(unit, rules, r1, t);
   unit_elements(unit, rules, r1);
   unit_set_quadrupole(unit, 0);
-  unit->seen_tick = -1;
 }
 
 /* The bodies of a unit at the time t about its centre. whole: a pair is one body. Returns their number. */

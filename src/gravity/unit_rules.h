@@ -20,6 +20,8 @@
 #define UNIT_PASSED 1.5         /* this one */
 #define UNIT_AVERAGED_TIDE 2e-4 /* a pair is averaged below this tide 2 (m3 / m) (a / r)^3, and while */
 #define UNIT_AVERAGED_PERIODS 3 /* r / v of its neighbours is above so many periods */
+#define UNIT_PRESENT_PERIODS 6  /* below so many periods in r / v a neighbour sees a pair as it is now, not its mean, */
+#define UNIT_PRESENT_ERROR 1e-2 /* where that changes interaction energies by this part of UNIT_ERROR */
 #define UNIT_APOCENTRES 3       /* nearer than so many apocentres a neighbour joins */
 #define UNIT_LIGHT_AXES 5.8     /* or, of the mass of the pair, than so many axes */
 
@@ -66,18 +68,25 @@ HD double unit_group_reach(double m, double other, double size, double error)
   return fmax(2 * size, sqrt(sqrt(m * other * size * size * size / error)));
 }
 
-/* The distance within which a neighbour of mass `other` and relative speed v must be a part of the unit. */
-HD_CALL double unit_reach(const struct unit_rules *rules, const struct unit_facts *facts, double other, double v)
+/* The distance within which a neighbour of mass `other` must be a part of the unit. */
+HD_CALL double unit_reach(const struct unit_rules *rules, const struct unit_facts *facts, double other)
 {
   if (facts->bodies == 1 && !facts->pair) return 0;
   if (!facts->pair) return unit_group_reach(facts->m, other, facts->size, rules->error);
   if (!facts->lasting) return 2 * fmax(rules->entry, facts->size);
-  double mu = facts->m1 * facts->m2 / facts->m, a2 = facts->a * facts->a, size = facts->size;
-  double reach = fmax(UNIT_APOCENTRES * size * fmax(1.0, cbrt(2 * other / facts->m)),
+  double mu = facts->m1 * facts->m2 / facts->m, a2 = facts->a * facts->a;
+  double reach = fmax(UNIT_APOCENTRES * facts->size * fmax(1.0, cbrt(2 * other / facts->m)),
                       UNIT_LIGHT_AXES * facts->a * cbrt(other / facts->m));
-  reach = fmax(reach, pow(0.3 * mu * other * a2 * a2 / rules->error, 0.2)); /* the mean quadrupole is not enough */
-  double fast = fmin(UNIT_AVERAGED_PERIODS * facts->period * v, cbrt(mu * other * size * size / rules->error));
-  return fmax(reach, fast); /* there is no mean for one that is fast */
+  return fmax(reach, pow(0.3 * mu * other * a2 * a2 / rules->error, 0.2)); /* the quadrupole is not enough */
+}
+
+/* Whether a neighbour of mass `other` at the distance r, with the square v2 of the relative speed, sees the members of
+ * a pair where they are now, not their mean. */
+HD int unit_seen_now(const struct unit_rules *rules, const struct unit_facts *facts, double other, double r, double v2)
+{
+  double fast = UNIT_PRESENT_PERIODS * facts->period, size = facts->size;
+  return r * r < fast * fast * v2 &&
+         facts->m1 * facts->m2 / facts->m * other * size * size > UNIT_PRESENT_ERROR * rules->error * r * r * r;
 }
 
 /* Whether a pair with the relative position d and velocity u is lasting. factor: UNIT_LASTING for one that is. */
@@ -103,14 +112,14 @@ HD_CALL enum unit_verdict unit_belong(const struct unit_rules *rules, const stru
                                       const struct unit_facts *q, const double d[3], const double u[3], double r1,
                                       double factor)
 {
-  double r = sqrt(kepler_dot(d, d)), v = sqrt(kepler_dot(u, u));
+  double r = sqrt(kepler_dot(d, d));
   if (p->bodies + q->bodies > UNIT_BODIES || !(p->m > 0) || !(q->m > 0)) return UNIT_APART;
   int star_p = p->bodies == 1 && !p->pair, star_q = q->bodies == 1 && !q->pair;
   if (star_p && star_q)
     return r < rules->entry * factor || unit_lasts(rules, p->m + q->m, d, u, r1, 1) ? UNIT_TOGETHER : UNIT_APART;
   int passing_p = unit_is_passing(p), passing_q = unit_is_passing(q), hard_p = !star_p && !passing_p,
       hard_q = !star_q && !passing_q;
-  double reach_p = unit_reach(rules, p, q->m, v), reach_q = unit_reach(rules, q, p->m, v);
+  double reach_p = unit_reach(rules, p, q->m), reach_q = unit_reach(rules, q, p->m);
   if (passing_p && hard_q) { /* let it go, or take all of it */
     if (r < 3 * p->distance) return UNIT_LET_GO;
     reach_p = 0;

@@ -80,7 +80,7 @@ static double end_step(const struct list_loop *loop, int64_t i, int32_t tick, do
   struct unit_environment environment;
   *next = units->unit[units->of[i]];
   units_environment(units, loop, (int32_t)i, &environment);
-  next->failed |= unit_advance(next, &environment, &field, t - dt, t) != 0;
+  next->failed |= unit_advance(next, &units->rules, &environment, &field, t - dt, t) != 0;
   next->field = field;
   return unit_step_limit(next, &units->rules, wanted);
 }
@@ -97,7 +97,7 @@ static void commit(struct list_loop *loop, int32_t i, int32_t tick, double dt)
   if (unit->kind == UNIT_RESOLVED) unit_elements(unit, &units->rules, units_r1(units, i, i));
   unit_classify(unit, &units->rules, t);
   unit_set_quadrupole(unit, dt);
-  unit->seen_tick = -1;
+  units->seen[units->of[i]].tick = -1;
 }
 
 static int change(struct list_loop *loop, int32_t tick, const int32_t *places, int64_t n, const int32_t **begun,

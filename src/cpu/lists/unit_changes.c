@@ -182,7 +182,10 @@ static int try_join(struct units *units, struct list_loop *loop, int32_t i, int3
   case UNIT_LET_GO: divide(units, loop, unit_is_passing(&p) ? i : j, tick, 2, two); return 1;
   case UNIT_TOGETHER: break;
   }
-  if (units->of[i] < 0 && units->of[j] < 0 && !alone(units, loop, i, j, tick)) return 0;
+  if (units->of[i] < 0 && units->of[j] < 0 && !alone(units, loop, i, j, tick)) {
+    if (tick > 0) units->waits[i] = units->waits[j] = UNIT_WAIT_STEPS;
+    return 0;
+  }
   join(units, loop, i, j, tick, 0);
   return 1;
 }
@@ -214,10 +217,22 @@ static int try_part(struct units *units, struct list_loop *loop, int32_t place, 
   return parts > 1;
 }
 
+/* Stars that were refused do not ask again at once. */
+static void let_wait(struct units *units, const int32_t *places, int64_t n)
+{
+  for (int64_t k = 0; k < n; k++) {
+    int32_t i = places[k], j = units->partner[i];
+    if (j < 0 || units->of[i] >= 0 || units->of[j] >= 0 || units->waits[i] == 0) continue;
+    units->waits[i]--;
+    units->partner[i] = -1;
+  }
+}
+
 int units_change(struct units *units, struct list_loop *loop, int32_t tick, const int32_t *places, int64_t n,
                  int parting)
 {
   int any = 0;
+  if (tick > 0) let_wait(units, places, n);
   for (int64_t k = 0; k < n; k++) {
     int32_t i = places[k], j = units->partner[i];
     units->partner[i] = -1;

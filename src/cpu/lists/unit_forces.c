@@ -39,30 +39,45 @@ static int look_closer(const struct list_loop *loop, int32_t i, struct seen *see
   return 1;
 }
 
-/* That of a passing pair at the tick, from its motion, is computed by the first who asks. */
-static void renew(struct unit *unit, int32_t tick, double t)
+/* The quadrupole of a pair that is followed is computed by the first who asks at the tick. */
+static const struct unit_seen *seen_now(struct units *units, int32_t at, int32_t tick, double t)
 {
+  struct unit_seen *seen = &units->seen[at];
+  const struct unit *unit = &units->unit[at];
   int32_t known;
 #pragma omp atomic read acquire
-  known = unit->seen_tick;
-  if (known == tick) return;
-#pragma omp critical(passing_quadrupole)
+  known = seen->tick;
+  if (known == tick) return seen;
+#pragma omp critical(quadrupole_now)
   {
-    if (unit->seen_tick != tick) unit_passing_quadrupole(unit, t);
+    if (seen->tick != tick)
+      resolved_quadrupole(&unit->ks, unit->body[0].m, unit->body[1].m, t, seen->quadrupole, seen->rate);
 #pragma omp atomic write release
-    unit->seen_tick = tick;
+    seen->tick = tick;
   }
+  return seen;
 }
 
-/* The quadrupole of a unit at the tick. */
-static void quadrupole_at(struct units *units, const struct list_loop *loop, int32_t place, int32_t tick,
-                          double q[3][3])
+/* The quadrupole at the tick, and its rate, of the unit at `place`, as the other one of a pair sees it: a place of mass
+ * gm. */
+static void quadrupole_at(struct units *units, const struct list_loop *loop, int32_t place, int32_t tick, double gm,
+                          const struct unit_neighbour *is, struct unit_seen *seen)
 {
-  struct unit *unit = &units->unit[units->of[place]];
-  double dt = unit->lasting ? (tick - loop->set->tick[place]) * loop->tick_length : 0;
-  if (!unit->lasting) renew(unit, tick, tick * loop->tick_length);
+  int32_t at = units->of[place];
+  const struct unit *unit = &units->unit[at];
+  double dt = (tick - loop->set->tick[place]) * loop->tick_length;
+  if (unit->kind == UNIT_RESOLVED && !unit_is_hierarchy(unit)) {
+    struct unit_facts facts = unit_facts_of(unit);
+    if (!unit->lasting || unit_seen_now(&units->rules, &facts, gm, is->r, kepler_dot(is->u, is->u))) {
+      *seen = *seen_now(units, at, tick, tick * loop->tick_length);
+      return;
+    }
+  }
   for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) q[i][j] = unit->quadrupole[i][j] + dt * unit->rate[i][j];
+    for (int j = 0; j < 3; j++) {
+      seen->rate[i][j] = unit->rate[i][j];
+      seen->quadrupole[i][j] = unit->quadrupole[i][j] + dt * unit->rate[i][j];
+    }
 }
 
 static int has_quadrupole(const struct units *units, int32_t place, double gm, double r2)
@@ -73,14 +88,24 @@ static int has_quadrupole(const struct units *units, int32_t place, double gm, d
       unit->lasting ? unit->trace : unit_passing_trace(&units->rules, unit->body[0].m, unit->body[1].m), gm, r2);
 }
 
-/* Add the force of the neighbour's quadrupole. */
+/* Add the force of the neighbour's quadrupole on a place of mass gm. */
 static void add_quadrupole(struct units *units, const struct list_loop *loop, const struct seen *seen,
-                           const double f[4], int32_t tick, struct hermite_force *force)
+                           const double f[4], int32_t tick, double gm, struct hermite_force *force)
 {
-  double q[3][3];
-  const struct unit *unit = &units->unit[units->of[seen->place]];
-  quadrupole_at(units, loop, seen->place, tick, q);
-  unit_add_quadrupole(&seen->is, f, (const double(*)[3])q, (const double(*)[3])unit->rate, force);
+  struct unit_seen unit;
+  quadrupole_at(units, loop, seen->place, tick, gm, &seen->is, &unit);
+  unit_add_quadrupole(&seen->is, f, (const double(*)[3])unit.quadrupole, (const double(*)[3])unit.rate, force);
+}
+
+/* Add the force of the neighbour on the quadrupole of the unit at place i, of mass gm. */
+static void add_on_quadrupole(struct units *units, const struct list_loop *loop, int32_t i, const struct seen *seen,
+                              const double f[4], int32_t tick, double gm, struct hermite_force *force)
+{
+  struct unit_seen unit;
+  const struct unit_neighbour *is = &seen->is;
+  quadrupole_at(units, loop, i, tick, is->gm, is, &unit);
+  quadrupole_add((const double(*)[3])unit.quadrupole, (const double(*)[3])unit.rate, is->d, is->u, f, -is->gm / gm,
+                 force->a, force->j);
 }
 
 /* Whether the neighbour belongs to the particle at place i; the nearest such one is its partner, or one that is a
@@ -121,7 +146,7 @@ void units_force_on_star(struct units *units, const struct list_loop *loop, int3
     if (close) check_partner(units, i, &seen, &facts, &nearest);
     if (!has_quadrupole(units, j, seen.is.gm, seen.is.r2) || !look_closer(loop, i, &seen)) continue;
     unit_radial(&seen.is, f);
-    add_quadrupole(units, loop, &seen, f, tick, force);
+    add_quadrupole(units, loop, &seen, f, tick, set->gm[i], force);
   }
 }
 
@@ -130,14 +155,13 @@ void units_force(struct units *units, const struct list_loop *loop, int32_t i, i
 {
   const struct unit *unit = &units->unit[units->of[i]];
   const int32_t *entry = list_entries(loop->set, i);
-  double q[3][3], nearest = 1e300, gm = loop->set->gm[i], f[4];
+  double nearest = 1e300, gm = loop->set->gm[i], f[4];
   int pair = unit->kind != UNIT_GROUP;
   double size = pair && unit->lasting ? unit->orbit.a : unit->orbit.size;
   struct unit_facts facts = units_facts(units, i);
   memset(field, 0, sizeof *field);
   memset(force, 0, sizeof *force);
   field->fastest = 1e30;
-  quadrupole_at(units, loop, i, tick, q);
   units->partner[i] = -1;
   for (int64_t e = 0; e < list_length(loop->set, i); e++) {
     struct seen seen;
@@ -147,10 +171,8 @@ void units_force(struct units *units, const struct list_loop *loop, int32_t i, i
     hermite_pair(force, is->d, is->u, is->gm, 0, &is->split);
     if (!(is->gm > 0)) continue;
     unit_radial(is, f);
-    if (has_quadrupole(units, seen.place, is->gm, is->r2)) add_quadrupole(units, loop, &seen, f, tick, force);
-    if (has_quadrupole(units, i, gm, is->r2))
-      quadrupole_add((const double(*)[3])q, (const double(*)[3])unit->rate, is->d, is->u, f, -is->gm / gm, force->a,
-                     force->j);
+    if (has_quadrupole(units, seen.place, is->gm, is->r2)) add_quadrupole(units, loop, &seen, f, tick, gm, force);
+    if (has_quadrupole(units, i, gm, is->r2)) add_on_quadrupole(units, loop, i, &seen, f, tick, gm, force);
     double weight = unit_tide_weight(is, gm, size);
     int near = weight > UNIT_TIDE_LEAST && field->near_count < UNIT_NEAR;
     if (near) field->near[field->near_count++] = seen.place;

@@ -34,6 +34,7 @@ static int32_t free_unit(struct units *units)
     size_t n = (size_t)units->capacity;
     units->unit = memory_resize("hard", units->unit, sizeof *units->unit * n);
     units->next = memory_resize("hard", units->next, sizeof *units->next * n);
+    units->seen = memory_resize("hard", units->seen, sizeof *units->seen * n);
     units->centre = memory_resize("hard", units->centre, sizeof *units->centre * n);
     units->spare = memory_resize("hard", units->spare, sizeof *units->spare * n);
   }
@@ -103,6 +104,7 @@ static int32_t make(struct units *units, int n, const struct unit_body *bodies, 
   units->of[centre] = UNIT_STAR;
   if (n == 1 && bodies[0].star[1] < 0) return centre;
   int32_t at = free_unit(units);
+  units->seen[at].tick = -1;
   units->centre[at] = centre;
   units->of[centre] = at;
   struct unit *unit = &units->unit[at];
@@ -251,6 +253,8 @@ void units_open(struct units *units, struct list_set *set, const struct list_req
   units->partner = memory_alloc("hard", sizeof *units->partner * n);
   units->gm = memory_alloc("hard", sizeof *units->gm * n);
   units->factor = memory_alloc("hard", sizeof *units->factor * n);
+  units->waits = memory_alloc("hard", n);
+  memset(units->waits, 0, n);
   for (int64_t i = 0; i < set->n; i++) {
     units->of[i] = UNIT_STAR;
     units->partner[i] = -1;
@@ -373,11 +377,13 @@ void units_close(struct units *units, const struct list_loop *loop)
   }
   memory_free(units->of);
   memory_free(units->partner);
+  memory_free(units->waits);
   memory_free(units->gm);
   memory_free(units->factor);
   memory_free(units->unit);
   memory_free(units->next);
   memory_free(units->centre);
+  memory_free(units->seen);
   memory_free(units->spare);
   memory_free(units->begun);
 }

@@ -8,19 +8,27 @@
 #include "gravity/unit_motion.h"
 #include "gravity/unit_parts.h"
 
+/* The quadrupole of a pair that is followed, at a tick; -1: not known. */
+struct unit_seen {
+  double quadrupole[3][3], rate[3][3];
+  int32_t tick;
+};
+
 enum { UNIT_STAR = -1, UNIT_ABSORBED = -2 };
 
 struct units {
   struct list_set *set;
   struct unit_rules rules;
-  int32_t *of;       /* [n] unit at this place; or UNIT_STAR, UNIT_ABSORBED */
-  double *gm;        /* [n] of the star itself */
-  float *factor;     /* [n] */
-  int32_t *partner;  /* [n] the neighbour that belongs to it; -1: none */
-  struct unit *unit; /* [capacity] */
-  struct unit *next; /* [capacity] at the end of the step */
-  int32_t *centre;   /* [capacity] place; -1: free */
-  int32_t *spare;    /* [capacity] those that are free */
+  int32_t *of;            /* [n] unit at this place; or UNIT_STAR, UNIT_ABSORBED */
+  double *gm;             /* [n] of the star itself */
+  float *factor;          /* [n] */
+  int32_t *partner;       /* [n] the neighbour that belongs to it; -1: none */
+  uint8_t *waits;         /* [n] steps of a star in which it does not ask again to join */
+  struct unit *unit;      /* [capacity] */
+  struct unit *next;      /* [capacity] at the end of the step */
+  struct unit_seen *seen; /* [capacity] */
+  int32_t *centre;        /* [capacity] place; -1: free */
+  int32_t *spare;         /* [capacity] those that are free */
   int64_t spares;
   int64_t n, capacity; /* n: with those that are free */
   int lowest;          /* level that a place has left or got in this tick; LIST_LEVEL_MAX + 1: none */
