@@ -22,6 +22,18 @@ refuses '--heavy-ratio: has a meaning only with --mass-function two' king --heav
 refuses '--binary-min: has a meaning only with --binaries' king --binary-min 1e-5
 refuses '--eccentricity: has a meaning only with --binaries' king --eccentricity 0.5
 refuses 'eccentricity: expected a number from 0 to 0.9999, found -1' king --binaries 0.5 --eccentricity -1
+refuses "--binary-population: expected log-axis, duquennoy-mayor, raghavan, sana or kroupa, found 'heintz'" king \
+  --binaries 0.5 --binary-population heintz
+refuses '--binary-population: has a meaning only with --binaries' king --binary-population sana
+refuses '--binary-max: has a meaning only with --binary-population log-axis' king --binaries 0.5 --virial-radius 1 \
+  --binary-population sana --binary-max 0.01
+refuses "binary-population: periods of 'sana' are in days: give the size of the model in pc" king --binaries 0.5 \
+  --binary-population sana
+refuses 'virial ratio: expected a number from 0 to 1.9, found 2' king --virial-ratio 2
+refuses 'virial ratio: expected a number from 0 to 1.9, found -1' plummer --virial-ratio -1
+says 2 'virial ratio: of plummer, hernquist and king it is a sum over all pairs: expected at most 262144 particles' -- \
+  espalier ic plummer --virial-ratio 1 -n 262145 -o x.hdf5
+ok $? 'too many particles for a virial ratio'
 refuses 'W0: expected a number from 0.3 to 12, found 0.1' king --w0 0.1
 refuses "option --w0: expected a number, found 'six'" king --w0 six
 refuses '--total-mass: has a meaning only with --virial-radius or --half-mass-radius' king --total-mass 5
@@ -32,9 +44,9 @@ refuses '--total-mass: the mass function kroupa gives the mass itself' king --ma
 
 # every option of the tables is in the help
 try espalier ic --help
-sed -n 's/^    {"\([a-z0-9-]*\)", .*offsetof.*/\1/p' "$src/src/ic/options.c" "$src/src/cli/commands_ic.c" > names
+sed -n 's/^    {"\([a-z0-9-]*\)", .*offsetof.*/\1/p' "$src/src/ic/options.c" > names
 while read -r name; do has said "--$name " || echo "no --$name" >> err; done < names
-[ ! -s err ] && [ "$(wc -l < names)" = 19 ]
+[ ! -s err ] && [ "$(wc -l < names)" = 20 ]
 ok $? "the help has every option of the tables"
 
 # value KEY of the printed units is EXPECTED within 1e-4

@@ -20,37 +20,19 @@
 
 struct request {
   struct ic_model model;
-  double virial_radius, half_mass_radius; /* pc; 0: the model is dimensionless */
-  double total_mass;                      /* solar masses; 0: of the mass function, or one per particle */
   const char *output;
   int overwrite, has_n;
-  unsigned given; /* bit i: model_option(i) */
+  unsigned given; /* bit i: ic_options[i] */
 };
 
-/* The options of models are those of ic_options, and these of the command, whose numbers are in struct request. */
-static const struct ic_option own_options[] = {
-    {"virial-radius", IC_SPHERES, offsetof(struct request, virial_radius), IC_ALONE},
-    {"half-mass-radius", IC_SPHERES, offsetof(struct request, half_mass_radius), IC_ALONE},
-    {"total-mass", IC_SPHERES, offsetof(struct request, total_mass), IC_ALONE},
-};
-enum {
-  OWN_OPTIONS = sizeof own_options / sizeof *own_options,
-  MODEL_OPTIONS = IC_OPTIONS + OWN_OPTIONS,
-  MODEL_OPTION = 256,
-  OVERWRITE = 300
-};
-_Static_assert(MODEL_OPTIONS <= 32 && MODEL_OPTION + MODEL_OPTIONS <= OVERWRITE,
+enum { MODEL_OPTION = 256, OVERWRITE = 300 };
+_Static_assert(IC_OPTIONS <= 32 && MODEL_OPTION + IC_OPTIONS <= OVERWRITE,
                "a bit of `given` and a number for each option");
-
-static const struct ic_option *model_option(int i)
-{
-  return i < IC_OPTIONS ? &ic_options[i] : &own_options[i - IC_OPTIONS];
-}
 
 static int given(const struct request *request, const char *name)
 {
-  for (int i = 0; i < MODEL_OPTIONS; i++)
-    if (strcmp(model_option(i)->name, name) == 0) return request->given >> i & 1;
+  for (int i = 0; i < IC_OPTIONS; i++)
+    if (strcmp(ic_options[i].name, name) == 0) return request->given >> i & 1;
   return 0;
 }
 
@@ -79,12 +61,8 @@ static int take_option(const struct command *self, const struct comm *comm, int 
   case OVERWRITE: request->overwrite = 1; return STATUS_OK;
   }
   int number = option - MODEL_OPTION;
-  const struct ic_option *own = number < IC_OPTIONS ? NULL : model_option(number);
   struct fault f = {""};
-  if (!own && ic_set_option(&request->model, number, optarg, &f))
-    return command_misused(self, comm, "option --%s", f.text);
-  if (own && command_real(optarg, (double *)((char *)request + own->offset)))
-    return command_misused(self, comm, "option --%s: expected a number, found '%s'", own->name, optarg);
+  if (ic_set_option(&request->model, number, optarg, &f)) return command_misused(self, comm, "option --%s", f.text);
   request->given |= 1u << number;
   return STATUS_OK;
 }
@@ -97,6 +75,9 @@ static const char *missing(const struct request *request, enum ic_needs needs)
   case IC_NEEDS_KROUPA: return request->model.masses == IC_KROUPA ? NULL : "--mass-function kroupa";
   case IC_NEEDS_TWO: return request->model.masses == IC_TWO ? NULL : "--mass-function two";
   case IC_NEEDS_BINARIES: return request->model.binaries != 0 ? NULL : "--binaries";
+  case IC_NEEDS_AXES:
+    if (request->model.binaries == 0) return "--binaries";
+    return request->model.population == IC_LOG_AXIS ? NULL : "--binary-population log-axis";
   }
   return NULL;
 }
@@ -108,12 +89,15 @@ static int check_scale(const struct command *self, const struct comm *comm, cons
   if (given(request, "total-mass") && request->model.masses == IC_KROUPA)
     return command_misused(self, comm,
                            "--total-mass: the mass function kroupa gives the mass itself; leave --total-mass out");
-  for (int i = 0; i < OWN_OPTIONS; i++) {
-    double x = *(const double *)((const char *)request + own_options[i].offset);
-    if (request->given >> (IC_OPTIONS + i) & 1 && !(x >= 1e-12 && x <= 1e18))
-      return command_misused(self, comm, "option --%s: expected a number from 1e-12 to 1e18, found %g",
-                             own_options[i].name, x);
-  }
+  static const char *const sizes[] = {"virial-radius", "half-mass-radius", "total-mass"};
+  const double size[] = {request->model.virial_radius, request->model.half_mass_radius, request->model.total_mass};
+  for (int i = 0; i < 3; i++)
+    if (given(request, sizes[i]) && !(size[i] > 0)) /* 0 is not given */
+      return command_misused(self, comm, "option --%s: expected a number from 1e-12 to 1e18, found %g", sizes[i],
+                             size[i]);
+  if (given(request, "virial-ratio") && !(request->model.virial_ratio >= 0))
+    return command_misused(self, comm, "virial ratio: expected a number from 0 to 1.9, found %g",
+                           request->model.virial_ratio);
   if (given(request, "eccentricity") && !(request->model.eccentricity >= 0))
     return command_misused(self, comm, "eccentricity: expected a number from 0 to 0.9999, found %g",
                            request->model.eccentricity);
@@ -126,8 +110,8 @@ static int check_request(const struct command *self, const struct comm *comm, co
   int status;
   if (!request->has_n) return command_misused(self, comm, "option -n is missing");
   if (!request->output) return command_misused(self, comm, "option -o is missing");
-  for (int i = 0; i < MODEL_OPTIONS; i++) {
-    const struct ic_option *o = model_option(i);
+  for (int i = 0; i < IC_OPTIONS; i++) {
+    const struct ic_option *o = &ic_options[i];
     if (!(request->given >> i & 1)) continue;
     if (!strstr(o->models, request->model.name))
       return command_misused(self, comm, "option --%s belongs to model%s %s, not to %s", o->name,
@@ -147,11 +131,11 @@ static int check_request(const struct command *self, const struct comm *comm, co
 static void set_units(const struct request *request, const struct ic_facts *facts, struct params *par)
 {
   /* the virial radius is 1 */
-  double radius =
-      given(request, "virial-radius") ? request->virial_radius : request->half_mass_radius / facts->half_mass_radius;
-  double mass = facts->mass_solar > 0     ? facts->mass_solar
-                : request->total_mass > 0 ? request->total_mass
-                                          : (double)request->model.n;
+  double radius = given(request, "virial-radius") ? request->model.virial_radius
+                                                  : request->model.half_mass_radius / facts->half_mass_radius;
+  double mass = facts->mass_solar > 0           ? facts->mass_solar
+                : request->model.total_mass > 0 ? request->model.total_mass
+                                                : (double)request->model.n;
   par->GravityConstantInternal = 1; /* the models are in Henon units */
   if (!scaled(request)) return;
   par->UnitLength_in_cm = radius * KPC_CM / 1000;
@@ -199,14 +183,14 @@ static void report(const struct request *request, const struct params *par, cons
 static int act(const struct command *self, const struct comm *comm, int argc, char **argv)
 {
   if (argc > 1 && strcmp(argv[1], "galaxy") == 0) return command_galaxy.act(&command_galaxy, comm, argc - 1, argv + 1);
-  struct option longs[MODEL_OPTIONS + 7] = {{NULL, 0, NULL, 0}};
+  struct option longs[IC_OPTIONS + 7] = {{NULL, 0, NULL, 0}};
   static const struct option common[] = {{"overwrite", no_argument, NULL, OVERWRITE},
                                          {"seed", required_argument, NULL, 's'},
                                          {"output", required_argument, NULL, 'o'},
                                          COMMAND_LONG};
-  for (int i = 0; i < MODEL_OPTIONS; i++)
-    longs[i] = (struct option){model_option(i)->name, required_argument, NULL, MODEL_OPTION + i};
-  memcpy(longs + MODEL_OPTIONS, common, sizeof common);
+  for (int i = 0; i < IC_OPTIONS; i++)
+    longs[i] = (struct option){ic_options[i].name, required_argument, NULL, MODEL_OPTION + i};
+  memcpy(longs + IC_OPTIONS, common, sizeof common);
   struct request q = {.output = NULL};
   ic_defaults(&q.model);
   int status = STATUS_OK, option;
@@ -241,7 +225,9 @@ const struct command command_ic = {
     "  -o, --output FILE.hdf5  the file to write\n"
     "      --overwrite         replace the file if it exists\n"
     "      --w0 W0             king: depth of the central potential over sigma^2, 0.3 to 12 [6]\n"
-    "      --virial-ratio Q    uniform: 2 T / |W|, 0 (cold) to 1.9 [0]\n"
+    "      --virial-ratio Q    2 T / |W|, 0 (cold) to 1.9; plummer, hernquist, king: velocities are scaled to it by "
+    "sums\n"
+    "                          over all pairs, up to 2^18 particles [uniform: 0; else 1 in the mean over seeds]\n"
     "      --mass-ratio Q      merger: mass of the second sphere over the first [1]\n"
     "      --separation D      merger: distance of the centres along x [3]\n"
     "      --impact-parameter B  merger: their offset along y [0.5]\n"
@@ -259,6 +245,9 @@ const struct command command_ic = {
     "      --binary-min A      smallest semi-major axis; its logarithm is uniform [1e-4]\n"
     "      --binary-max A      largest semi-major axis; the same as --binary-min: one for all [1e-3]\n"
     "      --eccentricity E    of all binaries [thermal: a density 2 e]\n"
+    "      --binary-population P  periods in days, eccentricities and mass ratios as observed: duquennoy-mayor "
+    "(1991),\n"
+    "                          raghavan (2010), sana (2012, massive stars), kroupa (1995, at birth) [log-axis]\n"
     "      --central-mass F    a particle of type 5, the last one, at rest at the centre, with this fraction of the "
     "total\n"
     "                          mass; the stars' velocities are drawn in the potential of both [0]\n"

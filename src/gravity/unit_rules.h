@@ -11,7 +11,8 @@
 
 #define UNIT_EXTENT 0.6         /* largest distance of two that join, in units of R1: K is 1 within the unit */
 #define UNIT_APOCENTRE 0.25     /* largest apocentre of a lasting pair, in units of R1 */
-#define UNIT_PERIOD 16.0        /* longest period of a lasting pair, and */
+#define UNIT_PERIOD 16.0        /* longest period of a lasting pair, */
+#define UNIT_OUTER_PERIOD 0.1   /* of a star or pair about a pair that it joins at any distance, and */
 #define UNIT_TIGHT_PERIOD 0.1   /* of one that is a point within a group, in soft steps */
 #define UNIT_ENTRY_R1 0.1       /* two stars closer than this part of R1 are a passing pair */
 #define UNIT_ERROR 4e-7         /* interaction energies that may be wrong, in kinetic energies of all centres */
@@ -89,13 +90,21 @@ HD int unit_seen_now(const struct unit_rules *rules, const struct unit_facts *fa
          facts->m1 * facts->m2 / facts->m * other * size * size > UNIT_PRESENT_ERROR * rules->error * r * r * r;
 }
 
-/* Whether a pair with the relative position d and velocity u is lasting. factor: UNIT_LASTING for one that is. */
+/* Whether two with the relative position d and velocity u are on a small orbit, with a period below so many soft steps.
+ */
+HD int unit_orbit_is_small(const struct unit_rules *rules, double mu, const double d[3], const double u[3], double r1,
+                           double soft_steps, double factor)
+{
+  struct kepler_orbit orbit;
+  return kepler_elements(mu, d, u, &orbit) && orbit.period < soft_steps * rules->soft_step * factor &&
+         orbit.a * (1 + orbit.e) < UNIT_APOCENTRE * r1 * factor;
+}
+
+/* Whether a pair is lasting. factor: UNIT_LASTING for one that is. */
 HD int unit_lasts(const struct unit_rules *rules, double mu, const double d[3], const double u[3], double r1,
                   double factor)
 {
-  struct kepler_orbit orbit;
-  return kepler_elements(mu, d, u, &orbit) && orbit.period < UNIT_PERIOD * rules->soft_step * factor &&
-         orbit.a * (1 + orbit.e) < UNIT_APOCENTRE * r1 * factor;
+  return unit_orbit_is_small(rules, mu, d, u, r1, UNIT_PERIOD, factor);
 }
 
 /* The size of two stars for those that are near: their distance, or the axis of their orbit where that is less. */
@@ -133,7 +142,11 @@ HD_CALL enum unit_verdict unit_belong(const struct unit_rules *rules, const stru
     if (r >= 3 * wider) return UNIT_APART;
     return r < rules->entry ? UNIT_TOGETHER : UNIT_LET_GO; /* all close together, or let go */
   }
-  return r < fmin(factor * fmax(reach_p, reach_q), UNIT_EXTENT * r1) ? UNIT_TOGETHER : UNIT_APART;
+  if (r < fmin(factor * fmax(reach_p, reach_q), UNIT_EXTENT * r1)) return UNIT_TOGETHER;
+  return !passing_p && !passing_q && r < UNIT_EXTENT * r1 &&
+                 unit_orbit_is_small(rules, p->m + q->m, d, u, r1, UNIT_OUTER_PERIOD, factor)
+             ? UNIT_TOGETHER
+             : UNIT_APART;
 }
 
 /* The distance within which a star of mass `other` is seen by the members of a tight pair, so that the pair cannot be a

@@ -32,13 +32,17 @@ static void orient(struct ic_random *random, double along[3], double across[3])
   for (int c = 0; c < 3; c++) across[c] = (other[c] - product * along[c]) / sqrt(1 - product * product);
 }
 
-void binary_members(const struct ic_model *model, const double mass[2], const struct ic_point *system,
-                    struct ic_random *random, struct ic_point member[2])
+void binary_members(const struct ic_model *model, const struct ic_scaling *scaling, const double mass[2],
+                    const struct ic_point *system, struct ic_random *random, struct ic_point member[2])
 {
-  double axis = model->binary_min * pow(model->binary_max / model->binary_min, random_uniform(random));
-  double e = model->eccentricity < 0 ? eccentricity_max * sqrt(random_uniform(random)) : model->eccentricity;
-  double anomaly = eccentric_anomaly(e, 2 * M_PI * random_uniform(random)), whole = mass[0] + mass[1],
-         root = sqrt(1 - e * e);
+  double axis, e, whole = mass[0] + mass[1];
+  if (model->population == IC_LOG_AXIS) {
+    axis = model->binary_min * pow(model->binary_max / model->binary_min, random_uniform(random));
+    e = model->eccentricity < 0 ? eccentricity_max * sqrt(random_uniform(random)) : model->eccentricity;
+  } else {
+    population_orbit(model->population, whole * scaling->mass_solar, scaling->length_pc, random, &axis, &e);
+  }
+  double anomaly = eccentric_anomaly(e, 2 * M_PI * random_uniform(random)), root = sqrt(1 - e * e);
   double speed = sqrt(whole / axis) / (1 - e * cos(anomaly)), along[3], across[3];
   orient(random, along, across);
   for (int c = 0; c < 3; c++) {

@@ -33,7 +33,8 @@ static double set_masses(const struct comm *comm, const struct ic_plan *plan, in
 
 /* Set particle `index` of the model. Members of a binary are both drawn, and one of them kept, since they may be on
  * different ranks. \param total  what set_masses returned */
-static void draw_particle(const struct ic_plan *plan, int64_t index, double total, struct ic_point *point)
+static void draw_particle(const struct ic_plan *plan, const struct ic_scaling *scaling, int64_t index, double total,
+                          struct ic_point *point)
 {
   const struct ic_model *m = plan->m;
   int64_t binaries = ic_binaries(m), first = index < 2 * binaries ? index / 2 * 2 : index;
@@ -47,16 +48,17 @@ static void draw_particle(const struct ic_plan *plan, int64_t index, double tota
   struct ic_point system = *point, member[2];
   double mass[2] = {(float)(star_mass(m, first) / total), (float)(star_mass(m, first + 1) / total)};
   random = random_stream(m->seed, (uint64_t)first + 1, RANDOM_ORBIT);
-  binary_members(m, mass, &system, &random, member);
+  binary_members(m, scaling, mass, &system, &random, member);
   *point = member[index - first];
 }
 
-static void draw_slice(const struct ic_plan *plan, int64_t start, double total, struct particles *particles)
+static void draw_slice(const struct ic_plan *plan, const struct ic_scaling *scaling, int64_t start, double total,
+                       struct particles *particles)
 {
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < particles->n; i++) {
     struct ic_point point;
-    draw_particle(plan, start + i, total, &point);
+    draw_particle(plan, scaling, start + i, total, &point);
     for (int c = 0; c < 3; c++) {
       particles->pos[3 * i + c] = point.pos[c];
       particles->vel[3 * i + c] = point.vel[c];
@@ -92,6 +94,15 @@ static void centre(const struct comm *comm, const struct ic_plan *plan, double t
     }
 }
 
+/* What the model is scaled to, in total: what set_masses returned. */
+static struct ic_scaling scaling_of(const struct ic_model *model, const struct ic_facts *facts)
+{
+  struct ic_scaling scaling = {model->virial_radius, facts->mass_solar};
+  if (model->half_mass_radius > 0) scaling.length_pc = model->half_mass_radius / facts->half_mass_radius;
+  if (!(scaling.mass_solar > 0)) scaling.mass_solar = model->total_mass > 0 ? model->total_mass : (double)model->n;
+  return scaling;
+}
+
 int ic_make(const struct comm *comm, const struct ic_model *model, struct particles *particles, struct ic_facts *facts,
             struct fault *fault)
 {
@@ -106,12 +117,13 @@ int ic_make(const struct comm *comm, const struct ic_model *model, struct partic
   particles_reserve(particles, end - start);
   particles->n = end - start;
   double total = set_masses(comm, &plan, start, particles);
-  draw_slice(&plan, start, total, particles);
+  struct ic_facts made = {.mass_solar = model->masses == IC_KROUPA ? total : 0,
+                          .half_mass_radius = plan.sphere ? plan.scale * plan.sphere->radius(&plan, 0.5) : 0};
+  const struct ic_scaling scaling = scaling_of(model, &made);
+  draw_slice(&plan, &scaling, start, total, particles);
   centre(comm, &plan, total, particles);
-  if (facts) {
-    facts->mass_solar = model->masses == IC_KROUPA ? total : 0;
-    facts->half_mass_radius = plan.sphere ? plan.scale * plan.sphere->radius(&plan, 0.5) : 0;
-  }
+  if (plan.sphere && model->virial_ratio >= 0) ic_virialise(comm, model, particles);
+  if (facts) *facts = made;
   ic_plan_close(&plan);
   return 0;
 }

@@ -10,6 +10,11 @@
 #include "mpi/comm.h"
 #include "particles/particles.h"
 
+/* Periods, eccentricities and mass ratios of binaries: logarithms of the axis uniform between limits; of solar-type stars
+ * by Duquennoy & Mayor (1991, A&A 248, 485) and Raghavan et al. (2010, ApJS 190, 1); of massive ones by Sana et al.
+ * (2012, Science 337, 444); at birth by Kroupa (1995, MNRAS 277, 1507). */
+enum ic_population { IC_LOG_AXIS, IC_DUQUENNOY_MAYOR, IC_RAGHAVAN, IC_SANA, IC_KROUPA_1995 };
+
 /* equal; the initial mass function of Kroupa (2001, MNRAS 322, 231, eq. 2); two masses. */
 enum ic_masses { IC_EQUAL, IC_KROUPA, IC_TWO };
 
@@ -18,7 +23,7 @@ struct ic_model {
   char name[32]; /* plummer, hernquist, king, uniform, merger */
   int64_t n;     /* total number of particles */
   uint64_t seed;
-  double virial_ratio;      /* uniform: 2 T / |W| (0: cold) */
+  double virial_ratio;      /* 2 T / |W|; uniform: in the mean; spheres: exactly; negative: cold; in the mean 1 */
   double mass_ratio;        /* merger: mass of the second sphere over that of the first */
   double separation;        /* merger: distance of the centres along x */
   double impact_parameter;  /* merger: offset along y */
@@ -34,6 +39,9 @@ struct ic_model {
   double binaries;
   double binary_min, binary_max; /* limits of the semi-major axis, whose logarithm is uniform */
   double eccentricity;           /* of all binaries; negative: thermal */
+  enum ic_population population;
+  /* spheres: what the model is scaled to; 0: not given. pc; solar masses, of all stars */
+  double virial_radius, half_mass_radius, total_mass;
 };
 
 /* What scales the model to a physical one. */
@@ -45,13 +53,16 @@ struct ic_facts {
 /* The names of the models and of the mass functions. */
 extern const char *const ic_names[]; /* [ic_count] */
 extern const int ic_count;
+extern const char *const ic_population_names[]; /* [ic_population_count], in the order of enum ic_population */
+extern const int ic_population_count;
 extern const char *const ic_masses_names[]; /* [ic_masses_count], in the order of enum ic_masses */
 extern const int ic_masses_count;
-#define IC_MAX ((int64_t)1 << 36) /* particles */
-enum { IC_ORBIT_MAX = 1000 };     /* largest separation, impact parameter and relative velocity */
+#define IC_MAX ((int64_t)1 << 36)        /* particles */
+#define IC_VIRIAL_MAX ((int64_t)1 << 18) /* of spheres with a virial ratio */
+enum { IC_ORBIT_MAX = 1000 };            /* largest separation, impact parameter and relative velocity */
 
 /* What an option has no meaning without. */
-enum ic_needs { IC_ALONE, IC_NEEDS_KROUPA, IC_NEEDS_TWO, IC_NEEDS_BINARIES };
+enum ic_needs { IC_ALONE, IC_NEEDS_KROUPA, IC_NEEDS_TWO, IC_NEEDS_BINARIES, IC_NEEDS_AXES };
 /* The options of models: those of the command `espalier ic`, of the library and of pyespalier. */
 #define IC_SPHERES "plummer, hernquist, king"
 struct ic_option {
@@ -59,7 +70,7 @@ struct ic_option {
   size_t offset;             /* of its number in struct ic_model */
   enum ic_needs needs;
 };
-enum { IC_OPTIONS = 16 };
+enum { IC_OPTIONS = 20 };
 extern const struct ic_option ic_options[IC_OPTIONS];
 
 /* Set all options to their defaults; name and n become empty. Local. */
@@ -75,7 +86,7 @@ int ic_check(const struct ic_model *model, struct fault *fault);
 int64_t ic_binaries(const struct ic_model *model);
 /* Create this rank's slice of the particles: ids from 1, total mass 1, the centre of mass of all particles at rest at
  * the origin. The particles are bit-identical on any number of ranks. Energy and virial ratio are those of the centres
- * of mass of binaries, in the mean over seeds.
+ * of mass of binaries: in the mean over seeds, or of spheres with a virial ratio exactly.
  * \param particles      must be empty
  * \param facts  filled on all ranks; may be NULL
  * \return 0; -1 with a fault, the same on all ranks. Collective. */

@@ -11,7 +11,9 @@ libespalier_a_SOURCES += \
   %D%/options.c \
   %D%/plan.c \
   %D%/plummer.c \
+  %D%/populations.c \
   %D%/random.h \
   %D%/slices.h \
-  %D%/uniform.c
+  %D%/uniform.c \
+  %D%/virial.c
 EXTRA_DIST += %D%/README.md

@@ -54,7 +54,7 @@ static int64_t permuted(uint64_t seed, int64_t index, int64_t n)
   return (int64_t)x;
 }
 
-double star_mass(const struct ic_model *model, int64_t index)
+static double mass_alone(const struct ic_model *model, int64_t index)
 {
   int64_t stars = model->n - (model->central_mass > 0);
   switch (model->masses) {
@@ -67,6 +67,16 @@ double star_mass(const struct ic_model *model, int64_t index)
     return permuted(model->seed, index, stars) < llrint(model->heavy_fraction * (double)stars) ? model->heavy_ratio : 1;
   }
   return 1;
+}
+
+double star_mass(const struct ic_model *model, int64_t index)
+{
+  if (model->population == IC_LOG_AXIS || index % 2 == 0 || index >= 2 * ic_binaries(model))
+    return mass_alone(model, index);
+  struct ic_random random = random_stream(model->seed, (uint64_t)index, RANDOM_RATIO);
+  double first = mass_alone(model, index - 1),
+         ratio = population_ratio(model->population, model->masses == IC_KROUPA ? model->mass_min / first : 0, &random);
+  return ratio > 0 ? ratio * first : mass_alone(model, index);
 }
 
 double star_mass_max(const struct ic_model *model)

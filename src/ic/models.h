@@ -88,8 +88,23 @@ void central_free(struct central_table *central);
 double star_mass(const struct ic_model *model, int64_t index);
 /* The largest possible one. */
 double star_mass_max(const struct ic_model *model);
+/* What the units of a model are; 0: it is not scaled. */
+struct ic_scaling {
+  double length_pc, mass_solar;
+};
 /* Set the two members of a binary, of masses mass[2], about the centre of mass `system`. `random`: random numbers for
  * this binary alone. */
-void binary_members(const struct ic_model *model, const double mass[2], const struct ic_point *system,
-                    struct ic_random *random, struct ic_point member[2]);
+void binary_members(const struct ic_model *model, const struct ic_scaling *scaling, const double mass[2],
+                    const struct ic_point *system, struct ic_random *random, struct ic_point member[2]);
+
+#define IC_YEAR_DAYS 365.25
+#define IC_PC_AU 206264.806247 /* astronomical units */
+/* The semi-major axis, in units of length_pc, and the eccentricity of a binary of this mass. */
+void population_orbit(enum ic_population population, double mass_solar, double length_pc, struct ic_random *random,
+                      double *axis, double *e);
+/* The mass of the second star over that of the first, at least `lowest`; 0: it has its mass by itself. */
+double population_ratio(enum ic_population population, double lowest, struct ic_random *random);
+
+/* Scale the velocities of systems to the virial ratio of the model. Collective. */
+void ic_virialise(const struct comm *comm, const struct ic_model *model, struct particles *particles);
 #endif

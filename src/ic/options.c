@@ -25,9 +25,28 @@ void ic_defaults(struct ic_model *model)
   model->mass_max = 100;
   model->heavy_ratio = 20;
   model->heavy_fraction = 0.01;
+  model->virial_ratio = -1;
   model->binary_min = 1e-4;
   model->binary_max = 1e-3;
   model->eccentricity = -1;
+}
+
+/* Checks of what a model is scaled to. */
+static int check_scale(const struct ic_model *model, struct fault *fault)
+{
+  const double given[] = {model->virial_radius, model->half_mass_radius, model->total_mass};
+  const char *names[] = {"virial-radius", "half-mass-radius", "total-mass"};
+  for (int k = 0; k < 3; k++)
+    if (given[k] != 0 && !(given[k] >= 1e-12 && given[k] <= 1e18))
+      return fault_set(fault, "option --%s: expected a number from 1e-12 to 1e18, found %g", names[k], given[k]);
+  if (model->virial_radius > 0 && model->half_mass_radius > 0)
+    return fault_set(fault, "--virial-radius and --half-mass-radius: give one of them");
+  if (model->binaries > 0 && model->population != IC_LOG_AXIS && !(model->virial_radius + model->half_mass_radius > 0))
+    return fault_set(fault,
+                     "binary-population: periods of '%s' are in days: give the size of the model in pc, by "
+                     "--virial-radius or --half-mass-radius",
+                     ic_population_names[model->population]);
+  return 0;
 }
 
 static int model_index(const struct ic_model *model)
@@ -75,13 +94,18 @@ int ic_check(const struct ic_model *model, struct fault *fault)
   }
   if (model->n < 1 || model->n > IC_MAX)
     return fault_set(fault, "number of particles: expected a number from 1 to 2^36, found %lld", (long long)model->n);
-  if (check_range("virial ratio", model->virial_ratio, 0, 1.9, fault) ||
+  if ((model->virial_ratio != -1 && check_range("virial ratio", model->virial_ratio, 0, 1.9, fault)) ||
       check_range("mass ratio", model->mass_ratio, 1e-6, 1e6, fault) ||
       check_range("separation", model->separation, 0, IC_ORBIT_MAX, fault) ||
       check_range("impact parameter", model->impact_parameter, -IC_ORBIT_MAX, IC_ORBIT_MAX, fault) ||
       check_range("relative velocity", model->relative_velocity, -IC_ORBIT_MAX, IC_ORBIT_MAX, fault) ||
-      check_stars(model, fault))
+      check_stars(model, fault) || check_scale(model, fault))
     return -1;
+  if (model->virial_ratio >= 0 && strstr(IC_SPHERES, model->name) && model->n > IC_VIRIAL_MAX)
+    return fault_set(fault,
+                     "virial ratio: of plummer, hernquist and king it is a sum over all pairs: expected at most %lld "
+                     "particles, found %lld",
+                     (long long)IC_VIRIAL_MAX, (long long)model->n);
   if (strcmp(model->name, "merger") == 0 && (merger_first(model) < 1 || merger_first(model) >= model->n))
     return fault_set(fault, "%lld particles of equal mass cannot have the mass ratio %g: one sphere would be empty",
                      (long long)model->n, model->mass_ratio);
@@ -89,7 +113,7 @@ int ic_check(const struct ic_model *model, struct fault *fault)
 }
 
 const struct ic_option ic_options[] = {
-    {"virial-ratio", "uniform", offsetof(struct ic_model, virial_ratio), IC_ALONE},
+    {"virial-ratio", IC_SPHERES ", uniform", offsetof(struct ic_model, virial_ratio), IC_ALONE},
     {"mass-ratio", "merger", offsetof(struct ic_model, mass_ratio), IC_ALONE},
     {"separation", "merger", offsetof(struct ic_model, separation), IC_ALONE},
     {"impact-parameter", "merger", offsetof(struct ic_model, impact_parameter), IC_ALONE},
@@ -101,9 +125,13 @@ const struct ic_option ic_options[] = {
     {"heavy-ratio", IC_SPHERES, offsetof(struct ic_model, heavy_ratio), IC_NEEDS_TWO},
     {"heavy-fraction", IC_SPHERES, offsetof(struct ic_model, heavy_fraction), IC_NEEDS_TWO},
     {"binaries", IC_SPHERES, offsetof(struct ic_model, binaries), IC_ALONE},
-    {"binary-min", IC_SPHERES, offsetof(struct ic_model, binary_min), IC_NEEDS_BINARIES},
-    {"binary-max", IC_SPHERES, offsetof(struct ic_model, binary_max), IC_NEEDS_BINARIES},
-    {"eccentricity", IC_SPHERES, offsetof(struct ic_model, eccentricity), IC_NEEDS_BINARIES},
+    {"binary-min", IC_SPHERES, offsetof(struct ic_model, binary_min), IC_NEEDS_AXES},
+    {"binary-max", IC_SPHERES, offsetof(struct ic_model, binary_max), IC_NEEDS_AXES},
+    {"eccentricity", IC_SPHERES, offsetof(struct ic_model, eccentricity), IC_NEEDS_AXES},
+    {"binary-population", IC_SPHERES, offsetof(struct ic_model, population), IC_NEEDS_BINARIES},
+    {"virial-radius", IC_SPHERES, offsetof(struct ic_model, virial_radius), IC_ALONE},
+    {"half-mass-radius", IC_SPHERES, offsetof(struct ic_model, half_mass_radius), IC_ALONE},
+    {"total-mass", IC_SPHERES, offsetof(struct ic_model, total_mass), IC_ALONE},
     {"mass-function", IC_SPHERES, offsetof(struct ic_model, masses), IC_ALONE},
 };
 /* A shorter table would end with empty options. */
@@ -119,11 +147,23 @@ static int set_masses(struct ic_model *model, const char *text, struct fault *fa
   return fault_set(fault, "mass-function: expected equal, kroupa or two, found '%.40s'", text);
 }
 
+static int set_population(struct ic_model *model, const char *text, struct fault *fault)
+{
+  for (int i = 0; i < ic_population_count; i++)
+    if (strcmp(text, ic_population_names[i]) == 0) {
+      model->population = (enum ic_population)i;
+      return 0;
+    }
+  return fault_set(
+      fault, "binary-population: expected log-axis, duquennoy-mayor, raghavan, sana or kroupa, found '%.40s'", text);
+}
+
 int ic_set_option(struct ic_model *model, int number, const char *value, struct fault *fault)
 {
   const struct ic_option *o = &ic_options[number];
   char *end;
   if (o->offset == offsetof(struct ic_model, masses)) return set_masses(model, value, fault);
+  if (o->offset == offsetof(struct ic_model, population)) return set_population(model, value, fault);
   double x = strtod(value, &end); /* one beyond the range of doubles is infinite */
   if (end == value || *end || !isfinite(x))
     return fault_set(fault, "%s: expected a number, found '%.40s'", o->name, value);

@@ -22,7 +22,7 @@ static inline struct ic_random random_of(uint64_t seed, uint64_t id)
 }
 
 /* Numbers other than those for position and velocity, in streams of their own. */
-enum { RANDOM_MASS = 1, RANDOM_ORBIT, RANDOM_PERMUTATION };
+enum { RANDOM_MASS = 1, RANDOM_ORBIT, RANDOM_PERMUTATION, RANDOM_RATIO };
 static inline struct ic_random random_stream(uint64_t seed, uint64_t id, uint64_t stream)
 {
   struct ic_random r = random_of(seed, id);

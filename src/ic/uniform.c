@@ -10,8 +10,8 @@ void uniform_draw(const struct ic_plan *plan, int64_t index, struct ic_random *r
 {
   const struct ic_model *m = plan->m;
   (void)index;
-  double radius = 2.4 * (1 - m->virial_ratio / 2), potential_energy = 0.6 / radius;
-  double dispersion = sqrt(m->virial_ratio * potential_energy / 3), normal[4];
+  double ratio = fmax(m->virial_ratio, 0), radius = 2.4 * (1 - ratio / 2), potential_energy = 0.6 / radius;
+  double dispersion = sqrt(ratio * potential_energy / 3), normal[4];
   random_direction(random, radius * cbrt(random_uniform(random)), point->pos);
   random_normal(random, normal);
   random_normal(random, normal + 2);
