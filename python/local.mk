@@ -13,5 +13,6 @@ EXTRA_DIST += \
 nobase_dist_pkgdata_DATA += \
   %D%/espalier_plots/__init__.py \
   %D%/espalier_plots/measure.py \
+  %D%/espalier_plots/multiples.py \
   %D%/espalier_plots/pictures.py \
   %D%/espalier_plots/style.py

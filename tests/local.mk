@@ -148,6 +148,7 @@ script_tests = \
   %D%/parameter_pages.sh \
   %D%/plots.sh \
   %D%/plots_analysis.sh \
+  %D%/plots_binaries.sh \
   %D%/plots_input.sh \
   %D%/plots_maps.sh \
   %D%/plots_model.sh \

@@ -13,6 +13,7 @@ nobase_dist_pkgdata_SCRIPTS += \
   %D%/compare-schemes \
   %D%/espalier-xdmf \
   %D%/plot_analysis.py \
+  %D%/plot_binaries.py \
   %D%/plot_cluster.py \
   %D%/plot_comm.py \
   %D%/plot_density.py \

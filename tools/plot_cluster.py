@@ -14,6 +14,7 @@ import os
 from plotting import (COLOURS, Help, Table, Units, add_output, fail, lagrangian, legend_above, legend_beside, np,
                       ordered_colours, outputs, plt, program, same_units, save, shown, start, type_list)
 from snapshots import Snapshot, add_snapshots, evenly, snapshot_paths
+from espalier_plots.multiples import nearest
 from matplotlib.ticker import MaxNLocator
 
 FRACTIONS = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9]
@@ -21,39 +22,6 @@ NEIGHBOUR = 6               # the density is that within the distance of this on
 LEAST = 40                  # particles
 AUTOMATIC_PAIRS = 4e9       # true energies are computed unasked where they take half a minute at most
 MYR = Units.TIMES["Myr"]
-
-
-def leaves(pos, size=48):
-    """Index lists of a balanced tree: cells divided in halves along their longest side."""
-    found, rest = [], [np.arange(len(pos))]
-    while rest:
-        cell = rest.pop()
-        if len(cell) <= size:
-            found.append(cell)
-            continue
-        axis = np.ptp(pos[cell], axis=0).argmax()
-        order = np.argpartition(pos[cell, axis], len(cell) // 2)
-        rest += [cell[order[:len(cell) // 2]], cell[order[len(cell) // 2:]]]
-    return found
-
-
-def nearest(pos, count):
-    """Indices [N, count] of the nearest neighbours of each particle and their distances, the nearest first."""
-    cells = leaves(pos)
-    low, high = (np.array([pick(pos[cell], axis=0) for cell in cells]) for pick in (np.min, np.max))
-    index, distance = np.empty((len(pos), count), dtype=np.int64), np.empty((len(pos), count))
-    for number, cell in enumerate(cells):
-        own = pos[cell]
-        # each has so many in its own cell
-        within = np.sort(((own[:, None] - own[None]) ** 2).sum(axis=2), axis=1)[:, count].max()
-        gap = np.maximum(0, np.maximum(low - high[number], low[number] - high))
-        near = np.concatenate([cells[k] for k in np.flatnonzero((gap**2).sum(axis=1) <= within)])
-        square = ((own[:, None] - pos[near][None]) ** 2).sum(axis=2)
-        square[cell[:, None] == near[None]] = np.inf
-        first = np.argpartition(square, count - 1, axis=1)[:, :count]
-        first = np.take_along_axis(first, np.take_along_axis(square, first, 1).argsort(axis=1), 1)
-        index[cell], distance[cell] = near[first], np.sqrt(np.take_along_axis(square, first, 1))
-    return index, distance
 
 
 def core(pos, mass, index, distance):

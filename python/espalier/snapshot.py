@@ -49,6 +49,19 @@ class Snapshot:
 
         return np.array(lagrangian(self.radii(centre), self.mass, fractions))
 
+    def binaries(self, limit: float = 0.1) -> np.ndarray:
+        """Bound pairs and hierarchies: rows with `first`, `second` (lowest ids of the two bodies), `inner` (rows of the
+        systems that they are, or -1), `stars`, `a`, `e`, `period`, `mass`, `tide`, `energy`, `pos`, `vel`.
+
+        limit  largest tide of a third body, as a part of the binding
+        """
+        from espalier_plots.multiples import systems
+
+        gravity = self.parameters.get("GravityConstantInternal", 0)
+        if not gravity > 0:
+            raise ValueError("binaries: the snapshot does not state GravityConstantInternal")
+        return systems(self.pos, self.vel, self.mass, self.ids, gravity, limit)
+
     def plot(self, plane: str = "xy", quantity: str = "density", *, width: float | None = None, centre: Any = None,
              types: Any = None, pixels: int = 256, decades: float = 4, ax: Any = None) -> Any:
         """Map in the plane "xy", "xz" or "yz". Returns the axes of matplotlib.

@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Binaries and hierarchies of snapshots: elements against sums over all pairs in other formulas, triples, what happened
+# between two times, the tables and the picture of a run.
+. "${srcdir:-.}/tests/harness.sh"
+with_plots
+
+# --- a cluster with binaries, against an independent search ---
+model plummer -n 1500 --binaries 0.5 --binary-min 1e-6 --binary-max 1e-3 -s 2 -o half.hdf5
+try "$plot" binaries half.hdf5 -o half.png --table half.csv
+cat > alone.py << 'END'
+# every pair of a snapshot that is bound, each other's nearest and disturbed by less than 0.1, by double loops
+import csv, math, sys
+import h5py, numpy as np
+with h5py.File(sys.argv[1]) as file:
+    part = [file[name] for name in file if name.startswith("PartType")][0]
+    x, v = part["Coordinates"][:], part["Velocities"][:].astype(float)
+    ids = part["ParticleIDs"][:]
+    m = part["Masses"][:].astype(float) if "Masses" in part else \
+        np.full(len(x), file["Header"].attrs["MassTable"].max())
+distance = np.sqrt(((x[:, None] - x[None]) ** 2).sum(axis=2))
+np.fill_diagonal(distance, np.inf)
+near = distance.argmin(axis=1)
+found = {}
+for i, j in enumerate(near):
+    if near[j] != i or j < i:
+        continue
+    d, u, mu = x[j] - x[i], v[j] - v[i], m[i] + m[j]
+    energy = 0.5 * u @ u - mu / math.sqrt(d @ d)
+    if energy >= 0:
+        continue
+    a, h = -mu / (2 * energy), np.cross(d, u)
+    e = math.sqrt(max(0, 1 - h @ h / (mu * a)))
+    middle = (m[i] * x[i] + m[j] * x[j]) / mu
+    r = np.sqrt(((x - middle) ** 2).sum(axis=1))
+    r[[i, j]] = np.inf
+    if (2 * m / mu * (a * (1 + e) / r) ** 3).max() < 0.1:
+        found[tuple(sorted((int(ids[i]), int(ids[j]))))] = a, e
+table = {(int(row["first"]), int(row["second"])): (float(row["a"]), float(row["e"]))
+         for row in csv.DictReader(open(sys.argv[2])) if row["stars"] == "2"}
+made = {(2 * k + 1, 2 * k + 2) for k in range(500)}
+print(f"{len(found)} pairs, {len(made & set(table))} of the {len(made)} that were made")
+assert found.keys() == table.keys() and len(made & set(table)) > 490
+worst = max(abs(table[pair][0] / found[pair][0] - 1) for pair in found), \
+    max(abs(table[pair][1] - found[pair][1]) for pair in found)
+print("axes differ by %.1e, eccentricities by %.1e" % worst)
+assert worst[0] < 1e-9 and worst[1] < 1e-6   # 1 - e^2 from h loses digits where e is small
+END
+try "$python" alone.py half.hdf5 half.csv
+ok $? "all pairs of a cluster, with their elements: $(tr '\n' ' ' < said)"
+
+# --- triples, quadruples, and what happened ---
+try "$python" - "$src/python" << 'END'
+import sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+from espalier_plots.multiples import events, systems
+
+def orbit(a, e, m1, m2):
+    """Two bodies at the pericentre, about their centre of mass."""
+    d, u, m = a * (1 - e), np.sqrt((m1 + m2) * (1 + e) / (a * (1 - e))), m1 + m2
+    return [[-m2 / m * d, 0, 0], [m1 / m * d, 0, 0]], [[0, -m2 / m * u, 0], [0, m1 / m * u, 0]]
+
+def quadruple(shift):
+    inner = [orbit(1e-3, 0.3, 1, 0.5), orbit(2e-3, 0.1, 0.7, 0.2)]
+    x, v = orbit(1, 0.2, 1.5, 0.9)
+    pos = [np.add(x[k], inner[k][0][s]) + shift for k in range(2) for s in range(2)]
+    vel = [np.add(v[k], inner[k][1][s]) for k in range(2) for s in range(2)]
+    return pos, vel, [1, 0.5, 0.7, 0.2]
+
+pos, vel, mass = quadruple(np.array([3., 0, 0]))
+pos, vel = np.array(pos + [[50, 0, 0]]), np.array(vel + [[0, 0.1, 0]])
+mass, ids = np.array(mass + [0.01]), np.array([7, 3, 9, 4, 1])
+rows = systems(pos, vel, mass, ids, 1.0)
+print(rows[["first", "second", "stars", "a", "e"]])
+assert [tuple(row) for row in rows[["first", "second", "stars"]]][:3] == [(3, 7, 2), (4, 9, 2), (3, 4, 4)]
+assert np.allclose(rows["a"][:3], [1e-3, 2e-3, 1], rtol=1e-9) and np.allclose(rows["e"][:3], [0.3, 0.1, 0.2], atol=1e-9)
+assert list(rows["inner"][2]) == [0, 1] and np.allclose(rows["mass"][2], [1.5, 0.9])
+assert len(systems(pos[:1], vel[:1], mass[:1], ids[:1], 1.0)) == 0 and len(systems(pos[:0], vel[:0], mass[:0], ids[:0], 1.0)) == 0
+# a third star near makes it none
+near = np.vstack([pos[:2], pos[0] + [0, 3e-3, 0]]), np.vstack([vel[:2], vel[0]]), np.array([1, 0.5, 1])
+assert len(systems(*near, ids[:3], 1.0)) == 0 and len(systems(*near, ids[:3], 1.0, limit=10)) > 0
+
+def pairs_of(*pairs):
+    one = orbit(1e-3, 0.3, 1, 1)
+    return systems(np.concatenate([np.add(one[0], [k, k % 3, 0]) for k in range(len(pairs))]),
+                   np.concatenate([one[1] for _ in pairs]), np.full(2 * len(pairs), 1e-0),
+                   np.array([star for pair in pairs for star in pair]), 1.0)
+
+said = events(pairs_of((1, 2), (3, 4), (5, 6)), pairs_of((1, 2), (7, 4), (8, 9)))
+print(said)
+assert said == [("exchanged", (4, 7), (3, 4)), ("formed", (8, 9), None), ("dissolved", (5, 6), None)]
+END
+ok $? "a quadruple, a pair that is disturbed, and what happened to pairs"
+
+# --- a run ---
+model plummer -n 200 --binaries 1 --binary-min 1e-4 --binary-max 1e-2 -s 1 -o all.hdf5
+parameters run.ini Input:InitCondFile=all.hdf5 Output:OutputDir=out Output:TimeBetSnapshot=0.125 Time:TimeMax=0.5 \
+  Gravity:Softening=0 Device:Backend=cpu
+launch 1 run run.ini > log 2>&1
+draws "the binaries of a run" binaries out
+try "$plot" binaries out -o run.png --table run.csv --events events.csv && has said 'pairs and .* outer orbits at the start' &&
+  [ "$(grep -c '^0\.0,' run.csv)" -gt 80 ] && grep -q '^after,until,event,first,second' events.csv
+ok $? "with tables: $(tail -n 1 said)"
+draws "one snapshot" binaries out/snapshot_000.hdf5
+check "a limit that is none" says 2 'argument --limit: .*-1' -- "$plot" binaries out --limit=-1
+check "a table that cannot be written" says 1 'none/x.csv' -- "$plot" binaries out --table none/x.csv
+finish

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Binaries and hierarchies of a run, from its snapshots: eccentricities against axes and the distribution of axes in the
+first and the last one, number and binding energy over time, and what happened to pairs between snapshots. A system is two
+stars, or systems, that are each other's nearest and bound, where no third body disturbs them by more than --limit of
+their binding. --table writes all systems of all snapshots, --events what happened."""
+import argparse
+import csv
+import os
+
+from plotting import (COLOURS, Help, add_output, fail, legend_above, np, outputs, plt, positive, program, same_units,
+                      save, shown, start, writable)
+from plot_cluster import Scale, marks
+from snapshots import Snapshot, add_snapshots, evenly, snapshot_paths
+from espalier_plots.multiples import LIMIT, events, systems
+
+KINDS = ["formed", "dissolved", "exchanged"]
+
+
+class Moment:
+    """The systems of a snapshot."""
+
+    def __init__(self, path, limit):
+        snapshot = Snapshot(path, velocities=True, ids=True)
+        if snapshot.gravity is None:
+            fail(f"{path} does not state the gravitational constant, which binding energies need")
+        pos, mass = snapshot.all()
+        vel, ids = (np.concatenate(list(data.values())) for data in (snapshot.vel, snapshot.ids))
+        if not np.isfinite(vel).all():
+            fail(f"{path} has no velocities")
+        self.path, self.units, self.time, self.gravity, self.mass = (path, snapshot.units, snapshot.time,
+                                                                     snapshot.gravity, mass.sum())
+        self.count = len(mass)
+        self.systems = systems(pos, vel, mass, ids, self.gravity, limit)
+        self.binary = self.systems["stars"] == 2
+
+    def energy(self, binary):
+        return self.systems["energy"][self.binary == binary].sum()
+
+
+def write_table(path, moments):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(["time", "first", "second", "inner_first", "inner_second", "stars", "a", "e", "period",
+                        "mass_first", "mass_second", "tide", "energy", "x", "y", "z", "vx", "vy", "vz"])
+        for moment in moments:
+            for row in moment.systems:
+                table.writerow([repr(float(moment.time)), row["first"], row["second"], *row["inner"], row["stars"],
+                                *(repr(float(row[name])) for name in ("a", "e", "period")),
+                                *(repr(float(x)) for x in row["mass"]), f"{row['tide']:.3g}",
+                                *(repr(float(x)) for x in (row["energy"], *row["pos"], *row["vel"]))])
+
+
+def write_events(path, happened):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(["after", "until", "event", "first", "second", "former_first", "former_second"])
+        for before, after, list_of_them in happened:
+            for kind, pair, former in list_of_them:
+                table.writerow([repr(float(before)), repr(float(after)), kind, *pair, *(former or ("", ""))])
+
+
+def draw_orbits(axis, first, last, scale):
+    for moment, colour, size in ((first, "#999999", 9), (last, COLOURS[0], 6)):
+        rows = moment.systems
+        for binary, symbol in ((True, "o"), (False, "^")):
+            chosen = rows[moment.binary == binary]
+            if len(chosen):
+                kind = "pairs" if binary else "outer orbits"
+                axis.plot(chosen["a"], chosen["e"], symbol, color=colour, markersize=size / 2, linestyle="none",
+                          alpha=0.7, label=f"{kind} at {scale.time_text(moment.time)}")
+    axis.set(xscale="log", xlabel="semi-major axis", ylabel="eccentricity", ylim=(-0.02, 1.02), title="orbits")
+    if axis.has_data():
+        legend_above(axis)
+
+
+def draw_axes(axis, first, last, scale):
+    values = [np.log10(moment.systems["a"][moment.binary]) for moment in (first, last)]
+    together = np.concatenate(values)
+    if len(together):
+        edges = np.linspace(together.min() - 0.01, together.max() + 0.01, 25)
+        for moment, value, colour in zip((first, last), values, ("#999999", COLOURS[0])):
+            axis.hist(10**value, bins=10**edges, histtype="step", color=colour,
+                      label=f"at {scale.time_text(moment.time)}: {len(value)}")
+        legend_above(axis)
+    axis.set(xscale="log", xlabel="semi-major axis", ylabel="pairs", title="axes of pairs")
+
+
+def draw_energies(axis, moments, scale):
+    time = [moment.time * scale.size for moment in moments]
+    for binary, label, colour in ((True, "in pairs", COLOURS[0]), (False, "of outer orbits", COLOURS[1])):
+        axis.plot(time, [-moment.energy(binary) for moment in moments], color=colour, label=label,
+                  **marks(len(moments)))
+    axis.set(xlabel=f"time [{scale.time}]", ylabel="binding energy", title="energy")
+    legend_above(axis)
+
+
+def draw_events(axis, moments, happened, scale):
+    time = [moment.time * scale.size for moment in moments]
+    axis.plot(time, [int(moment.binary.sum()) for moment in moments], color="#000000", label="pairs")
+    for kind, colour in zip(KINDS, COLOURS):
+        counts = [sum(event[0] == kind for event in list_of_them) for _, _, list_of_them in happened]
+        axis.plot(time, np.cumsum([0] + counts), color=colour, label=kind, drawstyle="steps-post")
+    axis.set(xlabel=f"time [{scale.time}]", ylabel="number", title="events")
+    legend_above(axis)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
+    add_snapshots(parser)
+    add_output(parser, "binaries.png")
+    parser.add_argument("--limit", type=positive, default=LIMIT,
+                        help="largest tide of a third body, as a part of the binding (default: %(default)s)")
+    parser.add_argument("--table", metavar="FILE.csv", help="write all systems")
+    parser.add_argument("--events", metavar="FILE.csv", help="write what happened to pairs")
+    parser.add_argument("--most", type=int, default=400,
+                        help="so many snapshots at most are read (default: %(default)s)")
+    arguments = parser.parse_args()
+    if not 1 <= arguments.most <= 100000:
+        parser.error("--most must be 1 to 100000")
+    paths = outputs(arguments.output, "binaries.png")
+    for path in filter(None, (arguments.table, arguments.events)):
+        writable(path)
+    given = snapshot_paths(arguments.snapshots)
+    chosen = evenly(given, arguments.most)
+    if len(chosen) < len(given):
+        print(f"read: {len(chosen)} of {len(given)} snapshots, at even distances (--most {len(given)} reads all)")
+    moments = sorted((Moment(path, arguments.limit) for path in chosen), key=lambda moment: moment.time)
+    same_units(moments)
+    happened = [(a.time, b.time, events(a.systems, b.systems)) for a, b in zip(moments, moments[1:])]
+    scale, first, last = Scale(moments[0]), moments[0], moments[-1]
+    if arguments.table:
+        write_table(arguments.table, moments)
+    if arguments.events:
+        write_events(arguments.events, happened)
+    figure, axes = plt.subplots(2, 2, figsize=(11, 8.5), layout="constrained")
+    draw_orbits(axes[0, 0], first, last, scale)
+    draw_axes(axes[0, 1], first, last, scale)
+    draw_energies(axes[1, 0], moments, scale)
+    draw_events(axes[1, 1], moments, happened, scale)
+    folders = {os.path.dirname(path) for path in chosen}
+    name = os.path.basename(os.path.abspath(folders.pop())) if len(folders) == 1 else f"{len(moments)} snapshots"
+    figure.suptitle(f"{shown(name)}: {first.count} particles, {scale.text}", x=0.01, ha="left", fontsize=11)
+    save(figure, paths)
+    counts = {kind: sum(event[0] == kind for _, _, part in happened for event in part) for kind in KINDS}
+    print(f"{int(first.binary.sum())} pairs and {int((~first.binary).sum())} outer orbits at the start, "
+          f"{int(last.binary.sum())} and {int((~last.binary).sum())} at the end; "
+          + ", ".join(f"{count} {kind}" for kind, count in counts.items()))
+
+
+if __name__ == "__main__":
+    start(main)
