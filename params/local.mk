@@ -1,5 +1,6 @@
 nobase_dist_pkgdata_DATA += \
   %D%/andromeda.ini \
+  %D%/binaries.ini \
   %D%/cluster.ini \
   %D%/default.ini \
   %D%/encounters.ini \

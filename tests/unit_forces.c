@@ -373,6 +373,28 @@ static void stars(void)
   tap_ok(good, "a pair lasts by its period and apocentre");
 }
 
+/* A star about a narrow pair, far beyond its reach. */
+static void outer_orbits(void)
+{
+  struct unit_facts star = {.bodies = 1, .m = 0.5, .a = -1, .period = 1e30},
+                    pair = {.bodies = 2, .pair = 1, .lasting = 1, .m = 0.5, .m1 = 0.25, .m2 = 0.25};
+  struct unit_rules lenient = rules;
+  lenient.error = 1e300;
+  pair.a = pair.size = 1e-8;
+  pair.period = 2 * KEPLER_PI * pair.a * sqrt(pair.a / pair.m);
+  int good = 1;
+  for (int k = 0; k < 2; k++) {
+    double period = UNIT_OUTER_PERIOD * rules.soft_step * (k == 0 ? 0.999 : 1.001),
+           a = cbrt(period * period / (4 * KEPLER_PI * KEPLER_PI));
+    const double d[3] = {a, 0, 0}, u[3] = {0, sqrt(1 / a), 0}, fast[3] = {0, 2 * u[1], 0};
+    good &= (unit_belong(&lenient, &pair, &star, d, u, 1, 1) == UNIT_TOGETHER) == (k == 0);
+    good &= unit_belong(&lenient, &pair, &star, d, u, 1, UNIT_HYSTERESIS) == UNIT_TOGETHER;
+    good &= unit_belong(&lenient, &pair, &star, d, fast, 1, 1) == UNIT_APART;
+    good &= unit_belong(&lenient, &pair, &star, d, u, 3.9 * a, 1) == UNIT_APART;
+  }
+  tap_ok(good, "a star on a short orbit about a pair joins it");
+}
+
 /* Reaches: without errors of the quadrupole, by apocentres and axes; with them, where the energy is as allowed. */
 static void reaches(void)
 {
@@ -425,6 +447,7 @@ int main(void)
   tide();
   belong();
   stars();
+  outer_orbits();
   reaches();
   return tap_end();
 }

@@ -149,6 +149,18 @@ static void tight_pair(const struct backend *be)
   particles_free(&p);
 }
 
+/* A heavy and a light star pass each other, and a third star is near the light one: whether it is near the two must not
+ * change by their being a pair, which would then form and part at ever shorter steps. */
+static void near_light_star(const struct backend *be)
+{
+  struct particles p;
+  double x[3][3] = {{0}, {0.09, 0, 0}, {0.13, 0, 0}}, v[3][3] = {{0}};
+  stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){1, 0.1f, 1});
+  struct outcome o = run(be, &p, 1, 1.0 / 4096, 1);
+  ok(o.worst < 1e-7 && o.ticks < 100, "a third star near the light one of two that pass");
+  particles_free(&p);
+}
+
 /* A star by a pair whose period is some soft steps: for one soft step, against the three as points. */
 static void near_wide_pair(const struct backend *be)
 {
@@ -219,6 +231,7 @@ static void check(const struct backend *be, double (*first)[3 * STARS_MAX])
   triple(be);
   tight_pair(be);
   near_wide_pair(be);
+  near_light_star(be);
   massless(be);
   cluster(be, 96, 48, 3e-4, 0.7, 1e-5, first[0]);
   cluster(be, 96, 96, 1e-3, 0.7, 2e-5, first[1]);

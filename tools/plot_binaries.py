@@ -66,10 +66,11 @@ def draw_orbits(axis, first, last, scale):
         for binary, symbol in ((True, "o"), (False, "^")):
             chosen = rows[moment.binary == binary]
             if len(chosen):
-                kind = "pairs" if binary else "outer orbits"
-                axis.plot(chosen["a"], chosen["e"], symbol, color=colour, markersize=size / 2, linestyle="none",
-                          alpha=0.7, label=f"{kind} at {scale.time_text(moment.time)}")
-    axis.set(xscale="log", xlabel="semi-major axis", ylabel="eccentricity", ylim=(-0.02, 1.02), title="orbits")
+                axis.plot(chosen["a"], chosen["e"], symbol, color=colour, markersize=size / 2 if binary else size,
+                          linestyle="none", alpha=0.7,
+                          label=f"at {scale.time_text(moment.time)}" if binary else None)
+    axis.set(xscale="log", xlabel="semi-major axis (triangles: outer orbits)", ylabel="eccentricity",
+             ylim=(-0.02, 1.02), title="orbits")
     if axis.has_data():
         legend_above(axis)
 
@@ -101,7 +102,7 @@ def draw_events(axis, moments, happened, scale):
     for kind, colour in zip(KINDS, COLOURS):
         counts = [sum(event[0] == kind for event in list_of_them) for _, _, list_of_them in happened]
         axis.plot(time, np.cumsum([0] + counts), color=colour, label=kind, drawstyle="steps-post")
-    axis.set(xlabel=f"time [{scale.time}]", ylabel="number", title="events")
+    axis.set(xlabel=f"time [{scale.time}]", ylabel="pairs, and what happened to them")
     legend_above(axis)
 
 

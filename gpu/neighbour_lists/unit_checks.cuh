@@ -81,8 +81,9 @@ DEVICE_CALL int no_third(const struct units_job &job, int32_t i, int32_t j, int3
   double gm = job.table.source[i].gm + job.table.source[j].gm,
          r1 = fmaxf(job.table.source[i].factor, job.table.source[j].factor) * job.rules.r1;
   int disturbed = 0;
-  for (int c = 0; c < 3; c++) {
-    middle[c] = 0.5 * (p->x[c] + q->x[c]);
+  const double part = job.table.source[j].gm / gm;
+  for (int c = 0; c < 3; c++) { /* their centre of mass, from which unit_belong has a distance afterwards */
+    middle[c] = p->x[c] + part * (q->x[c] - p->x[c]);
     d[c] = p->x[c] - q->x[c];
     u[c] = p->v[c] - q->v[c];
   }

@@ -135,13 +135,13 @@ static void divide(struct units *units, struct list_loop *loop, int32_t place, i
 static int alone(const struct units *units, const struct list_loop *loop, int32_t i, int32_t j, int32_t tick)
 {
   const struct list_set *set = units->set;
-  double middle[3], d[3], u[3], entry = units->rules.entry;
-  for (int c = 0; c < 3; c++) {
-    middle[c] = 0.5 * (set->motion[i].x[c] + set->motion[j].x[c]);
+  double middle[3], d[3], u[3], entry = units->rules.entry, mu = set->gm[i] + set->gm[j], part = set->gm[j] / mu;
+  for (int c = 0; c < 3; c++) { /* their centre of mass, from which unit_belong has a distance afterwards */
+    middle[c] = set->motion[i].x[c] + part * (set->motion[j].x[c] - set->motion[i].x[c]);
     d[c] = set->motion[i].x[c] - set->motion[j].x[c];
     u[c] = set->motion[i].v[c] - set->motion[j].v[c];
   }
-  double mu = set->gm[i] + set->gm[j], r2 = kepler_dot(d, d);
+  double r2 = kepler_dot(d, d);
   if (unit_lasts(&units->rules, mu, d, u, units_r1(units, i, j), 1)) {
     double size = unit_pair_extent(mu, d, u);
     r2 = size * size;
