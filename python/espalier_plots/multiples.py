@@ -2,8 +2,8 @@
 """Bound pairs of stars and hierarchies of them, in the particles of one time.
 
 A system is two bodies that are each other's nearest and bound, where no third body disturbs them by more than `limit`:
-the tide 2 (m3 / m) (Q / r)^3 of the nearest others, with the pair's mass m and apocentre Q = a (1 + e). A body is a star,
-or a system that was found before, as its centre of mass."""
+the tide 2 (m3 / m) (Q / r)^3 of the nearest others, with the pair's mass m and apocentre Q = a (1 + e). A body is a
+star, or a system that was found before, as its centre of mass."""
 from __future__ import annotations
 
 from typing import Any
@@ -14,7 +14,8 @@ LIMIT = 0.1
 THIRD = 6    # so many neighbours are looked at for the tide
 ROUNDS = 20
 
-# first, second: lowest ids of the stars of the two bodies; inner: rows of the systems that they are, or -1; stars: of both
+# first, second: lowest ids of the stars of the two bodies; inner: rows of the systems that they are, or -1; stars: of
+# both
 ROW = np.dtype([("first", "i8"), ("second", "i8"), ("inner", "i4", 2), ("stars", "i4"), ("a", "f8"), ("e", "f8"),
                 ("period", "f8"), ("mass", "f8", 2), ("tide", "f8"), ("energy", "f8"), ("pos", "f8", 3),
                 ("vel", "f8", 3)])

@@ -10,9 +10,9 @@
 #include "mpi/comm.h"
 #include "particles/particles.h"
 
-/* Periods, eccentricities and mass ratios of binaries: logarithms of the axis uniform between limits; of solar-type stars
- * by Duquennoy & Mayor (1991, A&A 248, 485) and Raghavan et al. (2010, ApJS 190, 1); of massive ones by Sana et al.
- * (2012, Science 337, 444); at birth by Kroupa (1995, MNRAS 277, 1507). */
+/* Periods, eccentricities and mass ratios of binaries: logarithms of the axis uniform between limits; of solar-type
+ * stars by Duquennoy & Mayor (1991, A&A 248, 485) and Raghavan et al. (2010, ApJS 190, 1); of massive ones by Sana et
+ * al. (2012, Science 337, 444); at birth by Kroupa (1995, MNRAS 277, 1507). */
 enum ic_population { IC_LOG_AXIS, IC_DUQUENNOY_MAYOR, IC_RAGHAVAN, IC_SANA, IC_KROUPA_1995 };
 
 /* equal; the initial mass function of Kroupa (2001, MNRAS 322, 231, eq. 2); two masses. */
