@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Binaries and hierarchies of a run, from its snapshots: eccentricities against axes and the distribution of axes in
-the first and the last one, number and binding energy over time, and what happened to pairs between snapshots. A system is
-two stars, or systems, that are each other's nearest and bound, where no third body disturbs them by more than --limit
-of their binding. --table writes all systems of all snapshots, --events what happened."""
+the first and the last one, number and binding energy over time, and what happened to pairs between snapshots. A system
+is two stars, or systems, that are each other's nearest and bound, where no third body disturbs them by --limit
+of their binding or more. --table writes all systems of all snapshots, --events what happened."""
 import argparse
 import csv
 import os
