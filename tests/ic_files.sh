@@ -29,6 +29,9 @@ refuses '--binary-max: has a meaning only with --binary-population log-axis' kin
   --binary-population sana --binary-max 0.01
 refuses "binary-population: periods of 'sana' are in days: give the size of the model in pc" king --binaries 0.5 \
   --binary-population sana
+says 1 'binary-population: expected a virial radius from 0.002 to 100 pc, found 0.001' -- espalier ic plummer -n 10 \
+  --virial-radius 0.001 --binaries 0.5 --binary-population sana -o x.hdf5 && [ ! -e x.hdf5 ]
+ok $? 'a model in which binaries are wider than it'
 refuses 'virial ratio: expected a number from 0 to 1.9, found 2' king --virial-ratio 2
 refuses 'virial ratio: expected a number from 0 to 1.9, found -1' plummer --virial-ratio -1
 says 2 'virial ratio: of plummer, hernquist and king it is a sum over all pairs: expected at most 262144 particles' -- \

@@ -94,11 +94,34 @@ static void centre(const struct comm *comm, const struct ic_plan *plan, double t
     }
 }
 
-/* What the model is scaled to, in total: what set_masses returned. */
-static struct ic_scaling scaling_of(const struct ic_model *model, const struct ic_facts *facts)
+/* In Henon units; of a sphere. */
+static double half_mass_radius(const struct ic_plan *plan)
 {
-  struct ic_scaling scaling = {model->virial_radius, facts->mass_solar};
-  if (model->half_mass_radius > 0) scaling.length_pc = model->half_mass_radius / facts->half_mass_radius;
+  return plan->sphere ? plan->scale * plan->sphere->radius(plan, 0.5) : 0;
+}
+
+/* The virial radius in pc; 0: the model is not scaled. */
+static double length_of(const struct ic_plan *plan)
+{
+  const struct ic_model *model = plan->m;
+  return model->half_mass_radius > 0 ? model->half_mass_radius / half_mass_radius(plan) : model->virial_radius;
+}
+
+/* Periods of a day to 10^10 days are to be orbits that doubles and the sums of `centre` hold. */
+static int check_length(const struct ic_plan *plan, struct fault *fault)
+{
+  static const double shortest = 0.002, longest = 100;
+  double length = length_of(plan);
+  if (plan->m->population == IC_LOG_AXIS || ic_binaries(plan->m) == 0 || (length >= shortest && length <= longest))
+    return 0;
+  return fault_set(fault, "binary-population: expected a virial radius from %g to %g pc, found %g", shortest, longest,
+                   length);
+}
+
+static struct ic_scaling scaling_of(const struct ic_plan *plan, const struct ic_facts *facts)
+{
+  const struct ic_model *model = plan->m;
+  struct ic_scaling scaling = {length_of(plan), facts->mass_solar};
   if (!(scaling.mass_solar > 0)) scaling.mass_solar = model->total_mass > 0 ? model->total_mass : (double)model->n;
   return scaling;
 }
@@ -107,9 +130,10 @@ int ic_make(const struct comm *comm, const struct ic_model *model, struct partic
             struct fault *fault)
 {
   struct ic_plan plan;
-  int failed = ic_check(model, fault) || ic_plan_open(&plan, model, fault);
+  int open = !ic_check(model, fault) && !ic_plan_open(&plan, model, fault);
+  if (open) check_length(&plan, fault);
   if (comm_agree(comm, fault)) {
-    if (!failed) ic_plan_close(&plan);
+    if (open) ic_plan_close(&plan);
     return -1;
   }
   int64_t start = slice_start(model->n, comm->rank, comm->size),
@@ -118,8 +142,8 @@ int ic_make(const struct comm *comm, const struct ic_model *model, struct partic
   particles->n = end - start;
   double total = set_masses(comm, &plan, start, particles);
   struct ic_facts made = {.mass_solar = model->masses == IC_KROUPA ? total : 0,
-                          .half_mass_radius = plan.sphere ? plan.scale * plan.sphere->radius(&plan, 0.5) : 0};
-  const struct ic_scaling scaling = scaling_of(model, &made);
+                          .half_mass_radius = half_mass_radius(&plan)};
+  const struct ic_scaling scaling = scaling_of(&plan, &made);
   draw_slice(&plan, &scaling, start, total, particles);
   centre(comm, &plan, total, particles);
   if (plan.sphere && model->virial_ratio >= 0) ic_virialise(comm, model, particles);
