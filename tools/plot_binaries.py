@@ -8,10 +8,9 @@ import argparse
 import csv
 import os
 
-from plotting import (COLOURS, Help, add_output, fail, legend_above, np, outputs, plt, positive, program, same_units,
-                      save, shown, start, writable)
-from plot_cluster import Scale, marks
-from snapshots import Snapshot, add_snapshots, evenly, snapshot_paths
+from plotting import (COLOURS, Help, Scale, add_output, fail, legend_above, marks, np, outputs, plt, positive, program,
+                      same_units, save, shown, start, writable)
+from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
 from espalier_plots.multiples import LIMIT, events, systems
 
 KINDS = ["formed", "dissolved", "exchanged"]
@@ -20,8 +19,8 @@ KINDS = ["formed", "dissolved", "exchanged"]
 class Moment:
     """The systems of a snapshot."""
 
-    def __init__(self, path, limit):
-        snapshot = Snapshot(path, velocities=True, ids=True)
+    def __init__(self, path, arguments):
+        snapshot = Snapshot(path, partial=arguments.partial, velocities=True, ids=True)
         if snapshot.gravity is None:
             fail(f"{path} does not state the gravitational constant, which binding energies need")
         pos, mass = snapshot.all()
@@ -31,7 +30,7 @@ class Moment:
         self.path, self.units, self.time, self.gravity, self.mass = (path, snapshot.units, snapshot.time,
                                                                      snapshot.gravity, mass.sum())
         self.count = len(mass)
-        self.systems = systems(pos, vel, mass, ids, self.gravity, limit)
+        self.systems = systems(pos, vel, mass, ids, self.gravity, arguments.limit)
         self.binary = self.systems["stars"] == 2
 
     def energy(self, binary):
@@ -114,19 +113,14 @@ def main():
                         help="largest tide of a third body, as a part of the binding (default: %(default)s)")
     parser.add_argument("--table", metavar="FILE.csv", help="write all systems")
     parser.add_argument("--events", metavar="FILE.csv", help="write what happened to pairs")
-    parser.add_argument("--most", type=int, default=400,
-                        help="so many snapshots at most are read (default: %(default)s)")
+    add_most(parser, 400)
     arguments = parser.parse_args()
-    if not 1 <= arguments.most <= 100000:
-        parser.error("--most must be 1 to 100000")
+    check_most(parser, arguments, 100000)
     paths = outputs(arguments.output, "binaries.png")
     for path in filter(None, (arguments.table, arguments.events)):
         writable(path)
-    given = snapshot_paths(arguments.snapshots)
-    chosen = evenly(given, arguments.most)
-    if len(chosen) < len(given):
-        print(f"read: {len(chosen)} of {len(given)} snapshots, at even distances (--most {len(given)} reads all)")
-    moments = sorted((Moment(path, arguments.limit) for path in chosen), key=lambda moment: moment.time)
+    chosen = chosen_snapshots(arguments)
+    moments = sorted((Moment(path, arguments) for path in chosen), key=lambda moment: moment.time)
     same_units(moments)
     happened = [(a.time, b.time, events(a.systems, b.systems)) for a, b in zip(moments, moments[1:])]
     scale, first, last = Scale(moments[0]), moments[0], moments[-1]

@@ -11,9 +11,9 @@ particles and of centres of mass of bound pairs; isolated pairs are those that t
 import argparse
 import os
 
-from plotting import (COLOURS, Help, Table, Units, add_output, fail, lagrangian, legend_above, legend_beside, np,
-                      ordered_colours, outputs, plt, program, same_units, save, shown, start, type_list)
-from snapshots import Snapshot, add_snapshots, evenly, snapshot_paths
+from plotting import (COLOURS, Help, Scale, Table, Units, add_output, fail, lagrangian, legend_above, legend_beside,
+                      marks, np, ordered_colours, outputs, plt, program, same_units, save, shown, start, type_list)
+from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
 from espalier_plots.multiples import nearest
 from matplotlib.ticker import MaxNLocator
 
@@ -111,11 +111,8 @@ class Moment:
 
 def read(arguments):
     """What the snapshots show, by time; the run's tables, or None."""
-    paths = snapshot_paths(arguments.snapshots)
-    folders = {os.path.dirname(path) for path in paths}
-    chosen = evenly(paths, arguments.most)
-    if len(chosen) < len(paths):
-        print(f"drawn: {len(chosen)} of {len(paths)} snapshots, at even distances (--most {len(paths)} draws all)")
+    chosen = chosen_snapshots(arguments)
+    folders = {os.path.dirname(path) for path in chosen}
     energies = {"on": True, "off": False, "auto": None}[arguments.true_energies]
     moments = []
     for path in chosen:
@@ -132,31 +129,6 @@ def read(arguments):
     same_units(moments + [table for table in tables.values() if table])
     name = os.path.basename(os.path.abspath(run)) if run is not None else f"{len(moments)} snapshots"
     return name, moments, tables["energy"], tables["steps"]
-
-
-class Scale:
-    """Names of lengths and times: N-body units, Myr, or units of a model."""
-
-    def __init__(self, moment):
-        units = moment.units
-        self.length, self.time, self.size = units.length, "Myr", units.time_size
-        if units.length:
-            self.size = units.time_size * Units.TIMES[units.time_unit] / MYR
-            self.text = f"lengths in {units.length}, times in Myr"
-        elif abs(moment.mass - 1) < 0.01 and abs((moment.gravity or 1) - 1) < 0.01:
-            self.time = "N-body units"
-            self.text = "lengths and times in N-body units"
-        else:
-            self.time = "model units"
-            self.text = f"lengths and times in units of the model, mass {moment.mass:.4g}" + \
-                (f", G {moment.gravity:.4g}" if moment.gravity else "")
-
-    def time_text(self, time):
-        return f"{time * self.size:.4g}" + (" Myr" if self.length else "")
-
-
-def marks(count, symbol="o"):
-    return {"marker": symbol if count <= 60 or symbol == "." else None, "markersize": 3.5}
 
 
 def draw_radii(axis, moments, scale):
@@ -314,11 +286,9 @@ def main():
     parser.add_argument("--true-energies", choices=["auto", "on", "off"], default="auto",
                         help="direct sums over snapshots; auto: where they take half a minute at most (default: "
                              "%(default)s)")
-    parser.add_argument("--most", type=int, default=400,
-                        help="so many snapshots at most are drawn (default: %(default)s)")
+    add_most(parser, 400)
     arguments = parser.parse_args()
-    if not 1 <= arguments.most <= 100000:
-        parser.error("--most must be 1 to 100000")
+    check_most(parser, arguments, 100000)
     paths = outputs(arguments.output, "cluster.png")
     name, moments, energy, steps = read(arguments)
     draw(name, moments, energy, steps, paths)

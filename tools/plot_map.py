@@ -11,7 +11,7 @@ from plotting import (TYPES, Help, add_output, densest_centre, fail, np, outputs
 from espalier_plots.measure import AXES, mean_velocity
 from espalier_plots.pictures import Panel, View, figure_of_maps
 from follow import Frames, add_follow
-from snapshots import Snapshot, add_snapshots, evenly, snapshot_paths
+from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
 
 COLUMNS = 7   # snapshots side by side
 QUANTITIES = ["density", "velocity", "dispersion"]
@@ -49,10 +49,7 @@ def views_of(arguments, frames, snapshot):
 
 def read(arguments):
     """Views of all snapshots, and how many belong to the first one."""
-    paths = snapshot_paths(arguments.snapshots)
-    chosen = evenly(paths, arguments.most)
-    if len(chosen) < len(paths):
-        print(f"drawn: {len(chosen)} of {len(paths)} snapshots, at even distances (--most {len(paths)} draws all)")
+    chosen = chosen_snapshots(arguments)
     shown, first, views = [], 0, []
     frames = Frames(arguments.follow or ("all", None))
     for path in chosen:
@@ -107,13 +104,11 @@ def parse():
     add_follow(parser)
     parser.add_argument("--range", type=positive, default=4, help="decades of density shown (default: %(default)s)")
     parser.add_argument("--pixels", type=int, default=400, help="pixels of each picture's side (default: %(default)s)")
-    parser.add_argument("--most", type=int, default=3 * COLUMNS,
-                        help="so many snapshots at most are drawn (default: %(default)s)")
+    add_most(parser, 3 * COLUMNS)
     arguments = parser.parse_args()
     if not 16 <= arguments.pixels <= 4096 or arguments.range > 300:
         parser.error("--pixels must be 16 to 4096, --range at most 300")
-    if not 1 <= arguments.most <= 200:
-        parser.error("--most must be 1 to 200")
+    check_most(parser, arguments, 200)
     if arguments.phase and (arguments.velocity or arguments.planes):
         parser.error("--phase draws phase space: leave --velocity and --planes out")
     if arguments.velocity and len(arguments.planes or "1") > 1:

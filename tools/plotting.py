@@ -259,6 +259,32 @@ def same_units(things):
                  f"{other.units.text()}")
 
 
+class Scale:
+    """Names of lengths and times: N-body units, Myr, or units of a model."""
+
+    def __init__(self, moment):
+        units = moment.units
+        self.length, self.time, self.size = units.length, "Myr", units.time_size
+        if units.length:
+            self.size = units.time_size * Units.TIMES[units.time_unit] / Units.TIMES["Myr"]
+            self.text = f"lengths in {units.length}, times in Myr"
+        elif abs(moment.mass - 1) < 0.01 and abs((moment.gravity or 1) - 1) < 0.01:
+            self.time = "N-body units"
+            self.text = "lengths and times in N-body units"
+        else:
+            self.time = "model units"
+            self.text = f"lengths and times in units of the model, mass {moment.mass:.4g}" + \
+                (f", G {moment.gravity:.4g}" if moment.gravity else "")
+
+    def time_text(self, time):
+        return f"{time * self.size:.4g}" + (" Myr" if self.length else "")
+
+
+def marks(count, symbol="o"):
+    """Style of a line through so many points."""
+    return {"marker": symbol if count <= 60 or symbol == "." else None, "markersize": 3.5}
+
+
 def positive(text):
     """For argparse: a number above 0."""
     try:

@@ -285,3 +285,22 @@ def evenly(paths, most):
     if len(paths) <= most:
         return paths
     return [paths[i] for i in np.unique(np.linspace(0, len(paths) - 1, most).round().astype(int))]
+
+
+def add_most(parser, default):
+    parser.add_argument("--most", type=int, default=default,
+                        help="so many snapshots at most are drawn (default: %(default)s)")
+
+
+def check_most(parser, arguments, largest):
+    if not 1 <= arguments.most <= largest:
+        parser.error(f"--most must be 1 to {largest}")
+
+
+def chosen_snapshots(arguments):
+    """The snapshots that are drawn."""
+    paths = snapshot_paths(arguments.snapshots)
+    chosen = evenly(paths, arguments.most)
+    if len(chosen) < len(paths):
+        print(f"drawn: {len(chosen)} of {len(paths)} snapshots, at even distances (--most {len(paths)} draws all)")
+    return chosen
