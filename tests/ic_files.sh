@@ -33,7 +33,7 @@ says 1 'binary-population: expected a virial radius from 0.002 to 100 pc, found 
   --virial-radius 0.001 --binaries 0.5 --binary-population sana -o x.hdf5 && [ ! -e x.hdf5 ]
 ok $? 'a model in which binaries are wider than it'
 refuses 'virial ratio: expected a number from 0 to 1.9, found 2' king --virial-ratio 2
-refuses 'virial ratio: expected a number from 0 to 1.9, found -1' plummer --virial-ratio -1
+refuses '--virial-ratio: expected a number from 0 to 1.9, found -1' plummer --virial-ratio -1
 says 2 'virial ratio: of plummer, hernquist and king it is a sum over all pairs: expected at most 262144 particles' -- \
   espalier ic plummer --virial-ratio 1 -n 262145 -o x.hdf5
 ok $? 'too many particles for a virial ratio'

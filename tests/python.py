@@ -50,6 +50,10 @@ ok(refused(espalier.FileError, "absent", lambda: espalier.read("absent.hdf5"))
    "a file that is not there")
 ok(refused(espalier.ArgumentError, "did you mean", lambda: espalier.ic.model("plumer", 5)), "an unknown model")
 ok(refused(ValueError, "unknown option", lambda: espalier.ic.king(100, depth=3)), "an unknown option of a model")
+scaled = espalier.ic.plummer(600, virial_radius=2, total_mass=5000, binaries=1, virial_ratio=1)
+ok(abs(scaled.parameters["UnitLength_in_cm"] / 6.1713552e18 - 1) < 1e-9
+   and abs(scaled.parameters["UnitMass_in_g"] / 9.94205e36 - 1) < 1e-9, "a model in pc states its units")
+ok(len(scaled.binaries()) == 300, "and its binaries are found")
 
 # steps
 settings = {"softening": 0.01, "Tuning": "frozen", "Repeatable": True}

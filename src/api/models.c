@@ -139,9 +139,11 @@ static int check_count(const struct comm *comm, int64_t count, struct fault *fau
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
 static int make_model(const struct comm *comm, const char *name, int64_t count, uint64_t seed,
-                      const char *const *settings, struct particles *particles, struct fault *fault)
+                      const char *const *settings, struct particles *particles, struct params *units,
+                      struct fault *fault)
 {
   struct ic_model m;
+  struct ic_facts facts;
   ic_defaults(&m);
   snprintf(m.name, sizeof m.name, "%s", name);
   m.n = count;
@@ -149,7 +151,10 @@ static int make_model(const struct comm *comm, const char *name, int64_t count, 
   if (ic_check(&m, fault) == 0)
     for (int k = 0; settings && settings[k] && !fault->text[0]; k++) ic_set(&m, settings[k], fault);
   if (!fault->text[0]) ic_check(&m, fault);
-  return comm_agree(comm, fault) ? -1 : ic_make(comm, &m, particles, NULL, fault);
+  if (comm_agree(comm, fault) || ic_make(comm, &m, particles, &facts, fault)) return -1;
+  params_defaults(units);
+  units_of_henon(units, facts.unit.length_pc, facts.unit.mass_solar);
+  return 0;
 }
 
 /* The model file that the settings name. */
@@ -198,12 +203,12 @@ int api_model(struct espalier_data **data, const int *communicator, const char *
   if (!model) fault_set(&f, "model: expected the name of a model, found NULL");
   else check_count(&c, count, &f);
   if (comm_agree(&c, &f) || (is_galaxy ? make_galaxy(&c, count, seed, settings, &p, &units, &f)
-                                       : make_model(&c, model, count, seed, settings, &p, &f)))
+                                       : make_model(&c, model, count, seed, settings, &p, &units, &f)))
     code = api_fail(ESPALIER_BAD_ARGUMENT, &f);
   else {
     *data = data_of(&p, 0);
-    struct units u = is_galaxy ? units_of(&units) : (struct units){.dimensionless = 1};
-    note_units(*data, &u, is_galaxy ? units_gravity(&units) : 1);
+    struct units u = units_of(&units);
+    note_units(*data, &u, units_gravity(&units));
   }
   comm_close(&c);
   return code;

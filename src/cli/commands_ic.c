@@ -29,18 +29,6 @@ enum { MODEL_OPTION = 256, OVERWRITE = 300 };
 _Static_assert(IC_OPTIONS <= 32 && MODEL_OPTION + IC_OPTIONS <= OVERWRITE,
                "a bit of `given` and a number for each option");
 
-static int given(const struct request *request, const char *name)
-{
-  for (int i = 0; i < IC_OPTIONS; i++)
-    if (strcmp(ic_options[i].name, name) == 0) return request->given >> i & 1;
-  return 0;
-}
-
-static int scaled(const struct request *request)
-{
-  return given(request, "virial-radius") || given(request, "half-mass-radius");
-}
-
 static int take_option(const struct command *self, const struct comm *comm, int option, struct request *request)
 {
   long long whole;
@@ -82,32 +70,9 @@ static const char *missing(const struct request *request, enum ic_needs needs)
   return NULL;
 }
 
-static int check_scale(const struct command *self, const struct comm *comm, const struct request *request)
-{
-  if (given(request, "virial-radius") && given(request, "half-mass-radius"))
-    return command_misused(self, comm, "--virial-radius and --half-mass-radius: give one of them");
-  if (given(request, "total-mass") && request->model.masses == IC_KROUPA)
-    return command_misused(self, comm,
-                           "--total-mass: the mass function kroupa gives the mass itself; leave --total-mass out");
-  static const char *const sizes[] = {"virial-radius", "half-mass-radius", "total-mass"};
-  const double size[] = {request->model.virial_radius, request->model.half_mass_radius, request->model.total_mass};
-  for (int i = 0; i < 3; i++)
-    if (given(request, sizes[i]) && !(size[i] > 0)) /* 0 is not given */
-      return command_misused(self, comm, "option --%s: expected a number from 1e-12 to 1e18, found %g", sizes[i],
-                             size[i]);
-  if (given(request, "virial-ratio") && !(request->model.virial_ratio >= 0))
-    return command_misused(self, comm, "virial ratio: expected a number from 0 to 1.9, found %g",
-                           request->model.virial_ratio);
-  if (given(request, "eccentricity") && !(request->model.eccentricity >= 0))
-    return command_misused(self, comm, "eccentricity: expected a number from 0 to 0.9999, found %g",
-                           request->model.eccentricity);
-  return STATUS_OK;
-}
-
 static int check_request(const struct command *self, const struct comm *comm, const struct request *request)
 {
   struct fault f = {""};
-  int status;
   if (!request->has_n) return command_misused(self, comm, "option -n is missing");
   if (!request->output) return command_misused(self, comm, "option -o is missing");
   for (int i = 0; i < IC_OPTIONS; i++) {
@@ -119,28 +84,8 @@ static int check_request(const struct command *self, const struct comm *comm, co
     const char *needed = missing(request, o->needs);
     if (needed) return command_misused(self, comm, "option --%s: has a meaning only with %s", o->name, needed);
   }
-  if (given(request, "total-mass") && !scaled(request))
-    return command_misused(self, comm,
-                           "option --total-mass: has a meaning only with --virial-radius or --half-mass-radius");
   if (ic_check(&request->model, &f)) return command_misused(self, comm, "%s", f.text);
-  if ((status = check_scale(self, comm, request))) return status;
   return STATUS_OK;
-}
-
-/* Set the units in which the model has the radius asked for. G = 1 in them, and the total mass is 1. */
-static void set_units(const struct request *request, const struct ic_facts *facts, struct params *par)
-{
-  /* the virial radius is 1 */
-  double radius = given(request, "virial-radius") ? request->model.virial_radius
-                                                  : request->model.half_mass_radius / facts->half_mass_radius;
-  double mass = facts->mass_solar > 0           ? facts->mass_solar
-                : request->model.total_mass > 0 ? request->model.total_mass
-                                                : (double)request->model.n;
-  par->GravityConstantInternal = 1; /* the models are in Henon units */
-  if (!scaled(request)) return;
-  par->UnitLength_in_cm = radius * KPC_CM / 1000;
-  par->UnitMass_in_g = mass * SOLAR_MASS_G;
-  par->UnitVelocity_in_cm_per_s = sqrt(GRAVITY_CGS * par->UnitMass_in_g / par->UnitLength_in_cm);
 }
 
 static int make_file(const struct comm *comm, const struct request *request, struct params *par, struct ic_facts *made,
@@ -154,7 +99,7 @@ static int make_file(const struct comm *comm, const struct request *request, str
   struct snapshot_facts facts = {.params = par, .gravity = 1};
   int failed = ic_make(comm, &request->model, &p, made, fault);
   if (!failed) {
-    set_units(request, made, par);
+    units_of_henon(par, made->unit.length_pc, made->unit.mass_solar);
     failed = snapshot_write(comm, request->output, &p, &facts, fault);
   }
   particles_free(&p);
@@ -171,7 +116,7 @@ static void report(const struct request *request, const struct params *par, cons
   if (binaries > 0)
     printf("%lld binar%s: particles 1 to %lld, in pairs\n", binaries, binaries == 1 ? "y" : "ies", 2 * binaries);
   if (made->mass_solar > 0) printf("total mass %.7g solar masses\n", made->mass_solar);
-  if (!scaled(request)) return;
+  if (!(made->unit.length_pc > 0)) return;
   struct units u = units_of(par);
   printf("units: length %.5g pc, mass %.5g solar masses, velocity %.5g km/s, time %.5g Myr; the parameter file also "
          "needs\n"

@@ -47,6 +47,15 @@ struct units units_of(const struct params *params)
   };
 }
 
+void units_of_henon(struct params *params, double length_pc, double mass_solar)
+{
+  params->GravityConstantInternal = 1;
+  if (!(length_pc > 0)) return;
+  params->UnitLength_in_cm = length_pc * KPC_CM / 1000;
+  params->UnitMass_in_g = mass_solar * SOLAR_MASS_G;
+  params->UnitVelocity_in_cm_per_s = sqrt(GRAVITY_CGS * params->UnitMass_in_g / params->UnitLength_in_cm);
+}
+
 double units_gravity(const struct params *params)
 {
   if (params->GravityConstantInternal > 0) return params->GravityConstantInternal;

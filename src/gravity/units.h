@@ -22,6 +22,8 @@ struct units {
  * Its files state 1 cm, 1 g, and the unit of velocity in which the gravitational constant has the given value, so that
  * readers, which know only cgs, compute consistently. */
 struct units units_of(const struct params *params);
+/* Set the units of a model with G = 1 to this length and mass; length_pc 0: it stays without units. */
+void units_of_henon(struct params *params, double length_pc, double mass_solar);
 /* The gravitational constant in internal units (length velocity^2 / mass): GravityConstantInternal, or computed from
  * the units where that is 0. */
 double units_gravity(const struct params *params);

@@ -118,12 +118,16 @@ static int check_length(const struct ic_plan *plan, struct fault *fault)
                    length);
 }
 
-static struct ic_scaling scaling_of(const struct ic_plan *plan, const struct ic_facts *facts)
+/* total: what set_masses returned. */
+static struct ic_facts facts_of(const struct ic_plan *plan, double total)
 {
   const struct ic_model *model = plan->m;
-  struct ic_scaling scaling = {length_of(plan), facts->mass_solar};
-  if (!(scaling.mass_solar > 0)) scaling.mass_solar = model->total_mass > 0 ? model->total_mass : (double)model->n;
-  return scaling;
+  struct ic_facts facts = {.half_mass_radius = half_mass_radius(plan), .unit.length_pc = length_of(plan)};
+  if (model->masses == IC_KROUPA) facts.mass_solar = total;
+  facts.unit.mass_solar = facts.mass_solar > 0    ? facts.mass_solar
+                          : model->total_mass > 0 ? model->total_mass
+                                                  : (double)model->n;
+  return facts;
 }
 
 int ic_make(const struct comm *comm, const struct ic_model *model, struct particles *particles, struct ic_facts *facts,
@@ -141,10 +145,8 @@ int ic_make(const struct comm *comm, const struct ic_model *model, struct partic
   particles_reserve(particles, end - start);
   particles->n = end - start;
   double total = set_masses(comm, &plan, start, particles);
-  struct ic_facts made = {.mass_solar = model->masses == IC_KROUPA ? total : 0,
-                          .half_mass_radius = half_mass_radius(&plan)};
-  const struct ic_scaling scaling = scaling_of(&plan, &made);
-  draw_slice(&plan, &scaling, start, total, particles);
+  const struct ic_facts made = facts_of(&plan, total);
+  draw_slice(&plan, &made.unit, start, total, particles);
   centre(comm, &plan, total, particles);
   if (plan.sphere && model->virial_ratio >= 0) ic_virialise(comm, model, particles);
   if (facts) *facts = made;

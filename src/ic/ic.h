@@ -44,10 +44,16 @@ struct ic_model {
   double virial_radius, half_mass_radius, total_mass;
 };
 
+/* What the units of a model are. length_pc: 0: it is not scaled. */
+struct ic_scaling {
+  double length_pc, mass_solar;
+};
+
 /* What scales the model to a physical one. */
 struct ic_facts {
   double mass_solar;       /* kroupa: total mass in solar masses; else 0 */
   double half_mass_radius; /* spheres: of the stars, Henon units; else 0 */
+  struct ic_scaling unit;
 };
 
 /* The names of the models and of the mass functions. */
@@ -69,6 +75,8 @@ struct ic_option {
   const char *name, *models; /* models: those that have it, with commas between them */
   size_t offset;             /* of its number in struct ic_model */
   enum ic_needs needs;
+  double least;      /* where ic_check cannot tell a lower number from none that is given, with the range in words; */
+  const char *range; /* NULL: it can */
 };
 enum { IC_OPTIONS = 20 };
 extern const struct ic_option ic_options[IC_OPTIONS];

@@ -88,10 +88,6 @@ void central_free(struct central_table *central);
 double star_mass(const struct ic_model *model, int64_t index);
 /* The largest possible one. */
 double star_mass_max(const struct ic_model *model);
-/* What the units of a model are; 0: it is not scaled. */
-struct ic_scaling {
-  double length_pc, mass_solar;
-};
 /* Set the two members of a binary, of masses mass[2], about the centre of mass `system`. `random`: random numbers for
  * this binary alone. */
 void binary_members(const struct ic_model *model, const struct ic_scaling *scaling, const double mass[2],

@@ -12,6 +12,9 @@
 const char *const ic_masses_names[] = {"equal", "kroupa", "two"};
 const int ic_masses_count = sizeof ic_masses_names / sizeof *ic_masses_names;
 
+#define SMALLEST 1e-12 /* sizes in pc, and masses */
+#define LARGEST 1e18
+
 void ic_defaults(struct ic_model *model)
 {
   memset(model, 0, sizeof *model);
@@ -31,24 +34,6 @@ void ic_defaults(struct ic_model *model)
   model->eccentricity = -1;
 }
 
-/* Checks of what a model is scaled to. */
-static int check_scale(const struct ic_model *model, struct fault *fault)
-{
-  const double given[] = {model->virial_radius, model->half_mass_radius, model->total_mass};
-  const char *names[] = {"virial-radius", "half-mass-radius", "total-mass"};
-  for (int k = 0; k < 3; k++)
-    if (given[k] != 0 && !(given[k] >= 1e-12 && given[k] <= 1e18))
-      return fault_set(fault, "option --%s: expected a number from 1e-12 to 1e18, found %g", names[k], given[k]);
-  if (model->virial_radius > 0 && model->half_mass_radius > 0)
-    return fault_set(fault, "--virial-radius and --half-mass-radius: give one of them");
-  if (model->binaries > 0 && model->population != IC_LOG_AXIS && !(model->virial_radius + model->half_mass_radius > 0))
-    return fault_set(fault,
-                     "binary-population: periods of '%s' are in days: give the size of the model in pc, by "
-                     "--virial-radius or --half-mass-radius",
-                     ic_population_names[model->population]);
-  return 0;
-}
-
 static int model_index(const struct ic_model *model)
 {
   for (int i = 0; i < ic_count; i++)
@@ -60,6 +45,28 @@ static int check_range(const char *name, double x, double lowest, double largest
 {
   if (x >= lowest && x <= largest) return 0; /* false for NaN */
   return fault_set(fault, "%s: expected a number from %g to %g, found %g", name, lowest, largest, x);
+}
+
+/* Checks of what a model is scaled to. */
+static int check_scale(const struct ic_model *model, struct fault *fault)
+{
+  const double given[] = {model->virial_radius, model->half_mass_radius, model->total_mass};
+  static const char *const names[] = {"virial radius", "half-mass radius", "total mass"};
+  int scaled = model->virial_radius != 0 || model->half_mass_radius != 0;
+  for (int k = 0; k < 3; k++)
+    if (given[k] != 0 && check_range(names[k], given[k], SMALLEST, LARGEST, fault)) return -1;
+  if (model->virial_radius != 0 && model->half_mass_radius != 0)
+    return fault_set(fault, "--virial-radius and --half-mass-radius: give one of them");
+  if (model->total_mass != 0 && model->masses == IC_KROUPA)
+    return fault_set(fault, "--total-mass: the mass function kroupa gives the mass itself; leave --total-mass out");
+  if (model->total_mass != 0 && !scaled)
+    return fault_set(fault, "option --total-mass: has a meaning only with --virial-radius or --half-mass-radius");
+  if (model->binaries > 0 && model->population != IC_LOG_AXIS && !scaled)
+    return fault_set(fault,
+                     "binary-population: periods of '%s' are in days: give the size of the model in pc, by "
+                     "--virial-radius or --half-mass-radius",
+                     ic_population_names[model->population]);
+  return 0;
 }
 
 static int check_stars(const struct ic_model *model, struct fault *fault)
@@ -113,26 +120,27 @@ int ic_check(const struct ic_model *model, struct fault *fault)
 }
 
 const struct ic_option ic_options[] = {
-    {"virial-ratio", IC_SPHERES ", uniform", offsetof(struct ic_model, virial_ratio), IC_ALONE},
-    {"mass-ratio", "merger", offsetof(struct ic_model, mass_ratio), IC_ALONE},
-    {"separation", "merger", offsetof(struct ic_model, separation), IC_ALONE},
-    {"impact-parameter", "merger", offsetof(struct ic_model, impact_parameter), IC_ALONE},
-    {"relative-velocity", "merger", offsetof(struct ic_model, relative_velocity), IC_ALONE},
-    {"w0", "king", offsetof(struct ic_model, w0), IC_ALONE},
-    {"central-mass", IC_SPHERES, offsetof(struct ic_model, central_mass), IC_ALONE},
-    {"mass-min", IC_SPHERES, offsetof(struct ic_model, mass_min), IC_NEEDS_KROUPA},
-    {"mass-max", IC_SPHERES, offsetof(struct ic_model, mass_max), IC_NEEDS_KROUPA},
-    {"heavy-ratio", IC_SPHERES, offsetof(struct ic_model, heavy_ratio), IC_NEEDS_TWO},
-    {"heavy-fraction", IC_SPHERES, offsetof(struct ic_model, heavy_fraction), IC_NEEDS_TWO},
-    {"binaries", IC_SPHERES, offsetof(struct ic_model, binaries), IC_ALONE},
-    {"binary-min", IC_SPHERES, offsetof(struct ic_model, binary_min), IC_NEEDS_AXES},
-    {"binary-max", IC_SPHERES, offsetof(struct ic_model, binary_max), IC_NEEDS_AXES},
-    {"eccentricity", IC_SPHERES, offsetof(struct ic_model, eccentricity), IC_NEEDS_AXES},
-    {"binary-population", IC_SPHERES, offsetof(struct ic_model, population), IC_NEEDS_BINARIES},
-    {"virial-radius", IC_SPHERES, offsetof(struct ic_model, virial_radius), IC_ALONE},
-    {"half-mass-radius", IC_SPHERES, offsetof(struct ic_model, half_mass_radius), IC_ALONE},
-    {"total-mass", IC_SPHERES, offsetof(struct ic_model, total_mass), IC_ALONE},
-    {"mass-function", IC_SPHERES, offsetof(struct ic_model, masses), IC_ALONE},
+    {"virial-ratio", IC_SPHERES ", uniform", offsetof(struct ic_model, virial_ratio), IC_ALONE, 0, "from 0 to 1.9"},
+    {"mass-ratio", "merger", offsetof(struct ic_model, mass_ratio), IC_ALONE, 0, NULL},
+    {"separation", "merger", offsetof(struct ic_model, separation), IC_ALONE, 0, NULL},
+    {"impact-parameter", "merger", offsetof(struct ic_model, impact_parameter), IC_ALONE, 0, NULL},
+    {"relative-velocity", "merger", offsetof(struct ic_model, relative_velocity), IC_ALONE, 0, NULL},
+    {"w0", "king", offsetof(struct ic_model, w0), IC_ALONE, 0, NULL},
+    {"central-mass", IC_SPHERES, offsetof(struct ic_model, central_mass), IC_ALONE, 0, NULL},
+    {"mass-min", IC_SPHERES, offsetof(struct ic_model, mass_min), IC_NEEDS_KROUPA, 0, NULL},
+    {"mass-max", IC_SPHERES, offsetof(struct ic_model, mass_max), IC_NEEDS_KROUPA, 0, NULL},
+    {"heavy-ratio", IC_SPHERES, offsetof(struct ic_model, heavy_ratio), IC_NEEDS_TWO, 0, NULL},
+    {"heavy-fraction", IC_SPHERES, offsetof(struct ic_model, heavy_fraction), IC_NEEDS_TWO, 0, NULL},
+    {"binaries", IC_SPHERES, offsetof(struct ic_model, binaries), IC_ALONE, 0, NULL},
+    {"binary-min", IC_SPHERES, offsetof(struct ic_model, binary_min), IC_NEEDS_AXES, 0, NULL},
+    {"binary-max", IC_SPHERES, offsetof(struct ic_model, binary_max), IC_NEEDS_AXES, 0, NULL},
+    {"eccentricity", IC_SPHERES, offsetof(struct ic_model, eccentricity), IC_NEEDS_AXES, 0, "from 0 to 0.9999"},
+    {"binary-population", IC_SPHERES, offsetof(struct ic_model, population), IC_NEEDS_BINARIES, 0, NULL},
+    {"virial-radius", IC_SPHERES, offsetof(struct ic_model, virial_radius), IC_ALONE, SMALLEST, "from 1e-12 to 1e18"},
+    {"half-mass-radius", IC_SPHERES, offsetof(struct ic_model, half_mass_radius), IC_ALONE, SMALLEST,
+     "from 1e-12 to 1e18"},
+    {"total-mass", IC_SPHERES, offsetof(struct ic_model, total_mass), IC_ALONE, SMALLEST, "from 1e-12 to 1e18"},
+    {"mass-function", IC_SPHERES, offsetof(struct ic_model, masses), IC_ALONE, 0, NULL},
 };
 /* A shorter table would end with empty options. */
 _Static_assert(sizeof ic_options / sizeof *ic_options == IC_OPTIONS, "the number of options in ic.h");
@@ -167,6 +175,7 @@ int ic_set_option(struct ic_model *model, int number, const char *value, struct 
   double x = strtod(value, &end); /* one beyond the range of doubles is infinite */
   if (end == value || *end || !isfinite(x))
     return fault_set(fault, "%s: expected a number, found '%.40s'", o->name, value);
+  if (o->range && x < o->least) return fault_set(fault, "%s: expected a number %s, found %g", o->name, o->range, x);
   *(double *)((char *)model + o->offset) = x;
   return 0;
 }
