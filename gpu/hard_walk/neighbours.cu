@@ -319,7 +319,7 @@ static int make(struct device *d, const struct walk_request *request)
 
 /* The verb `remember`. Lists at the next synchronisation depend on the particles and on these numbers: the length of
  * the last soft step, the number of synchronisations until lists are tried again, and the R2 to which this number
- * applies. */
+ * applies. Soft steps are tried without units of stars by further ones. */
 void gpu_remember(struct device *d, double numbers[REMEMBERED], int set)
 {
   struct hard_state *s = &d->hard;
@@ -328,11 +328,15 @@ void gpu_remember(struct device *d, double numbers[REMEMBERED], int set)
     s->pause = (int)numbers[1];
     s->r2 = (float)numbers[2];
     d->walk.split_off = (int)numbers[3];
+    d->lists.unit.trial.wait = (int)numbers[4];
+    d->lists.unit.trial.pause = (int)numbers[5];
   } else {
     numbers[0] = s->step;
     numbers[1] = s->pause;
     numbers[2] = s->r2;
     numbers[3] = d->walk.split_off;
+    numbers[4] = d->lists.unit.trial.wait;
+    numbers[5] = d->lists.unit.trial.pause;
   }
 }
 

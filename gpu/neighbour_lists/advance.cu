@@ -3,9 +3,17 @@
 #include <config.h>
 #include <string.h>
 
+#include "base/debug.h"
 #include "gpu/neighbour_lists/pairs.cuh"
 #include "gpu/neighbour_lists/units.cuh"
 #include "particles/timeline.h"
+
+/* Soft steps of requests with units that are tried without them: of at least so many particles, with at most so many
+ * ticks; after the most failures in a row one of so many. */
+enum { UNITLESS_LEAST = 8192, UNITLESS_TICKS = 4000, UNITLESS_PAUSE = 63 };
+enum { UNITLESS_TICKS_TRIED = 64 };         /* with the debug switch star_units = UNITS_TRIED */
+enum { UNITS_ALWAYS = 2, UNITS_TRIED = 3 }; /* of the debug switch star_units */
+#define ANY_PAIR 1e300                      /* limit of the axes of pairs */
 
 /* --- the begin --------------------------------------------------------------------------------------------------- */
 
@@ -46,7 +54,7 @@ template <class force> struct first_motions {
   __device__ __forceinline__ int first_level(const struct list_body &body, const force &f) const
   {
     bool deeper;
-    if (!first && body.level != LEVEL_UNKNOWN)
+    if (!first && body.level < LEVEL_MEAN)
       return min(max(body.level + level_shift, (int)LIST_LONGEST_LEVEL), (int)LIST_LEVEL_MAX);
     return level_for(job.soft_step, first_step(job, body, f), LIST_LONGEST_LEVEL, &deeper);
   }
@@ -275,58 +283,151 @@ static void begin_by(struct device *d, const struct list_request *request, const
   }
 }
 
-/* The same with units of stars. */
+/* Everything with units of stars. */
 static void advance_units(struct device *d, const struct list_request *request, int64_t n,
                           const struct halo_particle *halo, struct list_tally *tally)
 {
+  clear_numbers(d);
   CHECK(runtime_event_record(d->lists.event[1], d->stream));
   units_advance(d, request, n, halo, tally);
-  step_state_invalidate(&d->step);
-  neighbours_invalidate(&d->hard);
   complete_hard_tally(d, tally);
   if (!request->several) gpu_potential(d, request, 0, NULL);
 }
 
-void gpu_advance(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo,
-                 struct list_tally *tally)
+/* The loop over ticks: motions of all members at the end of the soft step. */
+static void integrate_members(struct device *d, const struct list_request *request, int64_t ticks_max,
+                              struct finish_job *finish)
 {
   struct list_state *s = &d->lists;
-  CHECK(runtime_event_record(s->event[0], d->stream));
-  clear_numbers(d);
-  if (request->units) {
-    advance_units(d, request, n, halo, tally);
-    return;
-  }
-  lists_make(d, request, request->soft_step, n, halo, LISTS_OF_MEMBERS);
-  if (list_pairs_find(d, request, tally) > 0) {
-    lists_make_again(d, request, request->soft_step, n, LISTS_OF_MEMBERS);
-    list_pairs_begin(d, request);
-  }
-  CHECK(runtime_event_record(s->event[1], d->stream));
-  struct finish_job finish = {d->p};
-  finish.loop.soft_step = request->soft_step;
-  if (s->member.count > 0) {
-    finish.blocks = list_loop_blocks(d, request->integrator, s->member.count);
-    finish.loop = list_open_loop(d, request, finish.blocks);
-    finish.number = s->list.number.at;
-    begin_by(d, request, finish.loop, finish.blocks);
-    list_loop(d, request->integrator, &finish.loop, finish.blocks);
+  finish->p = d->p;
+  finish->loop.soft_step = request->soft_step;
+  if (s->member.count == 0) return;
+  finish->blocks = list_loop_blocks(d, request->integrator, s->member.count);
+  finish->loop = list_open_loop(d, request, finish->blocks);
+  finish->loop.ticks_max = (unsigned long long)ticks_max;
+  finish->number = s->list.number.at;
+  begin_by(d, request, finish->loop, finish->blocks);
+  list_loop(d, request->integrator, &finish->loop, finish->blocks);
+}
+
+/* Motions of members become those of particles. potentials: 1: and hard forces are stored. */
+static void finish_members(struct device *d, const struct list_request *request, int64_t n, int potentials,
+                           const struct finish_job *finish)
+{
+  struct list_state *s = &d->lists;
+  if (s->member.count > 0)
     LAUNCH(d, count_members, min(blocks_for(s->member.count, THREADS), (int64_t)4 * d->multiprocessors), THREADS,
-           finish, s->member.who.at, s->body.at, s->halo.at);
-  }
-  list_pairs_end(d, request, &finish.loop);
-  LAUNCH(d, finish_particles, blocks_for(d->p.n, THREADS), THREADS, finish);
-  LAUNCH(d, end_bodies, blocks_for(d->p.n + n, THREADS), THREADS, finish, d->p.n + n, s->body.at);
+           *finish, s->member.who.at, s->body.at, s->halo.at);
+  list_pairs_end(d, request, &finish->loop);
+  LAUNCH(d, finish_particles, blocks_for(d->p.n, THREADS), THREADS, *finish);
+  LAUNCH(d, end_bodies, blocks_for(d->p.n + n, THREADS), THREADS, *finish, d->p.n + n, s->body.at);
   list_pairs_restore(d);
+  if (!potentials) return;
   if (s->pair.count > 0) { /* the lists of the soft step have centres of mass */
     lists_make_again(d, request, 0, n, LISTS_OF_OWN);
     store_forces(d, request, d->p.n, NULL);
   } else if (s->member.count > 0) {
     store_forces(d, request, s->member.count, s->member.who.at);
   }
+}
+
+/* Everything without units. */
+static void advance_members(struct device *d, const struct list_request *request, int64_t n,
+                            const struct halo_particle *halo, struct list_tally *tally)
+{
+  struct list_state *s = &d->lists;
+  struct finish_job finish = {};
+  clear_numbers(d);
+  lists_make(d, request, request->soft_step, n, halo, LISTS_OF_MEMBERS);
+  if (list_pairs_find(d, request, tally) > 0) {
+    lists_make_again(d, request, request->soft_step, n, LISTS_OF_MEMBERS);
+    list_pairs_begin(d, request);
+  }
+  CHECK(runtime_event_record(s->event[1], d->stream));
+  integrate_members(d, request, 0, &finish);
+  finish_members(d, request, n, 1, &finish);
+  complete_hard_tally(d, tally);
+}
+
+/* Whether the loop ended by itself, and no step collapsed. The host waits. */
+static int loop_has_ended(struct device *d)
+{
+  struct list_state *s = &d->lists;
+  struct loop_numbers *now = s->host_numbers;
+  CHECK(runtime_copy(now, s->numbers, sizeof *now, TO_HOST, d->stream));
+  CHECK(runtime_stream_sync(d->stream));
+  return now->left_at == 0 && now->collapsed == 0;
+}
+
+/* A request with units, without them: where no pair is bound closely, and none comes so close that it would take most
+ * of the time, stars alone are the same and faster. Returns 0, and leaves the particles as they were, where units are
+ * needed. */
+static int advance_without_units(struct device *d, const struct list_request *request, int64_t n,
+                                 const struct halo_particle *halo, struct list_tally *tally)
+{
+  struct list_state *s = &d->lists;
+  struct finish_job finish = {};
+  struct list_request stars = *request;
+  struct list_tally pairs = {};
+  stars.pair_limit = ANY_PAIR;
+  clear_numbers(d);
+  lists_make(d, &stars, request->soft_step, n, halo, LISTS_OF_MEMBERS);
+  int64_t found = list_pairs_find(d, &stars, &pairs);
+  s->pair.count = 0;
+  if (found + pairs.pairs_perturbed > 0) return 0;
+  CHECK(runtime_event_record(s->event[1], d->stream));
+  int ticks_max = debug_value("star_units", 1) == UNITS_TRIED ? UNITLESS_TICKS_TRIED : UNITLESS_TICKS;
+  integrate_members(d, &stars, ticks_max, &finish);
+  if (!loop_has_ended(d)) return 0;
+  s->unit.lent_count = 0;
+  finish_members(d, &stars, n, !request->several, &finish);
+  complete_hard_tally(d, tally);
+  return 1;
+}
+
+/* Whether particles of other ranks may be in pairs whose other star is not among them. */
+static int is_any_fast(const struct list_request *request, int64_t n, const struct halo_particle *halo)
+{
+  double limit2 = halo_speed(request) * halo_speed(request);
+  for (int64_t k = 0; k < n; k++)
+    if (kepler_dot(halo[k].vel, halo[k].vel) >= limit2) return 1;
+  return 0;
+}
+
+/* Whether the present soft step is tried without units. */
+static int is_tried(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo)
+{
+  struct unit_trial *trial = &d->lists.unit.trial;
+  double chosen = debug_value("star_units", 1);
+  if (is_any_fast(request, n, halo)) return 0;
+  if (chosen == UNITS_ALWAYS || (chosen < UNITS_TRIED && d->p.n < UNITLESS_LEAST)) return 0;
+  if (trial->wait > 0) trial->wait--;
+  return trial->wait == 0;
+}
+
+/* A request with units: without them where that serves, else with them. */
+static void advance_stars(struct device *d, const struct list_request *request, int64_t n,
+                          const struct halo_particle *halo, struct list_tally *tally)
+{
+  struct unit_trial *trial = &d->lists.unit.trial;
+  if (is_tried(d, request, n, halo)) {
+    if (advance_without_units(d, request, n, halo, tally)) {
+      trial->pause = 0;
+      return;
+    }
+    trial->wait = trial->pause = min(2 * trial->pause + 1, (int)UNITLESS_PAUSE);
+  }
+  advance_units(d, request, n, halo, tally);
+}
+
+void gpu_advance(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo,
+                 struct list_tally *tally)
+{
+  CHECK(runtime_event_record(d->lists.event[0], d->stream));
+  if (request->units) advance_stars(d, request, n, halo, tally);
+  else advance_members(d, request, n, halo, tally);
   step_state_invalidate(&d->step);
   neighbours_invalidate(&d->hard);
-  complete_hard_tally(d, tally);
 }
 
 /* --- the verb potential ------------------------------------------------------------------------------------------ */

@@ -207,7 +207,7 @@ static __device__ void integrate_window(const struct loop_job &job, struct loop_
     int level = deepest_of(shared.swift_count);
     *deepest = max(*deepest, level);
     now = timeline_after(now, level);
-    if (now >= end) break;
+    if (now >= end || (job.ticks_max > 0 && *ticks > job.ticks_max)) break;
     a.now = now;
     a.align = aligned_level(now);
     int status = t < swift ? shared.swift_status[t] : 0, class_of = status >> STATUS_CLASS;
@@ -230,6 +230,19 @@ static __device__ void integrate_tick(const struct loop_job &job, struct loop_sh
     list_piece(job, shared, &list);
     integrate_listed<force>(job, shared, list);
   }
+}
+
+/* The first block, which counts all ticks, ends the loop at a meeting to come where they are too many. */
+static __device__ __forceinline__ void note_leaving(const struct loop_job &job, unsigned long long ticks,
+                                                    unsigned meeting)
+{
+  if (blockIdx.x == 0 && threadIdx.x == 0 && ticks >= job.ticks_max && job.numbers->left_at == 0)
+    job.numbers->left_at = meeting;
+}
+/* After a meeting. Another block may be ahead of this one and have noted a later one. */
+static __device__ __forceinline__ bool is_left(const struct loop_job &job, unsigned meetings)
+{
+  return *(volatile unsigned *)&job.numbers->left_at == meetings;
 }
 
 template <class force>
@@ -263,8 +276,10 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1)
       meet(job, &meetings);
     }
     integrate_tick<force>(job, s, a);
+    if (job.ticks_max > 0) note_leaving(job, ticks, meetings + 1);
     o = count_levels(job, s, &meetings, turn, a.limit);
     ticks++;
+    if (job.ticks_max > 0 && is_left(job, meetings)) break;
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     job.numbers->ticks = ticks;

@@ -40,6 +40,7 @@ struct loop_job {
   double soft_step, tick_length, eta;
   double background, mean_gm; /* factor on G m / factor^2 of a particle, m at least the mean mass */
   int swift_aim;
+  unsigned long long ticks_max; /* the loop is left after so many; 0: never */
   struct loop_numbers *numbers;
 };
 

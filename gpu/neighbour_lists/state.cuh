@@ -53,7 +53,8 @@ struct loop_numbers {
   int32_t count[COUNT_TURNS][LEVEL_BIN]; /* members at each level */
   int32_t swift[SWIFT_MAX];
   unsigned long long ticks, collapsed, steps, pairs, entries, with_neighbours;
-  int32_t deepest, lock;          /* of `worst` */
+  unsigned left_at;      /* meeting at which the loop was left, after loop_job.ticks_max ticks; 0: it was not */
+  int32_t deepest, lock; /* of `worst` */
   double wanted, distance, at[3]; /* of the worst collapse */
   int32_t who, neighbour;         /* members */
   uint64_t who_id, neighbour_id;
@@ -113,6 +114,11 @@ struct bound_state {
   struct array<int32_t> partner; /* work of their search */
 };
 
+/* Of soft steps that are tried without units: soft steps to the next try, and what they were after the last one. */
+struct unit_trial {
+  int wait, pause;
+};
+
 /* Units of stars (gpu/neighbour_lists/units.cuh), by place; those of char are of structs of units.cuh. */
 struct unit_state {
   struct array<int32_t> partner, head, companion, count, root, at, spare, begun;
@@ -125,6 +131,7 @@ struct unit_state {
   struct unit_records {
     struct array<char> unit, field, view, stars, change[2], numbers, lent, tally;
   } record;
+  struct unit_trial trial;
   int64_t lent_count;
   struct unit_star *lent_host;
   struct unit_mail *mail; /* page-locked */

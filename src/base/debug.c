@@ -83,8 +83,9 @@ const struct debug_switch debug_table[] = {
      "RANK:WALK:SECONDS, GPUs: that walk of that rank, counted from 1, takes so much longer (default: none)"},
     {"star_units",
      1,
-     {{0, 1, 1}},
-     "CPUs, neighbour lists without softening: 0: pairs and groups of stars do not form units (default: 1)"},
+     {{0, 3, 1}},
+     "neighbour lists without softening: 0: pairs and groups of stars form no units; GPUs, 2: they may in all soft "
+     "steps; 3: where a soft step without them fails or has 64 ticks (default: 1; many stars: 3 with 4000 ticks)"},
     {"table_bytes",
      1,
      {{0, 1e12, 1}},
