@@ -121,7 +121,7 @@ struct unit_trial {
 
 /* Units of stars (gpu/neighbour_lists/units.cuh), by place; those of char are of structs of units.cuh. */
 struct unit_state {
-  struct array<int32_t> partner, head, companion, count, root, at, spare, begun;
+  struct array<int32_t> partner, head, companion, count, root, at, spare, begun, noted;
   struct array<struct member_list> list;
   struct array<float> partner_distance, factor;
   struct array<uint8_t> waits;

@@ -243,17 +243,28 @@ static __device__ void release_claims(const struct units_job &job, const struct 
     if (lane_id() == 0) set_claims(job, &changes[k], NO_CLAIM);
 }
 
-/* Carry out the changes that were entered into the list `round`; all blocks have met since. again: what could not be
- * done, and what new roots want, is entered into the other list. */
+/* What change_units enters into the other list of changes: nothing; what new roots want; and what could not be done. */
+enum change_again { AGAIN_NONE, AGAIN_NEW, AGAIN_ALL };
+
+/* Those that are near units that form end their steps. */
+static __device__ void bring_noted(const struct units_job &job, int32_t now, unsigned *meetings)
+{
+  const int32_t count = *(volatile int32_t *)&job.table.numbers->near;
+  if (count == 0) return;
+  for (int32_t k = grid_warp(); k < count; k += grid_warps()) bring_root(job, job.table.begun[k], now);
+  meet(job.loop, meetings);
+}
+
+/* Carry out the changes that were entered into the list `round`; all blocks have met since. */
 DEVICE_CALL void change_units(const struct units_job &job, struct loop_shared &shared, int32_t now, int round,
-                              int again, unsigned *meetings)
+                              enum change_again again, unsigned *meetings)
 {
   struct unit_numbers *numbers = job.table.numbers;
   struct unit_change *changes = job.table.change[round];
   const int32_t count = *(volatile int32_t *)&numbers->proposed[round];
   const int first_thread = blockIdx.x == 0 && threadIdx.x == 0;
   const struct unit_room left = room_left(job);
-  if (first_thread) numbers->begun = numbers->need_units = numbers->need_entries = numbers->refused = 0;
+  if (first_thread) numbers->begun = numbers->need_units = numbers->need_entries = numbers->refused = numbers->near = 0;
   check_changes(job, now, round, count, meetings);
   if (*(volatile int32_t *)&numbers->need_units == 0) { /* none is accepted */
     if (first_thread) numbers->proposed[round] = 0;
@@ -261,6 +272,7 @@ DEVICE_CALL void change_units(const struct units_job &job, struct loop_shared &s
     meet(job.loop, meetings);
     return;
   }
+  bring_noted(job, now, meetings);
   const int full = *(volatile int32_t *)&numbers->need_units > left.units ||
                    *(volatile unsigned long long *)&numbers->need_entries > left.entries;
   if (first_thread) {
@@ -280,10 +292,10 @@ DEVICE_CALL void change_units(const struct units_job &job, struct loop_shared &s
   for (int32_t k = grid_warp(); k < begun; k += grid_warps()) {
     int32_t root = job.table.begun[k];
     start_root(job, root, now);
-    if (again && lane_id() == 0) propose_change(job, 1 - round, root, 1);
+    if (again != AGAIN_NONE && lane_id() == 0) propose_change(job, 1 - round, root, 1);
   }
   release_claims(job, changes, count);
-  for (int32_t k = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); again && !full && k < count;
+  for (int32_t k = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); again == AGAIN_ALL && !full && k < count;
        k += (int32_t)(gridDim.x * LOOP_THREADS)) {
     const struct unit_change *lost = &changes[k];
     if (lost->kind > CHANGE_NONE || lost->kind == CHANGE_OVER || lost->other < 0 || begun == 0) continue;

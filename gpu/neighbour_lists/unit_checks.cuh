@@ -237,6 +237,37 @@ DEVICE_CALL void check_parting(const struct units_job &job, struct unit_change *
   else unit_tighten(unit, &job.rules, t, r1);
 }
 
+/* Before two places at the tick become one unit, those that are near it end their steps, which began with the two: the
+ * warp enters them into `begun`, once each. */
+DEVICE_CALL void note_near(const struct units_job &job, int32_t i, int32_t j, int32_t now)
+{
+  const struct places_at_tick at = {job, now, 0};
+  const struct hermite_motion *p = &job.loop.motion[2 * (int64_t)i + newest(job, i)],
+                              *q = &job.loop.motion[2 * (int64_t)j + newest(job, j)];
+  const struct unit_facts a = facts_now(job, i), b = facts_now(job, j);
+  const struct member_list list = job.table.list[i];
+  double centre[3], d[3], u[3];
+  for (int c = 0; c < 3; c++) {
+    d[c] = q->x[c] - p->x[c];
+    u[c] = q->v[c] - p->v[c];
+    centre[c] = p->x[c] + b.m / (a.m + b.m) * d[c];
+  }
+  double near = unit_near_joint(&job.rules, &a, &b, d, u);
+  for (int k = lane_id(); k < 2 * list.count; k += LANES) {
+    int32_t place = job.table.entry[list.begin + k / 2];
+    struct unit_source source;
+    int look = job.table.source[place].tag == TAG_LOOK;
+    int32_t root = look ? unit_look(job, i, place, k % 2) : k % 2 ? -1 : place;
+    if (root < 0 || root == j || root == i) continue;
+    at.read(root, &source);
+    for (int c = 0; c < 3; c++) d[c] = source.x[c] - centre[c];
+    if (!(source.gm > 0) || !(kepler_dot(d, d) < near * near)) continue;
+    if (job.loop.ticks[root].x == now || job.loop.ticks[root].y == now) continue;
+    if (atomicExch(&job.table.noted[root], now) == now) continue;
+    job.table.begun[atomicAdd(&job.table.numbers->near, 1)] = root;
+  }
+}
+
 /* The warp asks whether two places join, or a passing pair is let go. */
 DEVICE_CALL void check_joining(const struct units_job &job, struct unit_change *change, int32_t now)
 {
@@ -247,6 +278,7 @@ DEVICE_CALL void check_joining(const struct units_job &job, struct unit_change *
   int verdict = hierarchy ? (int)UNIT_TOGETHER : verdict_on(job, change);
   int stars = job.table.at[i] < 0 && job.table.at[j] < 0;
   int third = verdict == UNIT_TOGETHER && stars && !no_third(job, i, j, now);
+  if (verdict == UNIT_TOGETHER && !third) note_near(job, i, j, now);
   if (third && now > 0 && lane_id() == 0) job.table.waits[i] = job.table.waits[j] = UNIT_WAIT_STEPS;
   if (verdict == UNIT_APART || third || lane_id() > 0) return;
   const struct unit_facts facts = facts_now(job, i);

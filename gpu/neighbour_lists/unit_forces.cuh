@@ -83,6 +83,23 @@ struct star_sum {
   struct unit_nearest nearest;
 };
 
+/* Add the force of the unit at a root on the target beyond that of its mass. */
+DEVICE_CALL void add_extent_of(const struct units_job &job, const struct unit_target &target, int32_t root,
+                               const struct unit_neighbour &is, struct hermite_force *force)
+{
+  double dt, q[3][3], f[4];
+  struct unit_two two;
+  const struct unit_view *view = view_at(job, root, target.now, &dt);
+  if (!unit_quadrupole_counts(view->trace, is.gm, is.r2)) return;
+  if (two_seen(job, view, target.now, target.gm, is, &two)) {
+    unit_add_two(&is, &two, 1, force);
+    return;
+  }
+  unit_radial(&is, f);
+  quadrupole_after(view, dt, q);
+  unit_add_quadrupole(&is, f, (const double(*)[3])q, view->rate, force);
+}
+
 /* A neighbour of a star that is a unit, or near. */
 DEVICE_CALL void see_closely(const struct units_job &job, const struct unit_target target, int32_t root,
                              const struct unit_source source, struct star_sum *sum)
@@ -91,13 +108,8 @@ DEVICE_CALL void see_closely(const struct units_job &job, const struct unit_targ
   look_from(job, target, source, &is);
   if (is.gm > 0) look_for_partner(job, target, root, source.factor, is, &sum->nearest);
   if (job.table.at[root] < 0 || !(is.r2 < is.split.r2 * is.split.r2)) return;
-  double dt, q[3][3], rate[3][3], f[4];
-  const struct unit_view *view = view_at(job, root, target.now, &dt);
-  if (!unit_quadrupole_counts(view->trace, is.gm, is.r2)) return;
   is.r = sqrt(is.r2);
-  unit_radial(&is, f);
-  quadrupole_seen(job, view, target.now, dt, target.gm, is, q, rate);
-  unit_add_quadrupole(&is, f, (const double(*)[3])q, (const double(*)[3])rate, &sum->force);
+  add_extent_of(job, target, root, is, &sum->force);
 }
 
 #define BOUND_OR_NEARLY 4.01 /* two are bound where v^4 r^2 is below 4 mu^2 */
@@ -267,27 +279,30 @@ struct unit_sum {
   int near_count; /* of all lanes of the unit */
 };
 
-/* The quadrupoles of a unit and of its neighbour at a root within R2, and whether they belong together. */
+/* Add the force of a neighbour on the target, a unit, beyond that on its mass. */
+DEVICE_CALL void add_on_extent(const struct units_job &job, const struct unit_target &target,
+                               const struct unit_own &own, const struct unit_neighbour &is, struct hermite_force *force)
+{
+  double q[3][3], f[4];
+  struct unit_two two;
+  if (two_seen(job, own.view, target.now, is.gm, is, &two)) {
+    unit_add_two(&is, &two, -1, force);
+    return;
+  }
+  unit_radial(&is, f);
+  quadrupole_after(own.view, own.since, q);
+  quadrupole_add((const double(*)[3])q, own.view->rate, is.d, is.u, f, -is.gm / target.gm, force->a, force->j);
+}
+
+/* The extents of a unit and of its neighbour at a root within R2, and whether they belong together. */
 DEVICE_CALL void see_from_unit(const struct units_job &job, const struct unit_target target, const struct unit_own own,
                                int32_t root, const struct unit_source source, struct star_sum *sum)
 {
   struct unit_neighbour is;
-  double dt, q[3][3], rate[3][3], f[4];
   look_from(job, target, source, &is);
   is.r = sqrt(is.r2);
-  unit_radial(&is, f);
-  if (job.table.at[root] >= 0) {
-    const struct unit_view *view = view_at(job, root, target.now, &dt);
-    if (unit_quadrupole_counts(view->trace, is.gm, is.r2)) {
-      quadrupole_seen(job, view, target.now, dt, target.gm, is, q, rate);
-      unit_add_quadrupole(&is, f, (const double(*)[3])q, (const double(*)[3])rate, &sum->force);
-    }
-  }
-  if (unit_quadrupole_counts(own.trace, target.gm, is.r2)) {
-    quadrupole_seen(job, own.view, target.now, own.since, is.gm, is, q, rate);
-    quadrupole_add((const double(*)[3])q, (const double(*)[3])rate, is.d, is.u, f, -is.gm / target.gm, sum->force.a,
-                   sum->force.j);
-  }
+  if (job.table.at[root] >= 0) add_extent_of(job, target, root, is, &sum->force);
+  if (unit_quadrupole_counts(own.trace, target.gm, is.r2)) add_on_extent(job, target, own, is, &sum->force);
   look_for_partner(job, target, root, source.factor, is, &sum->nearest);
 }
 

@@ -4,7 +4,7 @@
 #include <config.h>
 #include "gpu/neighbour_lists/unit_changes.cuh"
 
-enum { BEGIN_ROUNDS = 20 };
+enum { BEGIN_ROUNDS = 20, TICK_ROUNDS = UNIT_BODIES };
 #define KEPT_STEP 1 /* a step that is kept is at most so many times eta |a| / |da/dt| */
 
 /* --- a tick ------------------------------------------------------------------------------------------------------- */
@@ -254,7 +254,7 @@ DEVICE_CALL void begin_units(const struct units_job &job, struct loop_shared &sh
 {
   int round = 0;
   for (int k = 0; k<BEGIN_ROUNDS &&*(volatile int32_t *)&job.table.numbers->proposed[round]> 0; k++) {
-    change_units(job, shared, 0, round, 1, meetings);
+    change_units(job, shared, 0, round, AGAIN_ALL, meetings);
     round = 1 - round;
   }
   meet(job.loop, meetings);
@@ -262,7 +262,19 @@ DEVICE_CALL void begin_units(const struct units_job &job, struct loop_shared &sh
   meet(job.loop, meetings);
   propose_parts(job, 0);
   meet(job.loop, meetings);
-  change_units(job, shared, 0, 0, 0, meetings);
+  change_units(job, shared, 0, 0, AGAIN_NONE, meetings);
+}
+
+/* Changes at a tick: new units join at once what is within their reach now, since a lasting pair may be larger than the
+ * distance of a third star. Returns the list of changes that was carried out last. */
+static __device__ int change_at_tick(const struct units_job &job, struct loop_shared &shared, int32_t now, int round,
+                                     unsigned *meetings)
+{
+  for (int k = 0; *(volatile int32_t *)&job.table.numbers->proposed[round] > 0; k++) {
+    change_units(job, shared, now, round, k < TICK_ROUNDS ? AGAIN_NEW : AGAIN_NONE, meetings);
+    round = 1 - round;
+  }
+  return 1 - round;
 }
 
 /* --- the loop ----------------------------------------------------------------------------------------------------- */
@@ -297,7 +309,7 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_units(const 
     levels = count_levels(job.loop, shared, &meetings, turn, LEVEL_BIN);
     ticks++;
     if (*(volatile int32_t *)&job.table.numbers->proposed[round] == 0) continue;
-    change_units(job, shared, list.now, round, 0, &meetings);
+    round = change_at_tick(job, shared, list.now, round, &meetings);
     count_own(job.loop, shared);
     turn = (turn + 1) % COUNT_TURNS;
     levels = count_levels(job.loop, shared, &meetings, turn, LEVEL_BIN);

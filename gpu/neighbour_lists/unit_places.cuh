@@ -126,20 +126,24 @@ static __device__ const struct unit_view *view_at(const struct units_job &job, i
   return &job.table.view[2 * (int64_t)job.table.at[root] + which];
 }
 
-/* The quadrupole at the tick, and its rate, of the unit that has had this view for the time dt, as the other one of a
- * pair sees it: a place of mass gm. */
-DEVICE_CALL void quadrupole_seen(const struct units_job &job, const struct unit_view *view, int32_t now, double dt,
-                                 double gm, const struct unit_neighbour &is, double q[3][3], double rate[3][3])
+/* Whether the other one of a pair, a place of mass gm, sees the two stars of the unit with this view; *two: where they
+ * are at the tick. */
+DEVICE_CALL int two_seen(const struct units_job &job, const struct unit_view *view, int32_t now, double gm,
+                         const struct unit_neighbour &is, struct unit_two *two)
 {
   const struct unit_facts *facts = &view->facts;
-  if (view->followed && (!facts->lasting || unit_seen_now(&job.rules, facts, gm, is.r, kepler_dot(is.u, is.u)))) {
-    resolved_quadrupole(&view->ks, facts->m1, facts->m2, now * job.loop.tick_length, q, rate);
-    return;
-  }
+  if (!view->followed || (facts->lasting && !unit_seen_now(&job.rules, facts, gm, is.r, kepler_dot(is.u, is.u))))
+    return 0;
+  two->m1 = facts->m1;
+  two->m2 = facts->m2;
+  resolved_relative(&view->ks, facts->m1 + facts->m2, now * job.loop.tick_length, two->d, two->u);
+  return 1;
+}
+
+/* The quadrupole of a unit that has had this view for the time dt. */
+static __device__ void quadrupole_after(const struct unit_view *view, double dt, double q[3][3])
+{
   for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) {
-      rate[i][j] = view->rate[i][j];
-      q[i][j] = view->quadrupole[i][j] + dt * rate[i][j];
-    }
+    for (int j = 0; j < 3; j++) q[i][j] = view->quadrupole[i][j] + dt * view->rate[i][j];
 }
 #endif

@@ -45,6 +45,7 @@ static __global__ void open_places(const __grid_constant__ struct units_job job)
   job.table.list[i] = job.table.list_of_head[i];
   job.table.partner[i] = -1;
   job.table.waits[i] = 0;
+  job.table.noted[i] = -1;
   job.table.claim[i] = NO_CLAIM;
   job.table.source[i] = list_source{b.gm, b.factor, TAG_STAR};
   if (i < job.table.units) job.table.spare[i] = -1;
@@ -111,6 +112,7 @@ static struct unit_tables open_tables(struct device *d, int32_t places, int32_t 
     table.change[k] =
         (struct unit_change *)array_reserve(&units->record.change[k], label, places * (int64_t)sizeof *table.change[k]);
   table.begun = array_reserve(&units->begun, label, places);
+  table.noted = array_reserve(&units->noted, label, places);
   table.numbers = (struct unit_numbers *)array_reserve(&units->record.numbers, label, (int64_t)sizeof *table.numbers);
   struct unit_numbers numbers = {};
   numbers.next_spare = (unsigned)(count - pairs);
@@ -475,6 +477,7 @@ void units_state_free(struct list_state *state)
   array_free(&units->at);
   array_free(&units->spare);
   array_free(&units->begun);
+  array_free(&units->noted);
   array_free(&units->list);
   array_free(&units->partner_distance);
   array_free(&units->waits);

@@ -57,9 +57,9 @@ struct unit_change {
 
 /* Counters that the thread blocks share. */
 struct unit_numbers {
-  int32_t proposed[2], begun, refused, need_units, full;
-  unsigned next_unit, next_spare;                     /* of the ring of spare units: taken, given back */
-  unsigned long long need_entries, entries, requests; /* requests: to the host */
+  int32_t proposed[2], begun, near, refused, need_units, full; /* near: to be brought to the tick */
+  unsigned next_unit, next_spare;                              /* of the ring of spare units: taken, given back */
+  unsigned long long need_entries, entries, requests;          /* requests: to the host */
 };
 
 /* Constants of places. [places] */
@@ -89,7 +89,8 @@ struct unit_tables {
   int32_t *spare;             /* [units] a ring */
   int32_t units;
   struct unit_change *change[2]; /* [places] of this round of changes, and of the next one */
-  int32_t *begun;                /* [places] roots that have begun in this tick */
+  int32_t *begun;                /* [places] roots that have begun in this tick; before, those that are brought to it */
+  int32_t *noted;                /* [places] the last tick to which a place was brought so */
   struct unit_numbers *numbers;
 };
 

@@ -63,19 +63,12 @@ HD_CALL void resolved_finish(struct ks_pair *pair, double m1, double m2, const s
   ks_advance(pair, m1 + m2, t);
 }
 
-/* The quadrupole sum m x x of the pair at the time t, and its rate. */
-HD_CALL void resolved_quadrupole(const struct ks_pair *pair, double m1, double m2, double t, double q[3][3],
-                                 double rate[3][3])
+/* The second star of a pair of mass mu from the first one at the time t. */
+HD_CALL void resolved_relative(const struct ks_pair *pair, double mu, double t, double d[3], double u[3])
 {
   struct ks_pair now = *pair;
-  double d[3], u[3], mu = m1 * m2 / (m1 + m2);
-  ks_advance(&now, m1 + m2, t);
+  ks_advance(&now, mu, t);
   ks_position(now.q, d);
   ks_velocity(&now, u);
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) {
-      q[i][j] = mu * d[i] * d[j];
-      rate[i][j] = mu * (d[i] * u[j] + u[i] * d[j]);
-    }
 }
 #endif

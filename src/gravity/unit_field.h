@@ -46,6 +46,29 @@ HD_CALL void unit_add_quadrupole(const struct unit_neighbour *neighbour, const d
   quadrupole_add(q, rate, d, u, f, 1, force->a, force->j);
 }
 
+/* Two stars of a unit as others see them now: masses, and the second from the first. */
+struct unit_two {
+  double m1, m2, d[3], u[3];
+};
+
+/* Add what a pair and the target are to each other beyond the force between their masses, with the pair's two stars
+ * where they are. side: 1: the pair is the neighbour, and the force is that on the target; -1: the target is the pair,
+ * and the force is that of the neighbour on its centre. */
+HD_CALL void unit_add_two(const struct unit_neighbour *neighbour, const struct unit_two *two, double side,
+                          struct hermite_force *force)
+{
+  double x[3], v[3], m = two->m1 + two->m2;
+  hermite_pair(force, neighbour->d, neighbour->u, -neighbour->gm, 0, &neighbour->split);
+  for (int k = 0; k < 2; k++) {
+    double arm = side * (k == 0 ? -two->m2 : two->m1) / m, gm = neighbour->gm * (k == 0 ? two->m1 : two->m2) / m;
+    for (int c = 0; c < 3; c++) {
+      x[c] = neighbour->d[c] + arm * two->d[c];
+      v[c] = neighbour->u[c] + arm * two->u[c];
+    }
+    hermite_pair(force, x, v, gm, 0, &neighbour->split);
+  }
+}
+
 /* The part of what holds a unit of mass m and this size together that the neighbour's tide is. */
 HD double unit_tide_weight(const struct unit_neighbour *neighbour, double m, double size)
 {

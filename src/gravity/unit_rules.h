@@ -15,6 +15,7 @@
 #define UNIT_OUTER_PERIOD 0.1   /* of a star or pair about a pair that it joins at any distance, and */
 #define UNIT_TIGHT_PERIOD 0.1   /* of one that is a point within a group, in soft steps */
 #define UNIT_ENTRY_R1 0.1       /* two stars closer than this part of R1 are a passing pair */
+#define UNIT_CROWD 1.25         /* and a third one joins them closer than so many times that */
 #define UNIT_ERROR 4e-7         /* interaction energies that may be wrong, in kinetic energies of all centres */
 #define UNIT_HYSTERESIS 1.3     /* groups dissolve at this multiple of the distances, lasting pairs at */
 #define UNIT_LASTING 1.4        /* this one; passing pairs at */
@@ -24,6 +25,7 @@
 #define UNIT_PRESENT_PERIODS 6  /* below so many periods in r / v a neighbour sees a pair as it is now, not its mean, */
 #define UNIT_PRESENT_ERROR 1e-2 /* where that changes interaction energies by this part of UNIT_ERROR */
 #define UNIT_APOCENTRES 3       /* nearer than so many apocentres a neighbour joins */
+#define UNIT_NEAR_JOINT 4       /* others within so many sizes of two that join are brought to the tick before */
 #define UNIT_LIGHT_AXES 5.8     /* or, of the mass of the pair, than so many axes */
 
 struct unit_rules {
@@ -139,8 +141,8 @@ HD_CALL enum unit_verdict unit_belong(const struct unit_rules *rules, const stru
   }
   if ((passing_p && !hard_q) || (passing_q && !hard_p)) {
     double wider = fmax(passing_p ? p->distance : 0, passing_q ? q->distance : 0);
-    if (r >= 3 * wider) return UNIT_APART;
-    return r < rules->entry ? UNIT_TOGETHER : UNIT_LET_GO; /* all close together, or let go */
+    if (r < UNIT_CROWD * rules->entry) return UNIT_TOGETHER; /* all close together, */
+    return r < 3 * wider ? UNIT_LET_GO : UNIT_APART;         /* or let go */
   }
   if (r < fmin(factor * fmax(reach_p, reach_q), UNIT_EXTENT * r1)) return UNIT_TOGETHER;
   return !passing_p && !passing_q && r < UNIT_EXTENT * r1 &&
@@ -157,5 +159,16 @@ HD double unit_tight_reach(const struct unit_rules *rules, double m1, double m2,
   struct kepler_orbit orbit;
   if (!kepler_elements(m1 + m2, d, u, &orbit) || orbit.period > UNIT_TIGHT_PERIOD * rules->soft_step) return 1e300;
   return fmax(20 * orbit.a, cbrt(m1 * m2 / (m1 + m2) * other * orbit.a * orbit.a / rules->error));
+}
+
+/* The distance from the centre of mass of two that join, at d with the velocity u, within which others may soon join
+ * them. */
+HD double unit_near_joint(const struct unit_rules *rules, const struct unit_facts *p, const struct unit_facts *q,
+                          const double d[3], const double u[3])
+{
+  struct kepler_orbit orbit;
+  double size = sqrt(kepler_dot(d, d)) + fmax(p->size, q->size);
+  if (kepler_elements(p->m + q->m, d, u, &orbit)) size = fmax(size, fmin(orbit.a * (1 + orbit.e), rules->r1));
+  return UNIT_NEAR_JOINT * fmax(size, rules->entry);
 }
 #endif

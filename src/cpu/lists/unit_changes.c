@@ -160,6 +160,29 @@ static int alone(const struct units *units, const struct list_loop *loop, int32_
   return 1;
 }
 
+/* Before two places at the tick become one unit, those that are near it end their steps, which began with the two: soon
+ * they may be a part of it. */
+static void bring_near(struct units *units, struct list_loop *loop, int32_t i, int32_t j, int32_t tick)
+{
+  const struct list_set *set = units->set;
+  struct unit_facts p = units_facts(units, i), q = units_facts(units, j);
+  double part = q.m / (p.m + q.m), d[3], u[3], centre[3];
+  for (int c = 0; c < 3; c++) {
+    d[c] = set->motion[j].x[c] - set->motion[i].x[c];
+    u[c] = set->motion[j].v[c] - set->motion[i].v[c];
+    centre[c] = set->motion[i].x[c] + part * d[c];
+  }
+  double near = unit_near_joint(&units->rules, &p, &q, d, u);
+  for (int64_t e = 0; e < list_length(set, i); e++) {
+    int32_t l = list_entries(set, i)[e];
+    double x[3], v[3];
+    if (l == j || set->tick[l] == tick || !(set->gm[l] > 0)) continue;
+    hermite_predict(&set->motion[l], (tick - set->tick[l]) * loop->tick_length, x, v);
+    for (int c = 0; c < 3; c++) x[c] -= centre[c];
+    if (kepler_dot(x, x) < near * near) bring(units, loop, l, tick);
+  }
+}
+
 static int try_join(struct units *units, struct list_loop *loop, int32_t i, int32_t j, int32_t tick)
 {
   const struct list_set *set = units->set;
@@ -174,6 +197,7 @@ static int try_join(struct units *units, struct list_loop *loop, int32_t i, int3
   }
   struct unit_facts p = units_facts(units, i), q = units_facts(units, j);
   if (units_hierarchical(units, loop, i, j, tick, d, u)) {
+    bring_near(units, loop, i, j, tick);
     join(units, loop, i, j, tick, 1);
     return 1;
   }
@@ -186,6 +210,7 @@ static int try_join(struct units *units, struct list_loop *loop, int32_t i, int3
     if (tick > 0) units->waits[i] = units->waits[j] = UNIT_WAIT_STEPS;
     return 0;
   }
+  bring_near(units, loop, i, j, tick);
   join(units, loop, i, j, tick, 0);
   return 1;
 }
@@ -217,6 +242,20 @@ static int try_part(struct units *units, struct list_loop *loop, int32_t place, 
   return parts > 1;
 }
 
+/* Join two, and the new unit at once with what is within its reach now: a lasting pair may be larger than the distance of
+ * a third star. */
+static int join_all(struct units *units, struct list_loop *loop, int32_t i, int32_t j, int32_t tick)
+{
+  int any = 0;
+  for (int k = 0; k < UNIT_BODIES && j >= 0 && try_join(units, loop, i, j, tick); k++) {
+    any = 1;
+    if (units->of[i] == UNIT_ABSORBED) i = j;
+    j = units->partner[i];
+    units->partner[i] = -1;
+  }
+  return any;
+}
+
 /* Stars that were refused do not ask again at once. */
 static void let_wait(struct units *units, const int32_t *places, int64_t n)
 {
@@ -236,7 +275,7 @@ int units_change(struct units *units, struct list_loop *loop, int32_t tick, cons
   for (int64_t k = 0; k < n; k++) {
     int32_t i = places[k], j = units->partner[i];
     units->partner[i] = -1;
-    if (units->of[i] != UNIT_ABSORBED && j >= 0) any |= try_join(units, loop, i, j, tick);
+    if (units->of[i] != UNIT_ABSORBED && j >= 0) any |= join_all(units, loop, i, j, tick);
   }
   for (int64_t k = 0; parting && k < n; k++)
     if (units->of[places[k]] >= 0 && units->set->tick[places[k]] == tick) any |= try_part(units, loop, places[k], tick);

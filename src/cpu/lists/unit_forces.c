@@ -39,45 +39,48 @@ static int look_closer(const struct list_loop *loop, int32_t i, struct seen *see
   return 1;
 }
 
-/* The quadrupole of a pair that is followed is computed by the first who asks at the tick. */
-static const struct unit_seen *seen_now(struct units *units, int32_t at, int32_t tick, double t)
+/* The stars of a pair that is followed are placed by the first who asks at the tick. */
+static const struct unit_two *seen_now(struct units *units, int32_t at, int32_t tick, double t)
 {
   struct unit_seen *seen = &units->seen[at];
   const struct unit *unit = &units->unit[at];
   int32_t known;
 #pragma omp atomic read acquire
   known = seen->tick;
-  if (known == tick) return seen;
-#pragma omp critical(quadrupole_now)
+  if (known == tick) return &seen->two;
+#pragma omp critical(seen_now)
   {
-    if (seen->tick != tick)
-      resolved_quadrupole(&unit->ks, unit->body[0].m, unit->body[1].m, t, seen->quadrupole, seen->rate);
+    if (seen->tick != tick) {
+      seen->two.m1 = unit->body[0].m;
+      seen->two.m2 = unit->body[1].m;
+      resolved_relative(&unit->ks, unit_pair_mass(unit), t, seen->two.d, seen->two.u);
+    }
 #pragma omp atomic write release
     seen->tick = tick;
   }
-  return seen;
+  return &seen->two;
 }
 
-/* The quadrupole at the tick, and its rate, of the unit at `place`, as the other one of a pair sees it: a place of mass
- * gm. */
-static void quadrupole_at(struct units *units, const struct list_loop *loop, int32_t place, int32_t tick, double gm,
-                          const struct unit_neighbour *is, struct unit_seen *seen)
+/* The two stars at the tick of the unit at `place`, where the other one, a place of mass gm, sees them; else NULL. */
+static const struct unit_two *two_at(struct units *units, const struct list_loop *loop, int32_t place, int32_t tick,
+                                     double gm, const struct unit_neighbour *is)
 {
   int32_t at = units->of[place];
   const struct unit *unit = &units->unit[at];
+  if (unit->kind != UNIT_RESOLVED || unit_is_hierarchy(unit)) return NULL;
+  struct unit_facts facts = unit_facts_of(unit);
+  if (unit->lasting && !unit_seen_now(&units->rules, &facts, gm, is->r, kepler_dot(is->u, is->u))) return NULL;
+  return seen_now(units, at, tick, tick * loop->tick_length);
+}
+
+/* The quadrupole at the tick of the unit at `place`. */
+static void quadrupole_at(const struct units *units, const struct list_loop *loop, int32_t place, int32_t tick,
+                          double quadrupole[3][3])
+{
+  const struct unit *unit = &units->unit[units->of[place]];
   double dt = (tick - loop->set->tick[place]) * loop->tick_length;
-  if (unit->kind == UNIT_RESOLVED && !unit_is_hierarchy(unit)) {
-    struct unit_facts facts = unit_facts_of(unit);
-    if (!unit->lasting || unit_seen_now(&units->rules, &facts, gm, is->r, kepler_dot(is->u, is->u))) {
-      *seen = *seen_now(units, at, tick, tick * loop->tick_length);
-      return;
-    }
-  }
   for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) {
-      seen->rate[i][j] = unit->rate[i][j];
-      seen->quadrupole[i][j] = unit->quadrupole[i][j] + dt * unit->rate[i][j];
-    }
+    for (int j = 0; j < 3; j++) quadrupole[i][j] = unit->quadrupole[i][j] + dt * unit->rate[i][j];
 }
 
 static int has_quadrupole(const struct units *units, int32_t place, double gm, double r2)
@@ -88,24 +91,35 @@ static int has_quadrupole(const struct units *units, int32_t place, double gm, d
       unit->lasting ? unit->trace : unit_passing_trace(&units->rules, unit->body[0].m, unit->body[1].m), gm, r2);
 }
 
-/* Add the force of the neighbour's quadrupole on a place of mass gm. */
-static void add_quadrupole(struct units *units, const struct list_loop *loop, const struct seen *seen,
-                           const double f[4], int32_t tick, double gm, struct hermite_force *force)
+/* Add the force of the neighbour, a unit, on a place of mass gm beyond that of its mass. f: of unit_radial. */
+static void add_extent(struct units *units, const struct list_loop *loop, const struct seen *seen, const double f[4],
+                       int32_t tick, double gm, struct hermite_force *force)
 {
-  struct unit_seen unit;
-  quadrupole_at(units, loop, seen->place, tick, gm, &seen->is, &unit);
-  unit_add_quadrupole(&seen->is, f, (const double(*)[3])unit.quadrupole, (const double(*)[3])unit.rate, force);
+  const struct unit_two *two = two_at(units, loop, seen->place, tick, gm, &seen->is);
+  double q[3][3];
+  if (two) {
+    unit_add_two(&seen->is, two, 1, force);
+    return;
+  }
+  quadrupole_at(units, loop, seen->place, tick, q);
+  unit_add_quadrupole(&seen->is, f, (const double(*)[3])q, (const double(*)[3])units->unit[units->of[seen->place]].rate,
+                      force);
 }
 
-/* Add the force of the neighbour on the quadrupole of the unit at place i, of mass gm. */
-static void add_on_quadrupole(struct units *units, const struct list_loop *loop, int32_t i, const struct seen *seen,
-                              const double f[4], int32_t tick, double gm, struct hermite_force *force)
+/* Add the force of the neighbour on the unit at place i, of mass gm, beyond that on its mass. */
+static void add_on_extent(struct units *units, const struct list_loop *loop, int32_t i, const struct seen *seen,
+                          const double f[4], int32_t tick, double gm, struct hermite_force *force)
 {
-  struct unit_seen unit;
   const struct unit_neighbour *is = &seen->is;
-  quadrupole_at(units, loop, i, tick, is->gm, is, &unit);
-  quadrupole_add((const double(*)[3])unit.quadrupole, (const double(*)[3])unit.rate, is->d, is->u, f, -is->gm / gm,
-                 force->a, force->j);
+  const struct unit_two *two = two_at(units, loop, i, tick, is->gm, is);
+  double q[3][3];
+  if (two) {
+    unit_add_two(is, two, -1, force);
+    return;
+  }
+  quadrupole_at(units, loop, i, tick, q);
+  quadrupole_add((const double(*)[3])q, (const double(*)[3])units->unit[units->of[i]].rate, is->d, is->u, f,
+                 -is->gm / gm, force->a, force->j);
 }
 
 /* Whether the neighbour belongs to the particle at place i; the nearest such one is its partner, or one that is a
@@ -146,7 +160,7 @@ void units_force_on_star(struct units *units, const struct list_loop *loop, int3
     if (close) check_partner(units, i, &seen, &facts, &nearest);
     if (!has_quadrupole(units, j, seen.is.gm, seen.is.r2) || !look_closer(loop, i, &seen)) continue;
     unit_radial(&seen.is, f);
-    add_quadrupole(units, loop, &seen, f, tick, set->gm[i], force);
+    add_extent(units, loop, &seen, f, tick, set->gm[i], force);
   }
 }
 
@@ -171,8 +185,8 @@ void units_force(struct units *units, const struct list_loop *loop, int32_t i, i
     hermite_pair(force, is->d, is->u, is->gm, 0, &is->split);
     if (!(is->gm > 0)) continue;
     unit_radial(is, f);
-    if (has_quadrupole(units, seen.place, is->gm, is->r2)) add_quadrupole(units, loop, &seen, f, tick, gm, force);
-    if (has_quadrupole(units, i, gm, is->r2)) add_on_quadrupole(units, loop, i, &seen, f, tick, gm, force);
+    if (has_quadrupole(units, seen.place, is->gm, is->r2)) add_extent(units, loop, &seen, f, tick, gm, force);
+    if (has_quadrupole(units, i, gm, is->r2)) add_on_extent(units, loop, i, &seen, f, tick, gm, force);
     double weight = unit_tide_weight(is, gm, size);
     int near = weight > UNIT_TIDE_LEAST && field->near_count < UNIT_NEAR;
     if (near) field->near[field->near_count++] = seen.place;

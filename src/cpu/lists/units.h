@@ -5,12 +5,13 @@
 #ifndef CPU_UNITS_H
 #define CPU_UNITS_H
 #include "cpu/lists/neighbour_lists.h"
+#include "gravity/unit_field.h"
 #include "gravity/unit_motion.h"
 #include "gravity/unit_parts.h"
 
-/* The quadrupole of a pair that is followed, at a tick; -1: not known. */
+/* The stars of a pair that is followed, at a tick; -1: not known. */
 struct unit_seen {
-  double quadrupole[3][3], rate[3][3];
+  struct unit_two two;
   int32_t tick;
 };
 
