@@ -136,7 +136,7 @@ static void others(void)
 static double virial_ratio(const struct ic_model *model)
 {
   struct particles p, whole;
-  int64_t binaries = ic_binaries(model);
+  int64_t binaries = ic_multiples(model).binaries;
   make(model, &p);
   particles_init(&whole);
   particles_reserve(&whole, p.n);

@@ -89,7 +89,7 @@ static void check_two(void)
 /* The centres of mass of the binaries in place of their members. */
 static void join(const struct ic_model *model, struct particles *particles)
 {
-  int64_t binaries = ic_binaries(model), to = 0;
+  int64_t binaries = ic_multiples(model).binaries, to = 0;
   for (int64_t i = 0; i < particles->n; to++) {
     double mass = particles->mass[i], next = i < 2 * binaries ? particles->mass[i + 1] : 0;
     for (int c = 0; c < 3; c++) {
@@ -168,7 +168,7 @@ static void check_binaries(void)
   m.central_mass = single.central_mass = 0.01;
   make(&m, &p);
   make(&single, &q);
-  tap_ok(ic_binaries(&m) == BINARIES, "as many binaries as single stars");
+  tap_ok(ic_multiples(&m).binaries == BINARIES, "as many binaries as single stars");
   for (int64_t k = 0; k < BINARIES; k++) {
     double of[4];
     elements(&p, k, of);
@@ -209,14 +209,14 @@ static void check_given_elements(double e)
   m.binary_min = m.binary_max = 3e-3;
   m.eccentricity = e;
   make(&m, &p);
-  for (int64_t k = 0; k < ic_binaries(&m); k++) {
+  for (int64_t k = 0; k < ic_multiples(&m).binaries; k++) {
     elements(&p, k, of);
     worst[0] = fmax(worst[0], fabs(of[0] / 3e-3 - 1));
     worst[1] = fmax(worst[1], fabs(of[1] - e));
   }
   char what[200];
   snprintf(what, sizeof what, "binaries: a = 0.003, e = %g for all (off by %.1e, %.1e)", e, worst[0], worst[1]);
-  tap_ok(ic_binaries(&m) == 200 && worst[0] < 1e-8 && worst[1] < 1e-8, what);
+  tap_ok(ic_multiples(&m).binaries == 200 && worst[0] < 1e-8 && worst[1] < 1e-8, what);
   particles_free(&p);
 }
 

@@ -54,7 +54,7 @@ trace        base mpi
 io           base particles params gravity mpi
 io/input     base particles params gravity mpi io
 io/snapshot  base particles params gravity mpi io io/input
-ic           base particles mpi
+ic           base particles gravity mpi
 fof          base particles params tree gravity mpi io
 ic/galaxy    base particles params gravity mpi ic
 system       base particles gravity backend mpi

@@ -109,12 +109,16 @@ static int make_file(const struct comm *comm, const struct request *request, str
 /* Print what was made, and the units that a parameter file for it needs. */
 static void report(const struct request *request, const struct params *par, const struct ic_facts *made)
 {
-  long long n = request->model.n, binaries = ic_binaries(&request->model);
+  const struct ic_multiples multiples = ic_multiples(&request->model);
+  long long n = request->model.n, binaries = multiples.binaries, triples = multiples.triples;
   printf(
       "%s: %lld particle%s of model %s, seed %llu; a parameter file for it needs [Units] GravityConstantInternal = 1\n",
       request->output, n, plural((double)n), request->model.name, (unsigned long long)request->model.seed);
   if (binaries > 0)
     printf("%lld binar%s: particles 1 to %lld, in pairs\n", binaries, binaries == 1 ? "y" : "ies", 2 * binaries);
+  if (triples > 0)
+    printf("%lld triple%s: particles %lld to %lld, in threes, the inner pair first\n", triples, plural((double)triples),
+           2 * binaries + 1, 2 * binaries + 3 * triples);
   if (made->mass_solar > 0) printf("total mass %.7g solar masses\n", made->mass_solar);
   if (!(made->unit.length_pc > 0)) return;
   struct units u = units_of(par);

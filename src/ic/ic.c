@@ -21,7 +21,7 @@ static double set_masses(const struct comm *comm, const struct ic_plan *plan, in
   int64_t stars = m->n - (m->central_mass > 0), sum[2] = {0, 0};
   double *mass = memory_alloc("ic tables", sizeof *mass * (size_t)(particles->n + 1));
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < particles->n; i++) mass[i] = start + i < stars ? star_mass(m, start + i) : 0;
+  for (int64_t i = 0; i < particles->n; i++) mass[i] = start + i < stars ? star_mass(plan, start + i) : 0;
   for (int64_t i = 0; i < particles->n; i++) add_scaled(mass[i], sum);
   comm_sum_int64(comm, sum, 2);
   double total = ldexp(sum_scaled(sum), -SCALE_BITS) / plan->stars;
@@ -31,34 +31,42 @@ static double set_masses(const struct comm *comm, const struct ic_plan *plan, in
   return total;
 }
 
-/* Set particle `index` of the model. Members of a binary are both drawn, and one of them kept, since they may be on
- * different ranks. \param total  what set_masses returned */
-static void draw_particle(const struct ic_plan *plan, const struct ic_scaling *scaling, int64_t index, double total,
-                          struct ic_point *point)
+/* Set particle `index` of the model. Members of a system are all drawn, and one of them kept, since they may be on
+ * different ranks. \param total  what set_masses returned. 0; -1: no stable triple was found. */
+static int draw_particle(const struct ic_plan *plan, const struct ic_scaling *scaling, int64_t index, double total,
+                         struct ic_point *point)
 {
   const struct ic_model *m = plan->m;
-  int64_t binaries = ic_binaries(m), first = index < 2 * binaries ? index / 2 * 2 : index;
   if (m->central_mass > 0 && index == m->n - 1) {
     *point = (struct ic_point){.type = 5};
-    return;
+    return 0;
   }
-  struct ic_random random = random_of(m->seed, (uint64_t)first + 1);
-  plan->draw(plan, first, &random, point);
-  if (index >= 2 * binaries) return;
-  struct ic_point system = *point, member[2];
-  double mass[2] = {(float)(star_mass(m, first) / total), (float)(star_mass(m, first + 1) / total)};
-  random = random_stream(m->seed, (uint64_t)first + 1, RANDOM_ORBIT);
-  binary_members(m, scaling, mass, &system, &random, member);
-  *point = member[index - first];
+  const struct ic_system system = ic_system_of(plan->multiples, index);
+  struct ic_random random = random_of(m->seed, (uint64_t)system.first + 1);
+  plan->draw(plan, system.first, &random, point);
+  if (system.count == 1) return 0;
+  struct ic_point centre = *point, member[3];
+  double mass[3];
+  for (int k = 0; k < system.count; k++) mass[k] = (float)(star_mass(plan, system.first + k) / total);
+  random = random_stream(m->seed, (uint64_t)system.first + 1, RANDOM_ORBIT);
+  if (system.count == 2) binary_members(m, scaling, mass, &centre, &random, member);
+  else if (triple_members(m, scaling, mass, &centre, &random, member)) return -1;
+  *point = member[index - system.first];
+  return 0;
 }
 
-static void draw_slice(const struct ic_plan *plan, const struct ic_scaling *scaling, int64_t start, double total,
-                       struct particles *particles)
+/* 0; -1 with a fault, which other ranks do not have. */
+static int draw_slice(const struct ic_plan *plan, const struct ic_scaling *scaling, int64_t start, double total,
+                      struct particles *particles, struct fault *fault)
 {
-#pragma omp parallel for schedule(static)
+  int failed = 0;
+#pragma omp parallel for schedule(static) reduction(| : failed)
   for (int64_t i = 0; i < particles->n; i++) {
     struct ic_point point;
-    draw_particle(plan, scaling, start + i, total, &point);
+    if (failed || draw_particle(plan, scaling, start + i, total, &point)) {
+      failed = 1;
+      continue;
+    }
     for (int c = 0; c < 3; c++) {
       particles->pos[3 * i + c] = point.pos[c];
       particles->vel[3 * i + c] = point.vel[c];
@@ -66,6 +74,11 @@ static void draw_slice(const struct ic_plan *plan, const struct ic_scaling *scal
     particles->id[i] = (uint64_t)(start + i) + 1;
     particles->type[i] = point.type;
   }
+  if (!failed) return 0;
+  return fault_set(fault,
+                   "triples: among %d orbits of a triple none is stable; it takes a larger ratio of --binary-max to "
+                   "--binary-min, or a smaller --eccentricity",
+                   TRIPLE_TRIES);
 }
 
 /* Move the centre of mass to the origin and remove its velocity. Weights are masses in units of the largest star's. A
@@ -112,8 +125,8 @@ static int check_length(const struct ic_plan *plan, struct fault *fault)
 {
   static const double shortest = 0.002, longest = 100;
   double length = length_of(plan);
-  if (plan->m->population == IC_LOG_AXIS || ic_binaries(plan->m) == 0 || (length >= shortest && length <= longest))
-    return 0;
+  int multiples = plan->multiples.binaries + plan->multiples.triples > 0;
+  if (plan->m->population == IC_LOG_AXIS || !multiples || (length >= shortest && length <= longest)) return 0;
   return fault_set(fault, "binary-population: expected a virial radius from %g to %g pc, found %g", shortest, longest,
                    length);
 }
@@ -146,7 +159,12 @@ int ic_make(const struct comm *comm, const struct ic_model *model, struct partic
   particles->n = end - start;
   double total = set_masses(comm, &plan, start, particles);
   const struct ic_facts made = facts_of(&plan, total);
-  draw_slice(&plan, &made.unit, start, total, particles);
+  draw_slice(&plan, &made.unit, start, total, particles, fault);
+  if (comm_agree(comm, fault)) {
+    ic_plan_close(&plan);
+    particles->n = 0;
+    return -1;
+  }
   centre(comm, &plan, total, particles);
   if (plan.sphere && model->virial_ratio >= 0) ic_virialise(comm, model, particles);
   if (facts) *facts = made;

@@ -35,10 +35,12 @@ struct ic_model {
   double mass_min, mass_max; /* kroupa: limits, solar masses */
   /* two: mass of the heavy stars over that of the others; their fraction by number */
   double heavy_ratio, heavy_fraction;
-  /* spheres: fraction of the systems (single stars and binaries) that are binaries */
+  /* spheres: fraction of the systems that have at least two stars; IC_OBSERVED: by the mass of the first star, with
+   * masses of kroupa only */
   double binaries;
+  double triples;                /* fraction of these that have a third star, on an outer orbit */
   double binary_min, binary_max; /* limits of the semi-major axis, whose logarithm is uniform */
-  double eccentricity;           /* of all binaries; negative: thermal */
+  double eccentricity;           /* of all orbits; negative: thermal */
   enum ic_population population;
   /* spheres: what the model is scaled to; 0: not given. pc; solar masses, of all stars */
   double virial_radius, half_mass_radius, total_mass;
@@ -63,7 +65,8 @@ extern const char *const ic_population_names[]; /* [ic_population_count], in the
 extern const int ic_population_count;
 extern const char *const ic_masses_names[]; /* [ic_masses_count], in the order of enum ic_masses */
 extern const int ic_masses_count;
-#define IC_MAX ((int64_t)1 << 36)        /* particles */
+#define IC_MAX ((int64_t)1 << 36) /* particles */
+enum { IC_OBSERVED = -1 };
 #define IC_VIRIAL_MAX ((int64_t)1 << 18) /* of spheres with a virial ratio */
 enum { IC_ORBIT_MAX = 1000 };            /* largest separation, impact parameter and relative velocity */
 
@@ -78,7 +81,7 @@ struct ic_option {
   double least;      /* where ic_check cannot tell a lower number from none that is given, with the range in words; */
   const char *range; /* NULL: it can */
 };
-enum { IC_OPTIONS = 20 };
+enum { IC_OPTIONS = 21 };
 extern const struct ic_option ic_options[IC_OPTIONS];
 
 /* Set all options to their defaults; name and n become empty. Local. */
@@ -90,11 +93,15 @@ int ic_set_option(struct ic_model *model, int number, const char *value, struct 
 int ic_set(struct ic_model *model, const char *setting, struct fault *fault);
 /* Check name, number of particles and options. Local. 0; -1 with a fault. */
 int ic_check(const struct ic_model *model, struct fault *fault);
-/* The number of binaries. Their members are particles 2 k and 2 k + 1, for k from 0, before the single stars. Local. */
-int64_t ic_binaries(const struct ic_model *model);
+/* The numbers of systems of two and of three stars. Members of binary k are particles 2 k and 2 k + 1, for k from 0;
+ * then come the triples, of three particles each, the inner pair first, then single stars. Local. */
+struct ic_multiples {
+  int64_t binaries, triples;
+};
+struct ic_multiples ic_multiples(const struct ic_model *model);
 /* Create this rank's slice of the particles: ids from 1, total mass 1, the centre of mass of all particles at rest at
  * the origin. The particles are bit-identical on any number of ranks. Energy and virial ratio are those of the centres
- * of mass of binaries: in the mean over seeds, or of spheres with a virial ratio exactly.
+ * of mass of systems: in the mean over seeds, or of spheres with a virial ratio exactly.
  * \param particles      must be empty
  * \param facts  filled on all ranks; may be NULL
  * \return 0; -1 with a fault, the same on all ranks. Collective. */

@@ -14,6 +14,7 @@ libespalier_a_SOURCES += \
   %D%/populations.c \
   %D%/random.h \
   %D%/slices.h \
+  %D%/systems.c \
   %D%/uniform.c \
   %D%/virial.c
 EXTRA_DIST += %D%/README.md

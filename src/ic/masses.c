@@ -10,28 +10,60 @@
 static const double breaks[] = {0.08, 0.5}, slopes[] = {0.3, 1.3, 2.3}, factors[] = {1 / 0.08, 1, 0.5};
 enum { PIECES = 3 };
 
-/* The masses in piece k between the limits. Returns 0 where there are none. */
-static int piece(const struct ic_model *model, int k, double *low, double *high)
+/* The masses in piece k from `least` to `most`. Returns 0 where there are none. */
+static int piece(double least, double most, int k, double *low, double *high)
 {
-  *low = k > 0 ? fmax(breaks[k - 1], model->mass_min) : model->mass_min;
-  *high = k < PIECES - 1 ? fmin(breaks[k], model->mass_max) : model->mass_max;
+  *low = k > 0 ? fmax(breaks[k - 1], least) : least;
+  *high = k < PIECES - 1 ? fmin(breaks[k], most) : most;
   return *high > *low;
 }
 
-static double kroupa(const struct ic_model *model, double u)
+/* The integral from `least` to `most`, and that of each piece. */
+static double kroupa_number(double least, double most, double number[PIECES])
 {
-  double number[PIECES] = {0}, whole = 0, low, high;
+  double whole = 0, low, high;
   for (int k = 0; k < PIECES; k++) {
-    if (piece(model, k, &low, &high))
-      number[k] = factors[k] / (1 - slopes[k]) * (pow(high, 1 - slopes[k]) - pow(low, 1 - slopes[k]));
+    number[k] = piece(least, most, k, &low, &high)
+                    ? factors[k] / (1 - slopes[k]) * (pow(high, 1 - slopes[k]) - pow(low, 1 - slopes[k]))
+                    : 0;
     whole += number[k];
   }
-  u *= whole;
+  return whole;
+}
+
+static double kroupa(double least, double most, double u)
+{
+  double number[PIECES], low, high;
+  u *= kroupa_number(least, most, number);
   int k = 0;
   while (k < PIECES - 1 && u > number[k]) u -= number[k++];
-  piece(model, k, &low, &high);
+  piece(least, most, k, &low, &high);
   double mass = pow(pow(low, 1 - slopes[k]) + u * (1 - slopes[k]) / factors[k], 1 / (1 - slopes[k]));
-  return fmin(fmax(mass, model->mass_min), model->mass_max);
+  return fmin(fmax(mass, least), most);
+}
+
+double multiple_fraction(const struct ic_model *model)
+{
+  if (model->binaries != IC_OBSERVED) return model->binaries;
+  double sum = 0, pieces[PIECES];
+  for (int k = 0; k < IC_OBSERVED_STEPS; k++) {
+    double least = fmax(ic_observed[k].mass, model->mass_min),
+           most = k + 1 < IC_OBSERVED_STEPS ? fmin(ic_observed[k + 1].mass, model->mass_max) : model->mass_max;
+    if (most > least) sum += ic_observed[k].fraction * kroupa_number(least, most, pieces);
+  }
+  return sum / kroupa_number(model->mass_min, model->mass_max, pieces);
+}
+
+/* The first star of a system, by rejection where fractions depend on the mass. */
+static double kroupa_first(const struct ic_model *model, struct ic_random *random, int multiple)
+{
+  double mass;
+  int is;
+  do {
+    mass = kroupa(model->mass_min, model->mass_max, random_uniform(random));
+    is = model->binaries == IC_OBSERVED ? random_uniform(random) < observed_fraction(mass) : multiple;
+  } while (is != multiple);
+  return mass;
 }
 
 /* A random permutation of 0 ... n - 1: a Feistel network of four rounds over the next power of four, repeated until the
@@ -54,14 +86,18 @@ static int64_t permuted(uint64_t seed, int64_t index, int64_t n)
   return (int64_t)x;
 }
 
-static double mass_alone(const struct ic_model *model, int64_t index)
+/* system: that of the star. */
+static double mass_alone(const struct ic_model *model, const struct ic_system *system, int64_t index)
 {
   int64_t stars = model->n - (model->central_mass > 0);
   switch (model->masses) {
   case IC_EQUAL: break;
   case IC_KROUPA: {
     struct ic_random r = random_stream(model->seed, (uint64_t)index + 1, RANDOM_MASS);
-    return kroupa(model, random_uniform(&r));
+    if (index == system->first) return kroupa_first(model, &r, system->count > 1);
+    /* whose fraction is by the mass of the first, the heaviest one */
+    double most = model->binaries == IC_OBSERVED ? mass_alone(model, system, system->first) : model->mass_max;
+    return kroupa(model->mass_min, most, random_uniform(&r));
   }
   case IC_TWO:
     return permuted(model->seed, index, stars) < llrint(model->heavy_fraction * (double)stars) ? model->heavy_ratio : 1;
@@ -69,14 +105,27 @@ static double mass_alone(const struct ic_model *model, int64_t index)
   return 1;
 }
 
-double star_mass(const struct ic_model *model, int64_t index)
+/* Of masses of their own the third star of a triple has the smaller one of its mass and the first star's, or a light pair
+ * would need a wide orbit about a heavy star. */
+static double mass_in_system(const struct ic_model *model, const struct ic_system *system, int64_t index)
 {
-  if (model->population == IC_LOG_AXIS || index % 2 == 0 || index >= 2 * ic_binaries(model))
-    return mass_alone(model, index);
+  double mass = mass_alone(model, system, index);
+  int64_t last = system->first + 2;
+  if (system->count < 3 || index == system->first + 1) return mass;
+  return index == last ? fmin(mass, mass_alone(model, system, system->first))
+                       : fmax(mass, mass_alone(model, system, last));
+}
+
+double star_mass(const struct ic_plan *plan, int64_t index)
+{
+  const struct ic_model *model = plan->m;
+  const struct ic_system system = ic_system_of(plan->multiples, index);
+  if (system.count == 1) return mass_alone(model, &system, index);
   struct ic_random random = random_stream(model->seed, (uint64_t)index, RANDOM_RATIO);
-  double first = mass_alone(model, index - 1),
+  double first = mass_alone(model, &system, system.first),
          ratio = population_ratio(model->population, model->masses == IC_KROUPA ? model->mass_min / first : 0, &random);
-  return ratio > 0 ? ratio * first : mass_alone(model, index);
+  if (!(ratio > 0)) return mass_in_system(model, &system, index);
+  return index == system.first ? first : ratio * first;
 }
 
 double star_mass_max(const struct ic_model *model)

@@ -15,7 +15,8 @@ struct ic_point {
 
 /* A model with the tables that drawing needs. */
 struct ic_plan;
-/* Draw system `index` (from 0), a single star or the centre of mass of a binary, from its random numbers `random`. */
+/* Draw the system whose first star is `index` (from 0), a single star or a centre of mass, from its random numbers
+ * `random`. */
 typedef void ic_draw(const struct ic_plan *plan, int64_t index, struct ic_random *random, struct ic_point *point);
 
 /* A sphere at one radius. Unit of length: the scale radius (king: core radius); G = 1, mass of the stars 1 (hernquist:
@@ -37,12 +38,13 @@ struct ic_plan {
   const struct ic_model *m;
   ic_draw *draw;
   const struct ic_sphere *sphere; /* NULL: not a sphere */
-  double stars;                   /* mass of all stars, 1 without a central mass */
-  double mass;                    /* the same; hernquist: without the cut */
-  double scale;                   /* of a sphere: the scale radius */
-  double edge;                    /* king: tidal radius in core radii; else 0 */
-  struct king_table *king;        /* king */
-  struct central_table *central;  /* with a central mass */
+  struct ic_multiples multiples;
+  double stars;                  /* mass of all stars, 1 without a central mass */
+  double mass;                   /* the same; hernquist: without the cut */
+  double scale;                  /* of a sphere: the scale radius */
+  double edge;                   /* king: tidal radius in core radii; else 0 */
+  struct king_table *king;       /* king */
+  struct central_table *central; /* with a central mass */
 };
 
 /* Make the tables. 0; -1 with a fault. Close a plan that was opened. */
@@ -84,17 +86,53 @@ double king_table_density(const struct king_table *table, double w, double *slop
 int central_plan(struct ic_plan *plan, struct fault *fault);
 void central_free(struct central_table *central);
 
+/* A system: its number from 0, its first particle, and how many stars it has. */
+struct ic_system {
+  int64_t number, first;
+  int count;
+};
+/* System `number`, and that of particle `index`. */
+static inline struct ic_system ic_system(struct ic_multiples multiples, int64_t number)
+{
+  int64_t binaries = multiples.binaries, triples = multiples.triples;
+  if (number < binaries) return (struct ic_system){number, 2 * number, 2};
+  if (number < binaries + triples) return (struct ic_system){number, 3 * number - binaries, 3};
+  return (struct ic_system){number, number + binaries + 2 * triples, 1};
+}
+static inline struct ic_system ic_system_of(struct ic_multiples multiples, int64_t index)
+{
+  int64_t binaries = multiples.binaries, triples = multiples.triples;
+  if (index < 2 * binaries) return ic_system(multiples, index / 2);
+  if (index < 2 * binaries + 3 * triples) return ic_system(multiples, (index + binaries) / 3);
+  return ic_system(multiples, index - binaries - 2 * triples);
+}
+
 /* Mass of star `index`: solar masses for kroupa, else in units of the lighter stars. */
-double star_mass(const struct ic_model *model, int64_t index);
+double star_mass(const struct ic_plan *plan, int64_t index);
+/* The fraction of the systems with at least two stars. */
+double multiple_fraction(const struct ic_model *model);
 /* The largest possible one. */
 double star_mass_max(const struct ic_model *model);
 /* Set the two members of a binary, of masses mass[2], about the centre of mass `system`. `random`: random numbers for
  * this binary alone. */
 void binary_members(const struct ic_model *model, const struct ic_scaling *scaling, const double mass[2],
                     const struct ic_point *system, struct ic_random *random, struct ic_point member[2]);
+/* The same of a triple: members 0 and 1 are the inner pair. 0; -1: no stable one was found in TRIPLE_TRIES. */
+enum { TRIPLE_TRIES = 100000 };
+int triple_members(const struct ic_model *model, const struct ic_scaling *scaling, const double mass[3],
+                   const struct ic_point *system, struct ic_random *random, struct ic_point member[3]);
 
 #define IC_YEAR_DAYS 365.25
 #define IC_PC_AU 206264.806247 /* astronomical units */
+/* The fraction of systems with at least two stars, where the first has this mass or more, in solar masses, up to that of
+ * the next entry. */
+struct ic_observed {
+  double mass, fraction;
+};
+enum { IC_OBSERVED_STEPS = 6 };
+extern const struct ic_observed ic_observed[IC_OBSERVED_STEPS];
+/* The same of one mass. */
+double observed_fraction(double mass);
 /* The semi-major axis, in units of length_pc, and the eccentricity of a binary of this mass. */
 void population_orbit(enum ic_population population, double mass_solar, double length_pc, struct ic_random *random,
                       double *axis, double *e);

@@ -61,11 +61,25 @@ static int check_scale(const struct ic_model *model, struct fault *fault)
     return fault_set(fault, "--total-mass: the mass function kroupa gives the mass itself; leave --total-mass out");
   if (model->total_mass != 0 && !scaled)
     return fault_set(fault, "option --total-mass: has a meaning only with --virial-radius or --half-mass-radius");
-  if (model->binaries > 0 && model->population != IC_LOG_AXIS && !scaled)
+  if (model->binaries != 0 && model->population != IC_LOG_AXIS && !scaled)
     return fault_set(fault,
                      "binary-population: periods of '%s' are in days: give the size of the model in pc, by "
                      "--virial-radius or --half-mass-radius",
                      ic_population_names[model->population]);
+  return 0;
+}
+
+static int check_multiples(const struct ic_model *model, struct fault *fault)
+{
+  if (model->binaries == IC_OBSERVED && model->masses != IC_KROUPA)
+    return fault_set(fault,
+                     "binaries: observed fractions are by the mass of a star in solar masses: expected --mass-function "
+                     "kroupa, or a fraction from 0 to 1");
+  if ((model->binaries != IC_OBSERVED && check_range("fraction of binaries", model->binaries, 0, 1, fault)) ||
+      check_range("fraction of triples", model->triples, 0, 1, fault))
+    return -1;
+  if (model->triples > 0 && model->binaries == 0)
+    return fault_set(fault, "triples: a fraction of the systems with at least two stars: give --binaries too");
   return 0;
 }
 
@@ -76,7 +90,6 @@ static int check_stars(const struct ic_model *model, struct fault *fault)
       check_range("largest mass", model->mass_max, 0.01, 1000, fault) ||
       check_range("ratio of the heavy mass", model->heavy_ratio, 1, 1e6, fault) ||
       check_range("fraction of heavy stars", model->heavy_fraction, 0, 1, fault) ||
-      check_range("fraction of binaries", model->binaries, 0, 1, fault) ||
       check_range("smallest semi-major axis", model->binary_min, 1e-7, 1, fault) ||
       check_range("largest semi-major axis", model->binary_max, 1e-7, 1, fault) ||
       (model->eccentricity != -1 && check_range("eccentricity", model->eccentricity, 0, 0.9999, fault)))
@@ -106,7 +119,7 @@ int ic_check(const struct ic_model *model, struct fault *fault)
       check_range("separation", model->separation, 0, IC_ORBIT_MAX, fault) ||
       check_range("impact parameter", model->impact_parameter, -IC_ORBIT_MAX, IC_ORBIT_MAX, fault) ||
       check_range("relative velocity", model->relative_velocity, -IC_ORBIT_MAX, IC_ORBIT_MAX, fault) ||
-      check_stars(model, fault) || check_scale(model, fault))
+      check_stars(model, fault) || check_multiples(model, fault) || check_scale(model, fault))
     return -1;
   if (model->virial_ratio >= 0 && strstr(IC_SPHERES, model->name) && model->n > IC_VIRIAL_MAX)
     return fault_set(fault,
@@ -131,7 +144,8 @@ const struct ic_option ic_options[] = {
     {"mass-max", IC_SPHERES, offsetof(struct ic_model, mass_max), IC_NEEDS_KROUPA, 0, NULL},
     {"heavy-ratio", IC_SPHERES, offsetof(struct ic_model, heavy_ratio), IC_NEEDS_TWO, 0, NULL},
     {"heavy-fraction", IC_SPHERES, offsetof(struct ic_model, heavy_fraction), IC_NEEDS_TWO, 0, NULL},
-    {"binaries", IC_SPHERES, offsetof(struct ic_model, binaries), IC_ALONE, 0, NULL},
+    {"binaries", IC_SPHERES, offsetof(struct ic_model, binaries), IC_ALONE, 0, "from 0 to 1, or observed"},
+    {"triples", IC_SPHERES, offsetof(struct ic_model, triples), IC_NEEDS_BINARIES, 0, NULL},
     {"binary-min", IC_SPHERES, offsetof(struct ic_model, binary_min), IC_NEEDS_AXES, 0, NULL},
     {"binary-max", IC_SPHERES, offsetof(struct ic_model, binary_max), IC_NEEDS_AXES, 0, NULL},
     {"eccentricity", IC_SPHERES, offsetof(struct ic_model, eccentricity), IC_NEEDS_AXES, 0, "from 0 to 0.9999"},
@@ -172,9 +186,14 @@ int ic_set_option(struct ic_model *model, int number, const char *value, struct 
   char *end;
   if (o->offset == offsetof(struct ic_model, masses)) return set_masses(model, value, fault);
   if (o->offset == offsetof(struct ic_model, population)) return set_population(model, value, fault);
+  if (o->offset == offsetof(struct ic_model, binaries) && strcmp(value, "observed") == 0) {
+    model->binaries = IC_OBSERVED;
+    return 0;
+  }
   double x = strtod(value, &end); /* one beyond the range of doubles is infinite */
   if (end == value || *end || !isfinite(x))
-    return fault_set(fault, "%s: expected a number, found '%.40s'", o->name, value);
+    return fault_set(fault, "%s: expected a number%s%s, found '%.40s'", o->name, o->range ? " " : "",
+                     o->range ? o->range : "", value);
   if (o->range && x < o->least) return fault_set(fault, "%s: expected a number %s, found %g", o->name, o->range, x);
   *(double *)((char *)model + o->offset) = x;
   return 0;
@@ -197,11 +216,4 @@ int ic_set(struct ic_model *model, const char *setting, struct fault *fault)
   const char *near = nearest_name(name, names, IC_OPTIONS);
   return fault_set(fault, "unknown option '%s' of a model%s%s%s", name, near ? "; did you mean '" : "",
                    near ? near : "", near ? "'?" : "");
-}
-
-int64_t ic_binaries(const struct ic_model *model)
-{
-  int64_t stars = model->n - (model->central_mass > 0),
-          binaries = llrint((double)stars * model->binaries / (1 + model->binaries));
-  return binaries <= stars / 2 ? binaries : stars / 2;
 }

@@ -26,6 +26,7 @@ int ic_plan_open(struct ic_plan *plan, const struct ic_model *model, struct faul
   plan->m = model;
   plan->draw = models[i].draw;
   plan->sphere = models[i].sphere;
+  plan->multiples = ic_multiples(model);
   plan->stars = 1 - model->central_mass;
   if (plan->sphere == &plummer_sphere_shape) plummer_plan(plan);
   if (plan->sphere == &hernquist_sphere_shape) hernquist_plan(plan);

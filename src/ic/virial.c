@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The virial ratio of a sphere as it was drawn, by sums over all pairs, and velocities that give another one. A binary
+/* The virial ratio of a sphere as it was drawn, by sums over all pairs, and velocities that give another one. A system
  * counts as its centre of mass. */
 #include <config.h>
 #include <math.h>
@@ -42,9 +42,9 @@ static struct drawn *gather(const struct comm *comm, int64_t n, const struct par
   return all;
 }
 
-static struct systems systems_of(const struct drawn *all, int64_t n, int64_t binaries)
+static struct systems systems_of(const struct drawn *all, int64_t n, struct ic_multiples multiples)
 {
-  struct systems systems = {.n = n - binaries};
+  struct systems systems = {.n = n - multiples.binaries - 2 * multiples.triples};
   size_t bytes = sizeof *systems.mass * (size_t)(systems.n + 1);
   systems.mass = memory_alloc("ic tables", bytes);
   for (int c = 0; c < 3; c++) {
@@ -52,11 +52,13 @@ static struct systems systems_of(const struct drawn *all, int64_t n, int64_t bin
     systems.vel[c] = memory_alloc("ic tables", bytes);
   }
   for (int64_t k = 0; k < systems.n; k++) {
-    int64_t first = k < binaries ? 2 * k : k + binaries, count = k < binaries ? 2 : 1;
-    double mass = systems.mass[k] = all[first].mass + (count > 1 ? all[first + 1].mass : 0);
+    const struct ic_system system = ic_system(multiples, k);
+    double mass = 0;
+    for (int i = 0; i < system.count; i++) mass += all[system.first + i].mass;
+    systems.mass[k] = mass;
     for (int c = 0; c < 3; c++) {
       double pos = 0, vel = 0;
-      for (int64_t i = first; i < first + count; i++) {
+      for (int64_t i = system.first; i < system.first + system.count; i++) {
         pos += all[i].mass / mass * all[i].pos[c];
         vel += all[i].mass / mass * all[i].vel[c];
       }
@@ -111,12 +113,13 @@ static double ratio_of(const struct comm *comm, const struct systems *systems)
 
 void ic_virialise(const struct comm *comm, const struct ic_model *model, struct particles *particles)
 {
-  int64_t binaries = ic_binaries(model), start = slice_start(model->n, comm->rank, comm->size);
+  const struct ic_multiples multiples = ic_multiples(model);
+  int64_t start = slice_start(model->n, comm->rank, comm->size);
   struct drawn *all = gather(comm, model->n, particles);
-  struct systems systems = systems_of(all, model->n, binaries);
+  struct systems systems = systems_of(all, model->n, multiples);
   double found = ratio_of(comm, &systems), change = found > 0 ? sqrt(model->virial_ratio / found) - 1 : 0;
   for (int64_t i = 0; i < particles->n; i++) {
-    int64_t index = start + i, k = index < 2 * binaries ? index / 2 : index - binaries;
+    int64_t k = ic_system_of(multiples, start + i).number;
     for (int c = 0; c < 3; c++) particles->vel[3 * i + c] += change * systems.vel[c][k];
   }
   systems_free(&systems);
