@@ -19,9 +19,10 @@ static void check_model(const struct comm *world, const struct comm *alone, cons
   m.seed = 42;
   m.virial_ratio = 0.3;
   if (stars) {
-    m.masses = stars == 1 ? IC_KROUPA : IC_TWO;
+    m.masses = stars == 2 ? IC_TWO : IC_KROUPA;
     m.heavy_fraction = 0.2;
-    m.binaries = 0.4;
+    m.binaries = stars == 3 ? IC_OBSERVED : 0.4;
+    m.triples = stars == 3 ? 0.5 : 0;
     m.central_mass = 0.05;
   }
   int made = ic_make(world, &m, &slice, NULL, &f) == 0 && ic_make(alone, &m, &whole, NULL, &f) == 0;
@@ -43,7 +44,8 @@ static void check_model(const struct comm *world, const struct comm *alone, cons
   snprintf(what, sizeof what, "%s%s, N = %lld: bit-identical, in nearly equal slices", name,
            stars == 0   ? ""
            : stars == 1 ? " of Kroupa's stars and binaries"
-                        : " of two masses and binaries",
+           : stars == 2 ? " of two masses and binaries"
+                        : " of observed binaries and triples",
            (long long)n);
   if (world->rank == 0)
     tap_ok(facts[0] == n && facts[1] == (int64_t)particles_digest(&whole) && facts[2] == 0 && even, what);
@@ -61,7 +63,7 @@ int main(int argc, char **argv)
     check_model(&world, &alone, ic_names[i], 4001, 0);
   }
   check_model(&world, &alone, "plummer", 1, 0);
-  for (int stars = 1; stars <= 2; stars++) {
+  for (int stars = 1; stars <= 3; stars++) {
     check_model(&world, &alone, "plummer", 4001, stars);
     check_model(&world, &alone, "hernquist", 1000, stars);
     check_model(&world, &alone, "king", 7, stars);

@@ -37,6 +37,7 @@ unit_tests = \
   %D%/hierarchies \
   %D%/neighbour_list_verbs \
   %D%/ic \
+  %D%/ic_multiples \
   %D%/ic_populations \
   %D%/ic_stars \
   %D%/job \
