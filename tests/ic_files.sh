@@ -32,6 +32,16 @@ refuses "binary-population: periods of 'sana' are in days: give the size of the 
 says 1 'binary-population: expected a virial radius from 0.002 to 100 pc, found 0.001' -- espalier ic plummer -n 10 \
   --virial-radius 0.001 --binaries 0.5 --binary-population sana -o x.hdf5 && [ ! -e x.hdf5 ]
 ok $? 'a model in which binaries are wider than it'
+refuses "--binaries: expected a number from 0 to 1, or observed, found 'seen'" king --binaries seen
+refuses '--binaries: expected a number from 0 to 1, or observed, found -1' king --binaries -1
+refuses 'binaries: observed fractions are by the mass of a star in solar masses: expected --mass-function kroupa' king \
+  --binaries observed --virial-radius 1
+refuses '--triples: has a meaning only with --binaries' king --triples 0.2
+refuses "--triples: expected a number, found 'some'" king --binaries 0.5 --triples some
+refuses 'fraction of triples: expected a number from 0 to 1, found 2' king --binaries 0.5 --triples 2
+says 1 'triples: among 100000 orbits of a triple none is stable; it takes a larger ratio of --binary-max to --binary-min' \
+  -- espalier ic plummer -n 10 --binaries 1 --triples 1 --binary-max 1e-4 -o x.hdf5 && [ ! -e x.hdf5 ]
+ok $? 'orbits of one axis'
 refuses 'virial ratio: expected a number from 0 to 1.9, found 2' king --virial-ratio 2
 refuses '--virial-ratio: expected a number from 0 to 1.9, found -1' plummer --virial-ratio -1
 says 2 'virial ratio: of plummer, hernquist and king it is a sum over all pairs: expected at most 262144 particles' -- \
@@ -49,8 +59,12 @@ refuses '--total-mass: the mass function kroupa gives the mass itself' king --ma
 try espalier ic --help
 sed -n 's/^    {"\([a-z0-9-]*\)", .*offsetof.*/\1/p' "$src/src/ic/options.c" > names
 while read -r name; do has said "--$name " || echo "no --$name" >> err; done < names
-[ ! -s err ] && [ "$(wc -l < names)" = 20 ]
+[ ! -s err ] && [ "$(wc -l < names)" = 21 ]
 ok $? "the help has every option of the tables"
+
+says 0 '7 binaries: particles 1 to 14, in pairs' '20 triples: particles 15 to 74, in threes, the inner pair first' -- \
+  espalier ic plummer -n 120 --binaries 0.37 --triples 0.75 -o triples.hdf5
+ok $? "numbers of binaries and triples"
 
 # value KEY of the printed units is EXPECTED within 1e-4
 value() {

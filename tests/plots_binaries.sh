@@ -49,6 +49,27 @@ END
 try "$python" alone.py half.hdf5 half.csv
 ok $? "all pairs of a cluster, with their elements: $(tr '\n' ' ' < said)"
 
+# --- triples as initial conditions ---
+model plummer -n 3000 --mass-function kroupa --binaries 1 --triples 0.5 --binary-min 1e-7 --binary-max 1e-4 \
+  --eccentricity 0.3 -s 4 -o triples.hdf5
+try "$plot" binaries triples.hdf5 -o triples.png --table triples.csv
+cat > threes.py << 'END'
+# systems of the table that are those of the model: 600 binaries, then 600 triples
+import csv, sys
+rows = [{key: float(value) for key, value in row.items() if value} for row in csv.DictReader(open(sys.argv[1]))]
+found = {(int(row["first"]), int(row["second"]), int(row["stars"])): row for row in rows}
+made = [1201 + 3 * k for k in range(600)]
+pairs = sum((k, k + 1, 2) in found for k in made) + sum((k, k + 1, 2) in found for k in range(1, 1200, 2))
+outer = [(found[k, k + 1, 2], found[k, k + 2, 3]) for k in made if (k, k + 1, 2) in found and (k, k + 2, 3) in found]
+stable = sum(two["a"] * (1 - two["e"]) > 1.9 * one["a"] for one, two in outer)
+print(f"{pairs} inner pairs and binaries of 1200, {len(outer)} triples of 600")
+assert pairs > 1180 and len(outer) > 580 and stable == len(outer)
+assert all(abs(row["e"] - 0.3) < 1e-3 for pair in outer for row in pair)
+assert all(1e-7 < one["a"] < two["a"] < 1.00001e-4 for one, two in outer)
+END
+try "$python" threes.py triples.csv
+ok $? "triples of espalier ic are hierarchies: $(tr '\n' ' ' < said)"
+
 # --- triples, quadruples, and what happened ---
 try "$python" - "$src/python" << 'END'
 import sys
