@@ -39,8 +39,8 @@ refuses 'binaries: observed fractions are by the mass of a star in solar masses:
 refuses '--triples: has a meaning only with --binaries' king --triples 0.2
 refuses "--triples: expected a number, found 'some'" king --binaries 0.5 --triples some
 refuses 'fraction of triples: expected a number from 0 to 1, found 2' king --binaries 0.5 --triples 2
-says 1 'triples: among 100000 orbits of a triple none is stable; it takes a larger ratio of --binary-max to --binary-min' \
-  -- espalier ic plummer -n 10 --binaries 1 --triples 1 --binary-max 1e-4 -o x.hdf5 && [ ! -e x.hdf5 ]
+says 1 'triples: among 100000 orbits of a triple none is stable; it takes a larger ratio of --binary-max to' -- \
+  espalier ic plummer -n 10 --binaries 1 --triples 1 --binary-max 1e-4 -o x.hdf5 && [ ! -e x.hdf5 ]
 ok $? 'orbits of one axis'
 refuses 'virial ratio: expected a number from 0 to 1.9, found 2' king --virial-ratio 2
 refuses '--virial-ratio: expected a number from 0 to 1.9, found -1' plummer --virial-ratio -1

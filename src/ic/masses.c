@@ -105,8 +105,8 @@ static double mass_alone(const struct ic_model *model, const struct ic_system *s
   return 1;
 }
 
-/* Of masses of their own the third star of a triple has the smaller one of its mass and the first star's, or a light pair
- * would need a wide orbit about a heavy star. */
+/* Of masses of their own the third star of a triple has the smaller one of its mass and the first star's, or a light
+ * pair would need a wide orbit about a heavy star. */
 static double mass_in_system(const struct ic_model *model, const struct ic_system *system, int64_t index)
 {
   double mass = mass_alone(model, system, index);

@@ -124,8 +124,8 @@ int triple_members(const struct ic_model *model, const struct ic_scaling *scalin
 
 #define IC_YEAR_DAYS 365.25
 #define IC_PC_AU 206264.806247 /* astronomical units */
-/* The fraction of systems with at least two stars, where the first has this mass or more, in solar masses, up to that of
- * the next entry. */
+/* The fraction of systems with at least two stars, where the first has this mass or more, in solar masses, up to that
+ * of the next entry. */
 struct ic_observed {
   double mass, fraction;
 };

@@ -12,9 +12,9 @@ static const double smallest_ratio = 0.1;    /* of masses that are drawn by thei
 static const double longest_circular = 11.6; /* days; shorter orbits of solar-type stars are circles */
 static const double largest_eccentricity = 0.95;
 
-/* Steps; brown dwarfs are as M dwarfs. Below 0.6: Winters et al. (2019, AJ 157, 216). Below 1.5: Raghavan et al. (2010),
- * solar-type stars. Then Moe & Di Stefano (2017, ApJS 230, 15, table 13), 1 less the fraction of single stars: of late B
- * stars, which A stars share here, mid B, early B and O stars. */
+/* Steps; brown dwarfs are as M dwarfs. Below 0.6: Winters et al. (2019, AJ 157, 216). Below 1.5: Raghavan et al.
+ * (2010), solar-type stars. Then Moe & Di Stefano (2017, ApJS 230, 15, table 13), 1 less the fraction of single stars:
+ * of late B stars, which A stars share here, mid B, early B and O stars. */
 const struct ic_observed ic_observed[] = {{0, 0.268}, {0.6, 0.44}, {1.5, 0.59}, {5, 0.76}, {9, 0.84}, {16, 0.94}};
 _Static_assert(sizeof ic_observed / sizeof *ic_observed == IC_OBSERVED_STEPS, "the number of steps in models.h");
 
