@@ -4,6 +4,7 @@
 #include <config.h>
 #include "gravity/few_bodies.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "chance.h"
@@ -11,7 +12,7 @@
 #include "orbits.h"
 #include "tap.h"
 
-enum { TIME_LIMIT = 60 }; /* seconds, after which SIGALRM ends a motion that does not end */
+enum { INTERVALS = 3000, TIME_LIMIT = 60 }; /* seconds, after which SIGALRM ends a motion that does not end */
 
 static const struct unit_environment nothing;
 
@@ -356,6 +357,40 @@ static void narrow(double a, double e)
   tap_ok(!failed && worst < 1e-8 && evaluations < 500000, what);
 }
 
+/* Intervals that end slightly before a step, also before a long one, after which shorter steps follow. */
+static void beyond(void)
+{
+  struct few_bodies few = {.n = 3, .m = {1.6647e-4, 8.3479e-5, 9.9455e-5}}, now;
+  const double x[3][3] = {{-2.44e-6, 4.2e-6, 0.67e-6}, {7.64e-6, -1.421e-5, -7.84e-6}, {-2.33e-6, 4.9e-6, 5.47e-6}};
+  const double v[3][3] = {{2.78, -0.65, 0.79}, {-1.83, -0.71, -1.94}, {-3.12, 1.68, 0.30}};
+  struct random random = {5};
+  int64_t evaluations = 0;
+  int failed = 0, back = 0;
+  double step = 0, worst = 0;
+  memcpy(few.x, x, sizeof x);
+  memcpy(few.v, v, sizeof v);
+  group_centre(&few);
+  const double energy = group_energy(&few);
+  for (int k = 0; k < INTERVALS; k++) {
+    struct few_chain chain = {0}, next;
+    double long_step;
+    few_advance(&few, &nothing, few.t + 1.5e-6 * random_unit(&random), &step, &evaluations);
+    few_open(&chain, &few);
+    long_step = few_first_step(&chain);
+    int row = 0;
+    for (; row < 8; long_step *= 1.05) row = few_try(&chain, &nothing, 0, long_step, &next, &evaluations);
+    long_step /= 1.05;
+    if (row == FEW_ROWS) continue;
+    now = few;
+    now.t = 0;
+    failed += few_advance(&now, &nothing, next.t * (1 - 1e-4 * random_unit(&random)), &long_step, &evaluations) != 0;
+    back++;
+    worst = fmax(worst, fabs(group_energy(&now) / energy - 1));
+  }
+  printf("# %d of %d intervals failed, energy %.1e\n", failed, back, worst);
+  tap_ok(back > INTERVALS / 4 && !failed && worst < 1e-8, "intervals that end slightly before a step does");
+}
+
 static void one_place(void)
 {
   for (int n = 2; n <= 3; n++) {
@@ -412,6 +447,7 @@ int main(void)
   narrow(1e-4, 0.999);
   narrow(1e-6, 0.9);
   narrow(1e-7, 0.99);
+  beyond();
   one_place();
   reach();
   return tap_end();

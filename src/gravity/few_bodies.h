@@ -384,7 +384,7 @@ HD_CALL int few_advance(struct few_bodies *few, const struct unit_environment *e
   few->reached = few_reached(&chain, few->reach);
   for (int stuck = 0; few->reached < 0;) {
     double wanted = few_step_for(&chain, span - chain.t);
-    if (!(fabs(wanted) > FEW_LEAP * *step)) {
+    if (!(wanted > FEW_LEAP * *step)) { /* also back from a time slightly beyond */
       few_leap(&chain, environment, from, wanted);
       chain.t = span;
       break;
