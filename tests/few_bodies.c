@@ -12,7 +12,8 @@
 #include "orbits.h"
 #include "tap.h"
 
-enum { INTERVALS = 3000, TIME_LIMIT = 60 }; /* seconds, after which SIGALRM ends a motion that does not end */
+enum { INTERVALS = 3000 };
+enum { TIME_LIMIT = 60 }; /* seconds, after which SIGALRM ends a motion that does not end */
 
 static const struct unit_environment nothing;
 
