@@ -2,6 +2,7 @@
 /* What units of stars and their neighbours do to each other: quadrupoles (gravity/quadrupole.h), what acts on members
  * (gravity/unit_environment.h), and who belongs together (gravity/unit_rules.h). */
 #include <config.h>
+#include "gravity/unit_field.h"
 #include "gravity/unit_rules.h"
 
 #include <string.h>
@@ -283,6 +284,49 @@ static void tide(void)
 
 /* --- rules -------------------------------------------------------------------------------------------------------- */
 
+/* A pair and a neighbour, with both stars where they are: the forces on the neighbour and on the pair's centre. */
+static void two_stars(void)
+{
+  struct random random = {43};
+  double worst = 0, momentum = 0;
+  for (int i = 0; i < 2000; i++) {
+    const struct split split = split_make(SPLIT_SEPTIC, 1, 4);
+    struct unit_two two = {.m1 = random_between(&random, 0.1, 1), .m2 = random_between(&random, 0.1, 1)};
+    struct unit_neighbour is = {.split = hermite_split_of(&split, 1, 1)};
+    struct hermite_force direct = {{0}, {0}, 0}, on_star = {{0}, {0}, 0}, on_pair = {{0}, {0}, 0};
+    double star = random_between(&random, 0.1, 1), m = two.m1 + two.m2, scale = 0;
+    random_direction(&random, random_log(&random, 0.01, 0.5), two.d);
+    random_direction(&random, 1, two.u);
+    random_direction(&random, random_log(&random, 1, 3), is.d); /* the pair from the star */
+    random_direction(&random, 1, is.u);
+    for (int k = 0; k < 2; k++) {
+      double x[3], u[3], share = k ? two.m1 / m : -two.m2 / m;
+      for (int c = 0; c < 3; c++) {
+        x[c] = is.d[c] + share * two.d[c];
+        u[c] = is.u[c] + share * two.u[c];
+      }
+      hermite_pair(&direct, x, u, k ? two.m2 : two.m1, 0, &is.split);
+    }
+    is.gm = m;
+    hermite_pair(&on_star, is.d, is.u, m, 0, &is.split);
+    unit_add_two(&is, &two, 1, &on_star);
+    is.gm = star;
+    for (int c = 0; c < 3; c++) {
+      is.d[c] = -is.d[c];
+      is.u[c] = -is.u[c];
+    }
+    hermite_pair(&on_pair, is.d, is.u, star, 0, &is.split);
+    unit_add_two(&is, &two, -1, &on_pair);
+    for (int c = 0; c < 3; c++) scale += fabs(direct.a[c]) + fabs(direct.j[c]);
+    for (int c = 0; c < 3; c++) {
+      worst = fmax(worst, fmax(fabs(on_star.a[c] - direct.a[c]), fabs(on_star.j[c] - direct.j[c])) / scale);
+      momentum = fmax(momentum, fabs(star * on_star.a[c] + m * on_pair.a[c]) / scale);
+    }
+  }
+  tap_ok(worst < 1e-13, "two stars of a pair pull a neighbour as points do");
+  tap_ok(momentum < 1e-13, "and it pulls them as much");
+}
+
 enum { STAR, PASSING, LASTING, GROUP, KINDS };
 
 static const struct unit_rules rules = {
@@ -309,7 +353,7 @@ static struct unit_facts facts_of(int kind, struct random *random)
 static void belong(void)
 {
   struct random random = {37};
-  int symmetric = 1, near = 1, massless = 1, crowd = 1;
+  int symmetric = 1, near = 1, massless = 1, crowd = 1, one = 1;
   int64_t seen[KINDS][KINDS][3] = {{{0}}};
   for (int i = 0; i < 200000; i++) {
     int kind[2] = {(int)(random_bits(&random) % KINDS), (int)(random_bits(&random) % KINDS)};
@@ -325,6 +369,10 @@ static void belong(void)
     enum unit_verdict verdict = unit_belong(&rules, &p, &q, d, u, r1, factor);
     symmetric &= verdict == unit_belong(&rules, &q, &p, e, w, r1, factor);
     seen[kind[0]][kind[1]][verdict]++;
+    if (verdict == UNIT_LET_GO) {
+      int first = unit_first_goes(&p, &q), both = unit_is_passing(&p) && unit_is_passing(&q);
+      one &= (first ? &p : &q)->pair && (both || first != unit_first_goes(&q, &p));
+    }
     if (kind[0] != STAR || kind[1] != STAR) near &= verdict != UNIT_TOGETHER || r < UNIT_EXTENT * r1;
     p.bodies = UNIT_BODIES + 1 - q.bodies;
     p.pair = 0;
@@ -339,13 +387,13 @@ static void belong(void)
     for (int b = 0; b < KINDS; b++) {
       all &= seen[a][b][UNIT_APART] > 0;
       all &= seen[a][b][UNIT_TOGETHER] > 0;
-      all &= (seen[a][b][UNIT_LET_GO] > 0) == (a == PASSING || b == PASSING);
+      all &= (seen[a][b][UNIT_LET_GO] > 0) == (a == PASSING || b == PASSING || a == LASTING || b == LASTING);
     }
   tap_ok(symmetric, "who belongs together does not depend on the order of the two");
   tap_ok(near, "none but two stars join beyond the extent of units");
   tap_ok(massless, "stars without mass join none");
   tap_ok(crowd, "no unit has more bodies than fit");
-  tap_ok(all && stars, "all verdicts occur, and only passing pairs are let go");
+  tap_ok(all && stars && one, "all verdicts occur, and one of two is let go, a pair");
 }
 
 /* Two stars: by their distance, or as a pair that lasts. */
@@ -445,6 +493,7 @@ int main(void)
   }
   mean_orbit();
   tide();
+  two_stars();
   belong();
   stars();
   outer_orbits();

@@ -144,7 +144,7 @@ static void tight_pair(const struct backend *be)
   stars(&p, 5, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.01f, 0.01f, 0.01f, 0.01f, 10});
   binaries_pair(&p, 0, 1, 8e-7, 0.1, 5);
   struct outcome o = run(be, &p, 0.04, 1.0 / 1024, 8);
-  ok(o.worst < 1e-6 && o.ticks < 1000 && fabs(axis_of(&p) / 8e-7 - 1) < 1e-2,
+  ok(o.worst < 1e-7 && o.ticks < 1200 && fabs(axis_of(&p) / 8e-7 - 1) < 1e-2,
      "a tight pair opens and closes in a group");
   particles_free(&p);
 }
@@ -224,6 +224,25 @@ static void cluster(const struct backend *be, int n, int binaries, double a, dou
   particles_free(&again);
 }
 
+/* A star and a pair that meet again and again, exchange, and part: in two soft steps of the first, and in several of
+ * the second, three stars are as near each other as the orbits are wide. */
+static void encounters(const struct backend *be)
+{
+  static const double x[2][3][3] = {
+      {{-0.011427, 0.0052488, 0.0045755}, {-0.010707, 0.0056052, 0.005593}, {0.022134, -0.010854, -0.010169}},
+      {{-0.00043767, 0.0011969, 0.013036}, {-0.00031402, 0.0008395, 0.013543}, {0.00075169, -0.0020364, -0.026578}}};
+  static const double v[2][3][3] = {
+      {{0.21931, -0.28185, -0.31293}, {0.015882, 0.1965, 0.20933}, {-0.23519, 0.085354, 0.1036}},
+      {{-0.71727, 0.059862, -0.01571}, {0.72841, -0.062812, -0.25485}, {-0.011139, 0.0029508, 0.27056}}};
+  for (int k = 0; k < 2; k++) {
+    struct particles p;
+    stars(&p, 3, x[k], v[k], (float[]){5e-4f, 5e-4f, 5e-4f});
+    struct outcome o = run(be, &p, 0.04, 1.0 / 128, 76);
+    ok(o.worst < 5e-4, "encounters of a star with a pair keep the energy");
+    particles_free(&p);
+  }
+}
+
 static void clusters(const struct backend *be, double (*first)[3 * STARS_MAX])
 {
   cluster(be, 96, 48, 3e-4, 0.7, 1e-5, first[0]);
@@ -240,6 +259,7 @@ static void check(const struct backend *be, double (*first)[3 * STARS_MAX])
   near_wide_pair(be);
   near_light_star(be);
   massless(be);
+  encounters(be);
   clusters(be, first);
 }
 

@@ -70,28 +70,22 @@ DEVICE_CALL void bring_root(const struct units_job &job, int32_t root, int32_t n
   warp_sync();
 }
 
-/* Whether no third one is near two stars that are to be a pair; within `entry` only hard pairs and groups count. */
+/* Whether no third one is near two stars that are to be a pair. */
 DEVICE_CALL int no_third(const struct units_job &job, int32_t i, int32_t j, int32_t now)
 {
   const struct places_at_tick at = {job, now, 0};
   const struct hermite_motion *p = &job.loop.motion[2 * (int64_t)i + newest(job, i)],
                               *q = &job.loop.motion[2 * (int64_t)j + newest(job, j)];
   const struct member_list list = job.table.list[i];
-  double middle[3], d[3], u[3], entry2 = job.rules.entry * job.rules.entry, dt;
-  double gm = job.table.source[i].gm + job.table.source[j].gm,
-         r1 = fmaxf(job.table.source[i].factor, job.table.source[j].factor) * job.rules.r1;
+  double middle[3], d[3], u[3], dt, gm = job.table.source[i].gm + job.table.source[j].gm,
+                                    r1 = fmaxf(job.table.source[i].factor, job.table.source[j].factor) * job.rules.r1;
   int disturbed = 0;
-  const double part = job.table.source[j].gm / gm;
   for (int c = 0; c < 3; c++) { /* their centre of mass, from which unit_belong has a distance afterwards */
-    middle[c] = p->x[c] + part * (q->x[c] - p->x[c]);
-    d[c] = p->x[c] - q->x[c];
-    u[c] = p->v[c] - q->v[c];
+    d[c] = q->x[c] - p->x[c];
+    u[c] = q->v[c] - p->v[c];
+    middle[c] = p->x[c] + job.table.source[j].gm / gm * d[c];
   }
-  double r2 = kepler_dot(d, d);
-  if (unit_lasts(&job.rules, gm, d, u, r1, 1)) {
-    double size = unit_pair_extent(gm, d, u);
-    r2 = size * size;
-  }
+  const struct unit_candidate candidate = unit_candidate_of(&job.rules, gm, d, u, r1);
   for (int k = lane_id(); k < 2 * list.count; k += LANES) {
     int32_t place = job.table.entry[list.begin + k / 2];
     struct unit_source source;
@@ -101,10 +95,8 @@ DEVICE_CALL int no_third(const struct units_job &job, int32_t i, int32_t j, int3
     at.read(root, &source);
     if (!(source.gm > 0)) continue;
     for (int c = 0; c < 3; c++) d[c] = source.x[c] - middle[c];
-    double third2 = kepler_dot(d, d);
-    if (third2 >= UNIT_ALONE * UNIT_ALONE * r2) continue;
     int hard = job.table.at[root] >= 0 && !unit_is_passing(&view_at(job, root, now, &dt)->facts);
-    disturbed |= r2 >= entry2 || hard || third2 > entry2;
+    disturbed |= unit_keeps_apart(&job.rules, &candidate, sqrt(kepler_dot(d, d)), source.gm, hard, r1);
   }
   return !warp_any(disturbed);
 }
@@ -281,10 +273,10 @@ DEVICE_CALL void check_joining(const struct units_job &job, struct unit_change *
   if (verdict == UNIT_TOGETHER && !third) note_near(job, i, j, now);
   if (third && now > 0 && lane_id() == 0) job.table.waits[i] = job.table.waits[j] = UNIT_WAIT_STEPS;
   if (verdict == UNIT_APART || third || lane_id() > 0) return;
-  const struct unit_facts facts = facts_now(job, i);
+  const struct unit_facts p = facts_now(job, i), q = facts_now(job, j);
   change->kind = verdict == UNIT_TOGETHER ? CHANGE_JOIN : CHANGE_PART;
   change->hierarchy = hierarchy;
-  change->divided = unit_is_passing(&facts) ? i : j;
+  change->divided = unit_first_goes(&p, &q) ? i : j;
   change->parts = 2;
   change->part[0] = 0;
   change->part[1] = 1;

@@ -7,7 +7,6 @@
 
 #include "gravity/unit_motion.h"
 
-#define UNIT_ALONE 4      /* no third star comes as near as so many distances to two that become a pair */
 #define UNIT_WAIT_STEPS 4 /* where one does, the two do not ask again in so many of their steps */
 #define UNIT_OPEN_EARLY 2 /* tight pairs are opened at so many times the reach when units join, */
 #define UNIT_CLOSE_LATE 3 /* and closed at so many */
@@ -343,7 +342,8 @@ HD int unit_within_reach(const struct unit_rules *rules, const struct unit_piece
     if (pieces->root[k] == root) size = fmax(size, unit_distance_of(&pieces->whole[k], x) + pieces->facts[k].size);
   for (int k = 0; k < pieces->n; k++) {
     double reach = UNIT_HYSTERESIS * unit_group_reach(m, pieces->facts[k].m, size, rules->error);
-    if (pieces->root[k] != root && unit_distance_of(&pieces->whole[k], x) < fmin(reach, UNIT_PIECES_APART * r1))
+    if (pieces->root[k] != root &&
+        unit_distance_of(&pieces->whole[k], x) < fmin(reach, UNIT_HYSTERESIS * UNIT_GROUP_R1 * r1))
       return k;
   }
   return -1;

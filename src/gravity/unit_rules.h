@@ -9,6 +9,7 @@
 #include "gravity/kepler.h"
 #include "gravity/unit_environment.h"
 
+#define UNIT_ALONE 4            /* no third star comes as near as so many distances to two that become a pair */
 #define UNIT_EXTENT 0.6         /* largest distance of two that join, in units of R1: K is 1 within the unit */
 #define UNIT_APOCENTRE 0.25     /* largest apocentre of a lasting pair, in units of R1 */
 #define UNIT_PERIOD 16.0        /* longest period of a lasting pair, */
@@ -16,6 +17,7 @@
 #define UNIT_TIGHT_PERIOD 0.1   /* of one that is a point within a group, in soft steps */
 #define UNIT_ENTRY_R1 0.1       /* two stars closer than this part of R1 are a passing pair */
 #define UNIT_CROWD 1.25         /* and a third one joins them closer than so many times that */
+#define UNIT_GROUP_R1 0.25      /* pairs and groups take in what is closer than this part of R1 */
 #define UNIT_ERROR 4e-7         /* interaction energies that may be wrong, in kinetic energies of all centres */
 #define UNIT_HYSTERESIS 1.3     /* groups dissolve at this multiple of the distances, lasting pairs at */
 #define UNIT_LASTING 1.4        /* this one; passing pairs at */
@@ -71,6 +73,13 @@ HD double unit_group_reach(double m, double other, double size, double error)
   return fmax(2 * size, sqrt(sqrt(m * other * size * size * size / error)));
 }
 
+/* The distance within which a neighbour of mass `other` is too near a lasting pair for kicks between drifts. */
+HD double unit_near_reach(const struct unit_facts *facts, double other)
+{
+  return fmax(UNIT_APOCENTRES * facts->size * fmax(1.0, cbrt(2 * other / facts->m)),
+              UNIT_LIGHT_AXES * facts->a * cbrt(other / facts->m));
+}
+
 /* The distance within which a neighbour of mass `other` must be a part of the unit. */
 HD_CALL double unit_reach(const struct unit_rules *rules, const struct unit_facts *facts, double other)
 {
@@ -78,9 +87,8 @@ HD_CALL double unit_reach(const struct unit_rules *rules, const struct unit_fact
   if (!facts->pair) return unit_group_reach(facts->m, other, facts->size, rules->error);
   if (!facts->lasting) return 2 * fmax(rules->entry, facts->size);
   double mu = facts->m1 * facts->m2 / facts->m, a2 = facts->a * facts->a;
-  double reach = fmax(UNIT_APOCENTRES * facts->size * fmax(1.0, cbrt(2 * other / facts->m)),
-                      UNIT_LIGHT_AXES * facts->a * cbrt(other / facts->m));
-  return fmax(reach, pow(0.3 * mu * other * a2 * a2 / rules->error, 0.2)); /* the quadrupole is not enough */
+  return fmax(unit_near_reach(facts, other),
+              pow(0.3 * mu * other * a2 * a2 / rules->error, 0.2)); /* the quadrupole is not enough */
 }
 
 /* Whether a neighbour of mass `other` at the distance r, with the square v2 of the relative speed, sees the members of
@@ -144,11 +152,54 @@ HD_CALL enum unit_verdict unit_belong(const struct unit_rules *rules, const stru
     if (r < UNIT_CROWD * rules->entry) return UNIT_TOGETHER; /* all close together, */
     return r < 3 * wider ? UNIT_LET_GO : UNIT_APART;         /* or let go */
   }
-  if (r < fmin(factor * fmax(reach_p, reach_q), UNIT_EXTENT * r1)) return UNIT_TOGETHER;
-  return !passing_p && !passing_q && r < UNIT_EXTENT * r1 &&
-                 unit_orbit_is_small(rules, p->m + q->m, d, u, r1, UNIT_OUTER_PERIOD, factor)
-             ? UNIT_TOGETHER
-             : UNIT_APART;
+  if (r < factor * fmin(fmax(reach_p, reach_q), UNIT_GROUP_R1 * r1)) return UNIT_TOGETHER;
+  if (!passing_p && !passing_q && r < UNIT_EXTENT * r1 &&
+      unit_orbit_is_small(rules, p->m + q->m, d, u, r1, UNIT_OUTER_PERIOD, factor))
+    return UNIT_TOGETHER;
+  /* a wide pair does not form a group, of which others would have to see more than the quadrupole */
+  reach_p = p->pair ? unit_near_reach(p, q->m) : 0;
+  reach_q = q->pair ? unit_near_reach(q, p->m) : 0;
+  return r < UNIT_EXTENT * r1 && r < factor * fmax(reach_p, reach_q) ? UNIT_LET_GO : UNIT_APART;
+}
+
+/* Of two that are UNIT_LET_GO, whether it is the first one that dissolves. */
+HD int unit_first_goes(const struct unit_facts *p, const struct unit_facts *q)
+{
+  if (unit_is_passing(p) || unit_is_passing(q)) return unit_is_passing(p);
+  return p->pair && (!q->pair || p->size >= q->size);
+}
+
+/* Two stars that may become a pair. */
+struct unit_candidate {
+  double extent;          /* of unit_pair_extent, or the distance of a passing pair */
+  struct unit_facts pair; /* size 0: a passing pair */
+};
+
+HD_CALL struct unit_candidate unit_candidate_of(const struct unit_rules *rules, double mu, const double d[3],
+                                                const double u[3], double r1)
+{
+  struct unit_candidate candidate;
+  struct kepler_orbit orbit;
+  candidate.extent = sqrt(kepler_dot(d, d));
+  candidate.pair = unit_facts_of_star(mu);
+  if (!unit_lasts(rules, mu, d, u, r1, 1) || !kepler_elements(mu, d, u, &orbit)) return candidate;
+  candidate.extent = fmin(candidate.extent, orbit.a);
+  candidate.pair.a = orbit.a;
+  candidate.pair.size = orbit.a * (1 + orbit.e);
+  return candidate;
+}
+
+/* Whether a third one of mass `other` at the distance r from their centre of mass keeps the two apart; within the entry
+ * distance only hard pairs and groups do. A pair is not made that would be let go at once (unit_belong). */
+HD_CALL int unit_keeps_apart(const struct unit_rules *rules, const struct unit_candidate *candidate, double r,
+                             double other, int hard, double r1)
+{
+  double near = UNIT_ALONE * candidate->extent;
+  if (candidate->pair.size > 0) {
+    double reach = UNIT_HYSTERESIS * unit_near_reach(&candidate->pair, other);
+    if (reach > UNIT_GROUP_R1 * r1) near = fmax(near, reach);
+  }
+  return r < near && (candidate->extent >= rules->entry || hard || r > rules->entry);
 }
 
 /* The distance within which a star of mass `other` is seen by the members of a tight pair, so that the pair cannot be a

@@ -131,31 +131,26 @@ static void divide(struct units *units, struct list_loop *loop, int32_t place, i
 
 /* --- joining ------------------------------------------------------------------------------------------------------ */
 
-/* Whether no third one is near two stars that are to be a pair; within `entry` only hard pairs and groups count. */
+/* Whether no third one is near two stars that are to be a pair. */
 static int alone(const struct units *units, const struct list_loop *loop, int32_t i, int32_t j, int32_t tick)
 {
   const struct list_set *set = units->set;
-  double middle[3], d[3], u[3], entry = units->rules.entry, mu = set->gm[i] + set->gm[j], part = set->gm[j] / mu;
+  double middle[3], d[3], u[3], mu = set->gm[i] + set->gm[j], part = set->gm[j] / mu, r1 = units_r1(units, i, j);
   for (int c = 0; c < 3; c++) { /* their centre of mass, from which unit_belong has a distance afterwards */
-    middle[c] = set->motion[i].x[c] + part * (set->motion[j].x[c] - set->motion[i].x[c]);
-    d[c] = set->motion[i].x[c] - set->motion[j].x[c];
-    u[c] = set->motion[i].v[c] - set->motion[j].v[c];
+    d[c] = set->motion[j].x[c] - set->motion[i].x[c];
+    u[c] = set->motion[j].v[c] - set->motion[i].v[c];
+    middle[c] = set->motion[i].x[c] + part * d[c];
   }
-  double r2 = kepler_dot(d, d);
-  if (unit_lasts(&units->rules, mu, d, u, units_r1(units, i, j), 1)) {
-    double size = unit_pair_extent(mu, d, u);
-    r2 = size * size;
-  }
+  struct unit_candidate candidate = unit_candidate_of(&units->rules, mu, d, u, r1);
   for (int64_t e = 0; e < list_length(set, i); e++) {
     int32_t l = list_entries(set, i)[e];
     double v[3];
     if (l == j) continue;
     hermite_predict(&set->motion[l], (tick - set->tick[l]) * loop->tick_length, d, v);
     for (int c = 0; c < 3; c++) d[c] -= middle[c];
-    double third2 = kepler_dot(d, d);
     struct unit_facts facts = units_facts(units, l);
     int hard = units->of[l] >= 0 && !unit_is_passing(&facts);
-    if (third2 < UNIT_ALONE * UNIT_ALONE * r2 && (r2 >= entry * entry || hard || third2 > entry * entry)) return 0;
+    if (unit_keeps_apart(&units->rules, &candidate, sqrt(kepler_dot(d, d)), set->gm[l], hard, r1)) return 0;
   }
   return 1;
 }
@@ -203,7 +198,7 @@ static int try_join(struct units *units, struct list_loop *loop, int32_t i, int3
   }
   switch (unit_belong(&units->rules, &p, &q, d, u, units_r1(units, i, j), 1)) {
   case UNIT_APART: return 0;
-  case UNIT_LET_GO: divide(units, loop, unit_is_passing(&p) ? i : j, tick, 2, two); return 1;
+  case UNIT_LET_GO: divide(units, loop, unit_first_goes(&p, &q) ? i : j, tick, 2, two); return 1;
   case UNIT_TOGETHER: break;
   }
   if (units->of[i] < 0 && units->of[j] < 0 && !alone(units, loop, i, j, tick)) {
