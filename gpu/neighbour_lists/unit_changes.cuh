@@ -89,10 +89,10 @@ static __device__ void copy_by_lane(void *to, const void *from, int bytes)
   for (int k = 0; k < bytes / 8; k++) ((double *)to)[k] = ((const double *)from)[k];
 }
 
-/* A root of bodies[n], which are from x, v; they are then from its centre. Its list is still to be made. hierarchy: the
- * two bodies are one. */
+/* A root of bodies[n], which are from x, v; they are then from its centre. Its list is still to be made. form: what two
+ * bodies are. */
 DEVICE_CALL int32_t make_root(const struct units_job &job, struct unit *unit, int n, struct unit_body *bodies,
-                              const double x[3], const double v[3], int32_t now, int hierarchy)
+                              const double x[3], const double v[3], int32_t now, enum unit_form form)
 {
   const struct unit_tables &table = job.table;
   struct unit_stars stars;
@@ -122,7 +122,8 @@ DEVICE_CALL int32_t make_root(const struct units_job &job, struct unit *unit, in
     table.at[root] = u;
     table.stars[u] = stars;
     double t = time_of(job, now), r1 = factor * job.rules.r1;
-    if (hierarchy) unit_make_hierarchy(unit, &job.rules, bodies, t, r1);
+    if (form == UNIT_FORM_HIERARCHY) unit_make_hierarchy(unit, &job.rules, bodies, t, r1);
+    else if (form == UNIT_FORM_PASSING) unit_make_passing(unit, &job.rules, bodies, t, r1);
     else unit_make(unit, &job.rules, n, bodies, t, r1);
     copy_by_lane(&table.unit[u], unit, unit_bytes(unit->bodies));
     store_view(job, u, 0);
@@ -148,10 +149,10 @@ DEVICE_CALL int make_roots(const struct units_job &job, struct change_scratch *s
     const struct hermite_motion frame = job.loop.motion[2 * (int64_t)stays + newest(job, stays)];
     int n = bodies_at(job, stays, now, frame.x, frame.v, 1, bodies);
     n += bodies_at(job, gone, now, frame.x, frame.v, 1, bodies + n);
-    if (!change->hierarchy) n = unit_open_tight(&job.rules, bodies, n, UNIT_OPEN_EARLY);
+    if (change->form != UNIT_FORM_HIERARCHY) n = unit_open_tight(&job.rules, bodies, n, UNIT_OPEN_EARLY);
     release_root(job, stays);
     release_root(job, gone);
-    roots[0] = make_root(job, &scratch->unit, n, bodies, frame.x, frame.v, now, change->hierarchy);
+    roots[0] = make_root(job, &scratch->unit, n, bodies, frame.x, frame.v, now, change->form);
     return 1;
   }
   const struct hermite_motion frame = job.loop.motion[2 * (int64_t)change->divided + newest(job, change->divided)];
@@ -159,7 +160,7 @@ DEVICE_CALL int make_roots(const struct units_job &job, struct change_scratch *s
     unit_may_be_hierarchy(&job.table.unit[job.table.at[change->divided]], &job.rules, unit_r1_of(job, change->divided),
                           bodies);
     release_root(job, change->divided);
-    roots[0] = make_root(job, &scratch->unit, 2, bodies, frame.x, frame.v, now, 1);
+    roots[0] = make_root(job, &scratch->unit, 2, bodies, frame.x, frame.v, now, UNIT_FORM_HIERARCHY);
     return 1;
   }
   int n = bodies_at(job, change->divided, now, frame.x, frame.v, 0, bodies);
@@ -168,7 +169,7 @@ DEVICE_CALL int make_roots(const struct units_job &job, struct change_scratch *s
     int count = 0;
     for (int k = 0; k < n; k++)
       if (change->part[k] == p) some[count++] = bodies[k];
-    roots[p] = make_root(job, &scratch->unit, count, some, frame.x, frame.v, now, 0);
+    roots[p] = make_root(job, &scratch->unit, count, some, frame.x, frame.v, now, UNIT_FORM_ANY);
   }
   return change->parts;
 }

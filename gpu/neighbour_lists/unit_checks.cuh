@@ -70,8 +70,8 @@ DEVICE_CALL void bring_root(const struct units_job &job, int32_t root, int32_t n
   warp_sync();
 }
 
-/* Whether no third one is near two stars that are to be a pair. */
-DEVICE_CALL int no_third(const struct units_job &job, int32_t i, int32_t j, int32_t now)
+/* What two stars form, beside all others; where nothing, they wait. All lanes get it. */
+DEVICE_CALL enum unit_form form_of(const struct units_job &job, int32_t i, int32_t j, int32_t now)
 {
   const struct places_at_tick at = {job, now, 0};
   const struct hermite_motion *p = &job.loop.motion[2 * (int64_t)i + newest(job, i)],
@@ -79,7 +79,7 @@ DEVICE_CALL int no_third(const struct units_job &job, int32_t i, int32_t j, int3
   const struct member_list list = job.table.list[i];
   double middle[3], d[3], u[3], dt, gm = job.table.source[i].gm + job.table.source[j].gm,
                                     r1 = fmaxf(job.table.source[i].factor, job.table.source[j].factor) * job.rules.r1;
-  int disturbed = 0;
+  int least = UNIT_FORM_ANY;
   for (int c = 0; c < 3; c++) { /* their centre of mass, from which unit_belong has a distance afterwards */
     d[c] = q->x[c] - p->x[c];
     u[c] = q->v[c] - p->v[c];
@@ -96,9 +96,12 @@ DEVICE_CALL int no_third(const struct units_job &job, int32_t i, int32_t j, int3
     if (!(source.gm > 0)) continue;
     for (int c = 0; c < 3; c++) d[c] = source.x[c] - middle[c];
     int hard = job.table.at[root] >= 0 && !unit_is_passing(&view_at(job, root, now, &dt)->facts);
-    disturbed |= unit_keeps_apart(&job.rules, &candidate, sqrt(kepler_dot(d, d)), source.gm, hard, r1);
+    least = max(least, (int)unit_form_beside(&job.rules, &candidate, sqrt(kepler_dot(d, d)), source.gm, hard, r1));
   }
-  return !warp_any(disturbed);
+  least = warp_max(least);
+  if (least == UNIT_FORM_NONE && now > 0 && lane_id() == 0)
+    job.table.waits[i] = job.table.waits[j] = (uint8_t)unit_wait_steps(&job.rules, &candidate);
+  return (enum unit_form)least;
 }
 
 /* Whether no one is near the two bodies `whole` that are to be a hierarchy at x, v: i and j, or the unit at i = j. The
@@ -269,13 +272,14 @@ DEVICE_CALL void check_joining(const struct units_job &job, struct unit_change *
   int hierarchy = are_hierarchy(job, i, j, now);
   int verdict = hierarchy ? (int)UNIT_TOGETHER : verdict_on(job, change);
   int stars = job.table.at[i] < 0 && job.table.at[j] < 0;
-  int third = verdict == UNIT_TOGETHER && stars && !no_third(job, i, j, now);
+  enum unit_form form = hierarchy ? UNIT_FORM_HIERARCHY : UNIT_FORM_ANY;
+  if (verdict == UNIT_TOGETHER && stars) form = form_of(job, i, j, now);
+  int third = form == UNIT_FORM_NONE;
   if (verdict == UNIT_TOGETHER && !third) note_near(job, i, j, now);
-  if (third && now > 0 && lane_id() == 0) job.table.waits[i] = job.table.waits[j] = UNIT_WAIT_STEPS;
   if (verdict == UNIT_APART || third || lane_id() > 0) return;
   const struct unit_facts p = facts_now(job, i), q = facts_now(job, j);
   change->kind = verdict == UNIT_TOGETHER ? CHANGE_JOIN : CHANGE_PART;
-  change->hierarchy = hierarchy;
+  change->form = form;
   change->divided = unit_first_goes(&p, &q) ? i : j;
   change->parts = 2;
   change->part[0] = 0;

@@ -63,7 +63,7 @@ static __device__ void propose(const struct units_job &job, int round, int32_t p
   change->place = place;
   change->other = other;
   change->kind = CHANGE_NONE;
-  change->hierarchy = 0;
+  change->form = UNIT_FORM_ANY;
 }
 
 /* Whether two stars that were refused do not ask again yet. */

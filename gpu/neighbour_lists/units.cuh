@@ -51,7 +51,7 @@ struct unit_change {
   int32_t place, other;
   int32_t kind, parts; /* found after the claims: enum unit_change_kind */
   int32_t divided;     /* place that parts */
-  int32_t hierarchy;   /* 1: those that join become one */
+  enum unit_form form; /* of those that join */
   int32_t part[UNIT_BODIES];
 };
 

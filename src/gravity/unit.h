@@ -35,6 +35,7 @@ struct unit_field {
 struct unit {
   enum unit_kind kind;
   int lasting, bodies;
+  int passes; /* 1: a pair that does not last, whatever its orbit */
   struct unit_orbit orbit;
   struct unit_field field;
   double quadrupole[3][3], rate[3][3], trace; /* sum m x x, as the neighbours see it */

@@ -69,6 +69,7 @@ HD_CALL void unit_elements(struct unit *unit, const struct unit_rules *rules, do
   unit->lasting = orbit->a > 0 && orbit->period < UNIT_PERIOD * rules->soft_step * lasting &&
                   orbit->size < UNIT_APOCENTRE * r1 * lasting;
   unit->lasting |= unit_is_hierarchy(unit); /* or it is divided */
+  unit->lasting &= !unit->passes;
   if (!unit->lasting) orbit->size = fmax(r, fmin(orbit->size, UNIT_PASSED * rules->entry));
 }
 

@@ -7,7 +7,6 @@
 
 #include "gravity/unit_motion.h"
 
-#define UNIT_WAIT_STEPS 4 /* where one does, the two do not ask again in so many of their steps */
 #define UNIT_OPEN_EARLY 2 /* tight pairs are opened at so many times the reach when units join, */
 #define UNIT_CLOSE_LATE 3 /* and closed at so many */
 #define UNIT_SUB_AXIS 0.2 /* largest axis, in units of R1, of a pair within a group that may dissolve from it as one */
@@ -116,6 +115,17 @@ HD_CALL void unit_make(struct unit *unit, const struct unit_rules *rules, int n,
     if (n == 2 && bodies[0].star[1] < 0 && bodies[1].star[1] < 0) unit_make_pair(unit, rules, d, u, t, r1);
     else unit_make_group(unit, n);
   }
+  unit_set_quadrupole(unit, 0);
+}
+
+/* The same for two stars that pass, whatever their orbit. */
+HD_CALL void unit_make_passing(struct unit *unit, const struct unit_rules *rules, const struct unit_body bodies[2],
+                               double t, double r1)
+{
+  unit_make(unit, rules, 2, bodies, t, r1);
+  unit->passes = 1;
+  unit->lasting = 0;
+  unit_elements(unit, rules, r1);
   unit_set_quadrupole(unit, 0);
 }
 

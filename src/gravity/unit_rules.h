@@ -10,6 +10,8 @@
 #include "gravity/unit_environment.h"
 
 #define UNIT_ALONE 4            /* no third star comes as near as so many distances to two that become a pair */
+#define UNIT_WAIT_STEPS 4       /* where one does, the two do not ask again in so many of their steps, */
+#define UNIT_WAIT_WIDE 32       /* or so many */
 #define UNIT_EXTENT 0.6         /* largest distance of two that join, in units of R1: K is 1 within the unit */
 #define UNIT_APOCENTRE 0.25     /* largest apocentre of a lasting pair, in units of R1 */
 #define UNIT_PERIOD 16.0        /* longest period of a lasting pair, */
@@ -171,6 +173,7 @@ HD int unit_first_goes(const struct unit_facts *p, const struct unit_facts *q)
 
 /* Two stars that may become a pair. */
 struct unit_candidate {
+  double distance;
   double extent;          /* of unit_pair_extent, or the distance of a passing pair */
   struct unit_facts pair; /* size 0: a passing pair */
 };
@@ -180,7 +183,7 @@ HD_CALL struct unit_candidate unit_candidate_of(const struct unit_rules *rules, 
 {
   struct unit_candidate candidate;
   struct kepler_orbit orbit;
-  candidate.extent = sqrt(kepler_dot(d, d));
+  candidate.extent = candidate.distance = sqrt(kepler_dot(d, d));
   candidate.pair = unit_facts_of_star(mu);
   if (!unit_lasts(rules, mu, d, u, r1, 1) || !kepler_elements(mu, d, u, &orbit)) return candidate;
   candidate.extent = fmin(candidate.extent, orbit.a);
@@ -189,17 +192,26 @@ HD_CALL struct unit_candidate unit_candidate_of(const struct unit_rules *rules, 
   return candidate;
 }
 
-/* Whether a third one of mass `other` at the distance r from their centre of mass keeps the two apart; within the entry
- * distance only hard pairs and groups do. A pair is not made that would be let go at once (unit_belong). */
-HD_CALL int unit_keeps_apart(const struct unit_rules *rules, const struct unit_candidate *candidate, double r,
-                             double other, int hard, double r1)
+/* What two stars form, as a third one lets them: a pair, a pair that passes even where it would last, nothing. */
+enum unit_form { UNIT_FORM_ANY, UNIT_FORM_HIERARCHY, UNIT_FORM_PASSING, UNIT_FORM_NONE };
+
+/* Steps of two stars in which they do not ask again where a third one keeps them apart: for long where they are a wide
+ * pair. */
+HD int unit_wait_steps(const struct unit_rules *rules, const struct unit_candidate *candidate)
 {
-  double near = UNIT_ALONE * candidate->extent;
-  if (candidate->pair.size > 0) {
-    double reach = UNIT_HYSTERESIS * unit_near_reach(&candidate->pair, other);
-    if (reach > UNIT_GROUP_R1 * r1) near = fmax(near, reach);
-  }
-  return r < near && (candidate->extent >= rules->entry || hard || r > rules->entry);
+  return candidate->distance < rules->entry ? UNIT_WAIT_STEPS : UNIT_WAIT_WIDE;
+}
+
+/* What the two form beside a third one of mass `other` at the distance r from their centre of mass. Within the entry
+ * distance only hard pairs and groups keep them apart. A pair that would be let go (unit_belong) passes only. */
+HD_CALL enum unit_form unit_form_beside(const struct unit_rules *rules, const struct unit_candidate *candidate,
+                                        double r, double other, int hard, double r1)
+{
+  if (r < UNIT_ALONE * candidate->extent && (candidate->extent >= rules->entry || hard || r > rules->entry))
+    return UNIT_FORM_NONE;
+  double reach = candidate->pair.size > 0 ? UNIT_HYSTERESIS * unit_near_reach(&candidate->pair, other) : 0;
+  if (!(reach > UNIT_GROUP_R1 * r1) || r >= reach) return UNIT_FORM_ANY;
+  return candidate->distance < rules->entry ? UNIT_FORM_PASSING : UNIT_FORM_NONE;
 }
 
 /* The distance within which a star of mass `other` is seen by the members of a tight pair, so that the pair cannot be a

@@ -87,8 +87,7 @@ static void synchronise(struct units *units, const struct list_loop *loop, int32
   unit_synchronise(&units->unit[units->of[place]], &units->rules, &environment, t);
 }
 
-/* hierarchy: the two are one, and no one else is near. */
-static void join(struct units *units, struct list_loop *loop, int32_t i, int32_t j, int32_t tick, int hierarchy)
+static void join(struct units *units, struct list_loop *loop, int32_t i, int32_t j, int32_t tick, enum unit_form form)
 {
   struct list_set *set = units->set;
   struct unit_body bodies[2 * UNIT_BODIES];
@@ -99,12 +98,11 @@ static void join(struct units *units, struct list_loop *loop, int32_t i, int32_t
   synchronise(units, loop, j, t);
   int n = units_bodies(units, stays, t, frame.x, frame.v, 1, bodies);
   n += units_bodies(units, gone, t, frame.x, frame.v, 1, bodies + n);
-  if (!hierarchy) n = unit_open_tight(&units->rules, bodies, n, UNIT_OPEN_EARLY);
+  if (form != UNIT_FORM_HIERARCHY) n = unit_open_tight(&units->rules, bodies, n, UNIT_OPEN_EARLY);
   join_lists(units, stays, gone);
   units_release(units, stays);
   units_release(units, gone);
-  if (hierarchy) units_make_hierarchy(units, bodies, frame.x, frame.v, tick, t);
-  else units_make(units, n, bodies, frame.x, frame.v, tick, t);
+  units_make(units, n, bodies, frame.x, frame.v, tick, t, form);
   begin(units, loop, stays, tick);
 }
 
@@ -123,7 +121,7 @@ static void divide(struct units *units, struct list_loop *loop, int32_t place, i
     int count = 0;
     for (int k = 0; k < n; k++)
       if (part[k] == p) some[count++] = bodies[k];
-    centre[p] = units_make(units, count, some, frame.x, frame.v, tick, t);
+    centre[p] = units_make(units, count, some, frame.x, frame.v, tick, t, UNIT_FORM_ANY);
   }
   part_lists(units, place, centre, parts);
   for (int p = 0; p < parts; p++) begin(units, loop, centre[p], tick);
@@ -131,10 +129,11 @@ static void divide(struct units *units, struct list_loop *loop, int32_t place, i
 
 /* --- joining ------------------------------------------------------------------------------------------------------ */
 
-/* Whether no third one is near two stars that are to be a pair. */
-static int alone(const struct units *units, const struct list_loop *loop, int32_t i, int32_t j, int32_t tick)
+/* What two stars form, beside all others; where nothing, they wait. */
+static enum unit_form form_of(struct units *units, const struct list_loop *loop, int32_t i, int32_t j, int32_t tick)
 {
   const struct list_set *set = units->set;
+  enum unit_form form = UNIT_FORM_ANY;
   double middle[3], d[3], u[3], mu = set->gm[i] + set->gm[j], part = set->gm[j] / mu, r1 = units_r1(units, i, j);
   for (int c = 0; c < 3; c++) { /* their centre of mass, from which unit_belong has a distance afterwards */
     d[c] = set->motion[j].x[c] - set->motion[i].x[c];
@@ -150,9 +149,12 @@ static int alone(const struct units *units, const struct list_loop *loop, int32_
     for (int c = 0; c < 3; c++) d[c] -= middle[c];
     struct unit_facts facts = units_facts(units, l);
     int hard = units->of[l] >= 0 && !unit_is_passing(&facts);
-    if (unit_keeps_apart(&units->rules, &candidate, sqrt(kepler_dot(d, d)), set->gm[l], hard, r1)) return 0;
+    enum unit_form beside = unit_form_beside(&units->rules, &candidate, sqrt(kepler_dot(d, d)), set->gm[l], hard, r1);
+    if (beside > form) form = beside;
   }
-  return 1;
+  if (form == UNIT_FORM_NONE && tick > 0)
+    units->waits[i] = units->waits[j] = (uint8_t)unit_wait_steps(&units->rules, &candidate);
+  return form;
 }
 
 /* Before two places at the tick become one unit, those that are near it end their steps, which began with the two: soon
@@ -193,7 +195,7 @@ static int try_join(struct units *units, struct list_loop *loop, int32_t i, int3
   struct unit_facts p = units_facts(units, i), q = units_facts(units, j);
   if (units_hierarchical(units, loop, i, j, tick, d, u)) {
     bring_near(units, loop, i, j, tick);
-    join(units, loop, i, j, tick, 1);
+    join(units, loop, i, j, tick, UNIT_FORM_HIERARCHY);
     return 1;
   }
   switch (unit_belong(&units->rules, &p, &q, d, u, units_r1(units, i, j), 1)) {
@@ -201,12 +203,11 @@ static int try_join(struct units *units, struct list_loop *loop, int32_t i, int3
   case UNIT_LET_GO: divide(units, loop, unit_first_goes(&p, &q) ? i : j, tick, 2, two); return 1;
   case UNIT_TOGETHER: break;
   }
-  if (units->of[i] < 0 && units->of[j] < 0 && !alone(units, loop, i, j, tick)) {
-    if (tick > 0) units->waits[i] = units->waits[j] = UNIT_WAIT_STEPS;
-    return 0;
-  }
+  enum unit_form form = UNIT_FORM_ANY;
+  if (units->of[i] < 0 && units->of[j] < 0) form = form_of(units, loop, i, j, tick);
+  if (form == UNIT_FORM_NONE) return 0;
   bring_near(units, loop, i, j, tick);
-  join(units, loop, i, j, tick, 0);
+  join(units, loop, i, j, tick, form);
   return 1;
 }
 
@@ -220,7 +221,7 @@ static int make_settled(struct units *units, struct list_loop *loop, int32_t pla
       !units_settled(units, loop, place, tick, whole))
     return 0;
   units_release(units, place);
-  units_make_hierarchy(units, whole, frame.x, frame.v, tick, tick * loop->tick_length);
+  units_make(units, 2, whole, frame.x, frame.v, tick, tick * loop->tick_length, UNIT_FORM_HIERARCHY);
   begin(units, loop, place, tick);
   return 1;
 }

@@ -84,8 +84,8 @@ static int32_t absorb(struct units *units, int n, const struct unit_body *bodies
   return centre;
 }
 
-static int32_t make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
-                    int32_t tick, double t, int hierarchy)
+int32_t units_make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
+                   int32_t tick, double t, enum unit_form form)
 {
   struct list_set *set = units->set;
   struct unit_body about[UNIT_BODIES];
@@ -109,21 +109,10 @@ static int32_t make(struct units *units, int n, const struct unit_body *bodies, 
   units->of[centre] = at;
   struct unit *unit = &units->unit[at];
   double r1 = units_r1(units, centre, centre);
-  if (hierarchy) unit_make_hierarchy(unit, &units->rules, about, t, r1);
+  if (form == UNIT_FORM_HIERARCHY) unit_make_hierarchy(unit, &units->rules, about, t, r1);
+  else if (form == UNIT_FORM_PASSING) unit_make_passing(unit, &units->rules, about, t, r1);
   else unit_make(unit, &units->rules, n, about, t, r1);
   return centre;
-}
-
-int32_t units_make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
-                   int32_t tick, double t)
-{
-  return make(units, n, bodies, x, v, tick, t, 0);
-}
-
-int32_t units_make_hierarchy(struct units *units, const struct unit_body bodies[2], const double x[3],
-                             const double v[3], int32_t tick, double t)
-{
-  return make(units, 2, bodies, x, v, tick, t, 1);
 }
 
 /* --- the begin of a soft step ------------------------------------------------------------------------------------- */
@@ -213,7 +202,7 @@ static void find_pairs(struct units *units)
     relative(set, i, j, bodies[1].x, bodies[1].v);
     if (!unit_lasts(&units->rules, set->gm[i] + set->gm[j], bodies[1].x, bodies[1].v, units_r1(units, i, j), 1))
       continue;
-    int32_t centre = units_make(units, 2, bodies, x, v, 0, 0);
+    int32_t centre = units_make(units, 2, bodies, x, v, 0, 0, UNIT_FORM_ANY);
     set->level[centre] = level;
     if (!mean) continue;
     struct unit *unit = &units->unit[units->of[centre]];

@@ -46,17 +46,14 @@ void units_open(struct units *units, struct list_set *set, const struct list_req
 double units_pair_kinetic(const struct list_set *set, const struct list_request *request);
 /* Put all stars back to their places at the end of the soft step. */
 void units_close(struct units *units, const struct list_loop *loop);
-/* A unit of bodies[n] about x, v at the time t: their centre, elements and quadrupole. Returns the place of the
- * centre. */
+/* A unit of bodies[n] about x, v at the time t: their centre, elements and quadrupole. form: what two bodies are. Returns
+ * the place of the centre. */
 int32_t units_make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
-                   int32_t tick, double t);
+                   int32_t tick, double t, enum unit_form form);
 /* The bodies of the unit or star at `place` at the time t, relative to x, v. whole: a tight pair is one body. Returns
  * their number. */
 int units_bodies(const struct units *units, int32_t place, double t, const double x[3], const double v[3], int whole,
                  struct unit_body *bodies);
-/* The same for two bodies that are a hierarchy: gravity/hierarchy.h. */
-int32_t units_make_hierarchy(struct units *units, const struct unit_body bodies[2], const double x[3],
-                             const double v[3], int32_t tick, double t);
 void units_release(struct units *units, int32_t place);
 /* The place has now, or has had, its present level. */
 void units_note_level(struct units *units, int32_t place);
