@@ -370,8 +370,8 @@ static void belong(void)
     symmetric &= verdict == unit_belong(&rules, &q, &p, e, w, r1, factor);
     seen[kind[0]][kind[1]][verdict]++;
     if (verdict == UNIT_LET_GO) {
-      int first = unit_first_goes(&p, &q), both = unit_is_passing(&p) && unit_is_passing(&q);
-      one &= (first ? &p : &q)->pair && (both || first != unit_first_goes(&q, &p));
+      int first = unit_first_goes(&p, &q, r), both = unit_is_passing(&p) && unit_is_passing(&q);
+      one &= (first ? &p : &q)->pair && (both || first != unit_first_goes(&q, &p, r));
     }
     if (kind[0] != STAR || kind[1] != STAR) near &= verdict != UNIT_TOGETHER || r < UNIT_EXTENT * r1;
     p.bodies = UNIT_BODIES + 1 - q.bodies;

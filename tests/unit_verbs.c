@@ -144,7 +144,7 @@ static void tight_pair(const struct backend *be)
   stars(&p, 5, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.01f, 0.01f, 0.01f, 0.01f, 10});
   binaries_pair(&p, 0, 1, 8e-7, 0.1, 5);
   struct outcome o = run(be, &p, 0.04, 1.0 / 1024, 8);
-  ok(o.worst < 1e-7 && o.ticks < 1200 && fabs(axis_of(&p) / 8e-7 - 1) < 1e-2,
+  ok(o.worst < 1e-6 && o.ticks < 1000 && fabs(axis_of(&p) / 8e-7 - 1) < 1e-2,
      "a tight pair opens and closes in a group");
   particles_free(&p);
 }

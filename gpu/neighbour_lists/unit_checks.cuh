@@ -197,6 +197,15 @@ static __device__ void accept(const struct units_job &job, struct unit_change *c
   atomicAdd(&numbers->need_entries, (unsigned long long)entries);
 }
 
+/* The distance of two places at the tick. */
+static __device__ double distance_of(const struct units_job &job, int32_t i, int32_t j)
+{
+  const double *x = job.loop.motion[2 * (int64_t)i + newest(job, i)].x,
+               *y = job.loop.motion[2 * (int64_t)j + newest(job, j)].x;
+  double d[3] = {y[0] - x[0], y[1] - x[1], y[2] - x[2]};
+  return sqrt(kepler_dot(d, d));
+}
+
 /* What two places at the tick are to each other. All lanes get it. */
 DEVICE_CALL int verdict_on(const struct units_job &job, const struct unit_change *change)
 {
@@ -280,7 +289,7 @@ DEVICE_CALL void check_joining(const struct units_job &job, struct unit_change *
   const struct unit_facts p = facts_now(job, i), q = facts_now(job, j);
   change->kind = verdict == UNIT_TOGETHER ? CHANGE_JOIN : CHANGE_PART;
   change->form = form;
-  change->divided = unit_first_goes(&p, &q) ? i : j;
+  change->divided = unit_first_goes(&p, &q, distance_of(job, i, j)) ? i : j;
   change->parts = 2;
   change->part[0] = 0;
   change->part[1] = 1;

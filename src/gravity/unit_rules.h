@@ -82,6 +82,12 @@ HD double unit_near_reach(const struct unit_facts *facts, double other)
               UNIT_LIGHT_AXES * facts->a * cbrt(other / facts->m));
 }
 
+/* The same of any unit; 0 where it is no lasting pair. */
+HD double unit_wide_reach(const struct unit_facts *facts, double other)
+{
+  return facts->pair && facts->lasting ? unit_near_reach(facts, other) : 0;
+}
+
 /* The distance within which a neighbour of mass `other` must be a part of the unit. */
 HD_CALL double unit_reach(const struct unit_rules *rules, const struct unit_facts *facts, double other)
 {
@@ -159,16 +165,16 @@ HD_CALL enum unit_verdict unit_belong(const struct unit_rules *rules, const stru
       unit_orbit_is_small(rules, p->m + q->m, d, u, r1, UNIT_OUTER_PERIOD, factor))
     return UNIT_TOGETHER;
   /* a wide pair does not form a group, of which others would have to see more than the quadrupole */
-  reach_p = p->pair ? unit_near_reach(p, q->m) : 0;
-  reach_q = q->pair ? unit_near_reach(q, p->m) : 0;
-  return r < UNIT_EXTENT * r1 && r < factor * fmax(reach_p, reach_q) ? UNIT_LET_GO : UNIT_APART;
+  return r < UNIT_EXTENT * r1 && r < factor * fmax(unit_wide_reach(p, q->m), unit_wide_reach(q, p->m)) ? UNIT_LET_GO
+                                                                                                       : UNIT_APART;
 }
 
-/* Of two that are UNIT_LET_GO, whether it is the first one that dissolves. */
-HD int unit_first_goes(const struct unit_facts *p, const struct unit_facts *q)
+/* Of two that are UNIT_LET_GO at the distance r, whether it is the first one that dissolves. */
+HD int unit_first_goes(const struct unit_facts *p, const struct unit_facts *q, double r)
 {
-  if (unit_is_passing(p) || unit_is_passing(q)) return unit_is_passing(p);
-  return p->pair && (!q->pair || p->size >= q->size);
+  if (unit_is_passing(p) && r < 3 * p->distance) return 1;
+  if (unit_is_passing(q) && r < 3 * q->distance) return 0;
+  return unit_wide_reach(p, q->m) >= unit_wide_reach(q, p->m);
 }
 
 /* Two stars that may become a pair. */
@@ -203,15 +209,17 @@ HD int unit_wait_steps(const struct unit_rules *rules, const struct unit_candida
 }
 
 /* What the two form beside a third one of mass `other` at the distance r from their centre of mass. Within the entry
- * distance only hard pairs and groups keep them apart. A pair that would be let go (unit_belong) passes only. */
+ * distance only hard pairs and groups keep them apart. A pair that would be let go (unit_belong) passes only; one that would take the third in is any. */
 HD_CALL enum unit_form unit_form_beside(const struct unit_rules *rules, const struct unit_candidate *candidate,
                                         double r, double other, int hard, double r1)
 {
   if (r < UNIT_ALONE * candidate->extent && (candidate->extent >= rules->entry || hard || r > rules->entry))
     return UNIT_FORM_NONE;
   double reach = candidate->pair.size > 0 ? UNIT_HYSTERESIS * unit_near_reach(&candidate->pair, other) : 0;
-  if (!(reach > UNIT_GROUP_R1 * r1) || r >= reach) return UNIT_FORM_ANY;
-  return candidate->distance < rules->entry ? UNIT_FORM_PASSING : UNIT_FORM_NONE;
+  if (r >= reach || r < UNIT_GROUP_R1 * r1) return UNIT_FORM_ANY;
+  /* which is let go where another one is within three distances */
+  int passes = candidate->distance < rules->entry && r >= UNIT_ALONE * candidate->distance;
+  return passes ? UNIT_FORM_PASSING : UNIT_FORM_NONE;
 }
 
 /* The distance within which a star of mass `other` is seen by the members of a tight pair, so that the pair cannot be a
