@@ -18,7 +18,7 @@
 #define UNIT_OUTER_PERIOD 0.1   /* of a star or pair about a pair that it joins at any distance, and */
 #define UNIT_TIGHT_PERIOD 0.1   /* of one that is a point within a group, in soft steps */
 #define UNIT_ENTRY_R1 0.1       /* two stars closer than this part of R1 are a passing pair */
-#define UNIT_CROWD 1.25         /* and a third one joins them closer than so many times that */
+#define UNIT_THIRD 1.25         /* and a third one joins them closer than so many times that */
 #define UNIT_GROUP_R1 0.25      /* pairs and groups take in what is closer than this part of R1 */
 #define UNIT_ERROR 4e-7         /* interaction energies that may be wrong, in kinetic energies of all centres */
 #define UNIT_HYSTERESIS 1.3     /* groups dissolve at this multiple of the distances, lasting pairs at */
@@ -157,7 +157,7 @@ HD_CALL enum unit_verdict unit_belong(const struct unit_rules *rules, const stru
   }
   if ((passing_p && !hard_q) || (passing_q && !hard_p)) {
     double wider = fmax(passing_p ? p->distance : 0, passing_q ? q->distance : 0);
-    if (r < UNIT_CROWD * rules->entry) return UNIT_TOGETHER; /* all close together, */
+    if (r < UNIT_THIRD * rules->entry) return UNIT_TOGETHER; /* all close together, */
     return r < 3 * wider ? UNIT_LET_GO : UNIT_APART;         /* or let go */
   }
   if (r < factor * fmin(fmax(reach_p, reach_q), UNIT_GROUP_R1 * r1)) return UNIT_TOGETHER;
@@ -209,7 +209,8 @@ HD int unit_wait_steps(const struct unit_rules *rules, const struct unit_candida
 }
 
 /* What the two form beside a third one of mass `other` at the distance r from their centre of mass. Within the entry
- * distance only hard pairs and groups keep them apart. A pair that would be let go (unit_belong) passes only; one that would take the third in is any. */
+ * distance only hard pairs and groups keep them apart. A pair that would be let go (unit_belong) passes only; one that
+ * would take in the third is any pair. */
 HD_CALL enum unit_form unit_form_beside(const struct unit_rules *rules, const struct unit_candidate *candidate,
                                         double r, double other, int hard, double r1)
 {

@@ -240,8 +240,8 @@ static int try_part(struct units *units, struct list_loop *loop, int32_t place, 
   return parts > 1;
 }
 
-/* Join two, and the new unit at once with what is within its reach now: a lasting pair may be larger than the distance of
- * a third star. */
+/* Join two, and the new unit at once with what is within its reach now: a lasting pair may be larger than the distance
+ * of a third star. */
 static int join_all(struct units *units, struct list_loop *loop, int32_t i, int32_t j, int32_t tick)
 {
   int any = 0;

@@ -46,8 +46,8 @@ void units_open(struct units *units, struct list_set *set, const struct list_req
 double units_pair_kinetic(const struct list_set *set, const struct list_request *request);
 /* Put all stars back to their places at the end of the soft step. */
 void units_close(struct units *units, const struct list_loop *loop);
-/* A unit of bodies[n] about x, v at the time t: their centre, elements and quadrupole. form: what two bodies are. Returns
- * the place of the centre. */
+/* A unit of bodies[n] about x, v at the time t: their centre, elements and quadrupole. form: what two bodies are.
+ * Returns the place of the centre. */
 int32_t units_make(struct units *units, int n, const struct unit_body *bodies, const double x[3], const double v[3],
                    int32_t tick, double t, enum unit_form form);
 /* The bodies of the unit or star at `place` at the time t, relative to x, v. whole: a tight pair is one body. Returns
