@@ -53,6 +53,7 @@ unit_tests = \
   %D%/margin \
   %D%/machine_fit \
   %D%/massless \
+  %D%/multiples \
   %D%/neighbours \
   %D%/octree \
   %D%/outputs \

@@ -5,6 +5,10 @@ libespalier_a_SOURCES += \
   %D%/exact.h \
   %D%/map_file.c \
   %D%/map_file.h \
+  %D%/multiples.c \
+  %D%/multiples.h \
+  %D%/near_tree.c \
+  %D%/near_tree.h \
   %D%/projection.c \
   %D%/projection.h \
   %D%/quantiles.c \
