@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """judge.py NAME ARGUMENT...: what scripts ask of files with Python; exit status 0 where the answer is yes."""
+import csv
 import sys
 
 import h5py
@@ -85,6 +86,29 @@ def massless(alone, both):
     apart = off(y[:512], y[1024:1536]), off(w[:512], w[1024:1536])
     print("# with mass: %.1e %.1e; without, at their places: %.1e %.1e" % (moved + apart))
     return len(y) == 2048 and max(moved) < 1e-5 and max(apart) < 1e-5 and np.isfinite(y).all() and np.isfinite(w).all()
+
+
+def same_systems(table, other, happened, others, until=np.inf, limit=1e-9):
+    """The same systems and events in tables of a run and of espalier-plot binaries, or of two runs, up to a time."""
+    def rows(name, column):
+        with open(name) as file:
+            found = list(csv.DictReader(line for line in file if line[0] != "#"))
+        return [row for row in found if float(row[column]) <= float(until)]
+
+    whole = ("first", "second", "inner_first", "inner_second", "stars")
+    worst, a, b = 0, rows(table, "time"), rows(other, "time")
+    for x, y in zip(a, b):
+        if any(x[name] != y[name] for name in whole) or float(x["time"]) != float(y["time"]):
+            print(f"# {x}\n# {y}")
+            return False
+        for name in set(y) - {"time", "tide", *whole}:
+            place = name in ("e", "x", "y", "z", "vx", "vy", "vz")
+            worst = max(worst, abs(float(x[name]) - float(y[name])) / (1 if place else abs(float(y[name]))))
+    names = ("event", "first", "second", "former_first", "former_second")
+    said = [[(float(row["after"]), float(row["until"]), *(row[name] for name in names)) for row in rows(name, "until")
+             if row["event"] != "escaped"] for name in (happened, others)]
+    print(f"# {len(a)} and {len(b)} rows that differ by at most {worst:.1e}, {len(said[0])} and {len(said[1])} events")
+    return len(a) == len(b) > 0 and worst < float(limit) and said[0] == said[1]
 
 
 def phases(folder, most, mass):

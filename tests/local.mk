@@ -119,6 +119,7 @@ mpi_tests = \
   %D%/study.mpi
 script_tests = \
   %D%/analysis.sh \
+  %D%/binaries_run.sh \
   %D%/check.sh \
   %D%/cli.sh \
   %D%/close_pairs.sh \

@@ -18,7 +18,8 @@
 
 /* --- stars ------------------------------------------------------------------------------------------------------- */
 
-/* An orbit at some phase: positions and velocities of two bodies about their centre of mass, in the plane of axes p, q. */
+/* An orbit at some phase: positions and velocities of two bodies about their centre of mass, in the plane of axes p and
+ * q. */
 static void place_orbit(double a, double e, double anomaly, const double p[3], const double q[3], const double mass[2],
                         double gravity, double pos[2][3], double vel[2][3])
 {

@@ -81,16 +81,18 @@ def round_of(pos: np.ndarray, vel: np.ndarray, mass: np.ndarray, gravity: float,
             with np.errstate(divide="ignore", invalid="ignore"):
                 now = 2 * mass[third] / both * (axis * (1 + e) / r) ** 3
             tide = np.maximum(tide, np.where(third == b, 0, now))
-    good = (axis > 0) & (tide < limit)
+    good = (axis > 0) & np.isfinite(axis) & (tide < limit)
     return i[good], j[good], axis[good], e[good], tide[good]
 
 
 def systems(pos: np.ndarray, vel: np.ndarray, mass: np.ndarray, ids: np.ndarray, gravity: float,
             limit: float = LIMIT) -> np.ndarray:
-    """The systems, of dtype ROW: inner ones before those that they are part of."""
-    massive = mass > 0
-    pos, vel, mass = (np.asarray(x, dtype=np.float64)[massive] for x in (pos, vel, mass))
-    ids = np.asarray(ids).astype(np.int64)[massive]
+    """The systems, of dtype ROW: inner ones before those that they are part of. They do not depend on the order of the
+    stars."""
+    ids = np.asarray(ids).astype(np.int64)
+    order = np.argsort(ids, kind="stable")
+    order = order[np.asarray(mass)[order] > 0]
+    ids, pos, vel, mass = ids[order], *(np.asarray(x, dtype=np.float64)[order] for x in (pos, vel, mass))
     row, stars, found = np.full(len(mass), -1), np.ones(len(mass), dtype=np.int64), np.empty(0, dtype=ROW)
     for _ in range(ROUNDS):
         if len(mass) < 2:

@@ -1,6 +1,10 @@
 libespalier_a_SOURCES += \
   %D%/analysis.c \
   %D%/analysis.h \
+  %D%/binaries.c \
+  %D%/binaries.h \
+  %D%/escapes.c \
+  %D%/escapes.h \
   %D%/exact.c \
   %D%/exact.h \
   %D%/map_file.c \

@@ -47,8 +47,8 @@ struct star_pair {
 struct star_pair *multiples_pairs(const struct multiples *found, int32_t *count);
 
 enum pair_event { PAIR_FORMED, PAIR_DISSOLVED, PAIR_EXCHANGED };
-/* `pair` is the new one, or the one that has dissolved; `former`, of PAIR_EXCHANGED: the pair that a star of the new one
- * has left. */
+/* `pair` is the new one, or the one that has dissolved; `former`, of PAIR_EXCHANGED: the pair that a star of the new
+ * one has left. */
 typedef void pair_happened(void *to, enum pair_event event, const struct star_pair *pair,
                            const struct star_pair *former);
 /* Call `happened` for all that has happened between two times with these pairs, as multiples_pairs returns them: new

@@ -11,10 +11,15 @@
 enum {
   LEVELS = 24, /* LEVEL_MAX of particles/timeline.h */
   INTERVALS = 1 << 20,
+  PARTICLES = 1000000,
   STALL_SECONDS = 1000000 /* the kernel counts milliseconds in an int */
 };
 
 const struct debug_switch debug_table[] = {
+    {"binaries_most",
+     1,
+     {{0, PARTICLES, 1}},
+     "largest number of particles in which a run looks for binaries (default: 1000000)"},
     {"check_seconds",
      1,
      {{0, STALL_SECONDS, 0}},

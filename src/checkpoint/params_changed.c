@@ -55,7 +55,7 @@ static const char *const no_influence[] = {"InitCondFile",       "ICFormat",    
                                            "TimeBetProjections", "ProjectionAxes",   "ProjectionSize",
                                            "ProjectionPixels",   "ProjectionCentre", "Groups",
                                            "LinkingLength",      "GroupMinSize",     "GroupLinkTypes",
-                                           "CommTrace"};
+                                           "CommTrace",          "Interval",         "Limit"};
 
 static int is_among(const char *name, const char *const *list, size_t count)
 {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "analysis/analysis.h"
+#include "analysis/binaries.h"
 #include "analysis/projection.h"
 #include "base/files.h"
 #include "base/folders.h"
@@ -32,8 +33,9 @@
 /* --- files ------------------------------------------------------------------------------------------------------- */
 
 #define USED_PARAMETERS "parameters-used.ini"
-static const char *const table_names[LOGS_TABLES] = {"energy.csv",  "steps.csv", "timers.csv", TRAFFIC_TABLE,
-                                                     SUBSTEP_TABLE, TUNER_TABLE, "choice.csv", "analysis.csv"};
+static const char *const table_names[LOGS_TABLES] = {"energy.csv",   "steps.csv", "timers.csv", TRAFFIC_TABLE,
+                                                     SUBSTEP_TABLE,  TUNER_TABLE, "choice.csv", "analysis.csv",
+                                                     "binaries.csv", "events.csv"};
 
 static void table_path(const struct params *params, const char *name, char path[PARAM_TEXT + 64])
 {
@@ -156,6 +158,11 @@ struct table {
   void (*header)(FILE *out);
 };
 
+static int have_binaries(const struct sim *sim)
+{
+  return binaries_wanted(sim->par, sim->masses.count + sim->masses.massless);
+}
+
 /* All tables, in the order of table_names. */
 static void list_tables(struct logs *logs, const struct sim *sim, struct table table[LOGS_TABLES])
 {
@@ -166,7 +173,9 @@ static void list_tables(struct logs *logs, const struct sim *sim, struct table t
                                          {sim->cost.log.table, &logs->files.substeps, substep_log_header},
                                          {sim->cost.tuning.log, &logs->files.tuner, tuning_header},
                                          {settings_have_choice(sim), &logs->files.choice, settings_choice_header},
-                                         {sim->par->Analysis, &logs->files.analysis, analysis_header}};
+                                         {sim->par->Analysis, &logs->files.analysis, analysis_header},
+                                         {have_binaries(sim), &logs->files.binaries, binaries_header},
+                                         {have_binaries(sim), &logs->files.events, binaries_events_header}};
   memcpy(table, all, sizeof all);
 }
 

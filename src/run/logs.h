@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tables of a run in OutputDir: energy.csv, steps.csv, timers.csv, comm.csv, substeps.csv, tuner.csv, choice.csv
- * and analysis.csv. */
+/* The tables of a run in OutputDir: energy.csv, steps.csv, timers.csv, comm.csv, substeps.csv, tuner.csv, choice.csv,
+ * analysis.csv, binaries.csv and events.csv. */
 #ifndef LOGS_H
 #define LOGS_H
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "step/plan.h"
 #include "step/sim.h"
 
-/* tables: energy, steps, timers, comm, substeps, tuner, choice, analysis */
-enum { LEVELS_LOGGED = 25, LOGS_TABLES = 8 };
+/* tables: energy, steps, timers, comm, substeps, tuner, choice, analysis, binaries, events */
+enum { LEVELS_LOGGED = 25, LOGS_TABLES = 10 };
 
 /* Counts of a soft step, of all ranks. Imbalances are maximum over mean of the ranks. */
 struct step_report {
@@ -37,9 +37,9 @@ struct step_report {
   double neighbours;           /* its neighbours, mean over the particles */
 };
 
-/* The files of the tables, on rank 0 only; the last four only where enabled. */
+/* The files of the tables, on rank 0 only; from the fourth on only where enabled. */
 struct log_files {
-  FILE *energy, *steps, *timers, *substeps, *tuner, *choice, *analysis;
+  FILE *energy, *steps, *timers, *substeps, *tuner, *choice, *analysis, *binaries, *events;
   struct spool *spool[LOGS_TABLES]; /* the files of these and of comm.csv; NULL: there is no such table */
   long long unwritten;              /* bytes of rows of all tables that are in memory only */
 };

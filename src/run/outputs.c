@@ -61,6 +61,9 @@ int outputs_open(struct outputs *outputs, const struct params *params, struct fa
                      "resolve intervals below %g",
                      params->TimeBetSnapshot, params->TimeBetStatistics, params->TimeBetProjections, outputs->end,
                      shortest);
+  if (params->Interval > 0 && params->Interval < shortest)
+    return fault_set(fault, "[Binaries] Interval = %g: times up to %g cannot resolve intervals below %g",
+                     params->Interval, outputs->end, shortest);
   if (!params->OutputListFilename[0]) return 0;
   if (read_list(outputs, params->OutputListFilename, fault) == 0) return 0;
   outputs_close(outputs);

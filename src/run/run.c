@@ -49,6 +49,7 @@ static int simulate(struct run *run, struct fault *fault)
     run_statistics(run, 1);
     logs_choice(&run->logs, sim);
     run_projection(run);
+    run_binaries(run);
     run_snapshot(run);
     logs_traffic(&run->logs, sim);
     timer_reset(&sim->timer);
@@ -183,6 +184,7 @@ static void warn_outputs(const struct run *run)
   const struct sim *sim = &run->sim;
   const char *before = "espalier: warning: ";
   outputs_warn(&run->outputs, run->soft_step_opened ? -INFINITY : sim->time, stderr, before);
+  binaries_warn(sim->par, sim->masses.count + sim->masses.massless, stderr, before);
   double disk_free = folder_free_bytes(sim->par->OutputDir);
   if (!run->options->no_output)
     outputs_warn_plan(&run->outputs, sim->time,
@@ -261,6 +263,7 @@ int run(const struct comm *comm, const struct params *par, const struct run_opti
   int status = carry_out(&r, comm, par);
   run_release_folders(&r);
   missing_close(&r.state.missing);
+  binaries_close(&r.state.binaries);
   lock_release(&r.checkpoint_lock);
   lock_release(&r.lock);
   watchdog_stop();

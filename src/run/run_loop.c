@@ -47,6 +47,14 @@ static int projection_due(const struct run *run, double from, double to)
          timeline_next_output(run->outputs.begin, par->TimeBetProjections, from, HUGE_VAL);
 }
 
+/* The same of Interval of [Binaries]. */
+static int binaries_due(const struct run *run, double from, double to)
+{
+  const struct params *par = run->sim.par;
+  return par->Interval > 0 && timeline_next_output(run->outputs.begin, par->Interval, to, HUGE_VAL) >
+                                  timeline_next_output(run->outputs.begin, par->Interval, from, HUGE_VAL);
+}
+
 /* 2 T / |W| in the frame of the centre of mass. In an external field the zero of its potential says nothing, and W is
  * the virial of all forces about the centre of mass; not known where forces of near pairs are those of neighbour
  * lists. */
@@ -82,6 +90,18 @@ void run_statistics(struct run *run, int every)
   logs_energy(&run->logs, sim);
   if (sim->par->Analysis) TIMED(sim, PHASE_diagnostics, analyse(run));
   run->state.statistics = (struct statistics){.cost = sim->energy.cost * every, .time = sim->time};
+}
+
+void run_binaries(struct run *run)
+{
+  struct sim *sim = &run->sim;
+  const struct log_files *files = &run->logs.files;
+  struct binaries_facts facts = {.params = sim->par, .time = sim->time};
+  if (!binaries_wanted(sim->par, sim->masses.count + sim->masses.massless)) return;
+  sim_shift(sim, facts.place, facts.motion);
+  TIMED(
+      sim, PHASE_diagnostics,
+      binaries_scan(&run->state.binaries, sim->comm, sim->be->view(sim->dev), &facts, files->binaries, files->events));
 }
 
 /* Bytes of rows of tables that are kept in memory while the disk does not take them; with more the run stops. */
@@ -253,7 +273,7 @@ static int advance(struct run *run, struct fault *fault)
   if (ends) return ends;
   /* With --substeps every step may be the last, whose snapshot contains potentials. */
   int energy = last || run->options->substeps >= 0 ? 1 : statistics_due(run, sim->time, end);
-  int map = projection_due(run, sim->time, end);
+  int map = projection_due(run, sim->time, end), look = last || binaries_due(run, sim->time, end);
   step_close(sim, plan, energy || plan->at_target || run->state.pending);
   promise_step(&run->logs.promise, sim, plan->soft_step);
   run_keep_folders(run);
@@ -261,6 +281,7 @@ static int advance(struct run *run, struct fault *fault)
   if (energy) energies_measure(sim, energy);
   if (energy) run_statistics(run, energy);
   if (map) run_projection(run);
+  if (look) run_binaries(run);
   if (plan->at_target || last || limit_reached(run)) run_snapshot(run);
   else if (run->state.pending) run_write_snapshot(run, run->state.snapshots - 1);
   report_step(run, energy);

@@ -80,6 +80,8 @@ void run_write_snapshot(struct run *run, int number);
 /* Write the next maps (Projections = on). Those that cannot be written are reported and counted, and not tried again.
  * Collective. */
 void run_projection(struct run *run);
+/* Look for binaries, and write their tables ([Binaries] Interval). Collective. */
+void run_binaries(struct run *run);
 /* Remove maps with the number of the next one and later ones. Rank 0 acts. */
 void run_remove_projections(const struct run *run);
 /* Write the state of a run that cannot continue to OutputDir/emergency_STEP.hdf5. Collective. */

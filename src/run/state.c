@@ -15,7 +15,9 @@
 #include "step/effects.h"
 
 enum { ITEMS = 48, OWN = 24 };
-#define ROWS "tables" /* section of rank 0: rows that the disk did not take */
+/* sections of rank 0: rows that the disk did not take; pairs of the last time, and who has escaped */
+#define ROWS "tables"
+#define BINARIES "binaries"
 
 /* --- the lists --------------------------------------------------------------------------------------------------- */
 
@@ -256,11 +258,15 @@ int state_save(struct sim *sim, struct logs *logs, struct run_state *state, stru
   item[items++] = (struct item){"promise", ITEM_REAL, PROMISE_NUMBERS, &logs->promise.dynamical};
   int owns = list_own(sim, own);
   own[owns++] = (struct section){ROWS, rows, (uint64_t)logs_unwritten(&ends)};
+  struct section *pairs = &own[owns++];
+  *pairs = (struct section){.name = BINARIES};
+  pairs->data = binaries_pack(&state->binaries, &pairs->bytes);
   if (sim->be->steps.remember) sim->be->steps.remember(sim->dev, remembered, 0);
   own[owns++] = (struct section){"device", remembered, sizeof remembered};
   const struct checkpoint_content content = {sim->step + 1, sim->be->name, item, items, own, owns};
   int status = checkpoint_write(sim->comm, sim->par, &content, sim->be->view(sim->dev), fault);
   state->block_steps = before;
+  memory_free(pairs->data);
   memory_free(rows);
   return status;
 }
@@ -400,6 +406,33 @@ static int check_collapsed(const struct checkpoint *checkpoint, struct run_state
       checkpoint->path, c[1], c[0], c[2], c[2]);
 }
 
+/* A section of rank 0's file, whatever the number of ranks. Free with memory_free; NULL: there is none. */
+static char *root_section(const struct checkpoint *checkpoint, const char *name, uint64_t *bytes, struct fault *fault)
+{
+  char path[CHECKPOINT_PATH + 32], *text = NULL;
+  struct sections in;
+  snprintf(path, sizeof path, "%s/rank_00000", checkpoint->path);
+  if (sections_open(&in, path, fault)) return NULL;
+  int s = sections_find(&in, name);
+  if (s >= 0) {
+    *bytes = in.at[s].bytes;
+    text = memory_alloc("checkpoint", *bytes + 1);
+    sections_read(&in, s, 0, text, *bytes, fault);
+  }
+  sections_close(&in);
+  return text;
+}
+
+/* Rank 0. An older checkpoint has none: then the next time is the first one. */
+static void load_binaries(const struct checkpoint *checkpoint, struct binaries *binaries, struct fault *fault)
+{
+  uint64_t bytes = 0;
+  char *text = root_section(checkpoint, BINARIES, &bytes, fault);
+  if (text && !fault->text[0] && binaries_unpack(binaries, text, bytes))
+    fault_set(fault, "%s/rank_00000: the section " BINARIES " is damaged", checkpoint->path);
+  memory_free(text);
+}
+
 int state_load(struct sim *sim, struct run_state *state, struct checkpoint *checkpoint, const struct comm *comm,
                const struct params *par, const char *which, struct fault *fault)
 {
@@ -431,6 +464,7 @@ int state_load(struct sim *sim, struct run_state *state, struct checkpoint *chec
     if (has(checkpoint->text, "run.projections"))
       items_read(checkpoint->text, &(const struct item){"run.projections", ITEM_REAL, 2, &state->projections}, 1,
                  fault);
+    if (comm->rank == 0) load_binaries(checkpoint, &state->binaries, fault);
     effects_at(sim, sim->time);
     if (comm_agree(comm, fault) == 0) {
       load_own(sim, checkpoint);
@@ -465,18 +499,11 @@ int state_inspect(const struct checkpoint *checkpoint, struct state_facts *facts
 /* The rows of tables that the disk did not take before the checkpoint. Rank 0. Free with memory_free; NULL: none. */
 static char *load_rows(const struct checkpoint *checkpoint, const struct logs_ends *ends, struct fault *fault)
 {
-  char path[CHECKPOINT_PATH + 32], *rows;
-  uint64_t bytes = (uint64_t)logs_unwritten(ends);
-  struct sections in;
-  snprintf(path, sizeof path, "%s/rank_00000", checkpoint->path);
-  if (bytes == 0 || sections_open(&in, path, fault)) return NULL;
-  int s = sections_find(&in, ROWS);
-  rows = memory_alloc("tables", bytes);
-  if (s < 0)
-    fault_set(fault, "%s has no rows of tables, although the manifest counts %llu bytes", path,
+  uint64_t bytes = (uint64_t)logs_unwritten(ends), found = 0;
+  char *rows = bytes ? root_section(checkpoint, ROWS, &found, fault) : NULL;
+  if (bytes != found)
+    fault_set(fault, "%s/rank_00000 has no rows of tables, although the manifest counts %llu bytes", checkpoint->path,
               (unsigned long long)bytes);
-  else sections_read(&in, s, 0, rows, bytes, fault);
-  sections_close(&in);
   return rows;
 }
 

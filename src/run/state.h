@@ -4,6 +4,7 @@
  * What step_close computes again (domains, lattice, order, tree, groups, LETs, forces, sums) is not stored. */
 #ifndef STATE_H
 #define STATE_H
+#include "analysis/binaries.h"
 #include "checkpoint/checkpoint.h"
 #include "run/logs.h"
 #include "run/outputs.h"
@@ -34,6 +35,7 @@ struct run_state {
   double collapsed[4];    /* struct guard, collapsed; [3] 1: a checkpoint with which the run ended for that */
   struct statistics statistics;
   struct projections projections;
+  struct binaries binaries;  /* owner: the run */
   double checkpoint_seconds; /* seconds that the last checkpoint took; 0: unknown */
 };
 

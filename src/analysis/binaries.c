@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "analysis/binaries.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/debug.h"
+#include "base/memory.h"
+#include "gravity/cosmology.h"
+#include "gravity/units.h"
+
+/* Rank 0 has all particles, 64 bytes each, and looks at a million of them for about ten seconds. */
+static double most(void) { return debug_value("binaries_most", 1e6); }
+
+int binaries_wanted(const struct params *params, double particles)
+{
+  return params->Interval > 0 && particles <= most();
+}
+
+void binaries_warn(const struct params *params, double particles, FILE *out, const char *before)
+{
+  if (params->Interval == 0 || particles <= most()) return;
+  fprintf(
+      out,
+      "%s[Binaries] Interval = %g: binaries.csv and events.csv are not written, for %.0f particles; at most %.0f are "
+      "looked at within a run\n",
+      before, params->Interval, particles, most());
+}
+
+/* --- the tables -------------------------------------------------------------------------------------------------- */
+
+void binaries_header(FILE *out)
+{
+  fprintf(out, "time,first,second,inner_first,inner_second,stars,a,e,period,mass_first,mass_second,tide,energy,x,y,z,"
+               "vx,vy,vz\n");
+}
+
+void binaries_events_header(FILE *out)
+{
+  fprintf(out, "after,until,event,first,second,former_first,former_second,stars,mass,distance,speed\n");
+}
+
+static void write_system(FILE *out, double time, const struct multiple *row, const double place[3],
+                         const double motion[3])
+{
+  fprintf(out, "%.17g,%lld,%lld,%d,%d,%d", time, (long long)row->first, (long long)row->second, row->inner[0],
+          row->inner[1], row->stars);
+  fprintf(out, ",%.17g,%.17g,%.17g,%.17g,%.17g,%.3g,%.17g", row->a, row->e, row->period, row->mass[0], row->mass[1],
+          row->tide, row->energy);
+  for (int k = 0; k < 3; k++) fprintf(out, ",%.17g", row->pos[k] + place[k]);
+  for (int k = 0; k < 3; k++) fprintf(out, ",%.17g", row->vel[k] + motion[k]);
+  fputc('\n', out);
+}
+
+/* Events between two times. */
+struct between {
+  FILE *out;
+  double after, until;
+};
+
+static void write_pair_event(void *to, enum pair_event event, const struct star_pair *pair,
+                             const struct star_pair *former)
+{
+  static const char *const names[] = {"formed", "dissolved", "exchanged"};
+  const struct between *b = to;
+  fprintf(b->out, "%.17g,%.17g,%s,%lld,%lld,", b->after, b->until, names[event], (long long)pair->id[0],
+          (long long)pair->id[1]);
+  if (former) fprintf(b->out, "%lld,%lld,,,,\n", (long long)former->id[0], (long long)former->id[1]);
+  else fputs(",,,,,\n", b->out);
+}
+
+static void write_escape(const struct between *between, const struct escape *escape)
+{
+  fprintf(between->out, "%.17g,%.17g,escaped,%lld,", between->after, between->until, (long long)escape->id[0]);
+  if (escape->stars > 1) fprintf(between->out, "%lld", (long long)escape->id[1]);
+  fprintf(between->out, ",,,%d,%.17g,%.17g,%.17g\n", escape->stars, escape->mass, escape->distance, escape->speed);
+}
+
+/* --- one time ---------------------------------------------------------------------------------------------------- */
+
+/* The stars of this rank, in physical coordinates. Returns an array of `n` of them (owner: caller, memory_free). */
+static struct star *own_stars(const struct particles *particles, double length, double speed, double flow)
+{
+  struct star *star = memory_alloc("systems", sizeof *star * (size_t)(particles->n + 1));
+#pragma omp parallel for
+  for (int64_t i = 0; i < particles->n; i++) {
+    for (int k = 0; k < 3; k++) {
+      star[i].pos[k] = length * particles->pos[3 * i + k];
+      star[i].vel[k] = speed * particles->vel[3 * i + k] + flow * star[i].pos[k];
+    }
+    star[i].mass = particles->mass[i];
+    star[i].id = (int64_t)particles->id[i];
+  }
+  return star;
+}
+
+/* The stars of all ranks on rank 0; `place` and `motion` as in the facts. In an expanding universe x becomes a x, and
+ * the velocity a v_pec of the run (gravity/cosmology.h) v_pec and that of the expansion. Collective. */
+static struct star *gather(const struct comm *comm, const struct particles *particles,
+                           const struct binaries_facts *facts, int32_t *stars, double place[3], double motion[3])
+{
+  const struct params *p = facts->params;
+  double length = p->Comoving ? facts->time : 1, speed = p->Comoving ? 1 / facts->time : 1;
+  double flow = p->Comoving ? cosmology_hubble0(p) * cosmology_rate(p->Omega0, p->OmegaLambda, facts->time) : 0;
+  size_t bytes;
+  for (int k = 0; k < 3; k++) {
+    place[k] = length * facts->place[k];
+    motion[k] = speed * facts->motion[k] + flow * place[k];
+  }
+  struct star *own = own_stars(particles, length, speed, flow);
+  struct star *all = comm_gather_root(comm, own, sizeof *own * (size_t)particles->n, &bytes);
+  memory_free(own);
+  *stars = (int32_t)(bytes / sizeof *all);
+  return all;
+}
+
+/* Write what has happened since the last time, and remember this one. */
+static void write_events(struct binaries *binaries, double time, const struct multiples *found, const struct star *star,
+                         int32_t stars, double gravity, FILE *events)
+{
+  int32_t pairs, escapes;
+  struct star_pair *pair = multiples_pairs(found, &pairs);
+  struct escape *escape = escapes_find(star, stars, found, gravity, &binaries->escaped, &escapes);
+  struct between between = {events, binaries->time, time};
+  if (binaries->known && events) {
+    multiples_events(binaries->pair, binaries->pairs, pair, pairs, write_pair_event, &between);
+    for (int32_t k = 0; k < escapes; k++) write_escape(&between, &escape[k]);
+  }
+  memory_free(escape);
+  memory_free(binaries->pair);
+  binaries->pair = pair;
+  binaries->pairs = pairs;
+  binaries->time = time;
+  binaries->known = 1;
+}
+
+void binaries_scan(struct binaries *binaries, const struct comm *comm, const struct particles *particles,
+                   const struct binaries_facts *facts, FILE *table, FILE *events)
+{
+  int32_t stars;
+  double place[3], motion[3], gravity = units_gravity(facts->params);
+  struct star *star = gather(comm, particles, facts, &stars, place, motion);
+  if (comm->rank == 0) {
+    struct multiples found;
+    stars = multiples_arrange(star, stars);
+    multiples_find(&found, star, stars, gravity, facts->params->Limit);
+    for (int32_t k = 0; k < found.count && table; k++) write_system(table, facts->time, &found.row[k], place, motion);
+    write_events(binaries, facts->time, &found, star, stars, gravity, events);
+    if (table) fflush(table);
+    if (events) fflush(events);
+    multiples_close(&found);
+  }
+  memory_free(star);
+}
+
+/* --- checkpoints ------------------------------------------------------------------------------------------------- */
+
+/* Words of 8 bytes: these, two ids of each pair, the ids of stars that have escaped. */
+struct head {
+  int64_t known, pairs, escaped;
+  double time;
+};
+
+void *binaries_pack(const struct binaries *binaries, uint64_t *bytes)
+{
+  const struct head head = {binaries->known, binaries->pairs, binaries->escaped.count, binaries->time};
+  size_t pairs = sizeof *binaries->pair * (size_t)binaries->pairs,
+         escaped = sizeof *binaries->escaped.id * (size_t)binaries->escaped.count;
+  char *text = memory_alloc("systems", sizeof head + pairs + escaped);
+  memcpy(text, &head, sizeof head);
+  if (pairs) memcpy(text + sizeof head, binaries->pair, pairs);
+  if (escaped) memcpy(text + sizeof head + pairs, binaries->escaped.id, escaped);
+  *bytes = sizeof head + pairs + escaped;
+  return text;
+}
+
+int binaries_unpack(struct binaries *binaries, const void *text, uint64_t bytes)
+{
+  struct head head;
+  const char *from = text;
+  if (bytes < sizeof head) return -1;
+  memcpy(&head, from, sizeof head);
+  if (head.pairs < 0 || head.pairs > INT32_MAX || head.escaped < 0 || head.escaped > INT32_MAX) return -1;
+  size_t pairs = sizeof *binaries->pair * (size_t)head.pairs,
+         escaped = sizeof *binaries->escaped.id * (size_t)head.escaped;
+  if (bytes != sizeof head + pairs + escaped) return -1;
+  binaries_close(binaries);
+  binaries->known = head.known != 0;
+  binaries->time = head.time;
+  binaries->pairs = (int32_t)head.pairs;
+  binaries->escaped.count = (int32_t)head.escaped;
+  binaries->pair = memory_alloc("systems", pairs + 1);
+  binaries->escaped.id = memory_alloc("escapes", escaped + 1);
+  memcpy(binaries->pair, from + sizeof head, pairs);
+  memcpy(binaries->escaped.id, from + sizeof head + pairs, escaped);
+  return 0;
+}
+
+void binaries_close(struct binaries *binaries)
+{
+  memory_free(binaries->pair);
+  memory_free(binaries->escaped.id);
+  *binaries = (struct binaries){0};
+}
