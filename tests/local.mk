@@ -25,6 +25,7 @@ unit_tests = \
   %D%/choice \
   %D%/choices \
   %D%/debug \
+  %D%/decimal \
   %D%/depth_first \
   %D%/domain \
   %D%/essential \

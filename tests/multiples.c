@@ -413,16 +413,20 @@ static void what_happened(void)
 static void nearest(void)
 {
   enum { POINTS = 700 };
-  static double pos[POINTS][3];
+  static double pos[POINTS][3], square[POINTS];
+  static int32_t near[POINTS];
   struct random random = {3};
   int bad = 0;
   for (int i = 0; i < POINTS; i++)
     for (int c = 0; c < 3; c++) pos[i][c] = i % 2 ? (double)(random_bits(&random) % 6) : 5 * uniform(&random);
   struct near_tree tree;
-  near_tree_open(&tree, pos[0], POINTS, 1);
+  near_tree_open(&tree, pos[0], POINTS, 1, 1000);
+  near_tree_all(&tree, 1000, near, square);
   for (int i = 0; i < POINTS; i++) {
     struct near_list list;
-    near_tree_find(&tree, pos[i], i, NEAR_MAX, &list);
+    near_list_open(&list, NEAR_MAX);
+    near_tree_find(&tree, pos[i], NULL, 1000 + i, &list);
+    bad += near[i] != list.index[0] || square[i] != list.square[0];
     for (int k = 0, last = -1; k < NEAR_MAX; k++) {
       int best = -1;
       double from = last < 0 ? -1 : distance2(pos[last], pos[i]);
@@ -431,16 +435,17 @@ static void nearest(void)
         if (j == i || d < from || (d == from && j <= last)) continue;
         if (best < 0 || d < distance2(pos[best], pos[i])) best = j;
       }
-      bad += list.index[k] != best || list.square[k] != distance2(pos[best], pos[i]);
+      bad += list.index[k] != 1000 + best || list.square[k] != distance2(pos[best], pos[i]);
       last = best;
     }
   }
   near_tree_close(&tree);
-  near_tree_open(&tree, pos[0], 2, 1);
+  near_tree_open(&tree, pos[0], 3, 1, 0);
   struct near_list list;
-  near_tree_find(&tree, pos[0], 0, 3, &list);
+  near_list_open(&list, 3);
+  near_tree_find(&tree, pos[0], (const char[]){0, 1, 0}, 0, &list);
   near_tree_close(&tree);
-  tap_ok(bad == 0 && list.index[0] == 1 && list.index[1] == -1 && list.index[2] == -1,
+  tap_ok(bad == 0 && list.index[0] == 2 && list.index[1] == NEAR_NONE && list.index[2] == NEAR_NONE,
          "nearest neighbours, of equal distances the lower number first");
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/debug.h"
+#include "base/decimal.h"
 #include "base/memory.h"
 #include "gravity/cosmology.h"
 #include "gravity/units.h"
@@ -41,16 +42,35 @@ void binaries_events_header(FILE *out)
   fprintf(out, "after,until,event,first,second,former_first,former_second,stars,mass,distance,speed\n");
 }
 
+/* Write a comma and numbers at `at`. Returns their end. */
+static char *add_numbers(char *at, const double *x, int count)
+{
+  for (int k = 0; k < count; k++) {
+    *at++ = ',';
+    at += decimal_text(x[k], at);
+  }
+  return at;
+}
+
 static void write_system(FILE *out, double time, const struct multiple *row, const double place[3],
                          const double motion[3])
 {
-  fprintf(out, "%.17g,%lld,%lld,%d,%d,%d", time, (long long)row->first, (long long)row->second, row->inner[0],
-          row->inner[1], row->stars);
-  fprintf(out, ",%.17g,%.17g,%.17g,%.17g,%.17g,%.3g,%.17g", row->a, row->e, row->period, row->mass[0], row->mass[1],
-          row->tide, row->energy);
-  for (int k = 0; k < 3; k++) fprintf(out, ",%.17g", row->pos[k] + place[k]);
-  for (int k = 0; k < 3; k++) fprintf(out, ",%.17g", row->vel[k] + motion[k]);
-  fputc('\n', out);
+  char text[20 * (DECIMAL_TEXT + 1)], *at = text;
+  double x[3], v[3];
+  for (int k = 0; k < 3; k++) {
+    x[k] = row->pos[k] + place[k];
+    v[k] = row->vel[k] + motion[k];
+  }
+  at += decimal_text(time, at);
+  at += sprintf(at, ",%lld,%lld,%d,%d,%d", (long long)row->first, (long long)row->second, row->inner[0], row->inner[1],
+                row->stars);
+  at = add_numbers(at, (const double[]){row->a, row->e, row->period, row->mass[0], row->mass[1]}, 5);
+  at += sprintf(at, ",%.3g", row->tide);
+  at = add_numbers(at, &row->energy, 1);
+  at = add_numbers(at, x, 3);
+  at = add_numbers(at, v, 3);
+  *at++ = '\n';
+  fwrite(text, 1, (size_t)(at - text), out);
 }
 
 /* Events between two times. */

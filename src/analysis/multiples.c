@@ -17,11 +17,24 @@ struct body {
   int64_t id; /* the lowest one of its stars */
   int32_t row, stars;
 };
+_Static_assert(sizeof(struct body) % (3 * sizeof(double)) == 0, "positions are triples apart");
+enum { STRIDE = sizeof(struct body) / (3 * sizeof(double)) };
 
-/* What body i is with its nearest; other -1: no system, or it is found with the other body. */
+/* What a body is with its nearest; tide NAN: no system, or it is found with the other body. */
 struct orbit {
-  int32_t other;
   double a, e, tide;
+};
+
+/* Stars come first, then systems in the order in which they are found; those that became part of another system are
+ * gone. So trees of stars are made once. */
+struct bodies {
+  struct body *body;
+  char *gone;
+  int32_t *near;  /* the nearest other body */
+  double *square; /* of its distance */
+  struct orbit *orbit;
+  int32_t stars, count;
+  struct near_tree tree[2]; /* of stars; of systems, with those of the last round */
 };
 
 /* --- one round --------------------------------------------------------------------------------------------------- */
@@ -51,17 +64,17 @@ static void centre_of(const struct body *i, const struct body *j, double pos[3],
 }
 
 /* The largest tide of the neighbours of both bodies i and j. */
-static double largest_tide(const struct near_tree *tree, const struct body *body, int32_t bodies, int32_t i, int32_t j,
-                           const struct orbit *orbit)
+static double largest_tide(const struct bodies *all, int32_t i, int32_t j, const struct orbit *orbit)
 {
+  const struct body *body = all->body;
   const int32_t of[2] = {i, j};
-  int wanted = bodies - 1 < THIRD ? bodies - 1 : THIRD;
   double centre[3], motion[3], tide = 0, mass = body[i].mass + body[j].mass, apocentre = orbit->a * (1 + orbit->e);
   centre_of(&body[i], &body[j], centre, motion);
   for (int k = 0; k < 2; k++) {
     struct near_list list;
-    near_tree_find(tree, body[of[k]].pos, of[k], wanted, &list);
-    for (int n = 0; n < wanted; n++) {
+    near_list_open(&list, THIRD);
+    for (int t = 0; t < 2; t++) near_tree_find(&all->tree[t], body[of[k]].pos, all->gone, of[k], &list);
+    for (int n = 0; n < THIRD && list.index[n] != NEAR_NONE; n++) {
       if (list.index[n] == of[1 - k]) continue;
       const struct body *third = &body[list.index[n]];
       const double d[3] = {third->pos[0] - centre[0], third->pos[1] - centre[1], third->pos[2] - centre[2]};
@@ -72,32 +85,48 @@ static double largest_tide(const struct near_tree *tree, const struct body *body
   return tide;
 }
 
-/* Find all systems of these bodies: orbit[bodies]. */
-static int32_t look(const struct body *body, int32_t bodies, double gravity, double limit, struct orbit *orbit)
+/* Find the nearest body of each one, from those of the last round: `from` and later ones are new. */
+static void find_nearest(struct bodies *all, int32_t from)
 {
-  struct near_tree tree;
-  int32_t count = 0;
-  _Static_assert(sizeof *body % (3 * sizeof(double)) == 0, "positions are triples apart");
-  near_tree_open(&tree, body[0].pos, bodies, sizeof *body / (3 * sizeof(double)));
+  near_tree_close(&all->tree[1]);
+  near_tree_open(&all->tree[1], all->body[all->stars].pos, all->count - all->stars, STRIDE, all->stars);
 #pragma omp parallel for schedule(dynamic, 256)
-  for (int32_t i = 0; i < bodies; i++) {
+  for (int32_t i = 0; i < all->count; i++) {
     struct near_list list;
-    near_tree_find(&tree, body[i].pos, i, 1, &list);
-    orbit[i].other = list.index[0];
+    int lost = i >= from || all->near[i] == NEAR_NONE || all->gone[all->near[i]];
+    if (all->gone[i]) continue;
+    near_list_open(&list, 1);
+    if (!lost) {
+      list.index[0] = all->near[i];
+      list.square[0] = all->square[i];
+    }
+    near_tree_find(&all->tree[1], all->body[i].pos, all->gone, i, &list);
+    if (lost) near_tree_find(&all->tree[0], all->body[i].pos, all->gone, i, &list);
+    all->near[i] = list.index[0];
+    all->square[i] = list.square[0];
   }
+}
+
+/* Whether body i and its nearest are a system, which is looked at with the first of the two. */
+static int is_system(const struct bodies *all, int32_t i, double gravity, double limit, struct orbit *orbit)
+{
+  int32_t j = all->near[i];
+  if (all->gone[i] || j == NEAR_NONE || j < i || all->near[j] != i) return 0;
+  elements(&all->body[i], &all->body[j], gravity * (all->body[i].mass + all->body[j].mass), orbit);
+  if (!(orbit->a > 0 && isfinite(orbit->a))) return 0;
+  orbit->tide = largest_tide(all, i, j, orbit);
+  return orbit->tide < limit;
+}
+
+/* Find all systems of one round: their number. */
+static int32_t look(struct bodies *all, double gravity, double limit)
+{
+  int32_t count = 0;
 #pragma omp parallel for schedule(dynamic, 256) reduction(+ : count)
-  for (int32_t i = 0; i < bodies; i++) {
-    int32_t j = orbit[i].other;
-    orbit[i].tide = NAN; /* none */
-    if (j < i || orbit[j].other != i) continue;
-    elements(&body[i], &body[j], gravity * (body[i].mass + body[j].mass), &orbit[i]);
-    if (!(orbit[i].a > 0 && isfinite(orbit[i].a))) continue;
-    double tide = largest_tide(&tree, body, bodies, i, j, &orbit[i]);
-    if (!(tide < limit)) continue;
-    orbit[i].tide = tide;
-    count++;
+  for (int32_t i = 0; i < all->count; i++) {
+    if (is_system(all, i, gravity, limit, &all->orbit[i])) count++;
+    else all->orbit[i].tide = NAN;
   }
-  near_tree_close(&tree);
   return count;
 }
 
@@ -124,24 +153,22 @@ static struct multiple join(const struct body *i, const struct body *j, const st
   return row;
 }
 
-/* Replace the bodies of the new systems, found->row[from] and those that follow, by their centres of mass: the others
- * first, then these. Returns the number of bodies. */
-static int32_t replace(struct body *body, int32_t bodies, struct orbit *orbit, const struct multiples *found,
-                       int32_t from)
+/* Replace the bodies of the systems of this round by these. */
+static void join_all(struct bodies *all, struct multiples *found, double gravity)
 {
-  int32_t kept = 0;
-  for (int32_t i = 0; i < bodies; i++)
-    if (!isnan(orbit[i].tide)) orbit[orbit[i].other].tide = 0;
-  for (int32_t i = 0; i < bodies; i++)
-    if (isnan(orbit[i].tide)) body[kept++] = body[i];
-  for (int32_t k = from; k < found->count; k++) {
-    const struct multiple *row = &found->row[k];
-    struct body *b = &body[kept++];
-    *b = (struct body){.mass = row->mass[0] + row->mass[1], .id = row->first, .row = k, .stars = row->stars};
+  int32_t before = all->count;
+  for (int32_t i = 0; i < before; i++) {
+    int32_t j = all->near[i];
+    if (isnan(all->orbit[i].tide)) continue;
+    struct multiple *row = &found->row[found->count];
+    *row = join(&all->body[i], &all->body[j], &all->orbit[i], gravity);
+    all->gone[i] = all->gone[j] = 1;
+    struct body *b = &all->body[all->count++];
+    *b = (struct body){
+        .mass = row->mass[0] + row->mass[1], .id = row->first, .row = found->count++, .stars = row->stars};
     memcpy(b->pos, row->pos, sizeof b->pos);
     memcpy(b->vel, row->vel, sizeof b->vel);
   }
-  return kept;
 }
 
 /* --- all rounds -------------------------------------------------------------------------------------------------- */
@@ -161,30 +188,48 @@ int32_t multiples_arrange(struct star *star, int32_t stars)
   return count;
 }
 
+static void open_bodies(struct bodies *all, const struct star *star, int32_t stars)
+{
+  size_t most = 2 * (size_t)stars + 1; /* each system replaces two bodies */
+  *all = (struct bodies){.stars = stars, .count = stars};
+  all->body = memory_alloc("systems", sizeof *all->body * most);
+  all->gone = memory_alloc("systems", most);
+  all->near = memory_alloc("systems", sizeof *all->near * most);
+  all->square = memory_alloc("systems", sizeof *all->square * most);
+  all->orbit = memory_alloc("systems", sizeof *all->orbit * most);
+  for (int32_t i = 0; i < stars; i++) {
+    struct body *b = &all->body[i];
+    *b = (struct body){.mass = star[i].mass, .id = star[i].id, .row = -1, .stars = 1};
+    memcpy(b->pos, star[i].pos, sizeof b->pos);
+    memcpy(b->vel, star[i].vel, sizeof b->vel);
+  }
+  near_tree_open(&all->tree[0], all->body[0].pos, stars, STRIDE, 0);
+  near_tree_all(&all->tree[0], 0, all->near, all->square);
+}
+
+static void close_bodies(struct bodies *all)
+{
+  for (int t = 0; t < 2; t++) near_tree_close(&all->tree[t]);
+  memory_free(all->orbit);
+  memory_free(all->square);
+  memory_free(all->near);
+  memory_free(all->gone);
+  memory_free(all->body);
+}
+
 void multiples_find(struct multiples *found, const struct star *star, int32_t stars, double gravity, double limit)
 {
-  struct body *body = memory_alloc("systems", sizeof *body * (size_t)(stars + 1));
-  struct orbit *orbit = memory_alloc("systems", sizeof *orbit * (size_t)(stars + 1));
-  int32_t bodies = stars;
+  struct bodies all;
   *found = (struct multiples){0};
-  for (int32_t i = 0; i < stars; i++) {
-    memcpy(body[i].pos, star[i].pos, sizeof star[i].pos);
-    memcpy(body[i].vel, star[i].vel, sizeof star[i].vel);
-    body[i].mass = star[i].mass;
-    body[i].id = star[i].id;
-    body[i].row = -1;
-    body[i].stars = 1;
-  }
-  for (int round = 0; round < ROUNDS && bodies >= 2; round++) {
-    int32_t from = found->count, count = look(body, bodies, gravity, limit, orbit);
+  open_bodies(&all, star, stars);
+  for (int round = 0; round < ROUNDS; round++) {
+    int32_t from = all.count, count = look(&all, gravity, limit);
     if (count == 0) break;
-    found->row = memory_resize("systems", found->row, sizeof *found->row * (size_t)(from + count));
-    for (int32_t i = 0; i < bodies; i++)
-      if (!isnan(orbit[i].tide)) found->row[found->count++] = join(&body[i], &body[orbit[i].other], &orbit[i], gravity);
-    bodies = replace(body, bodies, orbit, found, from);
+    found->row = memory_resize("systems", found->row, sizeof *found->row * (size_t)(found->count + count));
+    join_all(&all, found, gravity);
+    find_nearest(&all, from);
   }
-  memory_free(orbit);
-  memory_free(body);
+  close_bodies(&all);
 }
 
 void multiples_close(struct multiples *found)

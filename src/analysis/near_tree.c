@@ -62,7 +62,7 @@ static void build(struct near_tree *tree, int32_t first, int32_t count)
   build(tree, first + count / 2, count - count / 2);
 }
 
-void near_tree_open(struct near_tree *tree, const double *pos, int32_t points, int64_t stride)
+void near_tree_open(struct near_tree *tree, const double *pos, int32_t points, int64_t stride, int32_t first)
 {
   *tree = (struct near_tree){.points = points};
   /* halves of more than LEAF points have at least LEAF / 2 */
@@ -70,7 +70,7 @@ void near_tree_open(struct near_tree *tree, const double *pos, int32_t points, i
   tree->point = memory_alloc("neighbours", sizeof *tree->point * (size_t)(points + 1));
   for (int32_t i = 0; i < points; i++) {
     for (int c = 0; c < 3; c++) tree->point[i].pos[c] = pos[3 * stride * i + c];
-    tree->point[i].index = i;
+    tree->point[i].index = first + i;
   }
   if (points) build(tree, 0, points);
 }
@@ -82,15 +82,7 @@ void near_tree_close(struct near_tree *tree)
   *tree = (struct near_tree){0};
 }
 
-/* --- the search -------------------------------------------------------------------------------------------------- */
-
-/* A search under way. An index that is not yet known is INT32_MAX, so that every point comes before it. */
-struct search {
-  const struct near_tree *tree;
-  const double *at;
-  int32_t skip;
-  struct near_list *list;
-};
+/* --- distances --------------------------------------------------------------------------------------------------- */
 
 static double square_to(const double a[3], const double b[3])
 {
@@ -98,14 +90,98 @@ static double square_to(const double a[3], const double b[3])
   return x * x + y * y + z * z;
 }
 
-static double outside(double low, double high, double x) { return x < low ? low - x : x > high ? x - high : 0; }
+static double larger(double a, double b) { return a > b ? a : b; }
 
-/* Not above the squared distance of any point in the box, also when both are rounded. */
-static double square_to_box(const struct near_node *node, const double at[3])
+/* Not above the squared distance of any points of the two boxes, also when both are rounded. */
+static double square_between(const struct near_node *node, const double low[3], const double high[3])
 {
-  double x = outside(node->low[0], node->high[0], at[0]), y = outside(node->low[1], node->high[1], at[1]),
-         z = outside(node->low[2], node->high[2], at[2]);
+  double x = larger(0, larger(node->low[0] - high[0], low[0] - node->high[0])),
+         y = larger(0, larger(node->low[1] - high[1], low[1] - node->high[1])),
+         z = larger(0, larger(node->low[2] - high[2], low[2] - node->high[2]));
   return x * x + y * y + z * z;
+}
+
+/* --- neighbours of all points ------------------------------------------------------------------------------------ */
+
+/* The search for the points of a leaf under way. */
+struct leaf {
+  const struct near_tree *tree;
+  const struct near_node *node;
+  double square[LEAF], most; /* of the nearest so far; the largest of these */
+  int32_t index[LEAF];
+};
+
+static void take(struct leaf *leaf, int i, const struct near_point *other, double square)
+{
+  if (square > leaf->square[i] || (square == leaf->square[i] && other->index > leaf->index[i])) return;
+  leaf->square[i] = square;
+  leaf->index[i] = other->index;
+}
+
+static void compare_leaves(struct leaf *leaf, const struct near_node *node)
+{
+  const struct near_point *mine = leaf->tree->point + leaf->node->first, *other = leaf->tree->point + node->first;
+  leaf->most = 0;
+  for (int32_t i = 0; i < leaf->node->count; i++) {
+    if (square_between(node, mine[i].pos, mine[i].pos) <= leaf->square[i])
+      for (int32_t j = 0; j < node->count; j++)
+        if (&other[j] != &mine[i]) take(leaf, i, &other[j], square_to(mine[i].pos, other[j].pos));
+    leaf->most = larger(leaf->most, leaf->square[i]);
+  }
+}
+
+static void visit_for_leaf(struct leaf *leaf, int32_t at)
+{
+  const struct near_node *node = &leaf->tree->node[at], *own = leaf->node;
+  if (!node->right) {
+    if (node != own) compare_leaves(leaf, node);
+    return;
+  }
+  int32_t child[2] = {at + 1, node->right};
+  double square[2] = {square_between(&leaf->tree->node[child[0]], own->low, own->high),
+                      square_between(&leaf->tree->node[child[1]], own->low, own->high)};
+  int near = square[1] < square[0];
+  for (int k = 0; k < 2; k++, near = !near)
+    if (square[near] <= leaf->most) visit_for_leaf(leaf, child[near]);
+}
+
+void near_tree_all(const struct near_tree *tree, int32_t first, int32_t *index, double *square)
+{
+#pragma omp parallel for schedule(dynamic, 64)
+  for (int32_t n = 0; n < tree->nodes; n++) {
+    struct leaf leaf = {.tree = tree, .node = &tree->node[n]};
+    if (tree->node[n].right) continue;
+    for (int i = 0; i < LEAF; i++) {
+      leaf.square[i] = HUGE_VAL;
+      leaf.index[i] = NEAR_NONE;
+    }
+    compare_leaves(&leaf, leaf.node);
+    visit_for_leaf(&leaf, 0);
+    for (int32_t i = 0; i < leaf.node->count; i++) {
+      int32_t of = tree->point[leaf.node->first + i].index - first;
+      index[of] = leaf.index[i];
+      square[of] = leaf.square[i];
+    }
+  }
+}
+
+/* --- neighbours of a place --------------------------------------------------------------------------------------- */
+
+struct search {
+  const struct near_tree *tree;
+  const double *at;
+  const char *gone;
+  int32_t skip;
+  struct near_list *list;
+};
+
+void near_list_open(struct near_list *list, int wanted)
+{
+  list->wanted = wanted;
+  for (int k = 0; k < wanted; k++) {
+    list->square[k] = HUGE_VAL;
+    list->index[k] = NEAR_NONE;
+  }
 }
 
 /* Insert a point where it is among the nearest. */
@@ -131,26 +207,21 @@ static void visit(const struct search *search, int32_t at)
   struct near_list *list = search->list;
   if (!node->right) {
     for (const struct near_point *p = tree->point + node->first, *end = p + node->count; p < end; p++)
-      if (p->index != search->skip) offer(list, square_to(search->at, p->pos), p->index);
+      if (p->index != search->skip && !(search->gone && search->gone[p->index]))
+        offer(list, square_to(search->at, p->pos), p->index);
     return;
   }
   int32_t child[2] = {at + 1, node->right};
-  double square[2] = {square_to_box(&tree->node[child[0]], search->at),
-                      square_to_box(&tree->node[child[1]], search->at)};
+  double square[2] = {square_between(&tree->node[child[0]], search->at, search->at),
+                      square_between(&tree->node[child[1]], search->at, search->at)};
   int near = square[1] < square[0];
   for (int k = 0; k < 2; k++, near = !near)
     if (square[near] <= list->square[list->wanted - 1]) visit(search, child[near]);
 }
 
-void near_tree_find(const struct near_tree *tree, const double at[3], int32_t skip, int wanted, struct near_list *list)
+void near_tree_find(const struct near_tree *tree, const double at[3], const char *gone, int32_t skip,
+                    struct near_list *list)
 {
-  const struct search search = {tree, at, skip, list};
-  list->wanted = wanted;
-  for (int k = 0; k < wanted; k++) {
-    list->square[k] = HUGE_VAL;
-    list->index[k] = INT32_MAX;
-  }
-  if (tree->points) visit(&search, 0);
-  for (int k = 0; k < wanted; k++)
-    if (list->index[k] == INT32_MAX) list->index[k] = -1;
+  const struct search search = {tree, at, gone, skip, list};
+  if (tree->points && square_between(&tree->node[0], at, at) <= list->square[list->wanted - 1]) visit(&search, 0);
 }
