@@ -413,20 +413,17 @@ static void what_happened(void)
 static void nearest(void)
 {
   enum { POINTS = 700 };
-  static double pos[POINTS][3], square[POINTS];
-  static int32_t near[POINTS];
+  static double pos[POINTS][3];
   struct random random = {3};
   int bad = 0;
   for (int i = 0; i < POINTS; i++)
     for (int c = 0; c < 3; c++) pos[i][c] = i % 2 ? (double)(random_bits(&random) % 6) : 5 * uniform(&random);
   struct near_tree tree;
   near_tree_open(&tree, pos[0], POINTS, 1, 1000);
-  near_tree_all(&tree, 1000, near, square);
   for (int i = 0; i < POINTS; i++) {
     struct near_list list;
     near_list_open(&list, NEAR_MAX);
     near_tree_find(&tree, pos[i], NULL, 1000 + i, &list);
-    bad += near[i] != list.index[0] || square[i] != list.square[0];
     for (int k = 0, last = -1; k < NEAR_MAX; k++) {
       int best = -1;
       double from = last < 0 ? -1 : distance2(pos[last], pos[i]);

@@ -40,25 +40,48 @@ struct shell {
   double r, mass;
 };
 
-static int by_radius(const void *a, const void *b)
+static void swap(struct shell *a, struct shell *b)
 {
-  double x = ((const struct shell *)a)->r, y = ((const struct shell *)b)->r;
-  return (x > y) - (x < y);
+  struct shell keep = *a;
+  *a = *b;
+  *b = keep;
+}
+
+/* The smallest radius within which, itself included, is at least `mass`: by halves, of which one is divided again. */
+static double radius_of(struct shell *shell, int32_t count, double mass)
+{
+  int32_t low = 0, high = count - 1;
+  while (low < high) {
+    int32_t i = low, j = high;
+    double a = shell[low].r, b = shell[low + (high - low) / 2].r, c = shell[high].r, within = 0;
+    double pivot = fmax(fmin(a, b), fmin(fmax(a, b), c));
+    while (i <= j) {
+      while (shell[i].r < pivot) i++;
+      while (shell[j].r > pivot) j--;
+      if (i <= j) swap(&shell[i++], &shell[j--]);
+    }
+    /* those to j are not above the pivot, those from i not below it, one between them is equal to it */
+    for (int32_t k = low; k <= j; k++) within += shell[k].mass;
+    if (within >= mass) {
+      high = j;
+      continue;
+    }
+    for (int32_t k = j + 1; k < i; k++) within += shell[k].mass;
+    if (within >= mass) return pivot;
+    mass -= within;
+    low = i;
+  }
+  return count ? shell[low < count ? low : count - 1].r : 0;
 }
 
 static double half_mass_radius(const struct system *system, const struct cluster *cluster)
 {
   struct shell *shell = memory_alloc("escapes", sizeof *shell * (size_t)(system->stars + 1));
-  size_t count = 0;
+  int32_t count = 0;
   for (int32_t i = 0; i < system->stars; i++)
     if (!system->gone[i])
       shell[count++] = (struct shell){distance(system->star[i].pos, cluster->pos), system->star[i].mass};
-  qsort(shell, count, sizeof *shell, by_radius);
-  double within = 0, half = 0;
-  for (size_t k = 0; k < count && within < cluster->mass / 2; k++) {
-    within += shell[k].mass;
-    half = shell[k].r;
-  }
+  double half = radius_of(shell, count, cluster->mass / 2);
   memory_free(shell);
   return half;
 }

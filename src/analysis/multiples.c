@@ -20,21 +20,23 @@ struct body {
 _Static_assert(sizeof(struct body) % (3 * sizeof(double)) == 0, "positions are triples apart");
 enum { STRIDE = sizeof(struct body) / (3 * sizeof(double)) };
 
-/* What a body is with its nearest; tide NAN: no system, or it is found with the other body. */
+/* What a body is with another one, of which it is the first; tide NAN: no system. */
 struct orbit {
+  int32_t other;
   double a, e, tide;
 };
 
 /* Stars come first, then systems in the order in which they are found; those that became part of another system are
- * gone. So trees of stars are made once. */
+ * gone. So the tree of stars is made once, and a round looks only at bodies for which something has changed. */
 struct bodies {
   struct body *body;
   char *gone;
-  int32_t *near;  /* the nearest other body */
+  char *look;    /* 1: this round looks at it: a new one, one whose nearest is gone, one of a pair that was disturbed */
+  int32_t *near; /* the nearest other body when it was last looked at */
   double *square; /* of its distance */
   struct orbit *orbit;
   int32_t stars, count;
-  struct near_tree tree[2]; /* of stars; of systems, with those of the last round */
+  struct near_tree tree[2]; /* of stars; of systems */
 };
 
 /* --- one round --------------------------------------------------------------------------------------------------- */
@@ -63,20 +65,23 @@ static void centre_of(const struct body *i, const struct body *j, double pos[3],
   }
 }
 
-/* The largest tide of the neighbours of both bodies i and j. */
-static double largest_tide(const struct bodies *all, int32_t i, int32_t j, const struct orbit *orbit)
+/* The largest tide of the neighbours of both bodies i and j; or one that is not below the limit. */
+static double largest_tide(const struct bodies *all, int32_t i, int32_t j, const struct orbit *orbit, double limit)
 {
   const struct body *body = all->body;
   const int32_t of[2] = {i, j};
+  struct near_list list[2];
   double centre[3], motion[3], tide = 0, mass = body[i].mass + body[j].mass, apocentre = orbit->a * (1 + orbit->e);
   centre_of(&body[i], &body[j], centre, motion);
-  for (int k = 0; k < 2; k++) {
-    struct near_list list;
-    near_list_open(&list, THIRD);
-    for (int t = 0; t < 2; t++) near_tree_find(&all->tree[t], body[of[k]].pos, all->gone, of[k], &list);
-    for (int n = 0; n < THIRD && list.index[n] != NEAR_NONE; n++) {
-      if (list.index[n] == of[1 - k]) continue;
-      const struct body *third = &body[list.index[n]];
+  for (int k = 0; k < 2 && tide < limit; k++) {
+    near_list_open(&list[k], THIRD);
+    if (k) near_list_add(&list[1], body[j].pos, body[i].pos, i);
+    for (int n = 0; k && n < THIRD && list[0].index[n] != NEAR_NONE; n++) /* they are the same but for a few */
+      if (list[0].index[n] != j) near_list_add(&list[1], body[j].pos, body[list[0].index[n]].pos, list[0].index[n]);
+    for (int t = 0; t < 2; t++) near_tree_find(&all->tree[t], body[of[k]].pos, all->gone, of[k], &list[k]);
+    for (int n = 0; n < THIRD && list[k].index[n] != NEAR_NONE; n++) {
+      if (list[k].index[n] == of[1 - k]) continue;
+      const struct body *third = &body[list[k].index[n]];
       const double d[3] = {third->pos[0] - centre[0], third->pos[1] - centre[1], third->pos[2] - centre[2]};
       double part = apocentre / sqrt(dot(d, d)), now = 2 * third->mass / mass * (part * part * part);
       if (!(now <= tide)) tide = now;
@@ -85,49 +90,51 @@ static double largest_tide(const struct bodies *all, int32_t i, int32_t j, const
   return tide;
 }
 
-/* Find the nearest body of each one, from those of the last round: `from` and later ones are new. */
-static void find_nearest(struct bodies *all, int32_t from)
+/* The nearest other body of body i now. Where the last one is still there only systems may be nearer. */
+static int32_t nearest(const struct bodies *all, int32_t i, double *square)
+{
+  struct near_list list;
+  int lost = all->near[i] == NEAR_NONE || all->gone[all->near[i]];
+  near_list_open(&list, 1);
+  if (!lost) {
+    list.index[0] = all->near[i];
+    list.square[0] = all->square[i];
+  }
+  near_tree_find(&all->tree[1], all->body[i].pos, all->gone, i, &list);
+  if (lost) near_tree_find(&all->tree[0], all->body[i].pos, all->gone, i, &list);
+  *square = list.square[0];
+  return list.index[0];
+}
+
+/* Look at body i and its nearest, where they are each other's. */
+static void look_at(struct bodies *all, int32_t i, double gravity, double limit)
+{
+  double square;
+  int32_t j = all->near[i], first = i < j ? i : j, second = i < j ? j : i;
+  if (j == NEAR_NONE || (all->look[j] && j < i)) return;
+  if ((all->look[j] ? all->near[j] : nearest(all, j, &square)) != i) return;
+  struct orbit *orbit = &all->orbit[first];
+  elements(&all->body[first], &all->body[second], gravity * (all->body[first].mass + all->body[second].mass), orbit);
+  if (!(orbit->a > 0 && isfinite(orbit->a))) return;
+  orbit->other = second;
+  orbit->tide = largest_tide(all, first, second, orbit, limit);
+}
+
+/* One round: orbits of bound pairs, with their tides. */
+static void look(struct bodies *all, double gravity, double limit)
 {
   near_tree_close(&all->tree[1]);
   near_tree_open(&all->tree[1], all->body[all->stars].pos, all->count - all->stars, STRIDE, all->stars);
 #pragma omp parallel for schedule(dynamic, 256)
   for (int32_t i = 0; i < all->count; i++) {
-    struct near_list list;
-    int lost = i >= from || all->near[i] == NEAR_NONE || all->gone[all->near[i]];
-    if (all->gone[i]) continue;
-    near_list_open(&list, 1);
-    if (!lost) {
-      list.index[0] = all->near[i];
-      list.square[0] = all->square[i];
-    }
-    near_tree_find(&all->tree[1], all->body[i].pos, all->gone, i, &list);
-    if (lost) near_tree_find(&all->tree[0], all->body[i].pos, all->gone, i, &list);
-    all->near[i] = list.index[0];
-    all->square[i] = list.square[0];
+    all->orbit[i].tide = NAN;
+    if (all->gone[i]) all->look[i] = 0;
+    else if (all->near[i] == NEAR_NONE || all->gone[all->near[i]]) all->look[i] = 1;
+    if (all->look[i]) all->near[i] = nearest(all, i, &all->square[i]);
   }
-}
-
-/* Whether body i and its nearest are a system, which is looked at with the first of the two. */
-static int is_system(const struct bodies *all, int32_t i, double gravity, double limit, struct orbit *orbit)
-{
-  int32_t j = all->near[i];
-  if (all->gone[i] || j == NEAR_NONE || j < i || all->near[j] != i) return 0;
-  elements(&all->body[i], &all->body[j], gravity * (all->body[i].mass + all->body[j].mass), orbit);
-  if (!(orbit->a > 0 && isfinite(orbit->a))) return 0;
-  orbit->tide = largest_tide(all, i, j, orbit);
-  return orbit->tide < limit;
-}
-
-/* Find all systems of one round: their number. */
-static int32_t look(struct bodies *all, double gravity, double limit)
-{
-  int32_t count = 0;
-#pragma omp parallel for schedule(dynamic, 256) reduction(+ : count)
-  for (int32_t i = 0; i < all->count; i++) {
-    if (is_system(all, i, gravity, limit, &all->orbit[i])) count++;
-    else all->orbit[i].tide = NAN;
-  }
-  return count;
+#pragma omp parallel for schedule(dynamic, 256)
+  for (int32_t i = 0; i < all->count; i++)
+    if (all->look[i]) look_at(all, i, gravity, limit);
 }
 
 /* The system of bodies i and j. */
@@ -153,17 +160,23 @@ static struct multiple join(const struct body *i, const struct body *j, const st
   return row;
 }
 
-/* Replace the bodies of the systems of this round by these. */
-static void join_all(struct bodies *all, struct multiples *found, double gravity)
+/* Replace the bodies of the systems of this round by these. The next one looks again at pairs that were disturbed. */
+static void join_all(struct bodies *all, struct multiples *found, double gravity, double limit)
 {
   int32_t before = all->count;
+  memset(all->look, 0, (size_t)before);
   for (int32_t i = 0; i < before; i++) {
-    int32_t j = all->near[i];
-    if (isnan(all->orbit[i].tide)) continue;
+    const struct orbit *orbit = &all->orbit[i];
+    if (isnan(orbit->tide)) continue;
+    if (!(orbit->tide < limit)) {
+      all->look[i] = all->look[orbit->other] = 1;
+      continue;
+    }
     struct multiple *row = &found->row[found->count];
-    *row = join(&all->body[i], &all->body[j], &all->orbit[i], gravity);
-    all->gone[i] = all->gone[j] = 1;
-    struct body *b = &all->body[all->count++];
+    *row = join(&all->body[i], &all->body[orbit->other], orbit, gravity);
+    all->gone[i] = all->gone[orbit->other] = 1;
+    struct body *b = &all->body[all->count];
+    all->near[all->count++] = NEAR_NONE;
     *b = (struct body){
         .mass = row->mass[0] + row->mass[1], .id = row->first, .row = found->count++, .stars = row->stars};
     memcpy(b->pos, row->pos, sizeof b->pos);
@@ -179,12 +192,36 @@ static int by_id(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
+/* Sort by placing each star at its id, where few ids are missing and none is there twice; else 0. */
+static int place_by_id(struct star *star, int32_t stars)
+{
+  int64_t low = star[0].id, high = low;
+  for (int32_t i = 1; i < stars; i++) {
+    low = star[i].id < low ? star[i].id : low;
+    high = star[i].id > high ? star[i].id : high;
+  }
+  if (low < 0 || high - low >= 4 * (int64_t)stars) return 0;
+  size_t places = (size_t)(high - low) + 1;
+  int32_t *place = memory_alloc("systems", sizeof *place * places), twice = 0, count = 0;
+  struct star *sorted = memory_alloc("systems", sizeof *sorted * (size_t)stars);
+  for (int32_t i = 0; i < stars; i++) {
+    twice |= place[star[i].id - low] != 0;
+    place[star[i].id - low] = i + 1;
+  }
+  for (size_t k = 0; k < places && !twice; k++)
+    if (place[k]) sorted[count++] = star[place[k] - 1];
+  if (!twice) memcpy(star, sorted, sizeof *star * (size_t)stars);
+  memory_free(sorted);
+  memory_free(place);
+  return !twice;
+}
+
 int32_t multiples_arrange(struct star *star, int32_t stars)
 {
   int32_t count = 0;
   for (int32_t i = 0; i < stars; i++)
     if (star[i].mass > 0) star[count++] = star[i];
-  qsort(star, (size_t)count, sizeof *star, by_id);
+  if (count && !place_by_id(star, count)) qsort(star, (size_t)count, sizeof *star, by_id);
   return count;
 }
 
@@ -194,6 +231,7 @@ static void open_bodies(struct bodies *all, const struct star *star, int32_t sta
   *all = (struct bodies){.stars = stars, .count = stars};
   all->body = memory_alloc("systems", sizeof *all->body * most);
   all->gone = memory_alloc("systems", most);
+  all->look = memory_alloc("systems", most);
   all->near = memory_alloc("systems", sizeof *all->near * most);
   all->square = memory_alloc("systems", sizeof *all->square * most);
   all->orbit = memory_alloc("systems", sizeof *all->orbit * most);
@@ -203,8 +241,8 @@ static void open_bodies(struct bodies *all, const struct star *star, int32_t sta
     memcpy(b->pos, star[i].pos, sizeof b->pos);
     memcpy(b->vel, star[i].vel, sizeof b->vel);
   }
+  for (int32_t i = 0; i < stars; i++) all->near[i] = NEAR_NONE;
   near_tree_open(&all->tree[0], all->body[0].pos, stars, STRIDE, 0);
-  near_tree_all(&all->tree[0], 0, all->near, all->square);
 }
 
 static void close_bodies(struct bodies *all)
@@ -213,8 +251,16 @@ static void close_bodies(struct bodies *all)
   memory_free(all->orbit);
   memory_free(all->square);
   memory_free(all->near);
+  memory_free(all->look);
   memory_free(all->gone);
   memory_free(all->body);
+}
+
+static int32_t systems_of(const struct bodies *all, double limit)
+{
+  int32_t count = 0;
+  for (int32_t i = 0; i < all->count; i++) count += all->orbit[i].tide < limit;
+  return count;
 }
 
 void multiples_find(struct multiples *found, const struct star *star, int32_t stars, double gravity, double limit)
@@ -223,11 +269,11 @@ void multiples_find(struct multiples *found, const struct star *star, int32_t st
   *found = (struct multiples){0};
   open_bodies(&all, star, stars);
   for (int round = 0; round < ROUNDS; round++) {
-    int32_t from = all.count, count = look(&all, gravity, limit);
+    look(&all, gravity, limit);
+    int32_t count = systems_of(&all, limit);
     if (count == 0) break;
     found->row = memory_resize("systems", found->row, sizeof *found->row * (size_t)(found->count + count));
-    join_all(&all, found, gravity);
-    find_nearest(&all, from);
+    join_all(&all, found, gravity, limit);
   }
   close_bodies(&all);
 }

@@ -6,9 +6,13 @@
 
 #include "base/memory.h"
 
-enum { LEAF = 8 };
-
 /* --- the tree ---------------------------------------------------------------------------------------------------- */
+
+/* A point before it is in a leaf. */
+struct near_point {
+  double pos[3];
+  int32_t index;
+};
 
 static void swap(struct near_point *a, struct near_point *b)
 {
@@ -36,49 +40,68 @@ static void select_middle(struct near_point *point, int32_t count, int32_t middl
   }
 }
 
-static void bound(struct near_node *node, const struct near_point *point)
+static void bound(struct near_node *node, const struct near_point *point, int32_t count)
 {
   for (int c = 0; c < 3; c++) {
     node->low[c] = node->high[c] = point[0].pos[c];
-    for (int32_t i = 1; i < node->count; i++) {
+    for (int32_t i = 1; i < count; i++) {
       if (point[i].pos[c] < node->low[c]) node->low[c] = point[i].pos[c];
       if (point[i].pos[c] > node->high[c]) node->high[c] = point[i].pos[c];
     }
   }
 }
 
-static void build(struct near_tree *tree, int32_t first, int32_t count)
+static void fill(struct near_leaf *leaf, const struct near_point *point, int32_t count)
+{
+  for (int i = 0; i < NEAR_LEAF; i++) {
+    leaf->x[i] = i < count ? point[i].pos[0] : HUGE_VAL;
+    leaf->y[i] = i < count ? point[i].pos[1] : HUGE_VAL;
+    leaf->z[i] = i < count ? point[i].pos[2] : HUGE_VAL;
+    leaf->index[i] = i < count ? point[i].index : NEAR_NONE;
+  }
+}
+
+static void build(struct near_tree *tree, struct near_point *point, int32_t count)
 {
   struct near_node *node = &tree->node[tree->nodes++];
-  *node = (struct near_node){.first = first, .count = count};
-  bound(node, tree->point + first);
-  if (count <= LEAF) return;
+  *node = (struct near_node){.count = count};
+  bound(node, point, count);
+  if (count <= NEAR_LEAF) {
+    node->leaf = tree->leaves++;
+    fill(&tree->leaf[node->leaf], point, count);
+    return;
+  }
   int axis = 0;
   for (int c = 1; c < 3; c++)
     if (node->high[c] - node->low[c] > node->high[axis] - node->low[axis]) axis = c;
-  select_middle(tree->point + first, count, count / 2, axis);
-  build(tree, first, count / 2);
+  select_middle(point, count, count / 2, axis);
+  node->axis = axis;
+  node->split = point[count / 2].pos[axis];
+  build(tree, point, count / 2);
   node->right = tree->nodes;
-  build(tree, first + count / 2, count - count / 2);
+  build(tree, point + count / 2, count - count / 2);
 }
 
 void near_tree_open(struct near_tree *tree, const double *pos, int32_t points, int64_t stride, int32_t first)
 {
+  struct near_point *point = memory_alloc("neighbours", sizeof *point * (size_t)(points + 1));
+  /* halves of more than NEAR_LEAF points have at least half as many */
+  size_t leaves = (size_t)(points / (NEAR_LEAF / 2) + 1);
   *tree = (struct near_tree){.points = points};
-  /* halves of more than LEAF points have at least LEAF / 2 */
-  tree->node = memory_alloc("neighbours", sizeof *tree->node * (size_t)(2 * (points / (LEAF / 2)) + 1));
-  tree->point = memory_alloc("neighbours", sizeof *tree->point * (size_t)(points + 1));
+  tree->node = memory_alloc("neighbours", sizeof *tree->node * 2 * leaves);
+  tree->leaf = memory_alloc("neighbours", sizeof *tree->leaf * leaves);
   for (int32_t i = 0; i < points; i++) {
-    for (int c = 0; c < 3; c++) tree->point[i].pos[c] = pos[3 * stride * i + c];
-    tree->point[i].index = first + i;
+    for (int c = 0; c < 3; c++) point[i].pos[c] = pos[3 * stride * i + c];
+    point[i].index = first + i;
   }
-  if (points) build(tree, 0, points);
+  if (points) build(tree, point, points);
+  memory_free(point);
 }
 
 void near_tree_close(struct near_tree *tree)
 {
   memory_free(tree->node);
-  memory_free(tree->point);
+  memory_free(tree->leaf);
   *tree = (struct near_tree){0};
 }
 
@@ -90,82 +113,26 @@ static double square_to(const double a[3], const double b[3])
   return x * x + y * y + z * z;
 }
 
-static double larger(double a, double b) { return a > b ? a : b; }
-
-/* Not above the squared distance of any points of the two boxes, also when both are rounded. */
-static double square_between(const struct near_node *node, const double low[3], const double high[3])
+/* The same to all points of a leaf. */
+static void squares_to(const struct near_leaf *leaf, double x, double y, double z, double square[NEAR_LEAF])
 {
-  double x = larger(0, larger(node->low[0] - high[0], low[0] - node->high[0])),
-         y = larger(0, larger(node->low[1] - high[1], low[1] - node->high[1])),
-         z = larger(0, larger(node->low[2] - high[2], low[2] - node->high[2]));
+  for (int j = 0; j < NEAR_LEAF; j++) {
+    double dx = x - leaf->x[j], dy = y - leaf->y[j], dz = z - leaf->z[j];
+    square[j] = dx * dx + dy * dy + dz * dz;
+  }
+}
+
+static double outside(double low, double high, double x) { return x < low ? low - x : x > high ? x - high : 0; }
+
+/* Not above the squared distance of any point of the box, also when both are rounded. */
+static double square_to_box(const struct near_node *node, const double at[3])
+{
+  double x = outside(node->low[0], node->high[0], at[0]), y = outside(node->low[1], node->high[1], at[1]),
+         z = outside(node->low[2], node->high[2], at[2]);
   return x * x + y * y + z * z;
 }
 
-/* --- neighbours of all points ------------------------------------------------------------------------------------ */
-
-/* The search for the points of a leaf under way. */
-struct leaf {
-  const struct near_tree *tree;
-  const struct near_node *node;
-  double square[LEAF], most; /* of the nearest so far; the largest of these */
-  int32_t index[LEAF];
-};
-
-static void take(struct leaf *leaf, int i, const struct near_point *other, double square)
-{
-  if (square > leaf->square[i] || (square == leaf->square[i] && other->index > leaf->index[i])) return;
-  leaf->square[i] = square;
-  leaf->index[i] = other->index;
-}
-
-static void compare_leaves(struct leaf *leaf, const struct near_node *node)
-{
-  const struct near_point *mine = leaf->tree->point + leaf->node->first, *other = leaf->tree->point + node->first;
-  leaf->most = 0;
-  for (int32_t i = 0; i < leaf->node->count; i++) {
-    if (square_between(node, mine[i].pos, mine[i].pos) <= leaf->square[i])
-      for (int32_t j = 0; j < node->count; j++)
-        if (&other[j] != &mine[i]) take(leaf, i, &other[j], square_to(mine[i].pos, other[j].pos));
-    leaf->most = larger(leaf->most, leaf->square[i]);
-  }
-}
-
-static void visit_for_leaf(struct leaf *leaf, int32_t at)
-{
-  const struct near_node *node = &leaf->tree->node[at], *own = leaf->node;
-  if (!node->right) {
-    if (node != own) compare_leaves(leaf, node);
-    return;
-  }
-  int32_t child[2] = {at + 1, node->right};
-  double square[2] = {square_between(&leaf->tree->node[child[0]], own->low, own->high),
-                      square_between(&leaf->tree->node[child[1]], own->low, own->high)};
-  int near = square[1] < square[0];
-  for (int k = 0; k < 2; k++, near = !near)
-    if (square[near] <= leaf->most) visit_for_leaf(leaf, child[near]);
-}
-
-void near_tree_all(const struct near_tree *tree, int32_t first, int32_t *index, double *square)
-{
-#pragma omp parallel for schedule(dynamic, 64)
-  for (int32_t n = 0; n < tree->nodes; n++) {
-    struct leaf leaf = {.tree = tree, .node = &tree->node[n]};
-    if (tree->node[n].right) continue;
-    for (int i = 0; i < LEAF; i++) {
-      leaf.square[i] = HUGE_VAL;
-      leaf.index[i] = NEAR_NONE;
-    }
-    compare_leaves(&leaf, leaf.node);
-    visit_for_leaf(&leaf, 0);
-    for (int32_t i = 0; i < leaf.node->count; i++) {
-      int32_t of = tree->point[leaf.node->first + i].index - first;
-      index[of] = leaf.index[i];
-      square[of] = leaf.square[i];
-    }
-  }
-}
-
-/* --- neighbours of a place --------------------------------------------------------------------------------------- */
+/* --- the search -------------------------------------------------------------------------------------------------- */
 
 struct search {
   const struct near_tree *tree;
@@ -184,10 +151,12 @@ void near_list_open(struct near_list *list, int wanted)
   }
 }
 
-/* Insert a point where it is among the nearest. */
+/* Insert a point where it is among the nearest, and not in the list. */
 static void offer(struct near_list *list, double square, int32_t index)
 {
   int k = list->wanted;
+  for (int i = 0; i < k; i++)
+    if (list->index[i] == index) return;
   for (; k > 0; k--) {
     double other = list->square[k - 1];
     if (!(square < other || (square == other && index < list->index[k - 1]))) break;
@@ -200,28 +169,45 @@ static void offer(struct near_list *list, double square, int32_t index)
   list->index[k] = index;
 }
 
-static void visit(const struct search *search, int32_t at)
+void near_list_add(struct near_list *list, const double at[3], const double pos[3], int32_t index)
 {
-  const struct near_tree *tree = search->tree;
-  const struct near_node *node = &tree->node[at];
+  offer(list, square_to(at, pos), index);
+}
+
+/* The points of a leaf. */
+static void look_into(const struct search *search, const struct near_node *node)
+{
+  const struct near_leaf *leaf = &search->tree->leaf[node->leaf];
   struct near_list *list = search->list;
+  double square[NEAR_LEAF];
+  squares_to(leaf, search->at[0], search->at[1], search->at[2], square);
+  for (int j = 0; j < node->count; j++) {
+    int32_t index = leaf->index[j];
+    if (square[j] > list->square[list->wanted - 1] || index == search->skip) continue;
+    if (!(search->gone && search->gone[index])) offer(list, square[j], index);
+  }
+}
+
+/* `away`: how far the place is from the part of space that belongs to the node, along each axis. */
+static void visit(const struct search *search, int32_t at, const double away[3])
+{
+  const struct near_node *node = &search->tree->node[at];
   if (!node->right) {
-    for (const struct near_point *p = tree->point + node->first, *end = p + node->count; p < end; p++)
-      if (p->index != search->skip && !(search->gone && search->gone[p->index]))
-        offer(list, square_to(search->at, p->pos), p->index);
+    look_into(search, node);
     return;
   }
-  int32_t child[2] = {at + 1, node->right};
-  double square[2] = {square_between(&tree->node[child[0]], search->at, search->at),
-                      square_between(&tree->node[child[1]], search->at, search->at)};
-  int near = square[1] < square[0];
-  for (int k = 0; k < 2; k++, near = !near)
-    if (square[near] <= list->square[list->wanted - 1]) visit(search, child[near]);
+  double beyond = search->at[node->axis] - node->split, further[3] = {away[0], away[1], away[2]};
+  visit(search, beyond > 0 ? node->right : at + 1, away);
+  further[node->axis] = beyond;
+  if (further[0] * further[0] + further[1] * further[1] + further[2] * further[2] <=
+      search->list->square[search->list->wanted - 1])
+    visit(search, beyond > 0 ? at + 1 : node->right, further);
 }
 
 void near_tree_find(const struct near_tree *tree, const double at[3], const char *gone, int32_t skip,
                     struct near_list *list)
 {
   const struct search search = {tree, at, gone, skip, list};
-  if (tree->points && square_between(&tree->node[0], at, at) <= list->square[list->wanted - 1]) visit(&search, 0);
+  if (tree->points && square_to_box(&tree->node[0], at) <= list->square[list->wanted - 1])
+    visit(&search, 0, (const double[3]){0, 0, 0});
 }

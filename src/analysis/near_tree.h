@@ -4,24 +4,26 @@
 #define NEAR_TREE_H
 #include <stdint.h>
 
-enum { NEAR_MAX = 8, NEAR_NONE = INT32_MAX };
+enum { NEAR_MAX = 8, NEAR_LEAF = 16, NEAR_NONE = INT32_MAX };
 
 struct near_node {
   double low[3], high[3]; /* box of its points */
-  int32_t first, count;   /* its points */
-  int32_t right;          /* the second child; the first one follows the node; 0: a leaf */
+  double split;           /* points of the first child are not above it along the axis, others not below */
+  int32_t axis;
+  int32_t right;       /* the second child; the first one follows the node; 0: a leaf */
+  int32_t leaf, count; /* of a leaf: its number; its points */
 };
 
-/* A point as the tree stores it. */
-struct near_point {
-  double pos[3];
-  int32_t index;
+/* Points side by side, so that distances are computed together; places without a point are at infinity. */
+struct near_leaf {
+  double x[NEAR_LEAF], y[NEAR_LEAF], z[NEAR_LEAF];
+  int32_t index[NEAR_LEAF];
 };
 
 struct near_tree {
-  struct near_point *point; /* in the order of the tree */
   struct near_node *node;
-  int32_t points, nodes;
+  struct near_leaf *leaf;
+  int32_t points, nodes, leaves;
 };
 
 /* Neighbours by distance; of equal distances the lower index comes first. */
@@ -35,15 +37,13 @@ struct near_list {
  * has the index first + i. Free with near_tree_close. */
 void near_tree_open(struct near_tree *tree, const double *pos, int32_t points, int64_t stride, int32_t first);
 void near_tree_close(struct near_tree *tree);
-/* Find the nearest other point of each point, index[points], and the square of its distance, square[points], in the
- * order of pos. By all threads. */
-void near_tree_all(const struct near_tree *tree, int32_t first, int32_t *index, double *square);
-
 /* A list of `wanted` entries that are NEAR_NONE. */
 void near_list_open(struct near_list *list, int wanted);
+/* Insert a point at `pos` where it is nearer to `at` than an entry of the list and not in it. */
+void near_list_add(struct near_list *list, const double at[3], const double pos[3], int32_t index);
 /* Insert those points of the tree that are nearer to `at` than entries of the list, but for that of index `skip`
- * (NEAR_NONE: none) and those with gone[index] (NULL: none), so that a list may be that of several trees. Several
- * threads may call it. */
+ * (NEAR_NONE: none) and those with gone[index] (NULL: none), so that a list may be that of several trees, and may have
+ * points of them before. Several threads may call it. */
 void near_tree_find(const struct near_tree *tree, const double at[3], const char *gone, int32_t skip,
                     struct near_list *list);
 #endif
