@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Numbers as text against printf's %.17g, character by character. */
 #include <config.h>
-#include "base/decimal.h"
+#include "analysis/decimal.h"
 
 #include <math.h>
 #include <stdint.h>

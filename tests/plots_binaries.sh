@@ -126,6 +126,12 @@ try "$plot" binaries out -o run.png --table run.csv --events events.csv &&
   [ "$(grep -c '^0\.0,' run.csv)" -gt 80 ] && grep -q '^after,until,event,first,second' events.csv
 ok $? "with tables: $(tail -n 1 said)"
 draws "one snapshot" binaries out/snapshot_000.hdf5
+launch 1 run run.ini -P Output:OutputDir=fine -P Binaries:Interval=0.03125 > log 2>&1
+draws "a run with binaries.csv and events.csv" binaries fine && has said 'from tables of the run'
+ok $? "more times of the run's own tables are drawn"
+printf 'time,stars\n0,2\n1,x\n' > fine/binaries.csv && printf 'event\nformed\n' > fine/events.csv
+check "tables that are none" says 1 'fine/binaries.csv and .*events.csv are not tables of a run' -- \
+  "$plot" binaries fine -o none.png
 check "a limit that is none" says 2 'argument --limit: .*-1' -- "$plot" binaries out --limit=-1
 check "a table that cannot be written" says 1 'none/x.csv' -- "$plot" binaries out --table none/x.csv
 finish

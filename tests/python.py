@@ -54,6 +54,14 @@ scaled = espalier.ic.plummer(600, virial_radius=2, total_mass=5000, binaries=1, 
 ok(abs(scaled.parameters["UnitLength_in_cm"] / 6.1713552e18 - 1) < 1e-9
    and abs(scaled.parameters["UnitMass_in_g"] / 9.94205e36 - 1) < 1e-9, "a model in pc states its units")
 ok(len(scaled.binaries()) == 300, "and its binaries are found")
+for gravity in ({}, {"G": 2}):
+    units = {} if gravity else {name: scaled.parameters[name] for name in scaled.parameters if "Unit" in name}
+    with new(scaled.pos, scaled.vel, scaled.mass, softening=1e-3, force=True, **gravity, **units) as sim:
+        found = sim.binaries()
+        ratio = np.median(found["a"]) / np.median(scaled.binaries()["a"])
+        ok(found.dtype == scaled.binaries().dtype and len(found) > 290 and (ratio < 0.9 if gravity else
+                                                                              abs(ratio - 1) < 1e-5),
+           f"a simulation has its binaries {gravity}")
 
 # steps
 settings = {"softening": 0.01, "Tuning": "frozen", "Repeatable": True}

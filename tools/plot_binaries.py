@@ -3,7 +3,8 @@
 """Binaries and hierarchies of a run, from its snapshots: eccentricities against axes and the distribution of axes in
 the first and the last one, number and binding energy over time, and what happened to pairs between snapshots. A system
 is two stars, or systems, that are each other's nearest and bound, where no third body disturbs them by --limit
-of their binding or more. --table writes all systems of all snapshots, --events what happened."""
+of their binding or more. --table writes all systems of all snapshots, --events what happened. A run with
+[Binaries] Interval has written both itself; where these have more times than snapshots, the last picture is of them."""
 import argparse
 import csv
 import os
@@ -59,6 +60,37 @@ def write_events(path, happened):
                 table.writerow([repr(float(before)), repr(float(after)), kind, *pair, *(former or ("", ""))])
 
 
+class Run:
+    """Pairs and events over time: of the tables that the run wrote itself ([Binaries] Interval), where they have more
+    times than its snapshots; else from these."""
+
+    def __init__(self, moments, happened, folder):
+        self.time, self.pairs = [m.time for m in moments], [int(m.binary.sum()) for m in moments]
+        self.events = {kind: [until for _, until, part in happened for event in part if event[0] == kind]
+                       for kind in KINDS}
+        self.tables = False
+        paths = [os.path.join(folder, name) for name in ("binaries.csv", "events.csv")] if folder else []
+        if paths and all(os.path.isfile(path) for path in paths):
+            self.take(*paths)
+
+    def take(self, binaries, events):
+        try:
+            times, counts = np.unique([float(row["time"]) for row in rows_of(binaries) if row["stars"] == "2"],
+                                      return_counts=True)
+            said = [(row["event"], float(row["until"])) for row in rows_of(events)]
+        except (OSError, KeyError, ValueError, TypeError) as error:
+            fail(f"{binaries} and {events} are not tables of a run: {error}")
+        if len(times) <= len(self.time):
+            return
+        self.time, self.pairs, self.tables = list(times), list(counts), True
+        self.events = {kind: [time for one, time in said if one == kind] for kind in [*KINDS, "escaped"]}
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
 def draw_orbits(axis, first, last, scale):
     for moment, colour, size in ((first, "#999999", 9), (last, COLOURS[0], 6)):
         rows = moment.systems
@@ -95,13 +127,14 @@ def draw_energies(axis, moments, scale):
     legend_above(axis)
 
 
-def draw_events(axis, moments, happened, scale):
-    time = [moment.time * scale.size for moment in moments]
-    axis.plot(time, [int(moment.binary.sum()) for moment in moments], color="#000000", label="pairs")
-    for kind, colour in zip(KINDS, COLOURS):
-        counts = [sum(event[0] == kind for event in list_of_them) for _, _, list_of_them in happened]
-        axis.plot(time, np.cumsum([0] + counts), color=colour, label=kind, drawstyle="steps-post")
-    axis.set(xlabel=f"time [{scale.time}]", ylabel="pairs, and what happened to them")
+def draw_events(axis, run, scale):
+    axis.plot(np.multiply(run.time, scale.size), run.pairs, color="#000000", label="pairs")
+    for (kind, times), colour in zip(run.events.items(), COLOURS):
+        steps = np.concatenate([run.time[:1], np.sort(times), run.time[-1:]]) * scale.size
+        count = [*range(len(times) + 1), len(times)]
+        axis.plot(steps, count, color=colour, label=kind, drawstyle="steps-post")
+    axis.set(xlabel=f"time [{scale.time}]",
+             ylabel="pairs and events, from tables of the run" if run.tables else "pairs, and what happened to them")
     legend_above(axis)
 
 
@@ -132,9 +165,10 @@ def main():
     draw_orbits(axes[0, 0], first, last, scale)
     draw_axes(axes[0, 1], first, last, scale)
     draw_energies(axes[1, 0], moments, scale)
-    draw_events(axes[1, 1], moments, happened, scale)
     folders = {os.path.dirname(path) for path in chosen}
-    name = os.path.basename(os.path.abspath(folders.pop())) if len(folders) == 1 else f"{len(moments)} snapshots"
+    folder = folders.pop() or "." if len(folders) == 1 else None
+    draw_events(axes[1, 1], Run(moments, happened, folder if len(moments) > 1 else None), scale)
+    name = os.path.basename(os.path.abspath(folder)) if folder else f"{len(moments)} snapshots"
     figure.suptitle(f"{shown(name)}: {first.count} particles, {scale.text}", x=0.01, ha="left", fontsize=11)
     save(figure, paths)
     counts = {kind: sum(event[0] == kind for _, _, part in happened for event in part) for kind in KINDS}

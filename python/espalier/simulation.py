@@ -527,6 +527,10 @@ class Simulation:
                         self.types, _l.lib.espalier_time(self._open()),
                         parameters={name: float(self.parameter(name)) for name in names})
 
+    def binaries(self, limit: float = 0.1) -> np.ndarray:
+        """Bound pairs and hierarchies of the particles of this rank, as plain numbers (Snapshot.binaries)."""
+        return self.snapshot().binaries(limit)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a snapshot in the layout of GADGET-4's HDF5 files; an existing file is replaced."""
         self._open()

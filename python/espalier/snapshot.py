@@ -12,6 +12,8 @@ import numpy as np
 from . import _library as _l
 from . import plots
 
+GRAVITY_CGS = 6.67430e-8   # that of the library
+
 
 @dataclass
 class Snapshot:
@@ -58,8 +60,12 @@ class Snapshot:
         from espalier_plots.multiples import systems
 
         gravity = self.parameters.get("GravityConstantInternal", 0)
+        names = "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"
+        units = [self.parameters.get(name, 0) for name in names]
+        if not gravity > 0 and min(units) > 0:
+            gravity = GRAVITY_CGS * units[1] / units[0] / units[2]**2
         if not gravity > 0:
-            raise ValueError("binaries: the snapshot does not state GravityConstantInternal")
+            raise ValueError("binaries: the snapshot states neither GravityConstantInternal nor units")
         return systems(self.pos, self.vel, self.mass, self.ids, gravity, limit)
 
     def plot(self, plane: str = "xy", quantity: str = "density", *, width: float | None = None, centre: Any = None,

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/decimal.h"
 #include "base/debug.h"
-#include "base/decimal.h"
 #include "base/memory.h"
 #include "gravity/cosmology.h"
 #include "gravity/units.h"

@@ -35,8 +35,8 @@ void binaries_warn(const struct params *params, double particles, FILE *out, con
 void binaries_header(FILE *out);
 void binaries_events_header(FILE *out);
 /* Gather the particles at a synchronisation on rank 0, find systems, and write rows to `table` and `events` (rank 0;
- * NULL: none): no events at the first time. Numbers are physical also in comoving coordinates. Particles without mass do
- * not count. Collective. */
+ * NULL: none): no events at the first time. Numbers are physical also in comoving coordinates. Particles without mass
+ * do not count. Collective. */
 void binaries_scan(struct binaries *binaries, const struct comm *comm, const struct particles *particles,
                    const struct binaries_facts *facts, FILE *table, FILE *events);
 /* What a checkpoint holds of them: words of 8 bytes, *bytes bytes. Owner: caller (memory_free). */

@@ -3,6 +3,8 @@ libespalier_a_SOURCES += \
   %D%/analysis.h \
   %D%/binaries.c \
   %D%/binaries.h \
+  %D%/decimal.c \
+  %D%/decimal.h \
   %D%/escapes.c \
   %D%/escapes.h \
   %D%/exact.c \

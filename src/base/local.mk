@@ -3,8 +3,6 @@ libespalier_a_SOURCES += \
   %D%/bytes.h \
   %D%/debug.c \
   %D%/debug.h \
-  %D%/decimal.c \
-  %D%/decimal.h \
   %D%/fault.c \
   %D%/fault.h \
   %D%/files.c \

@@ -5,7 +5,7 @@
 
 enum { DECIMAL_TEXT = 32 };
 
-/* Write `x` as printf's %.17g does, so that it reads back exactly; numbers of common sizes ten times as fast. Returns the
- * number of characters, without the NUL that ends them. */
+/* Write `x` as printf's %.17g does, so that it reads back exactly; numbers of common sizes ten times as fast. Returns
+ * the number of characters, without the NUL that ends them. */
 int decimal_text(double x, char text[DECIMAL_TEXT]);
 #endif

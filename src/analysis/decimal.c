@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "base/decimal.h"
+#include "analysis/decimal.h"
 
 #include <math.h>
 #include <stdint.h>
