@@ -25,7 +25,7 @@ ok $? "some formed ($(events on1 formed)) and dissolved ($(events on1 dissolved)
 # alike ONE TWO: the same orbits at first, and the same systems and events until rounding has grown
 alike() {
   set -- "$1/out/binaries.csv" "$2/out/binaries.csv" "$1/out/events.csv" "$2/out/events.csv"
-  judge same_systems "$@" 0.0625 1e-6 && judge same_systems "$@" 0.25 0.5
+  judge same_systems "$@" 0.0625 1e-6 && judge same_systems "$@" 0.1875 0.5
 }
 for ranks in 2 3; do check "the same on one rank and $ranks" alike on1 on$ranks; done
 go off 1 -P Binaries:Interval=0
