@@ -11,6 +11,8 @@
 #include "orbits.h"
 #include "tap.h"
 
+static const double never[2] = {0, 0}; /* inner pairs meet */
+
 static const struct unit_environment nothing;
 
 struct start {
@@ -74,7 +76,7 @@ static void mean(const char *what, const struct start *start, double end, double
   system_open(&system, start);
   double begin = system_energy(&system);
   for (int k = 1; k <= 4000; k++) {
-    kicks += hierarchy_advance(&system.outer, &system.hierarchy, &nothing, end * k / 4000);
+    kicks += hierarchy_advance(&system.outer, &system.hierarchy, &nothing, end * k / 4000, never);
     double here = modulus(system.hierarchy.inner[0].e);
     worst = fmax(worst, fabs(system_energy(&system) / begin - 1));
     if (!(here <= largest)) {
@@ -122,7 +124,7 @@ static void path(const char *what, const struct start *start, double end, double
   triple_open(&triple, start->m, start->d, start->u, start->x, start->v, 0);
   double begin = triple_energy(&triple);
   for (int k = 1; k <= 4000; k++) {
-    kicks += triple_advance(&triple, &nothing, end * k / 4000);
+    kicks += triple_advance(&triple, &nothing, end * k / 4000, 0, NULL);
     double here = triple_eccentricity(&triple);
     worst = fmax(worst, fabs(triple_energy(&triple) / begin - 1));
     if (!(here <= largest)) {

@@ -125,7 +125,10 @@ int api_adopt(espalier *e, struct sim *fresh)
   struct fault f = {""};
   struct guard guard = {.particles = 0};
   settings_first_force(fresh);
-  if (fresh->scheme->check(fresh, &f) == 0) {
+  if (fresh->par->Action != COLLISIONS_OFF)
+    fault_set(&f, "Action = %s: collisions of stars are for the program (espalier run): expected off",
+              params_choice("Action", fresh->par->Action));
+  else if (fresh->scheme->check(fresh, &f) == 0) {
     guard_remember(&guard, &fresh->now, 1);
     guard_check(&guard, &fresh->now, fresh->comm, fresh->be, fresh->dev, &fresh->effects.field, fresh->step,
                 fresh->time, 0, &f);

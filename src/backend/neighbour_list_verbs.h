@@ -17,6 +17,7 @@
 #include <math.h>
 
 #include "backend/backend.h"
+#include "gravity/contacts.h"
 #include "gravity/reach.h"
 #include "params/integrators.h"
 #ifdef __cplusplus
@@ -35,6 +36,12 @@ enum { LEVEL_MEAN = 254 };
 /* particles with neighbours take steps of at most a quarter of the soft step */
 enum { LIST_LONGEST_LEVEL = 2 };
 
+/* Collisions of stars, with `units`. The radius of a star is radius m^exponent. */
+struct list_radii {
+  int on, merge; /* merge: two that collide go on as one point mass for the rest of the soft step */
+  double radius, exponent;
+};
+
 struct list_request {
   enum step_integrator integrator;
   struct split split; /* radii and kernel; on */
@@ -50,7 +57,8 @@ struct list_request {
   int units;
   int several;               /* with `units`: on several ranks; `advance` leaves pot and acc_hard to `potential` */
   double speed2, total_mass; /* of units: mean square speed of stars and pairs; of all particles of the run */
-  double pair_limit;         /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
+  struct list_radii radii;
+  double pair_limit; /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
 };
 
 /* Distance from the box of a rank up to which it needs particles of other ranks. For forces at the present positions
@@ -110,6 +118,59 @@ struct unit_star {
   int64_t level;
 };
 
+/* Two stars whose distance has fallen to the sum of their radii. Where they have merged, the first one stands for both
+ * from then on: its place and motion at the end of the soft step are theirs, and those of the second one, and of all
+ * that had merged with it before, are not defined. */
+struct list_collision {
+  uint64_t id[2]; /* the heavier one first; that of the star that stands for those that have merged */
+  double mass[2];
+  double time;                     /* in the soft step */
+  double radii, pericentre, speed; /* the sum of their radii; of their orbit; relative speed at that distance */
+  double a, e;                     /* of their orbit; a < 0: not bound */
+  double pos[3], vel[3];           /* of their centre of mass */
+  double lost;                     /* energy that the merger takes out: that of the two, below 0 where they are bound */
+  int64_t merged;
+};
+
+/* At most so many collisions of `n` particles in a soft step. */
+static inline int32_t list_collisions_max(int64_t n) { return (int32_t)(1024 + n / 4); }
+
+/* As the device sees it. */
+static inline struct contact_rules list_contact_rules(const struct list_request *request, double gravity,
+                                                      struct contact_log *log)
+{
+  struct contact_rules rules;
+  rules.radius = request->radii.radius * pow(gravity, -request->radii.exponent);
+  rules.exponent = request->radii.exponent;
+  rules.merge = request->radii.merge;
+  rules.log = request->radii.on ? log : NULL;
+  return rules;
+}
+
+/* A contact of the stars of these ids. */
+static inline struct list_collision list_collision_of(const struct contact *contact, const uint64_t id[2],
+                                                      double gravity)
+{
+  struct list_collision c;
+  for (int k = 0; k < 2; k++) {
+    c.id[k] = id[k];
+    c.mass[k] = contact->m[k] / gravity;
+  }
+  for (int k = 0; k < 3; k++) {
+    c.pos[k] = contact->x[k];
+    c.vel[k] = contact->v[k];
+  }
+  c.time = contact->t;
+  c.radii = contact->radii;
+  c.pericentre = contact->pericentre;
+  c.speed = contact->speed;
+  c.a = contact->a;
+  c.e = contact->e;
+  c.lost = contact->lost / gravity;
+  c.merged = contact->merged;
+  return c;
+}
+
 /* The largest speed of the paths of particles that other ranks need, with `units`: of two stars on a tight orbit the
  * velocity says nothing of where they go. */
 static inline double halo_speed(const struct list_request *request)
@@ -149,6 +210,11 @@ struct backend_neighbour_lists {
   /* Take position, velocity and level of own particles from stars[n], which other ranks have lent; others are passed
    * over. */
   void (*take_back)(struct device *d, int64_t n, const struct unit_star *stars);
+  /* With `radii`, after advance: the collisions in units of this rank (of which it has the star of the lowest id), in no
+   * order; *n: their number, above list_collisions_max of the places where some are missing. A pair may be there more
+   * than once. Where stars have merged, pot and acc_hard are not defined. Owner of the result: the device, until the
+   * next advance. NULL: the backend knows no radii. */
+  const struct list_collision *(*collisions)(struct device *d, int64_t *n);
 };
 #ifdef __cplusplus
 }

@@ -60,6 +60,7 @@ static void close_device(struct device *d)
   memory_free(d->local.histogram);
   memory_free(d->packed);
   memory_free(d->lent.star);
+  memory_free(d->collisions.at);
   cpu_active_free(d);
   cpu_watch_free(d);
   cpu_energy_drop(d);
@@ -218,6 +219,7 @@ static const struct backend_neighbour_lists cpu_lists_verbs = {
     .pair_kinetic = cpu_lists_pair_kinetic,
     .lent = cpu_lists_lent,
     .take_back = cpu_lists_take_back,
+    .collisions = cpu_lists_collisions,
 };
 
 const struct backend backend_cpu = {

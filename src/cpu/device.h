@@ -139,6 +139,12 @@ struct lent_stars {
   int64_t n, capacity;
 };
 
+/* Collisions in this rank's units; n is above the capacity where some are missing. */
+struct collision_list {
+  struct list_collision *at;
+  int64_t n;
+};
+
 /* The active particles of a substep. */
 struct active_state {
   uint8_t *flag;         /* of every particle */
@@ -171,6 +177,7 @@ struct device {
   struct box_state boxes;
   struct level_state by_level;
   struct lent_stars lent; /* by the last advance (neighbour_list_verbs.h) */
+  struct collision_list collisions;
   struct active_state active;
   struct let_watch watch;
   struct forest_state forest;
@@ -239,6 +246,7 @@ void cpu_lists_potential(struct device *d, const struct list_request *request, i
 double cpu_lists_pair_kinetic(struct device *d, const struct list_request *request, int64_t n,
                               const struct halo_particle *halo);
 const struct unit_star *cpu_lists_lent(struct device *d, int64_t *n);
+const struct list_collision *cpu_lists_collisions(struct device *d, int64_t *n);
 void cpu_lists_take_back(struct device *d, int64_t n, const struct unit_star *stars);
 void cpu_kick(struct device *d, const struct field *field, double dt);
 void cpu_push(struct device *d, const double *change);

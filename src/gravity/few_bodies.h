@@ -12,18 +12,25 @@
 #define FEW_BODIES_H
 #include <stdint.h>
 
+#include "gravity/contacts.h"
 #include "gravity/unit_environment.h"
 
 #define FEW_TOLERANCE 1e-10 /* 1e-12 is not better: rounding spoils the end of an interval */
 #define FEW_LEAP 1e-4       /* the rest of an interval is one step of the leapfrog below this part of a step */
+#define FEW_NEAR 2.0        /* bodies that meet are followed until they are within so many sums of their radii */
 enum { FEW_ROWS = 10, FEW_LINKS = UNIT_BODIES - 1, FEW_NUMBERS = 6 * FEW_LINKS + 2, FEW_STUCK = 200 };
+enum { FEW_HALVINGS = 8, FEW_LANDINGS = 60 }; /* of a step in which bodies may meet, and towards one in which they do */
 
 struct few_bodies {
   int n;
   double m[UNIT_BODIES], x[UNIT_BODIES][3], v[UNIT_BODIES][3]; /* about the centre of mass */
-  double reach[UNIT_BODIES]; /* of a body that is a pair: no other one may come within it; 0: of a point */
-  double t;
-  int reached; /* the body whose reach another one is about to enter; -1: none */
+  double reach[UNIT_BODIES];  /* of a body that is a pair: no other one may come within it; 0: of a point */
+  double radius[UNIT_BODIES]; /* of a star, which may meet others; 0: of a body that meets none */
+  double entry;               /* as of resolved pairs; 0: no bodies meet */
+  uint64_t met;               /* pairs that are not looked at: UNIT_MET */
+  double t, binding;          /* binding: potential less kinetic energy, where few_advance has stopped */
+  int reached;                /* the body whose reach another one is about to enter; -1: none */
+  int contact[2];             /* bodies that have met; -1: none */
 };
 
 /* Bodies in the order of the chain; x, v: from each to the next. t, b: within an interval. */
@@ -353,7 +360,7 @@ HD void few_leap(struct few_chain *chain, const struct unit_environment *environ
   few_drift(chain, 0.5 * h);
 }
 
-/* --- an interval -------------------------------------------------------------------------------------------------- */
+/* --- reaches ------------------------------------------------------------------------------------------------------ */
 
 /* The body that has another one within its reach; -1: none. */
 HD int few_reached(const struct few_chain *chain, const double reach[UNIT_BODIES])
@@ -369,20 +376,123 @@ HD int few_reached(const struct few_chain *chain, const double reach[UNIT_BODIES
   return -1;
 }
 
-/* Advance to the time `end`, or until a body is about to have another one within its reach: few->reached, and few->t.
+/* --- contacts ----------------------------------------------------------------------------------------------------- */
+
+/* What two bodies do in a step: nothing, meet by one of its ends alone, or meet. */
+enum few_meeting { FEW_APART, FEW_MEET_BEFORE, FEW_MEET_AFTER, FEW_MEET };
+
+/* The orbit of bodies k and l of the chain about each other. */
+HD struct contact_orbit few_orbit(const struct few_chain *chain, int k, int l)
+{
+  double d[3], u[3], mu = chain->m[k] + chain->m[l];
+  few_between(chain->x, k, l, d);
+  few_between(chain->v, k, l, u);
+  return contact_orbit_of(mu, 2 * mu / sqrt(kepler_dot(d, d)) - kepler_dot(u, u), d, u);
+}
+
+/* The sum of the radii of bodies k and l of the chain; 0: they do not meet. */
+HD double few_radii(const struct few_bodies *few, const struct few_chain *chain, int k, int l)
+{
+  int i = chain->body[k], j = chain->body[l], met = few->met & (i > j ? UNIT_MET(i, j) : UNIT_MET(j, i)) ? 1 : 0;
+  return !met && few->radius[i] > 0 && few->radius[j] > 0 ? few->radius[i] + few->radius[j] : 0;
+}
+
+/* Whether bodies k and l of the chain meet in the step from `before` to `after`. *at: when they are at the pericentre;
+ * *near: whether they are close to it after the step. */
+HD_CALL enum few_meeting few_pair_meets(const struct few_chain *before, const struct few_chain *after, int k, int l,
+                                        double radii, double *at, int *near)
+{
+  struct contact_orbit first = few_orbit(before, k, l), last = few_orbit(after, k, l);
+  double dt = after->t - before->t;
+  *near = last.r < FEW_NEAR * radii;
+  *at = last.since >= 0 ? after->t - last.since : after->t;
+  if (last.r < radii) return FEW_MEET;
+  int will = first.pericentre < radii && contact_passes(&first, dt),
+      did = last.pericentre < radii && contact_passed(&last, dt);
+  if (did && last.since < 0) *at = before->t + 0.5 * dt; /* and they come back already */
+  return will && did ? FEW_MEET : will ? FEW_MEET_BEFORE : did ? FEW_MEET_AFTER : FEW_APART;
+}
+
+/* The first pair that meets in a step, pair[2] of the chain; after -> before: see few_pair_meets. */
+HD_CALL enum few_meeting few_meets(const struct few_bodies *few, const struct few_chain *before,
+                                   const struct few_chain *after, int pair[2], double *at, int *near)
+{
+  enum few_meeting found = FEW_APART;
+  for (int k = 0; k < before->n; k++)
+    for (int l = 0; l < k; l++) {
+      double radii = few_radii(few, before, k, l), when;
+      int close;
+      if (!(radii > 0)) continue;
+      enum few_meeting now = few_pair_meets(before, after, k, l, radii, &when, &close);
+      if (now == FEW_APART || now < found || (now == found && !(when < *at))) continue;
+      found = now;
+      *at = when;
+      *near = close;
+      pair[0] = k;
+      pair[1] = l;
+    }
+  return found;
+}
+
+/* Two that are in contact, or were a moment ago, at the begin of an interval. Returns whether there are. */
+HD_CALL int few_begin_met(const struct few_bodies *few, const struct few_chain *chain, int pair[2])
+{
+  for (int k = 0; k < chain->n; k++)
+    for (int l = 0; l < k; l++) {
+      double radii = few_radii(few, chain, k, l);
+      if (!(radii > 0)) continue;
+      struct contact_orbit orbit = few_orbit(chain, k, l);
+      if (!(orbit.r < radii) && !(orbit.pericentre < radii && contact_just_passed(&orbit, few->entry))) continue;
+      pair[0] = k;
+      pair[1] = l;
+      return 1;
+    }
+  return 0;
+}
+
+/* Steps that are made again since bodies meet in them. */
+struct few_watch {
+  int halvings, landings;
+};
+
+/* Look for contacts in the step h from `before` to `after`. Returns the length with which it is to be made again; 0: it
+ * is good, and few->contact has two that have met; -1: none have. */
+HD_CALL double few_watch_step(struct few_bodies *few, struct few_watch *watch, const struct few_chain *before,
+                              const struct few_chain *after, double h)
+{
+  int pair[2] = {0, 0}, near = 0;
+  double at = 0;
+  enum few_meeting meeting = few_meets(few, before, after, pair, &at, &near);
+  if ((meeting == FEW_MEET_BEFORE || meeting == FEW_MEET_AFTER) && watch->halvings++ < FEW_HALVINGS) return 0.5 * h;
+  watch->halvings = 0;
+  if (meeting < FEW_MEET_AFTER) return -1;
+  if (!near && watch->landings++ < FEW_LANDINGS) return few_step_within(before, after, h, at);
+  few->contact[0] = before->body[pair[0]];
+  few->contact[1] = before->body[pair[1]];
+  return 0;
+}
+
+/* --- an interval -------------------------------------------------------------------------------------------------- */
+
+/* Advance to the time `end`, or until a body is about to have another one within its reach: few->reached, and few->t; or
+ * until two have met, few->contact, as soon as they are near their pericentre.
  * *step: the step in s to begin with (0: choose), then the one proposed. Returns 0, or -1 where no step is short
  * enough, two bodies being at the same place within rounding; *few is as before then. */
 HD_CALL int few_advance(struct few_bodies *few, const struct unit_environment *environment, double end, double *step,
                         int64_t *evaluations)
 {
   struct few_chain chain = {0}, next;
+  struct few_watch watch = {0, 0};
   double from = few->t, span = end - from, limit = INFINITY, h;
-  few->reached = -1;
+  int pair[2];
+  few->reached = few->contact[0] = few->contact[1] = -1;
   if (!(span > 0)) return 0;
   few_open(&chain, few);
   if (!(*step > 0)) *step = few_first_step(&chain);
   few->reached = few_reached(&chain, few->reach);
-  for (int stuck = 0; few->reached < 0;) {
+  if (few->entry > 0 && few_begin_met(few, &chain, pair))
+    for (int k = 0; k < 2; k++) few->contact[k] = chain.body[pair[k]];
+  for (int stuck = 0; few->reached < 0 && few->contact[0] < 0;) {
     double wanted = few_step_for(&chain, span - chain.t);
     if (!(wanted > FEW_LEAP * *step)) { /* also back from a time slightly beyond */
       few_leap(&chain, environment, from, wanted);
@@ -403,6 +513,13 @@ HD_CALL int few_advance(struct few_bodies *few, const struct unit_environment *e
     }
     few->reached = few_reached(&next, few->reach);
     if (few->reached >= 0) break;
+    if (few->entry > 0) {
+      double again = few_watch_step(few, &watch, &chain, &next, h);
+      if (again > 0) {
+        limit = again;
+        continue;
+      }
+    }
     chain = next;
     limit = INFINITY;
     few_relink(&chain);
@@ -410,7 +527,8 @@ HD_CALL int few_advance(struct few_bodies *few, const struct unit_environment *e
     else if (row <= 5 && h == *step) *step *= 1.5;
   }
   few_close(&chain, few);
-  few->t = few->reached < 0 ? end : from + chain.t;
+  few->binding = chain.b;
+  few->t = few->reached < 0 && few->contact[0] < 0 ? end : from + chain.t;
   return 0;
 }
 #endif

@@ -100,15 +100,28 @@ HD void hierarchy_step(struct ks_pair *pair, struct hierarchy *hierarchy, const 
   ks_drift(pair, mu, early);
 }
 
-/* Whole steps, as many as end by the time t. Returns the number of kicks. */
+/* The inner pair k comes within `radii` at its pericentre. */
+HD int hierarchy_meets(const struct hierarchy *hierarchy, int k, double radii)
+{
+  const struct kepler_vectors *inner = &hierarchy->inner[k];
+  if (!(radii > 0) || !(hierarchy->m2[k] > 0)) return 0;
+  double jj = kepler_dot(inner->j, inner->j);
+  return inner->orbit.a * jj / (1 + sqrt(fmax(0.0, 1 - jj))) < radii;
+}
+
+/* Whole steps, as many as end by the time t, or until an inner pair k comes within radii[k] (0: never) at its
+ * pericentre. Returns the number of kicks. */
 HD int64_t hierarchy_advance(struct ks_pair *pair, struct hierarchy *hierarchy,
-                             const struct unit_environment *environment, double t)
+                             const struct unit_environment *environment, double t, const double radii[2])
 {
   for (int64_t kicks = 0;; kicks += 2) {
     struct ks_pair before = *pair;
     struct hierarchy unturned = *hierarchy;
     hierarchy_step(pair, hierarchy, environment);
-    if (pair->t < t) continue;
+    if (pair->t < t) {
+      if (!hierarchy_meets(hierarchy, 0, radii[0]) && !hierarchy_meets(hierarchy, 1, radii[1])) continue;
+      return kicks + 2;
+    }
     *pair = before;
     *hierarchy = unturned;
     return kicks;

@@ -1,6 +1,7 @@
 EXTRA_DIST += %D%/README.md
 libespalier_a_SOURCES += \
   %D%/bound_pair.h \
+  %D%/contacts.h \
   %D%/cosmology.c \
   %D%/cosmology.h \
   %D%/few_bodies.h \
@@ -17,6 +18,8 @@ libespalier_a_SOURCES += \
   %D%/resolved_pair.h \
   %D%/split.h \
   %D%/triple.h \
+  %D%/unit_advance.h \
+  %D%/unit_contacts.h \
   %D%/unit_end.h \
   %D%/unit_environment.h \
   %D%/unit.h \

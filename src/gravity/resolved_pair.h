@@ -5,6 +5,7 @@
 #define RESOLVED_PAIR_H
 #include <stdint.h>
 
+#include "gravity/contacts.h"
 #include "gravity/ks.h"
 #include "gravity/unit_environment.h"
 
@@ -35,9 +36,26 @@ HD void resolved_kick(struct ks_pair *pair, double m1, double m2, const struct u
   ks_kick(pair, w);
 }
 
-/* Whole steps, as many as end by the time t. Returns their number. */
-HD_CALL int64_t resolved_advance(struct ks_pair *pair, double m1, double m2, const struct unit_environment *environment,
-                                 double t)
+/* The orbit of a pair, and where on it the stars are. */
+HD struct contact_orbit resolved_orbit(const struct ks_pair *pair, double mu)
+{
+  double d[3], u[3];
+  ks_position(pair->q, d);
+  ks_velocity(pair, u);
+  return contact_orbit_of(mu, pair->beta, d, u);
+}
+
+/* Whether the pair has come within `radii` from `before` until now, which is less than half an orbit. */
+HD int resolved_meets(const struct ks_pair *before, const struct ks_pair *now, double mu, double radii)
+{
+  if (ks_distance(before) < radii || ks_distance(now) < radii) return 1;
+  return ks_along(before) < 0 && ks_along(now) >= 0 && resolved_orbit(now, mu).pericentre < radii;
+}
+
+/* Whole steps, as many as end by the time t, or until the stars have come within `radii` (0: they never do), which sets
+ * *met. Returns the number of steps. */
+HD_CALL int64_t resolved_advance_until(struct ks_pair *pair, double m1, double m2,
+                                       const struct unit_environment *environment, double t, double radii, int *met)
 {
   for (int64_t kicks = 0;; kicks++) {
     struct ks_pair before = *pair;
@@ -45,11 +63,23 @@ HD_CALL int64_t resolved_advance(struct ks_pair *pair, double m1, double m2, con
     if (pair->t < t) {
       resolved_kick(pair, m1, m2, environment, pair->step);
       ks_drift(pair, m1 + m2, 0.5 * pair->step);
-      if (pair->t < t) continue;
+      if (pair->t < t) {
+        if (!(radii > 0) || !resolved_meets(&before, pair, m1 + m2, radii)) continue;
+        *met = 1;
+        return kicks + 1;
+      }
     }
     *pair = before;
     return kicks;
   }
+}
+
+/* The same without radii. */
+HD_CALL int64_t resolved_advance(struct ks_pair *pair, double m1, double m2, const struct unit_environment *environment,
+                                 double t)
+{
+  int met = 0;
+  return resolved_advance_until(pair, m1, m2, environment, t, 0, &met);
 }
 
 /* The rest up to the time t: one kick between two Kepler drifts by time. */

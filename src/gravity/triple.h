@@ -76,8 +76,10 @@ HD void triple_drift(struct triple *triple, double s)
   ks_advance(&triple->outer, triple->m1 + triple->m2 + triple->m3, triple->inner.t);
 }
 
-/* Whole steps, as many as end by the time t. Returns the number of kicks. */
-HD int64_t triple_advance(struct triple *triple, const struct unit_environment *environment, double t)
+/* Whole steps, as many as end by the time t, or until the stars of the inner pair have come within `radii` (0: they
+ * never do), which sets *met. Returns the number of kicks. */
+HD int64_t triple_advance(struct triple *triple, const struct unit_environment *environment, double t, double radii,
+                          int *met)
 {
   double step = triple->inner.step, early = HIERARCHY_NODE * step;
   for (int64_t kicks = 0;; kicks += 2) {
@@ -87,7 +89,11 @@ HD int64_t triple_advance(struct triple *triple, const struct unit_environment *
     triple_drift(triple, step - 2 * early);
     triple_kick(triple, environment, 0.5 * step * ks_distance(&triple->inner));
     triple_drift(triple, early);
-    if (triple->inner.t < t) continue;
+    if (triple->inner.t < t) {
+      if (!(radii > 0) || !resolved_meets(&before.inner, &triple->inner, triple->m1 + triple->m2, radii)) continue;
+      *met = 1;
+      return kicks + 2;
+    }
     *triple = before;
     return kicks;
   }

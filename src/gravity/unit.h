@@ -13,6 +13,7 @@ enum unit_kind { UNIT_AVERAGED, UNIT_RESOLVED, UNIT_GROUP };
 /* A star of a unit, or a tight pair that is a point mass within a group, or an inner pair of a hierarchy. */
 struct unit_body {
   int32_t star[2];        /* places; star[1] < 0: one star */
+  int32_t with[2][2];     /* places + 1 of the stars that have merged with each of these; 0: none */
   double m, m1, m2;       /* m1, m2: of a tight pair */
   double x[3], v[3];      /* from the unit's centre */
   double d[3], u[3], lag; /* of a pair, at the time `lag` before the unit's */
@@ -47,6 +48,7 @@ struct unit {
   double longest_mean;                        /* orbits in a group with shorter periods are seen by their mean */
   int64_t work;                               /* kicks of a pair, evaluations of a group */
   int failed;                                 /* 1: two stars are at the same place */
+  uint64_t met;                               /* contacts that were noted: UNIT_MET */
   struct unit_body body[UNIT_BODIES];         /* [bodies] last: units are sent without the others */
 };
 #endif

@@ -2,6 +2,7 @@
 /* The end of a step of a unit of stars. In double precision, on the host and on devices. */
 #ifndef UNIT_END_H
 #define UNIT_END_H
+#include "gravity/unit_advance.h"
 #include "gravity/unit_parts.h"
 
 /* A step of a unit: its times, the field at its end, and R1 of the unit. */

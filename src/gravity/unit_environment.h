@@ -8,6 +8,9 @@
 #include "gravity/kepler.h"
 
 enum { UNIT_BODIES = 8, UNIT_NEAR = 12 };
+/* Bits of contacts of bodies k > l, and of the stars of body k, which is a pair. */
+#define UNIT_MET(k, l) (1ull << ((k) * ((k)-1) / 2 + (l)))
+#define UNIT_MET_WITHIN(k) (1ull << (UNIT_BODIES * (UNIT_BODIES - 1) / 2 + (k)))
 
 /* A neighbour, or the centre of mass itself, at its own time. */
 struct unit_path {
@@ -19,6 +22,7 @@ struct unit_path {
 struct unit_environment {
   double tide[3][3];
   int near_count;
+  int32_t root; /* place of the unit, for those who note what happens to it */
   struct unit_path centre, near[UNIT_NEAR];
 };
 

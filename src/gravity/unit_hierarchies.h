@@ -144,20 +144,23 @@ HD void unit_triple_followed(struct unit *unit, const struct triple *triple, dou
   unit->body[0].lag = t - unit->inner.t;
 }
 
-HD_CALL void unit_hierarchy_advance(struct unit *unit, const struct unit_environment *environment, double from,
-                                    double t)
+/* Returns the body whose stars have come within radii[] of it (0: they never do), before the time t; -1: none. */
+HD_CALL int unit_hierarchy_advance(struct unit *unit, const struct unit_environment *environment, double from, double t,
+                                   const double radii[2])
 {
   if (unit->followed) {
     struct triple triple = unit_triple_of(unit);
-    unit->work += triple_advance(&triple, environment, t);
+    int met = 0;
+    unit->work += triple_advance(&triple, environment, t, radii[0], &met);
     unit_triple_followed(unit, &triple, t);
-    return;
+    return met ? 0 : -1;
   }
   struct hierarchy hierarchy = unit_hierarchy_of(unit);
-  int64_t kicks = hierarchy_advance(&unit->ks, &hierarchy, environment, t);
+  int64_t kicks = hierarchy_advance(&unit->ks, &hierarchy, environment, t, radii);
   if (kicks > 0) unit_hierarchy_turned(unit, &hierarchy);
   for (int k = 0; k < 2; k++) unit->body[k].lag += t - from;
   unit->work += kicks;
+  return hierarchy_meets(&hierarchy, 0, radii[0]) ? 0 : hierarchy_meets(&hierarchy, 1, radii[1]) ? 1 : -1;
 }
 
 HD_CALL void unit_hierarchy_finish(struct unit *unit, const struct unit_environment *environment, double t)

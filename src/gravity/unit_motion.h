@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The motion of the members of a unit about its centre of mass, and what its neighbours see of it. In double precision,
- * on the host and on devices. */
+/* The members of a unit and their orbits about its centre of mass, and what its neighbours see of it. In double
+ * precision, on the host and on devices. */
 #ifndef UNIT_MOTION_H
 #define UNIT_MOTION_H
 #include <string.h>
 
-#include "gravity/few_bodies.h"
 #include "gravity/quadrupole.h"
 #include "gravity/resolved_pair.h"
 #include "gravity/unit.h"
@@ -267,6 +266,12 @@ HD struct unit_body unit_body_of(int32_t first, int32_t second, double m)
   return body;
 }
 
+/* The stars that have merged with star l of a body are now with star k of another one. */
+HD void unit_take_merged(struct unit_body *to, int k, const struct unit_body *body, int l)
+{
+  memcpy(to->with[k], body->with[l], sizeof to->with[k]);
+}
+
 /* A tight pair of a group at the unit's time. */
 HD struct unit_body unit_body_now(const struct unit_body *body)
 {
@@ -282,6 +287,7 @@ HD void unit_divide(const struct unit_body *pair, struct unit_body stars[2])
   for (int k = 0; k < 2; k++) {
     double share = k == 0 ? -pair->m2 / pair->m : pair->m1 / pair->m;
     stars[k] = unit_body_of(pair->star[k], -1, k == 0 ? pair->m1 : pair->m2);
+    unit_take_merged(&stars[k], 0, pair, k);
     for (int c = 0; c < 3; c++) {
       stars[k].x[c] = pair->x[c] + share * pair->d[c];
       stars[k].v[c] = pair->v[c] + share * pair->u[c];
@@ -289,95 +295,20 @@ HD void unit_divide(const struct unit_body *pair, struct unit_body stars[2])
   }
 }
 
-/* --- over a step -------------------------------------------------------------------------------------------------- */
-
-/* Half a turn by the tide at the begin, half by that at the end. */
-HD void unit_advance_averaged(struct unit *unit, const struct unit_field *after, double dt)
+/* Two stars as a pair about their centre. */
+HD_CALL struct unit_body unit_together(const struct unit_body *p, const struct unit_body *q)
 {
-  double largest = 0, mu = unit_pair_mass(unit);
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) largest = fmax(largest, fabs(unit->field.tide[i][j]));
-  if (largest * unit->orbit.period * dt > 1e-13) {
-    kepler_turn(mu, (const double(*)[3])unit->field.tide, 0.5 * dt, unit->d, unit->u);
-    kepler_turn(mu, (const double(*)[3])after->tide, 0.5 * dt, unit->d, unit->u);
+  struct unit_body pair = unit_body_of(p->star[0], q->star[0], p->m + q->m);
+  unit_take_merged(&pair, 0, p, 0);
+  unit_take_merged(&pair, 1, q, 0);
+  pair.m1 = p->m;
+  pair.m2 = q->m;
+  for (int c = 0; c < 3; c++) {
+    pair.x[c] = (p->m * p->x[c] + q->m * q->x[c]) / pair.m;
+    pair.v[c] = (p->m * p->v[c] + q->m * q->v[c]) / pair.m;
+    pair.d[c] = q->x[c] - p->x[c];
+    pair.u[c] = q->v[c] - p->v[c];
   }
-  unit->lag += dt;
-}
-
-/* The bodies of a group for few_advance. Tight pairs may have no one within their reach. */
-HD void unit_to_few(const struct unit *unit, const struct unit_rules *rules, double t, struct few_bodies *few)
-{
-  few->n = unit->bodies;
-  few->t = t;
-  for (int k = 0; k < few->n; k++) {
-    const struct unit_body *body = &unit->body[k];
-    double other = 0;
-    for (int l = 0; l < few->n; l++) other = l == k ? other : fmax(other, unit->body[l].m);
-    few->m[k] = body->m;
-    memcpy(few->x[k], body->x, sizeof few->x[k]);
-    memcpy(few->v[k], body->v, sizeof few->v[k]);
-    few->reach[k] = body->star[1] >= 0 && few->n < UNIT_BODIES
-                        ? unit_tight_reach(rules, body->m1, body->m2, body->d, body->u, other)
-                        : 0;
-  }
-}
-
-HD void unit_from_few(struct unit *unit, const struct few_bodies *few, double dt)
-{
-  unit->orbit.size = 0;
-  for (int k = 0; k < few->n; k++) {
-    memcpy(unit->body[k].x, few->x[k], sizeof few->x[k]);
-    memcpy(unit->body[k].v, few->v[k], sizeof few->v[k]);
-    unit->body[k].lag += dt;
-    unit->orbit.size = fmax(unit->orbit.size, sqrt(kepler_dot(few->x[k], few->x[k])));
-  }
-}
-
-/* A tight pair of a group becomes two stars. */
-HD void unit_open_body(struct unit *unit, int k)
-{
-  struct unit_body pair = unit_body_now(&unit->body[k]), stars[2];
-  unit_divide(&pair, stars);
-  unit->body[k] = stars[0];
-  unit->body[unit->bodies++] = stars[1];
-  unit->step = 0;
-}
-
-/* Tight pairs are opened where others come near within the step. */
-HD int unit_advance_group(struct unit *unit, const struct unit_rules *rules, const struct unit_environment *environment,
-                          double from, double t, int64_t *evaluations)
-{
-  struct few_bodies few;
-  int failed = 0;
-  do {
-    unit_to_few(unit, rules, from, &few);
-    failed = few_advance(&few, environment, t, &unit->step, evaluations);
-    if (failed) break;
-    unit_from_few(unit, &few, few.t - from);
-    from = few.t;
-    if (few.reached >= 0) unit_open_body(unit, few.reached);
-  } while (few.reached >= 0);
-  return failed;
-}
-
-HD_CALL int unit_advance(struct unit *unit, const struct unit_rules *rules, const struct unit_environment *environment,
-                         const struct unit_field *after, double from, double t)
-{
-  int64_t evaluations = 0;
-  int failed = 0;
-  if (!(t > from)) return 0;
-  switch (unit->kind) {
-  case UNIT_AVERAGED: unit_advance_averaged(unit, after, t - from); break;
-  case UNIT_RESOLVED:
-    if (unit_is_hierarchy(unit)) {
-      unit_hierarchy_advance(unit, environment, from, t);
-      break;
-    }
-    unit->work += resolved_advance(&unit->ks, unit->body[0].m, unit->body[1].m, environment, t);
-    break;
-  case UNIT_GROUP: failed = unit_advance_group(unit, rules, environment, from, t, &evaluations); break;
-  }
-  unit->work += evaluations;
-  return failed;
+  return pair;
 }
 #endif

@@ -41,6 +41,7 @@ HD int unit_pair_bodies(const struct unit *unit, double t, double since, int who
   struct unit_body pair = unit_body_of(unit->body[0].star[0], unit->body[1].star[0], unit_pair_mass(unit));
   pair.m1 = unit->body[0].m;
   pair.m2 = unit->body[1].m;
+  for (int k = 0; k < 2; k++) unit_take_merged(&pair, k, &unit->body[k], 0);
   unit_relative(unit, t, since, pair.d, pair.u);
   if (unit_is_hierarchy(unit)) {
     unit_hierarchy_bodies(unit, pair.d, pair.u, bodies);
@@ -95,20 +96,20 @@ HD double unit_to_centre(int n, struct unit_body *bodies, double x[3], double v[
   return m;
 }
 
-/* The unit of bodies[n] about their centre of mass at the time t: elements and quadrupole. One body: a tight pair. r1:
- * R1 of the unit. */
+/* The unit of bodies[n] about their centre of mass at the time t: elements and quadrupole. One body: a tight pair, or
+ * stars that have merged. r1: R1 of the unit. */
 HD_CALL void unit_make(struct unit *unit, const struct unit_rules *rules, int n, const struct unit_body *bodies,
                        double t, double r1)
 {
   double d[3], u[3];
   memset(unit, 0, sizeof *unit);
   unit->longest_mean = UNIT_LONGEST_MEAN * rules->soft_step;
-  if (n == 1) {
+  if (n == 1 && bodies[0].star[1] >= 0) {
     unit_divide(&bodies[0], unit->body);
     unit_make_pair(unit, rules, bodies[0].d, bodies[0].u, t, r1);
   } else {
     memcpy(unit->body, bodies, sizeof *bodies * (size_t)n);
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < 3 && n > 1; c++) {
       d[c] = bodies[1].x[c] - bodies[0].x[c];
       u[c] = bodies[1].v[c] - bodies[0].v[c];
     }
@@ -204,20 +205,6 @@ HD_CALL int unit_open_tight(const struct unit_rules *rules, struct unit_body *bo
   return n;
 }
 
-HD_CALL struct unit_body unit_joined(const struct unit_body *p, const struct unit_body *q)
-{
-  struct unit_body pair = unit_body_of(p->star[0], q->star[0], p->m + q->m);
-  pair.m1 = p->m;
-  pair.m2 = q->m;
-  for (int c = 0; c < 3; c++) {
-    pair.x[c] = (p->m * p->x[c] + q->m * q->x[c]) / pair.m;
-    pair.v[c] = (p->m * p->v[c] + q->m * q->v[c]) / pair.m;
-    pair.d[c] = q->x[c] - p->x[c];
-    pair.u[c] = q->v[c] - p->v[c];
-  }
-  return pair;
-}
-
 /* Close pairs that are tight, and have no one near. Returns the number of bodies. */
 HD_CALL int unit_close_tight(const struct unit_rules *rules, struct unit_body *bodies, int n)
 {
@@ -225,7 +212,7 @@ HD_CALL int unit_close_tight(const struct unit_rules *rules, struct unit_body *b
     for (int l = 0; l < k && n > 2; l++) {
       double mass = 0;
       if (bodies[k].star[1] >= 0 || bodies[l].star[1] >= 0) continue;
-      struct unit_body pair = unit_joined(&bodies[l], &bodies[k]);
+      struct unit_body pair = unit_together(&bodies[l], &bodies[k]);
       double r = unit_nearest_body(bodies, n, k, l, pair.x, &mass);
       if (!(r > UNIT_CLOSE_LATE * unit_tight_reach(rules, pair.m1, pair.m2, pair.d, pair.u, mass))) continue;
       bodies[l] = pair;
@@ -262,7 +249,7 @@ HD int unit_closest_pair(const struct unit_rules *rules, const struct unit *unit
     for (int l = 0; l < k; l++) {
       struct kepler_orbit orbit;
       if (used[k] || used[l]) continue;
-      struct unit_body both = unit_joined(&unit->body[l], &unit->body[k]);
+      struct unit_body both = unit_together(&unit->body[l], &unit->body[k]);
       if (!kepler_elements(both.m, both.d, both.u, &orbit) || orbit.a >= least || orbit.a >= UNIT_SUB_AXIS * r1 ||
           orbit.period >= UNIT_PERIOD * rules->soft_step)
         continue;
@@ -288,7 +275,7 @@ HD_CALL void unit_find_pieces(const struct unit_rules *rules, const struct unit 
       unit_add_piece(pieces, &now);
     }
   while (unit_closest_pair(rules, unit, used, r1, pair)) {
-    struct unit_body both = unit_joined(&unit->body[pair[0]], &unit->body[pair[1]]);
+    struct unit_body both = unit_together(&unit->body[pair[0]], &unit->body[pair[1]]);
     used[pair[0]] = used[pair[1]] = 1;
     pieces->of_body[pair[0]] = pieces->of_body[pair[1]] = pieces->n;
     unit_add_piece(pieces, &both);

@@ -6,6 +6,7 @@
  * and quadrupole. A lasting pair is bound and small; a passing pair are two stars that are close, bound or not. */
 #ifndef UNIT_RULES_H
 #define UNIT_RULES_H
+#include "gravity/contacts.h"
 #include "gravity/kepler.h"
 #include "gravity/unit_environment.h"
 
@@ -39,6 +40,7 @@ struct unit_rules {
   double period; /* UNIT_PERIOD and UNIT_TIGHT_PERIOD: of the soft step */
   double soft_step;
   int hierarchies; /* 1: groups may become hierarchies (gravity/hierarchy_rules.h) */
+  struct contact_rules contacts;
 };
 
 /* What the rules ask about a star, or a unit. */

@@ -25,6 +25,7 @@ enum step_scheme { SCHEME_BLOCK, SCHEME_SHARED, SCHEME_AUTO };
 /* Integrator: enum step_integrator (params/integrators.h) */
 enum radii_by_mass { RADII_AUTO, RADII_ON, RADII_OFF };
 enum step_criterion { CRITERION_MIN_AV, CRITERION_A, CRITERION_PAIRS };
+enum collisions_action { COLLISIONS_OFF, COLLISIONS_LIST, COLLISIONS_STOP, COLLISIONS_MERGE };
 enum balance { BALANCE_COUNT, BALANCE_HARD, BALANCE_WORK, BALANCE_TIME };
 enum projection_centre { PROJECTION_ORIGIN, PROJECTION_DENSITY };
 enum comm_log { COMM_LOG_OFF, COMM_LOG_PHASES, COMM_LOG_PEERS };

@@ -283,6 +283,21 @@ static int check_finder(const struct rules *rules)
   return 0;
 }
 
+static int check_collisions(const struct rules *rules)
+{
+  const struct params *p = rules->p;
+  if (p->Action == COLLISIONS_OFF) return 0;
+  if (!integrator_traits[p->Integrator].has_units || params_mode(p) == MODE_TREE)
+    return broken(
+        rules, "Action", "Integrator",
+        "expected Integrator = hermite, with which stars form the units that find collisions, or Action = off");
+  if (params_softening(p, NULL) > 0)
+    return broken(rules, "Action", "Softening", "expected Softening = 0 (of all types), or Action = off");
+  if (!(p->Radius > 0)) return broken(rules, "Radius", "Action", "expected the radius of a star, above 0");
+  if (!(p->Mass > 0)) return broken(rules, "Mass", "Action", "expected the mass of a star that has Radius, above 0");
+  return 0;
+}
+
 static int check_fixed_step(const struct rules *rules)
 {
   const struct params *p = rules->p;
@@ -389,7 +404,8 @@ int params_check_rules(const struct params *params, const struct param_origin *o
   struct rules r = {params, origin, fault};
   return check_paths(&r) || check_outputs(&r) || check_projections(&r) || check_accuracy(&r) || check_repeatable(&r) ||
                  check_split(&r) || check_comoving(&r) || check_integrator(&r) || check_softening(&r) ||
-                 check_finder(&r) || check_fixed_step(&r) || check_domain(&r) || check_external(&r) || check_groups(&r)
+                 check_finder(&r) || check_collisions(&r) || check_fixed_step(&r) || check_domain(&r) ||
+                 check_external(&r) || check_groups(&r)
              ? -1
              : 0;
 }

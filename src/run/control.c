@@ -265,6 +265,11 @@ enum stop_request control_request(struct control *control)
   return REQUEST_NONE;
 }
 
+void control_stop(struct control *control, const char *reason)
+{
+  snprintf(control->reason, sizeof control->reason, "%s", reason);
+}
+
 void control_step(struct control *control, double seconds) { control->longest = fmax(control->longest, seconds); }
 
 void control_guess(struct control *control, double seconds)

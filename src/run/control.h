@@ -56,6 +56,8 @@ void control_saved(const struct control *control, const char *text);
 void control_begin(struct control *control);
 /* The request of this rank for the soft step that begins. Not collective: the caller takes the maximum over ranks. */
 enum stop_request control_request(struct control *control);
+/* Name the reason of a stop that the run itself requests in the soft step under way. */
+void control_stop(struct control *control, const char *reason);
 /* Why the run stops, in words. Valid while the struct lives. */
 const char *control_reason(const struct control *control);
 /* Record the seconds from one control_request to the next. */

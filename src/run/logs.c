@@ -25,6 +25,7 @@
 #include "io/snapshot/snapshot.h"
 #include "job/status.h"
 #include "particles/timeline.h"
+#include "run/collisions_table.h"
 #include "run/step_columns.h"
 #include "settings/settings.h"
 #include "step/energies.h"
@@ -33,9 +34,9 @@
 /* --- files ------------------------------------------------------------------------------------------------------- */
 
 #define USED_PARAMETERS "parameters-used.ini"
-static const char *const table_names[LOGS_TABLES] = {"energy.csv",   "steps.csv", "timers.csv", TRAFFIC_TABLE,
-                                                     SUBSTEP_TABLE,  TUNER_TABLE, "choice.csv", "analysis.csv",
-                                                     "binaries.csv", "events.csv"};
+static const char *const table_names[LOGS_TABLES] = {"energy.csv",   "steps.csv",  "timers.csv",    TRAFFIC_TABLE,
+                                                     SUBSTEP_TABLE,  TUNER_TABLE,  "choice.csv",    "analysis.csv",
+                                                     "binaries.csv", "events.csv", COLLISIONS_TABLE};
 
 static void table_path(const struct params *params, const char *name, char path[PARAM_TEXT + 64])
 {
@@ -166,16 +167,18 @@ static int have_binaries(const struct sim *sim)
 /* All tables, in the order of table_names. */
 static void list_tables(struct logs *logs, const struct sim *sim, struct table table[LOGS_TABLES])
 {
-  const struct table all[LOGS_TABLES] = {{1, &logs->files.energy, diagnostics_header},
-                                         {1, &logs->files.steps, steps_header},
-                                         {1, &logs->files.timers, timers_header},
-                                         {logs->traffic.table, &logs->traffic.out, traffic_header},
-                                         {sim->cost.log.table, &logs->files.substeps, substep_log_header},
-                                         {sim->cost.tuning.log, &logs->files.tuner, tuning_header},
-                                         {settings_have_choice(sim), &logs->files.choice, settings_choice_header},
-                                         {sim->par->Analysis, &logs->files.analysis, analysis_header},
-                                         {have_binaries(sim), &logs->files.binaries, binaries_header},
-                                         {have_binaries(sim), &logs->files.events, binaries_events_header}};
+  const struct table all[LOGS_TABLES] = {
+      {1, &logs->files.energy, diagnostics_header},
+      {1, &logs->files.steps, steps_header},
+      {1, &logs->files.timers, timers_header},
+      {logs->traffic.table, &logs->traffic.out, traffic_header},
+      {sim->cost.log.table, &logs->files.substeps, substep_log_header},
+      {sim->cost.tuning.log, &logs->files.tuner, tuning_header},
+      {settings_have_choice(sim), &logs->files.choice, settings_choice_header},
+      {sim->par->Analysis, &logs->files.analysis, analysis_header},
+      {have_binaries(sim), &logs->files.binaries, binaries_header},
+      {have_binaries(sim), &logs->files.events, binaries_events_header},
+      {sim->par->Action != COLLISIONS_OFF, &logs->files.collisions, collisions_header}};
   memcpy(table, all, sizeof all);
 }
 
@@ -492,19 +495,20 @@ const char *logs_error_text(double error, int digits, char *text, size_t size)
 void logs_energy(struct logs *logs, const struct sim *sim)
 {
   struct diagnostics d = energies_corrected(sim);
+  double kept = d.total + sim->collisions.lost;
   /* a field that moves changes the energy: no error is known */
-  if (!logs->error.known && !effects_have(sim, EFFECT_ENERGY_CHANGES)) logs->error.first = d.total;
+  if (!logs->error.known && !effects_have(sim, EFFECT_ENERGY_CHANGES)) logs->error.first = kept;
   logs->error.known = logs->error.known ? 2 : 1;
   if (effects_have(sim, EFFECT_COMOVING)) logs->error.scale = d.kinetic + fabs(d.potential);
-  logs->error.worst = fmax(logs->error.worst, logs_error(logs, d.total));
-  double error = logs_promised_error(logs, sim, d.total);
+  logs->error.worst = fmax(logs->error.worst, logs_error(logs, kept));
+  double error = logs_promised_error(logs, sim, kept);
   if (!isnan(error)) promise_note(&logs->promise, &logs->promise.energy, error, sim->time);
   if (!logs->files.energy) return;
   double place[3], motion[3], gained[3];
   sim_gained(sim, gained);
   sim_shift(sim, place, motion);
   diagnostics_row(logs->files.energy, sim->time, &d, place, motion, gained,
-                  (double[2]){sim->energy.total, sim->energy.noise});
+                  (double[3]){sim->energy.total, sim->energy.noise, sim->collisions.lost});
   fflush(logs->files.energy);
 }
 

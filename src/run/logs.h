@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tables of a run in OutputDir: energy.csv, steps.csv, timers.csv, comm.csv, substeps.csv, tuner.csv, choice.csv,
- * analysis.csv, binaries.csv and events.csv. */
+ * analysis.csv, binaries.csv, events.csv and collisions.csv (run/collisions_table.h). */
 #ifndef LOGS_H
 #define LOGS_H
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "step/plan.h"
 #include "step/sim.h"
 
-/* tables: energy, steps, timers, comm, substeps, tuner, choice, analysis, binaries, events */
-enum { LEVELS_LOGGED = 25, LOGS_TABLES = 10 };
+/* tables: energy, steps, timers, comm, substeps, tuner, choice, analysis, binaries, events, collisions */
+enum { LEVELS_LOGGED = 25, LOGS_TABLES = 11 };
 
 /* Counts of a soft step, of all ranks. Imbalances are maximum over mean of the ranks. */
 struct step_report {
@@ -39,7 +39,7 @@ struct step_report {
 
 /* The files of the tables, on rank 0 only; from the fourth on only where enabled. */
 struct log_files {
-  FILE *energy, *steps, *timers, *substeps, *tuner, *choice, *analysis, *binaries, *events;
+  FILE *energy, *steps, *timers, *substeps, *tuner, *choice, *analysis, *binaries, *events, *collisions;
   struct spool *spool[LOGS_TABLES]; /* the files of these and of comm.csv; NULL: there is no such table */
   long long unwritten;              /* bytes of rows of all tables that are in memory only */
 };

@@ -9,6 +9,7 @@
 #include "base/debug.h"
 #include "base/fault.h"
 #include "particles/timeline.h"
+#include "run/collisions_table.h"
 #include "run/terminal.h"
 #include "settings/settings.h"
 #include "step/energies.h"
@@ -187,6 +188,29 @@ static void note_collapse(struct run *run)
   run->control.forced = "steps of a close pair collapsed";
 }
 
+/* Rows of the collisions of the soft step under way. The run ends with it where one was to end it, or where no more can
+ * be found. The same on all ranks. */
+static void note_collisions(struct run *run)
+{
+  struct sim *sim = &run->sim;
+  const struct collisions_part *part = &sim->collisions;
+  char reason[80] = "";
+  if (sim->par->Action == COLLISIONS_OFF) return;
+  logs_collisions(&run->logs, sim);
+  run->guard.particles = run->state.particles = sim->masses.count + sim->masses.massless;
+  if (part->ends[0]) snprintf(reason, sizeof reason, "collisions cannot be found any more");
+  else if (part->rows > 0 && sim->par->Action == COLLISIONS_STOP)
+    snprintf(reason, sizeof reason, "stars %llu and %llu collided at time %.9g", (unsigned long long)part->row[0].id[0],
+             (unsigned long long)part->row[0].id[1], part->row[0].time);
+  if (!reason[0]) return;
+  if (part->ends[0] && sim->comm->rank == 0) {
+    terminal_clear(&run->logs);
+    fprintf(stderr, "espalier: warning: the run ends at time %g: %s\n", sim->time, part->ends);
+  }
+  if (sim->stop_request < REQUEST_STOP) sim->stop_request = REQUEST_STOP;
+  control_stop(&run->control, reason);
+}
+
 /* Plan the next soft step and begin it. Collective. 0 or -1. */
 static int open_step(struct run *run, struct fault *fault)
 {
@@ -197,6 +221,7 @@ static int open_step(struct run *run, struct fault *fault)
   sim->stop_request = ask(run);
   step_open(sim, plan);
   note_collapse(run);
+  note_collisions(run);
   return 0;
 }
 

@@ -1,6 +1,8 @@
 libespalier_a_SOURCES += \
   %D%/close_pairs.c \
   %D%/close_pairs.h \
+  %D%/collisions.c \
+  %D%/collisions.h \
   %D%/neighbour_lists.c \
   %D%/neighbour_lists.h \
   %D%/schemes.c \

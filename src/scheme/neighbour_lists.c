@@ -6,6 +6,7 @@
 
 #include "base/debug.h"
 #include "scheme/close_pairs.h"
+#include "scheme/collisions.h"
 #include "scheme/schemes.h"
 #include "step/timed.h"
 #include "system/same_place.h"
@@ -14,8 +15,6 @@
  * part of the mass. */
 #define EQUAL_MASSES_RATIO 1.01
 #define DOMINANT_MASS_SHARE 1e-3
-/* Stars form no units about a particle that is so many times as heavy as any other, which would bind too many. */
-#define HUB_RATIO 10
 /* Bound pairs with 2 a below this part of R1 may go by Kepler's equation. */
 #define KEPLER_PAIR_RADIUS (1.0 / 32)
 
@@ -38,8 +37,9 @@ struct list_request neighbour_lists_request(const struct sim *sim, double soft_s
                                  .largest_mass = sim->masses.largest,
                                  .first = proposed_for == 0};
   request.units = sim->be->neighbour_lists->pair_kinetic && integrator_traits[request.integrator].has_units &&
-                  params_softening(sim->par, NULL) == 0 && sim->masses.largest < HUB_RATIO * sim->masses.second &&
+                  params_softening(sim->par, NULL) == 0 && sim->masses.largest < NEIGHBOUR_LISTS_HUB * sim->masses.second &&
                   debug_value("star_units", 1) > 0;
+  if (request.units) request.radii = collisions_radii(sim);
   request.total_mass = sim->masses.total;
   request.several = request.units && soft_step > 0 && sim->comm->size > 1;
   request.speed2 = sim->lists.speed2;
@@ -76,7 +76,7 @@ static void integrate(struct sim *sim, double soft_step)
   *tally = (struct list_tally){.shortest_period = 1e300};
   timed_halo(sim, &request);
   timed_lists_advance(sim, &request, tally);
-  if (request.several) sim->scheme->hard_part(sim);
+  if (collisions_take(sim, &request) || request.several) sim->scheme->hard_part(sim);
   sim->lists.proposed_for = soft_step;
   sim->counts.substeps = tally->ticks;
   sim->counts.level_max = tally->deepest;
@@ -174,6 +174,7 @@ static int check(const struct sim *sim, struct fault *fault)
   double origin[3], motion[3];
   if (scheme_hybrid.check(sim, fault)) return -1;
   if (params_softening(sim->par, NULL) > 0) return 0;
+  if (collisions_check(sim, fault)) return -1;
   effects_shift(sim, origin, motion);
   return same_place_check(sim->comm, sim->be->view(sim->dev), origin, fault);
 }

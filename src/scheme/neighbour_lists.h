@@ -5,6 +5,9 @@
 #define NEIGHBOUR_LISTS_H
 #include "step/sim.h"
 
+/* Stars form no units about a particle that is so many times as heavy as any other, which would bind too many. */
+enum { NEIGHBOUR_LISTS_HUB = 10 };
+
 /* 1: radii are in proportion to the cube root of masses (RadiiByMass). Local. */
 int neighbour_lists_radii_by_mass(const struct sim *sim);
 /* What a soft step of length `soft_step` asks of the table `hard`. Local. */

@@ -242,4 +242,4 @@ struct diagnostics energies_corrected(const struct sim *sim)
   return d;
 }
 
-double energies_total(const struct sim *sim) { return sim->now.total + sim->energy.total; }
+double energies_total(const struct sim *sim) { return sim->now.total + sim->energy.total + sim->collisions.lost; }

@@ -20,7 +20,7 @@ void energies_heavy(struct sim *sim);
 void energies_measure(struct sim *sim, int every);
 /* sim->now with the correction. */
 struct diagnostics energies_corrected(const struct sim *sim);
-/* Its total energy. */
+/* Its total energy, with what mergers of stars have taken out: that which is kept. */
 double energies_total(const struct sim *sim);
 
 /* The opening angle of the finer potentials of `count` particles; for few particles so small that all pairs are summed.

@@ -40,7 +40,7 @@ static double second_mass(const struct comm *comm, const struct particles *parti
   return heaviest > 1 ? largest : second;
 }
 
-static void note_masses(struct sim *sim, const struct particles *particles)
+void sim_note_masses(struct sim *sim, const struct particles *particles)
 {
   struct mass_facts *masses = &sim->masses;
   double extreme[2] = {0, -1e300}, sum[4] = {0};
@@ -84,7 +84,7 @@ int sim_open(struct sim *sim, const struct comm *comm, const struct params *par,
   memset(sim, 0, sizeof *sim);
   sim->comm = comm;
   sim->be = be;
-  note_masses(sim, particles);
+  sim_note_masses(sim, particles);
   own_parameters(sim, par, particles);
   par = sim->par;
   sim->force.gravity = units_gravity(par);
@@ -135,6 +135,7 @@ void sim_close(struct sim *sim)
   lets_close(sim->ranks.lets);
   halo_free(&sim->lists.halo);
   memory_free(sim->settings);
+  memory_free(sim->collisions.row);
   transport_close(&sim->ranks.transport);
   sim->be->download(sim->dev, &p);
   particles_free(&p);

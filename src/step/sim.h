@@ -79,6 +79,23 @@ struct lists_part {
   double pair_kinetic; /* kinetic energy of pairs about their centres of mass, as far as it is known */
 };
 
+/* A row of collisions.csv. */
+struct collision_row {
+  double time;
+  uint64_t id[2];                                                       /* the heavier star first */
+  double mass[2], radii, pericentre, speed, a, e, pos[3], vel[3], lost; /* as struct list_collision */
+  int merged;
+};
+
+/* Collisions of stars (scheme/collisions.h). */
+struct collisions_part {
+  double lost;               /* energy that mergers have taken out since the start of the run */
+  struct collision_row *row; /* [rows] of the last soft step, the same on all ranks */
+  int rows;
+  long long count, merged; /* collisions of this job; of them, mergers */
+  char ends[400];          /* why no collisions are found any more; empty: they are */
+};
+
 /* What is known of energies beyond the potentials of forces (step/energies.h). */
 struct energy_part {
   double heavy_limit;                /* particles of more mass are heavy; */
@@ -166,6 +183,7 @@ struct sim {
   struct step_counts counts;
   struct substeps substeps;
   struct lists_part lists;
+  struct collisions_part collisions;
   struct cost_part cost;
   struct timer timer;
 };
@@ -174,6 +192,8 @@ struct sim {
  * transport that the parameters name does not work. Call sim_close in both cases. Collective. */
 int sim_open(struct sim *sim, const struct comm *comm, const struct params *par, const struct backend *be,
              struct particles *particles, struct fault *fault);
+/* Note numbers and masses of the particles of this rank, which are not on the device. Collective. */
+void sim_note_masses(struct sim *sim, const struct particles *particles);
 /* Free the system and its particles. Collective. */
 void sim_close(struct sim *sim);
 

@@ -86,6 +86,7 @@ void diagnostics_scales(struct diagnostics *diagnostics, const struct comm *comm
   X(momentum_removed, 6, removed)                   \
   X(potential_correction, 6, known[0])              \
   X(energy_noise, 3, known[1])                      \
+  X(energy_lost, 15, known[2])                      \
   X(momentum_scale, 6, diagnostics->momentum_scale) \
   X(angular_scale, 6, diagnostics->angular_scale)
 
@@ -101,7 +102,7 @@ void diagnostics_header(FILE *out)
 }
 
 void diagnostics_row(FILE *out, double time, const struct diagnostics *diagnostics, const double place[3],
-                     const double motion[3], const double gained[3], const double known[2])
+                     const double motion[3], const double gained[3], const double known[3])
 {
   double com[3], momentum[3]; /* with 15 digits: small changes beside those of a bulk motion */
   double removed = diagnostics->mass * sqrt(gained[0] * gained[0] + gained[1] * gained[1] + gained[2] * gained[2]);

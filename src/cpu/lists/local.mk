@@ -11,6 +11,7 @@ libespalier_a_SOURCES += \
   %D%/neighbour_lists.h \
   %D%/subsystems.c \
   %D%/unit_changes.c \
+  %D%/unit_collisions.c \
   %D%/unit_facts.c \
   %D%/unit_forces.c \
   %D%/units.c \

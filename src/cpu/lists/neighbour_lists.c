@@ -362,12 +362,13 @@ void cpu_lists_advance(struct device *d, const struct list_request *request, int
     begin_subsystems(&set, request, softening, tally, state);
   }
   tally->list_seconds += cpu_seconds() - began;
-  d->lent.n = 0;
+  d->lent.n = d->collisions.n = 0;
   struct list_loop loop = {.set = &set,
                            .request = request,
                            .integrator = integrator,
                            .state = units,
                            .lent = &d->lent,
+                           .collisions = &d->collisions,
                            .tally = tally,
                            .from = sources_of(&set, request, softening),
                            .tick_length = request->soft_step / TICKS,

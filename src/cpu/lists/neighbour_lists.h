@@ -64,6 +64,7 @@ struct list_loop {
   int32_t collapsed, undescribed;     /* undescribed: 1: the place of tally->worst, whose neighbour is not known yet */
   void *state;                        /* of the integrator */
   struct lent_stars *lent;            /* by the integrator */
+  struct collision_list *collisions;  /* also */
 };
 
 /* An integrator: how one particle is advanced over its step, and how long the next one is. Its neighbours are predicted

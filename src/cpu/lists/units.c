@@ -69,6 +69,12 @@ static int32_t absorb(struct units *units, int n, const struct unit_body *bodies
       if (place < 0) continue;
       if (set->id[place] < set->id[centre]) centre = place;
       factor = fmaxf(factor, units->factor[place]);
+      for (int m = 0; m < 2; m++) {
+        int32_t merged = bodies[k].with[s][m] - 1;
+        if (merged < 0) continue;
+        if (set->id[merged] < set->id[centre]) centre = merged;
+        factor = fmaxf(factor, units->factor[merged]);
+      }
     }
   for (int k = 0; k < n; k++)
     for (int s = 0; s < 2; s++) {
@@ -102,7 +108,7 @@ int32_t units_make(struct units *units, int n, const struct unit_body *bodies, c
   set->gm[centre] = m;
   set->tick[centre] = tick;
   units->of[centre] = UNIT_STAR;
-  if (n == 1 && bodies[0].star[1] < 0) return centre;
+  if (n == 1 && bodies[0].star[1] < 0 && bodies[0].with[0][0] == 0) return centre;
   int32_t at = free_unit(units);
   units->seen[at].tick = -1;
   units->centre[at] = centre;
@@ -238,6 +244,7 @@ void units_open(struct units *units, struct list_set *set, const struct list_req
                                      .error = UNIT_ERROR * 0.5 * set->gravity * request->total_mass * request->speed2,
                                      .soft_step = request->soft_step,
                                      .hierarchies = 1};
+  units_open_contacts(units, request);
   units->of = memory_alloc("hard", sizeof *units->of * n);
   units->partner = memory_alloc("hard", sizeof *units->partner * n);
   units->gm = memory_alloc("hard", sizeof *units->gm * n);
@@ -279,7 +286,7 @@ static void finish(struct units *units, const struct list_loop *loop, int32_t at
 {
   struct unit_environment environment;
   units_environment(units, loop, units->centre[at], &environment);
-  unit_finish(&units->unit[at], &environment, loop->request->soft_step);
+  unit_finish_step(&units->unit[at], &units->rules, &environment, loop->request->soft_step);
 }
 
 static void count_pair(const struct units *units, double m1, double m2, const double u[3], double period, double e,
@@ -364,6 +371,7 @@ void units_close(struct units *units, const struct list_loop *loop)
     put_back(units, loop, k);
     if (units->centre[k] < units->set->own) lend(units, k, loop->lent);
   }
+  units_close_contacts(units, loop);
   memory_free(units->of);
   memory_free(units->partner);
   memory_free(units->waits);

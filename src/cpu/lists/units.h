@@ -5,8 +5,8 @@
 #ifndef CPU_UNITS_H
 #define CPU_UNITS_H
 #include "cpu/lists/neighbour_lists.h"
+#include "gravity/unit_advance.h"
 #include "gravity/unit_field.h"
-#include "gravity/unit_motion.h"
 #include "gravity/unit_parts.h"
 
 /* The stars of a pair that is followed, at a tick; -1: not known. */
@@ -36,6 +36,7 @@ struct units {
   int32_t *begun;      /* [begun_capacity] places that have begun in this tick */
   int64_t begun_count, begun_capacity;
   double widest_factor;
+  struct contact_log contacts;
 };
 
 /* --- units.c: what there is --- */
@@ -80,6 +81,13 @@ void units_force_on_star(struct units *units, const struct list_loop *loop, int3
                          const double v[3], struct hermite_force *force);
 void units_environment(const struct units *units, const struct list_loop *loop, int32_t i,
                        struct unit_environment *environment);
+
+/* --- unit_collisions.c --- */
+
+/* Make room for the contacts of the soft step, where the request asks for them, and set rules.contacts. */
+void units_open_contacts(struct units *units, const struct list_request *request);
+/* Those in units of this rank go to the loop's list. */
+void units_close_contacts(struct units *units, const struct list_loop *loop);
 
 /* --- unit_changes.c --- */
 
