@@ -38,6 +38,7 @@ static const struct backend_neighbour_lists gpu_lists_verbs = {
     .pair_kinetic = gpu_pair_kinetic,
     .lent = gpu_lent,
     .take_back = gpu_take_back,
+    .collisions = gpu_collisions,
 };
 
 static const struct backend_let gpu_let_verbs = {

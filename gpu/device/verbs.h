@@ -96,6 +96,7 @@ double gpu_pair_kinetic(struct device *d, const struct list_request *request, in
                         const struct halo_particle *halo);
 const struct unit_star *gpu_lent(struct device *d, int64_t *n);
 void gpu_take_back(struct device *d, int64_t n, const struct unit_star *stars);
+const struct list_collision *gpu_collisions(struct device *d, int64_t *n);
 int gpu_lists_has(enum step_integrator integrator);
 /* halo.cu */
 struct halo_particle *gpu_halo(struct device *d, const struct list_request *request, int boxes, const double (*box)[6],

@@ -11,6 +11,7 @@ gpu_sources += \
   %D%/state.cuh \
   %D%/unit_changes.cuh \
   %D%/unit_checks.cuh \
+  %D%/unit_collisions.cu \
   %D%/unit_forces.cuh \
   %D%/unit_host.cuh \
   %D%/unit_loop.cu \

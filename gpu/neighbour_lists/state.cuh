@@ -119,6 +119,14 @@ struct unit_trial {
   int wait, pause;
 };
 
+/* Collisions of stars (gpu/neighbour_lists/unit_collisions.cu). */
+struct collision_state {
+  struct array<char> log, contact; /* on the device, of structs of gravity/contacts.h */
+  struct contact_log host;
+  int64_t count; /* of the list */
+  struct list_collision *list;
+};
+
 /* Units of stars (gpu/neighbour_lists/units.cuh), by place; those of char are of structs of units.cuh. */
 struct unit_state {
   struct array<int32_t> partner, head, companion, count, root, at, spare, begun, noted;
@@ -135,6 +143,7 @@ struct unit_state {
   int64_t lent_count;
   struct unit_star *lent_host;
   struct unit_mail *mail; /* page-locked */
+  struct collision_state collision;
 };
 
 struct list_state {

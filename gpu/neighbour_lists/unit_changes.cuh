@@ -42,17 +42,23 @@ DEVICE_CALL int bodies_at(const struct units_job &job, int32_t root, int32_t now
   return n;
 }
 
-/* The places of the stars of bodies[n], ascending. */
+static __device__ void add_star(struct unit_stars *stars, int32_t place)
+{
+  int32_t at = stars->count++;
+  for (; at > 0 && stars->place[at - 1] > place; at--) stars->place[at] = stars->place[at - 1];
+  stars->place[at] = place;
+}
+
+/* The places of the stars of bodies[n], with those that have merged with them, ascending. */
 static __device__ void stars_of(int n, const struct unit_body *bodies, struct unit_stars *stars)
 {
   stars->count = 0;
   for (int k = 0; k < n; k++)
     for (int s = 0; s < 2; s++) {
-      int32_t place = bodies[k].star[s], at = stars->count;
-      if (place < 0) continue;
-      for (; at > 0 && stars->place[at - 1] > place; at--) stars->place[at] = stars->place[at - 1];
-      stars->place[at] = place;
-      stars->count++;
+      if (bodies[k].star[s] < 0) continue;
+      add_star(stars, bodies[k].star[s]);
+      for (int m = 0; m < 2; m++)
+        if (bodies[k].with[s][m] > 0) add_star(stars, bodies[k].with[s][m] - 1);
     }
 }
 

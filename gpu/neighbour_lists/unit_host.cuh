@@ -61,6 +61,7 @@ static __device__ void post_environment(const struct units_job &job, const struc
              (int)sizeof environment->centre.motion);
   if (k > 0) return;
   environment->near_count = lane_count(mask);
+  environment->root = step.place;
   environment->centre.t = time_of(job, step.from);
 }
 

@@ -125,7 +125,7 @@ static struct unit_tables open_tables(struct device *d, int32_t places, int32_t 
 static struct unit_rules rules_of(const struct device *d, const struct list_request *request)
 {
   double g = d->config.gravity, r1 = (double)request->split.r1;
-  struct unit_rules rules;
+  struct unit_rules rules = {};
   rules.r1 = r1;
   rules.entry = UNIT_ENTRY_R1 * r1;
   rules.error = UNIT_ERROR * 0.5 * g * request->total_mass * request->speed2;
@@ -192,7 +192,9 @@ static struct units_job open_job(struct device *d, const struct list_request *re
   job.first = request->first || !integrator_traits[request->integrator].keeps_levels;
   job.level_shift = request->level_shift;
   job.hosted_active = (int)debug_value("host_units", launches_wait() ? NEVER : HOSTED_ACTIVE);
-  job.mail = open_mail(units, &job.rules, *blocks);
+  struct unit_rules host_rules;
+  units_open_contacts(d, request, places, &job.rules, &host_rules);
+  job.mail = open_mail(units, &host_rules, *blocks);
   CHECK(runtime_copy(&job.table.numbers->requests, &job.mail->served, sizeof job.mail->served, TO_DEVICE, d->stream));
   LAUNCH(d, open_places, launch, THREADS, job);
   LAUNCH(d, open_units, blocks_for(job.table.units, THREADS), THREADS, job, s->pair.bound.at, pairs);
@@ -218,7 +220,7 @@ static __global__ void finish_units(const __grid_constant__ struct units_end end
   struct unit_environment environment;
   const int2 t = job.loop.ticks[root];
   environment_of(job, root, t.y > t.x, TICKS + 1, &environment);
-  unit_finish(&job.table.unit[job.table.at[root]], &environment, job.loop.soft_step);
+  unit_finish_step(&job.table.unit[job.table.at[root]], &job.rules, &environment, job.loop.soft_step);
 }
 
 /* A star of this rank gets its state; that of another rank is lent. */
@@ -403,7 +405,7 @@ void units_advance(struct device *d, const struct list_request *request, int64_t
   struct unit_state *units = &d->lists.unit;
   struct units_end end = {};
   int64_t places = d->p.n + n, launch = blocks_for(places, THREADS);
-  units->lent_count = 0;
+  units->lent_count = units->collision.count = 0;
   if (places == 0) return;
   end.job = open_job(d, request, n, halo, &end.blocks);
   end.p = d->p;
@@ -416,6 +418,7 @@ void units_advance(struct device *d, const struct list_request *request, int64_t
   LAUNCH(d, put_stars, launch, THREADS, end);
   LAUNCH(d, count_places, min(launch, (int64_t)4 * d->multiprocessors), THREADS, end);
   read_tally(d, &end, places, tally);
+  units_close_contacts(d, &end.job);
 }
 
 /* --- several ranks ------------------------------------------------------------------------------------------------ */
@@ -495,6 +498,7 @@ void units_state_free(struct list_state *state)
   array_free(&units->record.numbers);
   array_free(&units->record.lent);
   array_free(&units->record.tally);
+  units_collisions_free(&units->collision);
   memory_free(units->lent_host);
   if (units->mail && units->mail->item) CHECK(runtime_free_host(units->mail->item));
   if (units->mail) CHECK(runtime_free_host(units->mail));

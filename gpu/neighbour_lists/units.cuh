@@ -15,7 +15,8 @@
 #include "gravity/unit_parts.h"
 
 enum { CLASS_UNIT = CLASS_BLOCK }; /* units; no list of a star is summed up by a block here */
-enum { UNIT_STARS = 2 * UNIT_BODIES, UNITS_OF_CHANGE = UNIT_BODIES / 2 };
+/* each of the two stars of a body may have two that have merged with it */
+enum { UNIT_STARS = 2 * 3 * UNIT_BODIES, UNITS_OF_CHANGE = UNIT_BODIES / 2 };
 /* What a place on a list stands for: a number >= 0: this unit; a star; something to be looked up. */
 enum { TAG_STAR = -1, TAG_LOOK = -2 };
 #define NO_CLAIM (~0ull)
@@ -123,4 +124,11 @@ int32_t units_mail_slots(int blocks);
 void units_advance(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo,
                    struct list_tally *tally);
 void units_state_free(struct list_state *state);
+
+/* Make room for the contacts of a soft step, where the request asks for them, and set the rules of device and host. */
+void units_open_contacts(struct device *d, const struct list_request *request, int32_t places,
+                         struct unit_rules *device, struct unit_rules *host);
+/* After the end of all units: those in units of this rank. The host waits. */
+void units_close_contacts(struct device *d, const struct units_job *job);
+void units_collisions_free(struct collision_state *state);
 #endif
