@@ -24,6 +24,7 @@ unit_tests = \
   %D%/brent \
   %D%/choice \
   %D%/choices \
+  %D%/collisions \
   %D%/debug \
   %D%/decimal \
   %D%/depth_first \

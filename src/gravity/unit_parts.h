@@ -430,8 +430,14 @@ HD_CALL int unit_find_parts(const struct unit_rules *rules, const struct unit *u
   return parts;
 }
 
-/* Open and close the tight pairs of a group at the time t of its centre; its neighbours see what they saw
- * before. Returns whether there was any. */
+/* Whether a group is what mergers have left of it: two stars. */
+HD int unit_is_two_stars(const struct unit *unit)
+{
+  return unit->bodies == 2 && unit->body[0].star[1] < 0 && unit->body[1].star[1] < 0;
+}
+
+/* Open and close the tight pairs of a group at the time t of its centre, and make it a pair where it has no more than
+ * two stars; its neighbours see what they saw before. Returns whether there was any. */
 HD_CALL int unit_tighten(struct unit *unit, const struct unit_rules *rules, double t, double r1)
 {
   struct unit_body bodies[UNIT_BODIES];
@@ -439,7 +445,7 @@ HD_CALL int unit_tighten(struct unit *unit, const struct unit_rules *rules, doub
   if (unit->kind != UNIT_GROUP) return 0;
   int n = unit_bodies_of(unit, t, 0, bodies), closed = unit_close_tight(rules, bodies, n),
       open = unit_open_tight(rules, bodies, closed, 1);
-  if (open == n && closed == n) return 0;
+  if (open == n && closed == n && !unit_is_two_stars(unit)) return 0;
   struct unit_field field = unit->field;
   double quadrupole[3][3], rate[3][3], trace = unit->trace;
   int64_t work = unit->work;
