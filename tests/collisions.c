@@ -31,10 +31,13 @@ struct met {
   int64_t ticks;
 };
 
+static uint64_t lower(const struct list_collision *one) { return one->id[0] < one->id[1] ? one->id[0] : one->id[1]; }
+
 static int by_time(const void *p, const void *q)
 {
   const struct list_collision *a = p, *b = q;
-  return a->time < b->time ? -1 : a->time > b->time;
+  if (a->time != b->time) return a->time < b->time ? -1 : 1;
+  return lower(a) < lower(b) ? -1 : lower(a) > lower(b);
 }
 
 static int64_t place_of(const struct particles *p, uint64_t id)
@@ -42,6 +45,12 @@ static int64_t place_of(const struct particles *p, uint64_t id)
   for (int64_t i = 0; i < p->n; i++)
     if (p->id[i] == id) return i;
   return -1;
+}
+
+/* Whether these two have met, in any order. */
+static int are(const struct list_collision *one, uint64_t i, uint64_t j)
+{
+  return (one->id[0] == i && one->id[1] == j) || (one->id[0] == j && one->id[1] == i);
 }
 
 static void remove_particle(struct particles *p, int64_t i)
@@ -75,9 +84,7 @@ static void take(const struct backend *be, struct device *dev, struct particles 
   be->download(dev, p);
   for (int64_t k = 0; k < n; k++) {
     int known = 0;
-    for (int l = first; l < met->n; l++)
-      known |= met->at[l].id[0] + met->at[l].id[1] == list[k].id[0] + list[k].id[1] &&
-               (met->at[l].id[0] == list[k].id[0] || met->at[l].id[0] == list[k].id[1]);
+    for (int l = first; l < met->n; l++) known |= are(&met->at[l], list[k].id[0], list[k].id[1]);
     if (known || met->n == MET_MAX) continue;
     if (list[k].merged) merge(p, &list[k]);
     if (list[k].merged) met->lost += list[k].lost;
@@ -348,7 +355,7 @@ static void triples(const struct backend *be)
     stars(&p, 4, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.25f, 0.25f, 0.25f, 0x1p-20f});
     struct met met = run(be, &p, 1, end, 1, radius, 1);
     const struct list_collision *one = &met.at[0];
-    int same = met.n > 0 ? one->id[0] == ids[0] && one->id[1] == ids[1] && fabs(one->time - t) < 3e-7 : t >= end;
+    int same = met.n > 0 ? are(one, ids[0], ids[1]) && fabs(one->time - t) < 3e-7 : t >= end;
     if (!same)
       printf("# seed %d: %d and %d at %.9g, by points %d and %d at %.9g\n", (int)seed, (int)one->id[0], (int)one->id[1],
              one->time, (int)ids[0], (int)ids[1], t);
@@ -368,12 +375,11 @@ static void cluster(const struct backend *be, struct met *first)
   int64_t n = p.n;
   struct met met = run(be, &p, 0.04, 1.0 / 128, 4, 5e-5, 1);
   ok(met.n > 8 && p.n == n - met.n, "a cluster of binaries: particles are as many as there should be");
-  ok(fabs(met.mass) < 1e-6 && met.momentum < 1e-6 && met.worst < 2e-5, "mass, momentum and energy are kept");
+  ok(fabs(met.mass) < 1e-6 && met.momentum < 1e-10 && met.worst < 1e-5, "mass, momentum and energy are kept");
   if (first->n == 0) *first = met;
   int same = met.n == first->n;
   for (int k = 0; same && k < met.n; k++)
-    same = met.at[k].id[0] == first->at[k].id[0] && met.at[k].id[1] == first->at[k].id[1] &&
-           fabs(met.at[k].time - first->at[k].time) < 1e-6;
+    same = are(&met.at[k], first->at[k].id[0], first->at[k].id[1]) && fabs(met.at[k].time - first->at[k].time) < 1e-6;
   ok(same, "collisions are those of the first backend");
   particles_free(&p);
 }

@@ -324,21 +324,22 @@ static __device__ __forceinline__ int add_to_unit(const struct units_job &job, c
 {
   struct unit_neighbour is;
   double weight = 0, k = 0, slope = 0;
-  int count, closely = 0;
+  int count, acts = 0, closely = 0;
   if (root >= 0) {
     look_from(job, target, source, &is);
     if (is.r2 < is.split.r2 * is.split.r2) {
       is.r = sqrt(is.r2);
       hermite_pair(&sum->force, is.d, is.u, is.gm, 0, &is.split);
       hermite_kernel(&is.split, is.r, &k, &slope);
-      weight = is.gm > 0 ? unit_tide_weight(&is, target.gm, own.size) : 0;
+      acts = is.gm > 0;
+      weight = acts ? unit_tide_weight(&is, target.gm, own.size) : 0;
     }
   }
   int number = sum->near_count + number_among(weight > UNIT_TIDE_LEAST, lanes, &count),
       near = weight > UNIT_TIDE_LEAST && number < UNIT_NEAR;
   sum->near_count = min(sum->near_count + count, (int)UNIT_NEAR);
   if (near) out->near[number] = root;
-  if (weight > 0) {
+  if (acts) {
     double i = 1 / is.r, i3 = i * i * i, f0 = -is.gm * k * i3, f1 = is.gm * (3 * k * i * i3 - slope * i3) * i;
     unit_add_times(&sum->field, &is, target.gm, weight, own.pair);
 #pragma unroll
