@@ -100,7 +100,6 @@ EXTRA_DIST += %D%/data/tables.py \
   %D%/data/energy-ranks.csv \
   %D%/data/energy-tests.csv \
   %D%/data/far-cost.csv \
-  %D%/data/far-systems.csv \
   %D%/data/fast-trees.csv \
   %D%/data/forces-cpu.csv \
   %D%/data/forces-errors.csv \
@@ -120,7 +119,6 @@ EXTRA_DIST += %D%/data/tables.py \
   %D%/data/hybrid-gpu.csv \
   %D%/data/hybrid-several.csv \
   %D%/data/interrupted.csv \
-  %D%/data/lists-or-walks.csv \
   %D%/data/memory-check.csv \
   %D%/data/memory.csv \
   %D%/data/merger.csv \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Collisions of stars of each backend that finds them (backend/neighbour_list_verbs.h with `radii`): who meets, when and
- * on which orbit; mergers keep mass, momentum and, with what they take out, energy. */
+/* Collisions of stars of each backend that finds them (backend/neighbour_list_verbs.h with `radii`): who meets, when
+ * and on which orbit; mergers keep mass, momentum and, with what they take out, energy. */
 #include <config.h>
 #include <stdio.h>
 #include <stdlib.h>

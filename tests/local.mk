@@ -126,7 +126,7 @@ script_tests = \
   %D%/cli.sh \
   %D%/close_pairs.sh \
   %D%/cluster_runs.sh \
-  %D%/collisions.sh \
+  %D%/collision_runs.sh \
   %D%/comm_ranks.sh \
   %D%/traces.sh \
   %D%/comoving.sh \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Stars of units that meet (gravity/unit_contacts.h): the logs of a soft step, of the device and of the host, which ends
- * the steps of some units, and the verb. */
+/* Stars of units that meet (gravity/unit_contacts.h): the logs of a soft step, of the device and of the host, which
+ * ends the steps of some units, and the verb. */
 #include <config.h>
 #include <stdlib.h>
 

@@ -210,10 +210,10 @@ struct backend_neighbour_lists {
   /* Take position, velocity and level of own particles from stars[n], which other ranks have lent; others are passed
    * over. */
   void (*take_back)(struct device *d, int64_t n, const struct unit_star *stars);
-  /* With `radii`, after advance: the collisions in units of this rank (of which it has the star of the lowest id), in no
-   * order; *n: their number, above list_collisions_max of the places where some are missing. A pair may be there more
-   * than once. Where stars have merged, pot and acc_hard are not defined. Owner of the result: the device, until the
-   * next advance. NULL: the backend knows no radii. */
+  /* With `radii`, after advance: the collisions in units of this rank (of which it has the star of the lowest id), in
+   * no order; *n: their number, above list_collisions_max of the places where some are missing. A pair may be there
+   * more than once. Where stars have merged, pot and acc_hard are not defined. Owner of the result: the device, until
+   * the next advance. NULL: the backend knows no radii. */
   const struct list_collision *(*collisions)(struct device *d, int64_t *n);
 };
 #ifdef __cplusplus

@@ -474,8 +474,8 @@ HD_CALL double few_watch_step(struct few_bodies *few, struct few_watch *watch, c
 
 /* --- an interval -------------------------------------------------------------------------------------------------- */
 
-/* Advance to the time `end`, or until a body is about to have another one within its reach: few->reached, and few->t; or
- * until two have met, few->contact, as soon as they are near their pericentre.
+/* Advance to the time `end`, or until a body is about to have another one within its reach: few->reached, and few->t;
+ * or until two have met, few->contact, as soon as they are near their pericentre.
  * *step: the step in s to begin with (0: choose), then the one proposed. Returns 0, or -1 where no step is short
  * enough, two bodies being at the same place within rounding; *few is as before then. */
 HD_CALL int few_advance(struct few_bodies *few, const struct unit_environment *environment, double end, double *step,

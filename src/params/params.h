@@ -72,7 +72,7 @@ extern const int param_count;
 
 /* Origin of each value, for messages: a line of the parameter file (1, 2, ...), ORIGIN_DEFAULT or ORIGIN_OPTION
  * (-P). */
-enum { PARAM_LIMIT = 96, ORIGIN_DEFAULT = 0, ORIGIN_OPTION = -1 };
+enum { PARAM_LIMIT = 128, ORIGIN_DEFAULT = 0, ORIGIN_OPTION = -1 };
 struct param_origin {
   const char *file;      /* name of the parameter file; NULL: none */
   int line[PARAM_LIMIT]; /* by index in param_table */

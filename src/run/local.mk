@@ -2,8 +2,6 @@ libespalier_a_SOURCES += \
   %D%/assess.c \
   %D%/check.c \
   %D%/check.h \
-  %D%/collisions_table.c \
-  %D%/collisions_table.h \
   %D%/continuation.c \
   %D%/continuation.h \
   %D%/control.c \

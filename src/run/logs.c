@@ -25,10 +25,10 @@
 #include "io/snapshot/snapshot.h"
 #include "job/status.h"
 #include "particles/timeline.h"
-#include "run/collisions_table.h"
 #include "run/step_columns.h"
 #include "settings/settings.h"
 #include "step/energies.h"
+#include "scheme/collisions_table.h"
 #include "scheme/schemes.h"
 
 /* --- files ------------------------------------------------------------------------------------------------------- */
@@ -510,6 +510,13 @@ void logs_energy(struct logs *logs, const struct sim *sim)
   diagnostics_row(logs->files.energy, sim->time, &d, place, motion, gained,
                   (double[3]){sim->energy.total, sim->energy.noise, sim->collisions.lost});
   fflush(logs->files.energy);
+}
+
+void logs_collisions(struct logs *logs, const struct sim *sim)
+{
+  if (!logs->files.collisions || sim->collisions.rows == 0) return;
+  collisions_rows(sim, logs->files.collisions);
+  fflush(logs->files.collisions);
 }
 
 void logs_choice(struct logs *logs, const struct sim *sim)

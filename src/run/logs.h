@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tables of a run in OutputDir: energy.csv, steps.csv, timers.csv, comm.csv, substeps.csv, tuner.csv, choice.csv,
- * analysis.csv, binaries.csv, events.csv and collisions.csv (run/collisions_table.h). */
+ * analysis.csv, binaries.csv, events.csv and collisions.csv. */
 #ifndef LOGS_H
 #define LOGS_H
 #include <stdio.h>
@@ -133,6 +133,8 @@ void logs_energy(struct logs *logs, const struct sim *sim);
 /* Write rows to steps.csv, timers.csv, substeps.csv and tuner.csv (rank 0). `energy`: sim->now has a potential
  * energy. */
 void logs_step(struct logs *logs, struct sim *sim, const struct step_report *report, int energy);
+/* Write rows to collisions.csv (rank 0) about the soft step under way. */
+void logs_collisions(struct logs *logs, const struct sim *sim);
 /* Write rows to choice.csv (rank 0) about the last choice of a scheme; nothing where there was none. */
 void logs_choice(struct logs *logs, const struct sim *sim);
 /* The error of a total energy for the promise of Accuracy: relative to the energy at the start, or to a tenth of

@@ -9,7 +9,6 @@
 #include "base/debug.h"
 #include "base/fault.h"
 #include "particles/timeline.h"
-#include "run/collisions_table.h"
 #include "run/terminal.h"
 #include "settings/settings.h"
 #include "step/energies.h"

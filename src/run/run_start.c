@@ -10,7 +10,7 @@
 #include "run/check.h"
 #include "run/continuation.h"
 #include "run/start.h"
-#include "scheme/collisions.h"
+#include "scheme/neighbour_lists.h"
 #include "settings/settings.h"
 
 /* Lock CheckpointDir, so that no two runs write checkpoints there. Within OutputDir the lock of OutputDir suffices.
@@ -103,7 +103,7 @@ int run_start(struct run *run, const struct comm *comm, const struct params *par
   run->soft_step_opened = o->restart;
   if (o->no_output) run->state.pending = 0; /* a pending snapshot will not be written */
   if (o->restart && !(run->sim.time < par->TimeMax)) report_checkpoint_at_end(run);
-  else if (o->restart && collisions_check(&run->sim, fault) == 0)
+  else if (o->restart && neighbour_lists_check_collisions(&run->sim, fault) == 0)
     check_steps(o->steps, run->sim.step + 1, run->from.path, fault);
   else if (!o->restart) check_times(par, run->sim.time, fault);
   if (!fault->text[0] && !run->nothing_left) outputs_open(&run->outputs, par, fault);

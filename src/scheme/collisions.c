@@ -9,7 +9,6 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "gravity/unit_rules.h"
-#include "scheme/neighbour_lists.h"
 #include "step/effects.h"
 #include "step/energies.h"
 #include "step/timed.h"
@@ -40,23 +39,22 @@ struct list_radii collisions_radii(const struct sim *sim)
                              .exponent = par->Exponent};
 }
 
-int collisions_check(const struct sim *sim, struct fault *fault)
+int collisions_check(const struct sim *sim, int units, struct fault *fault)
 {
   const struct params *par = sim->par;
   if (par->Action == COLLISIONS_OFF) return 0;
-  struct list_request request = neighbour_lists_request(sim, 0);
   struct list_radii radii = collisions_radii(sim);
   const char *action = params_choice("Action", par->Action);
   if (!sim->be->neighbour_lists->collisions)
     return fault_set(fault, "Action = %s: the backend %s finds no collisions; set [Device] Backend = cpu", action,
                      sim->be->name);
-  if (!(sim->masses.largest < NEIGHBOUR_LISTS_HUB * sim->masses.second))
+  if (!(sim->masses.largest < COLLISIONS_HUB * sim->masses.second))
     return fault_set(
         fault,
         "Action = %s: a particle (mass %g) is more than %d times as heavy as any other; stars form no units "
         "about it, and collisions are not found: expected Action = off",
-        action, sim->masses.largest, NEIGHBOUR_LISTS_HUB);
-  if (!request.units)
+        action, sim->masses.largest, COLLISIONS_HUB);
+  if (!units)
     return fault_set(fault,
                      "Action = %s: stars form no units here (ESPALIER_DEBUG), and collisions are not found: expected "
                      "Action = off",
@@ -96,15 +94,8 @@ static int is_known(const struct list_collision *list, int64_t n, const struct l
 /* The collisions of all ranks, in the order of their times; *n: their number. Owner: caller (memory_free). */
 static struct list_collision *gather(struct sim *sim, int64_t *n)
 {
-  size_t bytes;
-  int64_t mine, kept = 0, places = sim->be->count(sim->dev) + sim->lists.halo.n;
-  const struct list_collision *here = sim->be->neighbour_lists->collisions(sim->dev, &mine);
-  if (mine > list_collisions_max(places))
-    fatal("%lld collisions of %lld stars in a soft step, at most %d: the radii are too large", (long long)mine,
-          (long long)places, list_collisions_max(places));
-  struct list_collision *all;
-  TIMED(sim, PHASE_hard_let, all = comm_gather(sim->comm, here, sizeof *all * (size_t)mine, &bytes));
-  *n = (int64_t)(bytes / sizeof *all);
+  int64_t kept = 0;
+  struct list_collision *all = timed_collisions(sim, n);
   qsort(all, (size_t)*n, sizeof *all, by_time);
   for (int64_t k = 0; k < *n; k++)
     if (!is_known(all, kept, &all[k])) all[kept++] = all[k];
@@ -264,10 +255,10 @@ static void merge(struct sim *sim, const struct mergers *all)
 /* --- a soft step -------------------------------------------------------------------------------------------------- */
 
 /* Why collisions are not found any more: see collisions_check. */
-static void note_end(struct sim *sim)
+static void note_end(struct sim *sim, int units)
 {
   struct fault fault = {""};
-  if (sim->collisions.ends[0] || collisions_check(sim, &fault) == 0) return;
+  if (sim->collisions.ends[0] || collisions_check(sim, units, &fault) == 0) return;
   snprintf(sim->collisions.ends, sizeof sim->collisions.ends, "%s", fault.text);
 }
 
@@ -279,7 +270,7 @@ int collisions_take(struct sim *sim, const struct list_request *request)
   part->rows = 0;
   if (sim->par->Action == COLLISIONS_OFF) return 0;
   if (!request->units) {
-    note_end(sim);
+    note_end(sim, 0);
     return 0;
   }
   struct list_collision *list = gather(sim, &n);
@@ -299,6 +290,6 @@ int collisions_take(struct sim *sim, const struct list_request *request)
   part->merged += merged;
   memory_free(all.star);
   memory_free(list);
-  note_end(sim);
+  note_end(sim, 1);
   return merged > 0;
 }

@@ -3,6 +3,8 @@ libespalier_a_SOURCES += \
   %D%/close_pairs.h \
   %D%/collisions.c \
   %D%/collisions.h \
+  %D%/collisions_table.c \
+  %D%/collisions_table.h \
   %D%/neighbour_lists.c \
   %D%/neighbour_lists.h \
   %D%/schemes.c \

@@ -37,7 +37,7 @@ struct list_request neighbour_lists_request(const struct sim *sim, double soft_s
                                  .largest_mass = sim->masses.largest,
                                  .first = proposed_for == 0};
   request.units = sim->be->neighbour_lists->pair_kinetic && integrator_traits[request.integrator].has_units &&
-                  params_softening(sim->par, NULL) == 0 && sim->masses.largest < NEIGHBOUR_LISTS_HUB * sim->masses.second &&
+                  params_softening(sim->par, NULL) == 0 && sim->masses.largest < COLLISIONS_HUB * sim->masses.second &&
                   debug_value("star_units", 1) > 0;
   if (request.units) request.radii = collisions_radii(sim);
   request.total_mass = sim->masses.total;
@@ -47,6 +47,12 @@ struct list_request neighbour_lists_request(const struct sim *sim, double soft_s
   if (proposed_for > 0 && soft_step > proposed_for)
     request.level_shift = (int)ceil(log2(soft_step / proposed_for) - 1e-6);
   return request;
+}
+
+int neighbour_lists_check_collisions(const struct sim *sim, struct fault *fault)
+{
+  if (sim->par->Action == COLLISIONS_OFF) return 0;
+  return collisions_check(sim, neighbour_lists_request(sim, 0).units, fault);
 }
 
 /* The mean square speed of stars and pairs: as it is, or as in equilibrium by the virial of their soft forces. */
@@ -174,7 +180,7 @@ static int check(const struct sim *sim, struct fault *fault)
   double origin[3], motion[3];
   if (scheme_hybrid.check(sim, fault)) return -1;
   if (params_softening(sim->par, NULL) > 0) return 0;
-  if (collisions_check(sim, fault)) return -1;
+  if (neighbour_lists_check_collisions(sim, fault)) return -1;
   effects_shift(sim, origin, motion);
   return same_place_check(sim->comm, sim->be->view(sim->dev), origin, fault);
 }

@@ -5,13 +5,13 @@
 #define NEIGHBOUR_LISTS_H
 #include "step/sim.h"
 
-/* Stars form no units about a particle that is so many times as heavy as any other, which would bind too many. */
-enum { NEIGHBOUR_LISTS_HUB = 10 };
-
 /* 1: radii are in proportion to the cube root of masses (RadiiByMass). Local. */
 int neighbour_lists_radii_by_mass(const struct sim *sim);
 /* What a soft step of length `soft_step` asks of the table `hard`. Local. */
 struct list_request neighbour_lists_request(const struct sim *sim, double soft_step);
+/* A fault where the run asks for collisions that it cannot find (scheme/collisions.h). After the first forces. Local. 0
+ * or -1. */
+int neighbour_lists_check_collisions(const struct sim *sim, struct fault *fault);
 /* Measure the kinetic energy of bound pairs (sim->lists.pair_kinetic), where the backend has units of stars.
  * Collective. */
 void neighbour_lists_measure_pairs(struct sim *sim);

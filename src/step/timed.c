@@ -2,6 +2,7 @@
 #include <config.h>
 #include "step/timed.h"
 
+#include "base/fault.h"
 #include "base/memory.h"
 
 /* All substeps, after which every rank gets its stars of units that others have integrated. */
@@ -34,6 +35,20 @@ int timed_any_violation(struct sim *sim, int64_t mine, int begin)
   int any;
   TIMED(sim, PHASE_hard_let, any = let_any_violation(sim->ranks.lets, mine, begin));
   return any;
+}
+
+struct list_collision *timed_collisions(struct sim *sim, int64_t *n)
+{
+  size_t bytes;
+  int64_t mine, places = sim->be->count(sim->dev) + sim->lists.halo.n;
+  const struct list_collision *here = sim->be->neighbour_lists->collisions(sim->dev, &mine);
+  struct list_collision *all;
+  if (mine > list_collisions_max(places))
+    fatal("%lld collisions of %lld stars in a soft step, at most %d: the radii are too large", (long long)mine,
+          (long long)places, list_collisions_max(places));
+  TIMED(sim, PHASE_hard_let, all = comm_gather(sim->comm, here, sizeof *all * (size_t)mine, &bytes));
+  *n = (int64_t)(bytes / sizeof *all);
+  return all;
 }
 
 int32_t timed_next_tick(struct sim *sim, enum phase awaited)

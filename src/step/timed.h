@@ -46,6 +46,9 @@ TIMED_VERBS(X)
 #undef X
 /* PHASE_hard_let: let_any_violation. */
 int timed_any_violation(struct sim *sim, int64_t mine, int begin);
+/* PHASE_hard_let: the collisions that the verbs of all ranks tell, in no order; *n: their number. Owner: caller
+ * (memory_free). */
+struct list_collision *timed_collisions(struct sim *sim, int64_t *n);
 /* The verb next_tick, in the phase whose work it waits for. */
 int32_t timed_next_tick(struct sim *sim, enum phase awaited);
 #endif

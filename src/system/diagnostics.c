@@ -86,9 +86,9 @@ void diagnostics_scales(struct diagnostics *diagnostics, const struct comm *comm
   X(momentum_removed, 6, removed)                   \
   X(potential_correction, 6, known[0])              \
   X(energy_noise, 3, known[1])                      \
-  X(energy_lost, 15, known[2])                      \
   X(momentum_scale, 6, diagnostics->momentum_scale) \
-  X(angular_scale, 6, diagnostics->angular_scale)
+  X(angular_scale, 6, diagnostics->angular_scale)   \
+  X(energy_lost, 15, known[2])
 
 void diagnostics_header(FILE *out)
 {

@@ -74,8 +74,9 @@ ok $? "rows are in the order of their times"
 # --- restarts ---
 go part 1 -P Time:TimeMax=0.125
 ends 0 && cp -r part again && go part 1 -r && ends 0 && go again 3 -r && ends 0 &&
-  columns part/out/collisions.csv id_1 id_2 mass_1 mass_2 | sort | cmp - found1 &&
-  columns again/out/collisions.csv id_1 id_2 mass_1 mass_2 | sort | cmp - found1 && closes part 3e-6 && closes again 3e-6
+  for name in part again; do
+    columns $name/out/collisions.csv id_1 id_2 mass_1 mass_2 | sort | cmp - found1 && closes $name 3e-6 || break
+  done
 ok $? "a restart finds the same, also on 3 ranks, and keeps the rows and what was lost"
 
 # --- mergers until stars form no units ---
@@ -104,9 +105,7 @@ refused 'Action = list and Integrator = leapfrog (-P): expected Integrator = her
 refused 'Radius = 0.1: two stars would touch at a distance of up to 0.2, expected at most 0.0125, a 20th of R1 = 0.25' \
   -P Collisions:Radius=0.1
 refused 'Radius = 0.1: two stars would touch' -P Collisions:Radius=0.1 --check
-says 2 'Action=swallow: expected one of off, list, stop or merge' -- launch 1 run -P Collisions:Action=swallow run.ini ||
-  has err 'Action=swallow: expected one of off, list, stop or merge'
-ok $? "an action that there is not is refused"
+refused 'Action=swallow: expected one of off, list, stop or merge' -P Collisions:Action=swallow
 sed 's/0\.0625$/0.001/; 2d' stars.txt > hub.txt
 refused 'Action = list: a particle (mass 0.25) is more than 10 times as heavy' -P Input:InitCondFile=../hub.txt
 finish

@@ -4,11 +4,11 @@
 #define COLLISIONS_TABLE_H
 #include <stdio.h>
 
-#include "run/logs.h"
+#include "step/sim.h"
 
 #define COLLISIONS_TABLE "collisions.csv"
 
 void collisions_header(FILE *out);
-/* Write the rows of the soft step under way (sim->collisions; rank 0). */
-void logs_collisions(struct logs *logs, const struct sim *sim);
+/* Write the rows of the soft step under way (sim->collisions). */
+void collisions_rows(const struct sim *sim, FILE *out);
 #endif

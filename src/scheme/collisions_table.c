@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "run/collisions_table.h"
+#include "scheme/collisions_table.h"
 
 /* Columns: name, format, value. */
 #define COLLISION_COLUMNS(X)                      \
@@ -32,10 +32,9 @@ void collisions_header(FILE *out)
   fputc('\n', out);
 }
 
-void logs_collisions(struct logs *logs, const struct sim *sim)
+void collisions_rows(const struct sim *sim, FILE *out)
 {
-  FILE *out = logs->files.collisions;
-  for (int k = 0; out && k < sim->collisions.rows; k++) {
+  for (int k = 0; k < sim->collisions.rows; k++) {
     const struct collision_row *row = &sim->collisions.row[k];
     const char *between = "";
 #define X(name, format, value) fprintf(out, "%s" format, between, value), between = ",";
@@ -43,5 +42,4 @@ void logs_collisions(struct logs *logs, const struct sim *sim)
 #undef X
     fputc('\n', out);
   }
-  if (out && sim->collisions.rows > 0) fflush(out);
 }
