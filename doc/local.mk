@@ -98,7 +98,6 @@ EXTRA_DIST += %D%/data/tables.py \
   %D%/data/direct-rates.csv \
   %D%/data/energy-galaxies.csv \
   %D%/data/energy-ranks.csv \
-  %D%/data/energy-tests.csv \
   %D%/data/far-cost.csv \
   %D%/data/fast-trees.csv \
   %D%/data/forces-cpu.csv \

@@ -394,12 +394,12 @@ static int is_any_fast(const struct list_request *request, int64_t n, const stru
   return 0;
 }
 
-/* Whether the present soft step is tried without units. */
+/* Whether the present soft step is tried without units, which alone find stars that collide. */
 static int is_tried(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo)
 {
   struct unit_trial *trial = &d->lists.unit.trial;
   double chosen = debug_value("star_units", 1);
-  if (is_any_fast(request, n, halo)) return 0;
+  if (request->radii.on || is_any_fast(request, n, halo)) return 0;
   if (chosen == UNITS_ALWAYS || (chosen < UNITS_TRIED && d->p.n < UNITLESS_LEAST)) return 0;
   if (trial->wait > 0) trial->wait--;
   return trial->wait == 0;
