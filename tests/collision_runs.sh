@@ -70,6 +70,12 @@ ok $? "the last snapshot has one particle less for each"
 times=$(column cluster1 collisions time | sort -g)
 [ "$times" = "$(column cluster1 collisions time)" ]
 ok $? "rows are in the order of their times"
+if "$src/tools/espalier-plot" --find > /dev/null 2>&1; then
+  "$src/tools/espalier-plot" cluster cluster1/out -o cluster.png > plots 2>&1
+  sed -n 's/.*largest |dE\/E| \([^ ]*\) (energy.csv), \([^ ]*\) (true).*/\1\n\2/p' plots |
+    awk '{ if (!($1 < 3e-6)) exit 1 } END { exit NR != 2 }'
+  ok $? "so do the errors in pictures, of the table and of snapshots"
+else skip "pictures" "no python3 with h5py, numpy and matplotlib"; fi
 
 # --- restarts ---
 go part 1 -P Time:TimeMax=0.125

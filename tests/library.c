@@ -75,11 +75,15 @@ static void check_parameters(const struct espalier_data *data)
   check(failed(espalier_open(&sim, NULL, NULL, given, &p), ESPALIER_BAD_PARAMETER, "Integrator = hermite or"),
         "settings count as given");
   const char *const softless[] = {"Softening=0", "GravityConstantInternal=1", NULL};
+  const char *const colliding[] = {"Softening=0", "GravityConstantInternal=1", "Action=merge",
+                                   "Radius=1e-6", "Collisions:Mass=1",         NULL};
   char integrator[64] = "";
   int opened = espalier_open(&sim, NULL, NULL, softless, &p) == ESPALIER_OK;
   if (opened) espalier_parameter(sim, "Integrator", integrator, sizeof integrator);
   if (opened) espalier_close(sim);
   check(opened && strcmp(integrator, "hermite") == 0, "without a softening hermite is chosen");
+  check(failed(espalier_open(&sim, NULL, NULL, colliding, &p), ESPALIER_BAD_PARAMETER, "Action = merge") && !sim,
+        "collisions of stars");
   check(failed(espalier_open_file(&sim, NULL, NULL, settings, "absent.hdf5"), ESPALIER_BAD_FILE, "absent.hdf5") && !sim,
         "a file that is not there");
   check(failed(espalier_open_file(&sim, NULL, NULL, settings, NULL), ESPALIER_BAD_PARAMETER, "InitCondFile"),

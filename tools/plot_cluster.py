@@ -109,6 +109,16 @@ class Moment:
         return 0.138 * self.count * half**1.5 / np.sqrt(self.gravity * self.mass) / np.log(0.11 * self.count)
 
 
+def add_mergers(moments, run, energy):
+    """Energies of snapshots with what mergers of stars until then have taken out."""
+    if energy is None or "energy_lost" not in energy or not energy["energy_lost"].any():
+        return
+    mergers = Table(os.path.join(run, "collisions.csv"), ["time", "energy_lost", "action"], words=("action",))
+    lost = np.where(mergers.words["action"] == "merged", mergers["energy_lost"], 0)
+    for moment in moments:
+        moment.energy += lost[mergers["time"] <= moment.time].sum()
+
+
 def read(arguments):
     """What the snapshots show, by time; the run's tables, or None."""
     chosen = chosen_snapshots(arguments)
@@ -126,6 +136,7 @@ def read(arguments):
     for name, needed in (("energy", ["time", "total"]), ("steps", ["step", "time"])):
         path = None if run is None else os.path.join(run, name + ".csv")
         tables[name] = Table(path, needed) if path and os.path.exists(path) else None
+    add_mergers(moments, run, tables["energy"])
     same_units(moments + [table for table in tables.values() if table])
     name = os.path.basename(os.path.abspath(run)) if run is not None else f"{len(moments)} snapshots"
     return name, moments, tables["energy"], tables["steps"]
@@ -167,7 +178,7 @@ def draw_errors(axis, moments, energy, scale):
                   transform=axis.transAxes)
         return ["none, since the external potential moves"]
     if energy:
-        error = np.abs(errors(energy["total"]))
+        error = np.abs(errors(energy.conserved_energy()))
         axis.semilogy(energy["time"] * scale.size, np.where(error > 0, error, np.nan), color=COLOURS[0],
                       label="energy.csv")
         said.append(f"{np.nanmax(error):.2e} (energy.csv)")

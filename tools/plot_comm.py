@@ -239,7 +239,7 @@ class Account:
             self.bytes = {"LETs": sent.pop("let_select", 0), "substeps": sent.pop("hard_let", 0)}
             self.bytes["the rest"] = sum(sent.values())
         self.pairs["all"], self.bytes["all"] = sum(self.pairs.values()), sum(self.bytes.values())
-        total = energy["total"]
+        total = energy.conserved_energy()
         if total[0] == 0:
             fail(f"{energy.path}: the energy at the start is 0, so there is no relative error")
         self.error = {"": np.abs((total - total[0]) / total[0]).max()}

@@ -53,7 +53,7 @@ def drift(axis, time, vectors, title, label, unit, colour, more=0):
 
 
 def errors(axis, run, colour, log):
-    total = run["total"]
+    total = run.conserved_energy()
     error = (total - total[0]) / abs(total[0]) if total[0] != 0 else total
     time = run["time"] * run.units.time_size
     if log:

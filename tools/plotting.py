@@ -245,6 +245,10 @@ class Table:
     def vector(self, stem):
         return np.stack([self[f"{stem}_{axis}"] for axis in "xyz"], axis=1)
 
+    def conserved_energy(self):
+        """The total energy, with what mergers of stars have taken out."""
+        return self["total"] + (self["energy_lost"] if "energy_lost" in self else 0)
+
 
 def table_path(path, name):
     """A folder stands for the table of that name in it."""

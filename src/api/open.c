@@ -124,8 +124,9 @@ int api_adopt(espalier *e, struct sim *fresh)
 {
   struct fault f = {""};
   struct guard guard = {.particles = 0};
+  const int collides = fresh->par->Action != COLLISIONS_OFF;
   settings_first_force(fresh);
-  if (fresh->par->Action != COLLISIONS_OFF)
+  if (collides)
     fault_set(&f, "Action = %s: collisions of stars are for the program (espalier run): expected off",
               params_choice("Action", fresh->par->Action));
   else if (fresh->scheme->check(fresh, &f) == 0) {
@@ -133,7 +134,7 @@ int api_adopt(espalier *e, struct sim *fresh)
     guard_check(&guard, &fresh->now, fresh->comm, fresh->be, fresh->dev, &fresh->effects.field, fresh->step,
                 fresh->time, 0, &f);
   }
-  int code = api_agree(&e->comm, ESPALIER_BAD_PARTICLES, &f);
+  int code = api_agree(&e->comm, collides ? ESPALIER_BAD_PARAMETER : ESPALIER_BAD_PARTICLES, &f);
   if (code) {
     close_system(fresh);
     return code;
