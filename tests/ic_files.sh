@@ -125,4 +125,9 @@ for name in cluster nucleus encounters; do
     says 0 '^done' -- espalier run -n 2 "$src/params/$name.ini" && [ -e "$name/snapshot_000.hdf5" ]
   ok $? "params/$name.ini: its initial conditions, its units, and two soft steps"
 done
+name=binaries
+command=$(sed -n '/^; *espalier ic /,/ -o /s/^; *\(espalier \)\{0,1\}//p' "$src/params/$name.ini")
+try espalier $command && ! sed -n 's/^\(Unit[A-Za-z_]* = .*\)/\1/p' said | grep -v -x -F -f "$src/params/$name.ini" &&
+  says 0 '^done' -- espalier run -n 1 "$src/params/$name.ini" && [ -s "$name/binaries.csv" ]
+ok $? "params/$name.ini: the same"
 finish

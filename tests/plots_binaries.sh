@@ -200,7 +200,7 @@ END
 [ $? = 0 ] && has said '^8 cases$'
 ok $? "stars about their centre of mass, and a sentence for ids that are none"
 draws "stars that are followed" movie group/snapshot_00[0-7].hdf5 --follow ids:12,57,103 --width 0.3 --trail 4
-has said '^text 2 particles and others near, time 1.75 Myr$' && has said '^text x \[pc\]$' && has said '57, gone'
+has said '^text 2 particles, time 1.75 Myr$' && has said '^text x \[pc\]$' && has said '57, gone'
 ok $? "... with the time, units, and who is gone"
 if "$python" -c 'import PIL' 2> /dev/null; then
   try "$plot" movie group/snapshot_00[56].hdf5 --follow ids:103,57 -o group.gif && "$python" - group.gif << 'END'

@@ -102,7 +102,7 @@ class Picture:
             state = "" if np.abs(here).max() <= self.half else ", gone" if np.isnan(here).any() else ", outside"
             self.legend.get_texts()[k].set_text(f"{self.stars[k]}{state}")
         count = moment.count()
-        self.title.set_text(f"{count} particle{'s' * (count != 1)} and others near, {self.time_text(moment)}")
+        self.title.set_text(f"{count} particle{'s' * (count != 1)}, {self.time_text(moment)}")
 
     def palette(self):
         """200 colours of a GIF: those of the stars, fainter and fainter on white."""
