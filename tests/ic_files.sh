@@ -105,7 +105,8 @@ if with_python "h5py"; then
 import h5py
 import numpy as np
 with h5py.File("henon.hdf5") as a, h5py.File("parsec.hdf5") as b:
-    for name, unit in (("Coordinates", "Length_in_cm"), ("Velocities", "Velocity_in_cm_per_s"), ("Masses", "Mass_in_g")):
+    units = {"Coordinates": "Length_in_cm", "Velocities": "Velocity_in_cm_per_s", "Masses": "Mass_in_g"}
+    for name, unit in units.items():
         x, y = (file["PartType1"][name][:] * file["Units"].attrs["Unit" + unit] for file in (a, b))
         assert np.allclose(x, y, rtol=2e-7, atol=1e-12 * abs(x).max()), name
     assert abs(b["Parameters"].attrs["GravityConstantUsed"] / 0.0044985 - 1) < 1e-6

@@ -237,7 +237,6 @@ const struct command command_ic = {
     "      --virial-radius R   scale the model: its virial radius, the unit of length, is R pc\n"
     "      --half-mass-radius R  scale the model: the half-mass radius of its stars is R pc\n"
     "      --total-mass M      of a scaled model, in solar masses [one per particle; kroupa: that of the stars]\n"
-    "      --units U           of a scaled model, of the numbers in the file: henon, in which G = 1; pc-myr: pc, "
-    "solar\n"
-    "                          masses, pc/Myr and Myr, as of PeTar and mcluster [henon]\n",
+    "      --units U           of a scaled model, of the numbers in the file: henon, in which G = 1; pc-myr: pc,\n"
+    "                          solar masses, pc/Myr and Myr, as with PeTar's -u 1 [henon]\n",
     act};
