@@ -6,7 +6,7 @@ from espalier_plots.measure import AXES
 from follow import Frames
 from snapshots import Snapshot
 
-MARKS = "os^Dv*P"
+MARKS, SIZES = "os^Dv*P", (10, 7, 4.5)   # one that lies over another leaves its edge
 OTHERS = "#9a9a9a"
 TRAIL = 20   # frames
 
@@ -80,7 +80,7 @@ class Picture:
         self.paths = [axis.add_collection(matplotlib.collections.LineCollection([], linewidths=1.2))
                       for _ in stars]
         self.marks = [axis.plot([], [], MARKS[k % len(MARKS)], color=colour, markeredgecolor="black",
-                                markeredgewidth=0.5, markersize=7, label=f"{star}, outside")[0]
+                                markeredgewidth=0.5, markersize=SIZES[k % len(SIZES)], label=f"{star}, outside")[0]
                       for k, (star, colour) in enumerate(zip(stars, self.colours))]
         self.legend = legend_beside(axis, handles=[*self.marks, self.rest])
         self.show(0)

@@ -3,9 +3,9 @@
 """A movie of surface density on one logarithmic scale for all times: of the maps of a run (Projections = on), or of
 snapshots, in a frame that may follow a set of particles (--follow). Stars that are followed by their ids (--follow
 ids:12,57,103) are marked points with paths, and all others faint points: snapshots must be closer in time than an
-orbit for the paths to be orbits. MP4 needs the program ffmpeg, GIF the Python module
-Pillow; the ending .png, .pdf or .svg gives a picture of the last time. Where there are few particles maps are smoothed
-until some are in reach, so that no single ones show."""
+orbit for the paths to be orbits. MP4 needs the program ffmpeg, GIF the Python module Pillow; the ending .png, .pdf or
+.svg gives a picture of the last time. Where there are few particles maps are smoothed until some are in reach, so that
+no single ones show."""
 import argparse
 import os
 import re

@@ -29,10 +29,8 @@ tutorial \
 tutorial galaxies \
   's/^N = ([0-9]+)0$/N = \1/; s/^TimeMax = .*/TimeMax = 0.04/; s/^TimeBetSnapshot = .*/TimeBetSnapshot = 0.02/
     s/^TimeBetProjections = .*/TimeBetProjections = 0.01/'
-# of few stars a wide pair is followed, where there is no hierarchy
 tutorial star-cluster \
-  's/-n 4096/-n 256/; s/^TimeMax = 10/TimeMax = 0.5/; s/snapshot_040/snapshot_002/; s/TimeMax=10.5/TimeMax=0.52/
-    s/\$6 > 2 && \$9 < 0.5/$6 > 1/'
+  's/-n 4096/-n 256/; s/^TimeMax = 10/TimeMax = 0.5/; s/snapshot_040/snapshot_002/; s/TimeMax=10.5/TimeMax=0.52/'
 tutorial scaling 's/-n 16384/-n 2000/; s/--strong 20000/--strong 2000/; s/2,8,32,128/2,4/'
 # script NAME SCRIPT: what a page has for Python, as one script, with the package of the source tree and the library of
 # this build
