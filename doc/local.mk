@@ -39,6 +39,7 @@ nobase_dist_doc_DATA += \
   %D%/tutorials/scaling.md \
   %D%/tutorials/star-cluster.md \
   %D%/images/accuracy.png \
+  %D%/images/binaries.png \
   %D%/images/comm.png \
   %D%/images/core-collapse.png \
   %D%/images/gallery-collision.png \

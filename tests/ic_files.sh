@@ -90,6 +90,35 @@ check "other units are refused" \
   says 1 'states UnitMass_in_g = 1.98841e+35' \
   -- espalier run --check -P Units:UnitMass_in_g=1e35 -P Units:GravityConstantInternal=1 scaled.ini
 
+# The same stars in pc, solar masses and pc/Myr: the same numbers times the units, and a run that has the same forces.
+check "--units is for scaled models" says 2 'has a meaning only with --virial-radius' -- \
+  espalier ic plummer -n 10 --units pc-myr -o x.hdf5
+check "--units of another name" says 2 'option --units: expected henon or pc-myr, found .kpc' -- \
+  espalier ic plummer -n 10 --virial-radius 1 --units kpc -o x.hdf5
+set -- king -n 200 --virial-radius 2 --mass-function kroupa
+try espalier ic "$@" -o henon.hdf5 && espalier ic "$@" --units pc-myr -o parsec.hdf5 > said 2> err &&
+  value UnitLength_in_cm 3.0856776e18 && value UnitMass_in_g 1.98841e33 && value UnitVelocity_in_cm_per_s 97779.22 &&
+  lacks said GravityConstantInternal
+ok $? "pc, solar masses, pc/Myr"
+if with_python "h5py"; then
+  "$python" - > said 2> err << 'END'
+import h5py
+import numpy as np
+with h5py.File("henon.hdf5") as a, h5py.File("parsec.hdf5") as b:
+    units = {"Coordinates": "Length_in_cm", "Velocities": "Velocity_in_cm_per_s", "Masses": "Mass_in_g"}
+    for name, unit in units.items():
+        x, y = (file["PartType1"][name][:] * file["Units"].attrs["Unit" + unit] for file in (a, b))
+        assert np.allclose(x, y, rtol=2e-7, atol=1e-12 * abs(x).max()), name
+    assert abs(b["Parameters"].attrs["GravityConstantUsed"] / 0.0044985 - 1) < 1e-6
+    assert (a["PartType1/ParticleIDs"][:] == b["PartType1/ParticleIDs"][:]).all()
+END
+  ok $? "... of the same stars"
+fi
+{ printf '[Input]\nInitCondFile = parsec.hdf5\n[Time]\nTimeMax = 0.1\n[Gravity]\nSoftening = 0.03\n'
+  espalier ic "$@" --units pc-myr --overwrite -o parsec.hdf5 | sed -n '/^\[Units\]/,$p'; } > parsec.ini
+check "... in a run with the units that are printed" \
+  says 0 'G = 0.00449850.* (from the units)' 'time 0.001 Gyr' -- espalier run --check parsec.ini
+
 # The files in params/, by the commands in their heads.
 for name in cluster nucleus encounters; do
   command=$(sed -n 's/^; *espalier ic /ic /p' "$src/params/$name.ini")
@@ -97,4 +126,9 @@ for name in cluster nucleus encounters; do
     says 0 '^done' -- espalier run -n 2 "$src/params/$name.ini" && [ -e "$name/snapshot_000.hdf5" ]
   ok $? "params/$name.ini: its initial conditions, its units, and two soft steps"
 done
+name=binaries
+command=$(sed -n '/^; *espalier ic /,/ -o /s/^; *\(espalier \)\{0,1\}//p' "$src/params/$name.ini")
+try espalier $command && ! sed -n 's/^\(Unit[A-Za-z_]* = .*\)/\1/p' said | grep -v -x -F -f "$src/params/$name.ini" &&
+  says 0 '^done' -- espalier run -n 1 "$src/params/$name.ini" && [ -s "$name/binaries.csv" ]
+ok $? "params/$name.ini: the same"
 finish

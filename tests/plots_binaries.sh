@@ -71,7 +71,7 @@ try "$python" threes.py triples.csv
 ok $? "triples of espalier ic are hierarchies: $(tr '\n' ' ' < said)"
 
 # --- triples, quadruples, and what happened ---
-try "$python" - "$src/python" << 'END'
+"$python" - "$src/python" > said 2> err << 'END'
 import sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
@@ -134,4 +134,86 @@ check "tables that are none" says 1 'fine/binaries.csv and .*events.csv are not 
   "$plot" binaries fine -o none.png
 check "a limit that is none" says 2 'argument --limit: .*-1' -- "$plot" binaries out --limit=-1
 check "a table that cannot be written" says 1 'none/x.csv' -- "$plot" binaries out --table none/x.csv
+
+# --- a movie that follows stars ---
+# 200 stars at nine times; 12 and 57 are a pair, 103 goes about it. At the end 57 is gone, then none of them is there.
+"$python" - "$src/tools" "$dir" > said 2> err << 'END'
+import os
+import sys
+sys.path.insert(0, sys.argv[1])
+os.chdir(sys.argv[2])
+from plotting import h5py, np
+import movie_group
+import plot_movie as movie
+
+def centre(k):
+    return np.array([0.3 + 0.1 * k, 0.2, -0.1 * k])
+
+def orbit(k, radius, turns):
+    return radius * np.array([np.cos(2 * np.pi * turns * k), np.sin(2 * np.pi * turns * k), 0])
+
+os.mkdir("group")
+field, order = np.random.default_rng(1).normal(size=(200, 3)), np.random.default_rng(2)
+for k in range(9):
+    pos, mass, ids = field.copy(), np.ones(200), np.arange(1, 201)
+    mass[[11, 56, 102]] = 1, 3, 2
+    pos[11], pos[56] = centre(k) + 3 * orbit(k, 0.01, 0.125), centre(k) - orbit(k, 0.01, 0.125)
+    pos[102] = centre(k) + orbit(k, 0.09, 0.02)
+    rows = order.permutation(np.setdiff1d(np.arange(200), [[], [56], [11, 56, 102]][(k > 6) + (k > 7)]))
+    with h5py.File(f"group/snapshot_{k:03d}.hdf5", "w") as file:
+        file.create_group("Header").attrs.update({"Time": 0.25 * k, "MassTable": np.zeros(6)})
+        file.create_group("Units").attrs.update({"UnitLength_in_cm": 3.0857e18, "UnitMass_in_g": 1.98841e33,
+                                                 "UnitVelocity_in_cm_per_s": 97779.2})
+        part = file.create_group("PartType1")
+        for name, data in (("Coordinates", pos), ("Masses", mass), ("ParticleIDs", ids.astype(np.uint64))):
+            part[name] = data[rows]
+paths = [f"group/snapshot_{k:03d}.hdf5" for k in range(8)]
+moments = movie_group.moments_of(("ids", (103, 12, 57)), paths)
+for k, moment in enumerate(moments):
+    here = [centre(k) + orbit(k, 0.09, 0.02), centre(k) + 3 * orbit(k, 0.01, 0.125), centre(k) - orbit(k, 0.01, 0.125)]
+    stars = [0, 1, 2] if k < 7 else [0, 1]
+    mean = np.average(np.array(here)[stars], axis=0, weights=np.array([2, 1, 3])[stars])
+    assert np.allclose(moment.centre, mean, atol=1e-12) and moment.count() == len(stars)
+    assert np.allclose(moment.places[stars], np.array(here)[stars] - mean, atol=1e-12)
+    others = moment.others(1.0, "xz", "All")
+    assert len(others) == (np.abs(np.delete(field, [11, 56, 102], axis=0) - mean)[:, [0, 2]] <= 1).all(axis=1).sum()
+largest = max(np.nanmax(np.abs(moment.places[:, :2])) for moment in moments)
+assert largest <= movie_group.half_of(moments, "xy", None) < 1.2 * largest
+cases = [("no particle 999: expected ids of its particles, 1 to 200", "ids:12,999", []),
+         ("expected 1 to 24 different whole numbers with commas between them, found 'x'", "ids:12,x", []),
+         ("expected 1 to 24 different whole numbers with commas between them, found '-3'", "ids:-3", []),
+         ("expected 1 to 24 different whole numbers with commas between them, found ''", "ids:", []),
+         ("whole numbers with commas between them, found 12 twice", "ids:12,57,12", []),
+         ("whole numbers with commas between them, found 25", "ids:" + ",".join(map(str, range(25))), []),
+         ("snapshot_008.hdf5 has none of the particles that are followed any more (ids 12, 57)", "ids:12,57", []),
+         ("in one place; give --width", "ids:1", [])]
+for text, which, more in cases:
+    sys.argv = ["plot_movie.py", "group", "-o", "bad.png", "--follow=" + which, *more]
+    try:
+        movie.main()
+        said = "nothing"
+    except SystemExit as end:
+        said = str(end.code)
+    assert text in said and "\n" not in said and not os.path.exists("bad.png"), (which, said)
+print(len(cases), "cases")
+END
+[ $? = 0 ] && has said '^8 cases$'
+ok $? "stars about their centre of mass, and a sentence for ids that are none"
+draws "stars that are followed" movie group/snapshot_00[0-7].hdf5 --follow ids:12,57,103 --width 0.3 --trail 4
+has said '^text 2 particles, time 1.75 Myr$' && has said '^text x \[pc\]$' && has said '57, gone'
+ok $? "... with the time, units, and who is gone"
+if "$python" -c 'import PIL' 2> /dev/null; then
+  try "$plot" movie group/snapshot_00[56].hdf5 --follow ids:103,57 -o group.gif && "$python" - group.gif << 'END'
+import sys
+import numpy as np
+from PIL import Image
+with Image.open(sys.argv[1]) as film:
+    assert film.n_frames == 2
+    film.seek(1)
+    pixels = np.asarray(film.convert("RGB")).reshape(-1, 3).astype(int)
+for colour in ((0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00)):   # of the two stars
+    assert (np.abs(pixels - colour).max(axis=1) < 12).sum() > 30, colour
+END
+  ok $? "... as a movie in the colours of the picture"
+fi
 finish

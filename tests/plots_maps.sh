@@ -69,8 +69,8 @@ says() {
     [ ! -e plot.png ]
   ok $? "status $status: $fragment"
 }
-says 'expected all, type:T, group:K or x,y,z, found' map run --follow disc
-says 'expected all, type:T, group:K or x,y,z, found' map run --follow type:7
+says 'expected all, type:T, group:K, ids:ID,ID... or x,y,z, found' map run --follow disc
+says 'expected all, type:T, group:K, ids:ID,ID... or x,y,z, found' map run --follow type:7
 says 'has no particles with mass of the set that is followed (type 4)' map run --follow type:4
 says 'has 2 groups, so there is no group 7: they count from 0' map run --follow group:7
 says 'fof_001.hdf5 is not there: runs with Groups = on' map run/snapshot_001.hdf5 --follow group:0

@@ -1,16 +1,30 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Frames that follow a set of particles (--follow): a type, a group of a catalogue, or what is near a point at the
-first time."""
+"""Frames that follow a set of particles (--follow): a type, a group of a catalogue, what is near a point at the first
+time, or particles by their ids."""
 import argparse
 import os
 import re
 
-from plotting import fail, np
-from espalier_plots.measure import Followed, near, of_type
+from plotting import fail, np, some
+from espalier_plots.measure import Followed, Members, near, of_type
 from snapshots import Fault, open_hdf5
 
 NUMBER = re.compile(r"_(\d{3,})(\.\d+)?\.(hdf5|h5)$")
-FORMS = "all, type:T, group:K or x,y,z"
+FORMS = "all, type:T, group:K, ids:ID,ID... or x,y,z"
+MOST_IDS = 24
+
+
+def ids_of(text):
+    """The ids of ids:LIST, in the order given."""
+    words = text.split(",")
+    ids = [int(word) if word.isascii() and word.isdigit() and int(word) < 2**63 else None for word in words]
+    bad = next((word for word, value in zip(words, ids) if value is None), None)
+    twice = next((value for k, value in enumerate(ids) if value in ids[:k]), None)
+    found = (f"found '{bad}'" if bad is not None else f"found {twice} twice" if twice is not None
+             else f"found {len(ids)}" if len(ids) > MOST_IDS else None)
+    if found:
+        fail(f"--follow ids:{text}: expected 1 to {MOST_IDS} different whole numbers with commas between them, {found}")
+    return tuple(ids)
 
 
 def follow(text):
@@ -18,6 +32,8 @@ def follow(text):
     if text == "all":
         return "all", None
     kind, _, value = text.partition(":")
+    if kind == "ids":
+        return kind, ids_of(value)
     if kind in ("type", "group") and value.isdigit() and (kind == "group" or int(value) <= 5):
         return kind, int(value)
     try:
@@ -33,7 +49,9 @@ def add_follow(parser, **more):
     parser.add_argument("--follow", type=follow, metavar="SET",
                         help="the frame follows the densest part of these particles: all; type:T; "
                         "group:K, group K (0: the largest) of the catalogue fof_NNN.hdf5 beside the first snapshot; or "
-                        "x,y,z, those near this place in the first snapshot", **more)
+                        "x,y,z, those near this place in the first snapshot; or ids:ID,ID..., stars of a pair or "
+                        "multiple, whose centre of mass is followed: binaries.csv of a run ([Binaries] Interval) and "
+                        "'espalier-plot binaries --table' have their ids", **more)
 
 
 def group_ids(snapshot, group):
@@ -62,6 +80,8 @@ def set_name(which):
     kind, value = which
     if kind == "point":
         return "near " + ", ".join(f"{x:.4g}" for x in value)
+    if kind == "ids":
+        return "ids " + some(list(map(str, value)), 6)
     return kind if value is None else f"{kind} {value}"
 
 
@@ -72,7 +92,7 @@ class Frames:
         self.which, self.set = which, None
 
     def needs_ids(self):
-        return self.which[0] in ("group", "point")
+        return self.which[0] in ("group", "point", "ids")
 
     def arrays(self, snapshot):
         """pos, vel (None: not known), mass, ids, types of a snapshot, as rows in the order of Snapshot.all()."""
@@ -86,17 +106,31 @@ class Frames:
         kind, value = self.which
         if kind == "group":
             return Followed(group_ids(snapshot.path, value))
+        if kind == "ids":
+            return Members(value)
         if kind == "all":
             return Followed(lambda pos, mass, ids, types: np.full(len(mass), True))
         return Followed(near(value) if kind == "point" else of_type(value))
 
+    def check_ids(self, snapshot, ids):
+        """The first snapshot has all ids that are followed, a later one some of them."""
+        absent = [value for value in self.which[1] if value not in ids]
+        if absent and self.set is None:
+            fail(f"{snapshot.path} has no particle {absent[0]}: expected ids of its particles, {ids.min()} to "
+                 f"{ids.max()}")
+        if len(absent) == len(self.which[1]):
+            fail(f"{snapshot.path} has none of the particles that are followed any more ({set_name(self.which)}): "
+                 "draw the snapshots before it")
+
     def rows(self, snapshot):
         """Mask of the set's particles."""
         pos, _, mass, ids, kinds = self.arrays(snapshot)
+        if self.which[0] == "ids":
+            self.check_ids(snapshot, ids)
         if self.set is None or not self.needs_ids():   # types may be found in each snapshot
             self.set = self.choose(snapshot)
         found = self.set.rows(pos, mass, ids, kinds)
-        if not found.any() or not mass[found].sum() > 0:
+        if not found.any() or (self.which[0] != "ids" and not mass[found].sum() > 0):
             fail(f"{snapshot.path} has no particles with mass of the set that is followed ({set_name(self.which)})")
         return found
 

@@ -1,6 +1,7 @@
 nobase_dist_pkgdata_DATA += \
   %D%/follow.py \
   %D%/models.py \
+  %D%/movie_group.py \
   %D%/plotting.py \
   %D%/runs.py \
   %D%/scans.py \

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A movie of surface density on one logarithmic scale for all times: of the maps of a run (Projections = on), or of
-snapshots, in a frame that may follow a set of particles (--follow). MP4 needs the program ffmpeg, GIF the Python module
-Pillow; the ending .png, .pdf or .svg gives a picture of the last time. Where there are few particles maps are smoothed
-until some are in reach, so that no single ones show."""
+snapshots, in a frame that may follow a set of particles (--follow). Stars that are followed by their ids (--follow
+ids:12,57,103) are marked points with paths, and all others faint points: snapshots must be closer in time than an
+orbit for the paths to be orbits. MP4 needs the program ffmpeg, GIF the Python module Pillow; the ending .png, .pdf or
+.svg gives a picture of the last time. Where there are few particles maps are smoothed until some are in reach, so that
+no single ones show."""
 import argparse
 import os
 import re
@@ -13,6 +15,7 @@ from plotting import (writable, ENDINGS, Help, Units, count_text, fail, log_tick
 from espalier_plots.measure import AXES, surface_density
 from espalier_plots.style import DENSITY
 from follow import Frames, add_follow
+from movie_group import TRAIL, Picture, moments_of
 from snapshots import NUMBERED, Fault, Snapshot, open_hdf5, snapshot_paths
 
 NAME = re.compile(r"projection_(\d{4,})\.hdf5$")
@@ -87,17 +90,22 @@ def of_snapshots(arguments, paths):
     return maps
 
 
+def snapshots_of(given):
+    """The paths of snapshots that are given, or in folders that are."""
+    for path in given:
+        if os.path.isdir(path) and not any(NUMBERED.match(name) for name in os.listdir(path)):
+            fail(f"{path} has no maps (Projections = on) and no snapshots")
+        if not os.path.exists(path):
+            fail(f"{path} is not there")
+    return snapshot_paths(given)
+
+
 def of_run(arguments):
     """Maps of a run's folder where it has some, else of its snapshots; or of snapshots that are named or followed."""
     given = arguments.run
     found = map_paths(given[0]) if len(given) == 1 and not arguments.follow and os.path.isdir(given[0]) else []
     if not found:
-        for path in given:
-            if os.path.isdir(path) and not any(NUMBERED.match(name) for name in os.listdir(path)):
-                fail(f"{path} has no maps (Projections = on) and no snapshots")
-            if not os.path.exists(path):
-                fail(f"{path} is not there")
-        return of_snapshots(arguments, snapshot_paths(given))
+        return of_snapshots(arguments, snapshots_of(given))
     if arguments.width:
         fail("--width is for snapshots; ProjectionSize is that of the maps of a run")
     maps = [Map(path, arguments.type, arguments.axis) for path in found]
@@ -142,6 +150,16 @@ def scale_of(maps, decades):
     return matplotlib.colors.LogNorm(vmin=min(max(top * 10**-decades, lowest), top / 2), vmax=top)
 
 
+def times_of(maps):
+    """A function that gives the time of a map in words: its digits do not change their number, so that the text does
+    not jump."""
+    units = maps[0].units
+    step = min((b.time - a.time for a, b in zip(maps, maps[1:])), default=0) * units.time_size
+    digits = 0 if step >= 10 else min(max(int(np.ceil(-np.log10(step))) + 1, 0), 9) if step > 0 else 3
+    unit = f" {units.time_unit}" if units.time_unit else ""
+    return lambda m: f"time {m.time * units.time_size:.{digits}f}{unit}"
+
+
 def frame(maps, plane, what, norm):
     """The figure with the first map, and a function that shows another one."""
     figure, axis = plt.subplots(figsize=INCHES, dpi=DOTS, layout="constrained")
@@ -156,16 +174,13 @@ def frame(maps, plane, what, norm):
     unit = units.product("mass") + f" {units.length}$^{{-2}}$" if units.length else "model units"
     bar = figure.colorbar(image, ax=axis, label=f"surface density [{unit}]", extend="min", pad=0.02)
     log_ticks(bar.ax.yaxis, norm.vmin, norm.vmax)
-    # digits of time that do not change their number, so that the text does not jump
-    step = min((b.time - a.time for a, b in zip(maps, maps[1:])), default=0) * units.time_size
-    digits = 0 if step >= 10 else min(max(int(np.ceil(-np.log10(step))) + 1, 0), 6) if step > 0 else 3
+    time_text = times_of(maps)
     title = axis.set_title("", fontsize=11)
 
     def show(m):
         image.set_data(np.maximum(m.density, norm.vmin))
         number = f", {count_text(m.count)}" if isinstance(m, SnapshotMap) else ""
-        title.set_text(f"{what}{number}, time {m.time * units.time_size:.{digits}f}"
-                       + (f" {units.time_unit}" if units.time_unit else ""))
+        title.set_text(f"{what}{number}, {time_text(m)}")
 
     show(first)
     figure.canvas.draw()
@@ -173,14 +188,14 @@ def frame(maps, plane, what, norm):
     return figure, show
 
 
-def write_gif(figure, maps, show, path, fps):
+def write_gif(figure, maps, show, path, fps, colours):
     """One palette for all frames and no dithering, so that colours do not flicker."""
     try:
         from PIL import Image
     except ImportError:
         fail("GIF needs the Python module Pillow (Debian: python3-pil); or name an .mp4 file, for which ffmpeg is "
              "needed")
-    colours = [plt.get_cmap(DENSITY)(k / 199)[:3] for k in range(200)] + [(k / 55,) * 3 for k in range(56)]
+    colours = [*colours, *((k / 55,) * 3 for k in range(56))]
     palette = Image.new("P", (1, 1))
     palette.putpalette([round(255 * part) for colour in colours for part in colour])
     frames = []
@@ -193,7 +208,7 @@ def write_gif(figure, maps, show, path, fps):
                    loop=0, optimize=False)
 
 
-def write_mp4(figure, maps, show, path, fps):
+def write_mp4(figure, maps, show, path, fps, _):
     from matplotlib.animation import FFMpegWriter
     writer = FFMpegWriter(fps=fps, codec="h264", extra_args=["-pix_fmt", "yuv420p", "-crf", "18", "-f", "mp4"])
     with writer.saving(figure, path, DOTS):
@@ -211,12 +226,12 @@ def check_movie(path):
     writable(path)
 
 
-def write_movie(figure, maps, show, path, fps):
-    """A file is written completely or not at all."""
+def write_movie(figure, maps, show, path, fps, colours):
+    """A file is written completely or not at all; colours: 200 ones of its maps."""
     ending = os.path.splitext(path)[1].lower()
     part = f"{path}.{os.getpid()}.tmp"
     try:
-        (write_mp4 if ending == ".mp4" else write_gif)(figure, maps, show, part, fps)
+        (write_mp4 if ending == ".mp4" else write_gif)(figure, maps, show, part, fps, colours)
         os.replace(part, path)
     except (OSError, RuntimeError) as error:
         fail(f"{path} cannot be written: {getattr(error, 'strerror', None) or str(error).splitlines()[0]}")
@@ -233,6 +248,37 @@ def group_of(text):
     return "All" if text == "all" else f"PartType{text}"
 
 
+def put(arguments, ending, figure, maps, show, colours):
+    """The movie, or the picture of the last time."""
+    if ending in MOVIES:
+        write_movie(figure, maps, show, arguments.output, arguments.fps or min(FPS, max(len(maps) / LEAST, 1)), colours)
+    else:
+        show(maps[-1])
+        save(figure, [arguments.output])
+
+
+def draw_maps(arguments, ending):
+    maps = of_run(arguments)
+    norm = scale_of(maps, arguments.range)
+    figure, show = frame(maps, arguments.axis,
+                         "all particles" if arguments.type == "All" else f"type {arguments.type[-1]}", norm)
+    put(arguments, ending, figure, maps, show, [plt.get_cmap(DENSITY)(k / 199)[:3] for k in range(200)])
+
+
+def draw_group(arguments, ending):
+    """Stars by their ids."""
+    moments = moments_of(arguments.follow, snapshots_of(arguments.run))
+    picture = Picture(moments, arguments.follow[1], arguments, times_of(moments), (*INCHES, DOTS))
+    put(arguments, ending, picture.figure, list(range(len(moments))), picture.show, picture.palette())
+
+
+def frames_number(text):
+    """For argparse: a number of frames."""
+    if not (text.isascii() and text.isdigit() and int(text) <= 10000):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 10000, found '{text}'")
+    return int(text)
+
+
 def main():
     parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
     parser.add_argument("run", nargs="+", metavar="OUTPUTDIR|SNAPSHOT",
@@ -246,7 +292,9 @@ def main():
     add_follow(parser)
     parser.add_argument("--width", type=positive,
                         help="of snapshots: side of the maps, in their unit (default: holds 97 %% of the particles of "
-                             "the first)")
+                             "the first; with ids: what is followed, at all times)")
+    parser.add_argument("--trail", type=frames_number, default=TRAIL, metavar="N",
+                        help="with ids: paths over the last N frames (default: %(default)s)")
     parser.add_argument("--fps", type=positive,
                         help=f"frames per second (default: {FPS}; fewer where the movie would last less than "
                         f"{LEAST} s, but at least 1)")
@@ -262,15 +310,8 @@ def main():
         outputs([arguments.output], None)
     else:
         fail(f"{arguments.output}: expected a name that ends in {', '.join(MOVIES + ENDINGS)}")
-    maps = of_run(arguments)
-    norm = scale_of(maps, arguments.range)
-    figure, show = frame(maps, arguments.axis,
-                         "all particles" if arguments.type == "All" else f"type {arguments.type[-1]}", norm)
-    if ending in MOVIES:
-        write_movie(figure, maps, show, arguments.output, arguments.fps or min(FPS, max(len(maps) / LEAST, 1)))
-    else:
-        show(maps[-1])
-        save(figure, [arguments.output])
+    by_ids = arguments.follow and arguments.follow[0] == "ids"
+    (draw_group if by_ids else draw_maps)(arguments, ending)
 
 
 if __name__ == "__main__":

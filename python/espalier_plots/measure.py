@@ -137,6 +137,17 @@ class Followed:
         return centre, mean_velocity(vel[core], mass[core])
 
 
+class Members(Followed):
+    """Few particles, by their ids; the frame is that of their centre of mass, of those that are there."""
+
+    def frame(self, pos, vel, mass, ids, types):
+        rows = self.rows(pos, mass, ids, types)
+        if not rows.any():
+            return None
+        centre = mean_velocity(pos[rows], mass[rows])
+        return centre, None if vel is None else mean_velocity(vel[rows], mass[rows])
+
+
 def of_type(kind):
     """For Followed: the particles of a type."""
     return lambda pos, mass, ids, types: types == kind

@@ -22,10 +22,11 @@ struct request {
   struct ic_model model;
   const char *output;
   int overwrite, has_n;
+  int parsecs;    /* the numbers of the file are in pc, solar masses and pc/Myr */
   unsigned given; /* bit i: ic_options[i] */
 };
 
-enum { MODEL_OPTION = 256, OVERWRITE = 300 };
+enum { MODEL_OPTION = 256, OVERWRITE = 300, UNITS };
 _Static_assert(IC_OPTIONS <= 32 && MODEL_OPTION + IC_OPTIONS <= OVERWRITE,
                "a bit of `given` and a number for each option");
 
@@ -47,6 +48,11 @@ static int take_option(const struct command *self, const struct comm *comm, int 
     return STATUS_OK;
   case 'o': request->output = optarg; return STATUS_OK;
   case OVERWRITE: request->overwrite = 1; return STATUS_OK;
+  case UNITS:
+    request->parsecs = strcmp(optarg, "pc-myr") == 0;
+    if (!request->parsecs && strcmp(optarg, "henon") != 0)
+      return command_misused(self, comm, "option --units: expected henon or pc-myr, found '%s'", optarg);
+    return STATUS_OK;
   }
   int number = option - MODEL_OPTION;
   struct fault f = {""};
@@ -84,8 +90,30 @@ static int check_request(const struct command *self, const struct comm *comm, co
     const char *needed = missing(request, o->needs);
     if (needed) return command_misused(self, comm, "option --%s: has a meaning only with %s", o->name, needed);
   }
+  if (request->parsecs && request->model.virial_radius == 0 && request->model.half_mass_radius == 0)
+    return command_misused(self, comm,
+                           "option --units pc-myr: has a meaning only with --virial-radius or --half-mass-radius");
   if (ic_check(&request->model, &f)) return command_misused(self, comm, "%s", f.text);
   return STATUS_OK;
+}
+
+/* From the units of a scaled model, in which G is 1, to pc, solar masses and pc/Myr; G then follows from the units. */
+static void to_parsecs(struct particles *p, struct params *par)
+{
+  const struct units from = units_of(par);
+  par->UnitLength_in_cm = KPC_CM / 1000;
+  par->UnitMass_in_g = SOLAR_MASS_G;
+  par->UnitVelocity_in_cm_per_s = KPC_CM / GYR_S;
+  par->GravityConstantInternal = 0;
+  double length = from.length_cm / par->UnitLength_in_cm, mass = from.mass_g / par->UnitMass_in_g;
+  double velocity = from.velocity_cm_s / par->UnitVelocity_in_cm_per_s;
+  for (int64_t i = 0; i < p->n; i++) {
+    for (int c = 0; c < 3; c++) {
+      p->pos[3 * i + c] *= length;
+      p->vel[3 * i + c] *= velocity;
+    }
+    p->mass[i] = (float)(p->mass[i] * mass);
+  }
 }
 
 static int make_file(const struct comm *comm, const struct request *request, struct params *par, struct ic_facts *made,
@@ -100,6 +128,8 @@ static int make_file(const struct comm *comm, const struct request *request, str
   int failed = ic_make(comm, &request->model, &p, made, fault);
   if (!failed) {
     units_of_henon(par, made->unit.length_pc, made->unit.mass_solar);
+    if (request->parsecs) to_parsecs(&p, par);
+    facts.gravity = units_gravity(par);
     failed = snapshot_write(comm, request->output, &p, &facts, fault);
   }
   particles_free(&p);
@@ -111,9 +141,9 @@ static void report(const struct request *request, const struct params *par, cons
 {
   const struct ic_multiples multiples = ic_multiples(&request->model);
   long long n = request->model.n, binaries = multiples.binaries, triples = multiples.triples;
-  printf(
-      "%s: %lld particle%s of model %s, seed %llu; a parameter file for it needs [Units] GravityConstantInternal = 1\n",
-      request->output, n, plural((double)n), request->model.name, (unsigned long long)request->model.seed);
+  printf("%s: %lld particle%s of model %s, seed %llu%s\n", request->output, n, plural((double)n), request->model.name,
+         (unsigned long long)request->model.seed,
+         request->parsecs ? "" : "; a parameter file for it needs [Units] GravityConstantInternal = 1");
   if (binaries > 0)
     printf("%lld binar%s: particles 1 to %lld, in pairs\n", binaries, binaries == 1 ? "y" : "ies", 2 * binaries);
   if (triples > 0)
@@ -122,18 +152,18 @@ static void report(const struct request *request, const struct params *par, cons
   if (made->mass_solar > 0) printf("total mass %.7g solar masses\n", made->mass_solar);
   if (!(made->unit.length_pc > 0)) return;
   struct units u = units_of(par);
-  printf("units: length %.5g pc, mass %.5g solar masses, velocity %.5g km/s, time %.5g Myr; the parameter file also "
-         "needs\n"
+  printf("units: length %.5g pc, mass %.5g solar masses, velocity %.5g km/s, time %.5g Myr; the parameter file %s\n"
          "[Units]\nUnitLength_in_cm = %.7g\nUnitMass_in_g = %.7g\nUnitVelocity_in_cm_per_s = %.7g\n",
          u.length_cm / KPC_CM * 1e3, u.mass_g / SOLAR_MASS_G, u.velocity_cm_s / 1e5, units_time_s(&u) / GYR_S * 1e3,
-         u.length_cm, u.mass_g, u.velocity_cm_s);
+         request->parsecs ? "needs" : "also needs", u.length_cm, u.mass_g, u.velocity_cm_s);
 }
 
 static int act(const struct command *self, const struct comm *comm, int argc, char **argv)
 {
   if (argc > 1 && strcmp(argv[1], "galaxy") == 0) return command_galaxy.act(&command_galaxy, comm, argc - 1, argv + 1);
-  struct option longs[IC_OPTIONS + 7] = {{NULL, 0, NULL, 0}};
+  struct option longs[IC_OPTIONS + 8] = {{NULL, 0, NULL, 0}};
   static const struct option common[] = {{"overwrite", no_argument, NULL, OVERWRITE},
+                                         {"units", required_argument, NULL, UNITS},
                                          {"seed", required_argument, NULL, 's'},
                                          {"output", required_argument, NULL, 'o'},
                                          COMMAND_LONG};
@@ -206,5 +236,7 @@ const struct command command_ic = {
     "                          mass; the stars' velocities are drawn in the potential of both [0]\n"
     "      --virial-radius R   scale the model: its virial radius, the unit of length, is R pc\n"
     "      --half-mass-radius R  scale the model: the half-mass radius of its stars is R pc\n"
-    "      --total-mass M      of a scaled model, in solar masses [one per particle; kroupa: that of the stars]\n",
+    "      --total-mass M      of a scaled model, in solar masses [one per particle; kroupa: that of the stars]\n"
+    "      --units U           of a scaled model, of the numbers in the file: henon, in which G = 1; pc-myr: pc,\n"
+    "                          solar masses, pc/Myr and Myr, as with PeTar's -u 1 [henon]\n",
     act};
