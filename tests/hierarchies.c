@@ -211,6 +211,25 @@ static enum hierarchy_kind kind_of(const struct unit_facts *p, const struct unit
   return kind == hierarchy_fits(&rules, q, p, d, u, 1, exists) ? kind : (enum hierarchy_kind) - 1;
 }
 
+/* An outer orbit of many turns in a soft step is one of a hierarchy where it is stable, another one only where the mean
+ * of the inner orbit is enough. */
+static void facts_compact(const struct unit_facts *star)
+{
+  const struct unit_rules rules = {.r1 = 1, .soft_step = 2};
+  const double least = 2.8 * pow(1.5, 0.4);
+  enum hierarchy_kind kind[4];
+  for (int k = 0; k < 4; k++) {
+    double part = k < 2 ? 0.9e-3 : 1.1e-3, ratio = k % 2 ? 0.99 * least : 1.01 * least, d[3], u[3],
+           a = cbrt(1.5 * pow(part * rules.soft_step / (2 * KEPLER_PI), 2));
+    struct unit_facts pair = facts_of(1, a / ratio);
+    at_apocentre(1.5, a, 0, d, u);
+    kind[k] = hierarchy_fits(&rules, &pair, star, d, u, 1, 0);
+  }
+  tap_ok(kind[0] == HIERARCHY_MEAN && kind[1] == HIERARCHY_NONE && kind[2] == HIERARCHY_NONE &&
+             kind[3] == HIERARCHY_NONE,
+         "compact triples are hierarchies where they are stable");
+}
+
 static void rules(void)
 {
   struct unit_facts pair = facts_of(1, 1e-2), tight = facts_of(1, 1e-3), wide = facts_of(1, 1.5e-2),
@@ -229,6 +248,7 @@ static void rules(void)
   good &= kind_of(&pair, &wide, 0.18, 0, 0) == HIERARCHY_NONE && kind_of(&pair, &wide, 0.2, 0, 0) == HIERARCHY_MEAN;
   good &= kind_of(&star, &heavy, 0.1, 0, 0) == HIERARCHY_NONE;
   tap_ok(good, "heavy stars, two pairs, and two stars");
+  facts_compact(&star);
   /* 2.8 ((1 + 0.5) (1 + 0.8) / sqrt(0.2))^0.4, in axes */
   tap_ok(fabs(hierarchy_stable(&pair, 0.5, 0.8) / 0.0574775 - 1) < 1e-4, "Mardling's and Aarseth's least pericentre");
 }

@@ -92,11 +92,8 @@ static const char *const names[VALUES] = {"inner axes",           "outer axes", 
                                           "mutual inclinations",  "outer inclinations", "outer mean anomalies"};
 static const double radius_pc = 1;
 
-/* The least ratio of the outer pericentre to the inner axis (Mardling & Aarseth 2001). */
-static double least_ratio(double q, double e, double cosine)
-{
-  return 2.8 * pow((1 + q) * (1 + e) / sqrt(1 - e), 0.4) * (1 - 0.3 * acos(cosine) / M_PI);
-}
+/* The least ratio of the outer pericentre to the inner axis: 1.3 times that of Mardling & Aarseth (2001). */
+static double least_ratio(double q, double e) { return 1.3 * 2.8 * pow((1 + q) * (1 + e) / sqrt(1 - e), 0.4); }
 
 /* Elements of the relative orbit of b about a, and the direction of its normal. */
 static struct kepler_orbit orbit_of(double mass, const struct ic_point *a, const struct ic_point *b, double normal[3])
@@ -140,7 +137,7 @@ static double values_of(const double mass[3], const struct ic_point at[3], doubl
   value[TURN] = kepler_dot(normal[0], normal[1]);
   value[UP] = 0.5 + 0.5 * normal[1][2];
   value[MEAN] = 0.5 + (atan2(outer.e_sin, outer.e_cos) - outer.e_sin) / (2 * M_PI);
-  return outer.a * (1 - outer.e) / inner.a / least_ratio(mass[2] / pair, outer.e, fmax(fmin(value[TURN], 1), -1));
+  return outer.a * (1 - outer.e) / inner.a / least_ratio(mass[2] / pair, outer.e);
 }
 
 static void check_orbits(void)
@@ -173,7 +170,7 @@ static void check_orbits(void)
     do {
       population_orbit(m.population, solar * (mass[0] + mass[1]), radius_pc, &random, &axis[0], &e[0]);
       population_orbit(m.population, solar * (mass[0] + mass[1] + mass[2]), radius_pc, &random, &axis[1], &e[1]);
-    } while (axis[1] * (1 - e[1]) < axis[0] * least_ratio(mass[2] / (mass[0] + mass[1]), e[1], cosine));
+    } while (axis[1] * (1 - e[1]) < axis[0] * least_ratio(mass[2] / (mass[0] + mass[1]), e[1]));
     const double drawn[VALUES] = {log(axis[0]), log(axis[1]), e[0], e[1], q[0], q[1], cosine, 0, 0};
     for (int k = 0; k < VALUES; k++) x[1][k][i] = drawn[k];
   }

@@ -14,6 +14,7 @@
   1e-4                           /* tides 2 (m3 / m) (a / r)^3 at the pericentre below this are weak: the time of an
                                   * oscillation of Kozai and Lidov is then right within a few thousandths */
 #define HIERARCHY_SHORT 2.5e-4   /* shorter periods, in soft steps, are not followed: 3 % of that time */
+#define HIERARCHY_COMPACT 1e-3   /* of outer orbits of shorter periods, in soft steps, the stability alone decides */
 #define HIERARCHY_HYSTERESIS 1.1 /* by which the pericentre of one that exists may be less */
 
 enum hierarchy_kind { HIERARCHY_NONE, HIERARCHY_MEAN, HIERARCHY_PATH };
@@ -30,11 +31,13 @@ HD int hierarchy_inner(const struct unit_facts *facts)
   return facts->pair && facts->lasting && facts->bodies == 2 && facts->a > 0;
 }
 
-/* How the pair is seen by a body of mass `other` on an outer orbit of pericentre r. path: it may be followed. */
+/* How the pair is seen by a body of mass `other` on an outer orbit of pericentre r. compact: it has very many orbits in
+ * a soft step. path: the pair may be followed. */
 HD enum hierarchy_kind hierarchy_of_pair(const struct unit_rules *rules, const struct unit_facts *pair, double other,
-                                         double r, double e, int path)
+                                         double r, double e, int compact, int path)
 {
   double heavy = fmax(1.0, 2 * other / pair->m), ratio = pair->a / r;
+  if (compact) return r < hierarchy_stable(pair, other, e) ? HIERARCHY_NONE : HIERARCHY_MEAN;
   if (r < HIERARCHY_STABLE * hierarchy_stable(pair, other, e)) return HIERARCHY_NONE;
   int weak = 2 * other / pair->m * ratio * ratio * ratio < HIERARCHY_TIDE,
       closer = !path || pair->period < HIERARCHY_SHORT * rules->soft_step;
@@ -56,9 +59,11 @@ HD_CALL enum hierarchy_kind hierarchy_fits(const struct unit_rules *rules, const
       !kepler_elements(p->m + q->m, d, u, &orbit))
     return HIERARCHY_NONE;
   double r = orbit.a * orbit.one_minus_e * (exists ? HIERARCHY_HYSTERESIS : 1);
-  if (!pair_q) return hierarchy_of_pair(rules, p, q->m, r, orbit.e, 1);
-  if (!pair_p) return hierarchy_of_pair(rules, q, p->m, r, orbit.e, 1);
-  return hierarchy_of_pair(rules, p, q->m, r, orbit.e, 0) && hierarchy_of_pair(rules, q, p->m, r, orbit.e, 0)
+  int compact = orbit.period < HIERARCHY_COMPACT * rules->soft_step;
+  if (!pair_q) return hierarchy_of_pair(rules, p, q->m, r, orbit.e, compact, 1);
+  if (!pair_p) return hierarchy_of_pair(rules, q, p->m, r, orbit.e, compact, 1);
+  return hierarchy_of_pair(rules, p, q->m, r, orbit.e, compact, 0) &&
+                 hierarchy_of_pair(rules, q, p->m, r, orbit.e, compact, 0)
              ? HIERARCHY_MEAN
              : HIERARCHY_NONE;
 }

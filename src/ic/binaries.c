@@ -82,17 +82,9 @@ void binary_members(const struct ic_model *model, const struct ic_scaling *scali
   members(mass, d, u, system, &member[0], &member[1]);
 }
 
-/* The angle between the planes of two orbits. */
-static double inclination(const double along[2][3], const double across[2][3])
-{
-  double normal[2][3];
-  for (int k = 0; k < 2; k++) kepler_cross(along[k], across[k], normal[k]);
-  return acos(fmin(fmax(kepler_dot(normal[0], normal[1]), -1), 1));
-}
-
 /* Axes and eccentricities of both orbits (0: inner, 1: outer) are drawn from the same distributions, until they are
- * stable, as those of observed triples (Tokovinin 2014, AJ 147, 87). The criterion is that of Mardling & Aarseth (2001,
- * MNRAS 321, 398) with their factor for the inclination; the orientations are drawn before, so they are isotropic. */
+ * stable, as those of observed triples (Tokovinin 2014, AJ 147, 87): the outer pericentre is TRIPLE_MARGIN times the
+ * least one of Mardling & Aarseth (2001, MNRAS 321, 398), without their factor for the inclination. */
 int triple_members(const struct ic_model *model, const struct ic_scaling *scaling, const double mass[3],
                    const struct ic_point *system, struct ic_random *random, struct ic_point member[3])
 {
@@ -100,13 +92,12 @@ int triple_members(const struct ic_model *model, const struct ic_scaling *scalin
   double along[2][3], across[2][3], axis[2], e[2], d[3], u[3];
   struct unit_facts inner = unit_facts_of_star(pair);
   for (int k = 0; k < 2; k++) orient(random, along[k], across[k]);
-  double factor = 1 - 0.3 / M_PI * inclination(along, across);
   int tries = 0, stable;
   do {
     elements(model, scaling, pair, random, &axis[0], &e[0]);
     elements(model, scaling, whole, random, &axis[1], &e[1]);
     inner.a = axis[0];
-    stable = axis[1] * (1 - e[1]) >= factor * hierarchy_stable(&inner, mass[2], e[1]);
+    stable = axis[1] * (1 - e[1]) >= TRIPLE_MARGIN * hierarchy_stable(&inner, mass[2], e[1]);
   } while (!stable && ++tries < TRIPLE_TRIES);
   if (!stable) return -1;
   struct ic_point centre;

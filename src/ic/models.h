@@ -119,6 +119,7 @@ void binary_members(const struct ic_model *model, const struct ic_scaling *scali
                     const struct ic_point *system, struct ic_random *random, struct ic_point member[2]);
 /* The same of a triple: members 0 and 1 are the inner pair. 0; -1: no stable one was found in TRIPLE_TRIES. */
 enum { TRIPLE_TRIES = 100000 };
+#define TRIPLE_MARGIN 1.3
 int triple_members(const struct ic_model *model, const struct ic_scaling *scaling, const double mass[3],
                    const struct ic_point *system, struct ic_random *random, struct ic_point member[3]);
 
