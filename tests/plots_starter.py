@@ -14,8 +14,8 @@ import plotting  # noqa: E402, F401  # what every script of TOOLS loads
 
 def become(words):
     """The script, in this process."""
-    for number, (name, flags) in enumerate(((os.devnull, os.O_RDONLY), (words[0], os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
-                                            (words[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC))):
+    write = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    for number, (name, flags) in enumerate(((os.devnull, os.O_RDONLY), (words[0], write), (words[1], write))):
         file = os.open(name, flags, 0o666)
         os.dup2(file, number)
         os.close(file)
