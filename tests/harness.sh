@@ -7,7 +7,9 @@
 here=$PWD number=0 failed=0
 src=$(cd "${srcdir:-.}" && pwd) && dir=$(mktemp -d) && cd "$dir" || exit 99
 job='' processes=''   # of runs in the background, which end with the script
-trap '[ -z "$job$processes" ] || kill -KILL $job $processes 2> /dev/null
+drawing=''   # the process of plots_starter.py
+trap '[ -z "$drawing" ] || { kill $drawing && wait $drawing; } 2> /dev/null
+  [ -z "$job$processes" ] || kill -KILL $job $processes 2> /dev/null
   chmod -R u+w "$dir" 2> /dev/null; rm -rf "$dir"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 # Two runs leave the same bytes; pictures are drawn without a display.
@@ -228,13 +230,33 @@ with_plots() {
   plot=$src/tools/espalier-plot
   python=$("$plot" --find 2> /dev/null) || skip_all "no python3 with h5py, numpy and matplotlib"
 }
+# script FILE ARGUMENT...: a script of Python that draws; its words go to said and err; $status. One process has loaded
+# matplotlib (plots_starter.py), and a copy of it runs the script, which saves a second each time. (Descriptor 9 is the
+# lock of lane.sh.)
+script() {
+  if [ ! -p .requests ]; then
+    mkfifo .requests .answers
+    "$python" "$src/tests/plots_starter.py" "$src/tools" < .requests > .answers &
+    drawing=$!
+    exec 7> .requests 8< .answers
+  fi
+  printf '%s\n' said err "$@" > .asked
+  echo .asked >&7
+  read -r status <&8 || status=99
+  return "$status"
+}
+# plots KIND ARGUMENT...: what espalier-plot runs for this kind, in the same way
+plots() {
+  kind=$1
+  shift
+  script "$src/tools/plot_$kind.py" "$@"
+}
 # draws TITLE KIND ARGUMENT...: a check: a picture in which nothing lies over anything else; what is where goes to said
 draws() {
   title=$1
   shift
   rm -f plot.png
-  "$python" "$src/tests/plots_layout.py" "$src/tools" "$@" -o plot.png > said 2> err
-  status=$?
+  script "$src/tests/plots_layout.py" "$src/tools" "$@" -o plot.png
   [ $status = 0 ] && [ ! -s err ] && head -c 4 plot.png | grep -q PNG && [ "$(wc -c < plot.png)" -gt 10000 ]
   ok $? "$title: status $status"
 }

@@ -345,6 +345,7 @@ EXTRA_DIST += \
   %D%/python.py \
   %D%/python_process.py \
   %D%/plots_layout.py \
+  %D%/plots_starter.py \
   %D%/comoving.py \
   %D%/rules_code.py \
   %D%/schemes.py \

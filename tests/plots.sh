@@ -233,7 +233,7 @@ awk 'BEGIN { printf "study,ranks,particles,seconds,bytes_per_rank,messages_per_r
       "," lost / 3 "," n / 4e3 "," n / 5e4 "," lost / 5 "," n / 1e5 ",cpu" } }' > scaling.csv
 draws "a scaling study" scaling "$dir"
 
-try "$plot" comm hybrid one -o plot.png && has err 'different numbers of ranks: 3, 1'
+plots comm hybrid one -o plot.png && has err 'different numbers of ranks: 3, 1'
 ok $? "three ranks and one can be compared, and it is said"
 
 # says FRAGMENT ARGUMENT...: status 1, one line that begins with the script's name, no picture
@@ -241,7 +241,7 @@ says() {
   fragment=$1
   shift
   rm -f plot.png
-  try "$plot" comm -o plot.png "$@"
+  plots comm -o plot.png "$@"
   status=$?
   [ $status = 1 ] && [ "$(wc -l < err)" = 1 ] && has err "^espalier-plot comm: .*$fragment" && [ ! -e plot.png ]
   ok $? "status $status: $fragment"
@@ -279,7 +279,7 @@ ln -s "$(cd "$src" && pwd)/tools/espalier-plot" "$dir/plots" &&
   head -c 4 two.png | grep -q PNG && head -c 5 two.pdf | grep -q '%PDF-' && [ "$(wc -l < said)" = 2 ]
 ok $? "PNG and PDF of one call, by a link"
 ln -s /dev/full full.png
-try "$plot" comm hybrid -o full.png
+plots comm hybrid -o full.png
 [ $? = 1 ] && [ "$(wc -l < err)" = 1 ] &&
   has err '^espalier-plot comm: .*full.png cannot be written: No space left on device'
 ok $? "a sentence for a full disk"
@@ -304,18 +304,18 @@ else
 fi
 says 'and .*hybrid is not: draw them' study.csv hybrid
 for steps in nan,inf 3 5,2 a,b; do
-  try "$plot" substeps tree --steps $steps -o plot.png
+  plots substeps tree --steps $steps -o plot.png
   [ $? = 1 ] && [ "$(wc -l < err)" = 1 ] && has err '^espalier-plot substeps: --steps: two numbers'
   ok $? "a sentence for --steps $steps"
 done
 for steps in 1e6,2e6 -5,-1 0.2,0.4; do
-  try "$plot" substeps tree --steps=$steps -o plot.png
+  plots substeps tree --steps=$steps -o plot.png
   [ $? = 1 ] && [ "$(wc -l < err)" = 1 ] &&
     has err '^espalier-plot substeps: --steps: the table has the block steps 0 to [0-9]*, none from'
   ok $? "a sentence for --steps $steps"
 done
 
-try "$plot" substeps hybrid -o plot.png
+plots substeps hybrid -o plot.png
 [ $? = 1 ] && has err '^espalier-plot substeps: .*substeps.csv is not there: a run writes it with SubstepLog = on'
 ok $? "block steps that were not logged: how to log them"
 "$plot" substeps --help | grep -q '^usage: espalier-plot substeps ' && "$plot" substeps --absent 2>&1 |
@@ -343,7 +343,7 @@ ok $? "schemes and parts have names"
 sed 's/^a machine/another/' time.csv > other.csv
 draws "predicted times on two machines" time time.csv other.csv
 check "machines have names where there are several" has said '^text hybrid, another$'
-try "$plot" time study.csv -o plot.png
+plots time study.csv -o plot.png
 [ $? = 1 ] && [ "$(wc -l < err)" = 1 ] && has err "^espalier-plot time: .*study.csv has no column 'per_rank'"
 ok $? "a table of another study: a sentence"
 draws "trees between ranks" study study.csv

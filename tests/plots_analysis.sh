@@ -31,7 +31,7 @@ draws "a map of a type" movie run/projections --type 2 --axis xz
 draws "maps about the origin" movie one --axis xz
 
 if "$python" -c 'import PIL' 2> /dev/null; then
-  try "$plot" movie run --fps 10 -o movie.gif && "$python" - movie.gif >> said 2>> err << 'END'
+  plots movie run --fps 10 -o movie.gif && "$python" - movie.gif >> said 2>> err << 'END'
 import sys
 import numpy as np
 from PIL import Image
@@ -54,10 +54,10 @@ else
   echo "# no Pillow: no GIF"
 fi
 if command -v ffmpeg > /dev/null; then
-  try "$plot" movie run -o movie.mp4 && [ "$(wc -c < movie.mp4)" -gt 5000 ]
+  plots movie run -o movie.mp4 && [ "$(wc -c < movie.mp4)" -gt 5000 ]
   ok $? "an MP4"
 else
-  try "$plot" movie run -o movie.mp4
+  plots movie run -o movie.mp4
   [ $? = 1 ] && [ ! -e movie.mp4 ] && [ "$(wc -l < err)" = 1 ] && has err 'MP4 needs the program ffmpeg'
   ok $? "without ffmpeg a sentence"
 fi

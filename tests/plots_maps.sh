@@ -36,16 +36,16 @@ draws "a group of a catalogue" map run --follow group:1 --pixels 64
 draws "a movie's last frame" movie run --follow type:2 --axis xz
 check "... with the number of particles" has said '^text all particles, \$N\$ = 3,000, time '
 for ending in pdf svg; do
-  try "$plot" map run --velocity --pixels 32 -o "vector.$ending" && [ -s "vector.$ending" ]
+  plots map run --velocity --pixels 32 -o "vector.$ending" && [ -s "vector.$ending" ]
   ok $? "$ending by the file's ending"
 done
 head -c 5 vector.pdf | grep -q '%PDF-' && has vector.svg '<svg' && has vector.svg 'surface density'
 ok $? "... whose text stays text"
 if "$python" -c 'import PIL' 2> /dev/null; then
-  try "$plot" movie run --follow type:2 --width 8 -o movie.gif && has said '^.*movie.gif: 3 maps$' &&
+  plots movie run --follow type:2 --width 8 -o movie.gif && has said '^.*movie.gif: 3 maps$' &&
     head -c 3 movie.gif | grep -q GIF
   ok $? "a movie of snapshots, in a frame that follows"
-  try "$plot" movie nine --width 8 -o nine.gif &&
+  plots movie nine --width 8 -o nine.gif &&
     "$plot" movie run --fps 50 --width 8 -o given.gif >> said 2>> err &&
     "$python" -c 'import sys
 from PIL import Image
@@ -63,7 +63,7 @@ says() {
   kind=$2
   shift 2
   rm -f plot.png
-  try "$plot" "$kind" -o plot.png "$@"
+  plots "$kind" -o plot.png "$@"
   status=$?
   { [ $status = 1 ] || [ $status = 2 ]; } && tail -n 1 err | grep -q -F -e "$fragment" && ! grep -q Traceback err &&
     [ ! -e plot.png ]

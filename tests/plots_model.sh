@@ -63,7 +63,7 @@ refuses() {
   fragment=$1
   shift
   rm -f plot.png
-  try "$plot" model "$@" -o plot.png
+  plots model "$@" -o plot.png
   [ $? = 1 ] && [ "$(wc -l < err)" = 1 ] && has err "^espalier-plot model: .*$fragment" && [ ! -e plot.png ]
   ok $? "refused: $fragment"
 }

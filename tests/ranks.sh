@@ -10,13 +10,13 @@ for n in 1 2 3 7 16; do   # slow/many_ranks.sh: 64
 done
 on 5 10 force_ranks far
 for n in 1 3 7 8; do on $n 20 domain_ranks; done
-for n in 1 2 3 7; do on $n 30 cuts_ranks; done
+for n in 1 2 3 7; do on $n 30 cuts_ranks short; done
 for n in 2 7 16; do on $n 20 halo_ranks; done
-for n in 1 2 3 4 7 16; do on $n 20 stages_ranks; done
-for n in 1 3 7; do on $n 20 energy_ranks; done
+for n in 1 2 3 7 16; do on $n 20 stages_ranks; done
+for n in 1 3 7; do on $n 20 energy_ranks short; done
 for n in 1 2 3 5 8; do on $n 60 fof_ranks; done
 # messages in one piece: MPI is declared to accept device memory, which here is host memory
-for n in 2 3 7; do
+for n in 3 7; do
   ESPALIER_CUDA_MPI=1 on $n 20 force_ranks short cpu
   ESPALIER_CUDA_MPI=1 on $n 10 step_ranks short cpu
 done

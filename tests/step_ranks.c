@@ -96,18 +96,39 @@ static void check_new_radius(const struct comm *comm, const struct set *set, int
   sim_close(&sim);
 }
 
+/* The step of one rank alone, which the first one makes, and all have its end. Collective. */
+static void step_alone(const struct comm *comm, const struct set *set, int64_t n, struct stretch *alone)
+{
+  struct particles *end = &alone->end;
+  if (comm->rank == 0) {
+    struct comm self;
+    comm_open(&self, MPI_COMM_SELF);
+    long_step(&self, set, n, alone);
+    comm_close(&self);
+  }
+  int64_t count = end->n;
+  comm_broadcast(comm, &count, sizeof count);
+  comm_broadcast(comm, &alone->kick, sizeof alone->kick);
+  if (comm->rank != 0) {
+    particles_init(end);
+    particles_reserve(end, count);
+    end->n = count;
+  }
+  comm_broadcast(comm, end->id, sizeof *end->id * (size_t)count);
+  comm_broadcast(comm, end->pos, 3 * sizeof *end->pos * (size_t)count);
+  comm_broadcast(comm, end->vel, 3 * sizeof *end->vel * (size_t)count);
+}
+
 /* The step of all ranks, and of one alone: where this rank's particles end in both, in R2; *speeds: the worst velocity,
  * in kicks. */
 static struct errors compare_ends(const struct comm *comm, const struct set *set, int64_t n, struct stretch *mine,
                                   double *speeds)
 {
-  struct comm self;
   struct stretch alone = *mine;
   const struct particles *p = &mine->end, *q = &alone.end;
   struct record errors = {0};
-  comm_open(&self, MPI_COMM_SELF);
   long_step(comm, set, n, mine);
-  long_step(&self, set, n, &alone);
+  step_alone(comm, set, n, &alone);
   int64_t *at = memory_alloc("test", sizeof *at * (size_t)(q->n + 1));
   *speeds = 0;
   for (int64_t i = 0; i < q->n; i++) at[q->id[i] - 1] = i;
@@ -127,7 +148,6 @@ static struct errors compare_ends(const struct comm *comm, const struct set *set
   memory_free(at);
   particles_free(&mine->end);
   particles_free(&alone.end);
-  comm_close(&self);
   return e;
 }
 

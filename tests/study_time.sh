@@ -297,8 +297,16 @@ check "a name that is not known: a sentence with the names" \
   -- espalier 1 study time --machine fukagu few.ini
 check "no machine: a sentence" says 2 'option --machine NAME is missing' -- espalier 1 study time plummer.ini
 
-says 0 '^next: espalier study time --machine here.ini FILE.ini$' -- espalier 2 study machine -o here.ini &&
-  espalier 1 study time --machine here.ini --ranks 2 --scheme hybrid plummer.ini
+# the limit of what counts as a spread by other programs is lowered, so that there is one
+ESPALIER_DEBUG=machine_spread=1
+export ESPALIER_DEBUG
+says 0 '^next: espalier study time --machine here.ini FILE.ini$' -- espalier 2 study machine -o here.ini
+written=$?
+unset ESPALIER_DEBUG
+has err 'warning: soft steps of one kind took up to [0-9.]* times as long as others' &&
+  has here.ini '^# soft steps of one kind took up to'
+ok $? "where other programs ran: a warning, also in the file"
+[ $written = 0 ] && espalier 1 study time --machine here.ini --ranks 2 --scheme hybrid plummer.ini
 ok $? "study machine writes a file that study time reads"
 check "which is not replaced" says 1 'here.ini: already exists' -- espalier 2 study machine -o here.ini
 # where other programs run a rate may be lost in the noise: then once more, and again
@@ -311,10 +319,6 @@ done
 check "without rates that were not seen" lacks here.ini '= 1e+1[78]$'
 has here.ini '^WalkRate = ' && has here.ini '^# hybrid,2,\(16384\|2097152\),' && lacks here.ini 'nan\|inf'
 ok $? "with the soft steps that were measured"
-ESPALIER_DEBUG=machine_spread=1 try launch 2 study machine -o busy.ini
-has err 'warning: soft steps of one kind took up to [0-9.]* times as long as others' &&
-  has busy.ini '^# soft steps of one kind took up to'
-ok $? "where other programs ran: a warning, also in the file"
 espalier 2 study machine -o other.ini -P Gravity:MultipoleOrder=3 plummer.ini
 test $? != 0 && has err 'MultipoleOrder'
 ok $? "study machine with a parameter that is wrong: a sentence"
