@@ -107,6 +107,17 @@ static void check_wanted(void)
          "dear soft forces: a larger R2 and fewer of them");
 }
 
+/* Few particles have half of the distance, many less of it; an error that is not reached changes nothing. */
+static void check_rule(void)
+{
+  int halves = 1;
+  for (double n = 64; n <= 4096; n *= 4)
+    halves = halves && finder_rule_part(n, 1e-6, 0) == 1 && finder_rule_part(n, 1e-6, 1) == 1;
+  double many = finder_rule_part(0x1p20, 1e-6, 1);
+  tap_ok(halves && many == 0.5 && finder_rule_part(0x1p30, 1e-6, 0) <= many && finder_rule_part(0x1p20, 1e-12, 1) == 1,
+         "by rule R2 is a smaller part of the distance where there are many particles");
+}
+
 static void check_given(void)
 {
   struct finder_system s = plummer(4096);
@@ -234,6 +245,7 @@ int main(void)
 {
   check_values();
   check_wanted();
+  check_rule();
   check_given();
   check_units();
   check_limits();

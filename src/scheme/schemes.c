@@ -67,7 +67,9 @@ double scheme_r2(const struct sim *sim, const struct params *params)
 {
   if (params->R2 > 0) return params->R2;
   if (params->R1 > 0) return radii_ratio(params) * params->R1;
-  return sim->force.radius_rule * params_r1_over_r0(params) / radii_ratio(params); /* of the rule: with twice R1 */
+  double part = params->R1OverR0 > 0 ? 1 : plan_radius_part(params, sim->masses.count, sim->be->particle_bytes > 0);
+  return part * sim->force.radius_rule * params_r1_over_r0(params) /
+         radii_ratio(params); /* of the rule: with twice R1 */
 }
 
 /* R1 or R2 is given. Returns as scheme_measure_radius. */

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <omp.h>
-#include <string.h>
 
 #include "scheme/neighbour_lists.h"
 #include "step/plan.h"
@@ -27,7 +26,7 @@ static double longest_of(const struct sim *sim)
 static struct finder_request request_of(const struct sim *sim)
 {
   const struct params *p = sim->par;
-  int on_device = strcmp(sim->be->name, "cpu") != 0;
+  int on_device = sim->be->particle_bytes > 0;
   return (struct finder_request){.error = p->EnergyError,
                                  .r1 = p->R1,
                                  .r2 = p->R2,

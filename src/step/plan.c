@@ -70,6 +70,11 @@ static int by_model(const struct params *params)
   return integrator_traits[params->Integrator].has_error_model && params_mode(params) != MODE_TREE;
 }
 
+double plan_radius_part(const struct params *params, double count, int on_device)
+{
+  return by_model(params) ? finder_rule_part(count, params_error(params) / FINDER_ERROR_RATIO, on_device) : 1;
+}
+
 double plan_adaptive(const struct params *params, const struct diagnostics *now, double r2)
 {
   if (by_model(params)) return plan_by_model(params, now, r2, 0);

@@ -39,6 +39,8 @@ enum { RADIUS_INTERVAL = 8, DISTANCE_INTERVAL = 512 };
  * largest_mass: of a particle, 0: not known; where it dominates, the energy is that of the others about it. Without
  * largest_mass, unequal and radii_by_mass in the system. */
 struct finder_system plan_system(const struct diagnostics *now, double r2, double gravity, double largest_mass);
+/* The part of the rule's R2 for integrators with a model of errors (finder_rule_part); 1 for others. */
+double plan_radius_part(const struct params *params, double count, int on_device);
 /* The adaptive soft step for the split radius `r2`, before any limit: the smaller of xs R2 / v_rms and ys sqrt(R2 /
  * a_rms). The soft force changes little within such a step. The second term limits the step in a cold collapse, where
  * v_rms is small. With an integrator that has a model of errors: the soft step of the finder for a tenth of the wanted

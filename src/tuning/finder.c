@@ -44,6 +44,9 @@ static const double noise[3] = {0, 3.0e-4, 1.1e-4};
 #define DELTA_MIN 1e-8
 /* R1 / R2; a smaller ratio makes a smoother changeover. */
 #define R1_OVER_R2 0.25
+/* The choice that is the rule for R2, half of the distance. It is left where another one costs so much less. */
+enum { RULE_CHOICE = 2 };
+#define RULE_SLACK 1.2
 /* Seconds of a core and of a device: of an interaction of the soft force with quadrupoles, of the rest of a soft step
  * per particle (order, tree, neighbour lists), and of a hard entry. */
 static const double interaction_seconds[2] = {5e-10, 5e-12}, step_seconds[2] = {1.5e-6, 1e-8},
@@ -171,6 +174,24 @@ struct finder_result finder_find(const struct finder_system *system, const struc
   r.error = r.choice[r.best].error;
   r.reached = r.error <= request->error * (1 + 1e-9);
   return r;
+}
+
+double finder_rule_part(double count, double error, int on_device)
+{
+  const struct finder_system sphere = {.count = count,
+                                       .gravity = 1,
+                                       .mass = 1,
+                                       .energy = -0.25,
+                                       .v_rms = sqrt(0.5),
+                                       .distance = cbrt(28 / fmax(count, 28)) / 0.74};
+  const struct finder_request request = {.error = error, .delta = 1, .order = 2, .on_device = on_device, .workers = 1};
+  struct finder_result found = finder_find(&sphere, &request);
+  const struct finder_choice *best = &found.choice[found.best];
+  int k = RULE_CHOICE;
+  double enough = RULE_SLACK * (best->soft_seconds + best->hard_seconds);
+  if (!found.reached) return 1;
+  while (k < found.best && found.choice[k].soft_seconds + found.choice[k].hard_seconds > enough) k++;
+  return exp2(-0.5 * (k - RULE_CHOICE));
 }
 
 void finder_print(const struct finder_result *result, const struct finder_request *request, FILE *out)

@@ -46,6 +46,9 @@ struct finder_result {
 /* Find the choices for a system and take the best one. Values found are rounded to three digits, so that they can be
  * given as parameters. */
 struct finder_result finder_find(const struct finder_system *system, const struct finder_request *request);
+/* The part of half the median distance to the 28th neighbour that R2 has where it is by rule: 1, or a power of the root
+ * of 1/2 with which a Plummer sphere of `count` particles costs clearly less at this error. */
+double finder_rule_part(double count, double error, int on_device);
 /* Largest |dE/E| that the model predicts of a split (r2), a soft step and an eta. */
 double finder_error(const struct finder_system *system, double r2, double soft_step, double eta);
 /* The longest soft step for a split and a wanted error: that of finder_find where nothing is given. Without mass and
