@@ -133,7 +133,7 @@ struct list_collision {
 };
 
 /* At most so many collisions of `n` particles in a soft step. */
-static inline int32_t list_collisions_max(int64_t n) { return (int32_t)(1024 + n / 4); }
+static inline int32_t list_collisions_max(int64_t n) { return (int32_t)(1024 + n); }
 
 /* As the device sees it. */
 static inline struct contact_rules list_contact_rules(const struct list_request *request, double gravity,
@@ -143,6 +143,7 @@ static inline struct contact_rules list_contact_rules(const struct list_request 
   rules.radius = request->radii.radius * pow(gravity, -request->radii.exponent);
   rules.exponent = request->radii.exponent;
   rules.merge = request->radii.merge;
+  rules.begun = !request->first;
   rules.log = request->radii.on ? log : NULL;
   return rules;
 }

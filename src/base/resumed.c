@@ -67,7 +67,7 @@ void resumed_report_columns(const char *path, int columns)
       path, columns);
 }
 
-int resumed_move(const char *path, long long step, struct fault *fault)
+int resumed_move(const char *path, const char *reason, long long step, struct fault *fault)
 {
   char aside[PATH];
   const char *dot = strrchr(path, '.');
@@ -75,9 +75,7 @@ int resumed_move(const char *path, long long step, struct fault *fault)
   do snprintf(aside, sizeof aside, "%.*s-before-step-%lld-%d%s", length, path, step, n++, dot ? dot : "");
   while (access(aside, F_OK) == 0 && n < 1000);
   if (rename(path, aside)) return fault_set(fault, "%s cannot be renamed to %s: %s", path, aside, strerror(errno));
-  fprintf(stderr,
-          "espalier: warning: %s has other columns than this version writes; its rows are in %s now, and the run "
-          "begins a new table\n",
-          path, aside);
+  fprintf(stderr, "espalier: warning: %s %s; its rows are in %s now, and the run begins a new table\n", path, reason,
+          aside);
   return 0;
 }

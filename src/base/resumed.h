@@ -15,6 +15,6 @@ void resumed_report_gap(FILE *table, const char *path, const struct spool_check 
 int resumed_columns(const char *path, void (*header)(FILE *out));
 /* Warn that the table has the first `columns` columns only, also from now on. */
 void resumed_report_columns(const char *path, int columns);
-/* Give the table another name beside its own, with a warning. 0, or -1 with a fault. */
-int resumed_move(const char *path, long long step, struct fault *fault);
+/* Give the table another name beside its own, with a warning that names the reason. 0, or -1 with a fault. */
+int resumed_move(const char *path, const char *reason, long long step, struct fault *fault);
 #endif

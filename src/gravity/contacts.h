@@ -12,8 +12,8 @@
 /* Two stars that have met within a unit. */
 struct contact {
   int32_t root, star[2]; /* places: of the unit, and of the stars; the first one stays where they have merged */
-  int merged;
-  double t, m[2];                  /* when their distance fell to the sum of their radii; G m */
+  int merged, earlier;   /* earlier: they touched before the soft step */
+  double t, m[2];        /* when their distance fell to the sum of their radii; G m */
   double radii, pericentre, speed; /* the sum of their radii; of their orbit; relative speed at that distance */
   double a, e;                     /* of their orbit; a < 0: not bound */
   double x[3], v[3];               /* of their centre of mass */
@@ -26,10 +26,11 @@ struct contact_log {
   struct contact *at;
 };
 
-/* The radius of a star is radius (G m)^exponent. log: NULL: stars have none. merge: stars that meet become one. */
+/* The radius of a star is radius (G m)^exponent. log: NULL: stars have none. merge: stars that meet become one. begun:
+ * contacts of before this soft step have been noted. */
 struct contact_rules {
   double radius, exponent;
-  int merge;
+  int merge, begun;
   struct contact_log *log;
 };
 
@@ -133,6 +134,8 @@ HD_CALL void contact_describe(struct contact *contact, const struct contact_orbi
   contact->speed = sqrt(fmax(0.0, 2 * orbit->mu / radii - orbit->beta));
   contact->a = orbit->mu / orbit->beta;
   contact->e = orbit->e;
-  contact->t = fmax(least, fmin(now, now - orbit->since - contact_fall(orbit, radii)));
+  contact->t = fmin(now, now - orbit->since - contact_fall(orbit, radii));
+  contact->earlier = contact->t < 0;
+  contact->t = fmax(least, contact->t);
 }
 #endif

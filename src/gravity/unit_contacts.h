@@ -133,6 +133,14 @@ HD struct contact_orbit unit_orbit_of_pair(const struct unit_body *pair)
   return contact_orbit_of(pair->m, beta, pair->d, pair->u);
 }
 
+/* Note a contact, but not one that an earlier soft step has noted. Returns whether there was room, or none was needed.
+ */
+HD int unit_note_contact(const struct unit_rules *rules, const struct contact *contact)
+{
+  if (contact->earlier && rules->contacts.begun && !contact->merged) return 1;
+  return contact_note(rules->contacts.log, contact);
+}
+
 /* --- pairs -------------------------------------------------------------------------------------------------------- */
 
 /* The distance at which the stars of a pair meet; 0: they do not, or it was noted. */
@@ -156,8 +164,9 @@ HD_CALL int unit_pair_meets(struct unit *unit, const struct unit_rules *rules,
   struct contact_orbit orbit =
       unit->kind == UNIT_RESOLVED ? contact_orbit_of(pair.m, unit->ks.beta, pair.d, pair.u) : unit_orbit_of_pair(&pair);
   unit_describe_contact(&contact, rules, environment, &pair, &orbit, t, 0);
+  contact.earlier &= unit->kind == UNIT_RESOLVED; /* one that is seen by its mean meets at once */
   contact.lost = -0.5 * orbit.beta * pair.m1 * pair.m2 / pair.m + unit_tide_energy(unit, &pair);
-  if (!contact_note(rules->contacts.log, &contact) || !contact.merged) return 0;
+  if (!unit_note_contact(rules, &contact) || !contact.merged) return 0;
   struct unit_body one = unit_merged(&pair);
   unit_to_group(unit, 1, &one);
   return 1;
@@ -221,7 +230,7 @@ HD_CALL void unit_bodies_meet(struct unit *unit, const struct unit_rules *rules,
   unit->met |= UNIT_MET(k, l);
   unit_describe_contact(&contact, rules, environment, &pair, &orbit, few->t, 0);
   if (!contact.merged) {
-    contact_note(rules->contacts.log, &contact);
+    unit_note_contact(rules, &contact);
     return;
   }
   struct unit_body gone[2] = {unit->body[l], unit->body[k]};

@@ -194,6 +194,7 @@ HD void unit_group_quadrupole(struct unit *unit, double longest)
   for (int k = 0; k < unit->bodies; k++) {
     if (used[k]) continue;
     unit_add_point(unit, unit->body[k].m, unit->body[k].x, unit->body[k].v);
+    if (unit->bodies == 1) continue; /* the one that stars have become is at its centre */
     *outer = fmin(*outer, unit->orbit.size / sqrt(kepler_dot(unit->body[k].v, unit->body[k].v)));
   }
 }

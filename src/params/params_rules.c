@@ -286,6 +286,9 @@ static int check_finder(const struct rules *rules)
 static int check_collisions(const struct rules *rules)
 {
   const struct params *p = rules->p;
+  if (p->Action == COLLISIONS_OFF && p->Radius > 0 && param_is_default(rules->origin, "Action"))
+    return broken(rules, "Radius", "Action",
+                  "expected Action = list, stop or merge where stars have radii, or Action = off in the file");
   if (p->Action == COLLISIONS_OFF) return 0;
   if (!integrator_traits[p->Integrator].has_units || params_mode(p) == MODE_TREE)
     return broken(

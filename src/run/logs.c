@@ -263,6 +263,8 @@ static void resume_table(struct logs *logs, const struct table *table, int k, co
   size_t count = (size_t)(ends->end[k] - ends->written[k]);
   table_path(sim->par, table_names[k], path);
   if (ends->end[k] < 0 || spool_check(path, &was, &found, fault)) {
+    if (!fault->text[0] && table->enabled && access(path, F_OK) == 0)
+      resumed_move(path, "was no table of the run when the checkpoint was written", sim->step + 1, fault);
     if (!fault->text[0] && table->enabled) begin_table(logs, table, k, sim, fault);
     return;
   }
@@ -288,7 +290,8 @@ static void resume_table(struct logs *logs, const struct table *table, int k, co
   if (fclose(*table->file)) fault_set(fault, "%s cannot be written: %s", path, strerror(errno));
   *table->file = NULL;
   logs->files.spool[k] = NULL;
-  if (table->enabled && !fault->text[0] && resumed_move(path, sim->step + 1, fault) == 0)
+  if (table->enabled && !fault->text[0] &&
+      resumed_move(path, "has other columns than this version writes", sim->step + 1, fault) == 0)
     begin_table(logs, table, k, sim, fault);
 }
 

@@ -18,6 +18,7 @@ enum { ITEMS = 48, OWN = 24 };
 /* sections of rank 0: rows that the disk did not take; pairs of the last time, and who has escaped */
 #define ROWS "tables"
 #define BINARIES "binaries"
+#define COLLISIONS "collisions"
 
 /* --- the lists --------------------------------------------------------------------------------------------------- */
 
@@ -262,6 +263,8 @@ int state_save(struct sim *sim, struct logs *logs, struct run_state *state, stru
   struct section *pairs = &own[owns++];
   *pairs = (struct section){.name = BINARIES};
   pairs->data = binaries_pack(&state->binaries, &pairs->bytes);
+  own[owns++] = (struct section){COLLISIONS, sim->collisions.known,
+                                 sizeof *sim->collisions.known * (uint64_t)sim->collisions.knowns};
   if (sim->be->steps.remember) sim->be->steps.remember(sim->dev, remembered, 0);
   own[owns++] = (struct section){"device", remembered, sizeof remembered};
   const struct checkpoint_content content = {sim->step + 1, sim->be->name, item, items, own, owns};
@@ -434,6 +437,21 @@ static void load_binaries(const struct checkpoint *checkpoint, struct binaries *
   memory_free(text);
 }
 
+/* The pairs of stars that have met: rank 0 reads them for all. Collective. */
+static void load_collisions(struct sim *sim, const struct checkpoint *checkpoint, struct fault *fault)
+{
+  struct collisions_part *part = &sim->collisions;
+  uint64_t bytes = 0;
+  char *pairs = sim->comm->rank == 0 ? root_section(checkpoint, COLLISIONS, &bytes, fault) : NULL;
+  if (fault->text[0]) bytes = 0;
+  comm_broadcast(sim->comm, &bytes, sizeof bytes);
+  part->knowns = (int64_t)(bytes / sizeof *part->known);
+  part->known = memory_resize("collisions", part->known, sizeof *part->known * (size_t)(part->knowns + 1));
+  if (part->knowns > 0 && pairs) memcpy(part->known, pairs, (size_t)part->knowns * sizeof *part->known);
+  comm_broadcast(sim->comm, part->known, (size_t)part->knowns * sizeof *part->known);
+  memory_free(pairs);
+}
+
 int state_load(struct sim *sim, struct run_state *state, struct checkpoint *checkpoint, const struct comm *comm,
                const struct params *par, const char *which, struct fault *fault)
 {
@@ -470,6 +488,7 @@ int state_load(struct sim *sim, struct run_state *state, struct checkpoint *chec
     if (comm->rank == 0) load_binaries(checkpoint, &state->binaries, fault);
     effects_at(sim, sim->time);
     if (comm_agree(comm, fault) == 0) {
+      load_collisions(sim, checkpoint, fault);
       load_own(sim, checkpoint);
       sim->substeps.foreign = is_foreign(sim, checkpoint);
       for (int part = 0; part < 2; part++)

@@ -419,6 +419,13 @@ static void print_kept(struct run *run)
   printf("\n      %s\n", promise_text(promise, &sim->settings->asked, promise_now(promise), promised));
 }
 
+static void print_collisions(const struct sim *sim)
+{
+  const struct collisions_part *part = &sim->collisions;
+  if (sim->par->Action == COLLISIONS_OFF) return;
+  printf("collisions: %lld, %lld of them mergers; energy_lost is %g\n", part->count, part->merged, part->lost);
+}
+
 /* The command of this run with another option, --restart or --overwrite. */
 static void print_command(const struct run *run, const char *option, FILE *out)
 {
@@ -548,5 +555,6 @@ void terminal_end(struct run *run)
          run->sim.time, run->sim.step, plural((double)run->sim.step), text,
          logs_error_text(logs_worst(&run->logs), 3, error, sizeof error));
   print_kept(run);
+  print_collisions(&run->sim);
   print_files(run, run->interrupted && !run->options->no_output && !worthless);
 }

@@ -18,9 +18,9 @@
 
 /* A star of a soft step with mergers: the particle that it goes on as, and what has become part of it. */
 struct merger {
-  uint64_t stands, id; /* which the units know; of the heaviest particle in it */
-  double mass, heaviest;
-  int into; /* the one that it has become part of; -1: none */
+  uint64_t stands, id; /* which the units know; of the particle that goes on */
+  double mass;
+  int taken, into; /* how many have become part of it; the one that it has become part of, -1: none */
 };
 
 struct mergers {
@@ -48,6 +48,11 @@ int collisions_check(const struct sim *sim, int units, struct fault *fault)
   if (!sim->be->neighbour_lists->collisions)
     return fault_set(fault, "Action = %s: the backend %s finds no collisions; set [Device] Backend = cpu", action,
                      sim->be->name);
+  if (params_softening(par, NULL) > 0)
+    return fault_set(fault,
+                     "Action = %s: a type of particles has a softening of %g, and collisions are found without "
+                     "softening: expected SofteningType0 to SofteningType5 of 0",
+                     action, params_softening(par, NULL));
   if (!(sim->masses.largest < COLLISIONS_HUB * sim->masses.second))
     return fault_set(
         fault,
@@ -85,10 +90,21 @@ static int by_time(const void *p, const void *q)
 static int is_known(const struct list_collision *list, int64_t n, const struct list_collision *one)
 {
   for (int64_t k = 0; k < n; k++)
-    if ((list[k].id[0] == one->id[0] && list[k].id[1] == one->id[1]) ||
-        (list[k].id[0] == one->id[1] && list[k].id[1] == one->id[0]))
+    if (((list[k].id[0] == one->id[0] && list[k].id[1] == one->id[1]) ||
+         (list[k].id[0] == one->id[1] && list[k].id[1] == one->id[0])) &&
+        (list[k].merged || !one->merged))
       return 1;
   return 0;
+}
+
+/* Collisions of one unit are in the order in which they were found, and their times are from orbits: the next one of
+ * two stars that have merged is later than their merger. */
+static void order_mergers(struct list_collision *list, int64_t n)
+{
+  for (int64_t k = 0; k < n; k++)
+    for (int64_t l = k + 1; list[k].merged && l < n; l++)
+      if ((list[l].id[0] == list[k].id[0] || list[l].id[1] == list[k].id[0]) && list[l].time <= list[k].time)
+        list[l].time = nextafter(list[k].time, 1e300);
 }
 
 /* The collisions of all ranks, in the order of their times; *n: their number. Owner: caller (memory_free). */
@@ -96,11 +112,48 @@ static struct list_collision *gather(struct sim *sim, int64_t *n)
 {
   int64_t kept = 0;
   struct list_collision *all = timed_collisions(sim, n);
+  order_mergers(all, *n);
   qsort(all, (size_t)*n, sizeof *all, by_time);
   for (int64_t k = 0; k < *n; k++)
     if (!is_known(all, kept, &all[k])) all[kept++] = all[k];
   *n = kept;
   return all;
+}
+
+/* --- pairs that have met before ---------------------------------------------------------------------------------- */
+
+static void pair_of(const struct list_collision *one, uint64_t pair[2])
+{
+  int low = one->id[1] < one->id[0];
+  pair[0] = one->id[low];
+  pair[1] = one->id[1 - low];
+}
+
+static int by_pair(const void *p, const void *q)
+{
+  const uint64_t *a = p, *b = q;
+  int k = a[0] == b[0];
+  return a[k] != b[k] ? (a[k] < b[k] ? -1 : 1) : 0;
+}
+
+/* Of list[n]: the pairs that met in the soft step before, and have not merged, are not new; those of this soft step
+ * take their place. Returns how many are left. */
+static int64_t leave_new(struct collisions_part *part, struct list_collision *list, int64_t n)
+{
+  uint64_t(*now)[2] = memory_alloc("collisions", sizeof *now * (size_t)(n + 1));
+  int64_t kept = 0, count = 0;
+  for (int64_t k = 0; k < n; k++) {
+    uint64_t pair[2];
+    pair_of(&list[k], pair);
+    int known = part->knowns > 0 && bsearch(pair, part->known, (size_t)part->knowns, sizeof pair, by_pair);
+    if (!list[k].merged) memcpy(now[count++], pair, sizeof pair);
+    if (list[k].merged || !known) list[kept++] = list[k];
+  }
+  qsort(now, (size_t)count, sizeof *now, by_pair);
+  memory_free(part->known);
+  part->known = now;
+  part->knowns = count;
+  return kept;
 }
 
 /* --- who merges with whom ----------------------------------------------------------------------------------------- */
@@ -110,29 +163,34 @@ static int find(struct mergers *all, uint64_t id, double mass)
 {
   for (int k = 0; k < all->n; k++)
     if (all->star[k].stands == id) return k;
-  all->star[all->n] = (struct merger){id, id, (double)(float)mass, (double)(float)mass, -1};
+  all->star[all->n] = (struct merger){id, id, (double)(float)mass, 0, -1};
   return all->n++;
+}
+
+/* Whether the particle of a stays where a and b merge: the heavier one, of equal ones that of the lower id. */
+static int stays(const struct merger *a, const struct merger *b)
+{
+  return a->mass > b->mass || (a->mass == b->mass && a->id < b->id);
 }
 
 /* Star q becomes part of star p. */
 static void unite(struct mergers *all, int p, int q)
 {
   struct merger *a = &all->star[p], *b = &all->star[q];
-  if (b->heaviest > a->heaviest || (b->heaviest == a->heaviest && b->id < a->id)) {
+  if (!stays(a, b)) {
     uint64_t id = a->id;
     a->id = b->id;
     b->id = id;
-    a->heaviest = b->heaviest;
   }
   a->mass += b->mass;
+  a->taken += 1 + b->taken;
   b->into = p;
 }
 
 static void add_row(struct sim *sim, const struct list_collision *one, const struct merger *p, const struct merger *q)
 {
   double place[3], motion[3];
-  int swap = q->mass > p->mass || (q->mass == p->mass && q->id < p->id);
-  const struct merger *first = swap ? q : p, *second = swap ? p : q;
+  const struct merger *first = stays(p, q) ? p : q, *second = first == p ? q : p;
   struct collision_row *row = &sim->collisions.row[sim->collisions.rows++];
   sim_shift(sim, place, motion);
   *row = (struct collision_row){.time = sim->time + one->time,
@@ -172,7 +230,7 @@ static int fate(const struct mergers *all, uint64_t id, int *star)
   for (int k = 0; k < all->n; k++) {
     if (all->star[k].id != id) continue;
     if (all->star[k].into >= 0) return 1;
-    if (all->star[k].mass != all->star[k].heaviest) *star = k;
+    if (all->star[k].taken > 0) *star = k;
     return 0;
   }
   return 0;
@@ -274,6 +332,7 @@ int collisions_take(struct sim *sim, const struct list_request *request)
     return 0;
   }
   struct list_collision *list = gather(sim, &n);
+  n = leave_new(part, list, n);
   struct mergers all = {memory_alloc("collisions", sizeof *all.star * (size_t)(2 * n + 1)), 0};
   part->row = memory_resize("collisions", part->row, sizeof *part->row * (size_t)(n + 1));
   for (int64_t k = 0; k < n; k++) {

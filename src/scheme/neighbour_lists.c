@@ -179,8 +179,8 @@ static int check(const struct sim *sim, struct fault *fault)
 {
   double origin[3], motion[3];
   if (scheme_hybrid.check(sim, fault)) return -1;
-  if (params_softening(sim->par, NULL) > 0) return 0;
   if (neighbour_lists_check_collisions(sim, fault)) return -1;
+  if (params_softening(sim->par, NULL) > 0) return 0;
   effects_shift(sim, origin, motion);
   return same_place_check(sim->comm, sim->be->view(sim->dev), origin, fault);
 }

@@ -136,6 +136,7 @@ void sim_close(struct sim *sim)
   halo_free(&sim->lists.halo);
   memory_free(sim->settings);
   memory_free(sim->collisions.row);
+  memory_free(sim->collisions.known);
   transport_close(&sim->ranks.transport);
   sim->be->download(sim->dev, &p);
   particles_free(&p);

@@ -92,6 +92,8 @@ struct collisions_part {
   double lost;               /* energy that mergers have taken out since the start of the run */
   struct collision_row *row; /* [rows] of the last soft step, the same on all ranks */
   int rows;
+  uint64_t (*known)[2]; /* [knowns] ids of pairs that met in it and have not merged, the lower one first, in order */
+  int64_t knowns;
   long long count, merged; /* collisions of this job; of them, mergers */
   char ends[400];          /* why no collisions are found any more; empty: they are */
 };
