@@ -272,6 +272,10 @@ test_helpers = \
 # Those for which sanitizers take minutes, and whose code others run as well: the third tier has them.
 unsanitized_tests = \
   %D%/external.sh \
+  %D%/files_ranks.sh \
+  %D%/restart.sh \
+  %D%/scheme.sh \
+  %D%/galaxy_discs \
   %D%/soft_steps.sh \
   %D%/fof.sh \
   %D%/frame.sh \
