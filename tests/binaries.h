@@ -103,4 +103,19 @@ static inline void binaries_kick(struct particles *particles, const struct split
       for (int c = 0; c < 3; c++) particles->vel[3 * i + c] += dt * (1 - k) * particles->mass[j] / (r * r * r) * d[c];
     }
 }
+/* n stars with the ids 1 to n. */
+static inline void binaries_stars(struct particles *particles, int n, const double (*x)[3], const double (*v)[3],
+                                  const float *m)
+{
+  particles_init(particles);
+  particles_reserve(particles, n);
+  particles->n = n;
+  for (int i = 0; i < n; i++) {
+    particles->mass[i] = m[i];
+    particles->id[i] = (uint64_t)i + 1;
+    particles->level[i] = LEVEL_UNKNOWN;
+    memcpy(&particles->pos[3 * i], x[i], sizeof x[i]);
+    memcpy(&particles->vel[3 * i], v[i], sizeof v[i]);
+  }
+}
 #endif

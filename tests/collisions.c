@@ -142,20 +142,6 @@ static struct met run(const struct backend *be, struct particles *p, double r1, 
   return met;
 }
 
-static void stars(struct particles *p, int n, const double (*x)[3], const double (*v)[3], const float *m)
-{
-  particles_init(p);
-  particles_reserve(p, n);
-  p->n = n;
-  for (int i = 0; i < n; i++) {
-    p->mass[i] = m[i];
-    p->id[i] = (uint64_t)i + 1;
-    p->level[i] = LEVEL_UNKNOWN;
-    memcpy(&p->pos[3 * i], x[i], sizeof x[i]);
-    memcpy(&p->vel[3 * i], v[i], sizeof v[i]);
-  }
-}
-
 static int near(double x, double y, double error) { return fabs(x - y) <= error * fabs(y); }
 
 /* Mass is kept exactly, momentum and energy within rounding and the error of the scheme. */
@@ -185,7 +171,7 @@ static void two(struct particles *p, const double d[3], const double u[3], float
     v[0][c] = -m2 / m * u[c];
     v[1][c] = m1 / m * u[c];
   }
-  stars(p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){m1, m2, 0x1p-20f});
+  binaries_stars(p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){m1, m2, 0x1p-20f});
 }
 
 static void head_on(const struct backend *be)
@@ -280,7 +266,7 @@ static void inner(const struct backend *be, double a, double e, double circle, d
   struct particles p;
   double v = sqrt(0.75 / circle), x[4][3] = {{0}, {0}, {circle, 0, 0}, {5, 1, 0}},
          u[4][3] = {{0, -v / 3, 0}, {0}, {0, 2 * v / 3, 0}, {0}};
-  stars(&p, 4, (const double(*)[3])x, (const double(*)[3])u, (float[]){0.25f, 0.25f, 0.25f, 0x1p-20f});
+  binaries_stars(&p, 4, (const double(*)[3])x, (const double(*)[3])u, (float[]){0.25f, 0.25f, 0.25f, 0x1p-20f});
   binaries_pair(&p, 0, 1, a, e, 5);
   struct met met = run(be, &p, 1, 1.0 / 128, 2, 0.51 * a * (1 - e), 1);
   char text[128];
@@ -295,7 +281,7 @@ static void chain(const struct backend *be)
 {
   struct particles p;
   double x[4][3] = {{0, 0.0001, 0}, {0.002, 0, 0}, {-0.005, 0, 0}, {5, 1, 0}}, v[4][3] = {{0}};
-  stars(&p, 4, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.25f, 0.125f, 0.125f, 0x1p-20f});
+  binaries_stars(&p, 4, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.25f, 0.125f, 0.125f, 0x1p-20f});
   struct met met = run(be, &p, 1, 1.0 / 128, 1, 2e-4, 1);
   ok(met.n == 2 && met.at[0].id[0] == 1 && met.at[0].id[1] == 2 && met.at[1].id[0] == 1 && met.at[1].id[1] == 3 &&
          met.at[1].mass[0] == 0.375 && met.at[0].time < met.at[1].time,
@@ -357,7 +343,7 @@ static void triples(const struct backend *be)
     double x[4][3], v[4][3];
     make_triple(seed, x, v);
     double t = first_near((const double(*)[3])x, (const double(*)[3])v, 2 * radius, end, ids);
-    stars(&p, 4, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.25f, 0.25f, 0.25f, 0x1p-20f});
+    binaries_stars(&p, 4, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.25f, 0.25f, 0.25f, 0x1p-20f});
     struct met met = run(be, &p, 1, end, 1, radius, 1);
     const struct list_collision *one = &met.at[0];
     int same = met.n > 0 ? are(one, ids[0], ids[1]) && fabs(one->time - t) < 3e-7 : t >= end;

@@ -74,20 +74,6 @@ static struct outcome run(const struct backend *be, struct particles *p, double 
   return outcome;
 }
 
-static void stars(struct particles *p, int n, const double (*x)[3], const double (*v)[3], const float *m)
-{
-  particles_init(p);
-  particles_reserve(p, n);
-  p->n = n;
-  for (int i = 0; i < n; i++) {
-    p->mass[i] = m[i];
-    p->id[i] = (uint64_t)i + 1;
-    p->level[i] = LEVEL_UNKNOWN;
-    memcpy(&p->pos[3 * i], x[i], sizeof x[i]);
-    memcpy(&p->vel[3 * i], v[i], sizeof v[i]);
-  }
-}
-
 /* Relative change of the axis of the pair of particles 0 and 1. */
 static double axis_of(const struct particles *p)
 {
@@ -103,7 +89,7 @@ static double axis_of(const struct particles *p)
 static void pair_alone(const struct backend *be)
 {
   struct particles p;
-  stars(&p, 2, (double[2][3]){{0}}, (double[2][3]){{0}}, (float[]){0.25f, 0.25f});
+  binaries_stars(&p, 2, (double[2][3]){{0}}, (double[2][3]){{0}}, (float[]){0.25f, 0.25f});
   binaries_pair(&p, 0, 1, 1e-3, 0.99, 3);
   double before = axis_of(&p);
   struct outcome o = run(be, &p, 0.04, 1.0 / 128, 64);
@@ -116,7 +102,7 @@ static void passage(const struct backend *be)
 {
   struct particles p;
   double x[3][3] = {{0.02, 1e-6, 0}, {-0.02, 0, 0}, {0.1, 0.1, 0}}, v[3][3] = {{-1, 0, 0}, {1, 0, 0}, {0}};
-  stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.01f, 0.01f, 0.001f});
+  binaries_stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.01f, 0.01f, 0.001f});
   struct outcome o = run(be, &p, 0.04, 1.0 / 1024, 40);
   ok(o.worst < 1.5e-6 && o.ticks < 40, "two stars that fall on each other pass");
   ok(p.vel[0] * p.vel[3] < 0 && fabs(p.pos[0]) > 0.02, "and part");
@@ -127,7 +113,7 @@ static void triple(const struct backend *be)
 {
   struct particles p;
   double x[3][3] = {{0}, {0}, {0.008, 0, 0.002}}, v[3][3] = {{0}, {0}, {0, 7, 0}};
-  stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.25f, 0.2f, 0.1f});
+  binaries_stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.25f, 0.2f, 0.1f});
   binaries_pair(&p, 0, 1, 1e-3, 0.3, 5);
   struct outcome o = run(be, &p, 0.04, 1.0 / 128, 16);
   ok(o.worst < 1e-7 && o.ticks < 3000, "a close triple keeps its energy");
@@ -141,7 +127,7 @@ static void tight_pair(const struct backend *be)
   struct particles p;
   double x[5][3] = {{0}, {0}, {0.002, 0, 0}, {0, 0.0012, 0.0001}, {1, 0, 0}},
          v[5][3] = {{0}, {0}, {0, 2, 0}, {-3, 0, 0}};
-  stars(&p, 5, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.01f, 0.01f, 0.01f, 0.01f, 10});
+  binaries_stars(&p, 5, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.01f, 0.01f, 0.01f, 0.01f, 10});
   binaries_pair(&p, 0, 1, 8e-7, 0.1, 5);
   struct outcome o = run(be, &p, 0.04, 1.0 / 1024, 8);
   ok(o.worst < 1e-6 && o.ticks < 1000 && fabs(axis_of(&p) / 8e-7 - 1) < 1e-2,
@@ -155,7 +141,7 @@ static void near_light_star(const struct backend *be)
 {
   struct particles p;
   double x[3][3] = {{0}, {0.09, 0, 0}, {0.13, 0, 0}}, v[3][3] = {{0}};
-  stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){1, 0.1f, 1});
+  binaries_stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){1, 0.1f, 1});
   struct outcome o = run(be, &p, 1, 1.0 / 4096, 1);
   ok(o.worst < 1e-7 && o.ticks < 100, "a third star near the light one of two that pass");
   particles_free(&p);
@@ -169,7 +155,7 @@ static void near_wide_pair(const struct backend *be)
   struct few_bodies few = {.n = 3, .m = {0.5, 0.5, 1e-3f}};
   const struct unit_environment nothing = {.near_count = 0};
   int64_t evaluations = 0;
-  stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.5f, 0.5f, 1e-3f});
+  binaries_stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.5f, 0.5f, 1e-3f});
   memcpy(few.x, x, sizeof x);
   memcpy(few.v, v, sizeof v);
   int failed = few_advance(&few, &nothing, 0.5, &step, &evaluations);
@@ -184,7 +170,7 @@ static void massless(const struct backend *be)
 {
   struct particles p;
   double x[3][3] = {{0}, {0}, {0.0022, 0, 0}}, v[3][3] = {{0}, {0}, {0, 15, 0}};
-  stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.25f, 0.25f, 0});
+  binaries_stars(&p, 3, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.25f, 0.25f, 0});
   binaries_pair(&p, 0, 1, 1e-3, 0.3, 5);
   struct outcome short_step = run(be, &p, 0.04, 1e-6, 1);
   ok(short_step.kinetic > 0, "a pair is one beside a particle without mass");
@@ -236,7 +222,7 @@ static void encounters(const struct backend *be)
       {{-0.71727, 0.059862, -0.01571}, {0.72841, -0.062812, -0.25485}, {-0.011139, 0.0029508, 0.27056}}};
   for (int k = 0; k < 2; k++) {
     struct particles p;
-    stars(&p, 3, x[k], v[k], (float[]){5e-4f, 5e-4f, 5e-4f});
+    binaries_stars(&p, 3, x[k], v[k], (float[]){5e-4f, 5e-4f, 5e-4f});
     struct outcome o = run(be, &p, 0.04, 1.0 / 128, 76);
     ok(o.worst < 5e-4, "encounters of a star with a pair keep the energy");
     particles_free(&p);

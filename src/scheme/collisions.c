@@ -167,10 +167,10 @@ static int find(struct mergers *all, uint64_t id, double mass)
   return all->n++;
 }
 
-/* Whether the particle of a stays where a and b merge: the heavier one, of equal ones that of the lower id. */
-static int stays(const struct merger *a, const struct merger *b)
+/* Whether the particle of one stays where both merge: the heavier one, of equal ones that of the lower id. */
+static int stays(const struct merger *one, const struct merger *other)
 {
-  return a->mass > b->mass || (a->mass == b->mass && a->id < b->id);
+  return one->mass > other->mass || (one->mass == other->mass && one->id < other->id);
 }
 
 /* Star q becomes part of star p. */
@@ -258,38 +258,38 @@ static struct state *states(const struct sim *sim, const struct mergers *all, si
 
 /* Particle i goes on as this star: the momentum is kept, although the mass is rounded. Returns the kinetic energy that
  * the rounding takes out. */
-static double become(struct particles *p, int64_t i, const struct merger *star, const struct state *state)
+static double become(struct particles *particles, int64_t i, const struct merger *star, const struct state *state)
 {
   double speed2 = 0, ratio;
-  p->mass[i] = (float)star->mass;
-  ratio = star->mass / (double)p->mass[i];
-  memcpy(&p->pos[3 * i], state->pos, sizeof state->pos);
+  particles->mass[i] = (float)star->mass;
+  ratio = star->mass / (double)particles->mass[i];
+  memcpy(&particles->pos[3 * i], state->pos, sizeof state->pos);
   for (int c = 0; c < 3; c++) {
-    p->vel[3 * i + c] = ratio * state->vel[c];
+    particles->vel[3 * i + c] = ratio * state->vel[c];
     speed2 += state->vel[c] * state->vel[c];
   }
-  p->level[i] = LEVEL_UNKNOWN;
+  particles->level[i] = LEVEL_UNKNOWN;
   return 0.5 * star->mass * speed2 * (1 - ratio);
 }
 
 /* Change the particles of this rank. Returns the kinetic energy that rounding takes out. */
-static double change(const struct mergers *all, const struct state *state, size_t states, struct particles *p)
+static double change(const struct mergers *all, const struct state *state, size_t states, struct particles *particles)
 {
   int64_t kept = 0;
   double lost = 0;
-  for (int64_t i = 0; i < p->n; i++) {
+  for (int64_t i = 0; i < particles->n; i++) {
     int star;
-    if (fate(all, p->id[i], &star)) continue;
-    if (kept < i) particles_copy(p, kept, p, i);
+    if (fate(all, particles->id[i], &star)) continue;
+    if (kept < i) particles_copy(particles, kept, particles, i);
     if (star >= 0) {
       const struct state key = {.stands = all->star[star].stands},
                          *at = bsearch(&key, state, states, sizeof key, by_stands);
       if (!at) fatal("star %llu, with which others have merged, is on no rank", (unsigned long long)key.stands);
-      lost += become(p, kept, &all->star[star], at);
+      lost += become(particles, kept, &all->star[star], at);
     }
     kept++;
   }
-  p->n = kept;
+  particles->n = kept;
   return lost;
 }
 
