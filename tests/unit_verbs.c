@@ -98,6 +98,19 @@ static void pair_alone(const struct backend *be)
   particles_free(&p);
 }
 
+/* Positions away from the origin are rounded by 1e-9 of the axis. */
+static void close_pair(const struct backend *be)
+{
+  struct particles p;
+  double x[2][3] = {{0.7, -0.6, 0.9}, {0}}, v[2][3] = {{0.3, 0.5, -0.2}, {0}};
+  binaries_stars(&p, 2, (const double(*)[3])x, (const double(*)[3])v, (float[]){0.01f, 0.02f});
+  binaries_pair(&p, 0, 1, 1e-7, 0.6, 3);
+  double before = axis_of(&p);
+  run(be, &p, 0.04, 1.0 / 128, 64);
+  ok(fabs(axis_of(&p) / before - 1) < 1e-11, "a close pair keeps its axis whatever its place");
+  particles_free(&p);
+}
+
 static void passage(const struct backend *be)
 {
   struct particles p;
@@ -239,6 +252,7 @@ static void clusters(const struct backend *be, double (*first)[3 * STARS_MAX])
 static void check(const struct backend *be, double (*first)[3 * STARS_MAX])
 {
   pair_alone(be);
+  close_pair(be);
   passage(be);
   triple(be);
   tight_pair(be);

@@ -36,6 +36,7 @@ DEVICE_CALL void environment_of(const struct units_job &job, int32_t root, int w
   environment->centre.t = time_of(job, which ? t.y : t.x);
   environment->near_count = 0;
   environment->root = root;
+  if (unit->kind == UNIT_AVERAGED) return; /* the mean tide turns it */
   for (int k = 0; k < unit->field.near_count; k++) {
     int32_t place = unit->field.near[k];
     if (job.table.root[place] != place) continue; /* absorbed since */

@@ -291,11 +291,13 @@ static __device__ void put_unit(const struct units_end &end, int32_t root, const
   int others = unit->kind == UNIT_AVERAGED ? (int)LEVEL_MEAN : (int)LEVEL_UNKNOWN;
   int proposed = job.loop.status[status_place(root, job.loop.owned, end.blocks)] & STATUS_LEVEL;
   count_pairs(end, root, unit, bodies);
+  if (unit_is_two_stars(unit)) unit_round_pair(motion.x, bodies);
   for (int k = 0; k < n; k++) {
     int count = 1;
     stars[0] = bodies[k];
     if (bodies[k].star[1] >= 0) {
       unit_divide(&bodies[k], stars);
+      unit_round_pair(motion.x, stars);
       count = 2;
     }
     for (int s = 0; s < count; s++) {

@@ -225,4 +225,15 @@ HD_CALL void kepler_turn(double mu, const double tide[3][3], double dt, double d
   kepler_vectors_turn(&vectors, tide, dt);
   kepler_vectors_place(mu, &vectors, d, u);
 }
+
+/* The same, half of the time by the tide at its begin, and half by that at its end. */
+HD_CALL void kepler_turn_halves(double mu, const double before[3][3], const double after[3][3], double dt, double d[3],
+                                double u[3])
+{
+  struct kepler_vectors vectors;
+  if (!kepler_vectors_of(mu, d, u, &vectors)) return;
+  kepler_vectors_turn(&vectors, before, 0.5 * dt);
+  kepler_vectors_turn(&vectors, after, 0.5 * dt);
+  kepler_vectors_place(mu, &vectors, d, u);
+}
 #endif

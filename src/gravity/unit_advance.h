@@ -7,16 +7,13 @@
 
 #include "gravity/unit_contacts.h"
 
-/* Half a turn by the tide at the begin, half by that at the end. */
 HD void unit_advance_averaged(struct unit *unit, const struct unit_field *after, double dt)
 {
   double largest = 0, mu = unit_pair_mass(unit);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) largest = fmax(largest, fabs(unit->field.tide[i][j]));
-  if (largest * unit->orbit.period * dt > 1e-13) {
-    kepler_turn(mu, (const double(*)[3])unit->field.tide, 0.5 * dt, unit->d, unit->u);
-    kepler_turn(mu, (const double(*)[3])after->tide, 0.5 * dt, unit->d, unit->u);
-  }
+  if (largest * unit->orbit.period * dt > 1e-13)
+    kepler_turn_halves(mu, (const double(*)[3])unit->field.tide, (const double(*)[3])after->tide, dt, unit->d, unit->u);
   unit->lag += dt;
 }
 

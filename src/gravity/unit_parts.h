@@ -13,6 +13,7 @@
 #define UNIT_PIECES_APART 0.7 /* pieces of a group that are farther apart than this part of R1 do not hold together */
 #define UNIT_STEP_BY_NEIGHBOURS 0.25 /* a unit's step is at most so many r / v of its neighbours, */
 #define UNIT_STEP_OF_GROUP 1.0       /* and a group's at most so many times of its outer members */
+#define UNIT_ROUNDING_MOST 0.01      /* no larger part of the kinetic energy of a pair makes up for rounded positions */
 
 /* What the rules ask about a unit. */
 HD_CALL struct unit_facts unit_facts_of(const struct unit *unit)
@@ -150,6 +151,27 @@ HD_CALL int unit_bodies_of(const struct unit *unit, double t, int whole, struct 
   if (unit->kind != UNIT_GROUP) return unit_pair_bodies(unit, t, t, whole, bodies);
   for (int k = 0; k < unit->bodies; k++) bodies[k] = unit_body_now(&unit->body[k]);
   return unit->bodies;
+}
+
+/* Two stars about a centre at x, which get absolute positions: these are rounded, by more than 1e-9 of the axis of a
+ * close pair, so the velocities change along the relative one such that the energy of the pair, and with it the axis, is
+ * that before. Mass, centre and momentum stay. */
+HD_CALL void unit_round_pair(const double x[3], struct unit_body stars[2])
+{
+  double d[3], rounded[3], u[3], m = stars[0].m + stars[1].m;
+  for (int c = 0; c < 3; c++) {
+    d[c] = stars[1].x[c] - stars[0].x[c];
+    rounded[c] = (x[c] + stars[1].x[c]) - (x[c] + stars[0].x[c]);
+    u[c] = stars[1].v[c] - stars[0].v[c];
+  }
+  double r = sqrt(kepler_dot(d, d)), after = sqrt(kepler_dot(rounded, rounded));
+  double change = 2 * m * (r - after) / (r * after * kepler_dot(u, u));
+  if (!(fabs(change) < UNIT_ROUNDING_MOST)) return; /* at rest, or nearly at the same place */
+  change /= 1 + sqrt(1 + change);
+  for (int c = 0; c < 3; c++) {
+    stars[0].v[c] -= change * stars[1].m / m * u[c];
+    stars[1].v[c] += change * stars[0].m / m * u[c];
+  }
 }
 
 /* The longest step of a unit's centre, at most `wanted`. */

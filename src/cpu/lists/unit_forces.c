@@ -205,6 +205,7 @@ void units_environment(const struct units *units, const struct list_loop *loop, 
   environment->centre = (struct unit_path){.motion = set->motion[i], .t = set->tick[i] * loop->tick_length};
   environment->near_count = 0;
   environment->root = i;
+  if (unit->kind == UNIT_AVERAGED) return; /* the mean tide turns it */
   for (int k = 0; k < field->near_count; k++) {
     int32_t j = field->near[k];
     if (units->of[j] == UNIT_ABSORBED) continue;

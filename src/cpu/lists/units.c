@@ -327,12 +327,14 @@ static void put_back(struct units *units, const struct list_loop *loop, int32_t 
   uint8_t proposed = units->set->level[centre], other = unit->kind == UNIT_AVERAGED ? LEVEL_MEAN : LEVEL_UNKNOWN;
   int n = units_bodies(units, centre, t, motion.x, motion.v, 0, bodies);
   count_pairs(units, unit, centre, bodies, loop->tally);
+  if (unit_is_two_stars(unit)) unit_round_pair(motion.x, bodies);
   for (int k = 0; k < n; k++) {
     if (bodies[k].star[1] < 0) {
       put_star(units, &bodies[k], motion.x, motion.v, other);
       continue;
     }
     unit_divide(&bodies[k], stars);
+    unit_round_pair(motion.x, stars);
     put_star(units, &stars[0], motion.x, motion.v, LEVEL_UNKNOWN);
     put_star(units, &stars[1], motion.x, motion.v, LEVEL_UNKNOWN);
   }
