@@ -271,21 +271,32 @@ test_helpers = \
   %D%/true_energy
 # Those for which sanitizers take minutes, and whose code others run as well: the third tier has them.
 unsanitized_tests = \
+  %D%/check.sh \
+  %D%/cluster_runs.sh \
   %D%/external.sh \
   %D%/files_ranks.sh \
   %D%/restart.sh \
   %D%/scheme.sh \
   %D%/galaxy_discs \
+  %D%/interrupt.sh \
+  %D%/several_files.sh \
   %D%/soft_steps.sh \
+  %D%/unwritten.sh \
   %D%/fof.sh \
+  %D%/force \
   %D%/frame.sh \
   %D%/cuts_ranks.mpi \
   %D%/energy_ranks.mpi \
   %D%/expansion.mpi \
   %D%/force_ranks.mpi \
   %D%/pair_steps \
+  %D%/reorder \
+  %D%/snapshot_faults.mpi \
+  %D%/soft_walk \
   %D%/step_ranks.mpi \
-  %D%/study.mpi
+  %D%/study.mpi \
+  %D%/walk \
+  %D%/walk_active
 # The second tier, of minutes each: make check-slow. These run two at a time, the longest first; slow_alone after them,
 # one by one, since they measure times, or send signals at certain moments.
 slow_together = \
