@@ -166,7 +166,7 @@ HD_CALL void unit_round_pair(const double x[3], struct unit_body stars[2])
   }
   double r = sqrt(kepler_dot(d, d)), after = sqrt(kepler_dot(rounded, rounded));
   double change = 2 * m * (r - after) / (r * after * kepler_dot(u, u));
-  if (!(fabs(change) < UNIT_ROUNDING_MOST)) return; /* at rest, or nearly at the same place */
+  if (!(m > 0) || !(fabs(change) < UNIT_ROUNDING_MOST)) return; /* at rest, or nearly at the same place */
   change /= 1 + sqrt(1 + change);
   for (int c = 0; c < 3; c++) {
     stars[0].v[c] -= change * stars[1].m / m * u[c];
