@@ -64,6 +64,7 @@ unit_tests = \
   %D%/pairwise \
   %D%/accuracy \
   %D%/params \
+  %D%/params_units \
   %D%/particles \
   %D%/physics \
   %D%/placement \
@@ -185,6 +186,7 @@ script_tests = \
   %D%/true_energy.sh \
   %D%/tuning.sh \
   %D%/units_files.sh \
+  %D%/values_with_units.sh \
   %D%/unsound.sh \
   %D%/unwritten.sh \
   %D%/watchdog.sh \

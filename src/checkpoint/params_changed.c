@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "checkpoint/manifest.h"
+#include "params/params_external.h"
 
 /* The state in the checkpoint depends on these: hard and soft accelerations, pending kicks, times of outputs. */
 static const char *const fixed[] = {"UnitLength_in_cm",
@@ -114,7 +115,7 @@ static int differs(const struct compared *compared, const struct param_entry *en
     params_format(&compared->before, entry, before, PARAM_TEXT);
     params_format(&compared->now, entry, now, PARAM_TEXT);
   }
-  return strcmp(before, now) != 0;
+  return strcmp(before, now) != 0 && !params_same_field(entry->name, before, now);
 }
 
 /* Set a parameter to its value in the manifest. */
