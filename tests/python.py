@@ -140,7 +140,7 @@ ok(float(new(pos, fast, mass, softening=Length(), **GALAXY).parameter("Softening
    "quantities of any library")
 ok(refused(espalier.ParameterError, "GravityConstantInternal = 1 makes the run dimensionless",
            lambda: new(pos, vel, mass, softening="50 pc")), "units without [Units]")
-ok(refused(espalier.ParameterError, "Softening: expected a length, for example 50 pc, found '1 Gyr', which is a time",
+ok(refused(espalier.ParameterError, "Softening: expected a length, for example 50 pc, found '1 Gyr': that is a time",
            lambda: new(pos, vel, mass, softening="1 Gyr", **GALAXY)), "a unit of another dimension")
 try:
     from astropy import units as u

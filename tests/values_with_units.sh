@@ -53,10 +53,10 @@ go changed 1 -r -P 'Time:TimeMax=0.03 Myr' \
 ends 0 && lacks changed/log '^restart: .* now (it was' && same units changed
 ok $? "... one with other texts of the same values is not"
 
-refused "-P Time:TimeMax=50 pc: expected a time, for example 0.3 Gyr, found '50 pc', which is a length" \
+refused "-P Time:TimeMax=50 pc: expected a time, for example 0.3 Gyr, found '50 pc': that is a length" \
   -P 'Time:TimeMax=50 pc'
-refused "-P Gravity:Softening=5 kpc/h: expected a unit without h" -P 'Gravity:Softening=5 kpc/h'
-refused "Softening=5 Kpc: unknown unit 'Kpc', found '5 Kpc'; did you mean 'kpc'" -P 'Gravity:Softening=5 Kpc'
+refused "-P Gravity:Softening=5 kpc/h: expected a length, .*: h may be hours" -P 'Gravity:Softening=5 kpc/h'
+refused "Softening=5 Kpc: expected a length, .* found '5 Kpc': unknown unit 'Kpc'; did you mean 'kpc'" -P 'Gravity:Softening=5 Kpc'
 refused "Potential1 = point mass=1 pc: mass=: expected a mass" -P 'External:Potential1=point mass=1 pc'
 refused "TimeMax = 1 Gyr: expected a number without a unit: with Comoving = on the time is the expansion factor" \
   -P Cosmology:Comoving=on -P Units:GravityConstantInternal=0 -P 'Time:TimeMax=1 Gyr'

@@ -117,7 +117,7 @@ static int set_quantity(double *x, const struct param_entry *entry, const char *
 {
   const struct measure *measure = measure_of(entry->unit);
   struct quantity quantity;
-  int unit = quantity_read_as(measure, text, &quantity, fault);
+  int unit = quantity_read(measure, text, &quantity, fault);
   if (unit <= 0) return unit;
   if (measure->fixed == 0) return set_fault(entry, text, fault);
   *x = quantity_fixed(measure, &quantity);

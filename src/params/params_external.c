@@ -269,7 +269,7 @@ static int convert_number(const struct run_units *run, const char *measure, char
 {
   struct quantity quantity;
   double x = 0;
-  int unit = quantity_read_as(measure_of(measure), text, &quantity, fault);
+  int unit = quantity_read(measure_of(measure), text, &quantity, fault);
   if (unit <= 0) return unit;
   if (quantity_in_run(run, measure_of(measure), &quantity, &x, fault)) return -1;
   number_text(x, text, WORD);

@@ -45,7 +45,7 @@ int params_take(struct params *params, int i, const char *text, struct param_ori
   const struct param_entry *entry = &param_table[i];
   const struct measure *measure = measure_of(entry->unit);
   struct quantity unused;
-  int unit = entry->kind == KIND_REAL ? quantity_read_as(measure, text, &unused, fault) : 0;
+  int unit = entry->kind == KIND_REAL ? quantity_read(measure, text, &unused, fault) : 0;
   if (unit < 0) return -1;
   snprintf(origin->given[i], PARAM_TEXT, "%s", unit ? text : "");
   return unit && measure->fixed == 0 ? 0 : params_set(params, entry, text, fault);
@@ -76,7 +76,7 @@ static int convert(const struct params *params, int i, const struct param_origin
     return external_convert(&run, entry->name, text, fault);
   }
   if (!origin->given[i][0] || measure->fixed > 0) return 0;
-  if (quantity_read_as(measure, origin->given[i], &quantity, fault) < 0 ||
+  if (quantity_read(measure, origin->given[i], &quantity, fault) < 0 ||
       quantity_in_run(&run, measure, &quantity, &value, fault))
     return -1;
   number_text(value, text, PARAM_TEXT);

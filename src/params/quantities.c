@@ -3,6 +3,7 @@
 #include "params/quantities.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,21 +89,22 @@ static void describe(const struct dimension *of, char *text, size_t size)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static int unknown_unit(const char *name, const char *text, struct fault *fault)
+/* What is wrong with a unit, as the end of a sentence. */
+static int unknown_unit(const char *name, struct fault *reason)
 {
   const char *names[UNITS];
   for (int k = 0; k < UNITS; k++) names[k] = units[k].name;
   const char *near = nearest_name(name, names, UNITS);
-  if (near) return fault_set(fault, "unknown unit '%.20s', found '%.99s'; did you mean '%s'?", name, text, near);
-  return fault_set(fault,
-                   "unknown unit '%.20s', found '%.99s'; units are pc, kpc, Mpc, AU, Rsun, km, m, cm, yr, kyr, Myr, "
-                   "Gyr, s, min, h, day, Msun, g, kg, and products as km/s/kpc or pc/Myr^2",
-                   name, text);
+  if (near) return fault_set(reason, "unknown unit '%.20s'; did you mean '%s'?", name, near);
+  return fault_set(reason,
+                   "unknown unit '%.20s'; units are pc, kpc, Mpc, AU, Rsun, km, m, cm, yr, kyr, Myr, Gyr, s, min, h, "
+                   "day, Msun, g, kg, and products as km/s/kpc or pc/Myr^2",
+                   name);
 }
 
-static int odd_unit(const char *text, struct fault *fault)
+static int odd_unit(struct fault *reason)
 {
-  return fault_set(fault, "expected a number and a unit as in 50 pc, 220 km/s or 1 pc/Myr^2, found '%.99s'", text);
+  return fault_set(reason, "a unit is a name, or a product of names with powers, as km/s/kpc, pc/Myr^2 or km s^-1");
 }
 
 /* The power behind a name, which *at is moved behind; 1 where there is none, 0: a mistake. */
@@ -117,21 +119,20 @@ static int read_power(const char **at)
   return (int)power;
 }
 
-/* One name with its power, in the numerator (sign 1) or the denominator (-1). *at is moved behind it. `text`: all of
- * the value, for messages. */
-static int read_factor(const char **at, int sign, const char *text, struct quantity *quantity, struct fault *fault)
+/* One name with its power, in the numerator (sign 1) or the denominator (-1). *at is moved behind it. */
+static int read_factor(const char **at, int sign, struct quantity *quantity, struct fault *reason)
 {
   char name[QUANTITY_TEXT];
   size_t n = 0;
   while (isalpha((unsigned char)(*at)[n])) n++;
   snprintf(name, sizeof name, "%.*s", (int)n, *at);
-  if (n == 0) return odd_unit(text, fault);
+  if (n == 0) return odd_unit(reason);
   int k = 0;
   while (k < UNITS && strcmp(units[k].name, name) != 0) k++;
-  if (k == UNITS) return unknown_unit(name, text, fault);
+  if (k == UNITS) return unknown_unit(name, reason);
   *at += n;
   int power = sign * read_power(at);
-  if (power == 0) return odd_unit(text, fault);
+  if (power == 0) return odd_unit(reason);
   quantity->hours |= strcmp(name, "h") == 0;
   quantity->of.length += power * units[k].of.length;
   quantity->of.mass += power * units[k].of.mass;
@@ -144,7 +145,7 @@ static int read_factor(const char **at, int sign, const char *text, struct quant
 static const char *skip(const char *text) { return text + strspn(text, " \t"); }
 
 /* The unit `at`, which begins with a letter or an operator. */
-static int read_unit(const char *at, const char *text, struct quantity *quantity, struct fault *fault)
+static int read_unit(const char *at, struct quantity *quantity, struct fault *reason)
 {
   int sign = 1, factors = 0, divided = 0;
   for (; *at; factors++) {
@@ -153,49 +154,47 @@ static int read_unit(const char *at, const char *text, struct quantity *quantity
       divided |= *at == '/';
       at = skip(at + 1);
     } else if (factors > 0 && divided) { /* km/s kpc is km s^-1 kpc^-1 for some, and km s^-1 kpc for others */
-      return odd_unit(text, fault);
+      return odd_unit(reason);
     }
-    if (read_factor(&at, sign, text, quantity, fault)) return -1;
+    if (read_factor(&at, sign, quantity, reason)) return -1;
     at = skip(at);
   }
   if (quantity->hours && factors > 1)
-    return fault_set(fault,
-                     "expected a unit without h, found '%.99s': h may be hours or the Hubble constant in units of "
-                     "100 km/s/Mpc; give the value without it",
-                     text);
+    return fault_set(reason, "h may be hours, or the Hubble constant in units of 100 km/s/Mpc: give the value without "
+                             "it");
   return 1;
 }
 
-int quantity_read(const char *text, struct quantity *quantity, struct fault *fault)
+/* Read a number with a unit. Returns 1, 0 where no unit stands behind a number, or -1 with the reason. */
+static int read_quantity(const char *text, struct quantity *quantity, struct fault *reason)
 {
   char *end;
-  *quantity = (struct quantity){.number = strtold(text, &end), .cgs = 1};
+  errno = 0;
+  *quantity = (struct quantity){.number = strtod(text, &end), .cgs = 1};
   size_t n = (size_t)(end - text);
-  /* strtold also accepts nan, inf and hexadecimal numbers, which are mistakes */
-  if (n == 0 || strspn(text, "0123456789+-.eE") < n) return 0;
+  /* strtod also accepts nan, inf and hexadecimal numbers, which are mistakes */
+  if (n == 0 || errno || strspn(text, "0123456789+-.eE") < n) return 0;
   const char *unit = skip(end);
   if (!isalpha((unsigned char)*unit) && *unit != '/' && *unit != '*' && !((unsigned char)*unit & 0x80)) return 0;
-  if (strlen(text) >= QUANTITY_TEXT) return odd_unit(text, fault);
-  return read_unit(unit, text, quantity, fault);
+  if (strlen(text) >= QUANTITY_TEXT) return odd_unit(reason);
+  quantity->number = strtold(text, NULL); /* so that 0.3 Gyr and 300 Myr are one number */
+  return read_unit(unit, quantity, reason);
 }
 
-int quantity_read_as(const struct measure *measure, const char *text, struct quantity *quantity, struct fault *fault)
+int quantity_read(const struct measure *measure, const char *text, struct quantity *quantity, struct fault *fault)
 {
+  struct fault reason = {""};
   char found[80];
-  int unit = quantity_read(text, quantity, fault);
-  if (unit <= 0) return unit;
+  int unit = read_quantity(text, quantity, &reason), wall_clock = measure && measure->fixed == MINUTE_S;
+  if (unit == 0) return 0;
   if (!measure) return fault_set(fault, "expected a number without a unit, found '%.99s'", text);
   describe(&quantity->of, found, sizeof found);
-  if (!same(&quantity->of, &measure->of))
-    return fault_set(fault, "expected %s, for example %s, found '%.99s', which is %s", measure->a, measure->given, text,
-                     found);
-  int wall_clock = measure->fixed == MINUTE_S;
-  if (quantity->hours && !wall_clock)
-    return fault_set(fault, "expected %s, for example %s, found '%.99s': h are hours of wall-clock times only",
-                     measure->a, measure->given, text);
-  if (wall_clock && quantity->cgs > DAY_S)
-    return fault_set(fault, "expected %s, for example %s, found '%.99s'", measure->a, measure->given, text);
-  return 1;
+  if (unit > 0 && !same(&quantity->of, &measure->of)) fault_set(&reason, "that is %s", found);
+  if (unit > 0 && quantity->hours && !wall_clock) fault_set(&reason, "h are hours of wall-clock times only");
+  if (unit > 0 && wall_clock && quantity->cgs > DAY_S) fault_set(&reason, "that is a time of the model");
+  if (!reason.text[0]) return 1;
+  return fault_set(fault, "expected %s, for example %s, found '%.99s': %s", measure->a, measure->given, text,
+                   reason.text);
 }
 
 /* --- conversion --------------------------------------------------------------------------------------------------- */

@@ -34,10 +34,9 @@ enum { QUANTITY_TEXT = 100 }; /* bytes of the text of a quantity, with the final
 
 /* The kind of value with this name; NULL: none, the value has no dimension. */
 const struct measure *measure_of(const char *unit);
-/* Read a number with a unit. Returns 1, or 0 where the text has no unit behind a number. */
-int quantity_read(const char *text, struct quantity *quantity, struct fault *fault);
-/* The same for a value of this kind (NULL: without a dimension); another one is a fault. */
-int quantity_read_as(const struct measure *measure, const char *text, struct quantity *quantity, struct fault *fault);
+/* Read a number with a unit for a value of this kind; NULL: it has no dimension, and may have no unit. Returns 1, or 0
+ * where the text has no unit behind a number. The fault says what was expected, and what is wrong with the unit. */
+int quantity_read(const struct measure *measure, const char *text, struct quantity *quantity, struct fault *fault);
 /* The quantity in the fixed unit of `measure`. */
 double quantity_fixed(const struct measure *measure, const struct quantity *quantity);
 /* The quantity in units of the run; a fault where it has none. `measure`: not of a fixed unit. */
