@@ -262,12 +262,51 @@ static void check_runs(void)
          "one value alone: only fixed units");
 }
 
+/* System names the units. */
+static void check_systems(void)
+{
+  static const struct {
+    const char *name;
+    double length, mass, velocity, gravity;
+  } systems[] = {{"galaxy", KPC, 1e10 * SUN, 1e5, 0},
+                 {"cluster", KPC / 1000, SUN, 1e5, 0},
+                 {"nbody", 3.085678e21, 1.989e43, 1e5, 1},
+                 {"gadget", 3.085678e21, 1.989e43, 1e5, 0},
+                 {"given", 3.085678e21, 1.989e43, 1e5, 0}};
+  struct params p;
+  struct fault f = {""};
+  char text[300], what[100];
+  for (size_t k = 0; k < sizeof systems / sizeof *systems; k++) {
+    snprintf(text, sizeof text, "[Units]\nSystem = %s\n", systems[k].name);
+    int good = read_text(text, &p, NULL, &f) == 0 && fabs(p.UnitLength_in_cm / systems[k].length - 1) < 1e-15 &&
+               fabs(p.UnitMass_in_g / systems[k].mass - 1) < 1e-15 &&
+               p.UnitVelocity_in_cm_per_s == systems[k].velocity && p.GravityConstantInternal == systems[k].gravity &&
+               units_physical(&p) != (systems[k].gravity == 1);
+    snprintf(what, sizeof what, "System = %s", systems[k].name);
+    tap_ok(good, what);
+  }
+  tap_ok(read_text("[Gravity]\nSoftening = 0.05 pc\n[Units]\nSystem = cluster\nUnitMass_in_g = 1 Msun\n", &p, NULL,
+                   &f) == 0 &&
+             p.Softening == 0.05,
+         "values are in these units, which may be given too");
+  tap_ok(read_text("[Units]\nSystem = galaxy\nUnitMass_in_g = 1 Msun\n", &p, NULL, &f) == -1 &&
+             strstr(f.text, ":3: [Units] UnitMass_in_g = 1.98841e+33 and System = galaxy: expected 1.98841e+43, or"),
+         "another unit of mass is refused");
+  tap_ok(read_text("[Units]\nGravityConstantInternal = 1\nSystem = galaxy\n", &p, NULL, &f) == -1 &&
+             strstr(f.text, ":2: [Units] GravityConstantInternal = 1 and System = galaxy: expected 0"),
+         "... and another gravitational constant");
+  tap_ok(read_text("[Units]\nSystem = nbody\n[Gravity]\nSoftening = 5 pc\n", &p, NULL, &f) == -1 &&
+             strstr(f.text, "makes the run dimensionless"),
+         "nbody has no units");
+}
+
 int main(void)
 {
   check_good();
   check_bad();
   check_potentials();
   check_runs();
+  check_systems();
   remove(file);
   return tap_end();
 }

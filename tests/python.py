@@ -138,6 +138,7 @@ ok(float(texts.parameter("Softening")) == 0.05 and abs(float(texts.parameter("So
    "texts with units")
 ok(float(new(pos, fast, mass, softening=Length(), **GALAXY).parameter("Softening")) == 0.05,
    "quantities of any library")
+ok(new(pos, fast, mass, softening="50 pc", System="galaxy").parameter("Softening") == "0.05", "units by name")
 ok(refused(espalier.ParameterError, "GravityConstantInternal = 1 makes the run dimensionless",
            lambda: new(pos, vel, mass, softening="50 pc")), "units without [Units]")
 ok(refused(espalier.ParameterError, "Softening: expected a length, for example 50 pc, found '1 Gyr': that is a time",

@@ -53,10 +53,19 @@ go changed 1 -r -P 'Time:TimeMax=0.03 Myr' \
 ends 0 && lacks changed/log '^restart: .* now (it was' && same units changed
 ok $? "... one with other texts of the same values is not"
 
+parameters run.ini Input:InitCondFile=../ic.hdf5 Units:GravityConstantInternal= Units:System=nbody \
+  Output:OutputDir=out Time:TimeMax=0.0625
+go named 1 && parameters run.ini Input:InitCondFile=../ic.hdf5 Output:OutputDir=out Time:TimeMax=0.0625 && go g 1
+ends 0 && cmp named/out/energy.csv g/out/energy.csv && has named/out/parameters-used.ini '^GravityConstantInternal = 1$'
+ok $? "System = nbody: the run with GravityConstantInternal = 1"
+parameters run.ini Input:InitCondFile=../ic.hdf5 Output:OutputDir=out
+refused "\[Units\] GravityConstantInternal = 1 and System = cluster: expected 0, or one of the two left out" \
+  -P Units:System=cluster
 refused "-P Time:TimeMax=50 pc: expected a time, for example 0.3 Gyr, found '50 pc': that is a length" \
   -P 'Time:TimeMax=50 pc'
 refused "-P Gravity:Softening=5 kpc/h: expected a length, .*: h may be hours" -P 'Gravity:Softening=5 kpc/h'
-refused "Softening=5 Kpc: expected a length, .* found '5 Kpc': unknown unit 'Kpc'; did you mean 'kpc'" -P 'Gravity:Softening=5 Kpc'
+refused "Softening=5 Kpc: expected a length, .* found '5 Kpc': unknown unit 'Kpc'; did you mean 'kpc'" \
+  -P 'Gravity:Softening=5 Kpc'
 refused "Potential1 = point mass=1 pc: mass=: expected a mass" -P 'External:Potential1=point mass=1 pc'
 refused "TimeMax = 1 Gyr: expected a number without a unit: with Comoving = on the time is the expansion factor" \
   -P Cosmology:Comoving=on -P Units:GravityConstantInternal=0 -P 'Time:TimeMax=1 Gyr'

@@ -89,7 +89,7 @@ class Simulation:
             if isinstance(pos, Snapshot):
                 given = {name: getattr(pos, name) if name == "pos" or x is None else x for name, x in given.items()}
                 when = pos.time if time is None else time
-                if units is None and G is None and not any(key.startswith("Unit") for key in settings):
+                if units is None and G is None and not any(key.startswith(("Unit", "System")) for key in settings):
                     named = {**pos.parameters, **settings}
             if given["pos"] is None or given["mass"] is None:
                 raise _l.ArgumentError("a simulation needs positions and masses: "
@@ -177,7 +177,8 @@ class Simulation:
                                                                  _plain(softening, self._units.get("length")))
         if accuracy is not None:
             out["Accuracy"] = accuracy
-        stated = self._units or parameters or any("Unit" in key or "GravityConstantInternal" in key for key in out)
+        names = ("Unit", "System", "GravityConstantInternal")
+        stated = self._units or parameters or any(name in key for key in out for name in names)
         if G is not None or not stated:
             value = 1.0 if G is None else _l.number("G", G)
             if not 0 < value < math.inf:

@@ -44,19 +44,38 @@ static const char *const fixed[] = {"UnitLength_in_cm",
                                     "Omega0",
                                     "OmegaLambda",
                                     "HubbleParam"};
-/* Not compared: the particles come from the checkpoint. */
-static const char *const ignored[] = {"InitCondFile", "ICFormat"};
+/* Not compared: the particles come from the checkpoint, and the units that System names are compared themselves. */
+static const char *const ignored[] = {"InitCondFile", "ICFormat", "System"};
 
 /* No snapshot depends on these. TimeMax only ends the run; the times of snapshots are compared one by one. */
-static const char *const no_influence[] = {"InitCondFile",       "ICFormat",         "OutputDir",
-                                           "TimeBetStatistics",  "CommLog",          "SubstepLog",
-                                           "TunerLog",           "CheckpointDir",    "TimeBetCheckpoints",
-                                           "CheckpointsKept",    "CheckpointAtEnd",  "TimeMax",
-                                           "WatchdogMinutes",    "Analysis",         "Projections",
-                                           "TimeBetProjections", "ProjectionAxes",   "ProjectionSize",
-                                           "ProjectionPixels",   "ProjectionCentre", "Groups",
-                                           "LinkingLength",      "GroupMinSize",     "GroupLinkTypes",
-                                           "CommTrace",          "Interval",         "Limit"};
+static const char *const no_influence[] = {"InitCondFile",
+                                           "ICFormat",
+                                           "OutputDir",
+                                           "TimeBetStatistics",
+                                           "CommLog",
+                                           "SubstepLog",
+                                           "TunerLog",
+                                           "CheckpointDir",
+                                           "TimeBetCheckpoints",
+                                           "CheckpointsKept",
+                                           "CheckpointAtEnd",
+                                           "TimeMax",
+                                           "WatchdogMinutes",
+                                           "Analysis",
+                                           "Projections",
+                                           "TimeBetProjections",
+                                           "ProjectionAxes",
+                                           "ProjectionSize",
+                                           "ProjectionPixels",
+                                           "ProjectionCentre",
+                                           "Groups",
+                                           "LinkingLength",
+                                           "GroupMinSize",
+                                           "GroupLinkTypes",
+                                           "CommTrace",
+                                           "Interval",
+                                           "Limit",
+                                           "System"};
 
 static int is_among(const char *name, const char *const *list, size_t count)
 {

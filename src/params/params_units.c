@@ -62,6 +62,14 @@ static struct run_units units_of_run(const struct params *params)
                             .gravity = units_physical(params) ? 0 : params->GravityConstantInternal};
 }
 
+/* "FILE:LINE: " of parameter i, or "". */
+static const char *place_of(const struct param_origin *origin, int i, char *text, size_t size)
+{
+  text[0] = 0;
+  if (origin->file && origin->line[i] > 0) snprintf(text, size, "%.500s:%d: ", origin->file, origin->line[i]);
+  return text;
+}
+
 /* The text of parameter i in units of the run. Returns 1, or 0 where it has no unit of these. */
 static int convert(const struct params *params, int i, const struct param_origin *origin, char text[PARAM_TEXT],
                    struct fault *fault)
@@ -83,20 +91,44 @@ static int convert(const struct params *params, int i, const struct param_origin
   return 1;
 }
 
+/* The values of System, in the order of names[]; a value that is given must be the same. */
+static int take_system(struct params *params, const struct param_origin *origin, struct fault *fault)
+{
+  static const char *const names[] = {"UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s",
+                                      "GravityConstantInternal"};
+  static const char *const values[][4] = {[SYSTEM_GALAXY] = {"1 kpc", "1e10 Msun", "1 km/s", "0"},
+                                          [SYSTEM_CLUSTER] = {"1 pc", "1 Msun", "1 km/s", "0"},
+                                          [SYSTEM_NBODY] = {"3.085678e21", "1.989e43", "1e5", "1"},
+                                          [SYSTEM_GADGET] = {"3.085678e21", "1.989e43", "1e5", "0"}};
+  if (params->System == SYSTEM_GIVEN) return 0;
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    int i = param_find("Units", names[k]);
+    char given[PARAM_TEXT], expected[PARAM_TEXT], where[600];
+    params_format(params, &param_table[i], given, sizeof given);
+    if (params_set(params, &param_table[i], values[params->System][k], fault)) return -1;
+    params_format(params, &param_table[i], expected, sizeof expected);
+    if (origin->line[i] == ORIGIN_DEFAULT || strcmp(given, expected) == 0) continue;
+    return fault_set(fault, "%s[Units] %s = %s and System = %s: expected %s, or one of the two left out",
+                     place_of(origin, i, where, sizeof where), names[k], given, params_choice("System", params->System),
+                     expected);
+  }
+  return 0;
+}
+
 int params_convert(struct params *params, struct param_origin *origin, struct fault *fault)
 {
+  if (take_system(params, origin, fault)) return -1;
   for (int i = 0; i < param_count; i++) {
     const struct param_entry *entry = &param_table[i];
-    char text[PARAM_TEXT], given[PARAM_TEXT], where[600] = "";
+    char text[PARAM_TEXT], given[PARAM_TEXT], where[600];
     struct fault reason = {""};
     snprintf(given, sizeof given, "%s", origin->given[i]);
     if (entry->kind == KIND_STRING) params_format(params, entry, given, sizeof given);
     int changed = convert(params, i, origin, text, &reason);
     if (changed > 0) snprintf(origin->given[i], PARAM_TEXT, "%s", given);
     if (changed == 0 || (changed > 0 && params_set(params, entry, text, &reason) == 0)) continue;
-    if (origin->file && origin->line[i] > 0)
-      snprintf(where, sizeof where, "%.500s:%d: ", origin->file, origin->line[i]);
-    return fault_set(fault, "%s[%s] %s = %.200s: %s", where, entry->section, entry->name, given, reason.text);
+    return fault_set(fault, "%s[%s] %s = %.200s: %s", place_of(origin, i, where, sizeof where), entry->section,
+                     entry->name, given, reason.text);
   }
   return 0;
 }

@@ -9,7 +9,8 @@
 /* As params_set for parameter i, whose text may have a unit; it is noted in *origin. A value in units of the run is set
  * by params_convert. */
 int params_take(struct params *params, int i, const char *text, struct param_origin *origin, struct fault *fault);
-/* Convert all values with units into units of the run: after all values are read, before params_choose_integrator. */
+/* Set the units that System names, and convert all values with units into those of the run: after all values are read,
+ * before params_choose_integrator. */
 int params_convert(struct params *params, struct param_origin *origin, struct fault *fault);
 /* Write "Softening = 0.05 (50 pc)" and so on, a line that starts with `before` for each parameter that was given with a
  * unit. */
