@@ -170,7 +170,7 @@ expect 1 "error: key.ini:2: unknown parameter 'Sofening' in .Gravity.; did you m
 expect 1 'place.ini:2: .*it belongs in .Output.' run place.ini
 expect 1 'nowhere.ini:1: .*before any .Section.' run nowhere.ini
 expect 1 'twice.ini:3: .*is given twice; the first is in line 2' run twice.ini
-expect 1 "number.ini:2: .*expected a number at least 0 (length), found '1.0x'" run number.ini
+expect 1 "number.ini:2: .*expected a length, for example 50 pc, found '1.0x': unknown unit 'x'" run number.ini
 expect 1 "nan.ini:2: .*found 'nan'" run nan.ini
 expect 1 "range.ini:2: .*expected a number at least 0 (length), found '-1'" force range.ini
 expect 1 'whole.ini:2: .*expected a whole number from 1 to 256' run whole.ini

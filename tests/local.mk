@@ -65,6 +65,7 @@ unit_tests = \
   %D%/pairwise \
   %D%/accuracy \
   %D%/params \
+  %D%/params_units \
   %D%/particles \
   %D%/physics \
   %D%/placement \
@@ -186,6 +187,7 @@ script_tests = \
   %D%/true_energy.sh \
   %D%/tuning.sh \
   %D%/units_files.sh \
+  %D%/values_with_units.sh \
   %D%/unsound.sh \
   %D%/unwritten.sh \
   %D%/watchdog.sh \

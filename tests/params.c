@@ -342,14 +342,14 @@ static void check_round_trip(void)
   p.Kernel = SPLIT_DLL;
   snprintf(p.OutputDir, sizeof p.OutputDir, "a path/with = signs: and;semicolons#hashes");
   FILE *out = fopen(file, "w");
-  params_write_ini(out, &p);
+  params_write_ini(out, &p, NULL);
   fclose(out);
   tap_ok(params_read(&back, file, NULL, 0, &f) == 0 && memcmp(&p, &back, sizeof p) == 0,
          "the values written are read back bit by bit");
   if (f.text[0]) printf("# %s\n", f.text);
   params_defaults(&p);
   out = fopen(file, "w");
-  params_write_ini(out, NULL);
+  params_write_ini(out, NULL, NULL);
   fclose(out);
   tap_ok(params_read(&back, file, NULL, 0, &f) == 0 && memcmp(&p, &back, sizeof p) == 0,
          "the example file holds the defaults");
@@ -392,6 +392,11 @@ static const struct {
     {"Gravity", "TypeOfOpeningCriterion", "acceleration", MAC_ACCELERATION},
     {"Gravity", "TypeOfOpeningCriterion", "multipole", MAC_MULTIPOLE},
     {"Gravity", "TypeOfOpeningCriterion", "angle", MAC_ANGLE},
+    {"Units", "System", "given", SYSTEM_GIVEN},
+    {"Units", "System", "galaxy", SYSTEM_GALAXY},
+    {"Units", "System", "cluster", SYSTEM_CLUSTER},
+    {"Units", "System", "nbody", SYSTEM_NBODY},
+    {"Units", "System", "gadget", SYSTEM_GADGET},
     {"Gravity", "WalkMethod", "groups", METHOD_GROUPS},
     {"Gravity", "WalkMethod", "next-more", METHOD_NEXT_MORE},
     {"Gravity", "WalkMethod", "direct", METHOD_DIRECT},

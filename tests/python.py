@@ -124,11 +124,36 @@ if len(sys.argv) > 1:
     ok(np.array_equal(same.ids, out.ids[order]) and np.array_equal(same.pos, out.pos[order])
        and np.array_equal(same.vel, out.vel[order]), "the program's bits")
 
+
+class Length:
+    """A quantity of a library whose units are texts."""
+
+    value, unit = 50, "pc"
+
+
+GALAXY = {"UnitLength_in_cm": "1 kpc", "UnitMass_in_g": "1e10 Msun", "UnitVelocity_in_cm_per_s": "1 km/s"}
+fast = vel * 207.4   # in equilibrium with the G of these units
+texts = new(pos, fast, mass, softening="50 pc", SoftStep="1 Myr", **GALAXY)
+ok(float(texts.parameter("Softening")) == 0.05 and abs(float(texts.parameter("SoftStep")) * 977.79 - 1) < 1e-4,
+   "texts with units")
+ok(float(new(pos, fast, mass, softening=Length(), **GALAXY).parameter("Softening")) == 0.05,
+   "quantities of any library")
+ok(new(pos, fast, mass, softening="50 pc", System="galaxy").parameter("Softening") == "0.05", "units by name")
+ok(refused(espalier.ParameterError, "GravityConstantInternal = 1 makes the run dimensionless",
+           lambda: new(pos, vel, mass, softening="50 pc")), "units without [Units]")
+ok(refused(espalier.ParameterError, "Softening: expected a length, for example 50 pc, found '1 Gyr': that is a time",
+           lambda: new(pos, vel, mass, softening="1 Gyr", **GALAXY)), "a unit of another dimension")
 try:
     from astropy import units as u
 except ImportError:
     ok(True, "units # SKIP no astropy")
 else:
+    for given, name, value in ((50 * u.pc, "Softening", 0.05), (5e4 * u.Unit("1e-3 pc"), "Softening", 0.05),
+                               (1 * u.lyr, "Softening", u.lyr.to(u.kpc)),
+                               (2 * u.h, "WatchdogMinutes", 120), (2 * u.km / u.s * u.Gyr, "R1", 2.045424),
+                               (3 * u.km**2 / u.s**2 / u.kpc, "ErrTolMultipole", 3)):
+        found = float(new(pos, fast, mass, **{"Softening": 0.01, **GALAXY, name: given}).parameter(name))
+        ok(abs(found / value - 1) < 1e-6, f"{name}: {given}")
     kpc = new(pos * 1000 * u.pc, vel * 100 * u.km / u.s, mass * 2e10 * u.Msun, softening=10 * u.pc,
               units=(u.kpc, 1e10 * u.Msun, u.km / u.s))
     ok(np.isclose(kpc.pos[0, 0].to_value(u.kpc), pos[0, 0]) and kpc.sums.total.unit.is_equivalent(u.J)

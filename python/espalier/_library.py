@@ -188,8 +188,27 @@ def real(name: str, x: Any) -> Any:
     return a
 
 
+# Names of astropy, and those in parameter files; hours are left out, since h may be the Hubble constant there.
+_UNITS = {**{name: name for name in "pc kpc Mpc AU Rsun km m cm yr kyr Myr Gyr s min day Msun g kg".split()},
+          "solMass": "Msun", "M_sun": "Msun", "solRad": "Rsun", "R_sun": "Rsun", "d": "day"}
+
+
+def quantity_text(x: Any) -> str:
+    """A quantity as in a parameter file, "50.0 pc". Units without a name there are converted to cm, g and s."""
+    unit = x.unit
+    if not hasattr(unit, "bases"):   # a quantity of another library, whose unit is text
+        return f"{float(x.value)!r} {unit}"
+    if any(str(one) not in _UNITS or power != int(power) for one, power in zip(unit.bases, unit.powers)):
+        x = x.cgs
+        unit = x.unit
+    names = [f"{_UNITS.get(str(one), str(one))}^{int(power)}" for one, power in zip(unit.bases, unit.powers)]
+    return " ".join([repr(float(x.value * unit.scale)), *(name.removesuffix("^1") for name in names)])
+
+
 def text_of(value: Any) -> str:
     """A value as in a parameter file."""
+    if hasattr(value, "unit") and hasattr(value, "value"):
+        return quantity_text(value)
     if isinstance(value, (bool, np.bool_)):
         return "on" if value else "off"
     return repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)

@@ -64,7 +64,7 @@ class Simulation:
     G           gravitational constant [1, unless units are given]
     accuracy    wanted |dE/E| per dynamical time: "coarse", "standard", "fine", "finest" or a number
     parameters  text of a parameter file
-    settings    any other parameter of doc/parameters.md by its name: Mode="tree", Integrator="hermite"
+    settings    any other parameter of doc/parameters.md by its name: Mode="tree", R1="0.2 pc", R1=0.2 * u.pc
     comm        communicator of mpi4py: each rank gives its share of the particles [MPI.COMM_WORLD]
     units       (length, mass, velocity) of astropy: arguments may be quantities, and results are
     force       open a system also where its judgement is that a run would be worthless
@@ -89,7 +89,7 @@ class Simulation:
             if isinstance(pos, Snapshot):
                 given = {name: getattr(pos, name) if name == "pos" or x is None else x for name, x in given.items()}
                 when = pos.time if time is None else time
-                if units is None and G is None and not any(key.startswith("Unit") for key in settings):
+                if units is None and G is None and not any(key.startswith(("Unit", "System")) for key in settings):
                     named = {**pos.parameters, **settings}
             if given["pos"] is None or given["mass"] is None:
                 raise _l.ArgumentError("a simulation needs positions and masses: "
@@ -172,10 +172,13 @@ class Simulation:
             out.update(UnitLength_in_cm=self._units["length"].to("cm"), UnitMass_in_g=self._units["mass"].to("g"),
                        UnitVelocity_in_cm_per_s=self._units["speed"].to("cm/s"))
         if softening is not None:
-            out["Softening"] = _l.number("softening", _plain(softening, self._units.get("length")))
+            given = isinstance(softening, str) or (hasattr(softening, "unit") and not self._units)
+            out["Softening"] = softening if given else _l.number("softening",
+                                                                 _plain(softening, self._units.get("length")))
         if accuracy is not None:
             out["Accuracy"] = accuracy
-        stated = self._units or parameters or any("Unit" in key or "GravityConstantInternal" in key for key in out)
+        names = ("Unit", "System", "GravityConstantInternal")
+        stated = self._units or parameters or any(name in key for key in out for name in names)
         if G is not None or not stated:
             value = 1.0 if G is None else _l.number("G", G)
             if not 0 < value < math.inf:

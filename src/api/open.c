@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/revision.h"
 #include "mpi/start.h"
+#include "params/params_units.h"
 #include "run/check.h"
 #include "step/scheme.h"
 #include "settings/settings.h"
@@ -46,6 +47,7 @@ static int read_parameters(struct params *params, const char *text, const char *
   for (int k = 0; settings && settings[k]; k++)
     if (params_set_named(params, settings[k], &origin, fault)) return -1;
   *softening_given = params_softening_given(&origin);
+  if (params_convert(params, &origin, fault)) return -1;
   params_choose_integrator(params, &origin);
   if (params->Comoving)
     return fault_set(fault, "Comoving = on: simulations of the library are in physical coordinates; use the program");

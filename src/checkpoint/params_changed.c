@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "checkpoint/manifest.h"
+#include "params/params_external.h"
 
 /* The state in the checkpoint depends on these: hard and soft accelerations, pending kicks, times of outputs. */
 static const char *const fixed[] = {"UnitLength_in_cm",
@@ -43,19 +44,38 @@ static const char *const fixed[] = {"UnitLength_in_cm",
                                     "Omega0",
                                     "OmegaLambda",
                                     "HubbleParam"};
-/* Not compared: the particles come from the checkpoint. */
-static const char *const ignored[] = {"InitCondFile", "ICFormat"};
+/* Not compared: the particles come from the checkpoint, and the units that System names are compared themselves. */
+static const char *const ignored[] = {"InitCondFile", "ICFormat", "System"};
 
 /* No snapshot depends on these. TimeMax only ends the run; the times of snapshots are compared one by one. */
-static const char *const no_influence[] = {"InitCondFile",       "ICFormat",         "OutputDir",
-                                           "TimeBetStatistics",  "CommLog",          "SubstepLog",
-                                           "TunerLog",           "CheckpointDir",    "TimeBetCheckpoints",
-                                           "CheckpointsKept",    "CheckpointAtEnd",  "TimeMax",
-                                           "WatchdogMinutes",    "Analysis",         "Projections",
-                                           "TimeBetProjections", "ProjectionAxes",   "ProjectionSize",
-                                           "ProjectionPixels",   "ProjectionCentre", "Groups",
-                                           "LinkingLength",      "GroupMinSize",     "GroupLinkTypes",
-                                           "CommTrace",          "Interval",         "Limit"};
+static const char *const no_influence[] = {"InitCondFile",
+                                           "ICFormat",
+                                           "OutputDir",
+                                           "TimeBetStatistics",
+                                           "CommLog",
+                                           "SubstepLog",
+                                           "TunerLog",
+                                           "CheckpointDir",
+                                           "TimeBetCheckpoints",
+                                           "CheckpointsKept",
+                                           "CheckpointAtEnd",
+                                           "TimeMax",
+                                           "WatchdogMinutes",
+                                           "Analysis",
+                                           "Projections",
+                                           "TimeBetProjections",
+                                           "ProjectionAxes",
+                                           "ProjectionSize",
+                                           "ProjectionPixels",
+                                           "ProjectionCentre",
+                                           "Groups",
+                                           "LinkingLength",
+                                           "GroupMinSize",
+                                           "GroupLinkTypes",
+                                           "CommTrace",
+                                           "Interval",
+                                           "Limit",
+                                           "System"};
 
 static int is_among(const char *name, const char *const *list, size_t count)
 {
@@ -114,7 +134,7 @@ static int differs(const struct compared *compared, const struct param_entry *en
     params_format(&compared->before, entry, before, PARAM_TEXT);
     params_format(&compared->now, entry, now, PARAM_TEXT);
   }
-  return strcmp(before, now) != 0;
+  return strcmp(before, now) != 0 && !params_same_field(entry->name, before, now);
 }
 
 /* Set a parameter to its value in the manifest. */

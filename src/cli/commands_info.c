@@ -64,7 +64,7 @@ static int act_params(const struct command *self, const struct comm *comm, int a
   if (comm->rank != 0) return STATUS_OK;
   if (form == 'm') params_write_markdown(stdout);
   else if (form == 'j') params_write_json(stdout);
-  else params_write_ini(stdout, NULL);
+  else params_write_ini(stdout, NULL, NULL);
   return STATUS_OK;
 }
 

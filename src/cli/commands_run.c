@@ -118,7 +118,8 @@ const struct command command_run = {
     "run [-P Section:Name=value]... [--check] [--force] [--schedule] [-n STEPS] [--substeps STEPS] [-r [last|N|PATH]] "
     "[--walltime TIME] [--overwrite] [--no-output] [-q] [-v] FILE.ini",
     "Run a simulation from its initial conditions, or from a checkpoint, to its end",
-    "  -P Section:Name=value   replace the value of a parameter of the file; may be repeated\n"
+    "  -P Section:Name=value   replace the value of a parameter of the file, which may have a unit\n"
+    "                          (Gravity:Softening='50 pc'); may be repeated\n"
     "      --check             check the run without a file written, then stop: parameters, placement, disk space; the "
     "system\n"
     "                          after its first forces (softening, times, masses, bulk velocity), substeps, seconds and "

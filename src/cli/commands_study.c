@@ -174,7 +174,8 @@ const struct command command_force = {
     "force",
     "force [-P Section:Name=value]... [--direct M] [--bench] [--delta LIST] [--at POINTS [--exact]] [-o OUT] FILE.ini",
     "Compute the forces of the initial state and print their times, interactions and errors",
-    "  -P Section:Name=value   replace the value of a parameter of the file; may be repeated\n"
+    "  -P Section:Name=value   replace the value of a parameter of the file, which may have a unit\n"
+    "                          (Gravity:Softening='50 pc'); may be repeated\n"
     "      --direct M          print errors against the direct sum, for M particles spread evenly over the ids\n"
     "      --bench             compute the forces twice as warm-up, then print medians of five repeats\n"
     "      --delta LIST        print a curve of error against time: a table with a row for each of these values of "
@@ -473,7 +474,8 @@ const struct command command_study = {
     "file's]\n"
     "      --device cpu|gpu    LETs, bytes, multipole order and schedule of this backend, which the count does not "
     "need [cpu]\n"
-    "  -P Section:Name=value   replace the value of a parameter of the file; may be repeated\n"
+    "  -P Section:Name=value   replace the value of a parameter of the file, which may have a unit\n"
+    "                          (Gravity:Softening='50 pc'); may be repeated\n"
     "      --pairs PAIRS.csv   write messages and bytes of a soft step by phase and pair of ranks\n"
     "  -o, --output TABLE.csv  write a table with a row for every P; its first lines explain the columns\n"
     "      --domains           write a row for every domain instead\n"

@@ -4,35 +4,6 @@
 
 #include <math.h>
 
-#define GRAVITY_TOLERANCE 0.01 /* values of G in use differ by less */
-
-/* The gravitational constant that follows from the units. Divided in this order nothing overflows for any units of
- * astronomy. */
-static double gravity_of(double length_cm, double mass_g, double velocity_cm_s)
-{
-  return GRAVITY_CGS * (mass_g / length_cm) / velocity_cm_s / velocity_cm_s;
-}
-
-static int contradict(double length_cm, double mass_g, double velocity_cm_s, double gravity)
-{
-  return gravity > 0 && !(fabs(gravity / gravity_of(length_cm, mass_g, velocity_cm_s) - 1) < GRAVITY_TOLERANCE);
-}
-
-int units_of_model(double length_cm, double mass_g, double velocity_cm_s, double gravity)
-{
-  struct params defaults;
-  if (!contradict(length_cm, mass_g, velocity_cm_s, gravity)) return 0;
-  params_defaults(&defaults);
-  return length_cm == defaults.UnitLength_in_cm && mass_g == defaults.UnitMass_in_g &&
-         velocity_cm_s == defaults.UnitVelocity_in_cm_per_s;
-}
-
-int units_physical(const struct params *params)
-{
-  return !units_of_model(params->UnitLength_in_cm, params->UnitMass_in_g, params->UnitVelocity_in_cm_per_s,
-                         params->GravityConstantInternal);
-}
-
 struct units units_of(const struct params *params)
 {
   if (!units_physical(params))
@@ -59,7 +30,7 @@ void units_of_henon(struct params *params, double length_pc, double mass_solar)
 double units_gravity(const struct params *params)
 {
   if (params->GravityConstantInternal > 0) return params->GravityConstantInternal;
-  return gravity_of(params->UnitLength_in_cm, params->UnitMass_in_g, params->UnitVelocity_in_cm_per_s);
+  return units_gravity_of(params->UnitLength_in_cm, params->UnitMass_in_g, params->UnitVelocity_in_cm_per_s);
 }
 
 double units_time_s(const struct units *units) { return units->length_cm / units->velocity_cm_s; }
@@ -82,7 +53,7 @@ void units_describe(const struct params *params, FILE *out)
 
 int units_check(const struct params *params, struct fault *fault)
 {
-  double follows = gravity_of(params->UnitLength_in_cm, params->UnitMass_in_g, params->UnitVelocity_in_cm_per_s);
+  double follows = units_gravity_of(params->UnitLength_in_cm, params->UnitMass_in_g, params->UnitVelocity_in_cm_per_s);
   if (isnormal(follows)) return 0;
   return fault_set(fault,
                    "UnitLength_in_cm = %g, UnitMass_in_g = %g and UnitVelocity_in_cm_per_s = %g: the gravitational "
@@ -94,8 +65,8 @@ void units_warn(const struct params *params, FILE *out, const char *before)
 {
   double length = params->UnitLength_in_cm, mass = params->UnitMass_in_g, velocity = params->UnitVelocity_in_cm_per_s,
          given = params->GravityConstantInternal;
-  if (!units_physical(params) || !contradict(length, mass, velocity, given)) return;
-  double follows = gravity_of(length, mass, velocity);
+  if (!units_physical(params) || !units_contradict(length, mass, velocity, given)) return;
+  double follows = units_gravity_of(length, mass, velocity);
   fprintf(out,
           "%sGravityConstantInternal = %.7g contradicts the units given, in which the gravitational constant is %.7g; "
           "set it to 0, "

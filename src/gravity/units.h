@@ -3,19 +3,15 @@
 #define UNITS_H
 #include <stdio.h>
 
+#include "params/constants.h"
 #include "params/params.h"
+#include "params/params_units.h"
 
 /* The internal units in cgs. */
 struct units {
   double length_cm, mass_g, velocity_cm_s;
   int dimensionless; /* 1: the numbers of a model, without units */
 };
-
-/* CODATA 2018, cgs: cm^3 g^-1 s^-2. */
-#define GRAVITY_CGS 6.67430e-8
-#define KPC_CM 3.0856776e21
-#define SOLAR_MASS_G 1.98841e33
-#define GYR_S 3.15576e16 /* of Julian years */
 
 /* The units of a run with these parameters, as its files state them. A run is dimensionless where
  * GravityConstantInternal is given, the other units have their defaults, and these give another gravitational constant.
@@ -27,11 +23,6 @@ void units_of_henon(struct params *params, double length_pc, double mass_solar);
 /* The gravitational constant in internal units (length velocity^2 / mass): GravityConstantInternal, or computed from
  * the units where that is 0. */
 double units_gravity(const struct params *params);
-/* Returns 0 for a dimensionless run, else 1. */
-int units_physical(const struct params *params);
-/* Returns 1 where a file that states these units and the gravitational constant `gravity` (0: not stated) is of a
- * dimensionless run: the rule above. For snapshots that do not state it. */
-int units_of_model(double length_cm, double mass_g, double velocity_cm_s, double gravity);
 /* The unit of time, length / velocity, in seconds. */
 double units_time_s(const struct units *units);
 /* "dimensionless" or "physical": the attribute UnitSystem of snapshots. */

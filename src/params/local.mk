@@ -1,5 +1,6 @@
 libespalier_a_SOURCES += \
   %D%/accuracy.def \
+  %D%/constants.h \
   %D%/criteria.h \
   %D%/integrators.c \
   %D%/integrators.h \
@@ -15,6 +16,10 @@ libespalier_a_SOURCES += \
   %D%/params_read.c \
   %D%/params_rules.c \
   %D%/params_softening.c \
+  %D%/params_units.c \
+  %D%/params_units.h \
   %D%/params_write.c \
+  %D%/quantities.c \
+  %D%/quantities.h \
   %D%/split_kernels.h
 EXTRA_DIST += %D%/README.md

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "params/quantities.h"
+
 #define CHOICES(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define CHOICE_NAME(value, name, ...) name,
 #define CHOICES_OF(table) ((const char *const[]){table(CHOICE_NAME) NULL})
@@ -110,14 +112,28 @@ static int set_fault(const struct param_entry *entry, const char *text, struct f
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+/* A number with a unit, where the parameter has a fixed one. 1, 0: it has no unit, or -1 with the fault set. */
+static int set_quantity(double *x, const struct param_entry *entry, const char *text, struct fault *fault)
+{
+  const struct measure *measure = measure_of(entry->unit);
+  struct quantity quantity;
+  int unit = quantity_read(measure, text, &quantity, fault);
+  if (unit <= 0) return unit;
+  if (measure->fixed == 0) return set_fault(entry, text, fault);
+  *x = quantity_fixed(measure, &quantity);
+  return 1;
+}
+
 static int set_real(void *place, const struct param_entry *entry, const char *text, struct fault *fault)
 {
   char *end;
   errno = 0;
   double x = strtod(text, &end);
+  int unit = set_quantity(&x, entry, text, fault);
+  if (unit < 0) return -1;
   /* strtod also accepts nan, inf and hexadecimal numbers, which are mistakes in a parameter file */
   int bad = end == text || *end || errno || strspn(text, "0123456789+-.eE") != strlen(text);
-  if (bad || !isfinite(x) || x < entry->min_value || x > entry->max_value ||
+  if ((bad && !unit) || !isfinite(x) || x < entry->min_value || x > entry->max_value ||
       (entry->min_excluded && x <= entry->min_value))
     return set_fault(entry, text, fault);
   *(double *)place = x;
@@ -187,12 +203,7 @@ void params_format(const struct params *params, const struct param_entry *entry,
 {
   const void *place = place_of(params, entry);
   switch (entry->kind) {
-  case KIND_REAL:
-    for (int digits = 6; digits <= 17; digits++) { /* the shortest text that reads back as the same number */
-      snprintf(text, size, "%.*g", digits, *(const double *)place);
-      if (strtod(text, NULL) == *(const double *)place) break;
-    }
-    break;
+  case KIND_REAL: number_text(*(const double *)place, text, size); break;
   case KIND_WHOLE: snprintf(text, size, "%d", *(const int *)place); break;
   case KIND_CHOICE: snprintf(text, size, "%s", entry->choices[*(const int *)place]); break;
   case KIND_STRING: snprintf(text, size, "%s", (const char *)place); break;

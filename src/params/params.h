@@ -15,6 +15,7 @@ enum { PARAM_TEXT = 512 }; /* bytes of a string value, with the final zero */
 
 /* Values of choices, in the order of the names in params.def. */
 enum ic_format { FORMAT_AUTO, FORMAT_GADGET1, FORMAT_GADGET2, FORMAT_HDF5, FORMAT_TIPSY, FORMAT_ASCII };
+enum unit_system { SYSTEM_GIVEN, SYSTEM_GALAXY, SYSTEM_CLUSTER, SYSTEM_NBODY, SYSTEM_GADGET };
 enum comoving { COMOVING_OFF, COMOVING_ON };
 /* TypeOfOpeningCriterion: MAC_ACCELERATION and others (params/criteria.h) */
 /* WalkMethod: enum walk_method (backend/backend.h) */
@@ -74,8 +75,9 @@ extern const int param_count;
  * (-P). */
 enum { PARAM_LIMIT = 128, ORIGIN_DEFAULT = 0, ORIGIN_OPTION = -1 };
 struct param_origin {
-  const char *file;      /* name of the parameter file; NULL: none */
-  int line[PARAM_LIMIT]; /* by index in param_table */
+  const char *file;                    /* name of the parameter file; NULL: none */
+  int line[PARAM_LIMIT];               /* by index in param_table */
+  char given[PARAM_LIMIT][PARAM_TEXT]; /* text of a value that has units (params_units.h); empty: it has none */
 };
 
 /* Returns 1 where the parameter has its default because neither file nor command line gives it; 0 also where `origin`
@@ -89,8 +91,9 @@ int param_find(const char *section, const char *name);
 const char *params_choice(const char *name, int value);
 /* Set all values to their defaults. */
 void params_defaults(struct params *params);
-/* Set one value from its text. The fault says what was expected ("expected a number above 0 (length), found 'x'"),
- * without file or line. */
+/* Set one value from its text. A number may have a unit where the parameter has one of its own (cm, minutes), not where
+ * that is the run's (params_take of params_units.h). The fault says what was expected ("expected a number above 0
+ * (length), found 'x'"), without file or line. */
 int params_set(struct params *params, const struct param_entry *entry, const char *text, struct fault *fault);
 /* Set defaults, read `file` (NULL: none), apply overrides[override_count] ("Section:Name=value"; the last one for a
  * name counts) and check ranges and params_check_rules. Faults name file, line, parameter, what was expected and the
@@ -101,12 +104,12 @@ int params_read(struct params *params, const char *file, const char *const *over
 int params_read_origin(struct params *params, const char *file, const char *const *overrides, int override_count,
                        struct param_origin *origin, struct fault *fault);
 /* Set defaults, and read parameters from the text of a file; `name` stands for the file in messages. *origin becomes
- * the origin of each value. No integrator is chosen (params_choose_integrator), and the rules between them are not
- * checked (params_check_rules). */
+ * the origin of each value. Values with units are not yet set (params_convert of params_units.h), no integrator is
+ * chosen (params_choose_integrator), and the rules between them are not checked (params_check_rules). */
 int params_read_text(struct params *params, const char *text, const char *name, struct param_origin *origin,
                      struct fault *fault);
 /* Set one parameter by "Name=value" or "Section:Name=value". The fault names it, what was expected, and the nearest
- * known name. In *origin the value is one of an option. */
+ * known name. In *origin the value is one of an option; with a unit it is not yet set. */
 int params_set_named(struct params *params, const char *text, struct param_origin *origin, struct fault *fault);
 /* 1: Softening, or that of a type, is given. */
 int params_softening_given(const struct param_origin *origin);
@@ -195,10 +198,11 @@ int params_check_files(const struct params *params, const struct param_origin *o
 void params_format(const struct params *params, const struct param_entry *entry, char *text, size_t size);
 /* Write the range of a parameter to text[size]: "above 0", "from 0 to 1", "a, b or c"; "any"; for strings "". */
 void param_range(const struct param_entry *entry, char *text, size_t size);
-/* Write a complete parameter file with comments (`params` NULL: defaults), the page doc/parameters.md, and the table
+/* Write a complete parameter file with comments (`params` NULL: defaults; values that were given with units have these
+ * in a comment where `origin` is not NULL), the page doc/parameters.md, and the table
  * for programs: a list of objects with the strings section, name, kind (real, whole, choice, string), default, values
  * (param_range), unit and meaning. */
-void params_write_ini(FILE *out, const struct params *params);
+void params_write_ini(FILE *out, const struct params *params, const struct param_origin *origin);
 void params_write_markdown(FILE *out);
 void params_write_json(FILE *out);
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "params/quantities.h"
+
 enum { WORD = PARAM_TEXT, KEYS = 5 };
 enum range { ABOVE_ZERO, FROM_ZERO };
 /* of numbers, which may not be below its inverse, unless they are 0: so squares and products are finite */
@@ -13,7 +15,7 @@ enum range { ABOVE_ZERO, FROM_ZERO };
 
 /* A number of a potential or of a tidal field. */
 struct key {
-  const char *name;
+  const char *name, *measure; /* its kind of value (params/quantities.h); "": without dimension */
   enum range range;
   double initial; /* negative: it must be given */
 };
@@ -22,18 +24,23 @@ static const struct kind {
   const char *name;
   struct key key[EXTERNAL_VALUES + 1];
 } kinds[] = {
-    {"point", {{"mass", ABOVE_ZERO, -1}, {"softening", FROM_ZERO, 0}}},
-    {"plummer", {{"mass", ABOVE_ZERO, -1}, {"scale", ABOVE_ZERO, -1}}},
-    {"isochrone", {{"mass", ABOVE_ZERO, -1}, {"scale", ABOVE_ZERO, -1}}},
-    {"logarithmic", {{"velocity", ABOVE_ZERO, -1}, {"core", FROM_ZERO, 0}, {"q", ABOVE_ZERO, 1}}},
-    {"nfw", {{"mass", ABOVE_ZERO, -1}, {"scale", ABOVE_ZERO, -1}, {"concentration", FROM_ZERO, 0}}},
-    {"hernquist", {{"mass", ABOVE_ZERO, -1}, {"scale", ABOVE_ZERO, -1}}},
-    {"miyamoto-nagai", {{"mass", ABOVE_ZERO, -1}, {"a", FROM_ZERO, -1}, {"b", ABOVE_ZERO, -1}}},
+    {"point", {{"mass", "mass", ABOVE_ZERO, -1}, {"softening", "length", FROM_ZERO, 0}}},
+    {"plummer", {{"mass", "mass", ABOVE_ZERO, -1}, {"scale", "length", ABOVE_ZERO, -1}}},
+    {"isochrone", {{"mass", "mass", ABOVE_ZERO, -1}, {"scale", "length", ABOVE_ZERO, -1}}},
+    {"logarithmic",
+     {{"velocity", "velocity", ABOVE_ZERO, -1}, {"core", "length", FROM_ZERO, 0}, {"q", "", ABOVE_ZERO, 1}}},
+    {"nfw",
+     {{"mass", "mass", ABOVE_ZERO, -1}, {"scale", "length", ABOVE_ZERO, -1}, {"concentration", "", FROM_ZERO, 0}}},
+    {"hernquist", {{"mass", "mass", ABOVE_ZERO, -1}, {"scale", "length", ABOVE_ZERO, -1}}},
+    {"miyamoto-nagai",
+     {{"mass", "mass", ABOVE_ZERO, -1}, {"a", "length", FROM_ZERO, -1}, {"b", "length", ABOVE_ZERO, -1}}},
 };
 _Static_assert(sizeof kinds / sizeof *kinds == EXTERNAL_KINDS, "a name for each kind");
 
-static const struct key tide_keys[] = {
-    {"omega", ABOVE_ZERO, 0}, {"kappa", FROM_ZERO, 0}, {"nu", FROM_ZERO, 0}, {NULL, FROM_ZERO, 0}};
+static const struct key tide_keys[] = {{"omega", "frequency", ABOVE_ZERO, 0},
+                                       {"kappa", "frequency", FROM_ZERO, 0},
+                                       {"nu", "frequency", FROM_ZERO, 0},
+                                       {NULL, NULL, FROM_ZERO, 0}};
 
 const char *external_text(const struct params *params, int number)
 {
@@ -216,4 +223,122 @@ int external_read_tide(const char *text, struct external_tide *tide, struct faul
     return fault_set(fault, "expected kappa= of at most 2 omega (that of a homogeneous galaxy), found %.9g",
                      tide->kappa);
   return 0;
+}
+
+int params_same_field(const char *name, const char *one, const char *other)
+{
+  struct fault unread = {""};
+  struct external_potential a, b;
+  struct external_tide s, t;
+  if (strncmp(name, "Potential", 9) == 0)
+    return external_read(one, &a, &unread) == 0 && external_read(other, &b, &unread) == 0 &&
+           memcmp(&a, &b, sizeof a) == 0;
+  return strcmp(name, "TidalField") == 0 && external_read_tide(one, &s, &unread) == 0 &&
+         external_read_tide(other, &t, &unread) == 0 && memcmp(&s, &t, sizeof s) == 0;
+}
+
+/* --- units -------------------------------------------------------------------------------------------------------- */
+
+/* The kind of value of a number, ""; NULL: there is no number of this name. */
+static const char *measure_name(const char *name)
+{
+  if (strcmp(name, "A") == 0 || strcmp(name, "B") == 0) return "frequency";
+  if (strcmp(name, "centre") == 0) return "length";
+  for (int i = 0; tide_keys[i].name; i++)
+    if (strcmp(tide_keys[i].name, name) == 0) return tide_keys[i].measure;
+  for (int k = 0; k < EXTERNAL_KINDS; k++)
+    for (int i = 0; i < EXTERNAL_VALUES && kinds[k].key[i].name; i++)
+      if (strcmp(kinds[k].key[i].name, name) == 0) return kinds[k].key[i].measure;
+  return NULL;
+}
+
+/* The end of a value that begins at `at`: words that follow it and have no '=' belong to it. */
+static const char *value_end(const char *at)
+{
+  const char *end = at + strcspn(at, " \t");
+  for (;;) {
+    const char *word = end + strspn(end, " \t");
+    size_t n = strcspn(word, " \t");
+    if (n == 0 || memchr(word, '=', n)) return end;
+    end = word + n;
+  }
+}
+
+/* Replace a number with a unit by that in units of the run. Returns 1, or 0 where it has no unit. */
+static int convert_number(const struct run_units *run, const char *measure, char text[WORD], struct fault *fault)
+{
+  struct quantity quantity;
+  double x = 0;
+  int unit = quantity_read(measure_of(measure), text, &quantity, fault);
+  if (unit <= 0) return unit;
+  if (quantity_in_run(run, measure_of(measure), &quantity, &x, fault)) return -1;
+  number_text(x, text, WORD);
+  return 1;
+}
+
+/* The same for x,y,z, whose unit, behind the last number, is that of all. */
+static int convert_centre(const struct run_units *run, char text[WORD], struct fault *fault)
+{
+  char parts[3][WORD], given[WORD];
+  const char *at = text;
+  snprintf(given, sizeof given, "%s", text);
+  for (int c = 0; c < 3; c++) {
+    size_t n = strcspn(at, c < 2 ? "," : "");
+    snprintf(parts[c], WORD, "%.*s", (int)n, at);
+    if (c < 2 && !at[n]) return 0; /* external_read refuses it */
+    at += n + (c < 2);
+  }
+  const char *unit = parts[2] + strspn(parts[2], "0123456789+-.eE"), *end;
+  double x;
+  for (int c = 0; c < 2; c++) {
+    if (number_of(parts[c], &end, &x) || *end) {
+      if (!strpbrk(given, " \t") && !*unit) return 0;
+      return fault_set(fault, "expected three numbers and one unit behind them, as in centre=8,0,0 kpc");
+    }
+    strncat(parts[c], unit, WORD - 1 - strlen(parts[c]));
+  }
+  for (int c = 0; c < 3; c++) {
+    int changed = convert_number(run, "length", parts[c], fault);
+    if (changed <= 0) return changed;
+  }
+  snprintf(text, WORD, "%.160s,%.160s,%.160s", parts[0], parts[1], parts[2]);
+  return 1;
+}
+
+/* One NAME=value, whose value may have blanks. Returns 1 where it had a unit, 0, or -1. */
+static int convert_word(const struct run_units *run, char word[WORD], struct fault *fault)
+{
+  char value[WORD], name[WORD];
+  struct fault reason = {""};
+  char *equals = strchr(word, '=');
+  if (!equals) return 0;
+  snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
+  snprintf(value, sizeof value, "%s", equals + 1);
+  const char *measure = measure_name(name);
+  if (!measure) return 0;
+  int changed =
+      strcmp(name, "centre") == 0 ? convert_centre(run, value, &reason) : convert_number(run, measure, value, &reason);
+  if (changed < 0) return fault_set(fault, "%.40s=: %s", name, reason.text);
+  if (changed) snprintf(equals + 1, (size_t)(WORD - (equals + 1 - word)), "%s", value);
+  return changed;
+}
+
+int external_convert(const struct run_units *run, const char *name, char text[PARAM_TEXT], struct fault *fault)
+{
+  char out[PARAM_TEXT] = "", word[WORD];
+  int changed = 0;
+  if (strncmp(name, "Potential", 9) != 0 && strcmp(name, "TidalField") != 0) return 0;
+  for (const char *at = text + strspn(text, " \t"); *at; at += strspn(at, " \t")) {
+    size_t first = strcspn(at, " \t"), n = memchr(at, '=', first) ? (size_t)(value_end(at) - at) : first;
+    snprintf(word, sizeof word, "%.*s", (int)n, at);
+    int unit = convert_word(run, word, fault);
+    if (unit < 0) return -1;
+    changed |= unit;
+    if (strlen(out) + strlen(word) + 2 > sizeof out)
+      return fault_set(fault, "expected at most %d characters in units of the run", PARAM_TEXT - 1);
+    snprintf(out + strlen(out), sizeof out - strlen(out), "%s%s", out[0] ? " " : "", word);
+    at += n;
+  }
+  if (changed) snprintf(text, PARAM_TEXT, "%s", out);
+  return changed;
 }

@@ -4,6 +4,7 @@
 #ifndef PARAMS_EXTERNAL_H
 #define PARAMS_EXTERNAL_H
 #include "params/params.h"
+#include "params/quantities.h"
 
 /* In the order of the names in params_external.c. */
 enum external_kind {
@@ -45,4 +46,11 @@ int external_given(const struct params *params);
 /* Read the text of a potential, of a tidal field. 0, or -1 with a fault. */
 int external_read(const char *text, struct external_potential *potential, struct fault *fault);
 int external_read_tide(const char *text, struct external_tide *tide, struct fault *fault);
+/* 1: two texts of the parameter `name`, a potential or a tidal field, have the same numbers; 0 also for other
+ * parameters. */
+int params_same_field(const char *name, const char *one, const char *other);
+/* Convert numbers with units, as `mass=1e10 Msun` or `centre=8,0,0 kpc`, in the text of the parameter `name` into units
+ * of the run. Returns 1, 0 where there are none (the text is unchanged, and may be wrong in other ways), or -1 with a
+ * fault. Texts of other parameters have none. */
+int external_convert(const struct run_units *run, const char *name, char text[PARAM_TEXT], struct fault *fault);
 #endif

@@ -19,6 +19,7 @@
 #include "base/lines.h"
 #include "params/params.h"
 #include "params/params_nearest.h"
+#include "params/params_units.h"
 
 enum { LINE_LIMIT = 4096 };
 
@@ -165,7 +166,7 @@ static int take(void *user, const char *section, const char *name, const char *v
   *line = s->line;
   s->found++;
   struct fault reason = {""};
-  if (params_set(s->params, &param_table[i], value, &reason) == 0) return 1;
+  if (params_take(s->params, i, value, s->origin, &reason) == 0) return 1;
   return source_fault(s, "[%s] %s: %s", section, name, reason.text) == 0;
 }
 
@@ -225,7 +226,8 @@ int params_read_text(struct params *params, const char *text, const char *name, 
                      struct fault *fault)
 {
   size_t length = strlen(text);
-  *origin = (struct param_origin){.file = name};
+  memset(origin, 0, sizeof *origin);
+  origin->file = name;
   params_defaults(params);
   if (text[strspn(text, " \t\r\n")] == 0) return 0;
   FILE *file = fmemopen((void *)(uintptr_t)text, length, "r");
@@ -250,7 +252,7 @@ int params_set_named(struct params *params, const char *text, struct param_origi
     return fault_set(fault, "unknown parameter '%s'%s", name, hint);
   }
   origin->line[i] = ORIGIN_OPTION;
-  if (params_set(params, &param_table[i], equals + 1, &reason)) return fault_set(fault, "%s: %s", name, reason.text);
+  if (params_take(params, i, equals + 1, origin, &reason)) return fault_set(fault, "%s: %s", name, reason.text);
   return 0;
 }
 
@@ -273,8 +275,7 @@ static int apply_override(struct params *params, const char *text, struct param_
   }
   struct fault reason = {""};
   origin->line[i] = ORIGIN_OPTION;
-  if (params_set(params, &param_table[i], equals + 1, &reason))
-    return fault_set(fault, "-P %.100s: %s", text, reason.text);
+  if (params_take(params, i, equals + 1, origin, &reason)) return fault_set(fault, "-P %.100s: %s", text, reason.text);
   return 0;
 }
 
@@ -289,6 +290,7 @@ int params_read_origin(struct params *params, const char *file, const char *cons
   if (file && read_file(params, file, origin, fault)) return -1;
   for (int i = 0; i < override_count; i++)
     if (apply_override(params, overrides[i], origin, fault)) return -1;
+  if (params_convert(params, origin, fault)) return -1;
   params_choose_integrator(params, origin);
   return params_check_rules(params, origin, fault);
 }

@@ -27,6 +27,10 @@ static const char *cite(const struct params *params, const struct param_origin *
   params_format(params, &param_table[i], value, sizeof value);
   size_t at = (size_t)snprintf(text, size, "%s = %.100s", name, value[0] ? value : "''");
   if (at >= size) return text;
+  if (origin && origin->given[i][0]) {
+    at += (size_t)snprintf(text + at, size - at, " (%.60s)", origin->given[i]);
+    if (at >= size) return text;
+  }
   if (line == ORIGIN_OPTION) snprintf(text + at, size - at, " (-P)");
   else if (line == ORIGIN_DEFAULT) snprintf(text + at, size - at, " (default)");
   else if (line != known) snprintf(text + at, size - at, " (line %d)", line);

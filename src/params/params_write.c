@@ -7,7 +7,7 @@
 
 static int opens_section(int i) { return i == 0 || strcmp(param_table[i].section, param_table[i - 1].section) != 0; }
 
-void params_write_ini(FILE *out, const struct params *params)
+void params_write_ini(FILE *out, const struct params *params, const struct param_origin *origin)
 {
   fprintf(out, "# Parameters of %s: %s. Paths are relative to the folder in which the program is started.\n",
           PACKAGE_NAME, params ? "values of this run" : "all, with their defaults");
@@ -24,7 +24,8 @@ void params_write_ini(FILE *out, const struct params *params)
     if (e->unit[0]) fprintf(out, " [%s]", e->unit);
     if (range[0]) fprintf(out, "; values: %s", range);
     int noted = params && params_note(params, e, note, sizeof note);
-    fprintf(out, "\n%s =%s%s%s%s\n", e->name, value[0] ? " " : "", value, noted ? "   # " : "", noted ? note : "");
+    const char *comment = noted ? note : origin ? origin->given[i] : "";
+    fprintf(out, "\n%s =%s%s%s%s\n", e->name, value[0] ? " " : "", value, comment[0] ? "   # " : "", comment);
   }
 }
 
@@ -36,7 +37,8 @@ void params_write_markdown(FILE *out)
           "A parameter that the file does not name has its default.\n"
           "Lines that start with `;` or `#` are comments; so is the rest of a line after ` ;` or ` #`.\n"
           "Paths are relative to the folder in which the program is started.\n"
-          "`-P Section:Name=value` on the command line overrides the file.\n",
+          "`-P Section:Name=value` on the command line overrides the file.\n"
+          "Where a unit is named a number may be followed by another: `50 pc` ([units](units.md#values-with-units)).\n",
           PACKAGE_NAME, PACKAGE_NAME);
   for (int i = 0; i < param_count; i++) {
     const struct param_entry *e = &param_table[i];

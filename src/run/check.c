@@ -213,6 +213,7 @@ static void report_input(const struct comm *comm, const struct params *params, c
   char chosen[300];
   if (params_integrator_chosen(params, options->origin, chosen, sizeof chosen))
     printf("chosen              %s\n", chosen);
+  params_list_given(stdout, "given               ", params, options->origin);
   physical_time(params, params->TimeMax, end);
   printf("accuracy            %s: |dE/E| of %g per dynamical time is wanted; Delta = %g\n", params->Accuracy,
          params_error(params), params_delta(params));

@@ -195,7 +195,7 @@ static void begin_table(struct logs *logs, const struct table *table, int k, con
 }
 
 /* The parameters as given; a scheme that was chosen is in a comment. */
-static void write_used(const struct sim *sim, struct fault *fault)
+static void write_used(const struct logs *logs, const struct sim *sim, struct fault *fault)
 {
   const struct params *p = settings_given(sim);
   char path[PARAM_TEXT + 64];
@@ -211,7 +211,7 @@ static void write_used(const struct sim *sim, struct fault *fault)
     settings_name_choice(sim, used);
     fputs("; later choices are in choice.csv.\n", used);
   }
-  params_write_ini(used, p);
+  params_write_ini(used, p, logs->origin);
   if (fclose(used)) fault_set(fault, "cannot write %s: %s", path, strerror(errno));
 }
 
@@ -239,7 +239,7 @@ static void open_all(struct logs *logs, const struct sim *sim, int overwrite, st
     if (table[k].enabled) begin_table(logs, &table[k], k, sim, fault);
     else remove_table(sim->par, table_names[k], fault);
   }
-  write_used(sim, fault);
+  write_used(logs, sim, fault);
 }
 
 /* --- restart ----------------------------------------------------------------------------------------------------- */
@@ -305,7 +305,7 @@ static void resume_all(struct logs *logs, const struct sim *sim, const struct lo
     resume_table(logs, &table[k], k, sim, ends, rows, fault);
     if (ends->end[k] >= 0 && rows) rows += ends->end[k] - ends->written[k];
   }
-  write_used(sim, fault);
+  write_used(logs, sim, fault);
 }
 
 /* Whether folder_make could make `path`: its nearest existing folder must be writable. Makes nothing. */
@@ -336,7 +336,7 @@ int logs_check_resume(const struct params *params, struct fault *fault)
 
 static void begin(struct logs *logs, const struct sim *sim)
 {
-  memset(logs, 0, sizeof *logs);
+  *logs = (struct logs){.origin = logs->origin};
   logs->progress.begin = sim->time;
   logs->progress.end = sim->par->TimeMax;
   logs->progress.started = timer_clock();
@@ -381,7 +381,7 @@ void logs_begin_again(struct logs *logs, const struct sim *sim, struct fault *fa
     begin_table(logs, &table[k], k, sim, fault);
     if (!*table[k].file) *table[k].file = fopen("/dev/null", "w");
   }
-  write_used(sim, fault);
+  write_used(logs, sim, fault);
 }
 
 /* --- errors of the disk ------------------------------------------------------------------------------------------ */

@@ -79,6 +79,7 @@ struct hard_cost {
 };
 
 struct logs {
+  const struct param_origin *origin; /* rank 0: that of the parameters, set before the tables are opened; NULL: none */
   struct log_files files;
   struct traffic traffic; /* comm.csv */
   struct log_error error;

@@ -110,6 +110,7 @@ int run_start(struct run *run, const struct comm *comm, const struct params *par
   /* before any folder is made: a refused run leaves nothing behind */
   if (!o->restart && comm_agree(comm, fault) == 0 && settings_read_choices(&run->sim, fault) == 0)
     assess_start(&run->sim, o, outputs_next(&run->outputs, run->sim.time), fault);
+  run->logs.origin = o->origin;
   run->own = *run->sim.par; /* with what the first force showed */
   if (comm->rank == 0 && !run->nothing_left) lock_new_folders(run, par, fault);
   if (comm_agree(comm, fault) == 0 && !run->nothing_left &&

@@ -15,8 +15,8 @@
 #include "base/memory.h"
 #include "base/resident.h"
 #include "base/lines.h"
+#include "params/params_units.h"
 #include "run/run_parts.h"
-#include "settings/settings.h"
 #include "step/energies.h"
 #include "scheme/neighbour_lists.h"
 #include "scheme/schemes.h"
@@ -82,12 +82,13 @@ static void renew(struct logs *logs, const char *text)
 
 /* --- start ------------------------------------------------------------------------------------------------------- */
 
-/* Name the parameters whose default rarely suits a system. */
+/* Name values that were given with units, and the parameters whose default rarely suits a system. */
 static void note_defaults(const struct run *run)
 {
   const struct param_origin *origin = run->options->origin;
   char text[300];
   if (params_integrator_chosen(run->sim.par, origin, text, sizeof text)) printf("chosen: %s\n", text);
+  params_list_given(stdout, "given: ", run->sim.par, origin);
   if (param_is_default(origin, "Softening")) printf("note: Softening = %g (default)\n", run->sim.par->Softening);
   if (param_is_default(origin, "TimeMax")) printf("note: TimeMax = %g (default)\n", run->sim.par->TimeMax);
   if (param_is_default(origin, "TimeBetSnapshot") && !run->outputs.time && !run->options->no_output)
@@ -430,12 +431,11 @@ static void print_collisions(const struct sim *sim)
 static void print_command(const struct run *run, const char *option, FILE *out)
 {
   const struct param_origin *origin = run->options->origin;
-  const struct params *asked = &run->sim.settings->asked;
   struct params given = *run->sim.par; /* with the scheme as it was given, not as it was chosen */
   char text[PARAM_TEXT + 64], word[PARAM_TEXT + 192];
-  given.Mode = asked->Mode;
-  given.Scheme = asked->Scheme;
-  given.R1OverR0 = asked->R1OverR0;
+  given.Mode = run->sim.settings->asked.Mode;
+  given.Scheme = run->sim.settings->asked.Scheme;
+  given.R1OverR0 = run->sim.settings->asked.R1OverR0;
   if (run->sim.comm->size > 1) fprintf(out, "mpirun -n %d ", run->sim.comm->size);
   fprintf(out, "espalier run %s", option);
   for (int k = 0; origin && k < param_count; k++) {

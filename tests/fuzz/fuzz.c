@@ -56,7 +56,7 @@ static void parameters(void)
   if (status != 0) return;
   snprintf(copy, sizeof copy, "%s.again", path);
   FILE *out = fopen(copy, "w");
-  params_write_ini(out, &p);
+  params_write_ini(out, &p, NULL);
   fclose(out);
   /* parameters-used.ini is the same run */
   if (params_read(&back, copy, NULL, 0, &f) != 0 || memcmp(&p, &back, sizeof p) != 0) abort();
@@ -222,7 +222,7 @@ static void seeds(const char *to)
   if (is("ini")) {
     snprintf(name, sizeof name, "%s/0", to);
     FILE *out = fopen(name, "w");
-    params_write_ini(out, NULL);
+    params_write_ini(out, NULL, NULL);
     fclose(out);
     seed_text(to, 1, "[Gravity]\nSoftening = 2 ; c\n[Output]\nOutputDir : a\n");
     seed_text(to, 2, "% GADGET\nInitCondFile  x\n");

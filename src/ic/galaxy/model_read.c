@@ -180,19 +180,27 @@ static int read_path(struct source *source, const char *key, const char *text, c
   return 0;
 }
 
+/* Index of a parameter of [Units] that model files have, -1: there is none. */
+static int unit_key(const char *key)
+{
+  int i = param_find("Units", key);
+  return i >= 0 && param_table[i].kind == KIND_REAL ? i : -1;
+}
+
 /* "; did you mean ...?" for an unknown key of a section, or the list of its keys. */
 static void key_hint(const struct source *source, const char *key, char *hint, size_t size)
 {
   const char *names[NAMES] = {NULL};
   int count = 0;
   *hint = 0;
-  if (param_find("Units", key) >= 0) {
+  if (unit_key(key) >= 0) {
     snprintf(hint, size, "; it belongs in [Units]");
     return;
   }
   if (source->section == 0)
     for (int i = 0; i < param_count; i++)
-      if (strcmp(param_table[i].section, "Units") == 0) names[count++] = param_table[i].name;
+      if (strcmp(param_table[i].section, "Units") == 0 && param_table[i].kind == KIND_REAL)
+        names[count++] = param_table[i].name;
   if (source->section == 1) names[count++] = "N";
   if (source->section == 2) {
     names[count++] = "First";
@@ -248,7 +256,7 @@ static int take_component(struct source *source, int i, const struct galaxy_key 
 static int find_key(const struct source *source, const char *key)
 {
   if (source->section == 0) {
-    int i = param_find("Units", key), first = 0;
+    int i = unit_key(key), first = 0;
     while (strcmp(param_table[first].section, "Units") != 0) first++;
     return i < 0 ? -1 : i - first;
   }
@@ -300,7 +308,7 @@ static int check_units(const struct source *source, struct fault *fault)
 {
   int given = 0, gravity = 0;
   for (int i = 0, k = 0; i < param_count; i++) {
-    if (strcmp(param_table[i].section, "Units") != 0) continue;
+    if (strcmp(param_table[i].section, "Units") != 0 || param_table[i].kind != KIND_REAL) continue;
     if (source->line[0][k++] == 0) continue;
     if (strcmp(param_table[i].name, "GravityConstantInternal") == 0)
       gravity = source->units.GravityConstantInternal > 0;

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "params/params_units.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "params/params_external.h"
+#include "params/quantities.h"
+
+#define GRAVITY_TOLERANCE 0.01 /* values of G in use differ by less */
+
+/* --- the units of a run ------------------------------------------------------------------------------------------- */
+
+/* Divided in this order nothing overflows for any units of astronomy. */
+double units_gravity_of(double length_cm, double mass_g, double velocity_cm_s)
+{
+  return GRAVITY_CGS * (mass_g / length_cm) / velocity_cm_s / velocity_cm_s;
+}
+
+int units_contradict(double length_cm, double mass_g, double velocity_cm_s, double gravity)
+{
+  return gravity > 0 && !(fabs(gravity / units_gravity_of(length_cm, mass_g, velocity_cm_s) - 1) < GRAVITY_TOLERANCE);
+}
+
+int units_of_model(double length_cm, double mass_g, double velocity_cm_s, double gravity)
+{
+  struct params defaults;
+  if (!units_contradict(length_cm, mass_g, velocity_cm_s, gravity)) return 0;
+  params_defaults(&defaults);
+  return length_cm == defaults.UnitLength_in_cm && mass_g == defaults.UnitMass_in_g &&
+         velocity_cm_s == defaults.UnitVelocity_in_cm_per_s;
+}
+
+int units_physical(const struct params *params)
+{
+  return !units_of_model(params->UnitLength_in_cm, params->UnitMass_in_g, params->UnitVelocity_in_cm_per_s,
+                         params->GravityConstantInternal);
+}
+
+/* --- values with units -------------------------------------------------------------------------------------------- */
+
+int params_take(struct params *params, int i, const char *text, struct param_origin *origin, struct fault *fault)
+{
+  const struct param_entry *entry = &param_table[i];
+  const struct measure *measure = measure_of(entry->unit);
+  struct quantity unused;
+  int unit = entry->kind == KIND_REAL ? quantity_read(measure, text, &unused, fault) : 0;
+  if (unit < 0) return -1;
+  snprintf(origin->given[i], PARAM_TEXT, "%s", unit ? text : "");
+  return unit && measure->fixed == 0 ? 0 : params_set(params, entry, text, fault);
+}
+
+/* Units of lengths and masses in comoving coordinates have factors of 1/h, as GADGET's. */
+static struct run_units units_of_run(const struct params *params)
+{
+  long double h = params->Comoving ? params->HubbleParam : 1, length = params->UnitLength_in_cm;
+  return (struct run_units){.length = length / h,
+                            .mass = params->UnitMass_in_g / h,
+                            .time = length / params->UnitVelocity_in_cm_per_s,
+                            .comoving = params->Comoving == COMOVING_ON,
+                            .gravity = units_physical(params) ? 0 : params->GravityConstantInternal};
+}
+
+/* "FILE:LINE: " of parameter i, or "". */
+static const char *place_of(const struct param_origin *origin, int i, char *text, size_t size)
+{
+  text[0] = 0;
+  if (origin->file && origin->line[i] > 0) snprintf(text, size, "%.500s:%d: ", origin->file, origin->line[i]);
+  return text;
+}
+
+/* The text of parameter i in units of the run. Returns 1, or 0 where it has no unit of these. */
+static int convert(const struct params *params, int i, const struct param_origin *origin, char text[PARAM_TEXT],
+                   struct fault *fault)
+{
+  const struct run_units run = units_of_run(params);
+  const struct param_entry *entry = &param_table[i];
+  const struct measure *measure = measure_of(entry->unit);
+  struct quantity quantity;
+  double value = 0;
+  if (entry->kind == KIND_STRING) {
+    params_format(params, entry, text, PARAM_TEXT);
+    return external_convert(&run, entry->name, text, fault);
+  }
+  if (!origin->given[i][0] || measure->fixed > 0) return 0;
+  if (quantity_read(measure, origin->given[i], &quantity, fault) < 0 ||
+      quantity_in_run(&run, measure, &quantity, &value, fault))
+    return -1;
+  number_text(value, text, PARAM_TEXT);
+  return 1;
+}
+
+/* The values of System, in the order of names[]; a value that is given must be the same. */
+static int take_system(struct params *params, const struct param_origin *origin, struct fault *fault)
+{
+  static const char *const names[] = {"UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s",
+                                      "GravityConstantInternal"};
+  static const char *const values[][4] = {[SYSTEM_GALAXY] = {"1 kpc", "1e10 Msun", "1 km/s", "0"},
+                                          [SYSTEM_CLUSTER] = {"1 pc", "1 Msun", "1 km/s", "0"},
+                                          [SYSTEM_NBODY] = {"3.085678e21", "1.989e43", "1e5", "1"},
+                                          [SYSTEM_GADGET] = {"3.085678e21", "1.989e43", "1e5", "0"}};
+  if (params->System == SYSTEM_GIVEN) return 0;
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    int i = param_find("Units", names[k]);
+    char given[PARAM_TEXT], expected[PARAM_TEXT], where[600];
+    params_format(params, &param_table[i], given, sizeof given);
+    if (params_set(params, &param_table[i], values[params->System][k], fault)) return -1;
+    params_format(params, &param_table[i], expected, sizeof expected);
+    if (origin->line[i] == ORIGIN_DEFAULT || strcmp(given, expected) == 0) continue;
+    return fault_set(fault, "%s[Units] %s = %s and System = %s: expected %s, or one of the two left out",
+                     place_of(origin, i, where, sizeof where), names[k], given, params_choice("System", params->System),
+                     expected);
+  }
+  return 0;
+}
+
+int params_convert(struct params *params, struct param_origin *origin, struct fault *fault)
+{
+  if (take_system(params, origin, fault)) return -1;
+  for (int i = 0; i < param_count; i++) {
+    const struct param_entry *entry = &param_table[i];
+    char text[PARAM_TEXT], given[PARAM_TEXT], where[600];
+    struct fault reason = {""};
+    snprintf(given, sizeof given, "%s", origin->given[i]);
+    if (entry->kind == KIND_STRING) params_format(params, entry, given, sizeof given);
+    int changed = convert(params, i, origin, text, &reason);
+    if (changed > 0) snprintf(origin->given[i], PARAM_TEXT, "%s", given);
+    if (changed == 0 || (changed > 0 && params_set(params, entry, text, &reason) == 0)) continue;
+    return fault_set(fault, "%s[%s] %s = %.200s: %s", place_of(origin, i, where, sizeof where), entry->section,
+                     entry->name, given, reason.text);
+  }
+  return 0;
+}
+
+void params_list_given(FILE *out, const char *before, const struct params *params, const struct param_origin *origin)
+{
+  char value[PARAM_TEXT];
+  for (int i = 0; origin && i < param_count; i++) {
+    if (!origin->given[i][0]) continue;
+    params_format(params, &param_table[i], value, sizeof value);
+    fprintf(out, "%s%s = %s (%s)\n", before, param_table[i].name, value, origin->given[i]);
+  }
+}

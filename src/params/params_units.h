@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The units of a run, and values of parameters that are given with units, as `Softening = 50 pc`. Local. Functions that
+ * take a fault return 0, or -1 with the fault set. */
+#ifndef PARAMS_UNITS_H
+#define PARAMS_UNITS_H
+#include "params/constants.h"
+#include "params/params.h"
+
+/* As params_set for parameter i, whose text may have a unit; it is noted in *origin. A value in units of the run is set
+ * by params_convert. */
+int params_take(struct params *params, int i, const char *text, struct param_origin *origin, struct fault *fault);
+/* Set the units that System names, and convert all values with units into those of the run: after all values are read,
+ * before params_choose_integrator. */
+int params_convert(struct params *params, struct param_origin *origin, struct fault *fault);
+/* Write "Softening = 0.05 (50 pc)" and so on, a line that starts with `before` for each parameter that was given with a
+ * unit. */
+void params_list_given(FILE *out, const char *before, const struct params *params, const struct param_origin *origin);
+
+/* --- the units of a run ------------------------------------------------------------------------------------------- */
+
+/* The gravitational constant that follows from units. */
+double units_gravity_of(double length_cm, double mass_g, double velocity_cm_s);
+/* Returns 1 where a gravitational constant (0: not given) contradicts that of the units. */
+int units_contradict(double length_cm, double mass_g, double velocity_cm_s, double gravity);
+/* Returns 1 where a file that states these units and the gravitational constant `gravity` (0: not stated) is of a
+ * dimensionless run: `gravity` contradicts the units, and these have their defaults. For snapshots that do not state
+ * it. */
+int units_of_model(double length_cm, double mass_g, double velocity_cm_s, double gravity);
+/* Returns 0 for a dimensionless run, else 1. */
+int units_physical(const struct params *params);
+#endif
