@@ -63,13 +63,6 @@ table '
           bad = 1 } }
   END { exit bad || n != 6 }' table-report.csv > err
 ok $? "the report of runs on one, two and four ranks"
-rm -rf study/*/*/out/trace_000000
-try "$src/jobscripts/scaling" collect study -o bare.csv
-table '$2 > 1 { n++; p = $at["parallel_efficiency"]; b = $at["load_balance"]
-    d = p - b * $at["communication_efficiency"]
-    if (!(p > 0 && p <= 1 && b > 0 && b <= 1) || d > 1e-3 || d < -1e-3 || $at["transfer"] != "") bad = 1 }
-  END { exit bad || n != 4 }' bare-report.csv
-ok $? "without recordings the report has the efficiencies of comm.csv"
 # numbers that are known: two repeats of which the median counts, an empty column, 2 ranks on a node
 cat > known.csv << END
 # by hand

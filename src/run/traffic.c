@@ -11,8 +11,6 @@
 #include "run/logs.h"
 #include "step/scheme.h"
 
-#define GOOD_EFFICIENCY 0.9 /* nothing is said about what could be better */
-
 /* A row of comm.csv: one phase, all ranks. */
 struct row {
   int64_t messages, bytes, collectives, collective_bytes; /* sums over ranks */
@@ -31,39 +29,9 @@ struct pair {
 
 void traffic_header(FILE *out)
 {
-  fprintf(out, "step,time,phase,messages,bytes,bytes_largest_rank,peers_largest_rank,wait_mean,wait_max,hidden_mean,"
-               "collectives,collective_bytes,collective_wait_mean,rank,peer,device_messages,device_bytes,device_mean,"
-               "load_balance,communication_efficiency,parallel_efficiency\n");
-}
-
-/* a / b within 0 and 1; 1 where b is 0. */
-static double part_of(double a, double b) { return b > 0 ? fmin(fmax(a / b, 0), 1) : 1; }
-
-struct efficiency efficiency_of(double useful_mean, double useful_max, double elapsed)
-{
-  struct efficiency e = {part_of(useful_mean, useful_max), part_of(useful_max, elapsed), 1};
-  e.parallel = e.load_balance * e.communication;
-  return e;
-}
-
-/* On every rank. Collective. */
-static struct efficiency efficiency_of_all(const struct comm *comm, const struct traffic_time *mine)
-{
-  double most[2] = {mine->useful, mine->elapsed}, sum = mine->useful;
-  comm_sum_double(comm, &sum, 1);
-  comm_max_double(comm, most, 2);
-  return efficiency_of(sum / comm->size, most[0], most[1]);
-}
-
-/* The time of this rank since the last call. */
-static struct traffic_time time_passed(struct traffic *traffic, const struct ledger_sum mine[PHASE_COUNT])
-{
-  double now = timer_clock(), waited = 0;
-  struct traffic_time time = {traffic->since > 0 ? now - traffic->since : 0, 0};
-  for (int p = 0; p < PHASE_COUNT; p++) waited += mine[p].peers.waited + mine[p].collectives.waited;
-  time.useful = fmax(time.elapsed - waited, 0);
-  traffic->since = now;
-  return time;
+  fprintf(out,
+          "step,time,phase,messages,bytes,bytes_largest_rank,peers_largest_rank,wait_mean,wait_max,hidden_mean,"
+          "collectives,collective_bytes,collective_wait_mean,rank,peer,device_messages,device_bytes,device_mean\n");
 }
 
 static void add_entry(struct ledger_entry *to, const struct ledger_entry *entry)
@@ -135,18 +103,16 @@ static struct pair *own_pairs(const struct comm *comm, size_t *count)
   return pair;
 }
 
-static void write_rows(FILE *out, const struct row *row, const struct efficiency *efficiency, int ranks, long long step,
-                       double time)
+static void write_rows(FILE *out, const struct row *row, int ranks, long long step, double time)
 {
   for (int p = 0; p < PHASE_COUNT; p++) {
     const struct row *w = &row[p];
     if (w->messages == 0 && w->collectives == 0 && w->waited == 0 && w->hidden == 0) continue;
-    fprintf(
-        out, "%lld,%.15g,%s,%lld,%lld,%.0f,%.0f,%.6f,%.6f,%.6f,%lld,%lld,%.6f,-1,-1,%lld,%lld,%.6f,%.4f,%.4f,%.4f\n",
-        step, time, phase_names[p], (long long)w->messages, (long long)w->bytes, w->bytes_max, w->peers_max,
-        w->waited / ranks, w->waited_max, w->hidden / ranks, (long long)w->collectives, (long long)w->collective_bytes,
-        w->collective_waited / ranks, (long long)w->direct_messages, (long long)w->direct_bytes,
-        w->direct_seconds / ranks, efficiency->load_balance, efficiency->communication, efficiency->parallel);
+    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%.0f,%.0f,%.6f,%.6f,%.6f,%lld,%lld,%.6f,-1,-1,%lld,%lld,%.6f\n", step, time,
+            phase_names[p], (long long)w->messages, (long long)w->bytes, w->bytes_max, w->peers_max, w->waited / ranks,
+            w->waited_max, w->hidden / ranks, (long long)w->collectives, (long long)w->collective_bytes,
+            w->collective_waited / ranks, (long long)w->direct_messages, (long long)w->direct_bytes,
+            w->direct_seconds / ranks);
   }
 }
 
@@ -154,9 +120,9 @@ static void write_pairs(FILE *out, const struct pair *pair, size_t count, long l
 {
   for (size_t i = 0; i < count; i++) {
     const struct pair *w = &pair[i];
-    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%lld,%d,%.6f,%.6f,0,0,0,0,%d,%d,0,0,0,0,0,0\n", step, time,
-            phase_names[w->phase], (long long)w->messages, (long long)w->bytes, (long long)w->bytes, w->messages > 0,
-            w->waited, w->waited, w->rank, w->peer);
+    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%lld,%d,%.6f,%.6f,0,0,0,0,%d,%d,0,0,0\n", step, time, phase_names[w->phase],
+            (long long)w->messages, (long long)w->bytes, (long long)w->bytes, w->messages > 0, w->waited, w->waited,
+            w->rank, w->peer);
   }
 }
 
@@ -165,7 +131,6 @@ void traffic_step(struct traffic *traffic, const struct comm *comm, long long st
   struct ledger_sum mine[PHASE_COUNT];
   struct row row[PHASE_COUNT];
   struct pair *pair = NULL, *all = NULL;
-  struct efficiency efficiency = {1, 1, 1};
   size_t count = 0, bytes = 0;
   for (int p = 0; p < PHASE_COUNT; p++) {
     mine[p] = ledger_sum(comm->ledger, (enum phase)p);
@@ -175,20 +140,14 @@ void traffic_step(struct traffic *traffic, const struct comm *comm, long long st
     traffic->sum.direct_bytes += mine[p].direct_bytes;
     traffic->sum.direct_seconds += mine[p].direct_seconds;
   }
-  struct traffic_time passed = time_passed(traffic, mine);
-  if (step > 0) {
-    traffic->time.elapsed += passed.elapsed;
-    traffic->time.useful += passed.useful;
-  }
   if (traffic->pairs) pair = own_pairs(comm, &count);
   recorder_flush(comm->recorder);
   ledger_reset(comm->ledger); /* later messages, such as those of this table, belong to the next step */
   if (!traffic->table) return;
   collect(comm, mine, row);
-  if (comm->size > 1) efficiency = efficiency_of_all(comm, &passed);
   if (traffic->pairs) all = comm_gather_root(comm, pair, sizeof *pair * count, &bytes);
   if (traffic->out) {
-    write_rows(traffic->out, row, &efficiency, comm->size, step, time);
+    write_rows(traffic->out, row, comm->size, step, time);
     write_pairs(traffic->out, all, bytes / sizeof *all, step, time);
     fflush(traffic->out);
   }
@@ -210,17 +169,6 @@ int traffic_record(const struct comm *comm, const struct params *par, long long 
   return -1;
 }
 
-/* The lower factor decides, and with it what helps. */
-static void print_efficiency(const struct efficiency *efficiency)
-{
-  const char *what = efficiency->parallel >= GOOD_EFFICIENCY ? ""
-                     : efficiency->load_balance < efficiency->communication
-                         ? ";\n  ranks compute for unequal times: another Balance may help"
-                         : ";\n  ranks wait for messages and for each other's turns: fewer ranks cost less";
-  printf("soft steps: parallel efficiency %.3f = load balance %.3f x communication efficiency %.3f%s\n",
-         efficiency->parallel, efficiency->load_balance, efficiency->communication, what);
-}
-
 void traffic_sum_up(const struct traffic *traffic, const struct comm *comm)
 {
   if (comm->size == 1) return;
@@ -230,7 +178,6 @@ void traffic_sum_up(const struct traffic *traffic, const struct comm *comm)
                       traffic->sum.direct_seconds};
   comm_sum_int64(comm, sums, 4);
   comm_sum_double(comm, seconds, 4);
-  struct efficiency efficiency = efficiency_of_all(comm, &traffic->time);
   if (comm->rank != 0) return;
   double measured_seconds = seconds[0] + seconds[2];
   printf("messages: %.4g MB in %lld messages between ranks, %.4g MB in collectives;\n"
@@ -241,7 +188,6 @@ void traffic_sum_up(const struct traffic *traffic, const struct comm *comm)
   if (sums[3] > 0)
     printf("  %.4g MB of these were sent from device to device, in %.3g s of a rank\n", (double)sums[3] / 1e6,
            seconds[3] / comm->size);
-  if (traffic->time.elapsed > 0) print_efficiency(&efficiency);
 }
 
 /* --- numbers of a soft step --------------------------------------------------------------------------------------- */

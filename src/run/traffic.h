@@ -10,29 +10,11 @@
 
 #define TRAFFIC_TABLE "comm.csv"
 
-/* Of one rank: seconds of the clock, and of these the seconds in which it did not only wait for others. */
-struct traffic_time {
-  double elapsed, useful;
-};
-
-/* Of all ranks, each 0 to 1 (the multiplicative model of the POP Centre of Excellence, https://pop-coe.eu):
- * parallel = load_balance * communication. */
-struct efficiency {
-  double load_balance;  /* useful time of a rank: mean over maximum */
-  double communication; /* useful time of the rank that has most, over elapsed time */
-  double parallel;      /* mean useful time over elapsed time */
-};
-
 struct traffic {
-  FILE *out;                /* comm.csv on rank 0; NULL: no table. Owner: the caller */
-  int table, pairs;         /* whether rows are written; whether also for pairs of ranks. The same on all ranks */
-  struct ledger_sum sum;    /* of this rank, over all phases so far; peers_sent is not used */
-  double since;             /* clock at the last call of traffic_step; 0: there was none */
-  struct traffic_time time; /* of this rank, from the first soft step on */
+  FILE *out;             /* comm.csv on rank 0; NULL: no table. Owner: the caller */
+  int table, pairs;      /* whether rows are written; whether also for pairs of ranks. The same on all ranks */
+  struct ledger_sum sum; /* of this rank, over all phases so far; peers_sent is not used */
 };
-
-/* From the mean and the maximum of the useful times of the ranks, and the elapsed time. No time: 1 each. */
-struct efficiency efficiency_of(double useful_mean, double useful_max, double elapsed);
 
 /* Write the column names. */
 void traffic_header(FILE *out);
@@ -41,6 +23,6 @@ void traffic_step(struct traffic *traffic, const struct comm *comm, long long st
 /* With CommTrace = on begin to record the communication events of all ranks in OutputDir/trace_STEP (mpi/recorder.h);
  * STEP: soft steps made so far. Collective. 0, or -1 with the fault on all ranks. */
 int traffic_record(const struct comm *comm, const struct params *par, long long step, struct fault *fault);
-/* Print the sums and the efficiencies of the run; nothing on a single rank. Collective; rank 0 prints. */
+/* Print the sums of the run; nothing on a single rank. Collective; rank 0 prints. */
 void traffic_sum_up(const struct traffic *traffic, const struct comm *comm);
 #endif
