@@ -58,7 +58,11 @@ def times(*terms):
 def report_point(name, ranks, rows, first):
     """The row of a number of ranks; first: the row of the smallest number, None for itself."""
     get = {column: median(rows, column) for column in ("nodes", "particles", "seconds", "work_mean", "work_max",
-                                                       "ideal", "dt", "gyr", "watts")}
+                                                       "ideal", "dt", "gyr", "watts", "communication_efficiency",
+                                                       "parallel_efficiency")}
+    if get["work_mean"] is None:   # without recordings: what runs measured themselves
+        get["work_mean"] = times(get["parallel_efficiency"], get["seconds"])
+        get["work_max"] = times(get["communication_efficiency"], get["seconds"])
     work = times(get["work_mean"], ranks)
     row = {"study": name, "ranks": ranks, "nodes": get["nodes"], "particles": get["particles"],
            "seconds": get["seconds"], "_work": over(work, get["particles"]), "repeats": len(rows)}

@@ -35,9 +35,30 @@ table '{ key = $(at["step"]) " " $(at["phase"]) }
         print "#", k, m[k], messages[k], b[k], bytes[k], x, most[k], d; bad = 1 } }
     exit bad || n < 24 }' "$comm"
 ok $? "the pairs of ranks add up to the phases"
-table '{ if (NF != 18 || $at["rank"] >= 3 || $at["rank"] == $at["peer"] && $at["rank"] != -1) bad = 1 }
+table '{ if (NF != 22 || $at["rank"] >= 3 || $at["rank"] == $at["peer"] && $at["rank"] != -1) bad = 1 }
   END { exit bad || NR < 20 }' "$comm"
 ok $? "rows are complete"
+# efficiencies: the soft step has a row of its own, without messages, whose factors are above 0 and at most 1 and have
+# their product; what is not useful in it is at least the waits of the phases, and in all soft steps not much more;
+# other rows have no factors; the last lines have those of the run
+efficiencies() {
+  table '$at["phase"] != "step" { if ($at["rank"] == -1) waited[$1] += $at["wait_mean"] + $at["collective_wait_mean"]
+      if ($at["seconds"] || $at["load_balance"] || $at["communication_efficiency"] || $at["parallel_efficiency"])
+        bad = 1
+      steps[$1]; next }
+    { l = $at["load_balance"]; c = $at["communication_efficiency"]; p = $at["parallel_efficiency"]; s = $at["seconds"]
+      d = p - l * c; w = waited[$1]; lost = s * (1 - p); n++; all += s; more += lost - w
+      if (!(s > 0) || !(l > 0) || l > 1 || !(c > 0) || c > 1 || !(p > 0) || p > 1 || d > 2e-6 || d < -2e-6 ||
+        lost < w - 2e-5 || $at["messages"] || $at["bytes"] || $at["wait_mean"] || $at["rank"] != -1 || $1 == 0) {
+        print "# step", $0, d, w; bad = 1 } }
+    END { if (bad || n != 4 || length(steps) != 5 || more > 0.3 * all) { print "#", n, more, all; exit 1 } }' "$comm" &&
+    awk '/^parallel efficiency of the soft steps/ { n++; p = $7; l = $11; c = $15 + 0; d = p - l * c
+        good = p > 0 && l > 0 && l <= 1 && c > 0 && c <= 1 && d < 2e-3 && d > -2e-3 && getline == 1 &&
+          (p > 0.988 || /^  the lowest factor is /) && (l < c + 2e-3 || !/load balance/) &&
+          (c < l + 2e-3 || !/communication efficiency/) && (p < 0.992 || /^  no factor is low: /) }
+      END { exit !(good && n == 1) }' said
+}
+check "three ranks: efficiencies of soft steps, and of the run in its last lines" efficiencies
 # unexplained PAGE: tables of the run whose rows have another number of values than names, and columns that the page
 # does not name; it has numbers at the end of names as T and K
 unexplained() {
@@ -60,9 +81,12 @@ ok $? "a column that the page does not name is found"
 
 run 3 && table '$at["rank"] != -1 { bad = 1 } { n++ } END { exit bad || n < 20 }' "$comm"
 ok $? "CommLog = phases by itself: no pairs"
-run 3 -P Output:CommLog=off && [ ! -e "$comm" ] && [ -e "$steps" ]
-ok $? "CommLog = off: no table, and the earlier run's is gone"
-run 1 && [ ! -e "$comm" ] && lacks said '^messages'
+run 3 -P Output:CommLog=off && [ ! -e "$comm" ] && [ -e "$steps" ] &&
+  has said '^parallel efficiency of the soft steps 0'
+ok $? "CommLog = off: no table, and the earlier run's is gone, but efficiencies in the last lines"
+run 2
+check "two ranks: efficiencies" efficiencies
+run 1 && [ ! -e "$comm" ] && lacks said '^messages' && lacks said efficiency
 ok $? "one rank: no table"
 : > "$comm"
 rm "$steps" run/energy.csv run/timers.csv run/parameters-used.ini run/*.hdf5

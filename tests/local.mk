@@ -29,6 +29,7 @@ unit_tests = \
   %D%/decimal \
   %D%/depth_first \
   %D%/domain \
+  %D%/efficiency \
   %D%/essential \
   %D%/few_bodies \
   %D%/field \

@@ -67,8 +67,8 @@ settings     base particles params gravity backend mpi system tuning step scheme
 job          base params
 checkpoint   base particles params mpi io io/snapshot job
 check        base gravity backend mpi mpi/let system step scheme
-run          base particles params gravity backend mpi io/input io/snapshot fof system analysis step scheme settings job
-             checkpoint check
+run          base particles params gravity backend mpi trace io/input io/snapshot fof system analysis step scheme
+             settings job checkpoint check
 study        base particles params tree gravity backend mpi mpi/let trace io/input io/snapshot system tuning step scheme
              settings run
 forecast     base particles params tree backend mpi mpi/let trace step settings run study

@@ -63,6 +63,20 @@ table '
           bad = 1 } }
   END { exit bad || n != 6 }' table-report.csv > err
 ok $? "the report of runs on one, two and four ranks"
+# what runs measured themselves: in the table, and in the report where there are no recordings
+table '{ n++; p = $at["parallel_efficiency"]; l = $at["load_balance"]; c = $at["communication_efficiency"]
+    d = p - l * c
+    if (!(l > 0) || l > 1 || !(c > 0) || c > 1 || !(p > 0) || d > 1e-6 || d < -1e-6 ||
+      ($2 == 1 && (l != 1 || c != 1))) { print "# " $0; bad = 1 } } END { exit bad || n != 12 }' table.csv
+ok $? "efficiencies that runs measured"
+cp -r study untraced && rm -r untraced/*/*/out/trace_000000 &&
+  try "$scaling" collect untraced -o untraced.csv &&
+  columns table.csv ranks load_balance communication_efficiency parallel_efficiency > want &&
+  columns untraced.csv ranks load_balance communication_efficiency parallel_efficiency | cmp - want &&
+  table '{ n++; p = $at["parallel_efficiency"]; l = $at["load_balance"]; d = p - l * $at["communication_efficiency"]
+      if (!(p > 0) || p > 1 || l > 1 || d > 1e-6 || d < -1e-6 || $at["serialisation"] != "" || $at["transfer"] != "" ||
+        ($2 == 1) != (p == 1)) { print "# " $0; bad = 1 } } END { exit bad || n != 6 }' untraced-report.csv
+ok $? "the report without recordings"
 # numbers that are known: two repeats of which the median counts, an empty column, 2 ranks on a node
 cat > known.csv << END
 # by hand

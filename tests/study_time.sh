@@ -34,6 +34,18 @@ values() {
     shift 3
   done
 }
+# factors SCHEME RANKS: load balance, serialisation and transfer of table.csv, after a check that the table on the
+# terminal has them and their products
+factors() {
+  values "$1" "$2" load_balance "$1" "$2" serialisation "$1" "$2" transfer > factors
+  awk -v scheme="$1" -v ranks="$2" 'function near(a, b) { return (a - b) ^ 2 < 4e-6 }
+    FNR == NR { l = $1; s = $2; t = $3; next }
+    / scheme / { here = $0 ~ "scheme " scheme "," } /^POP/ { pop = here } /^Parts/ { pop = 0 }
+    pop && $1 == ranks { n++; good = near($2, l * s * t) && near($3, l) && near($4, s * t) && near($5, s) && near($6, t)
+      }
+    END { if (n == 1 && good && l > 0 && l < 1.000002 && s > 0 && s < 1.000002 && t > 0 && t < 1.000002) print l, s, t
+      else print "wrong" }' factors said
+}
 # true EXPRESSION: of numbers
 holds() { awk "BEGIN { exit !($1) }"; }
 
@@ -161,6 +173,15 @@ for scheme in shared block hybrid; do
   done
 done
 ok $good "without a network the work is that of one rank, divided, and messages take no time"
+good=0
+for scheme in shared block hybrid; do
+  for p in 1 2 16; do
+    factors $scheme $p > found
+    awk -v p=$p '{ exit !($1 > 0.3 && $2 > 0.3 && $3 > 0.9999 && (p > 1 ? $1 < 1 : $1 == 1 && $2 == 1)) }' found ||
+      { good=1; echo "# $scheme, $p ranks: $(cat found)"; }
+  done
+done
+ok $good "efficiencies without a network: transfer 1; one rank has 1, several differ in work"
 free=$(value hybrid 16 soft_step_seconds)
 machine WalkFloor=0 SubstepFloor=0 MessageCopy=0 RanksPerNode=1
 espalier 1 study time --machine machine.ini --ranks 16 --scheme hybrid -o table.csv --overwrite plummer.ini
@@ -168,6 +189,9 @@ near=$(value hybrid 16 soft_step_seconds)
 machine WalkFloor=0 SubstepFloor=0 MessageCopy=0 RanksPerNode=1 Latency=1e-3
 espalier 1 study time --machine machine.ini --ranks 16 --scheme hybrid -o table.csv --overwrite plummer.ini
 far=$(value hybrid 16 soft_step_seconds)
+slow=$(factors hybrid 16)
+echo "$slow $free $far" | awk '{ d = $3 * $5 / $4 - 1; exit !($3 < 0.2 && d < 1e-3 && d > -1e-3) }'
+ok $? "efficiencies with a slow network: transfer is the time without one over the time: $slow"
 holds "$free < $near && $near < $far && $far > 0.02"
 ok $? "a soft step takes longer with a network, and with a slower one: $free, $near, $far s"
 machine Bandwidth=1e18
@@ -194,7 +218,9 @@ has said '^# interactions were counted by a CPU' && has said '^# on one rank a G
     END { exit !(found == 1 && good) }' said
 ok $? "a GPU: what the prediction lacks; nodes, efficiency, node hours"
 says 0 'laws: ' -- espalier 1 study time --machine machine.ini --ranks 1024,1048576 --scheme shared -o table.csv \
-  --overwrite plummer.ini && test "$(value shared 1048576 by)" = 'law*' && has said 'P = 16 to 256'
+  --overwrite plummer.ini && test "$(value shared 1048576 by)" = 'law*' && has said 'P = 16 to 256' &&
+  test "$(values shared 1048576 load_balance shared 1048576 serialisation shared 1048576 transfer)" = '0 0 0 ' &&
+  has said '^ *1048576  *-  *-  *-  *-  *-$'
 ok $? "numbers of ranks that cannot be counted follow laws, whose range is said"
 lacks said 'Fastest' && has said '^# P = 1048576: more ranks than particles (5000), so some ranks have none$'
 ok $? "one scheme has no fastest one; more ranks than particles are said"

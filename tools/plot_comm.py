@@ -54,7 +54,11 @@ class Run:
         self.ranks, self.units = self.ranks_of(table), table.units
         self.phase = table.words["phase"]
         self.table, self.pairs = table, (table["rank"] >= 0) & (table["step"] > 0)
-        self.sums = (table["rank"] < 0) & (table["step"] > 0)
+        whole = self.phase == "step"   # rows of the soft step itself, with its efficiencies
+        self.sums = (table["rank"] < 0) & (table["step"] > 0) & ~whole
+        self.efficiency = None
+        if "parallel_efficiency" in table.names and whole.any():
+            self.efficiency = np.average(table["parallel_efficiency"][whole], weights=table["seconds"][whole])
         if not self.sums.any():
             fail(f"{table.path} has no soft step yet")
         self.steps, first = np.unique(table["step"][self.sums], return_index=True)
@@ -210,7 +214,9 @@ def draw_run(run, asked, output):
     else:
         means(axes[1, 1], run, busy)
     figure.suptitle(f"{shown(run.name)}: {run.ranks} ranks, {len(run.steps)} soft "
-                    f"step{'s' if len(run.steps) > 1 else ''}", x=0.01, ha="left")
+                    f"step{'s' if len(run.steps) > 1 else ''}"
+                    + ("" if run.efficiency is None else f", parallel efficiency {run.efficiency:.2f}"),
+                    x=0.01, ha="left")
     save(figure, output)
 
 

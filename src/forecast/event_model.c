@@ -28,6 +28,7 @@ struct model {
   struct event_times *times;
   struct clocks clocks;
   double (*spent)[EVENT_PHASES_COUNT]; /* [ranks] in the present section */
+  double *useful;                      /* [ranks] of the soft step, without waiting */
   double *ready;                       /* [ranks] the last arrival of messages for the next work */
   double *arrived;                     /* [lets] arrival of the last message of a LET */
   int *trees;                          /* [ranks] LETs that it walks at present */
@@ -61,6 +62,7 @@ static void synchronise_ranks(struct model *model, double times)
   for (int r = 0; r < ranks; r++) {
     wait_until(model, r, meeting.latest);
     for (int p = 0; p < EVENT_PHASES_COUNT; p++) model->times->mean[p] += times * model->spent[r][p] / ranks;
+    model->useful[r] += times * (event_total(model->spent[r]) - model->spent[r][EVENT_wait]);
     memset(model->spent[r], 0, sizeof model->spent[r]);
   }
   clocks_restart(&model->clocks);
@@ -298,7 +300,23 @@ double event_total(const double *phase)
   return sum;
 }
 
-void event_model(const struct event_input *in, const struct machine *machine, struct event_times *times)
+struct efficiency event_efficiency(const struct event_times *times)
+{
+  return efficiency_of(times->useful_mean, times->useful_max, event_total(times->critical), times->ideal);
+}
+
+/* Sum the seconds of a rank's work: mean and largest. */
+static void sum_useful(const struct model *model)
+{
+  int ranks = model->in->ranks;
+  for (int r = 0; r < ranks; r++) {
+    model->times->useful_mean += model->useful[r] / ranks;
+    model->times->useful_max = fmax(model->times->useful_max, model->useful[r]);
+  }
+}
+
+/* The times on one machine; `ideal` is left out. */
+static void times_on(const struct event_input *in, const struct machine *machine, struct event_times *times)
 {
   size_t n = (size_t)in->ranks;
   struct machine own = machine_shared(machine, in->ranks);
@@ -309,6 +327,7 @@ void event_model(const struct event_input *in, const struct machine *machine, st
   clocks_open(&e.clocks, &own.network, in->ranks, 0);
   e.ready = memory_alloc("study", sizeof *e.ready * n);
   e.spent = memory_alloc("study", sizeof *e.spent * n);
+  e.useful = memory_alloc("study", sizeof *e.useful * n);
   e.arrived = memory_alloc("study", sizeof *e.arrived * (size_t)(in->lets + 1));
   e.trees = memory_alloc("study", sizeof *e.trees * n);
   times->floors[EVENT_step] = own.step_floor;
@@ -331,9 +350,24 @@ void event_model(const struct event_input *in, const struct machine *machine, st
   double collective = event_collectives(&in->step->together, in->ranks, in->ranks, &own.network);
   times->mean[EVENT_collective] += collective;
   times->critical[EVENT_collective] += collective;
+  sum_useful(&e);
   clocks_close(&e.clocks);
   memory_free(e.ready);
   memory_free(e.spent);
+  memory_free(e.useful);
   memory_free(e.arrived);
   memory_free(e.trees);
+}
+
+void event_model(const struct event_input *in, const struct machine *machine, struct event_times *times)
+{
+  struct machine free_of_cost = *machine;
+  struct event_times ideal;
+  free_of_cost.network =
+      (struct network){.speed = machine->network.speed, .ranks_per_node = machine->network.ranks_per_node};
+  times_on(in, &free_of_cost, &ideal);
+  times_on(in, machine, times);
+  times->ideal = event_total(ideal.critical);
+  times->useful_mean = ideal.useful_mean;
+  times->useful_max = ideal.useful_max;
 }

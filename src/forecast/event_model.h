@@ -6,6 +6,7 @@
 #define EVENT_MODEL_H
 #include "forecast/machine.h"
 #include "study/soft_step.h"
+#include "trace/efficiency.h"
 
 /* Phases of the model, and the phases of timers.csv that they hold. */
 #define EVENT_PHASES(X)                                                                                \
@@ -33,6 +34,8 @@ struct event_times {
   double critical[EVENT_PHASES_COUNT];
   /* of `critical`, what does not depend on the number of particles: fixed costs of walks and ticks */
   double floors[EVENT_PHASES_COUNT];
+  /* the soft step where messages take no time: seconds of it, and of a rank's work, mean and largest. Laws have none */
+  double ideal, useful_mean, useful_max;
 };
 
 /* What the model reads. On one process. */
@@ -50,6 +53,8 @@ struct event_input {
 void event_model(const struct event_input *in, const struct machine *machine, struct event_times *times);
 /* The sum over phases. */
 double event_total(const double *phase);
+/* The efficiencies of a counted soft step, whose ideal network has no collectives either. */
+struct efficiency event_efficiency(const struct event_times *times);
 /* Seconds of the collectives of a soft step of `ranks` ranks, exchanges of LET summaries included, where that of
  * known_ranks is known. Bytes of summaries in stages grow with the square of the logarithm of the number of ranks: each
  * depth of groups adds a message, and to each message the groups of one more depth. Pure. */

@@ -189,6 +189,10 @@ static void row(struct time_study *study, const struct study_facts *facts, const
           all / facts->soft_step);
   for (int p = 0; p < EVENT_PHASES_COUNT; p++)
     fprintf(study->out.file, ",%.9g,%.9g", row->times.mean[p], row->times.critical[p]);
+  struct efficiency e = event_efficiency(&row->times);
+  if (strcmp(row->by, "count") == 0)
+    fprintf(study->out.file, ",%.9g,%.9g,%.9g", e.load_balance, e.serialisation, e.transfer);
+  else fputs(",0,0,0", study->out.file);
   fputc('\n', study->out.file);
   fflush(study->out.file);
 }
@@ -201,10 +205,12 @@ static void file_header(const struct time_study *study)
   fprintf(out, "# by: count: messages were counted for so many ranks; law: by laws fitted to smaller numbers, see the "
                "terminal for their range\n");
   fprintf(out, "# soft_step_seconds, unit_seconds: of a soft step, and of a unit of simulated time\n"
-               "# PHASE_mean: seconds, mean over ranks; PHASE_critical: of the ranks that come last to collectives\n");
+               "# PHASE_mean: seconds, mean over ranks; PHASE_critical: of the ranks that come last to collectives\n"
+               "# load_balance, serialisation, transfer: POP's efficiencies; 0: by law, not known\n");
   fprintf(out, "machine,scheme,particles,ranks,per_rank,by,dt_soft,soft_step_seconds,unit_seconds");
   for (int p = 0; p < EVENT_PHASES_COUNT; p++)
     fprintf(out, ",%s_mean,%s_critical", event_phase_names[p], event_phase_names[p]);
+  fputs(",load_balance,serialisation,transfer", out);
   fputc('\n', out);
 }
 

@@ -48,8 +48,24 @@ void time_text_laws(const struct laws *laws)
          100 * laws->worst);
 }
 
+/* The efficiencies of the rows whose messages were counted. */
+static void print_efficiencies(const struct time_text *text)
+{
+  printf("\nPOP's efficiencies of the soft step; communication = serialisation x transfer\n");
+  printf("%8s %13s %13s %13s %13s %13s\n", "P", "parallel", "load balance", "communication", "serialisation",
+         "transfer");
+  for (int i = 0; i < text->rows; i++) {
+    struct efficiency e = event_efficiency(&text->row[i].times);
+    if (strcmp(text->row[i].by, "count") == 0)
+      printf("%8.0f %13.3f %13.3f %13.3f %13.3f %13.3f\n", text->row[i].ranks, e.parallel, e.load_balance,
+             e.communication, e.serialisation, e.transfer);
+    else printf("%8.0f %13s %13s %13s %13s %13s\n", text->row[i].ranks, "-", "-", "-", "-", "-");
+  }
+}
+
 void time_text_end(struct time_text *text)
 {
+  print_efficiencies(text);
   printf("\nParts of the soft step in seconds, of the ranks that come last to its collectives; their sum is the soft "
          "step\n");
   printf("%8s", "P");

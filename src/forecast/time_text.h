@@ -21,7 +21,9 @@
   "  node h      node hours of a unit of simulated time\n"                                                             \
   "  mean busy   seconds of a soft step without waiting, mean over ranks; the rest of the soft step is waiting for "   \
   "slower\n"                                                                                                           \
-  "              ranks, whose parts are those below\n"
+  "              ranks, whose parts are those below\n"                                                                 \
+  "  parallel    POP's parallel efficiency = load balance x serialisation x transfer: doc/communication.md; -: by "    \
+  "law\n"
 
 /* A number of ranks of a scheme. */
 struct time_row {
@@ -49,7 +51,7 @@ void time_text_begin(struct time_text *text, const struct study_facts *facts, co
 void time_text_row(struct time_text *text, const struct study_facts *facts, const struct time_row *row);
 /* Print the range and the error of the laws. */
 void time_text_laws(const struct laws *laws);
-/* Print the parts of the soft steps of the scheme. */
+/* Print the efficiencies and the parts of the soft steps of the scheme. */
 void time_text_end(struct time_text *text);
 /* Print the legend; with several schemes also which is the fastest on each of `ranks` [count]. */
 void time_text_finish(const struct time_text *text, const int *ranks, int count);

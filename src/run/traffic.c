@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "run/logs.h"
 #include "step/scheme.h"
+#include "trace/efficiency.h"
 
 /* A row of comm.csv: one phase, all ranks. */
 struct row {
@@ -18,6 +19,12 @@ struct row {
   double bytes_max, peers_max, waited_max;                /* maxima over ranks */
   int64_t direct_messages, direct_bytes;                  /* messages sent from device to device; sums over ranks */
   double direct_seconds;
+};
+
+/* The soft step itself. */
+struct whole {
+  double seconds, useful; /* of this rank; all ranks: the largest */
+  double useful_mean;     /* of all ranks */
 };
 
 /* Messages from one rank to another in a phase, and the time that it waited for this peer. */
@@ -29,9 +36,9 @@ struct pair {
 
 void traffic_header(FILE *out)
 {
-  fprintf(out,
-          "step,time,phase,messages,bytes,bytes_largest_rank,peers_largest_rank,wait_mean,wait_max,hidden_mean,"
-          "collectives,collective_bytes,collective_wait_mean,rank,peer,device_messages,device_bytes,device_mean\n");
+  fprintf(out, "step,time,phase,messages,bytes,bytes_largest_rank,peers_largest_rank,wait_mean,wait_max,hidden_mean,"
+               "collectives,collective_bytes,collective_wait_mean,rank,peer,device_messages,device_bytes,device_mean,"
+               "seconds,load_balance,communication_efficiency,parallel_efficiency\n");
 }
 
 static void add_entry(struct ledger_entry *to, const struct ledger_entry *entry)
@@ -43,13 +50,13 @@ static void add_entry(struct ledger_entry *to, const struct ledger_entry *entry)
   to->waited += entry->waited;
 }
 
-/* Reduce all phases over ranks; the result is on every rank. Collective. */
-static void collect(const struct comm *comm, const struct ledger_sum *mine, struct row *row)
+/* Reduce all phases and the soft step over ranks; the result is on every rank. Collective. */
+static void collect(const struct comm *comm, const struct ledger_sum *mine, struct row *row, struct whole *whole)
 {
   enum { SUMS = 10, MAXIMA = 3 };
   /* seconds as nanoseconds: comm_sum_double gathers the numbers of all ranks, which costs more */
-  int64_t sums[PHASE_COUNT][SUMS];
-  double largest[PHASE_COUNT][MAXIMA];
+  int64_t sums[PHASE_COUNT + 1][SUMS] = {{0}};
+  double largest[PHASE_COUNT + 1][MAXIMA] = {{0}};
   for (int p = 0; p < PHASE_COUNT; p++) {
     const struct ledger_sum *m = &mine[p];
     sums[p][0] = m->peers.messages_sent;
@@ -66,8 +73,14 @@ static void collect(const struct comm *comm, const struct ledger_sum *mine, stru
     largest[p][1] = m->peers_sent;
     largest[p][2] = m->peers.waited;
   }
-  comm_sum_int64(comm, sums[0], SUMS * PHASE_COUNT);
-  comm_max_double(comm, largest[0], MAXIMA * PHASE_COUNT);
+  sums[PHASE_COUNT][0] = llround(1e9 * whole->useful);
+  largest[PHASE_COUNT][0] = whole->useful;
+  largest[PHASE_COUNT][1] = whole->seconds;
+  comm_sum_int64(comm, sums[0], SUMS * PHASE_COUNT + 1);
+  comm_max_double(comm, largest[0], MAXIMA * PHASE_COUNT + 2);
+  *whole = (struct whole){.seconds = largest[PHASE_COUNT][1],
+                          .useful = largest[PHASE_COUNT][0],
+                          .useful_mean = 1e-9 * (double)sums[PHASE_COUNT][0] / comm->size};
   for (int p = 0; p < PHASE_COUNT; p++)
     row[p] = (struct row){.messages = sums[p][0],
                           .bytes = sums[p][1],
@@ -108,21 +121,42 @@ static void write_rows(FILE *out, const struct row *row, int ranks, long long st
   for (int p = 0; p < PHASE_COUNT; p++) {
     const struct row *w = &row[p];
     if (w->messages == 0 && w->collectives == 0 && w->waited == 0 && w->hidden == 0) continue;
-    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%.0f,%.0f,%.6f,%.6f,%.6f,%lld,%lld,%.6f,-1,-1,%lld,%lld,%.6f\n", step, time,
-            phase_names[p], (long long)w->messages, (long long)w->bytes, w->bytes_max, w->peers_max, w->waited / ranks,
-            w->waited_max, w->hidden / ranks, (long long)w->collectives, (long long)w->collective_bytes,
-            w->collective_waited / ranks, (long long)w->direct_messages, (long long)w->direct_bytes,
-            w->direct_seconds / ranks);
+    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%.0f,%.0f,%.6f,%.6f,%.6f,%lld,%lld,%.6f,-1,-1,%lld,%lld,%.6f,0,0,0,0\n", step,
+            time, phase_names[p], (long long)w->messages, (long long)w->bytes, w->bytes_max, w->peers_max,
+            w->waited / ranks, w->waited_max, w->hidden / ranks, (long long)w->collectives,
+            (long long)w->collective_bytes, w->collective_waited / ranks, (long long)w->direct_messages,
+            (long long)w->direct_bytes, w->direct_seconds / ranks);
   }
+}
+
+/* The row of the soft step itself, in which messages and waits are 0, so that sums over rows stay those of phases. */
+static void write_whole(FILE *out, const struct whole *whole, long long step, double time)
+{
+  if (whole->seconds == 0) return; /* before the first soft step */
+  struct efficiency e = efficiency_of(whole->useful_mean, whole->useful, whole->seconds, -1);
+  fprintf(out, "%lld,%.15g,step,0,0,0,0,0,0,0,0,0,0,-1,-1,0,0,0,%.6f,%.6f,%.6f,%.6f\n", step, time, whole->seconds,
+          e.load_balance, e.communication, e.parallel);
+}
+
+/* The times of this rank since the last call, of which it waited `waited`; zero before the first soft step. */
+static struct whole own_times(struct traffic *traffic, double waited)
+{
+  double now = timer_clock();
+  struct whole whole = {.seconds = traffic->since > 0 ? now - traffic->since : 0};
+  whole.useful = fmax(whole.seconds - waited, 0);
+  traffic->since = now;
+  traffic->seconds += whole.seconds;
+  traffic->useful += whole.useful;
+  return whole;
 }
 
 static void write_pairs(FILE *out, const struct pair *pair, size_t count, long long step, double time)
 {
   for (size_t i = 0; i < count; i++) {
     const struct pair *w = &pair[i];
-    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%lld,%d,%.6f,%.6f,0,0,0,0,%d,%d,0,0,0\n", step, time, phase_names[w->phase],
-            (long long)w->messages, (long long)w->bytes, (long long)w->bytes, w->messages > 0, w->waited, w->waited,
-            w->rank, w->peer);
+    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%lld,%d,%.6f,%.6f,0,0,0,0,%d,%d,0,0,0,0,0,0,0\n", step, time,
+            phase_names[w->phase], (long long)w->messages, (long long)w->bytes, (long long)w->bytes, w->messages > 0,
+            w->waited, w->waited, w->rank, w->peer);
   }
 }
 
@@ -132,22 +166,26 @@ void traffic_step(struct traffic *traffic, const struct comm *comm, long long st
   struct row row[PHASE_COUNT];
   struct pair *pair = NULL, *all = NULL;
   size_t count = 0, bytes = 0;
+  double waited = 0;
   for (int p = 0; p < PHASE_COUNT; p++) {
     mine[p] = ledger_sum(comm->ledger, (enum phase)p);
     add_entry(&traffic->sum.peers, &mine[p].peers);
     add_entry(&traffic->sum.collectives, &mine[p].collectives);
+    waited += mine[p].peers.waited + mine[p].collectives.waited;
     traffic->sum.hidden += mine[p].hidden;
     traffic->sum.direct_bytes += mine[p].direct_bytes;
     traffic->sum.direct_seconds += mine[p].direct_seconds;
   }
   if (traffic->pairs) pair = own_pairs(comm, &count);
   recorder_flush(comm->recorder);
+  struct whole whole = own_times(traffic, waited);
   ledger_reset(comm->ledger); /* later messages, such as those of this table, belong to the next step */
   if (!traffic->table) return;
-  collect(comm, mine, row);
+  collect(comm, mine, row, &whole);
   if (traffic->pairs) all = comm_gather_root(comm, pair, sizeof *pair * count, &bytes);
   if (traffic->out) {
     write_rows(traffic->out, row, comm->size, step, time);
+    write_whole(traffic->out, &whole, step, time);
     write_pairs(traffic->out, all, bytes / sizeof *all, step, time);
     fflush(traffic->out);
   }
@@ -169,6 +207,19 @@ int traffic_record(const struct comm *comm, const struct params *par, long long 
   return -1;
 }
 
+/* Print the efficiencies of the soft steps; reduces over ranks. Collective. */
+static void print_efficiency(const struct traffic *traffic, const struct comm *comm)
+{
+  double largest[] = {traffic->seconds, traffic->useful}, useful = traffic->useful;
+  char text[EFFICIENCY_TEXT];
+  comm_max_double(comm, largest, 2);
+  comm_sum_double(comm, &useful, 1);
+  if (comm->rank != 0 || largest[0] == 0) return;
+  struct efficiency e = efficiency_of(useful / comm->size, largest[1], largest[0], -1);
+  printf("parallel efficiency of the soft steps %.3f = load balance %.3f x communication efficiency %.3f;\n  %s\n",
+         e.parallel, e.load_balance, e.communication, efficiency_lowest(&e, text));
+}
+
 void traffic_sum_up(const struct traffic *traffic, const struct comm *comm)
 {
   if (comm->size == 1) return;
@@ -178,16 +229,17 @@ void traffic_sum_up(const struct traffic *traffic, const struct comm *comm)
                       traffic->sum.direct_seconds};
   comm_sum_int64(comm, sums, 4);
   comm_sum_double(comm, seconds, 4);
-  if (comm->rank != 0) return;
   double measured_seconds = seconds[0] + seconds[2];
-  printf("messages: %.4g MB in %lld messages between ranks, %.4g MB in collectives;\n"
-         "  a rank waited %.3g s for messages and %.3g s in collectives, mean of the ranks;\n"
-         "  %.0f %% of the transfer time was overlapped with computation\n",
-         (double)sums[0] / 1e6, (long long)sums[1], (double)sums[2] / 1e6, seconds[0] / comm->size,
-         seconds[1] / comm->size, measured_seconds > 0 ? 100 * seconds[2] / measured_seconds : 0);
-  if (sums[3] > 0)
+  if (comm->rank == 0)
+    printf("messages: %.4g MB in %lld messages between ranks, %.4g MB in collectives;\n"
+           "  a rank waited %.3g s for messages and %.3g s in collectives, mean of the ranks;\n"
+           "  %.0f %% of the transfer time was overlapped with computation\n",
+           (double)sums[0] / 1e6, (long long)sums[1], (double)sums[2] / 1e6, seconds[0] / comm->size,
+           seconds[1] / comm->size, measured_seconds > 0 ? 100 * seconds[2] / measured_seconds : 0);
+  if (comm->rank == 0 && sums[3] > 0)
     printf("  %.4g MB of these were sent from device to device, in %.3g s of a rank\n", (double)sums[3] / 1e6,
            seconds[3] / comm->size);
+  print_efficiency(traffic, comm);
 }
 
 /* --- numbers of a soft step --------------------------------------------------------------------------------------- */

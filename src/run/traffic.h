@@ -14,6 +14,9 @@ struct traffic {
   FILE *out;             /* comm.csv on rank 0; NULL: no table. Owner: the caller */
   int table, pairs;      /* whether rows are written; whether also for pairs of ranks. The same on all ranks */
   struct ledger_sum sum; /* of this rank, over all phases so far; peers_sent is not used */
+  /* of this rank: clock at the begin of the present soft step, 0: before the first one; seconds of the soft steps so
+   * far, and of these the useful ones (trace/efficiency.h) */
+  double since, seconds, useful;
 };
 
 /* Write the column names. */

@@ -1,6 +1,8 @@
 libespalier_a_SOURCES += \
   %D%/clock.c \
   %D%/clock.h \
+  %D%/efficiency.c \
+  %D%/efficiency.h \
   %D%/events.c \
   %D%/events.h \
   %D%/network.c \

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "trace/efficiency.h"
 #include "trace/simulators.h"
 
 int trace_output(struct trace_outputs *outputs, const char *kind, const char *path)
@@ -22,9 +23,6 @@ int trace_write(const struct events *events, const struct trace_outputs *outputs
   return outputs->events ? events_write(events, outputs->events, fault) : 0;
 }
 
-/* a / b; 1 where both are 0. */
-static double share(double a, double b) { return b > 0 ? a / b : 1; }
-
 int trace_report(FILE *out, const struct events *events, const struct network *network, struct fault *fault)
 {
   struct network free_of_cost = {.speed = network->speed};
@@ -39,9 +37,12 @@ int trace_report(FILE *out, const struct events *events, const struct network *n
           "seconds: %.9g on it, %.9g where messages take no time; work of a rank %.9g (mean), %.9g (maximum); waiting "
           "%.9g, %.9g\n",
           real.seconds, ideal.seconds, real.work_mean, real.work_max, real.wait_mean, real.wait_max);
-  fprintf(out, "parallel efficiency %.4f = load balance %.4f x serialisation %.4f x transfer %.4f\n",
-          share(real.work_mean, real.seconds), share(real.work_mean, real.work_max),
-          share(real.work_max, ideal.seconds), share(ideal.seconds, real.seconds));
+  struct efficiency e = efficiency_of(real.work_mean, real.work_max, real.seconds, ideal.seconds);
+  char text[EFFICIENCY_TEXT];
+  fprintf(out,
+          "parallel efficiency %.4f = load balance %.4f x communication %.4f (= serialisation %.4f x transfer %.4f);\n"
+          "  %s\n",
+          e.parallel, e.load_balance, e.communication, e.serialisation, e.transfer, efficiency_lowest(&e, text));
   fprintf(out, "%-12s %12s %12s %14s %18s\n", "phase", "work", "waiting", "critical work", "critical transfer");
   for (int p = 0; p < PHASE_COUNT; p++) {
     const struct replay_phase *q = &real.phase[p];
