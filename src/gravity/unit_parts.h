@@ -154,8 +154,8 @@ HD_CALL int unit_bodies_of(const struct unit *unit, double t, int whole, struct 
 }
 
 /* Two stars about a centre at x, which get absolute positions: these are rounded, by more than 1e-9 of the axis of a
- * close pair, so the velocities change along the relative one such that the energy of the pair, and with it the axis, is
- * that before. Mass, centre and momentum stay. */
+ * close pair, so the velocities change along the relative one, and the energy of the pair, which sets the axis, stays.
+ * Mass, centre and momentum stay. */
 HD_CALL void unit_round_pair(const double x[3], struct unit_body stars[2])
 {
   double d[3], rounded[3], u[3], m = stars[0].m + stars[1].m;
