@@ -165,7 +165,7 @@ ok(
     refused(espalier.ArgumentError, "complex", lambda: new(pos + 1j, mass=mass))
     and refused(espalier.ArgumentError, "real", lambda: new(pos.astype(str), mass=1))
     and refused(espalier.ArgumentError, "time", lambda: new(model, time=1j))
-    and refused(espalier.ArgumentError, "softening", lambda: new(model, softening="x")),
+    and refused(espalier.ParameterError, "Softening: expected a number", lambda: new(model, softening="x")),
     "imaginary parts, and texts",
 )
 model.time = 3.0
