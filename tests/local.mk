@@ -275,6 +275,7 @@ test_helpers = \
 # Those for which sanitizers take minutes, and whose code others run as well: the third tier has them.
 unsanitized_tests = \
   %D%/check.sh \
+  %D%/cli.sh \
   %D%/cluster_runs.sh \
   %D%/external.sh \
   %D%/files_ranks.sh \
@@ -288,6 +289,7 @@ unsanitized_tests = \
   %D%/fof.sh \
   %D%/force \
   %D%/frame.sh \
+  %D%/full_disk_run.sh \
   %D%/cuts_ranks.mpi \
   %D%/energy_ranks.mpi \
   %D%/expansion.mpi \
