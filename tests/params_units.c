@@ -142,6 +142,8 @@ static const struct bad {
     {"Gravity", "Softening", "nan pc", {"expected a number at least 0 (length)", "found 'nan pc'"}},
     {"Gravity", "Softening", "-5 pc", {"Softening = -5 pc: expected a number at least 0 (length)", "found '-0.005'"}},
     {"Gravity", "Softening", "1e999 Mpc", {"expected a number at least 0", "'1e999 Mpc'"}},
+    {"Gravity", "Softening", "1e-290 cm", {"Softening = 1e-290 cm: expected 0, or a size of 1e-300", "3.24e-312"}},
+    {"Time", "MaxSizeTimestep", "1e-305 s", {"expected 0, or a size of 1e-300 to 1e300 in units of the run", "3.2"}},
     {"Gravity", "ErrTolTheta", "0.5 pc", {"expected a number without a unit", "'0.5 pc'"}},
     {"Gravity", "MaxLeafSize", "16 pc", {"expected a whole number from 1 to 256", "'16 pc'"}},
     {"Units", "GravityConstantInternal", "1 pc", {"expected a number without a unit", "'1 pc'"}},

@@ -234,11 +234,14 @@ int quantity_in_run(const struct run_units *run, const struct measure *measure, 
   if (run->gravity > 0)
     return fault_set(fault,
                      "expected a number without a unit: GravityConstantInternal = %g makes the run dimensionless; for "
-                     "units give UnitLength_in_cm, UnitMass_in_g and UnitVelocity_in_cm_per_s",
+                     "units give [Units] System = galaxy or cluster, or the three units, and no such constant",
                      run->gravity);
   if (run->comoving && measure->of.time)
     return fault_set(fault, "expected a number without a unit: with Comoving = on the time is the expansion factor");
-  *value = rounded(quantity->number * quantity->cgs / to_power(run->length, measure->of.length) /
-                   to_power(run->mass, measure->of.mass) / to_power(run->time, measure->of.time));
+  long double x = quantity->number * quantity->cgs / to_power(run->length, measure->of.length) /
+                  to_power(run->mass, measure->of.mass) / to_power(run->time, measure->of.time);
+  *value = rounded(x);
+  if (x != 0 && !isnormal(*value)) /* 0 means something else: no softening, no limit */
+    return fault_set(fault, "expected 0, or a size of 1e-300 to 1e300 in units of the run, found %.3Lg", x);
   return 0;
 }
