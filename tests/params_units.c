@@ -157,6 +157,12 @@ static const struct bad {
     {"External", "Potential1", "logarithmic velocity=1 q=1 pc", {"q=: expected a number without a unit", "'1 pc'"}},
     {"External", "Potential1", "point mass=1 centre=8 kpc,0,0", {"three numbers and one unit", "centre=8,0,0 kpc"}},
     {"External", "Potential1", "point mass=-1 Msun", {"(point mass=-1 Msun)", "expected mass= with a number above 0"}},
+    {"External", "TidalField", "omega=27 kappa=37 km/s/kpc", {"omega=: expected a number with a unit", "as kappa="}},
+    {"External", "TidalField", "A=15.3 km/s/kpc B=-11.9", {"B=: expected a number with a unit", "each has its own"}},
+    {"External",
+     "Potential1",
+     "miyamoto-nagai mass=1 a=3 b=300 pc",
+     {"a=: expected a number with a unit", "as b= has"}},
     {"External", "TidalField", "omega=27 km/s", {"omega=: expected a frequency", "that is a velocity"}},
 };
 
@@ -189,6 +195,7 @@ static void check_potentials(void)
       {"Potential6", "miyamoto-nagai mass=5e10 Msun a=3000 pc b=0.3 kpc centre=8000,-1e3,0 pc",
        "miyamoto-nagai mass=5 a=3 b=0.3 centre=8,-1,0"},
       {"Potential7", "plummer mass=1e9 Msun scale=1e3 pc centre=8,0,0", "plummer mass=0.1 scale=1 centre=8,0,0"},
+      {"Potential8", "miyamoto-nagai mass=1 a=0 b=300 pc", "miyamoto-nagai mass=1 a=0 b=0.3"},
       {"TidalField", "A=15.3 km/s/kpc B=-11.9km/s/kpc nu=70 km s^-1 kpc^-1", "A=15.3 B=-11.9 nu=70"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {

@@ -305,20 +305,44 @@ static int convert_centre(const struct run_units *run, char text[WORD], struct f
   return 1;
 }
 
-/* One NAME=value, whose value may have blanks. Returns 1 where it had a unit, 0, or -1. */
-static int convert_word(const struct run_units *run, char word[WORD], struct fault *fault)
+/* A number of a potential, or of a tidal field, as it was given. */
+enum { NAME = 40, GIVEN = 16 }; /* no potential has so many */
+struct given {
+  char name[NAME];
+  const char *measure;
+  int unit; /* 1: it has one */
+};
+
+/* Numbers of one kind have units, or none has: omega=27 kappa=37 km/s/kpc looks as if the unit were that of both. */
+static int check_alike(const struct given *given, int count, struct fault *fault)
 {
-  char value[WORD], name[WORD];
+  for (int i = 0; i < count; i++)
+    for (int k = 0; k < count; k++)
+      if (given[i].unit && !given[k].unit && given[i].measure[0] && strcmp(given[i].measure, given[k].measure) == 0)
+        return fault_set(fault, "%s=: expected a number with a unit, as %s= has: each has its own", given[k].name,
+                         given[i].name);
+  return 0;
+}
+
+/* One NAME=value, whose value may have blanks. Returns 1 where it had a unit, 0, or -1. *given: what it is; centre=
+ * and 0 are of no kind. */
+static int convert_word(const struct run_units *run, char word[WORD], struct given *given, struct fault *fault)
+{
+  char value[WORD];
+  const char *name = given->name;
   struct fault reason = {""};
   char *equals = strchr(word, '=');
-  if (!equals) return 0;
-  snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
+  *given = (struct given){.measure = ""};
+  if (!equals || equals - word >= NAME) return 0;
+  memcpy(given->name, word, (size_t)(equals - word));
   snprintf(value, sizeof value, "%s", equals + 1);
   const char *measure = measure_name(name);
   if (!measure) return 0;
-  int changed =
-      strcmp(name, "centre") == 0 ? convert_centre(run, value, &reason) : convert_number(run, measure, value, &reason);
-  if (changed < 0) return fault_set(fault, "%.40s=: %s", name, reason.text);
+  int centre = strcmp(name, "centre") == 0,
+      changed = centre ? convert_centre(run, value, &reason) : convert_number(run, measure, value, &reason);
+  given->unit = changed > 0;
+  given->measure = centre || strtod(value, NULL) == 0 ? "" : measure;
+  if (changed < 0) return fault_set(fault, "%s=: %s", name, reason.text);
   if (changed) snprintf(equals + 1, (size_t)(WORD - (equals + 1 - word)), "%s", value);
   return changed;
 }
@@ -326,19 +350,22 @@ static int convert_word(const struct run_units *run, char word[WORD], struct fau
 int external_convert(const struct run_units *run, const char *name, char text[PARAM_TEXT], struct fault *fault)
 {
   char out[PARAM_TEXT] = "", word[WORD];
-  int changed = 0;
+  struct given given[GIVEN];
+  int changed = 0, count = 0;
   if (strncmp(name, "Potential", 9) != 0 && strcmp(name, "TidalField") != 0) return 0;
   for (const char *at = text + strspn(text, " \t"); *at; at += strspn(at, " \t")) {
     size_t first = strcspn(at, " \t"), n = memchr(at, '=', first) ? (size_t)(value_end(at) - at) : first;
     snprintf(word, sizeof word, "%.*s", (int)n, at);
-    int unit = convert_word(run, word, fault);
+    int unit = convert_word(run, word, &given[count], fault);
     if (unit < 0) return -1;
+    if (count < GIVEN - 1) count++; /* external_read refuses more */
     changed |= unit;
     if (strlen(out) + strlen(word) + 2 > sizeof out)
       return fault_set(fault, "expected at most %d characters in units of the run", PARAM_TEXT - 1);
     snprintf(out + strlen(out), sizeof out - strlen(out), "%s%s", out[0] ? " " : "", word);
     at += n;
   }
+  if (changed && check_alike(given, count, fault)) return -1;
   if (changed) snprintf(text, PARAM_TEXT, "%s", out);
   return changed;
 }
