@@ -95,7 +95,7 @@ static void check_missing(void)
 
 static void check_faults(void)
 {
-  refused("0.5\nsoon\n", "outputs-test.txt:2: 'soon' is not an output time",
+  refused("0.5\nsoon\n", "outputs-test.txt:2: 'soon' is not an output time: one number per line, in units of the run",
           "a word is no time; file and line are named");
   refused("0.5 0.75\n", "outputs-test.txt:1", "two times in a line");
   refused("1\n2\n2\n", "outputs-test.txt:3: output time 2 does not come after 2", "a time twice");

@@ -239,7 +239,7 @@ static void check_runs(void)
          "a comoving run refuses times");
   snprintf(text, sizeof text, "%s%s[Gravity]\nSoftening = 50 pc\n", galaxy, comoving);
   tap_ok(read_text(text, &p, NULL, &f) == 0 && p.Softening == 0.025, "... and its lengths are in units of kpc/h");
-  static const char *const options[] = {"Gravity:Softening=20 pc", "Time:TimeMax=2", "Units:UnitLength_in_cm=1 pc"};
+  static const char *const options[] = {"Gravity:Softening= 20 pc", "Time:TimeMax=2", "Units:UnitLength_in_cm=1 pc"};
   snprintf(text, sizeof text,
            "[Gravity]\nSoftening = 50 pc\n[Time]\nTimeMax = 1 Gyr\n[Output]\nTimeBetSnapshot=1 yr\n"
            "%s",

@@ -235,6 +235,9 @@ int params_read_text(struct params *params, const char *text, const char *name, 
   return read_stream(params, file, name, origin, fault);
 }
 
+/* The value behind the '=' of an option; as in files, it may begin with blanks. */
+static const char *option_value(const char *equals) { return equals + 1 + strspn(equals + 1, " \t"); }
+
 int params_set_named(struct params *params, const char *text, struct param_origin *origin, struct fault *fault)
 {
   const char *equals = strchr(text, '='), *colon = strchr(text, ':');
@@ -246,13 +249,14 @@ int params_set_named(struct params *params, const char *text, struct param_origi
   const char *begin = colon && colon < equals ? colon + 1 : text;
   snprintf(name, sizeof name, "%.*s", (int)(equals - begin < 60 ? equals - begin : 60), begin);
   int i = param_find(section[0] ? section : NULL, name);
-  if (i < 0 && param_without_effect(name, equals + 1)) return 0;
+  if (i < 0 && param_without_effect(name, option_value(equals))) return 0;
   if (i < 0) {
     param_hint(section, name, hint, sizeof hint);
     return fault_set(fault, "unknown parameter '%s'%s", name, hint);
   }
   origin->line[i] = ORIGIN_OPTION;
-  if (params_take(params, i, equals + 1, origin, &reason)) return fault_set(fault, "%s: %s", name, reason.text);
+  if (params_take(params, i, option_value(equals), origin, &reason))
+    return fault_set(fault, "%s: %s", name, reason.text);
   return 0;
 }
 
@@ -268,14 +272,15 @@ static int apply_override(struct params *params, const char *text, struct param_
     section_hint(section, hint, sizeof hint);
     return fault_set(fault, "-P %.100s: unknown section [%s]%s", text, section, hint);
   }
-  if (i < 0 && param_without_effect(name, equals + 1)) return 0;
+  if (i < 0 && param_without_effect(name, option_value(equals))) return 0;
   if (i < 0) {
     param_hint(section, name, hint, sizeof hint);
     return fault_set(fault, "-P %.100s: unknown parameter '%s' in [%s]%s", text, name, section, hint);
   }
   struct fault reason = {""};
   origin->line[i] = ORIGIN_OPTION;
-  if (params_take(params, i, equals + 1, origin, &reason)) return fault_set(fault, "-P %.100s: %s", text, reason.text);
+  if (params_take(params, i, option_value(equals), origin, &reason))
+    return fault_set(fault, "-P %.100s: %s", text, reason.text);
   return 0;
 }
 

@@ -27,8 +27,9 @@ static int read_line(struct outputs *outputs, const struct lines *lines, struct 
   if (!*line) return 0;
   double t = strtod(line, &end);
   if (*end || !isfinite(t))
-    return fault_set(fault, "%s:%lld: '%.60s' is not an output time: one number per line was expected", lines->path,
-                     (long long)lines->number, line);
+    return fault_set(fault,
+                     "%s:%lld: '%.60s' is not an output time: one number per line, in units of the run, was expected",
+                     lines->path, (long long)lines->number, line);
   if (outputs->count > 0 && t <= outputs->time[outputs->count - 1])
     return fault_set(fault, "%s:%lld: output time %g does not come after %g: ascending times were expected",
                      lines->path, (long long)lines->number, t, outputs->time[outputs->count - 1]);
