@@ -4,28 +4,17 @@
 #include <config.h>
 #include "trace/efficiency.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tap.h"
+#include "trace.h"
 #include "trace/report.h"
-
-static int near(double a, double b) { return fabs(a - b) < 1e-12 * (1 + fabs(b)); }
 
 /* A rank works for `work` seconds, then sends 100 bytes to `peer`, receives them from it, or is in a barrier. */
 static void add(struct events *events, int rank, enum event_kind kind, int peer, double work)
 {
-  int64_t bytes = kind == EVENT_barrier ? 0 : 100;
-  events_add(events, (struct event){.rank = rank,
-                                    .step = 1,
-                                    .phase = PHASE_walk,
-                                    .kind = kind,
-                                    .peer = peer,
-                                    .tag = 7,
-                                    .bytes = bytes,
-                                    .work = work,
-                                    .posted = -1});
+  events_add(events, trace_event(rank, kind, peer, kind == EVENT_barrier ? 0 : 100, work, -1));
 }
 
 /* The efficiencies of a trace by two replays have these factors; the report has their sentence. Closes the trace. */

@@ -347,7 +347,7 @@ emulator_files = \
 # NAME and NAME.mpi have the source NAME.c.
 test_headers = %D%/binaries.h %D%/chance.h %D%/cuts.h %D%/everywhere.h %D%/files.h %D%/house.h %D%/ic_sets.h \
   %D%/kernels.h %D%/list_rig.h %D%/orbits.h %D%/ranks.h %D%/ranks_case.h %D%/reference.h %D%/rig.h %D%/set_params.h \
-  %D%/sets.h %D%/soft_sums.h %D%/sums_ranks.h %D%/tap.h %D%/walks.h %D%/writers.h
+  %D%/sets.h %D%/soft_sums.h %D%/sums_ranks.h %D%/tap.h %D%/trace.h %D%/walks.h %D%/writers.h
 check_PROGRAMS += $(unit_tests) $(mpi_tests) $(test_helpers)
 # Unit tests come first: their answer is there within a minute.
 TESTS += $(unit_tests) $(mpi_tests) $(script_tests)

@@ -10,24 +10,10 @@
 #include <unistd.h>
 
 #include "tap.h"
+#include "trace.h"
 #include "trace/simulators.h"
 
 static char folder[] = "replay-XXXXXX";
-
-static struct event event(int rank, int kind, int peer, int64_t bytes, double work, int64_t posted)
-{
-  return (struct event){.rank = rank,
-                        .step = 1,
-                        .phase = PHASE_walk,
-                        .kind = kind,
-                        .peer = peer,
-                        .tag = 7,
-                        .bytes = bytes,
-                        .work = work,
-                        .posted = posted};
-}
-
-static int near(double a, double b) { return fabs(a - b) < 1e-12 * (1 + fabs(b)); }
 
 /* Replay; seconds, or NAN with the fault printed. */
 static double seconds(const struct events *events, struct network network, struct replay *replay_, double *end)
@@ -45,8 +31,8 @@ static void check_message(void)
   struct replay r;
   double end[2];
   events_open(&t, 2);
-  events_add(&t, event(0, EVENT_send, 1, 100, 1, -1));
-  events_add(&t, event(1, EVENT_receive, 0, 100, 0.5, 0));
+  events_add(&t, trace_event(0, EVENT_send, 1, 100, 1, -1));
+  events_add(&t, trace_event(1, EVENT_receive, 0, 100, 0.5, 0));
   struct network n = {.latency = 0.25, .bandwidth = 100};
   tap_ok(near(seconds(&t, n, &r, end), 2.25) && near(end[0], 1),
          "a message: work, latency and bytes over the bandwidth");
@@ -70,14 +56,14 @@ static void check_links(void)
   struct network n = {.latency = 0.25, .bandwidth = 100};
   events_open(&t, 3);
   for (int p = 1; p < 3; p++) {
-    events_add(&t, event(0, EVENT_send, p, 100, 0, -1));
-    events_add(&t, event(p, EVENT_receive, 0, 100, 0, -1));
+    events_add(&t, trace_event(0, EVENT_send, p, 100, 0, -1));
+    events_add(&t, trace_event(p, EVENT_receive, 0, 100, 0, -1));
   }
   tap_ok(near(seconds(&t, n, &r, NULL), 2.25), "two messages leave a rank one after the other");
   events_close(&t);
   events_open(&t, 3);
-  for (int p = 1; p < 3; p++) events_add(&t, event(p, EVENT_send, 0, 100, 0, -1));
-  for (int p = 1; p < 3; p++) events_add(&t, event(0, EVENT_receive, p, 100, 0, -1));
+  for (int p = 1; p < 3; p++) events_add(&t, trace_event(p, EVENT_send, 0, 100, 0, -1));
+  for (int p = 1; p < 3; p++) events_add(&t, trace_event(0, EVENT_receive, p, 100, 0, -1));
   tap_ok(near(seconds(&t, n, &r, NULL), 2.25), "two messages arrive at a rank one after the other");
   events_close(&t);
 }
@@ -91,8 +77,8 @@ static double on(const char *network, int messages, const int *from, const int *
   struct network n = {.latency = 0.25, .bandwidth = 100};
   struct fault f = {""};
   events_open(&t, 8);
-  for (int k = 0; k < messages; k++) events_add(&t, event(from[k], EVENT_send, to[k], 100, work[k], -1));
-  for (int k = 0; k < messages; k++) events_add(&t, event(to[k], EVENT_receive, from[k], 100, 0, -1));
+  for (int k = 0; k < messages; k++) events_add(&t, trace_event(from[k], EVENT_send, to[k], 100, work[k], -1));
+  for (int k = 0; k < messages; k++) events_add(&t, trace_event(to[k], EVENT_receive, from[k], 100, 0, -1));
   double s = network_read(&n, network, &f) || network_place(&n, 8, &f) ? (double)NAN : seconds(&t, n, &r, NULL);
   events_close(&t);
   return s;
@@ -216,7 +202,7 @@ static void check_collectives(void)
     double stages = ceil(log2(ranks));
     events_open(&t, ranks);
     for (int p = 0; p < ranks; p++) {
-      struct event e = event(p, EVENT_allreduce, -1, 8, p, -1);
+      struct event e = trace_event(p, EVENT_allreduce, -1, 8, p, -1);
       events_add(&t, e);
     }
     tap_ok(near(seconds(&t, n, &r, NULL), ranks - 1 + 0.25 * stages + fmin(stages, 2)) && r.collectives == 1,
@@ -225,8 +211,8 @@ static void check_collectives(void)
   }
   events_open(&t, 2);
   for (int p = 0; p < 2; p++) {
-    events_add(&t, event(p, p ? EVENT_receive : EVENT_send, 1 - p, 8, 1, -1)); /* rank 1 waits until 2.25 */
-    struct event e = event(p, EVENT_allreduce, -1, 8, 4, 0);
+    events_add(&t, trace_event(p, p ? EVENT_receive : EVENT_send, 1 - p, 8, 1, -1)); /* rank 1 waits until 2.25 */
+    struct event e = trace_event(p, EVENT_allreduce, -1, 8, 4, 0);
     events_add(&t, e);
   }
   tap_ok(near(seconds(&t, n, &r, NULL), 6.25) && near(r.wait_max, 1.25),
@@ -263,16 +249,16 @@ static void check_faults(void)
 {
   struct events t;
   events_open(&t, 2);
-  events_add(&t, event(0, EVENT_receive, 1, 10, 0, -1));
+  events_add(&t, trace_event(0, EVENT_receive, 1, 10, 0, -1));
   fails(&t, "rank 0, event 0 receives a message with tag 7 that rank 1 does not send",
         "a message that is not sent is named");
-  events_add(&t, event(1, EVENT_send, 0, 11, 0, -1));
+  events_add(&t, trace_event(1, EVENT_send, 0, 11, 0, -1));
   fails(&t, "receives 10 bytes where rank 1, event 0 sends 11", "a message with other bytes is named");
-  t.rank[1].event[0] = event(1, EVENT_receive, 0, 10, 0, 0);
-  events_add(&t, event(1, EVENT_send, 0, 10, 0, -1));
-  events_add(&t, event(0, EVENT_send, 1, 10, 0, -1));
+  t.rank[1].event[0] = trace_event(1, EVENT_receive, 0, 10, 0, 0);
+  events_add(&t, trace_event(1, EVENT_send, 0, 10, 0, -1));
+  events_add(&t, trace_event(0, EVENT_send, 1, 10, 0, -1));
   fails(&t, "cannot be replayed: rank 0 waits in event 0 (receive)", "ranks that wait for each other are named");
-  events_add(&t, event(0, EVENT_barrier, -1, 0, 0, -1));
+  events_add(&t, trace_event(0, EVENT_barrier, -1, 0, 0, -1));
   fails(&t, "rank 1 has 0 collectives, rank 0 has 1", "a collective without all ranks is named");
   events_close(&t);
 }
@@ -283,7 +269,7 @@ static void make_ring(struct events *events, int ranks)
   events_open(events, ranks);
   for (int step = 1; step <= 3; step++)
     for (int r = 0; r < ranks; r++) {
-      struct event e = event(r, EVENT_send, (r + 1) % ranks, 10 * step + r, 0.125 * r, -1);
+      struct event e = trace_event(r, EVENT_send, (r + 1) % ranks, 10 * step + r, 0.125 * r, -1);
       e.step = step;
       if (ranks > 1) events_add(events, e);
       e.kind = EVENT_receive;
