@@ -122,13 +122,13 @@ check "... in a run with the units that are printed" \
 # The files in params/, by the commands in their heads.
 for name in cluster nucleus encounters; do
   command=$(sed -n 's/^; *espalier ic /ic /p' "$src/params/$name.ini")
-  try espalier $command && ! sed -n 's/^\(Unit[A-Za-z_]* = .*\)/\1/p' said | grep -v -x -F -f "$src/params/$name.ini" &&
-    says 0 '^done' -- espalier run -n 2 "$src/params/$name.ini" && [ -e "$name/snapshot_000.hdf5" ]
+  try espalier $command && says 0 'stated by the file, as in the parameters' -- espalier run --check \
+    "$src/params/$name.ini" && says 0 '^done' -- espalier run -n 2 "$src/params/$name.ini" && [ -e "$name/snapshot_000.hdf5" ]
   ok $? "params/$name.ini: its initial conditions, its units, and two soft steps"
 done
 name=binaries
 command=$(sed -n '/^; *espalier ic /,/ -o /s/^; *\(espalier \)\{0,1\}//p' "$src/params/$name.ini")
-try espalier $command && ! sed -n 's/^\(Unit[A-Za-z_]* = .*\)/\1/p' said | grep -v -x -F -f "$src/params/$name.ini" &&
-  says 0 '^done' -- espalier run -n 1 "$src/params/$name.ini" && [ -s "$name/binaries.csv" ]
+try espalier $command && says 0 'stated by the file, as in the parameters' -- espalier run --check \
+  "$src/params/$name.ini" && says 0 '^done' -- espalier run -n 1 "$src/params/$name.ini" && [ -s "$name/binaries.csv" ]
 ok $? "params/$name.ini: the same"
 finish

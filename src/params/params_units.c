@@ -91,21 +91,22 @@ static int convert(const struct params *params, int i, const struct param_origin
   return 1;
 }
 
-/* The values of System, in the order of names[]; a value that is given must be the same. */
+/* The values of System, in the order of names[], NULL: the default; a value that is given must be the same. */
 static int take_system(struct params *params, const struct param_origin *origin, struct fault *fault)
 {
   static const char *const names[] = {"UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s",
                                       "GravityConstantInternal"};
   static const char *const values[][4] = {[SYSTEM_GALAXY] = {"1 kpc", "1e10 Msun", "1 km/s", "0"},
                                           [SYSTEM_CLUSTER] = {"1 pc", "1 Msun", "1 km/s", "0"},
-                                          [SYSTEM_NBODY] = {"3.085678e21", "1.989e43", "1e5", "1"},
-                                          [SYSTEM_GADGET] = {"3.085678e21", "1.989e43", "1e5", "0"}};
+                                          [SYSTEM_NBODY] = {NULL, NULL, NULL, "1"},
+                                          [SYSTEM_GADGET] = {NULL}};
   if (params->System == SYSTEM_GIVEN) return 0;
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     int i = param_find("Units", names[k]);
+    const char *value = values[params->System][k];
     char given[PARAM_TEXT], expected[PARAM_TEXT], where[600];
     params_format(params, &param_table[i], given, sizeof given);
-    if (params_set(params, &param_table[i], values[params->System][k], fault)) return -1;
+    if (params_set(params, &param_table[i], value ? value : param_table[i].initial, fault)) return -1;
     params_format(params, &param_table[i], expected, sizeof expected);
     if (origin->line[i] == ORIGIN_DEFAULT || strcmp(given, expected) == 0) continue;
     return fault_set(fault, "%s[Units] %s = %s and System = %s: expected %s, or one of the two left out",

@@ -207,17 +207,13 @@ int traffic_record(const struct comm *comm, const struct params *par, long long 
   return -1;
 }
 
-/* Print the efficiencies of the soft steps; reduces over ranks. Collective. */
-static void print_efficiency(const struct traffic *traffic, const struct comm *comm)
+/* Of the soft steps, on every rank. Collective. */
+static struct efficiency efficiency_of_run(const struct traffic *traffic, const struct comm *comm)
 {
   double largest[] = {traffic->seconds, traffic->useful}, useful = traffic->useful;
-  char text[EFFICIENCY_TEXT];
   comm_max_double(comm, largest, 2);
   comm_sum_double(comm, &useful, 1);
-  if (comm->rank != 0 || largest[0] == 0) return;
-  struct efficiency e = efficiency_of(useful / comm->size, largest[1], largest[0], -1);
-  printf("parallel efficiency of the soft steps %.3f = load balance %.3f x communication efficiency %.3f;\n  %s\n",
-         e.parallel, e.load_balance, e.communication, efficiency_lowest(&e, text));
+  return efficiency_of(useful / comm->size, largest[1], largest[0], -1);
 }
 
 void traffic_sum_up(const struct traffic *traffic, const struct comm *comm)
@@ -229,17 +225,21 @@ void traffic_sum_up(const struct traffic *traffic, const struct comm *comm)
                       traffic->sum.direct_seconds};
   comm_sum_int64(comm, sums, 4);
   comm_sum_double(comm, seconds, 4);
+  struct efficiency e = efficiency_of_run(traffic, comm);
+  if (comm->rank != 0) return;
   double measured_seconds = seconds[0] + seconds[2];
-  if (comm->rank == 0)
-    printf("messages: %.4g MB in %lld messages between ranks, %.4g MB in collectives;\n"
-           "  a rank waited %.3g s for messages and %.3g s in collectives, mean of the ranks;\n"
-           "  %.0f %% of the transfer time was overlapped with computation\n",
-           (double)sums[0] / 1e6, (long long)sums[1], (double)sums[2] / 1e6, seconds[0] / comm->size,
-           seconds[1] / comm->size, measured_seconds > 0 ? 100 * seconds[2] / measured_seconds : 0);
-  if (comm->rank == 0 && sums[3] > 0)
+  char text[EFFICIENCY_TEXT];
+  printf("messages: %.4g MB in %lld messages between ranks, %.4g MB in collectives;\n"
+         "  a rank waited %.3g s for messages and %.3g s in collectives, mean of the ranks;\n"
+         "  %.0f %% of the transfer time was overlapped with computation\n",
+         (double)sums[0] / 1e6, (long long)sums[1], (double)sums[2] / 1e6, seconds[0] / comm->size,
+         seconds[1] / comm->size, measured_seconds > 0 ? 100 * seconds[2] / measured_seconds : 0);
+  if (sums[3] > 0)
     printf("  %.4g MB of these were sent from device to device, in %.3g s of a rank\n", (double)sums[3] / 1e6,
            seconds[3] / comm->size);
-  print_efficiency(traffic, comm);
+  if (traffic->seconds > 0)
+    printf("parallel efficiency of the soft steps %.3f = load balance %.3f x communication efficiency %.3f;\n  %s\n",
+           e.parallel, e.load_balance, e.communication, efficiency_lowest(&e, text));
 }
 
 /* --- numbers of a soft step --------------------------------------------------------------------------------------- */
