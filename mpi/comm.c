@@ -185,6 +185,9 @@ void comm_print_fault(const struct comm *comm, const char *kind, const struct fa
   if (comm->rank != 0 || !fault->text[0]) return;
   fflush(stdout);
   fprintf(stderr, "espalier: %s: %s\n", kind, fault->text);
+  /* mpirun prints some fifteen lines of its own about any exit status but 0 */
+  if (comm->size > 1 && strcmp(kind, "error") == 0)
+    fputs("  This is the cause; what the launcher prints below follows from it.\n\n", stderr);
 }
 
 void comm_allgather(const struct comm *comm, const void *mine, size_t bytes, void *all)

@@ -56,7 +56,8 @@ double comm_backoff_end(struct poll_backoff *backoff);
 int comm_agree(const struct comm *comm, struct fault *fault);
 /* Broadcast rank 0's fault. Returns 0 where it has none, else -1. Collective. */
 int comm_verdict(const struct comm *comm, struct fault *fault);
-/* Rank 0: flush stdout and print "espalier: KIND: SENTENCE" on stderr where there is a fault. Local. */
+/* Rank 0: flush stdout and print "espalier: KIND: SENTENCE" on stderr where there is a fault; on several ranks an
+ * "error" is set apart from lines of the launcher. Local. */
 void comm_print_fault(const struct comm *comm, const char *kind, const struct fault *fault);
 
 /* Broadcast rank 0's data[bytes] (below 2 GiB). Collective. */

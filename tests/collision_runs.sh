@@ -152,7 +152,7 @@ system "$two"
 parameters run.ini $stars Collisions:Action=merge Checkpoints:CheckpointAtEnd=on
 go later 1 -P Time:TimeMax=0.0625
 go later 1 -r -P Time:TimeMax=0.09375 -P Collisions:Action=off
-go later 1 -r
+go later 1 -r -P Collisions:Action=merge
 ends 0 'was no table of the run when the checkpoint was written' &&
   [ "$(rows later/out/collisions-before-step-*.csv | tail -n +2 | grep -c .)" = 1 ]
 ok $? "rows of a table that a checkpoint does not know are kept"

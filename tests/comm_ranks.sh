@@ -89,7 +89,7 @@ check "two ranks: efficiencies" efficiencies
 run 1 && [ ! -e "$comm" ] && lacks said '^messages' && lacks said efficiency
 ok $? "one rank: no table"
 : > "$comm"
-rm "$steps" run/energy.csv run/timers.csv run/parameters-used.ini run/*.hdf5
+rm -r "$steps" run/checkpoints run/energy.csv run/timers.csv run/parameters-used.ini run/*.hdf5
 check "a folder with an earlier run's comm.csv is refused" says 1 'comm.csv exists' -- launch 3 run run.ini
 ESPALIER_LARGEST_MESSAGE=5000 run 3 -P Output:CommLog=peers
 check "messages cut to 5000 bytes: the same sums, more pieces" let_bytes 5000

@@ -26,8 +26,10 @@ for mode in tree hybrid; do
   go $mode $ranks "$@"
   ends 0 && quiet
   ok $? "$mode: a run from a GADGET file, without a warning"
-  has "$mode/log" "$mode from time 0.1 to 0.4" && has "$mode/log" 'from z = 9 to 1.5' && has "$mode/log" '%), z [0-9]'
+  has "$mode/log" "$mode from time 0.1 (z = 9) to 0.4 (z = 1.5)" && has "$mode/log" 'from z = 9 to 1.5' &&
+    has "$mode/log" '%), z [0-9]'
   ok $? "$mode: the terminal shows redshifts"
+  check "... and units with h" has "$mode/log" '^units: length 1 kpc/h, mass 1e+10 Msun/h, velocity 1 km/s$'
   [ "$(ls "$mode/out"/snapshot_*.hdf5 | wc -l)" = 4 ] && has "$mode/log" 'snapshot_001.hdf5 at time 0.15' &&
     has "$mode/log" 'snapshot_003.hdf5 at time 0.4'
   ok $? "$mode: snapshots at the expansion factors of the list"

@@ -84,7 +84,7 @@ ok $? "half-mass radius, a solar mass per particle"
 { printf '[Input]\nInitCondFile = scaled.hdf5\n[Time]\nTimeMax = 0.1\n[Gravity]\nSoftening = 0.03\n'
   sed -n '/^\[Units\]/,$p' said; } > scaled.ini
 check "a run in these units" \
-  says 0 'length 0.002 kpc, mass 100 solar masses' 'stated by the file, as in the parameters' \
+  says 0 'length 2 pc, mass 100 Msun' 'stated by the file, as in the parameters' \
   -- espalier run --check scaled.ini
 check "other units are refused" \
   says 1 'states UnitMass_in_g = 1.98841e+35' \
@@ -117,18 +117,21 @@ fi
 { printf '[Input]\nInitCondFile = parsec.hdf5\n[Time]\nTimeMax = 0.1\n[Gravity]\nSoftening = 0.03\n'
   espalier ic "$@" --units pc-myr --overwrite -o parsec.hdf5 | sed -n '/^\[Units\]/,$p'; } > parsec.ini
 check "... in a run with the units that are printed" \
-  says 0 'G = 0.00449850.* (from the units)' 'time 0.001 Gyr' -- espalier run --check parsec.ini
+  says 0 'G = 0.00449850.* (from the units)' 'time 1 Myr' -- espalier run --check parsec.ini
 
 # The files in params/, by the commands in their heads.
-for name in cluster nucleus encounters; do
-  command=$(sed -n 's/^; *espalier ic /ic /p' "$src/params/$name.ini")
-  try espalier $command && says 0 'stated by the file, as in the parameters' -- espalier run --check \
-    "$src/params/$name.ini" && says 0 '^done' -- espalier run -n 2 "$src/params/$name.ini" && [ -e "$name/snapshot_000.hdf5" ]
-  ok $? "params/$name.ini: its initial conditions, its units, and two soft steps"
-done
-name=binaries
-command=$(sed -n '/^; *espalier ic /,/ -o /s/^; *\(espalier \)\{0,1\}//p' "$src/params/$name.ini")
-try espalier $command && says 0 'stated by the file, as in the parameters' -- espalier run --check \
-  "$src/params/$name.ini" && says 0 '^done' -- espalier run -n 1 "$src/params/$name.ini" && [ -s "$name/binaries.csv" ]
-ok $? "params/$name.ini: the same"
+# first_steps NAME STEPS WORDS: the initial conditions, their units beside those of the file, and a run
+first_steps() {
+  command=$(awk '/^; *espalier ic / { on = 1 } on { sub(/^; *(espalier )?/, ""); print } on && / -o / { exit }' \
+    "$src/params/$1.ini")
+  try espalier $command && says 0 "$3" -- espalier run --check "$src/params/$1.ini" &&
+    says 0 '^done' -- espalier run -n "$2" "$src/params/$1.ini" && [ -e "$1/snapshot_000.hdf5" ]
+  ok $? "params/$1.ini: its initial conditions, its units, and $2 soft steps"
+}
+first_steps cluster 2 'stated by the file, as in the parameters'
+first_steps nucleus 2 'the file is dimensionless'
+first_steps encounters 2 'the file is dimensionless'
+first_steps binaries 1 'stated by the file, as in the parameters'
+[ -s binaries/binaries.csv ]
+ok $? "... with a table of binaries"
 finish

@@ -187,6 +187,7 @@ script_tests = \
   %D%/true_energy.sh \
   %D%/tuning.sh \
   %D%/units_files.sh \
+  %D%/units_of_file.sh \
   %D%/values_with_units.sh \
   %D%/unsound.sh \
   %D%/unwritten.sh \
@@ -293,7 +294,15 @@ unsanitized_tests = \
   %D%/cuts_ranks.mpi \
   %D%/energy_ranks.mpi \
   %D%/expansion.mpi \
+  %D%/few_bodies \
   %D%/force_ranks.mpi \
+  %D%/ic \
+  %D%/ic_multiples \
+  %D%/ic_populations \
+  %D%/ic_stars \
+  %D%/let_pairs \
+  %D%/lets_joined \
+  %D%/massless \
   %D%/pair_steps \
   %D%/reorder \
   %D%/snapshot_faults.mpi \

@@ -222,7 +222,7 @@ static void check_runs(void)
          "without [Units] a run is in GADGET's");
   tap_ok(read_text("[Gravity]\nSoftening = 1 kpc\n[Units]\nGravityConstantInternal = 1\n", &p, NULL, &f) == -1 &&
              strstr(f.text, ":2: [Gravity] Softening = 1 kpc: expected a number without a unit: "
-                            "GravityConstantInternal = 1 makes the run dimensionless"),
+                            "the run is dimensionless, with G = 1"),
          "a dimensionless run refuses units");
   tap_ok(read_text("[External]\nPotential1=point mass=1 Msun\n[Units]\nGravityConstantInternal = 1\n", &p, NULL, &f) ==
                  -1 &&
@@ -304,8 +304,11 @@ static void check_systems(void)
   tap_ok(read_text("[Units]\nGravityConstantInternal = 1\nSystem = galaxy\n", &p, NULL, &f) == -1 &&
              strstr(f.text, ":2: [Units] GravityConstantInternal = 1 and System = galaxy: expected 0"),
          "... and another gravitational constant");
+  tap_ok(read_text("[Units]\nGravityConstantInternal = 43009.2\nSystem = galaxy\n", &p, NULL, &f) == 0 &&
+             p.GravityConstantInternal == 43009.2 && units_physical(&p),
+         "... but not another value of Newton's constant");
   tap_ok(read_text("[Units]\nSystem = nbody\n[Gravity]\nSoftening = 5 pc\n", &p, NULL, &f) == -1 &&
-             strstr(f.text, "makes the run dimensionless"),
+             strstr(f.text, "the run is dimensionless"),
          "nbody has no units");
 }
 

@@ -107,10 +107,10 @@ ok(refused(espalier.ArgumentError, "closed", lambda: other.time), "a simulation 
 
 # files
 sim.save("python-test.hdf5")
-again, snap = new.from_file("python-test.hdf5", G=1, **settings), espalier.read("python-test.hdf5")
+again, snap = new.from_file("python-test.hdf5", **settings), espalier.read("python-test.hdf5")
 ok(again.time == sim.time == snap.time and np.allclose(again.pos, sim.pos, atol=1e-12),
    "a snapshot is written and read")
-ok(again.parameter("Softening") == "0.01", "parameters in use")
+ok(again.parameter("Softening") == "0.01" and again.parameter("GravityConstantInternal") == "1", "parameters in use")
 
 if len(sys.argv) > 1:
     lines = open(f"{sys.argv[1]}/two.log").read()
@@ -139,7 +139,7 @@ ok(float(texts.parameter("Softening")) == 0.05 and abs(float(texts.parameter("So
 ok(float(new(pos, fast, mass, softening=Length(), **GALAXY).parameter("Softening")) == 0.05,
    "quantities of any library")
 ok(new(pos, fast, mass, softening="50 pc", System="galaxy").parameter("Softening") == "0.05", "units by name")
-ok(refused(espalier.ParameterError, "GravityConstantInternal = 1 makes the run dimensionless",
+ok(refused(espalier.ParameterError, "the run is dimensionless, with G = 1",
            lambda: new(pos, vel, mass, softening="50 pc")), "units without [Units]")
 ok(refused(espalier.ParameterError, "Softening: expected a length, for example 50 pc, found '1 Gyr': that is a time",
            lambda: new(pos, vel, mass, softening="1 Gyr", **GALAXY)), "a unit of another dimension")
@@ -158,6 +158,12 @@ else:
               units=(u.kpc, 1e10 * u.Msun, u.km / u.s))
     ok(np.isclose(kpc.pos[0, 0].to_value(u.kpc), pos[0, 0]) and kpc.sums.total.unit.is_equivalent(u.J)
        and float(kpc.parameter("Softening")) == 0.01, "units of astropy")
+    shot = kpc.snapshot()
+    ok(np.isclose(shot.quantity("pos", "pc")[0, 0].value, 1000 * pos[0, 0]) and
+       np.isclose(shot.quantity("mass", "Msun")[0].value, 2e10 * mass[0], rtol=1e-6)
+       and np.isclose(shot.units["time"].to("s"), u.kpc.to("km"))
+       and refused(ValueError, "expected one of", lambda: shot.quantity("x")) and espalier.ic.plummer(9).units is None
+       and refused(ValueError, "states no units", lambda: espalier.ic.plummer(9).quantity("pos")), "quantities")
     kpc.integrate(1 * u.Myr)
     ok(abs(kpc.time.to_value(u.Myr) - 1) < 1e-12, "times with units")
 try:

@@ -48,7 +48,7 @@ ini kpc.ini
 awk 'BEGIN { for (k = 0; k < 20; k++) print cos(k), sin(k), 0.1 * k, 0, 0, 0, 1 }' > ic.txt
 espalier run -n 0 -P Output:OutputDir=kpc -P Input:InitCondFile=ic.txt kpc.ini && cp kpc/snapshot_000.hdf5 kpc.hdf5
 check "a physical snapshot with a parsec as its unit of length: the units are named before the gravitational constant" \
-  says 1 'states UnitLength_in_cm = 3.085678e+21, but .* UnitLength_in_cm = 3.085678e+18; set the units of the file' \
+  says 1 'states UnitLength_in_cm = 3.085678e+21, but .* UnitLength_in_cm = 3.085678e+18; remove \[Units\], and' \
   -- espalier run -P Output:OutputDir=parsec -P Units:UnitLength_in_cm=3.085678e18 -P Input:InitCondFile=kpc.hdf5 \
   -P Units:GravityConstantInternal=0 model.ini
 check "... with the gravitational constant of a model: that goes" \

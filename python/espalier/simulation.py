@@ -106,14 +106,14 @@ class Simulation:
     def from_file(cls, path: str | os.PathLike[str], *, softening: Any = None, G: Any = None, accuracy: Any = None,
                   comm: Any = None, parameters: str | None = None, units: Any = None, force: bool = False,
                   **settings: Any) -> Simulation:
-        """A simulation of the particles of a file, at its time; a snapshot of save() among them. Units are those of the
-        arguments."""
+        """A simulation of the particles of a file, at its time; a snapshot of save() among them. Units and G are those
+        of the arguments; where there are none, those that the file states, else the default ones of a run."""
         self = cls.__new__(cls)
         self._sim = c.c_void_p()
 
         def arguments() -> tuple[Any, ...]:
             self._units = cls._names_of(units)
-            return *self._parameters(settings, softening, G, accuracy, parameters), _l.encoded("path", path)
+            return *self._parameters(settings, softening, G, accuracy, parameters, True), _l.encoded("path", path)
 
         handle = _l.handle_of(comm)
         text, lines, name = self._prepared(handle, arguments)
@@ -160,13 +160,13 @@ class Simulation:
             warnings.warn(line, _l.SystemWarning, stacklevel=3)
 
     def _parameters(self, settings: dict[str, Any], softening: Any, G: Any, accuracy: Any,
-                    parameters: str | None) -> tuple[Any, Any]:
+                    parameters: str | None, file: bool = False) -> tuple[Any, Any]:
         """The text and the settings for the library."""
-        lines = _l.texts(self._settings(settings, softening, G, accuracy, parameters))
+        lines = _l.texts(self._settings(settings, softening, G, accuracy, parameters, file))
         return _l.encoded("parameters", parameters) if parameters else None, lines
 
     def _settings(self, settings: dict[str, Any], softening: Any, G: Any, accuracy: Any,
-                  parameters: str | None) -> dict[str, Any]:
+                  parameters: str | None, file: bool) -> dict[str, Any]:
         out = dict(settings)
         if self._units:
             out.update(UnitLength_in_cm=self._units["length"].to("cm"), UnitMass_in_g=self._units["mass"].to("g"),
@@ -178,7 +178,7 @@ class Simulation:
         if accuracy is not None:
             out["Accuracy"] = accuracy
         names = ("Unit", "System", "GravityConstantInternal")
-        stated = self._units or parameters or any(name in key for key in out for name in names)
+        stated = file or self._units or parameters or any(name in key for key in out for name in names)
         if G is not None or not stated:
             value = 1.0 if G is None else _l.number("G", G)
             if not 0 < value < math.inf:
@@ -206,7 +206,7 @@ class Simulation:
         """Where particle i of the caller is among the ids in ascending order; None: at i."""
         self._place: np.ndarray | None = None
         # on several ranks one at least has not all particles
-        self._several = bool(_l.agree(self._sim, None, None, int(len(self) != self.total)))
+        self._several = bool(_l.agree(self._sim, None, None, int(len(self) != self.count)))
         if ids is None or self._several or not np.any(ids[1:] < ids[:-1]):
             return
         order = np.argsort(ids)
@@ -266,7 +266,7 @@ class Simulation:
     def __repr__(self) -> str:
         if not self._sim:
             return "<espalier.Simulation, closed>"
-        return f"<espalier.Simulation: {self.total} particles, t = {self.time}, {self.steps} soft steps>"
+        return f"<espalier.Simulation: {self.count} particles, t = {self.time}, {self.steps} soft steps>"
 
     # --- steps
     # -----------------------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ class Simulation:
         return _l.lib.espalier_steps(self._open(shown=True))
 
     @property
-    def total(self) -> int:
+    def count(self) -> int:
         """Particles of all ranks."""
         return _l.lib.espalier_total(self._open(shown=True))
 

@@ -13,6 +13,7 @@ from . import _library as _l
 from . import plots
 
 GRAVITY_CGS = 6.67430e-8   # that of the library
+UNITS = "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"
 
 
 @dataclass
@@ -30,6 +31,32 @@ class Snapshot:
 
     def __len__(self) -> int:
         return len(self.mass)
+
+    @property
+    def units(self) -> dict[str, Any] | None:
+        """Units of astropy by kind: length, mass, speed, time, potential. None: the source states none, or is
+        dimensionless."""
+        cgs = [self.parameters.get(name, 0) for name in UNITS]
+        if not min(cgs) > 0:
+            return None
+        gravity = self.parameters.get("GravityConstantInternal", 0)
+        if gravity > 0 and abs(gravity / (GRAVITY_CGS * cgs[1] / cgs[0] / cgs[2]**2) - 1) > 0.01:
+            return None
+        from astropy import units as u
+
+        length, mass, speed = cgs[0] * u.cm, cgs[1] * u.g, cgs[2] * u.cm / u.s
+        return {name: u.Unit(unit) for name, unit in (("length", length), ("mass", mass), ("speed", speed),
+                                                      ("time", length / speed), ("potential", speed**2))}
+
+    def quantity(self, name: str, unit: Any = None) -> Any:
+        """`pos`, `vel`, `mass`, `time` or `potential` as a quantity of astropy, in `unit` [that of the source]."""
+        kinds = {"pos": "length", "vel": "speed", "mass": "mass", "time": "time", "potential": "potential"}
+        if name not in kinds:
+            raise ValueError(f"quantity: expected one of {', '.join(kinds)}, found {name!r}")
+        units, value = self.units, getattr(self, name)
+        if units is None or value is None:
+            raise ValueError(f"quantity: the snapshot states no {'units' if units is None else name}")
+        return (value * units[kinds[name]]).to(units[kinds[name]] if unit is None else unit)
 
     def centre(self) -> np.ndarray:
         """Centre of mass."""
@@ -60,8 +87,7 @@ class Snapshot:
         from espalier_plots.multiples import systems
 
         gravity = self.parameters.get("GravityConstantInternal", 0)
-        names = "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"
-        units = [self.parameters.get(name, 0) for name in names]
+        units = [self.parameters.get(name, 0) for name in UNITS]
         if not gravity > 0 and min(units) > 0:
             gravity = GRAVITY_CGS * units[1] / units[0] / units[2]**2
         if not gravity > 0:

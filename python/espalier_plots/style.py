@@ -142,7 +142,8 @@ class Units:
         for text, size in names.items():
             if abs(value / size - 1) < 2e-3:
                 return text
-        return f"{value:.4g} {base}"
+        text, size = next(((text, size) for text, size in names.items() if value >= 0.1 * size), (base, 1.0))
+        return f"{value / size:.4g} {text}"
 
     @staticmethod
     def label(quantity, unit):

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/revision.h"
+#include "io/input/initial.h"
 #include "mpi/start.h"
 #include "params/params_units.h"
 #include "run/check.h"
@@ -39,14 +40,25 @@ int api_agree(const struct comm *comm, int code, struct fault *fault)
 
 /* --- parameters --------------------------------------------------------------------------------------------------- */
 
-static int read_parameters(struct params *params, const char *text, const char *const *settings, int *softening_given,
-                           struct fault *fault)
+/* The file with initial conditions, `path` or InitCondFile. 0; -1 with a fault. */
+static int use_file(struct params *params, const char *path, struct fault *fault)
+{
+  if (path && strlen(path) >= PARAM_TEXT)
+    return fault_set(fault, "the path of a file has %zu characters; expected at most %d", strlen(path), PARAM_TEXT - 1);
+  if (path) strcpy(params->InitCondFile, path);
+  return params->InitCondFile[0] ? 0 : fault_set(fault, "no file: give a path, or the parameter InitCondFile");
+}
+
+static int read_parameters(struct params *params, const char *text, const char *const *settings, const char *path,
+                           int from_file, int *softening_given, struct fault *fault)
 {
   struct param_origin origin;
   if (params_read_text(params, text ? text : "", "parameters", &origin, fault)) return -1;
   for (int k = 0; settings && settings[k]; k++)
     if (params_set_named(params, settings[k], &origin, fault)) return -1;
   *softening_given = params_softening_given(&origin);
+  if (from_file && use_file(params, path, fault)) return -1;
+  if (from_file) initial_take_units(params, &origin);
   if (params_convert(params, &origin, fault)) return -1;
   params_choose_integrator(params, &origin);
   if (params->Comoving)
@@ -193,14 +205,8 @@ static int open_any(espalier **out, const int *communicator, const char *paramet
   }
   fatal_context(e->comm.rank, -1);
   start_threads(&e->comm);
-  if (start_environment(&f) == 0) read_parameters(&e->par, parameters, settings, &e->softening_given, &f);
-  if (!f.text[0] && from_file && path) {
-    if (strlen(path) >= PARAM_TEXT)
-      fault_set(&f, "the path of a file has %zu characters; expected at most %d", strlen(path), PARAM_TEXT - 1);
-    else strcpy(e->par.InitCondFile, path);
-  }
-  if (!f.text[0] && from_file && !e->par.InitCondFile[0])
-    fault_set(&f, "no file: give a path, or the parameter InitCondFile");
+  if (start_environment(&f) == 0)
+    read_parameters(&e->par, parameters, settings, path, from_file, &e->softening_given, &f);
   int code = api_agree(&e->comm, ESPALIER_BAD_PARAMETER, &f);
   if (!code) code = open_system(e, from_file ? NULL : given);
   if (code) api_close(e);

@@ -3,12 +3,14 @@
 #include <math.h>
 
 #include "check/physics.h"
+#include "gravity/units.h"
 
-/* " (1.2 kpc)" where units are physical. Returns `text`. */
-static const char *in_units(double x, double factor, const char *name, char text[40])
+/* " (1.2 kpc)" where units are physical; `cgs`: the unit of x, 0: it has none. Returns `text`. */
+static const char *in_units(double x, const char *measure, double cgs, char text[QUANTITY_TEXT + 8])
 {
+  char suited[QUANTITY_TEXT];
   text[0] = 0;
-  if (factor > 0) snprintf(text, 40, " (%.3g %s)", x * factor, name);
+  if (cgs > 0) snprintf(text, QUANTITY_TEXT + 8, " (%s)", quantity_text(measure, x * cgs, suited));
   return text;
 }
 
@@ -41,7 +43,7 @@ static void print_duration(double seconds, FILE *out)
 static void print_components(const struct physics *physics, FILE *out)
 {
   int count = 0, line = 0;
-  char text[40];
+  char text[QUANTITY_TEXT + 8];
   for (int t = 0; t < PHYSICS_COMPONENTS; t++) count += physics->component[t].half > 0;
   for (int t = 0; t < PHYSICS_COMPONENTS && count > 1; t++) {
     const struct component *one = &physics->component[t];
@@ -52,21 +54,21 @@ static void print_components(const struct physics *physics, FILE *out)
     if (one->softening > 0) fprintf(out, ", softening %.2g of it", one->softening / one->half);
     if (relaxation > 0 && !physics->run.comoving)
       fprintf(out, ";\n%20srelaxation time %.2g%s", "", relaxation,
-              in_units(relaxation, physics->units.gyr, "Gyr", text));
+              in_units(relaxation, "time", GYR_S * physics->units.gyr, text));
     fputc('\n', out);
   }
 }
 
 void physics_print(const struct physics *physics, FILE *out)
 {
-  char text[40], other[40];
+  char text[QUANTITY_TEXT + 8], other[QUANTITY_TEXT + 8];
   double dynamical = physics_dynamical_time(physics), crossing = physics_crossing_time(physics),
          seconds = physics_step_seconds(physics);
   fprintf(out,
           "size                half of the particles are within %.4g%s of (%.4g, %.4g, %.4g),\n"
           "                    90 %% within %.4g\n",
-          physics->size.half, in_units(physics->size.half, physics->units.kpc, "kpc", text), physics->size.centre[0],
-          physics->size.centre[1], physics->size.centre[2], physics->size.most);
+          physics->size.half, in_units(physics->size.half, "length", KPC_CM * physics->units.kpc, text),
+          physics->size.centre[0], physics->size.centre[1], physics->size.centre[2], physics->size.most);
   fprintf(out, "neighbours          nearest ones at %.3g, %.3g and %.3g (10, 50 and 90 %%)", physics->size.neighbour[0],
           physics->size.neighbour[1], physics->size.neighbour[2]);
   if (physics->softening.smallest > 0)
@@ -77,7 +79,7 @@ void physics_print(const struct physics *physics, FILE *out)
   fprintf(out,
           "\nvelocities          dispersion %.4g%s, of the centre of mass %.4g;\n"
           "                    virial ratio 2 T / |W| %.3g\n",
-          physics->motion.v_rms, in_units(physics->motion.v_rms, physics->units.km_s, "km/s", text),
+          physics->motion.v_rms, in_units(physics->motion.v_rms, "velocity", 1e5 * physics->units.km_s, text),
           physics_bulk(physics),
           physics->motion.potential != 0 ? -2 * physics->motion.kinetic / physics->motion.potential : 0);
   fprintf(out,
@@ -96,10 +98,11 @@ void physics_print(const struct physics *physics, FILE *out)
     fprintf(out,
             "times               dynamical time %.3g%s, crossing time %.3g%s;\n"
             "                    the run lasts %.3g dynamical times\n",
-            dynamical, in_units(dynamical, physics->units.gyr, "Gyr", text), crossing,
-            in_units(crossing, physics->units.gyr, "Gyr", other), (physics->run.end - physics->run.begin) / dynamical);
+            dynamical, in_units(dynamical, "time", GYR_S * physics->units.gyr, text), crossing,
+            in_units(crossing, "time", GYR_S * physics->units.gyr, other),
+            (physics->run.end - physics->run.begin) / dynamical);
   fprintf(out, "soft steps          of %.3g%s%s, %.0f to the end\n", physics->steps.soft,
-          in_units(physics->steps.soft, physics->units.gyr, "Gyr", text),
+          in_units(physics->steps.soft, "time", GYR_S * physics->units.gyr, text),
           physics->run.comoving ? " (supercomoving time)" : "", physics_soft_steps(physics));
   if (!physics->steps.lists) print_levels(physics, out);
   if (seconds <= 0) return;

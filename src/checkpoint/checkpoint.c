@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/revision.h"
 #include "checkpoint/checkpoint_list.h"
+#include "checkpoint/recall.h"
 
 enum { PATH = CHECKPOINT_PATH + 128, MANIFEST_BYTES = 65536 };
 
@@ -127,6 +128,7 @@ static int write_manifest(const struct writing *writing, const struct written *a
   write_output_folder(m.out, writing->p);
   items_write(m.out, writing->content->items, writing->content->item_count);
   write_parameters(m.out, writing->p);
+  recall_write(m.out, writing->content->origin);
   for (int r = 0; r < writing->c->size; r++)
     fprintf(m.out, "rank_%05d = %lld %llu %016llx\n", r, (long long)all[r].particles, (unsigned long long)all[r].bytes,
             (unsigned long long)all[r].sum);

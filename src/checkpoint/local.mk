@@ -10,6 +10,8 @@ libespalier_a_SOURCES += \
   %D%/manifest.h \
   %D%/params_changed.c \
   %D%/params_changed.h \
+  %D%/recall.c \
+  %D%/recall.h \
   %D%/sections.c \
   %D%/sections.h
 EXTRA_DIST += %D%/README.md

@@ -46,15 +46,15 @@ static int take_option(const struct command *self, const struct comm *comm, int 
   return STATUS_OK;
 }
 
-/* Print the units that a parameter file for the model needs. */
+/* Print the units that a run takes from the file. */
 static void report_units(const struct params *par)
 {
   struct units u = units_of(par);
-  printf("a parameter file for it needs [Units] ");
-  if (u.dimensionless) printf("GravityConstantInternal = %.9g\n", par->GravityConstantInternal);
+  if (u.dimensionless) printf("without units, G = %.9g", par->GravityConstantInternal);
   else
-    printf("as in the model file: %.5g kpc, %.5g solar masses, %.5g km/s\n", u.length_cm / KPC_CM,
+    printf("units as in the model file: %.5g kpc, %.5g solar masses, %.5g km/s", u.length_cm / KPC_CM,
            u.mass_g / SOLAR_MASS_G, u.velocity_cm_s / 1e5);
+  puts("; a run takes them from the file");
 }
 
 /* Tables of all galaxies. Each rank makes its own. 0; -1 with a fault, the same on all ranks. Collective. */

@@ -136,14 +136,14 @@ static int make_file(const struct comm *comm, const struct request *request, str
   return failed ? -1 : 0;
 }
 
-/* Print what was made, and the units that a parameter file for it needs. */
+/* Print what was made, and its units. */
 static void report(const struct request *request, const struct params *par, const struct ic_facts *made)
 {
   const struct ic_multiples multiples = ic_multiples(&request->model);
   long long n = request->model.n, binaries = multiples.binaries, triples = multiples.triples;
   printf("%s: %lld particle%s of model %s, seed %llu%s\n", request->output, n, plural((double)n), request->model.name,
          (unsigned long long)request->model.seed,
-         request->parsecs ? "" : "; a parameter file for it needs [Units] GravityConstantInternal = 1");
+         made->unit.length_pc > 0 ? "" : "; without units, G = 1, which a run takes from the file");
   if (binaries > 0)
     printf("%lld binar%s: particles 1 to %lld, in pairs\n", binaries, binaries == 1 ? "y" : "ies", 2 * binaries);
   if (triples > 0)
@@ -152,10 +152,12 @@ static void report(const struct request *request, const struct params *par, cons
   if (made->mass_solar > 0) printf("total mass %.7g solar masses\n", made->mass_solar);
   if (!(made->unit.length_pc > 0)) return;
   struct units u = units_of(par);
-  printf("units: length %.5g pc, mass %.5g solar masses, velocity %.5g km/s, time %.5g Myr; the parameter file %s\n"
+  printf("units: length %.5g pc, mass %.5g solar masses, velocity %.5g km/s, time %.5g Myr; a run takes them from the "
+         "file, "
+         "as from\n"
          "[Units]\nUnitLength_in_cm = %.7g\nUnitMass_in_g = %.7g\nUnitVelocity_in_cm_per_s = %.7g\n",
          u.length_cm / KPC_CM * 1e3, u.mass_g / SOLAR_MASS_G, u.velocity_cm_s / 1e5, units_time_s(&u) / GYR_S * 1e3,
-         request->parsecs ? "needs" : "also needs", u.length_cm, u.mass_g, u.velocity_cm_s);
+         u.length_cm, u.mass_g, u.velocity_cm_s);
 }
 
 static int act(const struct command *self, const struct comm *comm, int argc, char **argv)

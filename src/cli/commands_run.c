@@ -99,14 +99,14 @@ static int act_run(const struct command *self, const struct comm *comm, int argc
         return command_misused(self, comm, "option --substeps: expected a whole number of block steps, found '%s'",
                                optarg);
     }
-  status = check_options(self, comm, &options, argv + optind, argc - optind);
-  if (status != STATUS_OK) return status;
+  if ((status = check_options(self, comm, &options, argv + optind, argc - optind)) != STATUS_OK) return status;
   const char *file = command_operand(self, comm, argc, argv, "parameter file", &status);
   if (!file) return status;
   struct params par;
   struct fault f = {""};
   struct param_origin origin;
-  if (command_load_params(comm, file, &overrides, !options.restart, &par, &origin, &f)) return command_failed(comm, &f);
+  if (command_load_params(comm, file, &overrides, !options.restart, &options, &par, &origin, &f))
+    return command_failed(comm, &f);
   if (comm->rank == 0) options.origin = &origin;
   if (options.walltime < 0 && comm->rank == 0) control_job_end(&options.walltime, &f);
   if (comm_verdict(comm, &f)) return command_failed(comm, &f);

@@ -162,7 +162,7 @@ static int act_force(const struct command *self, const struct comm *comm, int ar
   struct params par;
   struct fault f = {""};
   struct param_origin origin;
-  if (command_load_params(comm, file, &overrides, 1, &par, &origin, &f)) return command_failed(comm, &f);
+  if (command_load_params(comm, file, &overrides, 1, NULL, &par, &origin, &f)) return command_failed(comm, &f);
   if (deltas && (status = take_deltas(self, comm, &par, deltas, &options)) != STATUS_OK) return status;
   watchdog_start(par.WatchdogMinutes);
   status = force(comm, &par, &options);
@@ -261,7 +261,7 @@ static int run_let(const struct comm *comm, const char *file, const struct overr
   struct params par;
   struct fault f = {""};
   struct param_origin origin;
-  if (command_load_params(comm, file, overrides, 1, &par, &origin, &f)) return command_failed(comm, &f);
+  if (command_load_params(comm, file, overrides, 1, NULL, &par, &origin, &f)) return command_failed(comm, &f);
   watchdog_start(par.WatchdogMinutes);
   int status = study_let(comm, &par, options);
   watchdog_stop();
@@ -400,7 +400,7 @@ static int act_time(const struct command *self, const struct comm *comm, int arg
   struct fault f = {""};
   for (int k = 0; k < files; k++) {
     struct param_origin origin;
-    if (command_load_params(comm, path[k], &overrides, 1, &par[k], &origin, &f)) return command_failed(comm, &f);
+    if (command_load_params(comm, path[k], &overrides, 1, NULL, &par[k], &origin, &f)) return command_failed(comm, &f);
   }
   watchdog_start(par[0].WatchdogMinutes);
   status = time_study(comm, par, files, &options);
@@ -429,7 +429,7 @@ static int act_machine(const struct command *self, const struct comm *comm, int 
     return command_misused(self, comm, "study machine: -P replaces values of a parameter file: give FILE.ini too");
   if (optind < argc - 1 && !(file = command_operand(self, comm, argc - 1, argv + 1, "parameter file", &status)))
     return status;
-  if (file && command_load_params(comm, file, &overrides, 0, &par, &origin, &f)) return command_failed(comm, &f);
+  if (file && command_load_params(comm, file, &overrides, 0, NULL, &par, &origin, &f)) return command_failed(comm, &f);
   watchdog_start(par.WatchdogMinutes);
   status = machine_study(comm, &par, output, overwrite);
   watchdog_stop();

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checkpoint/recall.h"
+#include "io/input/initial.h"
 #include "params/params_nearest.h"
 
 int overrides_add(struct overrides *overrides, const char *text)
@@ -29,10 +31,21 @@ int overrides_misused(const struct command *self, const struct comm *comm, const
                          OVERRIDE_LIMIT, text);
 }
 
-int command_load_params(const struct comm *comm, const char *file, const struct overrides *overrides, int input,
-                        struct params *par, struct param_origin *origin, struct fault *fault)
+/* Rank 0. */
+static int load(const char *file, const struct overrides *overrides, const struct run_options *options,
+                struct params *par, struct param_origin *origin, struct fault *fault)
 {
-  if (comm->rank == 0 && params_read_origin(par, file, overrides->text, overrides->count, origin, fault) == 0)
+  if (params_gather(par, file, overrides->text, overrides->count, origin, fault)) return -1;
+  if (options && options->restart) recall(par, options->from, origin);
+  else initial_take_units(par, origin);
+  return params_complete(par, origin, fault);
+}
+
+int command_load_params(const struct comm *comm, const char *file, const struct overrides *overrides, int input,
+                        const struct run_options *options, struct params *par, struct param_origin *origin,
+                        struct fault *fault)
+{
+  if (comm->rank == 0 && load(file, overrides, options, par, origin, fault) == 0)
     params_check_files(par, origin, input, fault);
   if (comm_verdict(comm, fault)) return -1;
   comm_broadcast(comm, par, sizeof *par);

@@ -53,6 +53,13 @@ int param_find(const char *section, const char *name)
   return -1;
 }
 
+const char *param_text(const struct params *params, const struct param_origin *origin, int i, char text[PARAM_TEXT])
+{
+  if (origin->given[i][0]) snprintf(text, PARAM_TEXT, "%s", origin->given[i]);
+  else params_format(params, &param_table[i], text, PARAM_TEXT);
+  return text;
+}
+
 int param_is_default(const struct param_origin *origin, const char *name)
 {
   return origin && origin->line[param_find(NULL, name)] == ORIGIN_DEFAULT;

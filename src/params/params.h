@@ -78,11 +78,16 @@ struct param_origin {
   const char *file;                    /* name of the parameter file; NULL: none */
   int line[PARAM_LIMIT];               /* by index in param_table */
   char given[PARAM_LIMIT][PARAM_TEXT]; /* text of a value that has units (params_units.h); empty: it has none */
+  /* of ORIGIN_OPTION: the text of the option, and the value without it, as param_text gives it */
+  char option[PARAM_LIMIT][PARAM_TEXT], without[PARAM_LIMIT][PARAM_TEXT];
+  char units[PARAM_TEXT]; /* what states the units of [Units], a file; empty: the parameters */
 };
 
 /* Returns 1 where the parameter has its default because neither file nor command line gives it; 0 also where `origin`
  * is NULL. */
 int param_is_default(const struct param_origin *origin, const char *name);
+/* The text of parameter i, with the unit that it was given with. Returns `text`. */
+const char *param_text(const struct params *params, const struct param_origin *origin, int i, char text[PARAM_TEXT]);
 /* Index of a parameter in param_table, or -1. `section` NULL: any section. A softening has GADGET's name too
  * (SofteningHalo). */
 int param_find(const char *section, const char *name);
@@ -95,9 +100,14 @@ void params_defaults(struct params *params);
  * that is the run's (params_take of params_units.h). The fault says what was expected ("expected a number above 0
  * (length), found 'x'"), without file or line. */
 int params_set(struct params *params, const struct param_entry *entry, const char *text, struct fault *fault);
-/* Set defaults, read `file` (NULL: none), apply overrides[override_count] ("Section:Name=value"; the last one for a
- * name counts) and check ranges and params_check_rules. Faults name file, line, parameter, what was expected and the
- * nearest known name. */
+/* Set defaults, read `file` (NULL: none) and apply overrides[override_count] ("Section:Name=value"; the last one for a
+ * name counts). Faults name file, line, parameter, what was expected and the nearest known name. Values with units are
+ * not yet set. *origin becomes the origin of each value. */
+int params_gather(struct params *params, const char *file, const char *const *overrides, int override_count,
+                  struct param_origin *origin, struct fault *fault);
+/* Then set values with units, choose the integrator, and check ranges and params_check_rules. */
+int params_complete(struct params *params, struct param_origin *origin, struct fault *fault);
+/* Both. */
 int params_read(struct params *params, const char *file, const char *const *overrides, int override_count,
                 struct fault *fault);
 /* The same; *origin (may be NULL) becomes the origin of each value. */

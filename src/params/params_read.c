@@ -260,6 +260,14 @@ int params_set_named(struct params *params, const char *text, struct param_origi
   return 0;
 }
 
+int params_replace(struct params *params, int i, const char *text, struct param_origin *origin, struct fault *fault)
+{
+  if (origin->line[i] != ORIGIN_OPTION) param_text(params, origin, i, origin->without[i]);
+  origin->line[i] = ORIGIN_OPTION;
+  snprintf(origin->option[i], PARAM_TEXT, "%s", text);
+  return params_take(params, i, text, origin, fault);
+}
+
 static int apply_override(struct params *params, const char *text, struct param_origin *origin, struct fault *fault)
 {
   const char *colon = strchr(text, ':'), *equals = colon ? strchr(colon, '=') : NULL;
@@ -278,10 +286,28 @@ static int apply_override(struct params *params, const char *text, struct param_
     return fault_set(fault, "-P %.100s: unknown parameter '%s' in [%s]%s", text, name, section, hint);
   }
   struct fault reason = {""};
-  origin->line[i] = ORIGIN_OPTION;
-  if (params_take(params, i, option_value(equals), origin, &reason))
+  if (params_replace(params, i, option_value(equals), origin, &reason))
     return fault_set(fault, "-P %.100s: %s", text, reason.text);
   return 0;
+}
+
+int params_gather(struct params *params, const char *file, const char *const *overrides, int override_count,
+                  struct param_origin *origin, struct fault *fault)
+{
+  memset(origin, 0, sizeof *origin);
+  origin->file = file;
+  params_defaults(params);
+  if (file && read_file(params, file, origin, fault)) return -1;
+  for (int i = 0; i < override_count; i++)
+    if (apply_override(params, overrides[i], origin, fault)) return -1;
+  return 0;
+}
+
+int params_complete(struct params *params, struct param_origin *origin, struct fault *fault)
+{
+  if (params_convert(params, origin, fault)) return -1;
+  params_choose_integrator(params, origin);
+  return params_check_rules(params, origin, fault);
 }
 
 int params_read_origin(struct params *params, const char *file, const char *const *overrides, int override_count,
@@ -289,15 +315,8 @@ int params_read_origin(struct params *params, const char *file, const char *cons
 {
   struct param_origin own;
   if (!origin) origin = &own;
-  memset(origin, 0, sizeof *origin);
-  origin->file = file;
-  params_defaults(params);
-  if (file && read_file(params, file, origin, fault)) return -1;
-  for (int i = 0; i < override_count; i++)
-    if (apply_override(params, overrides[i], origin, fault)) return -1;
-  if (params_convert(params, origin, fault)) return -1;
-  params_choose_integrator(params, origin);
-  return params_check_rules(params, origin, fault);
+  return params_gather(params, file, overrides, override_count, origin, fault) ? -1
+                                                                               : params_complete(params, origin, fault);
 }
 
 int params_read(struct params *params, const char *file, const char *const *overrides, int override_count,

@@ -3,6 +3,7 @@
 #include "params/params_units.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "params/params_external.h"
@@ -51,6 +52,23 @@ int params_take(struct params *params, int i, const char *text, struct param_ori
   return unit && measure->fixed == 0 ? 0 : params_set(params, entry, text, fault);
 }
 
+int params_units_given(const struct param_origin *origin)
+{
+  for (int i = 0; i < param_count; i++)
+    if (strcmp(param_table[i].section, "Units") == 0 && origin->line[i] != ORIGIN_DEFAULT) return 1;
+  return 0;
+}
+
+void params_take_units(struct params *params, const double unit[3], double gravity, const char *from,
+                       struct param_origin *origin)
+{
+  params->UnitLength_in_cm = unit[0];
+  params->UnitMass_in_g = unit[1];
+  params->UnitVelocity_in_cm_per_s = unit[2];
+  params->GravityConstantInternal = gravity;
+  snprintf(origin->units, sizeof origin->units, "%s", from);
+}
+
 /* Units of lengths and masses in comoving coordinates have factors of 1/h, as GADGET's. */
 static struct run_units units_of_run(const struct params *params)
 {
@@ -91,6 +109,13 @@ static int convert(const struct params *params, int i, const struct param_origin
   return 1;
 }
 
+/* Whether G is that of the units, within what values in use differ by. */
+static int is_gravity_of(const struct params *params, double gravity)
+{
+  return params->System != SYSTEM_NBODY && gravity > 0 &&
+         !units_contradict(params->UnitLength_in_cm, params->UnitMass_in_g, params->UnitVelocity_in_cm_per_s, gravity);
+}
+
 /* The values of System, in the order of names[], NULL: the default; a value that is given must be the same. */
 static int take_system(struct params *params, const struct param_origin *origin, struct fault *fault)
 {
@@ -109,6 +134,10 @@ static int take_system(struct params *params, const struct param_origin *origin,
     if (params_set(params, &param_table[i], value ? value : param_table[i].initial, fault)) return -1;
     params_format(params, &param_table[i], expected, sizeof expected);
     if (origin->line[i] == ORIGIN_DEFAULT || strcmp(given, expected) == 0) continue;
+    if (k == 3 && is_gravity_of(params, atof(given))) { /* another value of Newton's constant */
+      params->GravityConstantInternal = atof(given);
+      continue;
+    }
     return fault_set(fault, "%s[Units] %s = %s and System = %s: expected %s, or one of the two left out",
                      place_of(origin, i, where, sizeof where), names[k], given, params_choice("System", params->System),
                      expected);
@@ -132,6 +161,37 @@ int params_convert(struct params *params, struct param_origin *origin, struct fa
                      entry->name, given, reason.text);
   }
   return 0;
+}
+
+const char *params_units_text(const struct params *params, char *text, size_t size)
+{
+  double length = params->UnitLength_in_cm, velocity = params->UnitVelocity_in_cm_per_s;
+  char texts[4][QUANTITY_TEXT];
+  if (!units_physical(params)) {
+    snprintf(text, size, "none: the numbers of a model with G = %.7g", params->GravityConstantInternal);
+    return text;
+  }
+  if (params->Comoving) {
+    snprintf(text, size, "length %s/h, mass %s/h, velocity %s", quantity_text("length", length, texts[0]),
+             quantity_text("mass", params->UnitMass_in_g, texts[1]), quantity_text("velocity", velocity, texts[2]));
+    return text;
+  }
+  snprintf(text, size, "length %s, mass %s, velocity %s, time %s", quantity_text("length", length, texts[0]),
+           quantity_text("mass", params->UnitMass_in_g, texts[1]), quantity_text("velocity", velocity, texts[2]),
+           quantity_text("time", length / velocity, texts[3]));
+  return text;
+}
+
+const char *params_time_text(const struct params *params, double time, char text[QUANTITY_TEXT])
+{
+  char suited[QUANTITY_TEXT];
+  int at = snprintf(text, QUANTITY_TEXT, "%g", time);
+  size_t left = QUANTITY_TEXT - (size_t)at;
+  if (params->Comoving) snprintf(text + at, left, " (z = %.4g)", 1 / time - 1);
+  else if (units_physical(params))
+    snprintf(text + at, left, " (%.50s)",
+             quantity_text("time", time * params->UnitLength_in_cm / params->UnitVelocity_in_cm_per_s, suited));
+  return text;
 }
 
 void params_list_given(FILE *out, const char *before, const struct params *params, const struct param_origin *origin)

@@ -87,6 +87,33 @@ static void describe(const struct dimension *of, char *text, size_t size)
       at += (size_t)snprintf(text + at, size - at, "%s%s^%d", at ? " " : "", parts[k].name, parts[k].power);
 }
 
+/* Units for output, and from what multiple of them on they are used; the larger ones last. */
+static const struct suited {
+  const char *measure, *unit;
+  double cgs, from;
+} suited[] = {{"length", "AU", AU_CM, 0},
+              {"length", "pc", KPC_CM / 1000, 0.01},
+              {"length", "kpc", KPC_CM, 1},
+              {"length", "Mpc", KPC_CM * 1000, 1},
+              {"time", "s", 1, 0},
+              {"time", "days", DAY_S, 1},
+              {"time", "yr", YEAR_S, 1},
+              {"time", "Myr", 1e6 * YEAR_S, 0.01},
+              {"time", "Gyr", 1e9 * YEAR_S, 0.9},
+              {"mass", "Msun", SOLAR_MASS_G, 0},
+              {"velocity", "km/s", 1e5, 0}};
+
+const char *quantity_text(const char *measure, double cgs, char text[QUANTITY_TEXT])
+{
+  const struct suited *best = NULL;
+  for (size_t k = 0; k < sizeof suited / sizeof *suited; k++)
+    if (strcmp(suited[k].measure, measure) == 0 && (!best || fabs(cgs) >= suited[k].from * suited[k].cgs))
+      best = &suited[k];
+  if (best) snprintf(text, QUANTITY_TEXT, "%.4g %s", cgs / best->cgs, best->unit);
+  else snprintf(text, QUANTITY_TEXT, "%.4g (cgs)", cgs);
+  return text;
+}
+
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* What is wrong with a unit, as the end of a sentence. */
@@ -233,8 +260,8 @@ int quantity_in_run(const struct run_units *run, const struct measure *measure, 
 {
   if (run->gravity > 0)
     return fault_set(fault,
-                     "expected a number without a unit: GravityConstantInternal = %g makes the run dimensionless; for "
-                     "units give [Units] System = galaxy or cluster, or the three units, and no such constant",
+                     "expected a number without a unit: the run is dimensionless, with G = %g; for units give [Units] "
+                     "System = galaxy or cluster, or the three units, and no GravityConstantInternal",
                      run->gravity);
   if (run->comoving && measure->of.time)
     return fault_set(fault, "expected a number without a unit: with Comoving = on the time is the expansion factor");

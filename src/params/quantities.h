@@ -42,6 +42,9 @@ double quantity_fixed(const struct measure *measure, const struct quantity *quan
 /* The quantity in units of the run; a fault where it has none. `measure`: not of a fixed unit. */
 int quantity_in_run(const struct run_units *run, const struct measure *measure, const struct quantity *quantity,
                     double *value, struct fault *fault);
+/* A length, mass, time or velocity (`measure`: "length" and so on), given in cgs, as text in the unit of astronomy that
+ * suits its size: "104 pc", "0.978 Gyr". Returns `text`. */
+const char *quantity_text(const char *measure, double cgs, char text[QUANTITY_TEXT]);
 /* Write the shortest text, of at least 6 digits, that reads back as the same number. */
 void number_text(double x, char *text, size_t size);
 #endif

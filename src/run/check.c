@@ -93,18 +93,13 @@ static struct estimate estimate(const struct comm *comm, const struct params *pa
 /* The units in which the input is read. */
 static void report_units(const struct params *params)
 {
-  struct units u = units_of(params);
-  if (units_physical(params))
-    printf("units               length %.4g kpc, mass %.3g solar masses, velocity %.4g km/s, time %.4g Gyr\n",
-           u.length_cm / KPC_CM, u.mass_g / SOLAR_MASS_G, u.velocity_cm_s / 1e5, units_time_s(&u) / GYR_S);
-  else
-    printf("units               model units: G = %.7g is given, and the units in cm, g and cm/s have no meaning\n",
-           params->GravityConstantInternal);
+  char text[300];
+  printf("units               %s\n", params_units_text(params, text, sizeof text));
   units_warn(params, stdout, "warning: ");
 }
 
-static void report_initial(const struct params *params, const struct initial_facts *facts,
-                           const struct estimate *estimate)
+static void report_initial(const struct params *params, const struct param_origin *origin,
+                           const struct initial_facts *facts, const struct estimate *estimate)
 {
   printf("initial conditions  %s (%s), %.0f particle%s", params->InitCondFile, facts->format, estimate->particles,
          plural(estimate->particles));
@@ -112,8 +107,9 @@ static void report_initial(const struct params *params, const struct initial_fac
     if (facts->count[t]) printf(", type %d: %lld", t, (long long)facts->count[t]);
   putchar('\n');
   report_units(params);
-  printf("                    %s\n", facts->units.dimensionless ? "the file is dimensionless"
-                                     : facts->has_units         ? "stated by the file, as in the parameters"
+  printf("                    %s\n", origin && origin->units[0]   ? "of the file, since the parameters state none"
+                                     : facts->units.dimensionless ? "the file is dimensionless"
+                                     : facts->has_units           ? "stated by the file, as in the parameters"
                                                         : "not stated by the file; those of the parameters are used");
   if (!facts->own && facts->has_time)
     printf("time in the file    %g, which is not used: the run starts at TimeBegin\n", facts->time);
@@ -156,19 +152,6 @@ static void report_discards(const struct params *params, const struct beginning 
   else printf("discards            no snapshot\n");
 }
 
-/* Format a time as in "0.5 (0.489 Gyr)", in comoving coordinates "0.5 (z = 1)". Returns `text`. */
-static const char *physical_time(const struct params *params, double time, char text[64])
-{
-  struct units u = units_of(params);
-  int at = snprintf(text, 64, "%g", time);
-  if (params->Comoving) {
-    snprintf(text + at, (size_t)(64 - at), " (z = %.4g)", 1 / time - 1);
-    return text;
-  }
-  if (units_physical(params)) snprintf(text + at, (size_t)(64 - at), " (%.3g Gyr)", time * units_time_s(&u) / GYR_S);
-  return text;
-}
-
 /* " (default)" where the parameter was not given. */
 static const char *default_mark(const struct run_options *options, const char *name)
 {
@@ -194,11 +177,11 @@ static const char *softening_text(const struct params *params, const struct run_
 static void report_input(const struct comm *comm, const struct params *params, const struct run_options *options,
                          const struct beginning *beginning, const struct estimate *estimate)
 {
-  char end[64];
+  char end[QUANTITY_TEXT];
   if (beginning->from) {
     report_checkpoint(comm, params, beginning);
     report_units(params);
-  } else report_initial(params, beginning->facts, estimate);
+  } else report_initial(params, options->origin, beginning->facts, estimate);
   if (params->Comoving)
     printf("expansion           Omega0 = %g, OmegaLambda = %g, HubbleParam = %g; comoving mean density %.6g; units "
            "have factors of 1/h\n",
@@ -214,7 +197,7 @@ static void report_input(const struct comm *comm, const struct params *params, c
   if (params_integrator_chosen(params, options->origin, chosen, sizeof chosen))
     printf("chosen              %s\n", chosen);
   params_list_given(stdout, "given               ", params, options->origin);
-  physical_time(params, params->TimeMax, end);
+  params_time_text(params, params->TimeMax, end);
   printf("accuracy            %s: |dE/E| of %g per dynamical time is wanted; Delta = %g\n", params->Accuracy,
          params_error(params), params_delta(params));
   if (beginning->from) printf("ends at             %s%s\n", end, default_mark(options, "TimeMax"));

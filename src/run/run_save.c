@@ -60,7 +60,7 @@ void run_write_snapshot(struct run *run, int number)
 {
   struct sim *sim = &run->sim;
   struct fault f = {""};
-  char path[2 * PARAM_TEXT + 32];
+  char path[2 * PARAM_TEXT + 32], time[QUANTITY_TEXT];
   double began = timer_clock();
   if (run->options->no_output) return;
   timer_phase(&sim->timer, PHASE_output);
@@ -74,7 +74,8 @@ void run_write_snapshot(struct run *run, int number)
     missing_add(&run->state.missing, number, sim->time);
   } else if (!run->state.pending && sim->comm->rank == 0) {
     terminal_clear(&run->logs);
-    printf("snapshot %s at time %g%s\n", path, sim->time, was_pending ? " (late)" : "");
+    printf("snapshot %s at time %s%s\n", path, params_time_text(sim->par, sim->time, time),
+           was_pending ? " (late)" : "");
     fflush(stdout);
   }
   if (!run->state.pending) missing_remove(&run->state.missing, number);

@@ -88,6 +88,8 @@ static void note_defaults(const struct run *run)
   const struct param_origin *origin = run->options->origin;
   char text[300];
   if (params_integrator_chosen(run->sim.par, origin, text, sizeof text)) printf("chosen: %s\n", text);
+  printf("units: %s%s%s\n", params_units_text(run->sim.par, text, sizeof text),
+         origin && origin->units[0] ? ", those of " : "", origin ? origin->units : "");
   params_list_given(stdout, "given: ", run->sim.par, origin);
   if (param_is_default(origin, "Softening")) printf("note: Softening = %g (default)\n", run->sim.par->Softening);
   if (param_is_default(origin, "TimeMax")) printf("note: TimeMax = %g (default)\n", run->sim.par->TimeMax);
@@ -110,11 +112,12 @@ void terminal_start(const struct run *run)
 {
   const struct sim *sim = &run->sim;
   if (sim->comm->rank != 0) return;
-  char massless[64] = "";
+  char massless[64] = "", begin[QUANTITY_TEXT], end[QUANTITY_TEXT];
   if (sim->now.massless > 0) snprintf(massless, sizeof massless, " (%.0f of them without mass)", sim->now.massless);
-  printf("%.0f particle%s%s on %d rank%s x %d thread%s, backend %s; %s from time %g to %g\n", sim->now.count,
+  printf("%.0f particle%s%s on %d rank%s x %d thread%s, backend %s; %s from time %s to %s\n", sim->now.count,
          plural(sim->now.count), massless, sim->comm->size, plural(sim->comm->size), omp_get_max_threads(),
-         plural(omp_get_max_threads()), sim->be->name, sim->scheme->mode, sim->time, sim->par->TimeMax);
+         plural(omp_get_max_threads()), sim->be->name, sim->scheme->mode, params_time_text(sim->par, sim->time, begin),
+         params_time_text(sim->par, sim->par->TimeMax, end));
   effects_describe(sim, stdout);
   if (run->soft_step_opened)
     printf("restart from %s (of %lld rank%s), within soft step %lld\n", run->from.path, run->from.ranks,
@@ -431,18 +434,15 @@ static void print_collisions(const struct sim *sim)
 static void print_command(const struct run *run, const char *option, FILE *out)
 {
   const struct param_origin *origin = run->options->origin;
-  struct params given = *run->sim.par; /* with the scheme as it was given, not as it was chosen */
-  char text[PARAM_TEXT + 64], word[PARAM_TEXT + 192];
-  given.Mode = run->sim.settings->asked.Mode;
-  given.Scheme = run->sim.settings->asked.Scheme;
-  given.R1OverR0 = run->sim.settings->asked.R1OverR0;
+  char folder[PARAM_TEXT + 64], word[PARAM_TEXT + 192];
   if (run->sim.comm->size > 1) fprintf(out, "mpirun -n %d ", run->sim.comm->size);
   fprintf(out, "espalier run %s", option);
   for (int k = 0; origin && k < param_count; k++) {
     const struct param_entry *e = &param_table[k];
     if (origin->line[k] != ORIGIN_OPTION) continue;
-    params_format(&given, e, text, sizeof text);
-    snprintf(word, sizeof word, "%s:%s=%s", e->section, e->name, text);
+    int moves = strcmp(e->name, "OutputDir") == 0 || strcmp(e->name, "CheckpointDir") == 0;
+    if (moves) params_format(run->sim.par, e, folder, sizeof folder);
+    snprintf(word, sizeof word, "%s:%s=%s", e->section, e->name, moves ? folder : origin->option[k]);
     fputs(" -P ", out);
     shell_word(out, word);
   }
@@ -531,7 +531,7 @@ static void print_measured(const struct run *run, const double memory[3])
 
 void terminal_end(struct run *run)
 {
-  char text[32], error[32];
+  char text[32], error[32], when[QUANTITY_TEXT];
   double seconds = timer_clock() - run->logs.progress.started,
          memory[3] = {(double)memory_peak(), resident_peak(), resident_files()};
   comm_max_double(run->sim.comm, memory, 3);
@@ -551,8 +551,8 @@ void terminal_end(struct run *run)
     printf("interrupted (%s) within soft step %lld%s\n", control_reason(&run->control), run->sim.step + 1, then);
   else if (run->sim.time < run->sim.par->TimeMax)
     printf("stopped by -n or --substeps before TimeMax = %g\n", run->sim.par->TimeMax);
-  printf("%s: time %g after %lld soft step%s in %s; largest |dE/E| %s\n", run->interrupted ? "interrupted" : "done",
-         run->sim.time, run->sim.step, plural((double)run->sim.step), text,
+  printf("%s: time %s after %lld soft step%s in %s; largest |dE/E| %s\n", run->interrupted ? "interrupted" : "done",
+         params_time_text(run->sim.par, run->sim.time, when), run->sim.step, plural((double)run->sim.step), text,
          logs_error_text(logs_worst(&run->logs), 3, error, sizeof error));
   print_kept(run);
   print_collisions(&run->sim);

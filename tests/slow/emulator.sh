@@ -6,8 +6,9 @@
 . "${srcdir:-.}/tests/slow/common.sh"
 emulator=$src/tests/emulator
 # the longest first
-tests="neighbours walk lets reorder unit_verbs contract softening verbs margin"
-[ "${ESPALIER_SANITIZE:-}" != all ] || tests="$tests massless lets_joined walk_active choices depth_first"
+tests="neighbours walk lets unit_verbs contract verbs"
+[ "${ESPALIER_SANITIZE:-}" != all ] ||
+  tests="$tests reorder softening margin massless lets_joined walk_active choices depth_first"
 [ -e "$src/gpu/walk/walk.cu" ] || skip_all "no gpu/"
 command -v bash > /dev/null && command -v g++ > /dev/null && command -v mpicc > /dev/null ||
   skip_all "no bash, g++ or mpicc"

@@ -41,14 +41,15 @@ build_and_units() {
     "$src/configure" --enable-sanitizers --enable-checks --without-cuda CFLAGS="-O1 -g1" || give_up
   # The programs of the tests are built here, so that the next stages time tests only.
   # shellcheck disable=SC2016  # for the inner shell
-  try 900 make.log "it compiles" sh -c '"$0" -j2 && "$0" -j2 check TESTS=' "$MAKE" || give_up
+  try 900 make.log "it compiles" sh -c '"$0" -j2 && "$0" -j2 check TESTS= "$1"' "$MAKE" \
+    "check_PROGRAMS=$units \$(test_helpers)" || give_up
 
   export LD_PRELOAD="$scratch_dir/keep.so"
   # Leaks are searched for in the hybrid run below (and by valgrind): gcc 12's search itself now and then crashes at the
   # end of a program that has done nothing wrong ("Tracer caught signal 11"), and the more programs, the more often. The
   # tests themselves check that all labelled memory is given back.
   export ASAN_OPTIONS="$asan:detect_leaks=0"
-  try 1200 unit.log "unit tests run clean" "$MAKE" check TESTS="$units"
+  try 1200 unit.log "unit tests run clean" "$MAKE" check TESTS="$units" check_PROGRAMS=
 
   export ASAN_OPTIONS="$asan:detect_leaks=$leaks"
   hybrid ./espalier
@@ -63,7 +64,7 @@ by_script() {
   # A program that ends with an error may leave memory to the system, so leaks do not count here.
   export ASAN_OPTIONS="$asan:detect_leaks=0"
   # shellcheck disable=SC2016
-  try 1800 scripts.log "tests by script run clean" "$MAKE" check TESTS="$scripts"
+  try 1800 scripts.log "tests by script run clean" "$MAKE" check TESTS="$scripts" check_PROGRAMS=
   echo "# the longest, in seconds of the clock and of processors:"
   sort -rn test-seconds | head -n 12 | sed 's/^/# /'
 }

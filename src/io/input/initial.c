@@ -306,11 +306,11 @@ static int check_gravity(const char *path, const struct initial_facts *facts, co
                      "%s was written with the gravitational constant %.7g, which follows from its units, but the "
                      "parameters give %.7g; remove [Units] GravityConstantInternal",
                      path, facts->gravity, gravity);
-  return fault_set(fault,
-                   "%s was written with the gravitational constant %.7g, but the parameters give %.7g%s; set [Units] "
-                   "GravityConstantInternal = %.7g",
-                   path, facts->gravity, gravity, par->GravityConstantInternal > 0 ? "" : " (from the units)",
-                   facts->gravity);
+  return fault_set(
+      fault,
+      "%s was written with the gravitational constant %.7g, but the parameters give %.7g%s; set [Units] "
+      "GravityConstantInternal = %.7g, or remove [Units], and the run takes units and constant of the file",
+      path, facts->gravity, gravity, par->GravityConstantInternal > 0 ? "" : " (from the units)", facts->gravity);
 }
 
 /* The units of the file against those of the parameters, */
@@ -329,8 +329,9 @@ static int check_units(const char *path, const struct initial_facts *facts, cons
     if (differs(all[i].file, all[i].here))
       return fault_set(
           fault,
-          "%s states %s = %.7g, but the parameter file has [Units] %s = %.7g; set the units of the file there "
-          "(UnitLength_in_cm = %.7g, UnitMass_in_g = %.7g, UnitVelocity_in_cm_per_s = %.7g)",
+          "%s states %s = %.7g, but the parameter file has [Units] %s = %.7g; remove [Units], and the run takes those "
+          "of the file (UnitLength_in_cm = %.7g, UnitMass_in_g = %.7g, UnitVelocity_in_cm_per_s = %.7g), or set these "
+          "there",
           path, all[i].name, all[i].file, all[i].name, all[i].here, theirs.length_cm, theirs.mass_g,
           theirs.velocity_cm_s);
   return 0;
@@ -344,6 +345,22 @@ int initial_check_units(const char *path, const struct initial_facts *facts, con
                  check_cosmology(path, facts, par, fault)
              ? -1
              : 0;
+}
+
+void initial_take_units(struct params *par, struct param_origin *origin)
+{
+  struct initial_facts facts;
+  struct fault unread = {""};
+  if (params_units_given(origin) || !par->InitCondFile[0]) return;
+  if (initial_inspect(par->InitCondFile, par->ICFormat, &facts, &unread) || !facts.has_units) return;
+  double unit[] = {par->UnitLength_in_cm, par->UnitMass_in_g, par->UnitVelocity_in_cm_per_s}, gravity = facts.gravity;
+  if (!facts.units.dimensionless) {
+    unit[0] = facts.units.length_cm;
+    unit[1] = facts.units.mass_g;
+    unit[2] = facts.units.velocity_cm_s;
+    if (par->Comoving || !(fabs(gravity / units_gravity_of(unit[0], unit[1], unit[2]) - 1) > 1e-12)) gravity = 0;
+  }
+  params_take_units(par, unit, gravity, par->InitCondFile, origin);
 }
 
 /* Whether the file states a value other than the neutral one. */

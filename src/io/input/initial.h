@@ -70,4 +70,7 @@ int initial_check(const struct comm *comm, const char *source, const struct part
  * run is. Local. 0; -1 with a fault if they differ by more than 1e-3. */
 int initial_check_units(const char *path, const struct initial_facts *facts, const struct params *par,
                         struct fault *fault);
+/* Before params_complete: where the parameters state no units, take those that the file states, and its gravitational
+ * constant where that does not follow from them. Nothing is done where the file cannot be read. Local. */
+void initial_take_units(struct params *par, struct param_origin *origin);
 #endif

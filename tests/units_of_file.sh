@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A run whose parameters state no units has those of its initial conditions, and its gravitational constant; a restart
+# has those of the checkpoint, and the options -P of the start. A run goes on beyond its end.
+. "${srcdir:-.}/tests/harness.sh"
+limit=60
+espalier() { try launch 0 "$@"; }
+minimal='Input:InitCondFile=../ic.hdf5 Output:OutputDir=out Gravity:Softening=0.05'
+
+# a model without units
+model plummer -n 100
+parameters run.ini $minimal Units:GravityConstantInternal= Time:TimeMax=0.0625
+lacks run.ini Units && go model 1
+ends 0 && has model/log '^units: none: the numbers of a model with G = 1, those of ../ic.hdf5$' &&
+  has model/out/parameters-used.ini '^GravityConstantInternal = 1$'
+ok $? "a model without units: G = 1 comes from its file"
+go given 1 -P Units:GravityConstantInternal=1
+check "... the same run as with G = 1" cmp model/out/energy.csv given/out/energy.csv
+
+# a cluster in pc: its file states units
+model king -n 200 --virial-radius 2 --units pc-myr --overwrite
+parameters run.ini $minimal Units:GravityConstantInternal= 'Time:TimeMax=50 kyr' 'Output:TimeBetSnapshot=25 kyr' \
+  'Time:MaxSizeTimestep=5 kyr' Device:Backend=cpu Split:Mode=tree Device:Tuning=frozen
+go file 1
+ends 0 && has file/log '^units: length 1 pc, mass 1 Msun, velocity 0.9778 km/s, time 1 Myr, those of ../ic.hdf5$' &&
+  has file/log 'TimeMax = 0.05 (50 kyr)' && has file/log '^snapshot .* at time 0.025 (0.025 Myr)$' &&
+  has file/log '^done: time 0.05 (0.05 Myr)'
+ok $? "a cluster in pc and Myr: the units of its file"
+cp file/out/parameters-used.ini used.ini
+go used 1 -P Output:OutputDir=out
+ends 0 && has used.ini '^UnitLength_in_cm = 3.0856776e+18'
+ok $? "... which parameters-used.ini has"
+check "--check says where they are from" says 0 '^units               length 1 pc' 'of the file, since the parameters' \
+  -- espalier run --check -P Input:InitCondFile=ic.hdf5 -P Output:OutputDir=checked run.ini
+refused 'states UnitLength_in_cm = 3.08.*e+18, .* remove \[Units\], and the run takes those of the file' \
+  -P Units:System=galaxy
+check "a force has them too" says 0 '' -- espalier force -P Input:InitCondFile=ic.hdf5 run.ini
+
+# a restart needs neither the file nor -P again
+cp -r file whole
+go parts 1 -n 3 -P 'Gravity:Softening=0.06 pc' -P Output:OutputDir=here
+mv ic.hdf5 away.hdf5
+go parts 1 -r -P Output:OutputDir=here
+ends 0 && has parts/log '^restart: the run was started with -P Gravity:Softening=0.06 pc, which still holds$' &&
+  lacks parts/log 'started with -P Output' && has parts/log '^units: length 1 pc.*, those of the checkpoint$' &&
+  has parts/log '^done: time 0.05 '
+ok $? "a restart: units of the checkpoint, options of the start, without the initial conditions"
+sed 's/^Softening = .*/Softening = 0.06/' run.ini > edited.ini
+cp edited.ini run.ini
+go parts 1 -r 3 -P Output:OutputDir=here
+ends 0 && has parts/log 'Softening=0.06 pc, which the parameter file, changed since, replaces$'
+ok $? "... an edited parameter file counts more than these options"
+go parts 1 -r 3 -P Output:OutputDir=here -P Gravity:Softening=0.07
+ends 1 'Softening = 0.07, but the checkpoint was made with 0.06'
+ok $? "... and an option of the restart counts most"
+mv away.hdf5 ic.hdf5
+
+# beyond the end
+parameters run.ini $minimal Units:GravityConstantInternal= 'Time:TimeMax=50 kyr' 'Output:TimeBetSnapshot=25 kyr' \
+  'Time:MaxSizeTimestep=5 kyr' Device:Backend=cpu Split:Mode=tree Device:Tuning=frozen
+go longer 1 -P 'Time:TimeMax=25 kyr'
+ends 0 && [ ! -e longer/out/snapshot_002.hdf5 ]
+ok $? "a run to an earlier end"
+go longer 1 -r
+ends 0 && has longer/log 'TimeMax=25 kyr, which it has reached: that of the parameter file holds$' &&
+  [ -e longer/out/snapshot_002.hdf5 ] && [ "$(count longer/out/steps.csv '^[0-9]')" = "$(
+    awk -F, '/^[0-9]/ { n = $1 } END { print n }' longer/out/steps.csv)" ]
+ok $? "... goes on to a later one: snapshots are numbered on, and no row is missing"
+go longer 1 -r
+ends 0 && has longer/log 'has finished at time 0.05' && lacks longer/log '^done'
+ok $? "... and has then finished"
+
+# files of other programs
+if with_python h5py; then
+  "$python" - ic.hdf5 gadget.hdf5 << 'END'
+import sys
+import h5py
+with h5py.File(sys.argv[1]) as own, h5py.File(sys.argv[2], "w") as out:
+    own.copy("PartType1", out)
+    header = out.create_group("Header").attrs
+    for name in "NumPart_ThisFile", "NumPart_Total", "MassTable", "Time":
+        header[name] = own["Header"].attrs[name]
+    header["NumFilesPerSnapshot"] = 1
+    units = out.create_group("Parameters").attrs
+    for name in "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s":
+        units[name] = own["Units"].attrs[name]
+END
+  go gadget 1 -P Input:InitCondFile=../gadget.hdf5
+  ends 0 && has gadget/log '^units: length 1 pc.*, those of ../gadget.hdf5$' &&
+    has gadget/out/energy.csv 'GravityConstantInternal = 0.00449850'
+  ok $? "a file of another program that states its units"
+fi
+printf '0 0 0 0 0 0 1\n1 0 0 0 1 0 1\n0 1 0 1 0 0 1\n' > stars.txt
+go text 1 -P Input:InitCondFile=../stars.txt -P 'Time:TimeMax=1e-6' -P Output:TimeBetSnapshot=0
+ends 0 && has text/log '^units: length 1 kpc, mass 1e+10 Msun, velocity 1 km/s, time 0.9778 Gyr$'
+ok $? "a file that states none: the default units"
+finish
