@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The pages as a site: `make html` without a warning; its pages are linked from its start, which has a picture and cards,
-# and a dead link is found.
+# The pages as a site: `make html` without a warning; its pages are linked from its start, which has a picture and
+# tiles, and a dead link is found.
 # Spelling, by codespell.
 . "${srcdir:-.}/tests/slow/common.sh"
 here=$PWD
@@ -15,16 +15,16 @@ if "$sphinx" --version > /dev/null 2>&1; then
     [ -s "$here/html/doc/tutorials/first-run.html" ] && grep -q '<table' "$here/html/doc/parameters.html"
   result $? "its start leads to the tutorials, and tables are tables"
   start=$here/html/doc/site/index.html
-  grep -q '<img [^>]*merger.png' "$start" && grep -q 'class="cards ' "$start" && grep -q 'landing.css' "$start" &&
+  grep -q '<img [^>]*merger.png' "$start" && grep -q 'class="tiles ' "$start" && grep -q 'landing.css' "$start" &&
     [ -s "$here/html/_static/landing.css" ] && ! grep -E 'class="toctree-l1.*>[a-z/]+/<' "$start"
-  result $? "its start has a picture and cards, and no folder is a title of the navigation"
+  result $? "its start has a picture and tiles, and no folder is a title of the navigation"
   mkdir dead && cp -r "$src/README.md" "$src/CONTRIBUTING.md" "$src/configure.ac" "$src/doc" dead &&
     echo '[to nowhere](absent.md)' >> dead/doc/units.md
   "$sphinx" -q -W --keep-going -b html -c dead/doc/site -d trees dead out > dead.log 2>&1
   [ $? != 0 ] && grep -q 'units.md.*absent.md' dead.log
   result $? "a dead link fails the build"
 else
-  for text in "make html" "its start" "its picture and cards" "a dead link"; do
+  for text in "make html" "its start" "its picture and tiles" "a dead link"; do
     skip "$text" "no sphinx-build with myst-parser and furo"
   done
 fi

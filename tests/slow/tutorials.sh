@@ -67,7 +67,8 @@ pos, vel, mass = part["Coordinates"][:], part["Velocities"][:] * 0.9778, part["M
 np.savetxt("stars.txt", np.column_stack([pos, vel, mass]))' >> files.log 2>&1 && [ -s stars.txt ]
   result $? "start-from: its files"
 fi
-tutorial start-from 's/^TimeMax = 0.1 Gyr/TimeMax = 0.02 Gyr/; s/^TimeBetSnapshot = 0.05 Gyr/TimeBetSnapshot = 0.01 Gyr/'
+tutorial start-from \
+  's/^TimeMax = 0.1 Gyr/TimeMax = 0.02 Gyr/; s/^TimeBetSnapshot = 0.05 Gyr/TimeBetSnapshot = 0.01 Gyr/'
 script start-from 's/\b2000\b/500/g'
 cd "$scratch_dir" || exit 99
 missing=$(for p in first-run/density.png first-run/energy.png first-run/analysis.png galaxies/model.png \
