@@ -30,6 +30,7 @@ nobase_dist_doc_DATA += \
   %D%/running.md \
   %D%/scaling.md \
   %D%/star-clusters.md \
+  %D%/start-from.md \
   %D%/test-particles.md \
   %D%/troubleshooting.md \
   %D%/units.md \
@@ -69,7 +70,7 @@ html-local:
 	  echo "then make html SPHINX_BUILD=sphinx/bin/sphinx-build" >&2; exit 1; }
 	$(SPHINX_BUILD) -q -W --keep-going -b html -c $(srcdir)/%D%/site -d doctrees $(srcdir) html
 	@echo "the site: html/%D%/site/index.html"
-EXTRA_DIST += %D%/site/conf.py %D%/site/index.md
+EXTRA_DIST += %D%/site/conf.py %D%/site/index.md %D%/site/static/landing.css
 # Tables of the pages, and what writes them; a test compares.
 EXTRA_DIST += %D%/data/tables.py \
   %D%/data/accuracy-names.csv \

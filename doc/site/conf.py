@@ -22,6 +22,7 @@ highlight_language = "none"   # most fenced code is for the shell, with output b
 
 html_theme = "furo"
 html_title = f"Espalier {release}"
-html_static_path = []
+html_static_path = ["static"]
+html_css_files = ["landing.css"]   # the tiles of the front page
 html_show_sphinx = False
 html_copy_source = False

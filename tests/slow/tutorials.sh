@@ -1,22 +1,29 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The pages in doc/tutorials are carried out: every block for the shell, in their order, with fewer particles and
-# shorter times than in the pages, and their pictures are there. ESPALIER_TUTORIALS=whole takes the pages as they are.
+# The pages in doc/tutorials and doc/start-from.md are carried out: every block for the shell, in their order, with
+# fewer particles and shorter times than in the pages, and their pictures are there. ESPALIER_TUTORIALS=whole takes the
+# pages as they are.
 . "${srcdir:-.}/tests/slow/common.sh"
 here=$PWD
-plan 13
+plan 18
 scratch tutorials
 PATH=$here:$src/tools:$src/jobscripts:$PATH
 export PATH MPLBACKEND=Agg MPLCONFIGDIR="$scratch_dir" OMP_NUM_THREADS=1
 ESPALIER_PLOTS=$("$src/tools/espalier-plot" --find 2> /dev/null) || ESPALIER_PLOTS=
 
+# blocks LANGUAGE NAME: what a page has for it
+blocks() {
+  page=$src/doc/tutorials/$2.md
+  [ -e "$page" ] || page=$src/doc/$2.md
+  awk -v language="$1" '/^```/ { code = $0 == "```" language; next } code' "$page"
+}
 # tutorial NAME SCRIPT: carry out a page, its blocks changed by sed SCRIPT
 tutorial() {
   name=$1 script=$2
-  mkdir "$scratch_dir/$name"
+  mkdir -p "$scratch_dir/$name"
   cd "$scratch_dir/$name" || exit 99
   [ "${ESPALIER_TUTORIALS:-}" != whole ] || script=
-  awk '/^```/ { code = /^```sh$/; next } code' "$src/doc/tutorials/$name.md" | sed -E "$script" > page.sh
+  blocks sh "$name" | sed -E "$script" > page.sh
   grep -q espalier page.sh
   result $? "$name: the page has commands"
   if [ -z "$ESPALIER_PLOTS" ]; then skip "$name" "no python3 with h5py, numpy and matplotlib"; return; fi
@@ -39,7 +46,7 @@ script() {
   cd "$scratch_dir/$1" || exit 99
   changes=$2
   [ "${ESPALIER_TUTORIALS:-}" != whole ] || changes=
-  awk '/^```/ { code = /^```python$/; next } code' "$src/doc/tutorials/$1.md" | sed -E "$changes" > page.py
+  blocks python "$1" | sed -E "$changes" > page.py
   grep -q 'espalier.Simulation' page.py
   result $? "$1: the page has a script"
   if [ -z "$ESPALIER_PLOTS" ]; then skip "$1" "no python3 with h5py, numpy and matplotlib"; return; fi
@@ -48,11 +55,27 @@ script() {
 }
 script python ''
 script star-cluster 's/snapshot_040/snapshot_002/'
+# The files that a reader of this page has: a galaxy, and stars as text in pc, km/s and solar masses.
+mkdir "$scratch_dir/start-from"
+cd "$scratch_dir/start-from" || exit 99
+if [ -z "$ESPALIER_PLOTS" ]; then skip "start-from: its files" "no python3 with h5py, numpy and matplotlib"; else
+  espalier ic galaxy "$src/params/models/milky-way.ini" -n 1000 -o galaxy.hdf5 > files.log 2>&1 &&
+    espalier ic plummer -n 500 --half-mass-radius 1 --total-mass 500 --units pc-myr -o stars.hdf5 >> files.log 2>&1 &&
+    "$ESPALIER_PLOTS" -c 'import h5py, numpy as np
+part = h5py.File("stars.hdf5")["PartType1"]
+pos, vel, mass = part["Coordinates"][:], part["Velocities"][:] * 0.9778, part["Masses"][:]
+np.savetxt("stars.txt", np.column_stack([pos, vel, mass]))' >> files.log 2>&1 && [ -s stars.txt ]
+  result $? "start-from: its files"
+fi
+tutorial start-from \
+  's/^TimeMax = 0.1 Gyr/TimeMax = 0.02 Gyr/; s/^TimeBetSnapshot = 0.05 Gyr/TimeBetSnapshot = 0.01 Gyr/'
+script start-from 's/\b2000\b/500/g'
 cd "$scratch_dir" || exit 99
 missing=$(for p in first-run/density.png first-run/energy.png first-run/analysis.png galaxies/model.png \
   galaxies/density.png galaxies/collision.gif \
   star-cluster/binaries.png star-cluster/cluster.png star-cluster/group.gif star-cluster/group.png \
-  scaling/let.png scaling/scaling.png; do [ -s "$p" ] || echo "$p"; done)
+  scaling/let.png scaling/scaling.png start-from/galaxy.png start-from/cluster.png start-from/radii.png \
+  start-from/arrays.png; do [ -s "$p" ] || echo "$p"; done)
 if [ -z "$ESPALIER_PLOTS" ]; then skip "pictures" "no python3 with h5py, numpy and matplotlib"; else
   [ -z "$missing" ]
   result $? "all pictures are there${missing:+, but $missing}"
