@@ -89,10 +89,10 @@ def make(folder, model):
     with h5py.File(model, "r") as file:
         given = {kind: tuple(file[f"PartType{kind}"][name][()].astype(float)
                              for name in ("Coordinates", "Velocities", "Masses")) for kind in (1, 2)}
-    halo = sphere(40000, CORE, HALO)
+    halo = sphere(24000, CORE, HALO)
     for k in range(2):
         angle = 0.2 + TURN * STEP * k
-        write(f"{folder}/known_{k:03}.hdf5", 0.5 + STEP * k, {1: halo, 2: known_disc(8000, angle)})
+        write(f"{folder}/known_{k:03}.hdf5", 0.5 + STEP * k, {1: halo, 2: known_disc(6000, angle)})
         write(f"{folder}/model_{k:03}.hdf5", 0.5 + STEP * k, {1: given[1], 2: barred(*given[2], angle)}, SOFT[1])
     write(f"{folder}/sphere_000.hdf5", 0.0, {1: (halo[0], np.random.default_rng(3).normal(0, 100, halo[0].shape), halo[2]),
                                              3: tuple(x[:10] for x in halo)})

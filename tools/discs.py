@@ -5,13 +5,12 @@ import csv
 
 from plotting import (COLOURS, TYPES, Help, Units, add_output, count_text, fail, legend_beside, np, ordered_colours, plt,
                       positive, program, same_units, type_list, warn, writable)
-from espalier_plots.galaxy import Disc, NoDisc
+from espalier_plots.galaxy import SOFT, Disc, NoDisc
 from follow import Frames, add_follow, type_number
 from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
 
 MANY = 8     # more times than this are told apart by a scale of colours
 DARK = 1     # dark matter: has no rings unless it is asked for
-SOFT = 0.02  # of the half-mass radius: the softening where the file states none
 RINGS = ("R", "count", "surface_density", "v_phi", "v_R", "sigma_R", "sigma_phi", "sigma_z", "z_rms", "height", "v_c",
          "Omega", "kappa", "Q")
 

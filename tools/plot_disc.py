@@ -20,7 +20,7 @@ def labels(units):
     return {DENSITY: ("surface density", Units.label("surface density", area)), Q: ("Toomre's Q", "Q"),
             HEIGHT: ("scale height", Units.label("height", units.length)),
             "sigmas": ("velocity dispersions", dispersion),
-            **{name: (f"{text} of the velocity", dispersion) for name, (_, text) in STYLES.items()}}
+            **{name: (f"dispersion {text}", dispersion) for name, (_, text) in STYLES.items()}}
 
 
 def draw_column(axis, rings, name, colour, line="-", marked=True):

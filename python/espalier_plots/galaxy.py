@@ -11,6 +11,7 @@ LEAST = 20          # particles of a ring; rings with fewer are left out
 FLAT = 0.5          # rotation of a type from which it is a disc
 TOOMRE = 3.36       # of stars: Q = kappa sigma_R / (3.36 G Sigma)
 WINDOW = np.log(1.5)   # half-width in ln R of the parabola that gives the slope of the circular velocity
+SOFT = 0.02         # of the half-mass radius: the softening where none is known
 SOME = 20000        # particles that are enough for a first estimate
 BATCH = 1 << 14     # particles at a time, whose arrays stay in the cache
 
@@ -202,16 +203,15 @@ class Disc:
     pos, vel, mass, types  all particles, which attract each other
     type          that of the disc [the one that rotates most]
     gravity       gravitational constant in their units
-    softening     Plummer's, of each of six types, or one for all
+    softening     Plummer's, of each of six types, or one for all [SOFT of the half-mass radius in the plane]
     start         a place near the centre [the densest place of the type]
     chosen        mask of the particles of which those of the type make the frame: one galaxy of several [all]
     axis          x is the projection of this direction into the disc (axes_along)
     """
 
-    def __init__(self, pos, vel, mass, types, type=None, gravity=1.0, softening=0.0, start=None, chosen=None,
+    def __init__(self, pos, vel, mass, types, type=None, gravity=1.0, softening=None, start=None, chosen=None,
                  axis=None):
         self.gravity, self.mass, self.types = gravity, mass, types
-        self.softening = np.broadcast_to(np.asarray(softening, dtype=float), (6,))
         self.type = self.most_rotating(pos, vel) if type is None else int(type)
         rows = (types == self.type) & (True if chosen is None else chosen)
         if not rows.any() or not mass[rows].sum() > 0:
@@ -228,6 +228,8 @@ class Disc:
             raise NoDisc(f"has no disc of type {self.type}: the type {fault}") from None
         self.pos, self.vel = pos @ self.axes.T, vel @ self.axes.T
         self.total = None   # of field()
+        softening = SOFT * self.holds(0.5) if softening is None else softening
+        self.softening = np.broadcast_to(np.asarray(softening, dtype=float), (6,))
 
     def most_rotating(self, pos, vel):
         """The type with the most ordered rotation about its own core, of those with enough particles."""
@@ -304,7 +306,7 @@ class Disc:
 
     def rings(self, kind=None, edges=None):
         """Rings (rings_of) of a type [that of the frame], with v_c, Omega, kappa and Toomre's Q of this type."""
-        kind = self.type if kind is None else kind
+        kind, _ = self.kind_within(kind, 0)
         rows = self.of(kind)
         edges = self.edges() if edges is None else edges
         found = rings_of(self.pos[rows], self.vel[rows], self.mass[rows], edges)
@@ -314,17 +316,23 @@ class Disc:
             found["Q"] = found["kappa"] * found["sigma_R"] / (TOOMRE * self.gravity * found["surface_density"])
         return found
 
+    def kind_within(self, kind, outer):
+        """A type [that of the frame], and a radius [the half-mass radius of the type in the plane]."""
+        kind = self.type if kind is None else int(kind)
+        if not self.of(kind).any():
+            raise NoDisc(f"has no particles of type {kind}")
+        return kind, self.holds(0.5, kind) if outer is None else outer
+
     def modes(self, kind=None, inner=0.0, outer=None, modes=MODES):
         """A_m / A_0 and phases (modes_of) of a type [that of the frame], within its half-mass radius in the plane or
         between two radii."""
-        kind = self.type if kind is None else kind
+        kind, outer = self.kind_within(kind, outer)
         rows = self.of(kind)
-        outer = self.holds(0.5, kind) if outer is None else outer
         return modes_of(self.pos[rows], self.mass[rows], inner, outer, modes)
 
     def mode_rings(self, kind=None, edges=None, modes=MODES):
         """Mean radius and A_m / A_0 by ring, [ring] and [ring][mode]; nan of few particles."""
-        kind = self.type if kind is None else kind
+        kind, _ = self.kind_within(kind, 0)
         edges = self.edges() if edges is None else edges
         rows = self.of(kind)
         rings = rings_of(self.pos[rows], self.vel[rows], self.mass[rows], edges)
@@ -334,7 +342,6 @@ class Disc:
 
     def speed(self, kind=None, outer=None, m=2):
         """Pattern speed at this time from the velocities (speed_of_mode), within the same radius as modes()."""
-        kind = self.type if kind is None else kind
+        kind, outer = self.kind_within(kind, outer)
         rows = self.of(kind)
-        outer = self.holds(0.5, kind) if outer is None else outer
         return speed_of_mode(self.pos[rows], self.vel[rows], self.mass[rows], outer, m)
