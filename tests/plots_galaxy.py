@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""plots_galaxy.py make FOLDER MODEL.hdf5: snapshots of galaxies for tests/plots_galaxy.sh. known_000, known_001: a bar of
-known A_2, rotation, dispersions and Q without noise, tilted and in motion; model_000, model_001: particles of 'espalier
+"""plots_galaxy.py make FOLDER MODEL.hdf5: snapshots of galaxies for tests/plots_galaxy.sh. known_000, known_001: a bar
+of known A_2, rotation, dispersions and Q without noise, tilted and in motion; model_000, model_001: particles of 'espalier
 ic galaxy', whose disc gets a bar; sphere_000: without rotation.
 plots_galaxy.py judge FOLDER: the tables of espalier-plot disc and modes against formulas and against a script of its
 own, which shares no code with them and sums forces directly; prints TAP.
+plots_galaxy.py same TABLE.csv TABLE.csv: two tables of discs are alike; else exit status 1.
 plots_galaxy.py turned TOOLS SNAPSHOT: a disc is flat in maps that are turned face-on; else exit status 1."""
 import csv
 import sys
@@ -38,7 +39,8 @@ def write(path, time, parts, softening=SOFT[0]):
         for kind, (pos, vel, mass) in parts.items():
             group = file.create_group(f"PartType{kind}")
             motion = np.array([12.0, -30.0, 7.0])
-            group["Coordinates"], group["Velocities"] = pos @ turn.T + [50, -20, 5] + motion * time, vel @ turn.T + motion
+            group["Coordinates"] = pos @ turn.T + [50, -20, 5] + motion * time
+            group["Velocities"] = vel @ turn.T + motion
             group["Masses"], group["ParticleIDs"] = mass, np.arange(len(mass), dtype="u8") + 1000000 * kind
 
 
@@ -65,7 +67,8 @@ def known_disc(count, angle):
     x = np.interp(part, 1 - (1 + (grid := np.linspace(0, 12, 4000))) * np.exp(-grid), grid)
     radius = LENGTH * x
     fine = np.linspace(0, 2 * np.pi, 4000)
-    phi = np.interp((np.arange(count) * GOLDEN) % 1, (fine + STRETCH / 2 * np.sin(2 * fine)) / (2 * np.pi), fine) + angle
+    held = (fine + STRETCH / 2 * np.sin(2 * fine)) / (2 * np.pi)
+    phi = np.interp((np.arange(count) * GOLDEN) % 1, held, fine) + angle
     z = HEIGHT * np.arctanh(2 * ((np.arange(count) * np.sqrt(3)) % 1) * 0.9999 - 0.9999)
     pos, vel = [], []
     for a, b, c in ((1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)):
@@ -85,6 +88,36 @@ def barred(pos, vel, mass, angle):
             np.stack([c * vel[:, 0] - s * vel[:, 1], s * vel[:, 0] + c * vel[:, 1], vel[:, 2]], axis=1), mass)
 
 
+def formats(folder, name):
+    """The particles of a snapshot in GADGET's formats 1 (big endian) and 2, and in TIPSY."""
+    with h5py.File(f"{folder}/{name}.hdf5", "r") as file:
+        parts = {kind: [file[f"PartType{kind}"][what][()] for what in ("Coordinates", "Velocities", "ParticleIDs",
+                                                                       "Masses")] for kind in (1, 2)}
+        time = file["Header"].attrs["Time"]
+    pos, vel, ids, mass = (np.concatenate(column) for column in zip(*parts.values()))
+    count = [0, len(parts[1][3]), len(parts[2][3]), 0, 0, 0]
+    for path, order, labels in (("gadget1", ">", False), ("gadget2", "<", True)):
+        def record(block):
+            size = np.array([len(block)], order + "i4").tobytes()
+            return size + block + size
+        head = (np.array(count, order + "i4").tobytes() + np.array([0.0] * 6 + [time, 0.0], order + "f8").tobytes()
+                + bytes(8) + np.array(count + [0, 1], order + "i4").tobytes()).ljust(256, b"\0")
+        blocks = (("HEAD", head), ("POS ", pos.astype(order + "f4").tobytes()),
+                  ("VEL ", vel.astype(order + "f4").tobytes()), ("ID  ", ids.astype(order + "u4").tobytes()),
+                  ("MASS", mass.astype(order + "f4").tobytes()))
+        with open(f"{folder}/{path}", "wb") as file:
+            for label, block in blocks:
+                if labels:
+                    file.write(record(label.encode() + np.array([len(block) + 8], order + "i4").tobytes()))
+                file.write(record(block))
+    halo, disc = (np.column_stack([part[3], part[0], part[1]]).astype(">f4") for part in parts.values())
+    with open(f"{folder}/tipsy", "wb") as file:   # the disc as stars, which are of type 4
+        file.write(np.array([time], ">f8").tobytes() + np.array([sum(count), 3, 0, count[1], count[2], 0],
+                                                                ">i4").tobytes())
+        file.write(np.column_stack([halo, np.zeros((count[1], 2), ">f4")]).astype(">f4").tobytes())
+        file.write(np.column_stack([disc, np.zeros((count[2], 4), ">f4")]).astype(">f4").tobytes())
+
+
 def make(folder, model):
     with h5py.File(model, "r") as file:
         given = {kind: tuple(file[f"PartType{kind}"][name][()].astype(float)
@@ -94,8 +127,9 @@ def make(folder, model):
         angle = 0.2 + TURN * STEP * k
         write(f"{folder}/known_{k:03}.hdf5", 0.5 + STEP * k, {1: halo, 2: known_disc(6000, angle)})
         write(f"{folder}/model_{k:03}.hdf5", 0.5 + STEP * k, {1: given[1], 2: barred(*given[2], angle)}, SOFT[1])
-    write(f"{folder}/sphere_000.hdf5", 0.0, {1: (halo[0], np.random.default_rng(3).normal(0, 100, halo[0].shape), halo[2]),
-                                             3: tuple(x[:10] for x in halo)})
+    formats(folder, "model_000")
+    hot = np.random.default_rng(3).normal(0, 100, halo[0].shape)
+    write(f"{folder}/sphere_000.hdf5", 0.0, {1: (halo[0], hot, halo[2]), 3: tuple(x[:10] for x in halo)})
     for name, left_out in (("units", "Units"), ("still", None)):
         write(f"{folder}/{name}_000.hdf5", 0.0, {2: known_disc(300, 0.0)})
         with h5py.File(f"{folder}/{name}_000.hdf5", "a") as file:
@@ -166,6 +200,14 @@ def table(path):
     with open(path, encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return {name: np.array([float(row[name] or "nan") for row in rows]) for name in rows[0]}
+
+
+def same(one, two):
+    """Two tables of discs have the same numbers, whatever the disc's type is; else exit status 1."""
+    first, second = table(one), table(two)
+    off = max(worst(second[name], first[name]) for name in ("R", "v_phi", "sigma_R", "Q"))
+    print(f"{two}: {off}")
+    sys.exit(not off < 1e-3)
 
 
 number = failed = 0
@@ -244,6 +286,8 @@ def turned(tools, snapshot):
 if __name__ == "__main__":
     if sys.argv[1] == "make":
         make(*sys.argv[2:])
+    elif sys.argv[1] == "same":
+        same(*sys.argv[2:])
     elif sys.argv[1] == "turned":
         turned(*sys.argv[2:])
     else:

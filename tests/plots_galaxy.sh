@@ -46,7 +46,8 @@ sed -n 's/^ok [0-9]* - /# /p' said
 ok $? "$count numbers are right to 1 %"
 
 draws "a rotation curve" rotation known_000.hdf5
-has said '^text 2 (disk), \$N\$ = 24,000$' && has said '^text \$v_c\$ of one type$' && has said '^text velocity \[km/s\]$'
+has said '^text 2 (disk), \$N\$ = 24,000$' && has said '^text \$v_c\$ of one type$' &&
+  has said '^text velocity \[km/s\]$'
 ok $? "... with a name for each component"
 draws "rotation at two times" rotation model_000.hdf5 model_001.hdf5 --types 1,2
 has said '^text mean \$v_\\varphi\$ of type 1 (halo)$' && has said '^axes 3$' && has said '^text time 0.4889 Gyr$'
@@ -54,13 +55,19 @@ ok $? "... a panel for each type, and one for the circular velocity"
 draws "modes at one time" modes model_000.hdf5
 has said '^axes 1$' && has said 'need two snapshots or more$'
 ok $? "... in one panel, and what two snapshots are needed for"
+for format in gadget1:2 gadget2:2 tipsy:4; do
+  plots disc "${format%:*}" --radius 12 --rings 12 --types "${format#*:}" --gravity 43007.1 --softening 0.4 \
+    --table format.csv && script "$src/tests/plots_galaxy.py" same model_disc.csv format.csv
+  ok $? "a file of ${format%:*} has the same disc"
+done
 plots modes galaxy.hdf5 && has said 'noise is [0-9.]*: no pattern speed$'
 ok $? "no pattern speed of a round disc"
 plots rotation units_000.hdf5 --gravity 43007.1 && has said '^softening of the forces: [0-9.]*, 2 % of the disc'
 ok $? "files without units and softening"
 draws "a map of a disc face-on and edge-on" map known_000.hdf5 --types 2 --face-on 2
 draws "a picture of a movie, face-on" movie known_000.hdf5 --face-on 2 --type 2
-check "the disc is flat there, the frame at its centre" script "$src/tests/plots_galaxy.py" turned "$src/tools" known_000.hdf5
+check "the disc is flat there, the frame at its centre" \
+  script "$src/tests/plots_galaxy.py" turned "$src/tools" known_000.hdf5
 
 # says FRAGMENT KIND ARGUMENT...: status 1 (2 for misuse), one sentence at the end, no picture
 says() {

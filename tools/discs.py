@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What espalier-plot rotation, disc and modes share: options, discs of snapshots, tables, colours of times and types."""
+"""What espalier-plot rotation, disc and modes share: options, discs of snapshots, tables, colours."""
 import argparse
 import csv
 
-from plotting import (COLOURS, TYPES, Help, Units, add_output, count_text, fail, legend_beside, np, ordered_colours, plt,
-                      positive, program, same_units, type_list, warn, writable)
+from plotting import (COLOURS, TYPES, Help, Units, add_output, count_text, fail, legend_beside, np, ordered_colours,
+                      plt, positive, program, same_units, type_list, warn, writable)
 from espalier_plots.galaxy import SOFT, Disc, NoDisc
 from follow import Frames, add_follow, type_number
 from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
@@ -152,7 +152,8 @@ def rings_of_types(disc, moment, reader):
     rings = {kind: disc.rings(kind, edges) for kind in moment.kinds}
     few = [kind for kind in rings if not np.isfinite(rings[kind]["R"]).sum() > 1]
     if len(few) == len(rings):
-        fail(f"{moment.path}: every type has too few particles for rings: --rings takes fewer, --radius a larger radius")
+        fail(f"{moment.path}: every type has too few particles for rings: --rings takes fewer, --radius a larger "
+             "radius")
     moment.few = [f"type {kind} ({moment.number[kind]} particles)" for kind in few]
     moment.field = disc.field(*edges[[1, -1]])
     moment.discs = [kind for kind in rings if kind not in few and disc.is_disc(kind)]

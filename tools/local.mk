@@ -1,4 +1,5 @@
 nobase_dist_pkgdata_DATA += \
+  %D%/binary_formats.py \
   %D%/discs.py \
   %D%/follow.py \
   %D%/models.py \

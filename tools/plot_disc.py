@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Discs by radius: surface density, the dispersions sigma_R, sigma_phi and sigma_z, Toomre's Q = kappa sigma_R / (3.36 G
-surface density) of each type by itself, and scale height, which is sqrt(12) / pi times the rms of z: that of
+"""Discs by radius: surface density, the dispersions sigma_R, sigma_phi and sigma_z, Toomre's Q = kappa sigma_R / (3.36
+G surface density) of each type by itself, and scale height, which is sqrt(12) / pi times the rms of z: that of
 sech^2(z / height). One snapshot is drawn by particle type, Q and height of those that rotate as a disc does; of several
 one type is drawn (--type) by time. kappa is that of the forces of all particles."""
 import discs
@@ -84,7 +84,8 @@ def several_times(moments, outer):
     highest = max(panels[name].get_ylim()[1] for name in STYLES)
     for name in STYLES:
         panels[name].set_ylim(0, highest)
-    figure.suptitle(f"type {discs.type_name(moments[0], next(iter(moments[-1].found)))}", x=0.01, ha="left", fontsize=10)
+    kind = next(iter(moments[-1].found))
+    figure.suptitle(f"type {discs.type_name(moments[0], kind)}", x=0.01, ha="left", fontsize=10)
     discs.time_key(figure, panels[HEIGHT], axes.flat, moments, colours)
     return figure
 

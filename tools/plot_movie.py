@@ -132,8 +132,8 @@ def check_width(first, width):
         fail(f"--width {width:g}: the maps of this run are {2 * first.half:.4g} wide (ProjectionSize); --follow makes "
              "wider ones of its snapshots")
     if width / (2 * first.half) * pixels < LEAST_PIXELS:
-        fail(f"--width {width:g}: the maps of this run have pixels of {2 * first.half / pixels:.3g}, so the least width "
-             f"is {LEAST_PIXELS * 2 * first.half / pixels:.3g}; --follow makes sharper maps of its snapshots")
+        fail(f"--width {width:g}: the maps of this run have pixels of {2 * first.half / pixels:.3g}, so the least "
+             f"width is {LEAST_PIXELS * 2 * first.half / pixels:.3g}; --follow makes sharper maps of its snapshots")
 
 
 def width_of(maps):

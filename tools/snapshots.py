@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Snapshots for the plot scripts: GADGET's HDF5 files, single, in several parts, or a file with virtual datasets. A
+"""Snapshots for the plot scripts: GADGET's HDF5 files, single, in several parts, or a file with virtual datasets;
+single files of GADGET 1 and 2 and TIPSY (binary_formats.py). A
 missing or damaged part, which HDF5 may read as zeros, is an error that names the part; with --partial the snapshot is
 drawn without it."""
 import os
 import re
 
+from binary_formats import read_binary
 from plotting import Units, fail, h5py, np, warn
 
 PART = re.compile(r"^(?P<stem>.*)\.(?P<number>\d+)(?P<ending>\.hdf5|\.h5)$")
@@ -42,7 +44,14 @@ def open_hdf5(path):
     try:
         return h5py.File(path, "r")
     except OSError as error:
-        raise Fault(hdf5_fault(path, error)) from None
+        fault = hdf5_fault(path, error)
+    try:
+        found = read_binary(path)
+    except ValueError as error:
+        raise Fault(str(error)) from None
+    if found is None:
+        raise Fault(fault)
+    return found
 
 
 def number(attributes, name, otherwise):
