@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """plots_galaxy.py make FOLDER MODEL.hdf5: snapshots of galaxies for tests/plots_galaxy.sh. known_000, known_001: a bar
-of known A_2, rotation, dispersions and Q without noise, tilted and in motion; model_000, model_001: particles of 'espalier
-ic galaxy', whose disc gets a bar; sphere_000: without rotation.
+of known A_2, rotation, dispersions and Q without noise, tilted and in motion; model_000, model_001: particles of
+'espalier ic galaxy', whose disc gets a bar; sphere_000: without rotation.
 plots_galaxy.py judge FOLDER: the tables of espalier-plot disc and modes against formulas and against a script of its
 own, which shares no code with them and sums forces directly; prints TAP.
 plots_galaxy.py same TABLE.csv TABLE.csv: two tables of discs are alike; else exit status 1.

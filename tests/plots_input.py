@@ -16,8 +16,8 @@ import plotting  # noqa: E402
 from plotting import h5py, np  # noqa: E402
 
 KINDS = {kind: __import__(f"plot_{kind}") for kind in ("map", "density", "profile", "cluster", "energy", "steps",
-                                                       "substeps", "comm", "study", "scaling", "force", "rotation", "disc",
-                                                       "modes")}
+                                                       "substeps", "comm", "study", "scaling", "force", "rotation",
+                                                       "disc", "modes")}
 number = failed = 0
 
 

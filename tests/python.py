@@ -174,7 +174,8 @@ disc = bars[0].disc(softening=0.01)
 rings, (strengths, phases) = disc.rings(edges=np.linspace(0, 2, 11)), disc.modes(outer=1.0)
 turn = np.exp(2j * np.arctan2(flat[:, 1], flat[:, 0]))[np.hypot(flat[:, 0], flat[:, 1]) < 1]
 ok(disc.type == 2 and np.allclose(rings["v_phi"], 2 * rings["R"], rtol=0.02)
-   and abs(disc.speed(outer=1.0) / 2 - 1) < 0.01 and abs(strengths[1] / abs(turn.mean()) - 1) < 0.01 and abs(phases[1]) < 0.05, "rings, modes and speed of a disc")
+   and abs(disc.speed(outer=1.0) / 2 - 1) < 0.01
+   and abs(strengths[1] / abs(turn.mean()) - 1) < 0.01 and abs(phases[1]) < 0.05, "rings, modes and speed of a disc")
 ok(np.allclose(rings["v_c"], disc.circular(rings["R"]), rtol=0.02) and rings["Q"].max() < 0.2, "its circular velocity")
 times, speeds = espalier.pattern_speed(bars, within=1.0)
 ok(times[0] == 0.15 and abs(speeds[0] / 2 - 1) < 0.01, "a pattern speed of two snapshots")

@@ -287,7 +287,7 @@ class Disc:
         """Radii at least from `inner` / 1.5 to `outer` * 1.5, and v_c^2 there by type; kept for later calls."""
         span = inner * np.exp(-WINDOW), outer * np.exp(WINDOW)
         if self.total is None or self.total[0][0] > span[0] or self.total[0][-1] < span[1]:
-            grid = np.geomspace(*span, max(16, int(np.ceil(np.log(span[1] / span[0]) / (WINDOW / 6)))))
+            grid = np.geomspace(*span, max(16, int(np.ceil(np.log(span[1] / span[0]) / (WINDOW / 8)))))
             self.total = grid, self.circular_by_type(grid)
         return self.total
 
