@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""plots_maps.py SOURCE FOLDER [cropped]: numbers of maps, phase space and frames against known models; prints TAP. Leaves
-in FOLDER a run of two clumps that move apart, with a catalogue of groups, a snapshot without velocities, and a folder with
-a map. cropped: only the frames of movies of such maps."""
+"""plots_maps.py SOURCE FOLDER [cropped]: numbers of maps, phase space and frames against known models; prints TAP.
+Leaves in FOLDER a run of two clumps that move apart, with a catalogue of groups, a snapshot without velocities, and a
+folder with a map. cropped: only the frames of movies of such maps."""
 import os
 import sys
 
