@@ -56,7 +56,7 @@ draws "modes at one time" modes model_000.hdf5
 has said '^axes 1$' && has said 'need two snapshots or more$'
 ok $? "... in one panel, and what two snapshots are needed for"
 for format in gadget1:2 gadget2:2 tipsy:4; do
-  plots disc "${format%:*}" --radius 12 --rings 12 --types "${format#*:}" --gravity 43007.1 --softening 0.4 \
+  plots rotation "${format%:*}" --radius 12 --rings 12 --types "${format#*:}" --gravity 43007.1 --softening 0.4 \
     --table format.csv && script "$src/tests/plots_galaxy.py" same model_disc.csv format.csv
   ok $? "a file of ${format%:*} has the same disc"
 done
