@@ -157,6 +157,7 @@ script_tests = \
   %D%/plots.sh \
   %D%/plots_analysis.sh \
   %D%/plots_binaries.sh \
+  %D%/plots_galaxy.sh \
   %D%/plots_input.sh \
   %D%/plots_maps.sh \
   %D%/plots_model.sh \
@@ -369,6 +370,7 @@ EXTRA_DIST += \
   %D%/slurm/cluster \
   %D%/galaxy_programs.py \
   %D%/interfaces.py \
+  %D%/plots_galaxy.py \
   %D%/plots_input.py \
   %D%/plots_maps.py \
   %D%/python.py \

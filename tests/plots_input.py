@@ -16,7 +16,8 @@ import plotting  # noqa: E402
 from plotting import h5py, np  # noqa: E402
 
 KINDS = {kind: __import__(f"plot_{kind}") for kind in ("map", "density", "profile", "cluster", "energy", "steps",
-                                                       "substeps", "comm", "study", "scaling", "force")}
+                                                       "substeps", "comm", "study", "scaling", "force", "rotation",
+                                                       "disc", "modes")}
 number = failed = 0
 
 
@@ -136,7 +137,7 @@ for kind in ("density", "profile", "cluster"):
     says(r"none is a folder without snapshots", kind, "none")
     says(r"empty is empty", kind, "empty")
     says(r"text is not an HDF5 file", kind, "text")
-    says(r"gadget1 is not an HDF5 file", kind, "gadget1")
+    says(r"gadget1 is no file of GADGET: the lengths about a record differ", kind, "gadget1")
     says(r"cut.hdf5 is cut off: \d+ of its \d+ bytes", kind, "cut.hdf5")
     says(r"damaged.hdf5 is damaged|is no GADGET", kind, "damaged.hdf5")
     says(r"other.hdf5 is no GADGET snapshot: it has no /Header", kind, "other.hdf5")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""plots_maps.py SOURCE FOLDER: numbers of maps, phase space and frames against known models; prints TAP. Leaves in
-FOLDER a run of two clumps that move apart, with a catalogue of groups, a snapshot without velocities, and a folder with
-a map."""
+"""plots_maps.py SOURCE FOLDER [cropped]: numbers of maps, phase space and frames against known models; prints TAP.
+Leaves in FOLDER a run of two clumps that move apart, with a catalogue of groups, a snapshot without velocities, and a
+folder with a map. cropped: only the frames of movies of such maps."""
 import os
 import sys
 
-src, folder = sys.argv[1:]
+src, folder = sys.argv[1:3]
 sys.path.insert(0, os.path.join(src, "tools"))
 import plotting  # noqa: E402
 from plotting import h5py, np  # noqa: E402
@@ -23,6 +23,20 @@ def ok(good, text, told=""):
     number, failed = number + 1, failed + (not good)
     print(("ok" if good else "not ok") + f" {number} - {text}" + ("" if good else f"\n# {told}"))
 
+
+if sys.argv[3:] == ["cropped"]:
+    import plot_movie
+    grid = np.arange(64.0**2).reshape(64, 64)
+    middle, half = plot_movie.cropped(grid, 1.0, 1.0)
+    ok(half == 0.5 and np.array_equal(middle, grid[16:48, 16:48]), "half of the width is half of the pixels")
+    middle, half = plot_movie.cropped(grid, 1.0, 0.99)
+    ok(half == 0.5 and len(middle) == 32, "a width between two pixels has both", f"{half} {middle.shape}")
+    shown = plot_movie.Map(f"{folder}/maps/projection_0000.hdf5", "All", "xy")
+    shown.density = np.zeros((64, 64))
+    shown.density[22:42, 22:42] = 1
+    width = plot_movie.width_of([shown])
+    ok(abs(width - 1.05 * 20 / 32) < 1e-9, "the width of a type holds 97 % of its mass", str(width))
+    sys.exit(failed > 0)
 
 # --- maps: a square of uniform density, whose velocity along the line of sight is 3 x + noise of dispersion 2
 count, half, pixels = 200000, 1.0, 64

@@ -81,5 +81,8 @@ says 'leave --velocity and --planes out' map run --phase r --velocity
 says '--velocity draws one plane' map run --velocity --planes xy,xz
 says 'the same set is given twice' profile run --follow type:1 --follow type:1
 says 'leave --types, --by-type and --centre out' profile run --follow type:1 --by-type
-says '--width is for snapshots' movie maps --width 3
+says '--width 3: the maps of this run are 2 wide (ProjectionSize)' movie maps --width 3
+says '--width 0.1: the maps of this run have pixels of 0.0312, so the least width is 0.5' movie maps --width 0.1
+draws "the maps of a run, cropped" movie maps --width 1
+check "... to the middle, with the mass that is there" try "$python" "$src/tests/plots_maps.py" "$src" "$dir" cropped
 finish

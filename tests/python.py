@@ -166,6 +166,29 @@ else:
        and refused(ValueError, "states no units", lambda: espalier.ic.plummer(9).quantity("pos")), "quantities")
     kpc.integrate(1 * u.Myr)
     ok(abs(kpc.time.to_value(u.Myr) - 1) < 1e-12, "times with units")
+
+# galaxies: an elliptic disc of N = 20000 that turns as a whole by 2
+flat = espalier.ic.plummer(20000).pos * [1.5, 1, 0.1]
+bars = []
+for at in (0.0, 0.3):
+    c, s = np.cos(2 * at), np.sin(2 * at)
+    places = flat @ np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]])
+    speeds = np.cross([0, 0, 2.0], places)
+    bars.append(espalier.Snapshot(places + 3, speeds, np.full(20000, 5e-5), np.arange(20000), np.full(20000, 2), at,
+                                  parameters={"GravityConstantInternal": 1.0}))
+disc = bars[0].disc(softening=0.01)
+rings, (strengths, phases) = disc.rings(edges=np.linspace(0, 2, 11)), disc.modes(outer=1.0)
+turn = np.exp(2j * np.arctan2(flat[:, 1], flat[:, 0]))[np.hypot(flat[:, 0], flat[:, 1]) < 1]
+ok(disc.type == 2 and np.allclose(rings["v_phi"], 2 * rings["R"], rtol=0.02)
+   and abs(disc.speed(outer=1.0) / 2 - 1) < 0.01
+   and abs(strengths[1] / abs(turn.mean()) - 1) < 0.01 and abs(phases[1]) < 0.05, "rings, modes and speed of a disc")
+ok(np.allclose(rings["v_c"], disc.circular(rings["R"]), rtol=0.02) and rings["Q"].max() < 0.2, "its circular velocity")
+times, speeds = espalier.pattern_speed(bars, within=1.0)
+ok(times[0] == 0.15 and abs(speeds[0] / 2 - 1) < 0.01, "a pattern speed of two snapshots")
+ok(refused(espalier.ArgumentError, "has no particles with mass of type 4", lambda: bars[0].disc(4))
+   and refused(espalier.ArgumentError, "does not rotate", lambda: espalier.ic.plummer(1000).disc())
+   and refused(espalier.ArgumentError, "two or more ascending times", lambda: espalier.pattern_speed(bars[:1])),
+   "discs that are none")
 try:
     import matplotlib
 except ImportError:

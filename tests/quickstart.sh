@@ -46,6 +46,9 @@ fresh
 quick && passed && [ "$(cat apt)" = "update
 install -y -q --no-install-recommends pretended" ] && [ ! -e slept ]
 ok $? "missing packages are installed"
+(cd "$dir" && env PATH="$bin:$PATH" tree/quickstart packages) > said 2> err < /dev/null &&
+  { has said 'ffmpeg' || command -v ffmpeg > /dev/null; }
+ok $? "packages names ffmpeg, which check does not install"
 fresh
 echo 3 > locks-update
 echo 2 > locks-install

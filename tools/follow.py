@@ -6,6 +6,7 @@ import os
 import re
 
 from plotting import fail, np, some
+from espalier_plots.galaxy import NoDisc, face_on, middle_of
 from espalier_plots.measure import Followed, Members, near, of_type
 from snapshots import Fault, open_hdf5
 
@@ -52,6 +53,46 @@ def add_follow(parser, **more):
                         "x,y,z, those near this place in the first snapshot; or ids:ID,ID..., stars of a pair or "
                         "multiple, whose centre of mass is followed: binaries.csv of a run ([Binaries] Interval) and "
                         "'espalier-plot binaries --table' have their ids", **more)
+
+
+def type_number(text):
+    """For argparse: 0 to 5."""
+    if text not in ("0", "1", "2", "3", "4", "5"):
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 5, found '{text}'")
+    return int(text)
+
+
+def add_face_on(parser):
+    parser.add_argument("--face-on", type=type_number, metavar="T",
+                        help="turn the particles so that the angular momentum of type T points along z: xy is its disc "
+                             "face-on, xz edge-on; the frame follows the type unless --follow says what (of a group or "
+                             "place the particles of type T turn it)")
+
+
+class Turn:
+    """The axes of a disc in the frames of snapshots (--face-on); the first one chooses the direction of x."""
+
+    def __init__(self, kind):
+        self.kind, self.start = kind, None
+
+    def axes(self, snapshot, frames, origin):
+        """Rows are the axes of the disc at this snapshot, which has velocities."""
+        pos, vel, mass, _, kinds = frames.arrays(snapshot)
+        rows = kinds == self.kind
+        if frames.needs_ids():
+            rows &= frames.rows(snapshot)
+        if not rows.any():
+            fail(f"{snapshot.path} has no particles of type {self.kind}"
+                 + (" among those that are followed" if frames.needs_ids() else "") + ", which --face-on needs")
+        if not np.isfinite(vel[rows]).all():
+            fail(f"{snapshot.path} has no velocities of type {self.kind}, which --face-on needs")
+        try:
+            centre, motion = middle_of(pos[rows], vel[rows], mass[rows], origin)
+            axes = face_on(pos[rows] - centre, vel[rows] - motion, mass[rows], self.start)
+        except NoDisc as fault:
+            fail(f"{snapshot.path}: type {self.kind} {fault}")
+        self.start = axes[0] if self.start is None else self.start
+        return axes
 
 
 def group_ids(snapshot, group):

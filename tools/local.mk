@@ -1,4 +1,6 @@
 nobase_dist_pkgdata_DATA += \
+  %D%/binary_formats.py \
+  %D%/discs.py \
   %D%/follow.py \
   %D%/models.py \
   %D%/movie_group.py \
@@ -18,12 +20,15 @@ nobase_dist_pkgdata_SCRIPTS += \
   %D%/plot_cluster.py \
   %D%/plot_comm.py \
   %D%/plot_density.py \
+  %D%/plot_disc.py \
   %D%/plot_energy.py \
   %D%/plot_force.py \
   %D%/plot_map.py \
   %D%/plot_movie.py \
   %D%/plot_model.py \
+  %D%/plot_modes.py \
   %D%/plot_profile.py \
+  %D%/plot_rotation.py \
   %D%/plot_scaling.py \
   %D%/plot_steps.py \
   %D%/plot_study.py \

@@ -93,10 +93,12 @@ def draw(run, number, paths):
     axes[1, 0].set(title="centre of density", ylabel=Units.label("distance from its start", units.length))
     axes[1, 1].set(title="angular momentum", ylabel=Units.label("|L|", units.product("mass", "length", "velocity")))
     axes[1, 2].set(title="virial ratio $2T/|W|$", ylabel="$2T/|W|$")
-    if "virial_ratio" in run:
-        axes[1, 2].plot(run.of("time", ALL) * units.time_size, run.of("virial_ratio", ALL), style, markersize=3,
-                        color=colour_of(ALL))
+    ratio = run.of("virial_ratio", ALL) if "virial_ratio" in run else np.zeros(0)
+    if np.isfinite(ratio).any():
+        axes[1, 2].plot(run.of("time", ALL) * units.time_size, ratio, style, markersize=3, color=colour_of(ALL))
         axes[1, 2].axhline(1, color="0.6", linewidth=0.8)
+    else:   # not known of runs with neighbour lists
+        axes[1, 2].set_visible(False)
     for axis in axes[1]:
         axis.set_xlabel(Units.label("time", units.time_unit))
     if len(run.types) == 1 and "count" in run:

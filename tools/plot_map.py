@@ -10,7 +10,7 @@ from plotting import (TYPES, Help, add_output, densest_centre, fail, np, outputs
                       start, type_list)
 from espalier_plots.measure import AXES, mean_velocity
 from espalier_plots.pictures import Panel, View, figure_of_maps
-from follow import Frames, add_follow
+from follow import Frames, Turn, add_face_on, add_follow
 from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
 
 COLUMNS = 7   # snapshots side by side
@@ -28,11 +28,12 @@ def frame_of(arguments, frames, snapshot):
     return centre, None if vel is None else mean_velocity(vel, mass)
 
 
-def views_of(arguments, frames, snapshot):
+def views_of(arguments, frames, turn, snapshot):
     """The snapshot's particles as one picture, or as one for each type."""
     origin, speed = frame_of(arguments, frames, snapshot)
     pos, vel, mass, _, kinds = frames.arrays(snapshot)
-    vel = vel if vel is None else vel - speed
+    axes = np.eye(3) if turn is None else turn.axes(snapshot, frames, origin)
+    pos, vel = (pos - origin) @ axes.T, vel if vel is None else (vel - speed) @ axes.T
     if arguments.velocity or arguments.phase:
         if vel is None or not np.isfinite(vel).all():
             fail(f"{snapshot.path} has no velocities for all particles, which --velocity and --phase need")
@@ -43,7 +44,7 @@ def views_of(arguments, frames, snapshot):
     sets = [(chosen, time)]
     if arguments.by_type:
         sets = [(kinds == kind, f"{time}, {kind} ({TYPES[kind]})") for kind in np.unique(kinds[chosen])]
-    return [View(pos[rows] - origin, None if vel is None else vel[rows], mass[rows], title, snapshot.units)
+    return [View(pos[rows], None if vel is None else vel[rows], mass[rows], title, snapshot.units)
             for rows, title in sets]
 
 
@@ -52,10 +53,11 @@ def read(arguments):
     chosen = chosen_snapshots(arguments)
     shown, first, views = [], 0, []
     frames = Frames(arguments.follow or ("all", None))
+    turn = None if arguments.face_on is None else Turn(arguments.face_on)
     for path in chosen:
         snapshot = Snapshot(path, None if arguments.follow else arguments.types, arguments.partial,
-                            velocities=bool(arguments.velocity or arguments.phase), ids=frames.needs_ids())
-        views += views_of(arguments, frames, snapshot)
+                            velocities=bool(arguments.velocity or arguments.phase or turn), ids=frames.needs_ids())
+        views += views_of(arguments, frames, turn, snapshot)
         first = first or len(views)
         snapshot.pos, snapshot.vel, snapshot.mass = {}, {}, {}
         shown.append(snapshot)
@@ -102,6 +104,7 @@ def parse():
                         help="the picture's middle: the centre of mass, the densest place, or (0,0,0) at rest "
                              "(default: %(default)s)")
     add_follow(parser)
+    add_face_on(parser)
     parser.add_argument("--range", type=positive, default=4, help="decades of density shown (default: %(default)s)")
     parser.add_argument("--pixels", type=int, default=400, help="pixels of each picture's side (default: %(default)s)")
     add_most(parser, 3 * COLUMNS)
@@ -109,6 +112,10 @@ def parse():
     if not 16 <= arguments.pixels <= 4096 or arguments.range > 300:
         parser.error("--pixels must be 16 to 4096, --range at most 300")
     check_most(parser, arguments, 200)
+    if arguments.face_on is not None:
+        if arguments.follow and arguments.follow[0] == "ids":
+            parser.error("--face-on turns discs: leave --follow ids out")
+        arguments.follow = arguments.follow or ("type", arguments.face_on)
     if arguments.phase and (arguments.velocity or arguments.planes):
         parser.error("--phase draws phase space: leave --velocity and --planes out")
     if arguments.velocity and len(arguments.planes or "1") > 1:

@@ -10,17 +10,19 @@ import argparse
 import os
 import re
 
-from plotting import (writable, ENDINGS, Help, Units, count_text, fail, log_ticks, matplotlib, np, outputs, plt,
+from plotting import (writable, ENDINGS, TYPES, Help, Units, count_text, fail, log_ticks, matplotlib, np, outputs, plt,
                       positive, program, same_units, save, start)
 from espalier_plots.measure import AXES, surface_density
 from espalier_plots.style import DENSITY
-from follow import Frames, add_follow
+from follow import Frames, Turn, add_face_on, add_follow
 from movie_group import TRAIL, Picture, moments_of
 from snapshots import NUMBERED, Fault, Snapshot, open_hdf5, snapshot_paths
 
 NAME = re.compile(r"projection_(\d{4,})\.hdf5$")
 MOVIES = (".mp4", ".gif")
 FPS, LEAST = 20, 4   # frames per second, and the seconds that a movie of few maps lasts
+HELD = 0.97   # of the mass: in the frame
+LEAST_PIXELS = 16   # of a map that is cropped
 FEW = 36   # particles about a pixel give the width of its Gaussian
 INCHES, DOTS = (6.0, 5.1), 120
 
@@ -72,15 +74,20 @@ class SnapshotMap:
 
 def of_snapshots(arguments, paths):
     """Maps of snapshots; the half-width is of the first one, unless it is given."""
-    maps, frames, half = [], Frames(arguments.follow or ("all", None)), arguments.width and arguments.width / 2
     kind = None if arguments.type == "All" else int(arguments.type[-1])
+    turn = None if arguments.face_on is None else Turn(arguments.face_on)
+    follows = kind if turn is None else turn.kind
+    maps, half = [], arguments.width and arguments.width / 2
+    frames = Frames(arguments.follow or (("all", None) if follows is None else ("type", follows)))
     for path in paths:
-        snapshot = Snapshot(path, ids=frames.needs_ids())
-        centre, _ = frames.of(snapshot)
+        snapshot = Snapshot(path, velocities=turn is not None, ids=frames.needs_ids())
         if kind is not None and not len(snapshot.mass.get(kind, ())):
             fail(f"{path} has no particles of type {kind}")
+        centre, _ = frames.of(snapshot)
         pos, mass = snapshot.all() if kind is None else (snapshot.pos[kind], snapshot.mass[kind])
         pos = pos - centre
+        if turn:
+            pos = pos @ turn.axes(snapshot, frames, centre).T
         half = half or 1.05 * float(np.quantile(np.abs(pos), 0.97, axis=0).max())
         if not half > 0:
             fail(f"{path}: all particles are in one place; give --width")
@@ -101,18 +108,50 @@ def snapshots_of(given):
 
 
 def of_run(arguments):
-    """Maps of a run's folder where it has some, else of its snapshots; or of snapshots that are named or followed."""
-    given = arguments.run
-    found = map_paths(given[0]) if len(given) == 1 and not arguments.follow and os.path.isdir(given[0]) else []
+    """Maps of a run's folder where it has some, else of its snapshots; or of snapshots that are named, followed or
+    turned."""
+    given, in_frame = arguments.run, arguments.follow or arguments.face_on is not None
+    found = map_paths(given[0]) if len(given) == 1 and not in_frame and os.path.isdir(given[0]) else []
     if not found:
         return of_snapshots(arguments, snapshots_of(given))
-    if arguments.width:
-        fail("--width is for snapshots; ProjectionSize is that of the maps of a run")
     maps = [Map(path, arguments.type, arguments.axis) for path in found]
     for other in maps[1:]:
         if other.half != maps[0].half or other.density.shape != maps[0].density.shape:
             fail(f"{maps[0].path} and {other.path} have maps of different widths or pixels")
+    if arguments.width:
+        check_width(maps[0], arguments.width)
+    elif arguments.type != "All":
+        arguments.width = width_of(maps)
     return maps
+
+
+def check_width(first, width):
+    """A width that the maps of a run can be cropped to."""
+    pixels = len(first.density)
+    if width > 2 * first.half:
+        fail(f"--width {width:g}: the maps of this run are {2 * first.half:.4g} wide (ProjectionSize); --follow makes "
+             "wider ones of its snapshots")
+    if width / (2 * first.half) * pixels < LEAST_PIXELS:
+        fail(f"--width {width:g}: the maps of this run have pixels of {2 * first.half / pixels:.3g}, so the least "
+             f"width is {LEAST_PIXELS * 2 * first.half / pixels:.3g}; --follow makes sharper maps of its snapshots")
+
+
+def width_of(maps):
+    """Twice the half-width that holds HELD of the mass of each map: the frame of a type that fills little of maps that
+    are made for all."""
+    pixels, half = len(maps[0].density), maps[0].half
+    away = np.abs(np.arange(pixels) + 0.5 - pixels / 2)
+    ring = np.maximum(away[:, None], away).astype(int)
+    sums = [np.cumsum(np.bincount(ring.ravel(), m.density.ravel())) for m in maps if m.density.any()]
+    cells = max((int(np.searchsorted(s, HELD * s[-1])) + 1 for s in sums), default=pixels)
+    return min(max(1.05 * 2 * cells, LEAST_PIXELS) / pixels, 1.0) * 2 * half
+
+
+def cropped(density, half, width):
+    """The middle pixels of a map, so many that they hold the width, and half of their width."""
+    pixels = len(density)
+    cut = int((1 - width / (2 * half)) * pixels / 2 * (1 + 1e-12))
+    return density[cut:pixels - cut, cut:pixels - cut], half * (1 - 2 * cut / pixels)
 
 
 def least_mass(maps):
@@ -135,15 +174,16 @@ def smooth(density, half):
                            wide[row, column] * side**2, half, pixels, FEW)
 
 
-def scale_of(maps, decades):
-    """The colour scale that all maps share. Those of a run are smoothed; the scale ends where the widest Gaussians have
-    few particles
-    (those at an edge a quarter)."""
+def scale_of(maps, decades, width=None):
+    """The colour scale that all maps share. Those of a run are smoothed, and cropped to a width; the scale ends where
+    the widest Gaussians have few particles (those at an edge a quarter)."""
     lowest = 0.0
     if isinstance(maps[0], Map):
         lowest = FEW / 4 * least_mass(maps) / (2 * np.pi * (len(maps[0].density) / 12) ** 2)
         for m in maps:
             m.density = smooth(m.density, m.half)
+            if width:
+                m.density, m.half = cropped(m.density, m.half, width)
     top = max(float(m.density.max()) for m in maps)
     if not top > 0:
         fail("no mass inside the maps")
@@ -160,15 +200,17 @@ def times_of(maps):
     return lambda m: f"time {m.time * units.time_size:.{digits}f}{unit}"
 
 
-def frame(maps, plane, what, norm):
-    """The figure with the first map, and a function that shows another one."""
+def frame(maps, plane, what, norm, width=None):
+    """The figure with the first map, and a function that shows another one. width: of the picture [the maps]."""
     figure, axis = plt.subplots(figsize=INCHES, dpi=DOTS, layout="constrained")
     first = maps[0]
     half, units = first.half, first.units
     image = axis.imshow(np.maximum(first.density, norm.vmin), origin="lower", extent=[-half, half, -half, half],
                         cmap=DENSITY, norm=norm, interpolation="bilinear")
     axis.grid(False)
-    axis.set(xlabel=Units.label(plane[0], units.length), ylabel=Units.label(plane[1], units.length))
+    shown = (-width / 2, width / 2) if width else (-half, half)
+    axis.set(xlabel=Units.label(plane[0], units.length), ylabel=Units.label(plane[1], units.length), xlim=shown,
+             ylim=shown)
     for ticks in (axis.xaxis, axis.yaxis):
         ticks.set_major_locator(plt.MaxNLocator(5, steps=[1, 2, 5, 10]))
     unit = units.product("mass") + f" {units.length}$^{{-2}}$" if units.length else "model units"
@@ -248,6 +290,10 @@ def group_of(text):
     return "All" if text == "all" else f"PartType{text}"
 
 
+def type_text(group):
+    return f"type {group[-1]} ({TYPES[int(group[-1])]})"
+
+
 def put(arguments, ending, figure, maps, show, colours):
     """The movie, or the picture of the last time."""
     if ending in MOVIES:
@@ -259,9 +305,10 @@ def put(arguments, ending, figure, maps, show, colours):
 
 def draw_maps(arguments, ending):
     maps = of_run(arguments)
-    norm = scale_of(maps, arguments.range)
+    norm = scale_of(maps, arguments.range, arguments.width)
     figure, show = frame(maps, arguments.axis,
-                         "all particles" if arguments.type == "All" else f"type {arguments.type[-1]}", norm)
+                         "all particles" if arguments.type == "All" else type_text(arguments.type), norm,
+                        arguments.width)
     put(arguments, ending, figure, maps, show, [plt.get_cmap(DENSITY)(k / 199)[:3] for k in range(200)])
 
 
@@ -290,9 +337,11 @@ def main():
     parser.add_argument("--type", type=group_of, default="all", metavar="T",
                         help="particle type, 0 to 5, or all (default: all)")
     add_follow(parser)
+    add_face_on(parser)
     parser.add_argument("--width", type=positive,
-                        help="of snapshots: side of the maps, in their unit (default: holds 97 %% of the particles of "
-                             "the first; with ids: what is followed, at all times)")
+                        help="side of the picture, in the unit of length: crops the maps of a run (default: all of "
+                             "them, of a type what holds 97 %% of its mass; of snapshots: holds 97 %% of the particles "
+                             "of the first; with ids: what is followed, at all times)")
     parser.add_argument("--trail", type=frames_number, default=TRAIL, metavar="N",
                         help="with ids: paths over the last N frames (default: %(default)s)")
     parser.add_argument("--fps", type=positive,
@@ -310,6 +359,8 @@ def main():
         outputs([arguments.output], None)
     else:
         fail(f"{arguments.output}: expected a name that ends in {', '.join(MOVIES + ENDINGS)}")
+    if arguments.face_on is not None and arguments.follow and arguments.follow[0] == "ids":
+        parser.error("--face-on turns discs: leave --follow ids out")
     by_ids = arguments.follow and arguments.follow[0] == "ids"
     (draw_group if by_ids else draw_maps)(arguments, ending)
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Snapshots for the plot scripts: GADGET's HDF5 files, single, in several parts, or a file with virtual datasets. A
+"""Snapshots for the plot scripts: GADGET's HDF5 files, single, in several parts, or a file with virtual datasets;
+single files of GADGET 1 and 2 and TIPSY (binary_formats.py). A
 missing or damaged part, which HDF5 may read as zeros, is an error that names the part; with --partial the snapshot is
 drawn without it."""
 import os
 import re
 
+from binary_formats import read_binary
 from plotting import Units, fail, h5py, np, warn
 
 PART = re.compile(r"^(?P<stem>.*)\.(?P<number>\d+)(?P<ending>\.hdf5|\.h5)$")
@@ -42,7 +44,14 @@ def open_hdf5(path):
     try:
         return h5py.File(path, "r")
     except OSError as error:
-        raise Fault(hdf5_fault(path, error)) from None
+        fault = hdf5_fault(path, error)
+    try:
+        found = read_binary(path)
+    except ValueError as error:
+        raise Fault(str(error)) from None
+    if found is None:
+        raise Fault(fault)
+    return found
 
 
 def number(attributes, name, otherwise):
@@ -144,6 +153,7 @@ class Snapshot:
 
     def __init__(self, path, types=None, partial=False, velocities=False, ids=False):
         self.path, self.softening, self.gravity, self.field_energy, self.field_moves = path, None, None, 0.0, False
+        self.softenings, self.comoving, self.unit_sizes = None, False, None
         try:
             self.time, self.units, parts, total = careful(path, self.facts)
         except Fault as fault:
@@ -193,9 +203,14 @@ class Snapshot:
         classes = [known[name] for name in (f"SofteningComovingClass{k}" for k in range(6)) if name in known]
         own = classes or [known["Softening"]] if "Softening" in known else []
         self.softening = float(np.ravel(own[0])[0]) if len(own) == 1 else None
+        self.softenings = self.by_type(known, own)
+        self.comoving = bool(number(known, "ComovingIntegrationOn", 0)) or known.get("Comoving") in (b"on", "on")
         self.gravity = next((float(np.ravel(known[name])[0])
                              for name in ("GravityConstantUsed", "GravityConstantInternal")
                              if name in known and np.ravel(known[name])[0] > 0), None)
+        sizes = [float(np.ravel(known.get(f"Unit{name}", 0))[0]) for name in ("Length_in_cm", "Mass_in_g",
+                                                                             "Velocity_in_cm_per_s")]
+        self.unit_sizes = sizes if min(sizes) > 0 else None
         # of an external field; None: there is one, and a version before 2026-11 did not state it
         in_field = any(str(known[name], "utf-8") if isinstance(known[name], bytes) else known[name]
                        for name in [f"Potential{k}" for k in range(1, 9)] + ["TidalField", "Agama"] if name in known)
@@ -213,6 +228,17 @@ class Snapshot:
                 raise Fault(f"is damaged: it says that it is one of {files} files")
             parts = [f"{name['stem']}.{k}{name['ending']}" for k in range(files)]
         return time, Units(known), parts or [self.path], counts(header, "NumPart_Total")
+
+    @staticmethod
+    def by_type(known, all_of_them):
+        """Softening lengths of the six types, or None."""
+        try:
+            if "SofteningClassOfPartType0" in known:
+                classes = [number(known, f"SofteningClassOfPartType{kind}", 0) for kind in range(6)]
+                return [float(np.ravel(known[f"SofteningComovingClass{k}"])[0]) for k in classes]
+            return [float(np.ravel(all_of_them[0])[0])] * 6 if len(all_of_them) == 1 else None
+        except KeyError:
+            return None
 
     def check(self, types):
         if not sum(len(mass) for mass in self.mass.values()):

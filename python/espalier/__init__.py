@@ -22,7 +22,7 @@ from ._library import (
 )
 from ._library import lib as _lib
 from .simulation import Simulation, Sums
-from .snapshot import Snapshot, read
+from .snapshot import Snapshot, pattern_speed, read
 
 __version__ = _lib.espalier_version().decode().split()[0]
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "SystemWarning",
     "UnsoundError",
     "ic",
+    "pattern_speed",
     "plots",
     "read",
 ]

@@ -86,13 +86,39 @@ class Snapshot:
         """
         from espalier_plots.multiples import systems
 
+        return systems(self.pos, self.vel, self.mass, self.ids, self._gravity("binaries"), limit)
+
+    def _gravity(self, who: str) -> float:
+        """The gravitational constant: stated, or by the units."""
         gravity = self.parameters.get("GravityConstantInternal", 0)
         units = [self.parameters.get(name, 0) for name in UNITS]
         if not gravity > 0 and min(units) > 0:
             gravity = GRAVITY_CGS * units[1] / units[0] / units[2]**2
         if not gravity > 0:
-            raise ValueError("binaries: the snapshot states neither GravityConstantInternal nor units")
-        return systems(self.pos, self.vel, self.mass, self.ids, gravity, limit)
+            raise ValueError(f"{who}: the snapshot states neither GravityConstantInternal nor units")
+        return gravity
+
+    def disc(self, type: int | None = None, *, softening: Any = None, centre: Any = None,
+             axis: Any = None) -> Any:
+        """The galaxy in the frame of the disc of a type: positions and velocities `pos`, `vel` about its centre, z
+        along its angular momentum.
+
+        type       that of the disc [the one that rotates most]
+        softening  of the forces that give v_c, one or one of each of six types [2 % of the half-mass radius]
+        centre     a place near its centre [the densest place of the type]
+        axis       x is the projection of this direction into the disc [the x axis; y where z is within 45 degrees of x]
+
+        Its methods, of the disc's type unless another one is named: `rings(type, edges)`, a dict of arrays R, v_phi,
+        sigma_R, sigma_phi, sigma_z, surface_density, height (of sech^2), v_c, Omega, kappa, Q (Toomre's);
+        `modes(type, outer=R)`, A_m / A_0 and phases of m = 1 to 6; `mode_rings(type, edges)`, radii and A_m / A_0;
+        `speed(type, outer=R)`, the pattern speed of m = 2 from the velocities; `circular(radii)`."""
+        from espalier_plots.galaxy import Disc, NoDisc
+
+        try:
+            return Disc(self.pos, self.vel, self.mass, self.types, type, self._gravity("disc"), softening, centre,
+                        axis=axis)
+        except NoDisc as fault:
+            raise _l.ArgumentError(f"disc: the snapshot {fault}") from None
 
     def plot(self, plane: str = "xy", quantity: str = "density", *, width: float | None = None, centre: Any = None,
              types: Any = None, pixels: int = 256, decades: float = 4, ax: Any = None) -> Any:
@@ -116,6 +142,28 @@ class Snapshot:
         """Density profile about a point [the densest place]; `style` is of matplotlib's lines. Returns the axes of
         matplotlib."""
         return plots._profile(self, bins, centre, types, ax, **style)
+
+
+def pattern_speed(snaps: Any, type: int | None = None, within: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Times between successive snapshots, and there the pattern speed of a bar or two-armed spiral, from the phases of
+    m = 2 within a radius; the velocities say how often it has turned.
+
+    type    that of the disc [the one that rotates most at first]
+    within  radius [the half-mass radius in the plane at first]"""
+    from espalier_plots import galaxy
+
+    found: list[Any] = []
+    axis = None
+    for snap in snaps:
+        disc = snap.disc(type, axis=axis)
+        axis = disc.axes[0] if axis is None else axis
+        type, within = disc.type, disc.holds(0.5) if within is None else within
+        found.append((snap.time, disc.modes(outer=within)[1][1], disc.speed(outer=within)))
+    times, phases, speeds = np.array(found).reshape(-1, 3).T
+    try:
+        return galaxy.pattern_speed(times, phases, speeds)
+    except ValueError as fault:
+        raise _l.ArgumentError(f"pattern_speed: {fault}") from None
 
 
 def _taken(data: Any) -> Snapshot:

@@ -43,7 +43,7 @@ def narrow_locator(decades):
 
 def log_ticks(axis, low, high):
     """Ticks of an axis that spans few decades have numbers at 2 and 5 too, or at all round numbers, so that there are
-    always some."""
+    always some. Numbers from 0.001 to 10,000 are plain ones."""
     ours = isinstance(axis.get_major_formatter(), LogFormatter)
     if axis.get_scale() != "log" or not 0 < low < high or not ours or getattr(axis.get_transform(), "base", 10) != 10:
         return
@@ -51,6 +51,8 @@ def log_ticks(axis, low, high):
     if decades < FEW_DECADES:
         axis.set_major_locator(narrow_locator(decades))
         axis.set_major_formatter(FuncFormatter(plain if low > 1e-3 and high < 2e4 else powers))
+    elif low > 5e-4 and high < 2e4:
+        axis.set_major_formatter(FuncFormatter(plain))
     axis.set_minor_formatter(NullFormatter())
 
 
