@@ -128,6 +128,7 @@ script_tests = \
   %D%/cli.sh \
   %D%/close_pairs.sh \
   %D%/cluster_runs.sh \
+  %D%/cluster_table.sh \
   %D%/collision_runs.sh \
   %D%/comm_ranks.sh \
   %D%/traces.sh \
@@ -366,6 +367,7 @@ EXTRA_DIST += \
   %D%/python_process.py \
   %D%/plots_layout.py \
   %D%/plots_starter.py \
+  %D%/cluster_table.py \
   %D%/comoving.py \
   %D%/rules_code.py \
   %D%/schemes.py \

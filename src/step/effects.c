@@ -237,6 +237,12 @@ double effects_energy(const struct sim *sim)
   return sum;
 }
 
+void effects_tide(const struct sim *sim, const double x[3], const double v[3], double length, struct tide *tide)
+{
+  *tide = (struct tide){0};
+  FOR_EFFECTS(sim, use, tide) use->effect->tide(use->state, sim->time, x, v, length, tide);
+}
+
 void effects_account(struct sim *sim) { FOR_EFFECTS(sim, use, account) use->effect->account(use->state, sim); }
 
 void effects_account_correction(struct sim *sim)
