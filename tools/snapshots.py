@@ -144,6 +144,7 @@ class Snapshot:
 
     def __init__(self, path, types=None, partial=False, velocities=False, ids=False):
         self.path, self.softening, self.gravity, self.field_energy, self.field_moves = path, None, None, 0.0, False
+        self.turns = False   # the frame rotates
         try:
             self.time, self.units, parts, total = careful(path, self.facts)
         except Fault as fault:
@@ -197,8 +198,9 @@ class Snapshot:
                              for name in ("GravityConstantUsed", "GravityConstantInternal")
                              if name in known and np.ravel(known[name])[0] > 0), None)
         # of an external field; None: there is one, and a version before 2026-11 did not state it
-        in_field = any(str(known[name], "utf-8") if isinstance(known[name], bytes) else known[name]
-                       for name in [f"Potential{k}" for k in range(1, 9)] + ["TidalField", "Agama"] if name in known)
+        fields = [name for name in [f"Potential{k}" for k in range(1, 9)] + ["TidalField", "Agama"] if name in known
+                  and (str(known[name], "utf-8") if isinstance(known[name], bytes) else known[name])]
+        in_field, self.turns = bool(fields), "TidalField" in fields
         stated = known.get("ExternalPotentialEnergy")
         self.field_energy = float(np.ravel(stated)[0]) if stated is not None else None if in_field else 0.0
         self.field_moves = bool(number(known, "ExternalPotentialMoves", 0))

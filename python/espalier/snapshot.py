@@ -59,14 +59,33 @@ class Snapshot:
         """
         from espalier_plots.multiples import systems
 
+        return systems(self.pos, self.vel, self.mass, self.ids, self._gravity("binaries"), limit)
+
+    def cluster(self, *, softening: float = 0.0, tide: float = 0.0, omega: float = 0.0,
+                limit: float = 0.1) -> dict[str, Any]:
+        """Bound stars, Jacobi radius, core and half-mass radius, relaxation time, binaries, mass segregation: the
+        numbers of a row of cluster.csv by their names, and the arrays `centre` and `velocity`; nan: not defined. Sums
+        over all pairs, so for some ten thousand stars at most.
+
+        softening  of the potential of the stars
+        tide       of an external field, for the Jacobi radius: (G m / tide)^(1/3), so on a circular orbit
+                   4 Omega^2 - kappa^2 [0: no field]
+        omega      angular velocity of the frame about z (TidalField)
+        limit      as of binaries()"""
+        from espalier_plots.cluster import cluster
+
+        return cluster(self.pos, self.vel, self.mass, self.ids, self._gravity("cluster"), softening, tide, omega, limit)
+
+    def _gravity(self, what: str) -> float:
+        """The gravitational constant."""
         gravity = self.parameters.get("GravityConstantInternal", 0)
         names = "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"
         units = [self.parameters.get(name, 0) for name in names]
         if not gravity > 0 and min(units) > 0:
             gravity = GRAVITY_CGS * units[1] / units[0] / units[2]**2
         if not gravity > 0:
-            raise ValueError("binaries: the snapshot states neither GravityConstantInternal nor units")
-        return systems(self.pos, self.vel, self.mass, self.ids, gravity, limit)
+            raise ValueError(f"{what}: the snapshot states neither GravityConstantInternal nor units")
+        return gravity
 
     def plot(self, plane: str = "xy", quantity: str = "density", *, width: float | None = None, centre: Any = None,
              types: Any = None, pixels: int = 256, decades: float = 4, ax: Any = None) -> Any:
