@@ -20,6 +20,7 @@ AM_TESTS_ENVIRONMENT += OMPI_MCA_mpi_yield_when_idle=$${OMPI_MCA_mpi_yield_when_
   export OMPI_MCA_mpi_yield_when_idle;
 
 unit_tests = \
+  %D%/bound \
   %D%/bound_pairs \
   %D%/brent \
   %D%/choice \

@@ -174,9 +174,9 @@ def draw_bound(axis, bound, units, scale):
     style = marks(len(time))
     axis.plot(time, bound.bound_mass, color=COLOURS[0], label="bound", **style)
     if np.isfinite(bound.jacobi_mass).any():
-        axis.plot(time, bound.jacobi_mass, "--", color=COLOURS[1], label="within the Jacobi radius", **style)
+        axis.plot(time, bound.jacobi_mass, "--", color=COLOURS[1], label="in Jacobi radius", **style)
     axis.set(title="mass", ylabel=Units.label("mass", units.mass if scale.length else ""))
-    axis.set_ylim(0, 1.08 * max(np.nanmax(bound.bound_mass), np.nanmax(bound.jacobi_mass, initial=0)))
+    axis.set_ylim(0, 1.08 * np.nanmax([bound.bound_mass, bound.jacobi_mass]))
     legend_above(axis)
 
 

@@ -58,9 +58,9 @@ def potentials(pos: np.ndarray, sources: np.ndarray, mass: np.ndarray, softening
 
 def bound(pos: np.ndarray, vel: np.ndarray, mass: np.ndarray, gravity: float, softening: float,
           motion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mask of the bodies that are bound, and their mean velocity. All are so at first; again and again those leave whose
-    energy is not below 0 in the potential of those that remain and relative to their mean velocity, the first time to
-    `motion`."""
+    """Mask of the bodies that are bound, and their mean velocity. All are so at first; again and again those leave
+    whose energy is not below 0 in the potential of those that remain and relative to their mean velocity, the first
+    time to `motion`."""
     held = np.ones(len(mass), dtype=bool)
     well = potentials(pos, pos, mass, softening)
     while held.any():
