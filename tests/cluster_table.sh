@@ -11,8 +11,8 @@ start() {
   numbers ic ic.txt "$1" "$2"
   shift 2
   parameters run.ini Input:InitCondFile=../ic.txt Output:OutputDir=out Output:TimeBetSnapshot=0.03125 \
-    Time:TimeMax=0.0625 Output:TimeBetStatistics=0.015625 Checkpoints:CheckpointAtEnd=on Gravity:Softening=0 Split:R1=0.04 Split:R2=0.16 \
-    Split:SoftStep=0.0078125 Split:Kernel=septic Steps:Integrator=hermite Steps:Eta=0.1 Device:Backend=cpu \
+    Time:TimeMax=0.0625 Output:TimeBetStatistics=0.015625 Checkpoints:CheckpointAtEnd=on Gravity:Softening=0 \
+    Split:R1=0.04 Split:R2=0.16 Split:SoftStep=0.0078125 Split:Kernel=septic Steps:Integrator=hermite Steps:Eta=0.1 Device:Backend=cpu \
     Device:Tuning=frozen Output:Cluster=on $hybrid "$@"
 }
 # agrees RUN OMEGA TIDE SOFTENING: checks of its first and last snapshot
@@ -93,6 +93,36 @@ start 0 0 'External:Potential1=plummer mass=3 scale=5'
 go centred 1 -P Time:TimeMax=0.015625
 [ $status = 0 ] && [ -z "$(columns centred/out/cluster.csv jacobi_radius | tr -d ' \n')" ]
 ok $? "at the centre of a potential there is no Jacobi radius"
+
+# --- clustertools, with the recipe of doc/readers.md ---
+# ESPALIER_CLUSTERTOOLS names a python3 that has clustertools (from PyPI).
+shown='said err'
+for clustertools in ${ESPALIER_CLUSTERTOOLS:+"$ESPALIER_CLUSTERTOOLS"} python3; do
+  "$clustertools" -c 'import clustertools' 2> /dev/null && break
+  clustertools=
+done
+if [ -n "$clustertools" ]; then
+  mkdir -p output && cp alone1/out/snapshot_000.hdf5 output
+  awk '/^## / { here = $0 == "## clustertools" } /^```/ { code = here && /python/; next } code' "$src/doc/readers.md" \
+    > recipe.py
+  cat >> recipe.py << 'END'
+import numpy as np
+cluster.energies()
+apart = np.linalg.norm(pos[:, None] - pos[None], axis=2)
+np.fill_diagonal(apart, np.inf)
+bound = (vel**2).sum(axis=1) / 2 < (mass / apart).sum(axis=1)   # each star by itself, among all
+radius = np.linalg.norm(pos, axis=1)
+order = radius.argsort()
+half = radius[order][np.searchsorted(mass[order].cumsum(), mass.sum() / 2)]
+print("#", cluster.ntot, cluster.mtot, cluster.rm, half, (cluster.etot < 0).sum(), bound.sum())
+assert cluster.ntot == len(mass) and abs(cluster.mtot / mass.sum() - 1) < 1e-6 and abs(cluster.rm / half - 1) < 0.02
+assert (cluster.etot < 0).sum() == bound.sum()
+END
+  try timeout 120 "$clustertools" recipe.py
+  ok $? "clustertools has the stars of a snapshot: $(grep '^half' said)"
+else
+  skip clustertools "no python3 has it (pip install clustertools; ESPALIER_CLUSTERTOOLS names the python3)"
+fi
 
 # --- few stars, and mistakes ---
 head -n 3 ic.txt > few.txt

@@ -152,7 +152,7 @@ ok $? "bound stars of snapshots, without a Jacobi radius"
 printf '%s\n' "# $in_units" time,bound_mass,half_mass_radius,tide,jacobi_radius,jacobi_mass,escapers 0,1,0.8,,,,3 \
   0.5,0.9,0.7,1,4,0.95,5 1,0.8,0.6,1,3.5,0.9,6 > stars/cluster.csv
 draws "a cluster with cluster.csv" cluster stars --true-energies off
-has said '^text bound, 50 %' && has said '^text Jacobi' && has said '^text in Jacobi radius' &&
+has said '^text bound, 50 %' && has said '^text Jacobi' && has said '^text in Jacobi$' &&
   has said '^text mass \['
 ok $? "bound stars and the Jacobi radius of cluster.csv"
 "$python" - "$src/tools" stars > said 2> err << 'END'

@@ -174,10 +174,10 @@ def draw_bound(axis, bound, units, scale):
     style = marks(len(time))
     axis.plot(time, bound.bound_mass, color=COLOURS[0], label="bound", **style)
     if np.isfinite(bound.jacobi_mass).any():
-        axis.plot(time, bound.jacobi_mass, "--", color=COLOURS[1], label="in Jacobi radius", **style)
-    axis.set(title="mass", ylabel=Units.label("mass", units.mass if scale.length else ""))
+        axis.plot(time, bound.jacobi_mass, "--", color=COLOURS[1], label="in Jacobi", **style)
+    axis.set(title="bound mass", ylabel=Units.label("mass", units.mass if scale.length else ""))
     axis.set_ylim(0, 1.08 * np.nanmax([bound.bound_mass, bound.jacobi_mass]))
-    legend_above(axis)
+    legend_beside(axis)
 
 
 def draw_centre(axis, moments, scale):
@@ -263,11 +263,11 @@ COLUMNS = {"neighbours": ("neighbours", "entries of a list, mean"),
 OF_PAIRS = ("shortest_period", "largest_eccentricity")   # no value where there are no pairs
 
 
-def panels(moments, energy, steps, bound, scale, said):
+def panels(moments, energy, steps, scale, said):
     """Functions that draw the panels beside the radii, in their order."""
     found = {name: (lambda axis, name=name: draw_column(axis, steps, scale, name)) for name in COLUMNS
              if steps and name in steps and np.isfinite(positive(steps[name])).any()}
-    result = [lambda axis: draw_bound(axis, bound, moments[0].units, scale)] if bound.known else []
+    result = []
     if energy or sum(np.isfinite(moment.energy) for moment in moments) > 1:
         result.append(lambda axis: said.extend(draw_errors(axis, moments, energy, scale)))
     result += [found[name] for name in ("neighbours", "hard_steps") if name in found]
@@ -278,17 +278,23 @@ def panels(moments, energy, steps, bound, scale, said):
 
 def draw(name, moments, energy, steps, bound, paths):
     scale, said = Scale(moments[0]), []
-    beside = panels(moments, energy, steps, bound, scale, said)
+    beside = panels(moments, energy, steps, scale, said)
     columns = -(-len(beside) // 3)
-    figure = plt.figure(figsize=(7 + 3.8 * columns, 8), layout="constrained")
-    grid = figure.add_gridspec(6, 1 + columns, width_ratios=[1.75] + [1] * columns)
-    left = [figure.add_subplot(grid[:4, 0]), figure.add_subplot(grid[4:, 0])]
+    size = (8 + 3.8 * columns, 9) if bound.known else (7 + 3.8 * columns, 8)
+    figure = plt.figure(figsize=size, layout="constrained")
+    grid = figure.add_gridspec(1, 1 + columns, width_ratios=[1.75] + [1] * columns)
+    heights = [2, 0.8, 1] if bound.known else [2, 1]
+    left = [figure.add_subplot(part) for part in grid[0].subgridspec(len(heights), 1, height_ratios=heights)]
     draw_radii(left[0], moments, bound, scale)
-    draw_centre(left[1], moments, scale)
+    if bound.known:
+        draw_bound(left[1], bound, moments[0].units, scale)
+    draw_centre(left[-1], moments, scale)
     for number, function in enumerate(beside):
         rows = -(-len(beside) // max(columns, 1))
         place = number % rows
-        axis = figure.add_subplot(grid[6 * place // rows:6 * (place + 1) // rows, 1 + number // rows])
+        if place == 0:
+            column = grid[1 + number // rows].subgridspec(rows, 1)
+        axis = figure.add_subplot(column[place])
         function(axis)
     for axis in figure.axes:
         axis.set_xlabel(Units.label("time", scale.time))
