@@ -52,8 +52,8 @@ static double *densities(const struct star *star, int32_t stars)
   return density;
 }
 
-/* Means of position and velocity with weights: those of the density, or of the mass where `density` is NULL. Returns the
- * sum of the weights. */
+/* Means of position and velocity with weights: those of the density, or of the mass where `density` is NULL. Returns
+ * the sum of the weights. */
 static double mean_of(const struct star *star, int32_t stars, const double *density, double pos[3], double vel[3])
 {
   double sum = 0;
@@ -73,8 +73,8 @@ static double mean_of(const struct star *star, int32_t stars, const double *dens
   return sum;
 }
 
-/* Centre, its velocity, and core radius (Casertano & Hut 1985). Of few stars, or of stars that are all in one place, the
- * centre of mass. */
+/* Centre, its velocity, and core radius (Casertano & Hut 1985). Of few stars, or of stars that are all in one place,
+ * the centre of mass. */
 static void find_centre(struct cluster_row *row, const struct star *star, int32_t stars)
 {
   double *density = stars > NEIGHBOUR ? densities(star, stars) : NULL, radius = 0;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "analysis/multiples.h"
-#include "gravity/tide.h"
+#include "gravity/field.h"
 #include "mpi/comm.h"
 #include "params/params.h"
 #include "particles/particles.h"

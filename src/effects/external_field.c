@@ -132,6 +132,8 @@ static void tide_at(const void *state, double time, const double x[3], const dou
   external_tide(state, time, x, v, length, tide);
 }
 
+static const struct effect_values values = {host_energy, tide_at};
+
 /* Potentials are at places of the user's frame. */
 const struct effect effect_external_field = {.name = "external field",
                                              .size = sizeof(struct external),
@@ -143,5 +145,4 @@ const struct effect effect_external_field = {.name = "external field",
                                              .field = add_field,
                                              .host_kick = host_kick,
                                              .measured = measured,
-                                             .tide = tide_at,
-                                             .host_energy = host_energy};
+                                             .values = &values};

@@ -8,7 +8,6 @@
 #include "external/agama.h"
 #include "external/orbit.h"
 #include "gravity/field.h"
-#include "gravity/tide.h"
 #include "params/params_external.h"
 
 /* Zero-initialised: none. */

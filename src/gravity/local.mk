@@ -17,7 +17,6 @@ libespalier_a_SOURCES += \
   %D%/reach.h \
   %D%/resolved_pair.h \
   %D%/split.h \
-  %D%/tide.h \
   %D%/triple.h \
   %D%/unit_advance.h \
   %D%/unit_contacts.h \
