@@ -10,7 +10,7 @@
 
 /* A cell is one point for a body at more than OPENING times the distance of its farthest corner from its centre of
  * mass. A walk of the tree costs about as much as WALK pairs. */
-enum { OPENING = 3, WALK = 4000, DEPTH = 64 };
+enum { OPENING = 3, WALK = 8000, DEPTH = 64 };
 
 /* Points side by side. */
 struct points {

@@ -15,7 +15,7 @@ enum { BOUND_DIRECT = 8192 }; /* bodies up to which potentials are sums over all
  * the potential of the others that remain, -G m / sqrt(r^2 + softening^2), and relative to `motion`, which after the
  * first time becomes the mean velocity of those that remain. Bodies at the same place do not see each other.
  * \param bound  [count] becomes 1 where a body is bound
- * Potentials of more than BOUND_DIRECT bodies are those of a tree, to about 1e-4. Returns the number of bound bodies;
+ * Potentials of more than BOUND_DIRECT bodies are those of a tree, to about 3e-4. Returns the number of bound bodies;
  * `motion` is their mean velocity, weighted by mass (as it was where there are none). */
 int32_t bound_find(const struct bound_body *body, int32_t count, double gravity, double softening, double motion[3],
                    char *bound);

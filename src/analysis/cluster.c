@@ -11,11 +11,15 @@
 #include "analysis/stars.h"
 #include "base/memory.h"
 
-enum { NEIGHBOUR = 6 };   /* the density is that within the distance of this one */
-enum { HEAVIEST = 10 };   /* one of so many stars is among the heaviest */
-#define COULOMB 0.11      /* of the Coulomb logarithm, ln(0.11 N) (Giersz & Heggie 1994) */
-#define COST_PAIRS 1000.0 /* to find the systems, for each star */
-#define COST_WALK 4000.0  /* of the potential of a tree, for each star */
+enum { NEIGHBOUR = 6 }; /* the density is that within the distance of this one */
+enum { HEAVIEST = 10 }; /* one of so many stars is among the heaviest */
+#define COULOMB 0.11    /* of the Coulomb logarithm, ln(0.11 N) (Giersz & Heggie 1994) */
+/* In interactions of forces on the host, for each star: to find the systems and the densities; a pair of its potential,
+ * and all of it from a tree. Those of a device are so many times as fast. */
+#define COST_SYSTEMS 3000.0
+#define COST_PAIR 3.0
+#define COST_WALK 3e4
+#define COST_DEVICE 30
 
 static double distance(const double a[3], const double b[3])
 {
@@ -25,7 +29,11 @@ static double distance(const double a[3], const double b[3])
 
 int cluster_wanted(const struct params *params, double particles) { return params->Cluster && stars_few(particles); }
 
-double cluster_cost(double count) { return count * (COST_PAIRS + (count <= BOUND_DIRECT ? count : COST_WALK)); }
+double cluster_cost(double count, int on_device)
+{
+  double each = COST_SYSTEMS + (count <= BOUND_DIRECT ? COST_PAIR * count : COST_WALK);
+  return count * each * (on_device ? COST_DEVICE : 1);
+}
 
 /* --- the centre -------------------------------------------------------------------------------------------------- */
 

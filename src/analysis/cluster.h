@@ -41,8 +41,9 @@ struct cluster_row {
 
 /* Whether a run of so many particles has the table. */
 int cluster_wanted(const struct params *params, double particles);
-/* What a row costs in interactions of forces of `count` particles, for the rule of statistics. Pure. */
-double cluster_cost(double count);
+/* What a row costs in interactions of forces of `count` particles, for the rule of statistics; `on_device`: forces are
+ * computed by a device. Pure. */
+double cluster_cost(double count, int on_device);
 /* Measure a cluster of stars that multiples_arrange has sorted. Local. */
 void cluster_measure(struct cluster_row *row, const struct star *star, int32_t stars,
                      const struct cluster_facts *facts);

@@ -37,7 +37,7 @@ static int statistics_due(const struct run *run, double from, double to)
   int on_device = run->sim.be->particle_bytes > 0;
   /* a row looks at the particles of a device */
   double beside = par->Analysis || on_device ? analysis_cost(run->sim.now.count, on_device) : 0;
-  if (cluster_wanted(par, particles_of(&run->sim))) beside += cluster_cost(run->sim.now.count);
+  if (cluster_wanted(par, particles_of(&run->sim))) beside += cluster_cost(run->sim.now.count, on_device);
   return energies_due(last->spent, last->cost, beside, to - last->time, run->outputs.end - run->outputs.begin,
                       energies_coarsest(&run->sim));
 }
