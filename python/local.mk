@@ -12,6 +12,7 @@ EXTRA_DIST += \
 # The tools draw by it: beside them where Espalier is installed, as in the source tree.
 nobase_dist_pkgdata_DATA += \
   %D%/espalier_plots/__init__.py \
+  %D%/espalier_plots/cluster.py \
   %D%/espalier_plots/galaxy.py \
   %D%/espalier_plots/measure.py \
   %D%/espalier_plots/multiples.py \

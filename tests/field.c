@@ -333,6 +333,65 @@ static void check_files(void)
          "a file that is missing is found");
 }
 
+/* The tide of a potential about a centre that moves, on what is at d from it and moves with u relative to it, against
+ * that of King (1962): L^2 / r^4 - d2 phi / dr2, L the angular momentum, for `second`, the second derivative. */
+static void check_tide_of(const char *text, const double d[3], const double u[3], double second, double reach)
+{
+  static const double centre[3] = {0.5, -1, 2}, motion[3] = {7, 20, -3};
+  struct external e;
+  struct fault f = {""};
+  struct tide tide;
+  char whole[200], line[300];
+  double x[3], v[3], across = 0;
+  snprintf(whole, sizeof whole, "%s centre=0.5,-1,2", text);
+  struct params p = with(whole);
+  int failed = external_open(&e, &p, 3, &f);
+  memcpy(e.field.term[0].motion, motion, sizeof motion);
+  for (int c = 0; c < 3; c++) {
+    int a = (c + 1) % 3, b = (c + 2) % 3;
+    x[c] = centre[c] + d[c];
+    v[c] = motion[c] + u[c];
+    across += square(d[a] * u[b] - d[b] * u[a]);
+  }
+  double r = radius(d), want = across / pow(r, 4) - second;
+  external_tide(&e, 0, x, v, 1e-4, &tide);
+  snprintf(line, sizeof line, "%s: tide %.9g, expected %.9g; the scale of the field %.6g, expected %.6g", text,
+           tide.stretch, want, tide.reach, reach);
+  tap_ok(!failed && fabs(tide.stretch / want - 1) < 1e-6 && fabs(tide.reach / reach - 1) < 1e-6 && tide.spin == 0,
+         line);
+  external_close(&e);
+}
+
+static void check_tides(void)
+{
+  static const double d[3] = {2, 0, 0}, u[3] = {0.4, 0.7, 0.2}, far[3] = {6, 8, 0}, rest[3] = {0};
+  struct external e;
+  struct fault f = {""};
+  struct tide tide, still;
+  check_tide_of("point mass=2", d, u, -2 * 6.0 / 8, 1);
+  check_tide_of("point mass=2", d, rest, -2 * 6.0 / 8, 1);
+  check_tide_of("logarithmic velocity=5", far, u, -0.25, 10);
+  check_tide_of("logarithmic velocity=5", far, (double[]){-4, 3, 0}, -0.25, 10); /* circular: 2 v^2 / r^2 */
+  /* in the plane of a disc the largest derivative is that along z */
+  double h = 3.3, s = 121 + 0; /* a + b; R^2 + (a + b)^2 with R^2 = 110.11 */
+  const double R = sqrt(s - h * h), at[3] = {R, 0, 0}, mass = 3 * 40, s3 = s * sqrt(s);
+  check_tide_of("miyamoto-nagai mass=40 a=3 b=0.3", at, (double[]){0, R * sqrt(mass / s3), 0},
+                mass / s3 * (1 - 3 * R * R / s), R / (h / 0.3));
+  struct params p = with("");
+  strcpy(p.TidalField, "omega=0.3 kappa=0.4 nu=0.5");
+  int failed = external_open(&e, &p, 3, &f);
+  external_tide(&e, 0, d, u, 1e-2, &tide);
+  external_tide(&e, 0, rest, rest, 1e-2, &still);
+  tap_ok(!failed && fabs(tide.stretch - 0.2) < 1e-12 && tide.spin == 0.3 && tide.reach > 1e300 &&
+             fabs(still.stretch - 0.2) < 1e-12,
+         "TidalField: 4 omega^2 - kappa^2 everywhere");
+  external_close(&e);
+  failed = external_open(&e, &(struct params){.TidalField = ""}, 3, &f);
+  external_tide(&e, 0, d, u, 1e-2, &tide);
+  tap_ok(!failed && tide.stretch == 0 && tide.reach == 0, "no field has no tide");
+  external_close(&e);
+}
+
 int main(void)
 {
   srand(7);
@@ -342,5 +401,6 @@ int main(void)
   check_texts();
   check_orbits();
   check_files();
+  check_tides();
   return tap_end();
 }

@@ -20,6 +20,7 @@ AM_TESTS_ENVIRONMENT += OMPI_MCA_mpi_yield_when_idle=$${OMPI_MCA_mpi_yield_when_
   export OMPI_MCA_mpi_yield_when_idle;
 
 unit_tests = \
+  %D%/bound \
   %D%/bound_pairs \
   %D%/brent \
   %D%/choice \
@@ -128,6 +129,7 @@ script_tests = \
   %D%/cli.sh \
   %D%/close_pairs.sh \
   %D%/cluster_runs.sh \
+  %D%/cluster_table.sh \
   %D%/collision_runs.sh \
   %D%/comm_ranks.sh \
   %D%/traces.sh \
@@ -377,6 +379,7 @@ EXTRA_DIST += \
   %D%/python_process.py \
   %D%/plots_layout.py \
   %D%/plots_starter.py \
+  %D%/cluster_table.py \
   %D%/comoving.py \
   %D%/rules_code.py \
   %D%/schemes.py \

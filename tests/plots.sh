@@ -144,9 +144,27 @@ for table in energy steps; do
     fi > "stars/$table.csv"
 done
 draws "a cluster of stars" cluster stars --true-energies on
-has said '^axes 8$' && has said '^text time \[Myr\]' && has said '^text period \[d\]' && has said '^text isolated' &&
+has said '^axes 9$' && has said '^text time \[Myr\]' && has said '^text period \[d\]' && has said '^text isolated' &&
   has said '^text .*: 600 particles, lengths in pc, times in Myr'
 ok $? "all panels and their units"
+has said '^text bound, 50 %' && lacks said '^text Jacobi'
+ok $? "bound stars of snapshots, without a Jacobi radius"
+printf '%s\n' "# $in_units" time,bound_mass,half_mass_radius,tide,jacobi_radius,jacobi_mass,escapers 0,1,0.8,,,,3 \
+  0.5,0.9,0.7,1,4,0.95,5 1,0.8,0.6,1,3.5,0.9,6 > stars/cluster.csv
+draws "a cluster with cluster.csv" cluster stars --true-energies off
+has said '^text bound, 50 %' && has said '^text Jacobi' && has said '^text in Jacobi$' &&
+  has said '^text mass \['
+ok $? "bound stars and the Jacobi radius of cluster.csv"
+"$python" - "$src/tools" stars > said 2> err << 'END'
+import sys, types
+sys.path.insert(0, sys.argv[1])
+import plot_cluster as cluster
+given = dict(snapshots=[sys.argv[2]], types=None, partial=False, most=400, true_energies="off")
+bound = cluster.read(types.SimpleNamespace(**given))[-1]
+print(bound.time, bound.bound_mass, bound.jacobi_radius, bound.jacobi_mass)
+assert list(bound.bound_mass) == [1, 0.9, 0.8] and list(bound.jacobi_radius[1:]) == [4, 3.5]
+END
+ok $? "... which are the numbers of the table"
 # Plummer's sphere: Lagrangian radii from M(r), core radius 0.679 of the scale radius; energies as by tests/true_energy
 try espalier ic plummer -n 8192 -o sphere.hdf5 &&
   "$here/tests/true_energy" hybrid/snapshot_00?.hdf5 > true 2> err &&

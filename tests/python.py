@@ -62,6 +62,20 @@ for gravity in ({}, {"G": 2}):
         ok(found.dtype == scaled.binaries().dtype and len(found) > 290 and (ratio < 0.9 if gravity else
                                                                               abs(ratio - 1) < 1e-5),
            f"a simulation has its binaries {gravity}")
+        found, same = sim.cluster(softening=1e-3), scaled.cluster(softening=1e-3)
+        ok(found["stars"] == 600 and found["pairs"] > 290 and abs(found["half_mass_radius"] / same["half_mass_radius"]
+                                                                  - 1) < 1e-9 and np.isnan(found["jacobi_radius"])
+           and found["escapers"] == 600 - found["bound_stars"], f"and the cluster that it is {gravity}")
+found = model.cluster(tide=0.01)
+half = model.lagrangian_radii([0.5], found["centre"])[0]
+ok(abs(found["half_mass_radius"] / half - 1) < 0.01 < found["core_radius"] < 0.5
+   and found["bound_stars"] > 990 and abs(found["jacobi_radius"]**3 * 0.01 / found["jacobi_mass"] - 1) < 1e-9
+   and found["jacobi_stars"] + found["escapers"] == 1000 and np.isnan(found["segregation"])
+   and abs(found["relaxation_time"] - 0.138 * found["bound_stars"] * found["half_mass_radius"]**1.5
+           / found["bound_mass"]**0.5 / np.log(0.11 * found["bound_stars"])) < 1e-9, "the numbers of a cluster")
+ok(refused(ValueError, "3 stars with mass are too few", lambda: espalier.ic.plummer(3).cluster())
+   and refused(ValueError, "cluster: the snapshot states neither", lambda: espalier.Snapshot(
+       pos, vel, mass, model.ids, model.types).cluster()), "what is no cluster")
 
 # steps
 settings = {"softening": 0.01, "Tuning": "frozen", "Repeatable": True}

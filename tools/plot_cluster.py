@@ -2,37 +2,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A star cluster over time, from the snapshots of a run and, where they are there, its energy.csv and steps.csv:
 Lagrangian radii about the density centre, core radius, density centre, energy error, neighbours, hard steps, bound
-pairs. Density centre and core radius are the means of position and of distance from the centre, weighted by the density
-about each particle, which is that of its five nearest neighbours within the distance of the sixth (Casertano & Hut
-1985). True energies are direct sums over the particles of the snapshots, without the errors that the potential of a
-tree has. Hard pairs are nearest neighbours of each other with a binding energy above the mean kinetic energy of single
-particles and of centres of mass of bound pairs; isolated pairs are those that the run integrated by Kepler's equation
-(column binaries of steps.csv)."""
+pairs; from its cluster.csv (Cluster = on) bound mass, half-mass radius of the bound stars and Jacobi radius, the first
+two without that table from snapshots. Density centre and core radius are the means of position and of distance from
+the centre, weighted by the density about each particle, which is that of its five nearest neighbours within the
+distance of the sixth (Casertano & Hut 1985). True energies are direct sums over the particles of the snapshots, without
+the errors that the potential of a tree has. Hard pairs are nearest neighbours of each other with a binding energy above
+the mean kinetic energy of single particles and of centres of mass of bound pairs; isolated pairs are those that the run
+integrated by Kepler's equation (column binaries of steps.csv)."""
 import argparse
 import os
 
 from plotting import (COLOURS, Help, Scale, Table, Units, add_output, fail, lagrangian, legend_above, legend_beside,
                       marks, np, ordered_colours, outputs, plt, program, same_units, save, shown, start, type_list)
 from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
+from espalier_plots.cluster import NEIGHBOUR, cluster, core, densities, relaxation_time
 from espalier_plots.multiples import nearest
 from matplotlib.ticker import MaxNLocator
 
 FRACTIONS = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9]
-NEIGHBOUR = 6               # the density is that within the distance of this one
 LEAST = 40                  # particles
 AUTOMATIC_PAIRS = 4e9       # true energies are computed unasked where they take half a minute at most
 MYR = Units.TIMES["Myr"]
-
-
-def core(pos, mass, index, distance):
-    """Density centre and core radius; None where there is no density."""
-    radius = distance[:, NEIGHBOUR - 1]
-    volume = np.where(radius > 0, 4 / 3 * np.pi * radius**3, np.inf)
-    density = mass[index[:, :NEIGHBOUR - 1]].sum(axis=1) / volume
-    if not density.sum() > 0:
-        return None
-    centre = np.average(pos, axis=0, weights=density)
-    return centre, np.average(np.linalg.norm(pos - centre, axis=1), weights=density)
 
 
 def potential(pos, mass, softening):
@@ -67,7 +57,7 @@ def hard_pairs(pos, vel, mass, gravity, softening, index):
 class Moment:
     """What a snapshot shows."""
 
-    def __init__(self, path, arguments, energies):
+    def __init__(self, path, arguments, energies, bound=False):
         snapshot = Snapshot(path, arguments.types, arguments.partial, velocities=True)
         pos, mass = snapshot.all()
         vel = np.concatenate(list(snapshot.vel.values()))
@@ -76,7 +66,7 @@ class Moment:
             fail(f"{path} has {len(pos)} particles with mass, too few for radii that hold a hundredth of it: {LEAST} "
                  "are needed")
         index, distance = nearest(pos, NEIGHBOUR)
-        found = core(pos, mass, index, distance)
+        found = core(pos, densities(mass, index, distance))
         if not found:
             fail(f"{path}: all particles are in one place")
         self.path, self.units, self.time, self.count, self.mass = (path, snapshot.units, snapshot.time, len(mass),
@@ -85,6 +75,7 @@ class Moment:
         self.centre, self.core = found
         self.radii = lagrangian(np.linalg.norm(pos - self.centre, axis=1), mass, FRACTIONS)
         self.energy = self.pairs = np.nan
+        self.bound = None
         stated = self.gravity is not None and self.softening is not None
         if energies and snapshot.field_energy is None:
             fail(f"{path} does not state the energy in its external potential, which true energies need: "
@@ -94,6 +85,8 @@ class Moment:
                  "true energies need")
         if stated and np.isfinite(vel).all() and not arguments.types and not snapshot.incomplete:
             self.pairs = hard_pairs(pos, vel, mass, self.gravity, self.softening, index)
+            if bound and not snapshot.turns:
+                self.bound = cluster(pos, vel, mass, np.arange(len(mass)), self.gravity, self.softening)
             if (energies or energies is None) and snapshot.field_energy is not None:
                 self.energy = 0.5 * (mass * (vel**2).sum(axis=1)).sum() + snapshot.field_energy \
                     - self.gravity * potential(pos, mass, self.softening)
@@ -103,10 +96,9 @@ class Moment:
     def relaxation(self):
         """Half-mass relaxation time (Spitzer 1987), ln(0.11 N) as Giersz & Heggie (1994); nan where it is not
         defined."""
-        if self.gravity is None or 0.11 * self.count <= 1:
+        if self.gravity is None:
             return np.nan
-        half = self.radii[FRACTIONS.index(0.5)]
-        return 0.138 * self.count * half**1.5 / np.sqrt(self.gravity * self.mass) / np.log(0.11 * self.count)
+        return relaxation_time(self.count, self.mass, self.radii[FRACTIONS.index(0.5)], self.gravity)
 
 
 def add_mergers(moments, run, energy):
@@ -119,40 +111,73 @@ def add_mergers(moments, run, energy):
         moment.energy += lost[mergers["time"] <= moment.time].sum()
 
 
+class Bound:
+    """Bound mass, half-mass radius of the bound stars, and Jacobi radius with the mass within (nan where there is none)
+    over time, of the run's table or of snapshots."""
+    COLUMNS = ["time", "bound_mass", "half_mass_radius", "jacobi_radius", "jacobi_mass"]
+
+    def __init__(self, table, moments):
+        known = [moment for moment in moments if moment.bound]
+        for name in self.COLUMNS:
+            values = table[name] if table else [moment.time if name == "time" else moment.bound[name]
+                                                for moment in known]
+            setattr(self, name, np.asarray(values, dtype=float))
+        self.known = bool(np.isfinite(self.half_mass_radius).any())
+
+
 def read(arguments):
-    """What the snapshots show, by time; the run's tables, or None."""
+    """What the snapshots show, by time; the run's tables, or None; the bound stars."""
     chosen = chosen_snapshots(arguments)
     folders = {os.path.dirname(path) for path in chosen}
     energies = {"on": True, "off": False, "auto": None}[arguments.true_energies]
     moments = []
+    run = folders.pop() if len(folders) == 1 else None
+    there = run is not None and os.path.exists(os.path.join(run, "cluster.csv"))
     for path in chosen:
-        moments.append(Moment(path, arguments, energies))
+        few = not moments or len(chosen) * moments[0].count ** 2 / 2 <= AUTOMATIC_PAIRS
+        moments.append(Moment(path, arguments, energies, few and not there))
         if energies is None and len(chosen) * moments[0].count ** 2 / 2 > AUTOMATIC_PAIRS:
             energies = False
             moments[0].energy = np.nan
     moments.sort(key=lambda moment: moment.time)
-    run = folders.pop() if len(folders) == 1 else None
     tables = {}
-    for name, needed in (("energy", ["time", "total"]), ("steps", ["step", "time"])):
+    for name, needed in (("energy", ["time", "total"]), ("steps", ["step", "time"]), ("cluster", ["time"])):
         path = None if run is None else os.path.join(run, name + ".csv")
         tables[name] = Table(path, needed) if path and os.path.exists(path) else None
     add_mergers(moments, run, tables["energy"])
     same_units(moments + [table for table in tables.values() if table])
     name = os.path.basename(os.path.abspath(run)) if run is not None else f"{len(moments)} snapshots"
-    return name, moments, tables["energy"], tables["steps"]
+    return name, moments, tables["energy"], tables["steps"], Bound(tables["cluster"], moments)
 
 
-def draw_radii(axis, moments, scale):
+def draw_radii(axis, moments, bound, scale):
     time = [moment.time * scale.size for moment in moments]
     style = marks(len(moments))
     for number, (fraction, colour) in enumerate(zip(FRACTIONS, ordered_colours(len(FRACTIONS))[::-1])):
         axis.plot(time, [moment.radii[number] for moment in moments], color=colour, label=f"{100 * fraction:.0f} %",
                   **style)
     axis.plot(time, [moment.core for moment in moments], "--", color="#000000", label="core", **style)
+    lines = len(FRACTIONS)
+    for name, label, line in (("half_mass_radius", "bound, 50 %", "-."), ("jacobi_radius", "Jacobi", ":")):
+        values = getattr(bound, name)
+        if np.isfinite(values).any():
+            axis.plot(bound.time * scale.size, values, line, color="#000000", label=label)
     axis.set_yscale("log")
     axis.set(title="Lagrangian radii and core radius", ylabel=Units.label("radius", scale.length))
     handles, labels = axis.get_legend_handles_labels()
-    legend_beside(axis, handles=handles[-2::-1] + handles[-1:], labels=labels[-2::-1] + labels[-1:])
+    legend_beside(axis, handles=handles[lines - 1::-1] + handles[lines:],
+                  labels=labels[lines - 1::-1] + labels[lines:])
+
+
+def draw_bound(axis, bound, units, scale):
+    time = bound.time * scale.size
+    style = marks(len(time))
+    axis.plot(time, bound.bound_mass, color=COLOURS[0], label="bound", **style)
+    if np.isfinite(bound.jacobi_mass).any():
+        axis.plot(time, bound.jacobi_mass, "--", color=COLOURS[1], label="in Jacobi", **style)
+    axis.set(title="bound mass", ylabel=Units.label("mass", units.mass if scale.length else ""))
+    axis.set_ylim(0, 1.08 * np.nanmax([bound.bound_mass, bound.jacobi_mass]))
+    legend_beside(axis)
 
 
 def draw_centre(axis, moments, scale):
@@ -251,19 +276,25 @@ def panels(moments, energy, steps, scale, said):
     return result + [found[name] for name in ("shortest_period", "largest_eccentricity") if name in found]
 
 
-def draw(name, moments, energy, steps, paths):
+def draw(name, moments, energy, steps, bound, paths):
     scale, said = Scale(moments[0]), []
     beside = panels(moments, energy, steps, scale, said)
     columns = -(-len(beside) // 3)
-    figure = plt.figure(figsize=(7 + 3.8 * columns, 8), layout="constrained")
-    grid = figure.add_gridspec(6, 1 + columns, width_ratios=[1.75] + [1] * columns)
-    left = [figure.add_subplot(grid[:4, 0]), figure.add_subplot(grid[4:, 0])]
-    draw_radii(left[0], moments, scale)
-    draw_centre(left[1], moments, scale)
+    size = (8 + 3.8 * columns, 9) if bound.known else (7 + 3.8 * columns, 8)
+    figure = plt.figure(figsize=size, layout="constrained")
+    grid = figure.add_gridspec(1, 1 + columns, width_ratios=[1.75] + [1] * columns)
+    heights = [2, 0.8, 1] if bound.known else [2, 1]
+    left = [figure.add_subplot(part) for part in grid[0].subgridspec(len(heights), 1, height_ratios=heights)]
+    draw_radii(left[0], moments, bound, scale)
+    if bound.known:
+        draw_bound(left[1], bound, moments[0].units, scale)
+    draw_centre(left[-1], moments, scale)
     for number, function in enumerate(beside):
         rows = -(-len(beside) // max(columns, 1))
         place = number % rows
-        axis = figure.add_subplot(grid[6 * place // rows:6 * (place + 1) // rows, 1 + number // rows])
+        if place == 0:
+            column = grid[1 + number // rows].subgridspec(rows, 1)
+        axis = figure.add_subplot(column[place])
         function(axis)
     for axis in figure.axes:
         axis.set_xlabel(Units.label("time", scale.time))
@@ -301,8 +332,7 @@ def main():
     arguments = parser.parse_args()
     check_most(parser, arguments, 100000)
     paths = outputs(arguments.output, "cluster.png")
-    name, moments, energy, steps = read(arguments)
-    draw(name, moments, energy, steps, paths)
+    draw(*read(arguments), paths)
 
 
 if __name__ == "__main__":

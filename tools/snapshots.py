@@ -154,6 +154,7 @@ class Snapshot:
     def __init__(self, path, types=None, partial=False, velocities=False, ids=False):
         self.path, self.softening, self.gravity, self.field_energy, self.field_moves = path, None, None, 0.0, False
         self.softenings, self.comoving, self.unit_sizes = None, False, None
+        self.turns = False   # the frame rotates
         try:
             self.time, self.units, parts, total = careful(path, self.facts)
         except Fault as fault:
@@ -212,8 +213,9 @@ class Snapshot:
                                                                              "Velocity_in_cm_per_s")]
         self.unit_sizes = sizes if min(sizes) > 0 else None
         # of an external field; None: there is one, and a version before 2026-11 did not state it
-        in_field = any(str(known[name], "utf-8") if isinstance(known[name], bytes) else known[name]
-                       for name in [f"Potential{k}" for k in range(1, 9)] + ["TidalField", "Agama"] if name in known)
+        fields = [name for name in [f"Potential{k}" for k in range(1, 9)] + ["TidalField", "Agama"] if name in known
+                  and (str(known[name], "utf-8") if isinstance(known[name], bytes) else known[name])]
+        in_field, self.turns = bool(fields), "TidalField" in fields
         stated = known.get("ExternalPotentialEnergy")
         self.field_energy = float(np.ravel(stated)[0]) if stated is not None else None if in_field else 0.0
         self.field_moves = bool(number(known, "ExternalPotentialMoves", 0))

@@ -534,6 +534,10 @@ class Simulation:
         """Bound pairs and hierarchies of the particles of this rank, as plain numbers (Snapshot.binaries)."""
         return self.snapshot().binaries(limit)
 
+    def cluster(self, **options: float) -> dict[str, Any]:
+        """The star cluster that the particles of this rank are, in plain numbers; options as of Snapshot.cluster."""
+        return self.snapshot().cluster(**options)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a snapshot in the layout of GADGET-4's HDF5 files; an existing file is replaced."""
         self._open()

@@ -88,6 +88,21 @@ class Snapshot:
 
         return systems(self.pos, self.vel, self.mass, self.ids, self._gravity("binaries"), limit)
 
+    def cluster(self, *, softening: float = 0.0, tide: float = 0.0, omega: float = 0.0,
+                limit: float = 0.1) -> dict[str, Any]:
+        """Bound stars, Jacobi radius, core and half-mass radius, relaxation time, binaries, mass segregation: the
+        numbers of a row of cluster.csv by their names, and the arrays `centre` and `velocity`; nan: not defined. Sums
+        over all pairs, so for some ten thousand stars at most.
+
+        softening  of the potential of the stars
+        tide       of an external field, for the Jacobi radius: (G m / tide)^(1/3), so on a circular orbit
+                   4 Omega^2 - kappa^2 [0: no field]
+        omega      angular velocity of the frame about z (TidalField)
+        limit      as of binaries()"""
+        from espalier_plots.cluster import cluster
+
+        return cluster(self.pos, self.vel, self.mass, self.ids, self._gravity("cluster"), softening, tide, omega, limit)
+
     def _gravity(self, who: str) -> float:
         """The gravitational constant: stated, or by the units."""
         gravity = self.parameters.get("GravityConstantInternal", 0)

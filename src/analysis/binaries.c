@@ -6,27 +6,14 @@
 #include <string.h>
 
 #include "analysis/decimal.h"
-#include "base/debug.h"
+#include "analysis/stars.h"
 #include "base/memory.h"
 #include "gravity/cosmology.h"
 #include "gravity/units.h"
 
-/* Rank 0 has all particles, 64 bytes each, and looks at a million of them for about ten seconds. */
-static double most(void) { return debug_value("binaries_most", 1e6); }
-
 int binaries_wanted(const struct params *params, double particles)
 {
-  return params->Interval > 0 && particles <= most();
-}
-
-void binaries_warn(const struct params *params, double particles, FILE *out, const char *before)
-{
-  if (params->Interval == 0 || particles <= most()) return;
-  fprintf(
-      out,
-      "%s[Binaries] Interval = %g: binaries.csv and events.csv are not written, for %.0f particles; at most %.0f are "
-      "looked at within a run\n",
-      before, params->Interval, particles, most());
+  return params->Interval > 0 && stars_few(particles);
 }
 
 /* --- the tables -------------------------------------------------------------------------------------------------- */
@@ -99,22 +86,6 @@ static void write_escape(const struct between *between, const struct escape *esc
 
 /* --- one time ---------------------------------------------------------------------------------------------------- */
 
-/* The stars of this rank, in physical coordinates. Returns an array of `n` of them (owner: caller, memory_free). */
-static struct star *own_stars(const struct particles *particles, double length, double speed, double flow)
-{
-  struct star *star = memory_alloc("systems", sizeof *star * (size_t)(particles->n + 1));
-#pragma omp parallel for
-  for (int64_t i = 0; i < particles->n; i++) {
-    for (int k = 0; k < 3; k++) {
-      star[i].pos[k] = length * particles->pos[3 * i + k];
-      star[i].vel[k] = speed * particles->vel[3 * i + k] + flow * star[i].pos[k];
-    }
-    star[i].mass = particles->mass[i];
-    star[i].id = (int64_t)particles->id[i];
-  }
-  return star;
-}
-
 /* The stars of all ranks on rank 0; `place` and `motion` as in the facts. In an expanding universe x becomes a x, and
  * the velocity a v_pec of the run (gravity/cosmology.h) v_pec and that of the expansion. Collective. */
 static struct star *gather(const struct comm *comm, const struct particles *particles,
@@ -123,16 +94,11 @@ static struct star *gather(const struct comm *comm, const struct particles *part
   const struct params *p = facts->params;
   double length = p->Comoving ? facts->time : 1, speed = p->Comoving ? 1 / facts->time : 1;
   double flow = p->Comoving ? cosmology_hubble0(p) * cosmology_rate(p->Omega0, p->OmegaLambda, facts->time) : 0;
-  size_t bytes;
   for (int k = 0; k < 3; k++) {
     place[k] = length * facts->place[k];
     motion[k] = speed * facts->motion[k] + flow * place[k];
   }
-  struct star *own = own_stars(particles, length, speed, flow);
-  struct star *all = comm_gather_root(comm, own, sizeof *own * (size_t)particles->n, &bytes);
-  memory_free(own);
-  *stars = (int32_t)(bytes / sizeof *all);
-  return all;
+  return stars_gather(comm, particles, length, speed, flow, stars);
 }
 
 /* Write what has happened since the last time, and remember this one. */

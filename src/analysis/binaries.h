@@ -29,8 +29,6 @@ struct binaries_facts {
 
 /* Whether binaries are looked for in a run of so many particles. */
 int binaries_wanted(const struct params *params, double particles);
-/* Print a warning to `out`, prefixed by `before`, where they are asked for and there are too many particles. */
-void binaries_warn(const struct params *params, double particles, FILE *out, const char *before);
 /* Headers of the tables. */
 void binaries_header(FILE *out);
 void binaries_events_header(FILE *out);

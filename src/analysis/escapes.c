@@ -14,7 +14,7 @@ struct system {
   const struct multiples *found;
   double gravity;
   char *gone;     /* [stars] 1: has escaped before */
-  int32_t *owner; /* [stars] row of the system that a star belongs to, but for those within others; or rows + star */
+  int32_t *owner; /* [stars] multiples_owners */
 };
 
 /* The stars that have not escaped. */
@@ -108,38 +108,15 @@ static struct cluster measure(const struct system *system)
 
 /* --- bodies ------------------------------------------------------------------------------------------------------ */
 
-/* The star with an id. */
-static int32_t star_of(const struct system *system, int64_t id)
-{
-  int32_t low = 0, high = system->stars - 1;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (system->star[middle].id < id) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-static void own_stars(const struct system *system, int32_t row, int32_t owner)
-{
-  const struct multiple *m = &system->found->row[row];
-  for (int k = 0; k < 2; k++) {
-    if (m->inner[k] >= 0) own_stars(system, m->inner[k], owner);
-    else system->owner[star_of(system, k ? m->second : m->first)] = owner;
-  }
-}
-
 static void open_system(struct system *system, const struct escaped *escaped)
 {
   const struct multiples *found = system->found;
   system->gone = memory_alloc("escapes", (size_t)system->stars + 1);
-  system->owner = memory_alloc("escapes", sizeof *system->owner * (size_t)(system->stars + 1));
+  system->owner = multiples_owners(found, system->star, system->stars);
   for (int32_t i = 0, k = 0; i < system->stars; i++) {
     while (k < escaped->count && escaped->id[k] < system->star[i].id) k++;
     system->gone[i] = k < escaped->count && escaped->id[k] == system->star[i].id;
-    system->owner[i] = found->count + i;
   }
-  for (int32_t k = 0; k < found->count; k++) own_stars(system, k, k); /* outer systems come after their inner ones */
 }
 
 static void close_system(struct system *system)

@@ -3,6 +3,10 @@ libespalier_a_SOURCES += \
   %D%/analysis.h \
   %D%/binaries.c \
   %D%/binaries.h \
+  %D%/bound.c \
+  %D%/bound.h \
+  %D%/cluster.c \
+  %D%/cluster.h \
   %D%/decimal.c \
   %D%/decimal.h \
   %D%/escapes.c \
@@ -19,6 +23,8 @@ libespalier_a_SOURCES += \
   %D%/projection.h \
   %D%/quantiles.c \
   %D%/quantiles.h \
+  %D%/stars.c \
+  %D%/stars.h \
   %D%/subset.c \
   %D%/subset.h
 EXTRA_DIST += %D%/README.md

@@ -284,6 +284,38 @@ void multiples_close(struct multiples *found)
   *found = (struct multiples){0};
 }
 
+/* The star with an id. */
+static int32_t star_of(const struct star *star, int32_t stars, int64_t id)
+{
+  int32_t low = 0, high = stars - 1;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (star[middle].id < id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/* The stars of the system `row` belong to the body `body`. */
+static void own_stars(const struct multiples *found, const struct star *star, int32_t stars, int32_t row, int32_t body,
+                      int32_t *owner)
+{
+  const struct multiple *m = &found->row[row];
+  for (int k = 0; k < 2; k++) {
+    if (m->inner[k] >= 0) own_stars(found, star, stars, m->inner[k], body, owner);
+    else owner[star_of(star, stars, k ? m->second : m->first)] = body;
+  }
+}
+
+int32_t *multiples_owners(const struct multiples *found, const struct star *star, int32_t stars)
+{
+  int32_t *owner = memory_alloc("systems", sizeof *owner * (size_t)(stars + 1));
+  for (int32_t i = 0; i < stars; i++) owner[i] = found->count + i;
+  /* outer systems come after their inner ones */
+  for (int32_t k = 0; k < found->count; k++) own_stars(found, star, stars, k, k, owner);
+  return owner;
+}
+
 /* --- pairs of two times ------------------------------------------------------------------------------------------ */
 
 static int by_ids(const void *a, const void *b)

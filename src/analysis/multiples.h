@@ -38,6 +38,9 @@ int32_t multiples_arrange(struct star *star, int32_t stars);
 /* Find the systems of stars that are arranged. Free with multiples_close. */
 void multiples_find(struct multiples *found, const struct star *star, int32_t stars, double gravity, double limit);
 void multiples_close(struct multiples *found);
+/* The body of each star [stars], which are arranged: the row of the system that it belongs to and that is not part of
+ * another one, or count + star of one that belongs to none. Owner: caller (memory_free). */
+int32_t *multiples_owners(const struct multiples *found, const struct star *star, int32_t stars);
 
 /* Two stars that are a system, the lower id first. */
 struct star_pair {

@@ -19,7 +19,7 @@ const struct debug_switch debug_table[] = {
     {"binaries_most",
      1,
      {{0, PARTICLES, 1}},
-     "largest number of particles in which a run looks for binaries (default: 1000000)"},
+     "largest number of particles in which a run looks for binaries and for the bound ones (default: 1000000)"},
     {"check_seconds",
      1,
      {{0, STALL_SECONDS, 0}},

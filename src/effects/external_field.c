@@ -126,6 +126,14 @@ static void measured(void *state, struct sim *sim)
   sim->system.field_step = rate > 0 ? errors_field_step(sim->now.rate_field, rate, params_error(sim->par)) : 0;
 }
 
+static void tide_at(const void *state, double time, const double x[3], const double v[3], double length,
+                    struct tide *tide)
+{
+  external_tide(state, time, x, v, length, tide);
+}
+
+static const struct effect_values values = {host_energy, tide_at};
+
 /* Potentials are at places of the user's frame. */
 const struct effect effect_external_field = {.name = "external field",
                                              .size = sizeof(struct external),
@@ -137,4 +145,4 @@ const struct effect effect_external_field = {.name = "external field",
                                              .field = add_field,
                                              .host_kick = host_kick,
                                              .measured = measured,
-                                             .host_energy = host_energy};
+                                             .values = &values};

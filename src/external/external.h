@@ -39,4 +39,9 @@ void external_field(const struct external *external, double time, struct field *
  * field[n], which is the norm of its tidal tensor. For external->agama. */
 void external_host(const struct external *external, int64_t n, const double *pos, double time, double *acceleration,
                    double *potential, double *rate);
+
+/* The tide at x on what moves with the velocity v there. `length`, above 0: of the differences of the acceleration;
+ * small beside the scale of the field. */
+void external_tide(const struct external *external, double time, const double x[3], const double v[3], double length,
+                   struct tide *tide);
 #endif

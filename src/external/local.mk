@@ -4,5 +4,6 @@ libespalier_a_SOURCES += \
   %D%/external.c \
   %D%/external.h \
   %D%/orbit.c \
-  %D%/orbit.h
+  %D%/orbit.h \
+  %D%/tide.c
 EXTRA_DIST += %D%/README.md

@@ -222,6 +222,9 @@ static int check_comoving(const struct rules *rules)
 {
   const struct params *p = rules->p;
   if (!p->Comoving) return 0;
+  if (p->Cluster)
+    return broken(rules, "Cluster", "Comoving",
+                  "expected Cluster = off: in comoving coordinates there is no such table");
   if (!(p->Omega0 > 0)) return broken(rules, "Omega0", "Comoving", "expected the density of matter, a number above 0");
   if (!(p->TimeBegin >= A_LEAST))
     return broken(rules, "TimeBegin", "Comoving",

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/binaries.h"
+#include "analysis/stars.h"
 #include "backend/backend.h"
 #include "base/folders.h"
 #include "base/memory.h"
@@ -237,7 +237,7 @@ static void report(const struct comm *comm, const struct params *params, const s
   if (beginning->facts) initial_warn(params->InitCondFile, beginning->facts, stdout, "warning: ");
   outputs_warn(outputs, beginning->from ? -INFINITY : beginning->time, stdout, "warning: ");
   outputs_warn_plan(outputs, beginning->time, estimate->snapshot, 0, stdout, "warning: ");
-  binaries_warn(params, estimate->particles, stdout, "warning: ");
+  stars_warn(params, estimate->particles, stdout, "warning: ");
   if (estimate->disk_free < 1.1 * (estimate->snapshot * estimate->snapshots + estimate->checkpoint * estimate->added))
     printf("warning: the disk has too little room for all snapshots that are %s, and for checkpoints\n",
            beginning->from ? "still to be written" : "planned");

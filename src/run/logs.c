@@ -12,6 +12,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/binaries.h"
+#include "analysis/cluster.h"
 #include "analysis/projection.h"
 #include "base/files.h"
 #include "base/folders.h"
@@ -34,9 +35,9 @@
 /* --- files ------------------------------------------------------------------------------------------------------- */
 
 #define USED_PARAMETERS "parameters-used.ini"
-static const char *const table_names[LOGS_TABLES] = {"energy.csv",   "steps.csv",  "timers.csv",    TRAFFIC_TABLE,
-                                                     SUBSTEP_TABLE,  TUNER_TABLE,  "choice.csv",    "analysis.csv",
-                                                     "binaries.csv", "events.csv", COLLISIONS_TABLE};
+static const char *const table_names[LOGS_TABLES] = {"energy.csv",   "steps.csv",  "timers.csv",     TRAFFIC_TABLE,
+                                                     SUBSTEP_TABLE,  TUNER_TABLE,  "choice.csv",     "analysis.csv",
+                                                     "binaries.csv", "events.csv", COLLISIONS_TABLE, "cluster.csv"};
 
 static void table_path(const struct params *params, const char *name, char path[PARAM_TEXT + 64])
 {
@@ -159,10 +160,7 @@ struct table {
   void (*header)(FILE *out);
 };
 
-static int have_binaries(const struct sim *sim)
-{
-  return binaries_wanted(sim->par, sim->masses.count + sim->masses.massless);
-}
+static double particles_of(const struct sim *sim) { return sim->masses.count + sim->masses.massless; }
 
 /* All tables, in the order of table_names. */
 static void list_tables(struct logs *logs, const struct sim *sim, struct table table[LOGS_TABLES])
@@ -176,9 +174,10 @@ static void list_tables(struct logs *logs, const struct sim *sim, struct table t
       {sim->cost.tuning.log, &logs->files.tuner, tuning_header},
       {settings_have_choice(sim), &logs->files.choice, settings_choice_header},
       {sim->par->Analysis, &logs->files.analysis, analysis_header},
-      {have_binaries(sim), &logs->files.binaries, binaries_header},
-      {have_binaries(sim), &logs->files.events, binaries_events_header},
-      {sim->par->Action != COLLISIONS_OFF, &logs->files.collisions, collisions_header}};
+      {binaries_wanted(sim->par, particles_of(sim)), &logs->files.binaries, binaries_header},
+      {binaries_wanted(sim->par, particles_of(sim)), &logs->files.events, binaries_events_header},
+      {sim->par->Action != COLLISIONS_OFF, &logs->files.collisions, collisions_header},
+      {cluster_wanted(sim->par, particles_of(sim)), &logs->files.cluster, cluster_header}};
   memcpy(table, all, sizeof all);
 }
 

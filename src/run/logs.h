@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tables of a run in OutputDir: energy.csv, steps.csv, timers.csv, comm.csv, substeps.csv, tuner.csv, choice.csv,
- * analysis.csv, binaries.csv, events.csv and collisions.csv. */
+ * analysis.csv, binaries.csv, events.csv, collisions.csv and cluster.csv. */
 #ifndef LOGS_H
 #define LOGS_H
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "step/plan.h"
 #include "step/sim.h"
 
-/* tables: energy, steps, timers, comm, substeps, tuner, choice, analysis, binaries, events, collisions */
-enum { LEVELS_LOGGED = 25, LOGS_TABLES = 11 };
+/* tables: energy, steps, timers, comm, substeps, tuner, choice, analysis, binaries, events, collisions, cluster */
+enum { LEVELS_LOGGED = 25, LOGS_TABLES = 12 };
 
 /* Counts of a soft step, of all ranks. Imbalances are maximum over mean of the ranks. */
 struct step_report {
@@ -39,7 +39,7 @@ struct step_report {
 
 /* The files of the tables, on rank 0 only; from the fourth on only where enabled. */
 struct log_files {
-  FILE *energy, *steps, *timers, *substeps, *tuner, *choice, *analysis, *binaries, *events, *collisions;
+  FILE *energy, *steps, *timers, *substeps, *tuner, *choice, *analysis, *binaries, *events, *collisions, *cluster;
   struct spool *spool[LOGS_TABLES]; /* the files of these and of comm.csv; NULL: there is no such table */
   long long unwritten;              /* bytes of rows of all tables that are in memory only */
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/stars.h"
 #include "base/folders.h"
 #include "base/memory.h"
 #include "base/watchdog.h"
@@ -184,7 +185,7 @@ static void warn_outputs(const struct run *run)
   const struct sim *sim = &run->sim;
   const char *before = "espalier: warning: ";
   outputs_warn(&run->outputs, run->soft_step_opened ? -INFINITY : sim->time, stderr, before);
-  binaries_warn(sim->par, sim->masses.count + sim->masses.massless, stderr, before);
+  stars_warn(sim->par, sim->masses.count + sim->masses.massless, stderr, before);
   double disk_free = folder_free_bytes(sim->par->OutputDir);
   if (!run->options->no_output)
     outputs_warn_plan(&run->outputs, sim->time,

@@ -6,6 +6,8 @@
 #include <math.h>
 
 #include "analysis/analysis.h"
+#include "analysis/cluster.h"
+#include "analysis/subset.h"
 #include "base/debug.h"
 #include "base/fault.h"
 #include "particles/timeline.h"
@@ -23,6 +25,8 @@ static double next_statistics(const struct run *run, double time)
   return timeline_next_output(run->outputs.begin, run->sim.par->TimeBetStatistics, time, HUGE_VAL);
 }
 
+static double particles_of(const struct sim *sim) { return sim->masses.count + sim->masses.massless; }
+
 /* Whether a multiple of TimeBetStatistics lies in (from, to], or statistics are due by rule: 0, or the `every` of
  * energies_measure. */
 static int statistics_due(const struct run *run, double from, double to)
@@ -33,6 +37,7 @@ static int statistics_due(const struct run *run, double from, double to)
   int on_device = run->sim.be->particle_bytes > 0;
   /* a row looks at the particles of a device */
   double beside = par->Analysis || on_device ? analysis_cost(run->sim.now.count, on_device) : 0;
+  if (cluster_wanted(par, particles_of(&run->sim))) beside += cluster_cost(run->sim.now.count, on_device);
   return energies_due(last->spent, last->cost, beside, to - last->time, run->outputs.end - run->outputs.begin,
                       energies_coarsest(&run->sim));
 }
@@ -83,12 +88,33 @@ static void analyse(struct run *run)
   }
 }
 
+static void tide_at(const void *of, const double x[3], const double v[3], double length, struct tide *tide)
+{
+  effects_tide(of, x, v, length, tide);
+}
+
+/* Measure the star cluster, and write a row to cluster.csv. Collective. */
+static void measure_cluster(struct run *run)
+{
+  struct sim *sim = &run->sim;
+  const struct particles *particles = sim->be->view(sim->dev);
+  struct cluster_facts facts = {
+      .time = sim->time, .gravity = sim->force.gravity, .limit = sim->par->Limit, .tide = tide_at, .tide_of = sim};
+  int64_t count[PARTICLE_TYPES];
+  subset_counts(sim->comm, particles, count);
+  for (int t = 0; t < PARTICLE_TYPES; t++)
+    if (count[t]) facts.softening = fmax(facts.softening, params_softening_of(sim->par, t));
+  sim_shift(sim, facts.place, facts.motion);
+  cluster_scan(sim->comm, particles, &facts, run->logs.files.cluster);
+}
+
 void run_statistics(struct run *run, int every)
 {
   struct sim *sim = &run->sim;
   diagnostics_scales(&sim->now, sim->comm, sim->be->view(sim->dev));
   logs_energy(&run->logs, sim);
   if (sim->par->Analysis) TIMED(sim, PHASE_diagnostics, analyse(run));
+  if (cluster_wanted(sim->par, particles_of(sim))) TIMED(sim, PHASE_diagnostics, measure_cluster(run));
   run->state.statistics = (struct statistics){.cost = sim->energy.cost * every, .time = sim->time};
 }
 
@@ -97,7 +123,7 @@ void run_binaries(struct run *run)
   struct sim *sim = &run->sim;
   const struct log_files *files = &run->logs.files;
   struct binaries_facts facts = {.params = sim->par, .time = sim->time};
-  if (!binaries_wanted(sim->par, sim->masses.count + sim->masses.massless)) return;
+  if (!binaries_wanted(sim->par, particles_of(sim))) return;
   sim_shift(sim, facts.place, facts.motion);
   TIMED(
       sim, PHASE_diagnostics,

@@ -232,9 +232,15 @@ double effects_energy(const struct sim *sim)
   const struct particles *p = sim->be->view(sim->dev);
   double sum = 0;
   for (int64_t i = 0; i < p->n; i++) sum += p->mass[i] * field_potential(&sim->effects.field, &p->pos[3 * i]);
-  FOR_EFFECTS(sim, use, host_energy) sum += use->effect->host_energy(use->state, sim);
+  FOR_EFFECTS(sim, use, values) sum += use->effect->values->host_energy(use->state, sim);
   comm_sum_double(sim->comm, &sum, 1);
   return sum;
+}
+
+void effects_tide(const struct sim *sim, const double x[3], const double v[3], double length, struct tide *tide)
+{
+  *tide = (struct tide){0};
+  FOR_EFFECTS(sim, use, values) use->effect->values->tide(use->state, sim->time, x, v, length, tide);
 }
 
 void effects_account(struct sim *sim) { FOR_EFFECTS(sim, use, account) use->effect->account(use->state, sim); }

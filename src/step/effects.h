@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "backend/backend.h"
+#include "gravity/field.h"
 #include "mpi/comm.h"
 #include "params/params_external.h"
 #include "step/plan.h"
@@ -50,6 +51,13 @@ struct effect_files {
   int (*list_of)(const struct params *params, double time, struct external_file *file, struct fault *fault);
 };
 
+/* What an external field says of itself. */
+struct effect_values {
+  double (*host_energy)(const void *state, const struct sim *sim); /* of particles here, in what the host computes */
+  /* the tide at x on what moves with v; differences are over `length` */
+  void (*tide)(const void *state, double time, const double x[3], const double v[3], double length, struct tide *tide);
+};
+
 /* The hooks of an effect. NULL: nothing is to be done, or it is as without the effect. `state`: memory of its own.
  * Local unless a member says "collective". */
 struct effect {
@@ -86,10 +94,10 @@ struct effect {
   double *(*host_kick)(const void *state, const struct sim *sim, double time, double dt);
 
   /* Sums of a synchronisation, sim->now. */
-  void (*measured)(void *state, struct sim *sim);                  /* add to them after each measurement. Collective */
-  double (*host_energy)(const void *state, const struct sim *sim); /* of particles here, in what the host computes */
-  void (*account)(void *state, struct sim *sim);                   /* make sim->now.total the conserved quantity */
-  void (*account_correction)(void *state, struct sim *sim);        /* the same for a correction that was measured */
+  void (*measured)(void *state, struct sim *sim);           /* add to them after each measurement. Collective */
+  const struct effect_values *values;                       /* of an external field */
+  void (*account)(void *state, struct sim *sim);            /* make sim->now.total the conserved quantity */
+  void (*account_correction)(void *state, struct sim *sim); /* the same for a correction that was measured */
 
   /* What a run prints and stores. */
   /* add to positions and velocities for the user's frame */
@@ -171,6 +179,9 @@ void effects_measured(struct sim *sim);
 /* Potential energy of the particles in sim->effects.field and in what the host computes, of all ranks, summed in double
  * precision; 0 without EFFECT_IN_FIELD. At a synchronisation. Collective. */
 double effects_energy(const struct sim *sim);
+/* The tide of the external field at x, at sim->time, on what moves with the velocity v; zeros without a field.
+ * `length`, above 0: of differences, small beside the scale of the field. Local. */
+void effects_tide(const struct sim *sim, const double x[3], const double v[3], double length, struct tide *tide);
 /* Make sim->now.total the conserved quantity. At each synchronisation with potentials; a repeated call at the same time
  * replaces the one before. Local. */
 void effects_account(struct sim *sim);
