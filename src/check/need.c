@@ -80,7 +80,7 @@ struct memory_need need_estimate(const struct need_input *in)
 #define OWN_BYTES 186.4
 #define ACTIVE_BYTES 9.4
 #define PROCESS_BYTES 8.8e6
-#define OTHER_BYTES 1.5e6
+#define OTHER_BYTES 1.2e6
 #define IMBALANCE 1.02
 /* LETs: EXPECTED_LETS n^EXPECTED_POWER times the factor of the scheme, and for the first few other ranks a power. */
 #define EXPECTED_LETS 562
@@ -88,7 +88,7 @@ struct memory_need need_estimate(const struct need_input *in)
 enum { FEW_OTHERS = 3 };
 static const struct expected_lets {
   double factor, others_power;
-} expected_lets[] = {[NEED_SHARED] = {1, 1}, [NEED_BLOCK] = {3, 0.3}, [NEED_HYBRID] = {1.8, 0.35}};
+} expected_lets[] = {[NEED_SHARED] = {1, 1}, [NEED_BLOCK] = {2.9, 0.3}, [NEED_HYBRID] = {1.8, 0.35}};
 
 struct memory_need need_expected(const struct need_input *in, enum need_scheme scheme)
 {

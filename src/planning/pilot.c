@@ -116,6 +116,9 @@ int pilot_of_file(const struct comm *comm, const struct params *params, struct p
 
 void pilot_close(struct pilot_source *source) { particles_free(&source->particles); }
 
+/* A hash that has nothing to do with the one by which other samples are taken. */
+static uint64_t own_hash(uint64_t id) { return sampling_hash(~sampling_hash(id)); }
+
 /* Keep a part of the particles of every type, by hashed ids. */
 static void sample(const struct particles *all, double wanted, struct particles *pilot)
 {
@@ -131,7 +134,7 @@ static void sample(const struct particles *all, double wanted, struct particles 
   particles_reserve(pilot, (int64_t)(1.2 * wanted) + 1024);
   for (int64_t i = 0; i < all->n; i++) {
     int t = all->type[i];
-    if (part[t] < 1 && (double)sampling_hash(all->id[i]) >= part[t] * 0x1p64) continue;
+    if (part[t] < 1 && (double)own_hash(all->id[i]) >= part[t] * 0x1p64) continue;
     if (pilot->n == pilot->capacity) particles_reserve(pilot, 2 * pilot->capacity);
     particles_copy(pilot, pilot->n++, all, i);
     kept[t] += all->mass[i];

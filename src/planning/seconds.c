@@ -139,59 +139,90 @@ static void say(const struct particles *pilot, const char *scheme)
   fprintf(stderr, "%s: plan: a soft step of %lld particles, %s\n", PACKAGE_NAME, (long long)pilot->n, scheme);
 }
 
-/* Measure the smaller pilot. */
-static int measure_smaller(const struct seconds_wanted *wanted, const struct params *params, double *full, double *hard,
-                           double *bytes, struct fault *fault)
+/* What the pilots show; of the smaller one zeros where there is none. */
+struct measured {
+  double particles[PILOTS];
+  double full[PILOTS], hard[PILOTS]; /* interactions of a particle */
+  double lets[PILOTS];               /* bytes */
+  double nearer; /* the distances between particles by both pilots over those by the larger one, scaled by N^(-1/3) */
+};
+
+/* Measure the smaller pilot. `distance`: between its particles. 0 or -1. */
+static int measure_smaller(const struct seconds_wanted *wanted, const struct params *params, struct measured *measured,
+                           double *distance, struct fault *fault)
 {
   struct study_system system;
   struct counted_step counted;
   if (open_pilot(wanted, params, 0, &system, fault)) return -1;
-  *full = system.full_pairs;
-  *hard = system.hard_pairs;
+  measured->full[0] = system.full_pairs;
+  measured->hard[0] = system.hard_pairs;
+  *distance = system.rules.distance;
   if (wanted->ranks > 1 && wanted->pilot[0].n >= (int64_t)PARTICLES_MIN * wanted->ranks) {
     counted_step_make(wanted->comm, &system, wanted->ranks, &counted);
-    *bytes = let_bytes(&counted);
+    measured->lets[0] = let_bytes(&counted);
     counted_step_free(&counted);
   }
   study_system_close(&system);
   return 0;
 }
 
+/* Measure the pilots, of which the larger one stays open. 0 or -1. */
+static int measure(const struct seconds_wanted *wanted, const struct params *params, const char *scheme,
+                   struct measured *measured, struct study_system *system, struct fault *fault)
+{
+  double distance = 0;
+  *measured = (struct measured){.nearer = 1};
+  for (int k = 0; k < PILOTS; k++) measured->particles[k] = (double)wanted->pilot[k].n;
+  if (measured->particles[0] > 0) {
+    say(&wanted->pilot[0], scheme);
+    if (measure_smaller(wanted, params, measured, &distance, fault)) return -1;
+  }
+  say(&wanted->pilot[1], scheme);
+  if (open_pilot(wanted, params, 1, system, fault)) return -1;
+  measured->full[1] = system->full_pairs;
+  measured->hard[1] = system->hard_pairs;
+  if (distance > 0 && system->rules.distance > 0) /* medians of few samples: the mean of both has less noise */
+    measured->nearer = sqrt(distance * cbrt(measured->particles[0] / measured->particles[1]) / system->rules.distance);
+  return 0;
+}
+
+/* Predict the time of a soft step from the larger pilot, whose schedule is that of the run. */
+static void predict(const struct seconds_wanted *wanted, struct measured *measured, struct study_system *system,
+                    struct seconds_planned *planned)
+{
+  struct counted_step counted;
+  double n = wanted->particles,
+         on_device = wanted->machine->device == DEVICE_gpu && system->on_host ? GPU_INTERACTIONS : 1;
+  counted_step_make(wanted->comm, system, wanted->ranks, &counted);
+  measured->lets[1] = let_bytes(&counted);
+  planned->let_power = wanted->ranks > 1 ? let_power(measured->lets, measured->particles) : 0;
+  scale(&counted, n / measured->particles[1], planned->let_power);
+  system->full_pairs = on_device * interactions_at(measured->full, measured->particles, n, 0);
+  system->hard_pairs =
+      (system->input.split ? 1 : on_device) * interactions_at(measured->hard, measured->particles, n, 1);
+  struct event_input in = counted_step_input(&counted, system, more_pairs(wanted, system));
+  event_model(&in, wanted->machine, &planned->times);
+  counted_step_free(&counted);
+}
+
 int seconds_plan(const struct seconds_wanted *wanted, enum study_scheme scheme, struct seconds_planned *planned,
                  struct fault *fault)
 {
-  struct params params = params_of(wanted, scheme);
+  struct params params = params_of(wanted, scheme), rules = params;
   struct study_system system;
-  struct counted_step counted;
+  struct measured measured;
   struct system_at at;
-  double full[PILOTS] = {0}, hard[PILOTS] = {0}, bytes[PILOTS] = {0}, n[PILOTS];
-  for (int k = 0; k < PILOTS; k++) n[k] = (double)wanted->pilot[k].n;
   *planned = (struct seconds_planned){.scheme = study_scheme_names[scheme]};
-  if (n[0] > 0) {
-    say(&wanted->pilot[0], planned->scheme);
-    if (measure_smaller(wanted, &params, &full[0], &hard[0], &bytes[0], fault)) return -1;
-  }
-  say(&wanted->pilot[1], planned->scheme);
-  if (open_pilot(wanted, &params, 1, &system, fault)) return -1;
-  full[1] = system.full_pairs;
-  hard[1] = system.hard_pairs;
-  struct params rules = params;
+  if (measure(wanted, &params, planned->scheme, &measured, &system, fault)) return -1;
   rules.run = system.used.run;
   rules.run.particles = wanted->particles;
+  system.rules.distance *= measured.nearer;
+  if (params.R1 == 0 && params.R2 == 0) system.rules.r2 *= measured.nearer;
   system_at(&system, &rules, wanted->particles, &at);
   system_at_levels(&system, &at);
-  counted_step_make(wanted->comm, &system, wanted->ranks, &counted);
-  bytes[1] = let_bytes(&counted);
-  planned->let_power = wanted->ranks > 1 ? let_power(bytes, n) : 0;
-  scale(&counted, wanted->particles / n[1], planned->let_power);
-  double on_device = wanted->machine->device == DEVICE_gpu && system.on_host ? GPU_INTERACTIONS : 1;
-  planned->full_pairs = system.full_pairs = on_device * interactions_at(full, n, wanted->particles);
-  planned->hard_pairs = interactions_at(hard, n, wanted->particles);
-  if (!system.input.split) planned->hard_pairs *= on_device;
-  system.hard_pairs = planned->hard_pairs;
-  struct event_input in = counted_step_input(&counted, &system, more_pairs(wanted, &system));
-  event_model(&in, wanted->machine, &planned->times);
-  counted_step_free(&counted);
+  predict(wanted, &measured, &system, planned);
+  planned->full_pairs = system.full_pairs;
+  planned->hard_pairs = system.hard_pairs;
   planned->levels = scheme == STUDY_SHARED ? 0 : system.input.level_max;
   planned->soft_step = at.soft_step;
   planned->steps = count_steps(wanted->params, wanted->begin, at.soft_step, fault);

@@ -12,10 +12,11 @@
 #define POWER_MAX 1.0
 #define POWER_UNKNOWN (2.0 / 3)
 
-/* Lists of interactions become shorter, the less the larger N is: the power of N that two pilots show, times this and
- * at most this much. */
+/* Lists of interactions become shorter with N, and those of block steps, of ever fewer neighbours in a group, longer,
+ * both the less the larger N is: the power of N that two pilots show, times this and between these. */
 #define FLATTER 0.5
-#define FALL_MAX 0.05
+#define LIST_POWER_MIN -0.05
+#define BLOCK_POWER_MAX 0.1
 
 /* A heaviest particle that is so many times as heavy as the mean is a body of its own, whose mass stays. */
 enum { OWN_BODY = 1000 };
@@ -48,6 +49,8 @@ void system_at_levels(struct study_system *pilot, const struct system_at *at)
   double more = at->particles / pilot->now.count, steps = 0;
   if (strcmp(pilot->facts.scheme, study_scheme_names[STUDY_SHARED]) == 0) {
     in->particles = at->particles;
+    in->hard_steps = (int64_t)((double)in->hard_steps * more);
+    for (int l = 0; l < SCHEDULE_LEVELS; l++) in->count[l] = (int64_t)llround((double)in->count[l] * more);
     return;
   }
   int64_t count[SCHEDULE_LEVELS] = {0};
@@ -75,13 +78,13 @@ static double list_of(double pairs, double particles)
   return rest > 0 ? 1 / sqrt(rest) : pairs;
 }
 
-double interactions_at(const double pairs[2], const double particles[2], double at)
+double interactions_at(const double pairs[2], const double particles[2], double at, int in_substeps)
 {
   double list = list_of(pairs[1], particles[1]), power = 0;
   if (!(pairs[1] > 0) || at <= particles[1]) return pairs[1];
   if (pairs[0] > 0 && particles[1] > particles[0])
-    power = FLATTER * log(list_of(pairs[0], particles[0]) / list) / log(particles[1] / particles[0]);
-  list *= pow(at / particles[1], -fmin(fmax(power, 0), FALL_MAX));
+    power = FLATTER * log(list / list_of(pairs[0], particles[0])) / log(particles[1] / particles[0]);
+  list *= pow(at / particles[1], fmin(fmax(power, LIST_POWER_MIN), in_substeps ? BLOCK_POWER_MAX : 0));
   return 1 / hypot(1 / list, 1 / at);
 }
 
