@@ -17,8 +17,8 @@ void system_at(const struct study_system *pilot, const struct params *params, do
 void system_at_levels(struct study_system *pilot, const struct system_at *at);
 
 /* The law of interactions: N particles have 1 / hypot(1 / l, 1 / N) of them each, and the list l changes with a small
- * power of N, from two measurements; in a full force (`in_substeps` 0) it becomes no longer. pairs[0], particles[0]: the
- * smaller; 0: there is none, and l is constant. */
+ * power of N, from two measurements; in a full force (`in_substeps` 0) it becomes no longer. pairs[0], particles[0]:
+ * the smaller; 0: there is none, and l is constant. */
 double interactions_at(const double pairs[2], const double particles[2], double at, int in_substeps);
 /* The law of LETs: bytes go as a power of N, from two measurements; 0: there is none, and the power is 2/3. */
 double let_power(const double bytes[2], const double particles[2]);
