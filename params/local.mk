@@ -32,5 +32,7 @@ parameter-pages: espalier$(EXEEXT)
 	./espalier params --ini > $(srcdir)/params/default.ini
 	./espalier params --markdown > $(srcdir)/doc/parameters.md
 	./espalier info --manual > $(srcdir)/doc/espalier.1
+	./espalier plan --bytes > $(srcdir)/doc/data/plan-bytes.csv
+	python3 $(srcdir)/doc/data/tables.py
 distclean-local:
 	-test ! -L params/machines || rm -f params/machines

@@ -28,5 +28,6 @@ include %D%/ic/galaxy/local.mk
 include %D%/trace/local.mk
 include %D%/study/local.mk
 include %D%/forecast/local.mk
+include %D%/planning/local.mk
 include %D%/api/local.mk
 include %D%/cli/local.mk

@@ -156,6 +156,7 @@ script_tests = \
   %D%/memory.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
+  %D%/planning.sh \
   %D%/plots.sh \
   %D%/plots_analysis.sh \
   %D%/plots_binaries.sh \

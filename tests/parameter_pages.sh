@@ -13,6 +13,7 @@ up_to_date() {
 up_to_date params/default.ini espalier params --ini
 up_to_date doc/parameters.md espalier params --markdown
 up_to_date doc/espalier.1 espalier info --manual
+up_to_date doc/data/plan-bytes.csv espalier plan --bytes
 # tables of measurements and of pages that quote them; python3 doc/data/tables.py writes them
 tables() { python3 "$src/doc/data/tables.py" --check "$@"; }
 check "tables of pages are those of doc/data" try tables

@@ -72,8 +72,10 @@ run          base particles params gravity backend mpi trace io/input io/snapsho
 study        base particles params tree gravity backend mpi mpi/let trace io/input io/snapshot system tuning step scheme
              settings run
 forecast     base particles params tree backend mpi mpi/let trace step settings run study
-cli          base particles params gravity backend mpi trace checkpoint io/input io/snapshot ic fof ic/galaxy run study
+planning     base particles params gravity backend mpi io/input io/snapshot ic ic/galaxy settings check run study
              forecast
+cli          base particles params gravity backend mpi trace checkpoint io/input io/snapshot ic fof ic/galaxy run study
+             forecast planning
 api          base particles params gravity check backend mpi io/input io/snapshot ic ic/galaxy system step scheme
              settings run
 gpu/device   base particles tree gravity backend

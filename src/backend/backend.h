@@ -50,6 +50,9 @@ enum walk_method {
   METHOD_DIRECT,    /* all pairs, without a tree */
   METHOD_AUTO       /* the faster of METHOD_GROUPS and METHOD_DIRECT for the number of particles */
 };
+/* Bytes of a CUDA device for a particle, and further ones with the split on: measured (doc/measurements.md,
+ * doc/gpu-hard.md). */
+enum { CUDA_PARTICLE_BYTES = 400, CUDA_SPLIT_BYTES = 500 };
 /* most particles for which METHOD_AUTO is METHOD_DIRECT on one rank with a GPU (doc/measurements.md) */
 enum { DIRECT_MOST = 16384 };
 

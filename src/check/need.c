@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "backend/backend.h"
 #include "mpi/let/stages.h"
 
 /* Bytes per particle of a rank on the CPU backend, by labels of the memory report at the end of a run.
@@ -74,10 +75,53 @@ struct memory_need need_estimate(const struct need_input *in)
   return n;
 }
 
+/* The same as measured, without a reserve: bytes of a particle, and of those of block steps and hybrids alone; what a
+ * process takes beside its baseline, and more for each of a few others on its host; imbalance of the particles. */
+#define OWN_BYTES 186.4
+#define ACTIVE_BYTES 9.4
+#define PROCESS_BYTES 8.8e6
+#define OTHER_BYTES 1.2e6
+#define IMBALANCE 1.02
+/* LETs: EXPECTED_LETS n^EXPECTED_POWER times the factor of the scheme, and for the first few other ranks a power. */
+#define EXPECTED_LETS 562
+#define EXPECTED_POWER 0.8
+enum { FEW_OTHERS = 3 };
+static const struct expected_lets {
+  double factor, others_power;
+} expected_lets[] = {[NEED_SHARED] = {1, 1}, [NEED_BLOCK] = {2.9, 0.3}, [NEED_HYBRID] = {1.8, 0.35}};
+
+struct memory_need need_expected(const struct need_input *in, enum need_scheme scheme)
+{
+  const struct expected_lets *lets = &expected_lets[scheme];
+  double others = fmin(in->ranks - 1, NEIGHBOURS_MAX), few = fmin(others, FEW_OTHERS);
+  double own =
+      in->on_device ? HOST_COPIES * in->particle_bytes : OWN_BYTES + (scheme == NEED_SHARED ? 0 : ACTIVE_BYTES);
+  struct memory_need n = {.fixed = in->baseline + buffer(in) + PROCESS_BYTES + OTHER_BYTES * few,
+                          .particles = in->particles * own * (in->ranks > 1 ? IMBALANCE : 1)};
+  if (in->ranks > 1 && !in->on_device)
+    n.lets = EXPECTED_LETS * pow(in->particles, EXPECTED_POWER) * lets->factor * pow(few, lets->others_power) *
+             pow(fmax(others / few, 1), NEIGHBOUR_POWER);
+  if (in->ranks > 1) n.lets += summaries(in->ranks) + PEER_BYTES * (double)in->ranks;
+  return n;
+}
+
 double need_total(const struct memory_need *need) { return need->fixed + need->particles + need->lets; }
 
 double need_measured(const struct need_input *in, double peak, double now)
 {
   double files = buffer(in) + LATER_LIBRARY_BYTES + FILE_BYTES * in->particles;
   return (1 + LATER_GROWTH) * fmax(peak, now + files);
+}
+
+/* Bytes of a rank in a checkpoint beside its particles. */
+enum { CHECKPOINT_OWN = 8192 };
+
+double need_checkpoint(double particles, int ranks, double particle_bytes)
+{
+  return particles * particle_bytes + (double)CHECKPOINT_OWN * ranks;
+}
+
+double need_device(double particles, int hybrid)
+{
+  return particles * (CUDA_PARTICLE_BYTES + (hybrid ? CUDA_SPLIT_BYTES : 0));
 }

@@ -22,9 +22,16 @@ struct memory_need {
 /* Estimate from the table of bytes per particle, before particles are read. An upper bound for systems as concentrated
  * as a Hernquist sphere; LETs are the uncertain part. */
 struct memory_need need_estimate(const struct need_input *in);
+/* What runs need within a few per cent, to plan with; need_estimate is for refusals. in->hybrid is that of the
+ * scheme. */
+enum need_scheme { NEED_SHARED, NEED_BLOCK, NEED_HYBRID };
+struct memory_need need_expected(const struct need_input *in, enum need_scheme scheme);
 /* Total of the parts. */
 double need_total(const struct memory_need *need);
 /* Total where resident sets were measured in a whole soft step: the largest so far, `peak`, and that at its end, `now`,
  * both of the rank with the most. What files need is added. */
 double need_measured(const struct need_input *in, double peak, double now);
+/* Bytes of a checkpoint of `particles` on so many ranks; of a rank's particles on a CUDA device. */
+double need_checkpoint(double particles, int ranks, double particle_bytes);
+double need_device(double particles, int hybrid);
 #endif

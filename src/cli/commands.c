@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&command_run,    &command_force,  &command_study,  &command_ic,
-                                                 &command_galaxy, &command_groups, &command_params, &command_info};
+static const struct command *const commands[] = {&command_run,    &command_plan,   &command_force,
+                                                 &command_study,  &command_ic,     &command_galaxy,
+                                                 &command_groups, &command_params, &command_info};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 int commands_list(const struct command *const **list)

@@ -17,7 +17,7 @@ struct command {
   int (*act)(const struct command *self, const struct comm *comm, int argc, char **argv);
 };
 extern const struct command command_run, command_force, command_study, command_ic, command_galaxy, command_groups,
-    command_params, command_info;
+    command_plan, command_params, command_info;
 
 /* List all commands in the order of --help. Returns their number. */
 int commands_list(const struct command *const **list);

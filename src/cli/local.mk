@@ -6,6 +6,7 @@ espalier_SOURCES = \
   %D%/commands_galaxy.c \
   %D%/commands_ic.c \
   %D%/commands_info.c \
+  %D%/commands_plan.c \
   %D%/commands_run.c \
   %D%/commands_study.c \
   %D%/commands_trace.c \

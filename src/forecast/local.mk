@@ -1,4 +1,6 @@
 libespalier_a_SOURCES += \
+  %D%/counted_step.c \
+  %D%/counted_step.h \
   %D%/event_model.c \
   %D%/event_model.h \
   %D%/laws.c \

@@ -63,7 +63,9 @@ static const struct optional {
                 {"LetWalkRate", NULL, LARGEST},
                 {"RebuildRate", NULL, LARGEST},
                 {"HardLetRate", NULL, LARGEST},
-                {"LetRate", NULL, LARGEST}};
+                {"LetRate", NULL, LARGEST},
+                {"DeviceMemory", NULL, SMALLEST},
+                {"NodeMemory", NULL, SMALLEST}};
 
 /* Words, whose lines follow those of the numbers. */
 enum { NAME = NUMBERS, TOPOLOGY, SIDES, DEVICE, KEYS };
@@ -267,7 +269,7 @@ void machine_write(FILE *out, const struct machine *machine, const char *source)
     }
     section = n->section;
     double value = *(const double *)((const char *)machine + n->offset);
-    if (may_lack(k) && n->high == MACHINE_NO_RATE && value >= MACHINE_NO_RATE) continue;
+    if (may_lack(k) && n->high == MACHINE_NO_RATE && (value >= MACHINE_NO_RATE || value == 0)) continue;
     fprintf(out, "# %s\n%s = %.6g\n", n->meaning, n->key, value);
   }
 }

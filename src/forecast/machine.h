@@ -62,7 +62,9 @@ enum machine_device { DEVICE_cpu, DEVICE_gpu, DEVICES };
   X(Device, HardLetFloor, hard_let_floor, 0, 1e3, "the same within the soft steps of a hybrid, whose boxes are many") \
   X(Device, HardLetRate, hard_let_rate, 1, 1e18,                                                                      \
     "particles of a rank for which the boxes of these are made in a second")                                          \
-  X(Device, LetRate, let_rate, 1, 1e18, "bytes of LETs and their updates that a rank makes in a second, and reads")
+  X(Device, LetRate, let_rate, 1, 1e18, "bytes of LETs and their updates that a rank makes in a second, and reads")   \
+  X(Device, DeviceMemory, device_memory, 0, 1e18, "bytes of memory of a device; 0: not known")                        \
+  X(Device, NodeMemory, node_memory, 0, 1e18, "bytes of memory of a node; 0: not known")
 #define MACHINE_NUMBERS(X) MACHINE_NETWORK(X) MACHINE_DEVICE(X)
 
 /* A rate without a value: no time is needed, or another rate is used. A machine file does not have the key. */

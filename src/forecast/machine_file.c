@@ -58,6 +58,23 @@ static void list_names(const char *folder, char *text, size_t capacity)
   if (n >= 0) free(entries);
 }
 
+/* The only machine file of a folder whose name begins with `name`: its path; -1: there is none, or there are
+ * several. */
+static int only_one(const char *folder, const char *name, char *path, size_t capacity)
+{
+  struct dirent **entries;
+  int n = scandir(folder, &entries, chosen, alphasort), found = 0;
+  for (int i = 0; i < n; i++) {
+    if (*name && strncmp(entries[i]->d_name, name, strlen(name)) == 0) {
+      int length = snprintf(path, capacity, "%s/%s", folder, entries[i]->d_name);
+      found += length > 0 && (size_t)length < capacity ? 1 : 2;
+    }
+    free(entries[i]);
+  }
+  if (n >= 0) free(entries);
+  return found == 1 ? 0 : -1;
+}
+
 int machine_file(const char *name, char *path, size_t capacity, struct fault *fault)
 {
   char program[PATH_MAX], folder[2 * PATH_MAX], names[512];
@@ -74,6 +91,7 @@ int machine_file(const char *name, char *path, size_t capacity, struct fault *fa
     if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) continue;
     int length = snprintf(path, capacity, "%s/%s.ini", folder, name);
     if (length > 0 && (size_t)length < capacity && stat(path, &st) == 0) return 0;
+    if (only_one(folder, name, path, capacity) == 0) return 0;
     list_names(folder, names, sizeof names);
     return fault_set(fault, "%s: expected a machine file or the name of one: %s", name, names);
   }

@@ -4,12 +4,12 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/revision.h"
 #include "base/timer.h"
+#include "forecast/counted_step.h"
 #include "forecast/laws.h"
 #include "forecast/machine_file.h"
 #include "forecast/more_pairs.h"
@@ -41,45 +41,6 @@ struct time_study {
 };
 
 /* --- one number of ranks ----------------------------------------------------------------------------------------- */
-
-struct let_list {
-  struct soft_step_let *let;
-  int64_t count, capacity;
-};
-
-/* Callback of soft_step_count. */
-static void keep_let(void *of, const struct soft_step_let *let)
-{
-  struct let_list *list = of;
-  if (list->count == list->capacity) {
-    list->capacity = (int64_t)memory_grown((size_t)list->capacity, sizeof *list->let);
-    list->let = memory_resize("study", list->let, sizeof *list->let * (size_t)list->capacity);
-  }
-  list->let[list->count++] = *let;
-}
-
-static int by_class(const void *a, const void *b)
-{
-  const struct soft_step_let *x = a, *y = b;
-  if (x->class != y->class) return x->class - y->class;
-  return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
-}
-
-/* Count the particles of each rank and block level. */
-static void count_levels(const struct study_system *system, int ranks, const struct comm *comm, int64_t *local,
-                         int64_t (*level)[SCHEDULE_LEVELS])
-{
-  struct domain domain;
-  struct global_particles *w = (struct global_particles *)(uintptr_t)&system->kicked;
-  global_particles_open_domain(w, ranks, &domain);
-  global_particles_cut(comm, w, &domain);
-  for (int64_t i = 0; i < w->all.n; i++) {
-    int r = domain_owner(&domain, &w->all.pos[3 * i]);
-    local[r]++;
-    level[r][w->all.level[i] % SCHEDULE_LEVELS]++;
-  }
-  domain_close(&domain);
-}
 
 /* Whether interactions of full forces are counted on so many virtual ranks. */
 static int walks_counted(const struct study_system *system, int ranks)
@@ -121,42 +82,19 @@ static void warn_of_device(struct time_study *study, const struct study_system *
 /* Count a soft step and predict its times on rank 0. Collective. */
 static void predict(struct time_study *study, struct study_system *system, int ranks, struct event_times *times)
 {
-  struct let_list list = {.let = NULL};
-  struct soft_step_wants wants = {.let = keep_let, .let_of = &list};
-  size_t n = (size_t)ranks, bytes;
-  struct virtual_rank *rows = memory_alloc("study", sizeof *rows * n);
-  int64_t *local = memory_alloc("study", sizeof *local * n),
-          (*level)[SCHEDULE_LEVELS] = memory_alloc("study", sizeof *level * n);
-  struct soft_step step =
-      soft_step_count(study->c, &system->synchronised, &system->kicked, &system->input, ranks, rows, &wants);
-  count_levels(system, ranks, study->c, local, level);
+  struct counted_step counted;
+  counted_step_make(study->c, system, ranks, &counted);
   double more = more_pairs(study, system, ranks);
-  struct soft_step_let *all = comm_gather_root(study->c, list.let, sizeof *all * (size_t)list.count, &bytes);
-  memory_free(list.let);
   memset(times, 0, sizeof *times);
   if (study->c->rank == 0) {
-    int64_t lets = (int64_t)(bytes / sizeof *all);
-    qsort(all, (size_t)lets, sizeof *all, by_class);
-    struct event_input in = {ranks,
-                             &step,
-                             local,
-                             (const int64_t(*)[SCHEDULE_LEVELS])level,
-                             all,
-                             lets,
-                             more * system->full_pairs,
-                             system->hard_pairs,
-                             system->input.split};
+    struct event_input in = counted_step_input(&counted, system, more);
     event_model(&in, &study->m, times);
   }
   if (ranks > 1 && ranks >= study->known_ranks) {
-    study->together = step.together;
+    study->together = counted.step.together;
     study->known_ranks = ranks;
   }
-  soft_step_free(&step);
-  memory_free(all);
-  memory_free(level);
-  memory_free(local);
-  memory_free(rows);
+  counted_step_free(&counted);
 }
 
 /* --- the table --------------------------------------------------------------------------------------------------- */

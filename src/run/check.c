@@ -32,9 +32,6 @@
 #include "run/state.h"
 #include "step/effects.h"
 
-/* Bytes of a rank in a checkpoint beside its particles. */
-enum { CHECKPOINT_OWN = 8192 };
-
 /* Free bytes on the disk where `path` is or would be made; 0: unknown. `where`: its nearest existing folder. */
 static double free_bytes(const char *path, char *where, size_t size)
 {
@@ -83,7 +80,7 @@ static struct estimate estimate(const struct comm *comm, const struct params *pa
   e.device = mine * (be->particle_bytes + (params_mode(params) != MODE_TREE ? be->split_bytes : 0));
   e.snapshot = snapshot_bytes(e.particles, SNAPSHOT_RUN);
   e.snapshots = count_snapshots(params, outputs, beginning);
-  e.checkpoint = e.particles * bytes + CHECKPOINT_OWN * comm->size;
+  e.checkpoint = need_checkpoint(e.particles, comm->size, bytes);
   e.checkpoints = params->CheckpointsKept + 1;
   e.added = fmax(1, e.checkpoints - (beginning->from && beginning->from->own_folder ? checkpoint_count(params) : 0));
   e.disk_free = free_bytes(params->OutputDir, e.where, sizeof e.where);

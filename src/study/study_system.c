@@ -56,17 +56,22 @@ static void look(struct study_system *system, struct sim *sim, const struct plan
   system->hard_pairs = pairs_of_target(sim->comm, &sim->counts.hard);
 }
 
-int study_system_open(struct study_system *system, const struct comm *comm, const struct params *par, int measure,
-                      struct fault *fault)
+int study_system_open_given(struct study_system *system, const struct comm *comm, const struct params *par,
+                            struct particles *particles, int measure, struct fault *fault)
 {
   struct sim sim;
   struct params start = *par;
   memset(system, 0, sizeof *system);
   strcpy(start.DomainGrid, "auto"); /* the given grid is for virtual ranks */
-  if (sim_start(&sim, comm, &start, fault)) return -1;
+  if (particles ? sim_start_given(&sim, comm, &start, particles, par->TimeBegin, NULL, fault)
+                : sim_start(&sim, comm, &start, fault))
+    return -1;
   settings_first_force(&sim);
   /* the length of soft steps that no output time shortens */
   struct plan plan = plan_next(par, &sim.now, &sim.system, 0, NO_OUTPUT, 0);
+  system->now = sim.now;
+  system->rules = sim.system;
+  system->criterion = step_rule_of(&sim, plan.soft_step);
   double r0 = radius_by_rule(comm, sim.be, sim.dev, sim.masses.count, par->RQuantile) / 4;
   if (sim.now.bad > 0)
     fault_set(fault, "%.0f particle%s forces that are not finite", sim.now.bad, sim.now.bad == 1 ? " has" : "s have");
@@ -86,6 +91,12 @@ int study_system_open(struct study_system *system, const struct comm *comm, cons
   system->facts.quads = global_particles_request(&system->synchronised, LET_SOFT).quads;
   sim_close(&sim);
   return failed;
+}
+
+int study_system_open(struct study_system *system, const struct comm *comm, const struct params *par, int measure,
+                      struct fault *fault)
+{
+  return study_system_open_given(system, comm, par, NULL, measure, fault);
 }
 
 void study_use_order(struct params *params, int on_device)

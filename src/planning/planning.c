@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "planning/planning.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/resident.h"
+#include "forecast/machine_file.h"
+#include "gravity/units.h"
+#include "planning/job_script.h"
+#include "planning/plan_text.h"
+#include "planning/seconds.h"
+#include "planning/storage.h"
+
+/* A smaller pilot has this part of the particles of the larger one. */
+#define SMALLER 0.25
+/* Fewest particles of a pilot. */
+enum { PILOT_MIN = 256 };
+
+struct work {
+  const struct comm *comm;
+  struct params params;
+  struct planning *planning;
+  struct machine machine;
+  struct particles pilot[PILOTS];
+  double half;
+};
+
+/* The machine. 0 or -1. */
+static int read_machine(struct work *work, struct fault *fault)
+{
+  char path[2 * PATH_MAX];
+  if (!work->planning->machine) return 0;
+  if (machine_file(work->planning->machine, path, sizeof path, fault) || machine_read(path, &work->machine, fault))
+    return -1;
+  struct network network = work->machine.network;
+  network_place(&network, work->planning->ranks, fault);
+  return fault->text[0] ? -1 : 0;
+}
+
+/* Make the pilots; the smaller one only where the larger one is not the system itself. 0 or -1. */
+static int make_pilots(struct work *work, struct fault *fault)
+{
+  const struct planning *p = work->planning;
+  double larger = fmin(p->pilot, p->particles),
+         all = p->source.galaxy || p->source.particles.n == 0 ? larger : fmin(larger, (double)p->source.particles.n);
+  if (pilot_make(work->comm, &p->source, all, &work->pilot[1], fault)) return -1;
+  if (all < p->particles && pilot_make(work->comm, &p->source, fmax(SMALLER * all, 1), &work->pilot[0], fault))
+    return -1;
+  if (work->pilot[1].n < PILOT_MIN)
+    return fault_set(fault, "%s: %lld particles are too few for a plan: expected %d or more", p->source.name,
+                     (long long)work->pilot[1].n, PILOT_MIN);
+  work->half = pilot_half_radius(&work->pilot[1]);
+  return 0;
+}
+
+/* Predict all schemes that are allowed. Returns their number, or -1. */
+static int predict(struct work *work, unsigned schemes, struct seconds_planned planned[STUDY_SCHEMES],
+                   struct fault *fault)
+{
+  const struct seconds_wanted wanted = {.comm = work->comm,
+                                        .params = &work->params,
+                                        .machine = &work->machine,
+                                        .particles = work->planning->particles,
+                                        .ranks = work->planning->ranks,
+                                        .pilot = work->pilot,
+                                        .half = work->half,
+                                        .begin = work->planning->begin};
+  int count = 0;
+  for (int s = 0; s < STUDY_SCHEMES; s++)
+    if (schemes & 1u << s && seconds_plan(&wanted, s, &planned[count++], fault)) return -1;
+  return count;
+}
+
+/* Whether seconds can be predicted; *why says why not. */
+static unsigned schemes_of(const struct work *work, const char **why)
+{
+  if (!work->planning->machine) *why = "no --machine is given";
+  else if (work->planning->ranks > PLANNED_RANKS_MAX)
+    *why = "messages are counted for at most 1024 ranks; `study time` has laws for more";
+  else if (work->pilot[1].n < (int64_t)work->planning->ranks * 16)
+    *why = "the pilot has fewer than 16 particles a rank: give a larger --pilot";
+  else return seconds_schemes(&work->params, why);
+  return 0;
+}
+
+static int fastest(const struct seconds_planned *planned, int count)
+{
+  int best = 0;
+  for (int k = 1; k < count; k++)
+    if (planned[k].seconds < planned[best].seconds) best = k;
+  return best;
+}
+
+/* The scheme for which memory is planned: the fastest, or where none is known one that the parameters allow. */
+static enum need_scheme memory_scheme(const struct params *params, const char *fastest)
+{
+  _Static_assert((int)NEED_SHARED == STUDY_SHARED && (int)NEED_HYBRID == STUDY_HYBRID, "the same order");
+  for (int s = 0; s < STUDY_SCHEMES; s++)
+    if (fastest && strcmp(fastest, study_scheme_names[s]) == 0) return (enum need_scheme)s;
+  return params_mode(params) != MODE_TREE ? NEED_HYBRID : params_shared(params) ? NEED_SHARED : NEED_BLOCK;
+}
+
+static int print(struct work *work, struct fault *fault)
+{
+  struct planning *p = work->planning;
+  struct seconds_planned planned[STUDY_SCHEMES];
+  const char *why = NULL;
+  if (!p->softening_is_given && !p->parameters && !params_neighbour_lists(&work->params))
+    work->params.Softening = pilot_softening(work->half, p->particles);
+  unsigned schemes = schemes_of(work, &why);
+  int on_device = p->machine ? work->machine.device == DEVICE_gpu : work->params.Backend == BACKEND_CUDA;
+  plan_text_begin(p, &work->params, p->machine ? &work->machine : NULL, work->pilot);
+  fflush(stdout);
+  int count = schemes ? predict(work, schemes, planned, fault) : 0;
+  if (count < 0) return -1;
+  int best = fastest(planned, count);
+  enum need_scheme scheme = memory_scheme(&work->params, count ? planned[best].scheme : NULL);
+  struct storage storage;
+  if (storage_plan(&work->params, p, on_device, scheme, &storage, fault)) return -1;
+  plan_text_storage(p, &storage, p->machine ? &work->machine : NULL, study_scheme_names[scheme]);
+  if (count) plan_text_seconds(p, &work->params, &work->machine, planned, count, best, work->pilot);
+  else printf("seconds             not predicted: %s\n", why);
+  if (!p->job) return 0;
+  return job_script_write(p, &work->machine, count ? planned[best].seconds : 0, fault);
+}
+
+int planning_print(const struct comm *comm, const struct params *params, struct planning *planning)
+{
+  struct work work = {.comm = comm, .params = *params, .planning = planning};
+  struct fault fault = {""};
+  for (int k = 0; k < PILOTS; k++) particles_init(&work.pilot[k]);
+  planning->begin = params->TimeBegin;
+  planning->baseline = resident_now();
+  int failed = planning->job ? job_script_check(planning, &fault) : 0;
+  if (!failed) failed = read_machine(&work, &fault);
+  if (!failed && !planning->source.name)
+    failed = pilot_of_file(comm, params, &planning->source, &planning->begin, &fault);
+  if (!failed && planning->particles == 0) planning->particles = (double)planning->source.particles.n;
+  if (!failed && !(planning->begin < params->TimeMax))
+    failed = fault_set(&fault, "the particles are at time %g, which is not before TimeMax = %g", planning->begin,
+                       params->TimeMax);
+  if (!failed) failed = make_pilots(&work, &fault) || print(&work, &fault);
+  for (int k = 0; k < PILOTS; k++) particles_free(&work.pilot[k]);
+  pilot_close(&planning->source);
+  comm_print_fault(comm, "error", &fault);
+  return failed ? 1 : 0;
+}
