@@ -59,7 +59,7 @@ for ranks in 1 3; do
   ok $? "$ranks rank(s): the same rows in three parts"
 done
 go later 1 -P Output:Cluster=off -n 3
-go later 1 -r
+go later 1 -r -P Output:Cluster=on
 [ $status = 0 ] && [ "$(columns later/out/cluster.csv time | tr '\n' ' ')" = '0.03125 0.046875 0.0625 ' ]
 ok $? "switched on at a restart"
 

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/overrides.h"
 #include "gravity/units.h"
+#include "params/params_units.h"
 #include "planning/planning.h"
 
 enum { MACHINE = 256, MODEL, RANKS, UNTIL, JOB, PILOT, BYTES, OVERWRITE };
@@ -94,7 +95,18 @@ static int check_request(const struct command *self, const struct comm *comm, co
   return STATUS_OK;
 }
 
-/* The parameters: of the file, or defaults with the units of the model. 0 or -1. */
+/* Whether the parameters state units. Wrong parameters, which are reported later, count as those that do. */
+static int state_units(const struct request *request)
+{
+  struct params params;
+  struct param_origin origin;
+  struct fault later = {""};
+  return params_gather(&params, request->planning.parameters, request->overrides.text, request->overrides.count,
+                       &origin, &later) ||
+         params_units_given(&origin);
+}
+
+/* The parameters of the file, or defaults; where they state no units those of the model. 0 or -1. */
 static int load(const struct comm *comm, struct request *request, struct params *params, struct fault *fault)
 {
   char unit[UNIT_TEXTS][UNIT_TEXT], until[UNTIL_TEXT];
@@ -102,7 +114,7 @@ static int load(const struct comm *comm, struct request *request, struct params 
   struct param_origin origin;
   const struct planning *planning = &request->planning;
   const struct params *model = &planning->source.units;
-  if (request->model && !planning->parameters) {
+  if (request->model && !state_units(request)) {
     snprintf(unit[0], UNIT_TEXT, "Units:UnitLength_in_cm=%.17g", model->UnitLength_in_cm);
     snprintf(unit[1], UNIT_TEXT, "Units:UnitMass_in_g=%.17g", model->UnitMass_in_g);
     snprintf(unit[2], UNIT_TEXT, "Units:UnitVelocity_in_cm_per_s=%.17g", model->UnitVelocity_in_cm_per_s);
@@ -114,7 +126,8 @@ static int load(const struct comm *comm, struct request *request, struct params 
     return fault_set(fault, "--until: expected a time, found '%.40s...'", request->until);
   if (request->until && overrides_add(&all, until))
     return fault_set(fault, "option -P: given more than %d times", OVERRIDE_LIMIT - UNIT_TEXTS - 1);
-  if (command_load_params(comm, planning->parameters, &all, request->model == NULL, params, &origin, fault)) return -1;
+  if (command_load_params(comm, planning->parameters, &all, request->model == NULL, NULL, params, &origin, fault))
+    return -1;
   request->planning.softening_is_given = params_softening_given(&origin);
   if (!request->model) return 0;
   double ratio = units_gravity(params) / units_gravity(model);

@@ -32,12 +32,12 @@ int overrides_misused(const struct command *self, const struct comm *comm, const
 }
 
 /* Rank 0. */
-static int load(const char *file, const struct overrides *overrides, const struct run_options *options,
+static int load(const char *file, const struct overrides *overrides, int input, const struct run_options *options,
                 struct params *par, struct param_origin *origin, struct fault *fault)
 {
   if (params_gather(par, file, overrides->text, overrides->count, origin, fault)) return -1;
   if (options && options->restart) recall(par, options->from, origin);
-  else initial_take_units(par, origin);
+  else if (input) initial_take_units(par, origin);
   return params_complete(par, origin, fault);
 }
 
@@ -45,7 +45,7 @@ int command_load_params(const struct comm *comm, const char *file, const struct 
                         const struct run_options *options, struct params *par, struct param_origin *origin,
                         struct fault *fault)
 {
-  if (comm->rank == 0 && load(file, overrides, options, par, origin, fault) == 0)
+  if (comm->rank == 0 && load(file, overrides, input, options, par, origin, fault) == 0)
     params_check_files(par, origin, input, fault);
   if (comm_verdict(comm, fault)) return -1;
   comm_broadcast(comm, par, sizeof *par);

@@ -19,27 +19,18 @@ static double nodes_of(const struct planning *planning, const struct machine *ma
   return ceil(planning->ranks / machine->network.ranks_per_node);
 }
 
-/* " (0.5 Gyr)" where the units are physical. Returns `text`. */
-static const char *in_gyr(const struct params *params, double time, char text[40])
-{
-  struct units u = units_of(params);
-  text[0] = 0;
-  if (units_physical(params)) snprintf(text, 40, " (%.3g Gyr)", time * units_time_s(&u) / GYR_S);
-  return text;
-}
-
 void plan_text_begin(const struct planning *planning, const struct params *params, const struct machine *machine,
                      const struct particles *pilot)
 {
-  char text[40];
+  char text[QUANTITY_TEXT];
   double softening = params_softening(params, NULL);
   printf("plan                %.0f particles of %s on %d rank%s", planning->particles, planning->source.name,
          planning->ranks, planning->ranks > 1 ? "s" : "");
   if (machine)
     printf(",\n                    %.0f node%s of %s", nodes_of(planning, machine),
            nodes_of(planning, machine) > 1 ? "s" : "", machine->name);
-  printf("\n                    from time %g to %g%s\n", planning->begin, params->TimeMax,
-         in_gyr(params, params->TimeMax, text));
+  printf("\n                    from time %g to %s\n", planning->begin,
+         params_time_text(params, params->TimeMax, text));
   printf("softening           %.4g%s\n", softening,
          planning->softening_is_given ? ""
          : planning->parameters       ? " (default)"
@@ -113,13 +104,17 @@ static void print_laws(const struct planning *planning, const struct machine *ma
            (double)pilot[1].n / planning->ranks, planning->particles / planning->ranks);
   }
   if (machine->device == DEVICE_gpu)
-    printf("                    where no GPU is at hand, interactions are two thirds of those of a CPU\n");
+    printf(
+        "                    where no GPU is at hand, interactions are two thirds of those of a CPU\n"
+        "warning             on GPUs only shared steps were compared with runs (within 11 %%); block and hybrid steps "
+        "may be\n"
+        "                    many times faster or slower than planned, so which is the fastest is not known\n");
 }
 
 void plan_text_seconds(const struct planning *planning, const struct params *params, const struct machine *machine,
                        const struct seconds_planned *planned, int count, int best, const struct particles *pilot)
 {
-  char text[40], time[32];
+  char text[QUANTITY_TEXT], time[32];
   double nodes = nodes_of(planning, machine);
   printf("\n%-8s %12s %12s %8s %14s %14s %12s\n", "steps", "soft step", "soft steps", "levels", "s a soft step", "run",
          "node hours");
@@ -129,9 +124,9 @@ void plan_text_seconds(const struct planning *planning, const struct params *par
            nodes * planned[k].seconds / 3600);
   putchar('\n');
   const struct seconds_planned *p = &planned[best];
-  printf("run                 %s and %.4g node hours by %s steps, the fastest; soft steps of %.4g%s\n",
-         duration(p->seconds, time), nodes * p->seconds / 3600, p->scheme, p->soft_step,
-         in_gyr(params, p->soft_step, text));
+  printf("run                 %s and %.4g node hours by %s steps, the fastest; soft steps of %s\n",
+         duration(p->seconds, time), nodes * p->seconds / 3600, p->scheme,
+         params_time_text(params, p->soft_step, text));
   printf("                    without the writing of files\n");
   print_laws(planning, machine, p, pilot);
 }
