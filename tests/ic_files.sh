@@ -73,10 +73,10 @@ value() {
 }
 says 0 '20 binaries: particles 1 to 40, in pairs' \
   'length 2 pc, mass 5000 solar masses, velocity 3.279.* km/s, time 0.596.* Myr' -- \
-  espalier ic plummer -n 100 --virial-radius 2 --total-mass 5000 --binaries 0.25 -o scaled.hdf5 &&
+  espalier ic plummer -n 100 --virial-radius 2 --total-mass 5000 --binaries 0.25 --units henon -o scaled.hdf5 &&
   value UnitLength_in_cm 6.171355e18 && value UnitMass_in_g 9.94205e36 && value UnitVelocity_in_cm_per_s 327907.7
 ok $? "units of a scaled model"
-try espalier ic plummer -n 100 --half-mass-radius 1.53694 --overwrite -o scaled.hdf5 &&
+try espalier ic plummer -n 100 --half-mass-radius 1.53694 --units henon --overwrite -o scaled.hdf5 &&
   value UnitLength_in_cm 6.171355e18 && value UnitMass_in_g 1.98841e35
 ok $? "half-mass radius, a solar mass per particle"
 
@@ -96,7 +96,7 @@ check "--units is for scaled models" says 2 'has a meaning only with --virial-ra
 check "--units of another name" says 2 'option --units: expected henon or pc-myr, found .kpc' -- \
   espalier ic plummer -n 10 --virial-radius 1 --units kpc -o x.hdf5
 set -- king -n 200 --virial-radius 2 --mass-function kroupa
-try espalier ic "$@" -o henon.hdf5 && espalier ic "$@" --units pc-myr -o parsec.hdf5 > said 2> err &&
+try espalier ic "$@" --units henon -o henon.hdf5 && espalier ic "$@" -o parsec.hdf5 > said 2> err &&
   value UnitLength_in_cm 3.0856776e18 && value UnitMass_in_g 1.98841e33 && value UnitVelocity_in_cm_per_s 97779.22 &&
   lacks said GravityConstantInternal
 ok $? "pc, solar masses, pc/Myr"
@@ -115,7 +115,7 @@ END
   ok $? "... of the same stars"
 fi
 { printf '[Input]\nInitCondFile = parsec.hdf5\n[Time]\nTimeMax = 0.1\n[Gravity]\nSoftening = 0.03\n'
-  espalier ic "$@" --units pc-myr --overwrite -o parsec.hdf5 | sed -n '/^\[Units\]/,$p'; } > parsec.ini
+  espalier ic "$@" --overwrite -o parsec.hdf5 | sed -n '/^\[Units\]/,$p'; } > parsec.ini
 check "... in a run with the units that are printed" \
   says 0 'G = 0.00449850.* (from the units)' 'time 1 Myr' -- espalier run --check parsec.ini
 
@@ -128,10 +128,10 @@ first_steps() {
     says 0 '^done' -- espalier run -n "$2" "$src/params/$1.ini" && [ -e "$1/snapshot_000.hdf5" ]
   ok $? "params/$1.ini: its initial conditions, its units, and $2 soft steps"
 }
-first_steps cluster 2 'stated by the file, as in the parameters'
+first_steps cluster 2 'of the file, since the parameters state none'
 first_steps nucleus 2 'the file is dimensionless'
 first_steps encounters 2 'the file is dimensionless'
-first_steps binaries 1 'stated by the file, as in the parameters'
+first_steps binaries 1 'of the file, since the parameters state none'
 [ -s binaries/binaries.csv ]
 ok $? "... with a table of binaries"
 finish

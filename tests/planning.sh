@@ -58,7 +58,7 @@ plan -n 1e9 --model king,w0=7 --until 2 && has said '^seconds  *not predicted: n
 ok $? "memory and disk without a machine"
 plan -n 2G --pilot 1000 --model plummer --until 2 --machine h100 && has said 'TOO LITTLE'
 ok $? "a device that is too small"
-plan -n 1e6 --pilot 1000 --model "$src/params/models/globular.ini" --until 10Myr && has said 'Gyr)'
+plan -n 1e6 --pilot 1000 --model "$src/params/models/globular.ini" --until 10Myr && has said '(10 Myr)'
 ok $? "a model file, and a time with a unit"
 plan -n 4096 --pilot 4096 -P Split:EnergyError=1e-5 --machine cpu-node --model plummer --until 2 &&
   has said 'not predicted: steps from neighbour lists'

@@ -18,7 +18,7 @@ go given 1 -P Units:GravityConstantInternal=1
 check "... the same run as with G = 1" cmp model/out/energy.csv given/out/energy.csv
 
 # a cluster in pc: its file states units
-model king -n 200 --virial-radius 2 --units pc-myr --overwrite
+model king -n 200 --virial-radius 2 --overwrite
 parameters run.ini $minimal Units:GravityConstantInternal= 'Time:TimeMax=50 kyr' 'Output:TimeBetSnapshot=25 kyr' \
   'Time:MaxSizeTimestep=5 kyr' Device:Backend=cpu Split:Mode=tree Device:Tuning=frozen
 go file 1

@@ -7,11 +7,10 @@ set -e
 n=1024 end=40 between=0.5
 [ "${GALLERY:-}" != small ] || n=128 end=2 between=0.5
 mkdir core-collapse && cd core-collapse
-espalier ic king --w0 6 -n $n --mass-function kroupa --mass-max 10 --virial-radius 1 -o cluster.hdf5 > ic.log
-{
-  printf '[Input]\nInitCondFile = cluster.hdf5\n'
-  awk '/^\[Units\]/ { on = 1 } on' ic.log
-  cat << END
+espalier ic king --w0 6 -n $n --mass-function kroupa --mass-max 10 --virial-radius 1 --units henon -o cluster.hdf5 > ic.log
+cat > run.ini << END
+[Input]
+InitCondFile = cluster.hdf5
 [Time]
 TimeMax = $end
 [Output]
@@ -26,6 +25,5 @@ EnergyError = 1e-6
 Integrator = hermite
 Eta = 0.05
 END
-} > run.ini
 espalier run -q run.ini
 espalier-plot cluster output -o ../core-collapse.png

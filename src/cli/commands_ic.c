@@ -22,9 +22,21 @@ struct request {
   struct ic_model model;
   const char *output;
   int overwrite, has_n;
-  int parsecs;    /* the numbers of the file are in pc, solar masses and pc/Myr */
-  unsigned given; /* bit i: ic_options[i] */
+  const char *units; /* of the numbers in the file; NULL: not given */
+  unsigned given;    /* bit i: ic_options[i] */
 };
+
+/* Whether the model has a size in pc. */
+static int is_scaled(const struct request *request)
+{
+  return request->model.virial_radius > 0 || request->model.half_mass_radius > 0;
+}
+
+/* Whether the numbers of the file are pc, solar masses and pc/Myr. */
+static int in_parsecs(const struct request *request)
+{
+  return is_scaled(request) && !(request->units && strcmp(request->units, "henon") == 0);
+}
 
 enum { MODEL_OPTION = 256, OVERWRITE = 300, UNITS };
 _Static_assert(IC_OPTIONS <= 32 && MODEL_OPTION + IC_OPTIONS <= OVERWRITE,
@@ -49,8 +61,8 @@ static int take_option(const struct command *self, const struct comm *comm, int 
   case 'o': request->output = optarg; return STATUS_OK;
   case OVERWRITE: request->overwrite = 1; return STATUS_OK;
   case UNITS:
-    request->parsecs = strcmp(optarg, "pc-myr") == 0;
-    if (!request->parsecs && strcmp(optarg, "henon") != 0)
+    request->units = optarg;
+    if (strcmp(optarg, "pc-myr") != 0 && strcmp(optarg, "henon") != 0)
       return command_misused(self, comm, "option --units: expected henon or pc-myr, found '%s'", optarg);
     return STATUS_OK;
   }
@@ -90,9 +102,8 @@ static int check_request(const struct command *self, const struct comm *comm, co
     const char *needed = missing(request, o->needs);
     if (needed) return command_misused(self, comm, "option --%s: has a meaning only with %s", o->name, needed);
   }
-  if (request->parsecs && request->model.virial_radius == 0 && request->model.half_mass_radius == 0)
-    return command_misused(self, comm,
-                           "option --units pc-myr: has a meaning only with --virial-radius or --half-mass-radius");
+  if (request->units && !is_scaled(request))
+    return command_misused(self, comm, "option --units: has a meaning only with --virial-radius or --half-mass-radius");
   if (ic_check(&request->model, &f)) return command_misused(self, comm, "%s", f.text);
   return STATUS_OK;
 }
@@ -128,7 +139,7 @@ static int make_file(const struct comm *comm, const struct request *request, str
   int failed = ic_make(comm, &request->model, &p, made, fault);
   if (!failed) {
     units_of_henon(par, made->unit.length_pc, made->unit.mass_solar);
-    if (request->parsecs) to_parsecs(&p, par);
+    if (in_parsecs(request)) to_parsecs(&p, par);
     facts.gravity = units_gravity(par);
     failed = snapshot_write(comm, request->output, &p, &facts, fault);
   }
@@ -239,6 +250,7 @@ const struct command command_ic = {
     "      --virial-radius R   scale the model: its virial radius, the unit of length, is R pc\n"
     "      --half-mass-radius R  scale the model: the half-mass radius of its stars is R pc\n"
     "      --total-mass M      of a scaled model, in solar masses [one per particle; kroupa: that of the stars]\n"
-    "      --units U           of a scaled model, of the numbers in the file: henon, in which G = 1; pc-myr: pc,\n"
-    "                          solar masses, pc/Myr and Myr, as with PeTar's -u 1 [henon]\n",
+    "      --units U           of a scaled model, of the numbers in the file: pc-myr: pc, solar masses, pc/Myr and "
+    "Myr,\n"
+    "                          as with PeTar's -u 1; henon: those in which G = 1 [pc-myr]\n",
     act};

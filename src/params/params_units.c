@@ -188,7 +188,7 @@ const char *params_time_text(const struct params *params, double time, char text
   int at = snprintf(text, QUANTITY_TEXT, "%g", time);
   size_t left = QUANTITY_TEXT - (size_t)at;
   if (params->Comoving) snprintf(text + at, left, " (z = %.4g)", 1 / time - 1);
-  else if (units_physical(params))
+  else if (time != 0 && units_physical(params))
     snprintf(text + at, left, " (%.50s)",
              quantity_text("time", time * params->UnitLength_in_cm / params->UnitVelocity_in_cm_per_s, suited));
   return text;

@@ -60,7 +60,7 @@ mkdir "$scratch_dir/start-from"
 cd "$scratch_dir/start-from" || exit 99
 if [ -z "$ESPALIER_PLOTS" ]; then skip "start-from: its files" "no python3 with h5py, numpy and matplotlib"; else
   espalier ic galaxy "$src/params/models/milky-way.ini" -n 1000 -o galaxy.hdf5 > files.log 2>&1 &&
-    espalier ic plummer -n 500 --half-mass-radius 1 --total-mass 500 --units pc-myr -o stars.hdf5 >> files.log 2>&1 &&
+    espalier ic plummer -n 500 --half-mass-radius 1 --total-mass 500 -o stars.hdf5 >> files.log 2>&1 &&
     "$ESPALIER_PLOTS" -c 'import h5py, numpy as np
 part = h5py.File("stars.hdf5")["PartType1"]
 pos, vel, mass = part["Coordinates"][:], part["Velocities"][:] * 0.9778, part["Masses"][:]
