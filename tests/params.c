@@ -375,6 +375,8 @@ static const struct {
     {"Output", "CommLog", "peers", COMM_LOG_PEERS},
     {"Output", "Analysis", "off", 0},
     {"Output", "Analysis", "on", 1},
+    {"Output", "Cluster", "off", 0},
+    {"Output", "Cluster", "on", 1},
     {"Output", "Projections", "off", 0},
     {"Output", "Projections", "on", 1},
     {"Output", "ProjectionCentre", "origin", PROJECTION_ORIGIN},

@@ -7,7 +7,8 @@ set -e
 n=1024 end=40 between=0.5
 [ "${GALLERY:-}" != small ] || n=128 end=2 between=0.5
 mkdir core-collapse && cd core-collapse
-espalier ic king --w0 6 -n $n --mass-function kroupa --mass-max 10 --virial-radius 1 --units henon -o cluster.hdf5 > ic.log
+espalier ic king --w0 6 -n $n --mass-function kroupa --mass-max 10 --virial-radius 1 --units henon \
+  -o cluster.hdf5 > ic.log
 cat > run.ini << END
 [Input]
 InitCondFile = cluster.hdf5
