@@ -189,7 +189,7 @@ ok $? "--check --profile: a table, profiles, no particles"
 rm p.csv
 says 1 'p_df.csv: already exists' -- galaxy --check --profile p.csv m.ini && [ ! -e p.csv ]
 ok $? "an existing table of f"
-check "option -n" says 0 'x.hdf5: 1000 particles of m.ini, seed 1; .*GravityConstantInternal = 1' \
+check "option -n" says 0 'x.hdf5: 1000 particles of m.ini, seed 1; without units, G = 1; a run takes them' \
   -- galaxy -n 1e3 -o x.hdf5 m.ini
 model "$units" "$orbit" 'Pericentre = 1|Separation = 9|Inclination2 = 60'
 parameters run.ini Input:InitCondFile=pair.hdf5 Time:TimeMax=1 Gravity:Softening=0.1
