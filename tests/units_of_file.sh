@@ -70,6 +70,12 @@ go longer 1 -r
 ends 0 && has longer/log 'has finished at time 0.05' && lacks longer/log '^done'
 ok $? "... and has then finished"
 
+cp run.ini with.ini && sed '/TimeMax/d' with.ini > run.ini
+go default 1 -P 'Time:TimeMax=25 kyr' && go default 1 -r
+ends 0 && has default/log 'TimeMax=25 kyr, which still holds$' && has default/log 'has finished at time 0.025'
+ok $? "... not where the file has no TimeMax"
+cp with.ini run.ini
+
 # files of other programs
 if with_python h5py; then
   "$python" - ic.hdf5 gadget.hdf5 << 'END'

@@ -85,9 +85,10 @@ static void recall_option(const char *text, int i, struct params *params, struct
   if (!value_of(text, OPTION, entry, option) || !value_of(text, WITHOUT, entry, without)) return;
   int edited = strcmp(param_text(params, origin, i, now), without) != 0;
   if (edited) fate = "the parameter file, changed since, replaces";
-  else if (strcmp(entry->name, "TimeMax") == 0 && has_reached_end(text, entry, params))
+  else if (strcmp(entry->name, "TimeMax") == 0 && origin->line[i] != ORIGIN_DEFAULT &&
+           has_reached_end(text, entry, params))
     fate = "it has reached: that of the parameter file holds";
-  else params_replace(params, i, option, origin, &unread);
+  else if (params_replace(params, i, option, origin, &unread)) fate = "this version of the program does not accept";
   printf("restart: the run was started with -P %s:%s=%s, which %s\n", entry->section, entry->name, option, fate);
 }
 

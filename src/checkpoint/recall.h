@@ -12,7 +12,8 @@ void recall_write(FILE *out, const struct param_origin *origin);
 /* Add the options -P with which the run was started, and take its units, from the checkpoint `which` in the syntax of
  * checkpoint_find; the newest one that can be read stands for "last". An option is not added where the command line
  * has one for the same parameter, where the parameter file has changed its value since, and as TimeMax where the run
- * has reached it; OutputDir and CheckpointDir are never added, because they lead to the checkpoint. Prints a line for
- * each option. Nothing is done where there is no checkpoint. Between params_gather and params_complete. */
+ * has reached it and the file has another one; OutputDir and CheckpointDir are never added, because they lead to the
+ * checkpoint. Prints a line for each option. Nothing is done where there is no checkpoint. Between params_gather and
+ * params_complete. */
 void recall(struct params *params, const char *which, struct param_origin *origin);
 #endif
