@@ -21,13 +21,13 @@ void checkpoint_folder(const struct params *params, char path[CHECKPOINT_PATH]);
 
 /* What a checkpoint holds besides the particles. */
 struct checkpoint_content {
-  long long number;                  /* of the soft step */
-  const char *backend;               /* its name */
-  const struct param_origin *origin; /* rank 0: of the parameters; NULL: unknown */
-  const struct item *items;          /* [item_count] values of the manifest, the same on all ranks */
+  long long number;         /* of the soft step */
+  const char *backend;      /* its name */
+  const struct item *items; /* [item_count] values of the manifest, the same on all ranks */
   int item_count;
   const struct section *own; /* [own_count] sections of this rank's file, beside the fields of its particles */
   int own_count;
+  const struct param_origin *origin; /* rank 0: of the parameters; NULL: unknown */
 };
 
 /* Write a checkpoint. Then remove the oldest ones beyond CheckpointsKept. An earlier checkpoint of this number is

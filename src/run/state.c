@@ -267,7 +267,7 @@ int state_save(struct sim *sim, struct logs *logs, struct run_state *state, stru
                                  sizeof *sim->collisions.known * (uint64_t)sim->collisions.knowns};
   if (sim->be->steps.remember) sim->be->steps.remember(sim->dev, remembered, 0);
   own[owns++] = (struct section){"device", remembered, sizeof remembered};
-  const struct checkpoint_content content = {sim->step + 1, sim->be->name, logs->origin, item, items, own, owns};
+  const struct checkpoint_content content = {sim->step + 1, sim->be->name, item, items, own, owns, logs->origin};
   int status = checkpoint_write(sim->comm, sim->par, &content, sim->be->view(sim->dev), fault);
   state->block_steps = before;
   memory_free(pairs->data);
