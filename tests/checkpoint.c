@@ -39,7 +39,7 @@ static int write_one(const struct particles *particles, long long number, struct
 {
   for (int k = 0; k < 5; k++) own[k] = (uint64_t)(1000 * c.rank + k);
   const struct section mine = {"own", own, sizeof own};
-  const struct checkpoint_content content = {number, "cpu", items, 4, &mine, 1};
+  const struct checkpoint_content content = {number, "cpu", items, 4, &mine, 1, NULL};
   return checkpoint_write(&c, &par, &content, particles, fault);
 }
 

@@ -193,7 +193,7 @@ static void checkpoint_on_full(void)
   struct particles p;
   struct fault f = {""};
   struct item none = {"nothing", ITEM_WHOLE, 0, NULL};
-  struct checkpoint_content content = {1, "cpu", &none, 1, NULL, 0};
+  struct checkpoint_content content = {1, "cpu", &none, 1, NULL, 0, NULL};
   struct checkpoint k;
   particles_make(&p, &c, 4000, 3);
   int ok = checkpoint_write(&c, &par, &content, &p, &f) == 0;

@@ -305,8 +305,9 @@ def draw(name, moments, energy, steps, bound, paths):
                     ha="left", fontsize=11)
     save(figure, paths)
     least = min(moments, key=lambda moment: moment.core)
-    print("; ".join(filter(None, [begin, f"core radius {first.core:.4g} at the start, least {least.core:.4g} at time "
-                                  f"{scale.time_text(least.time)}",
+    length = f" {scale.length}" if scale.length else ""
+    print("; ".join(filter(None, [begin, f"core radius {first.core:.4g}{length} at the start, least "
+                                  f"{least.core:.4g}{length} at time {scale.time_text(least.time)}",
                                   "largest |dE/E| " + ", ".join(said) if said else ""])))
 
 
