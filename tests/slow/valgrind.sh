@@ -19,7 +19,7 @@ hybrid_particles=400 hybrid_options="-n 1"
 hybrid "$program" valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite \
   --errors-for-leak-kinds=definite --num-callers=20 --log-file=valgrind.%p.log "$suppressions"
 tail_lines=20
-try 400 hybrid.log "a hybrid run on 3 ranks ends well below valgrind" sh ./hybrid.sh
+try 1200 hybrid.log "a hybrid run on 3 ranks ends well below valgrind" sh ./hybrid.sh
 reports=$(cat valgrind.*.log 2> /dev/null)
 if ls valgrind.*.log > /dev/null 2>&1 && [ -z "$reports" ]; then status=0; else status=1; fi
 result "$status" "valgrind reports nothing"
