@@ -113,7 +113,7 @@ def compute(pos, vel, mass, omega, tide, softening):
     sixth = apart[np.arange(len(mass)), order[:, 6]]
     density = mass[order[:, 1:6]].sum(axis=1) / (4 / 3 * np.pi * sixth**3)
     weight = density / density.sum()
-    centre, motion = weight @ pos, weight @ vel
+    centre = weight @ pos
     r = np.linalg.norm(pos - centre, axis=1)
     found = Bodies(pos, vel, mass)
     bpos, bvel, bmass = (np.array([b[k] for b in found.body]) for k in range(3))
@@ -121,6 +121,8 @@ def compute(pos, vel, mass, omega, tide, softening):
     square = ((bpos[:, None] - bpos[None]) ** 2).sum(axis=2) + softening**2
     np.fill_diagonal(square, np.inf)
     held = np.arange(len(bmass))
+    inner = np.argsort(np.linalg.norm(bpos - centre, axis=1))[:-(-len(bmass) // 2)]
+    motion = np.array([np.median(bvel[inner, c]) for c in range(3)])
     while True:
         well = (bmass[held] / np.sqrt(square[np.ix_(held, held)])).sum(axis=1)
         stay = held[((bvel[held] - motion) ** 2).sum(axis=1) / 2 < well]

@@ -50,7 +50,16 @@ go soft 1 -P Gravity:Softening=0.01 -P Split:Mode=tree -P Split:R1=0 -P Split:R2
   -P Steps:Integrator=leapfrog -P Steps:Scheme=shared -P Steps:FixedStep=0.0078125 -P Steps:Eta=0
 agrees soft 0 0 0.01
 
+# a close group that is no system: heavy stars with fast orbits do not carry the frame of the others away
+start 0 0
+printf '0.3 0 0 0 4 0 0.04\n0.301 0 0 0 -8 0 0.02\n0.3 0.0008 0 0 8 0 0.015\n' >> ic.txt
+go group 1 -n 0
+[ $status = 0 ] && numbers row group/out/cluster.csv group/out/snapshot_000.hdf5 0 0 0 &&
+  [ "$(columns group/out/cluster.csv bound_stars)" -gt "$(columns alone1/out/cluster.csv bound_stars | sed -n 1p)" ]
+ok $? "with a close group of heavy stars no others are lost: $(columns group/out/cluster.csv bound_stars) are bound"
+
 # --- restarts ---
+start 0 0
 for ranks in 1 3; do
   go parts$ranks $ranks -n 3
   go parts$ranks $ranks -n 6 -r

@@ -134,8 +134,10 @@ def cluster(pos: np.ndarray, vel: np.ndarray, mass: np.ndarray, ids: np.ndarray,
     turned = np.concatenate([vel[single], found["vel"][pairs]]) + omega * np.stack(
         [centre[1] - at[:, 1], at[:, 0] - centre[0], np.zeros(len(at))], axis=1)
     # names ascend, so that single stars come first, the last one in front
+    # it begins in the frame of the median of the nearest half: means would follow the fast stars of a close group
+    near = np.argsort(np.linalg.norm(at - centre, axis=1), kind="stable")[:(len(at) + 1) // 2]
     held, motion = bound(at, turned, np.concatenate([mass[single], found["mass"][pairs].sum(axis=1)]), gravity,
-                         softening, np.average(vel, axis=0, weights=density))
+                         softening, np.median(turned[near], axis=0))
     stars = held[of]
     rows = systems_of(found, pairs[held[len(single):]])
     half = half_mass(radius[stars], mass[stars])

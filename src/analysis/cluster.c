@@ -207,6 +207,35 @@ static struct bound_body *bodies_of(const struct multiples *found, const struct 
   return body;
 }
 
+struct near_body {
+  double r; /* its distance from the centre */
+  int32_t body;
+};
+
+static int by_distance(const void *one, const void *other)
+{
+  const struct near_body *near = one, *far = other;
+  return near->r != far->r ? (near->r > far->r) - (near->r < far->r) : near->body - far->body;
+}
+
+/* The frame in which the search for bound bodies begins: the median of each component of the velocity over the nearest
+ * half of the bodies. Means would follow the stars of a close group that is no system, whose orbits are fast. */
+static void middle_motion(const struct bound_body *body, int32_t bodies, const double centre[3], double motion[3])
+{
+  int32_t half = (bodies + 1) / 2;
+  struct near_body *near = memory_alloc("cluster", sizeof *near * (size_t)(bodies + 1));
+  double *speed = memory_alloc("cluster", sizeof *speed * (size_t)(half + 1));
+  for (int32_t i = 0; i < bodies; i++) near[i] = (struct near_body){distance(body[i].pos, centre), i};
+  qsort(near, (size_t)bodies, sizeof *near, by_distance);
+  for (int c = 0; c < 3 && half > 0; c++) {
+    for (int32_t k = 0; k < half; k++) speed[k] = body[near[k].body].vel[c];
+    qsort(speed, (size_t)half, sizeof *speed, descending);
+    motion[c] = 0.5 * (speed[(half - 1) / 2] + speed[half / 2]);
+  }
+  memory_free(speed);
+  memory_free(near);
+}
+
 /* Numbers of the bound bodies and of the systems that they are. */
 static void count_systems(struct cluster_row *row, const struct multiples *found, const int32_t *owner, int32_t stars,
                           const char *bound, int32_t bodies)
@@ -241,6 +270,7 @@ static void find_bound(struct cluster_row *row, const struct star *star, int32_t
   int32_t *owner = multiples_owners(&found, star, stars);
   struct bound_body *body = bodies_of(&found, star, stars, owner, row->centre, spin, of, &bodies);
   char *held = memory_alloc("cluster", (size_t)bodies + 1);
+  middle_motion(body, bodies, row->centre, row->velocity);
   int32_t members = bound_find(body, bodies, facts->gravity, facts->softening, row->velocity, held);
   for (int32_t i = 0; i < stars; i++) {
     bound[i] = held[of[i]];
