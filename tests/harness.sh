@@ -251,6 +251,17 @@ plots() {
   shift
   script "$src/tools/plot_$kind.py" "$@"
 }
+# refuses_plot TEXT KIND ARGUMENT...: a check: status 1 (2 for misuse), the text in the sentence at the end, no picture
+refuses_plot() {
+  fragment=$1
+  kind=$2
+  shift 2
+  rm -f plot.png
+  plots "$kind" -o plot.png "$@"
+  { [ $status = 1 ] || [ $status = 2 ]; } && tail -n 1 err | grep -q -F -e "$fragment" && ! grep -q Traceback err &&
+    [ ! -e plot.png ]
+  ok $? "status $status: $fragment"
+}
 # draws TITLE KIND ARGUMENT...: a check: a picture in which nothing lies over anything else; what is where goes to said
 draws() {
   title=$1

@@ -57,32 +57,20 @@ for path in sys.argv[1:]:
   ok $? "few maps last four seconds, or a second each, unless --fps is given"
 fi
 
-# says FRAGMENT KIND ARGUMENT...: status 1 (2 for misuse), one sentence at the end, no picture
-says() {
-  fragment=$1
-  kind=$2
-  shift 2
-  rm -f plot.png
-  plots "$kind" -o plot.png "$@"
-  status=$?
-  { [ $status = 1 ] || [ $status = 2 ]; } && tail -n 1 err | grep -q -F -e "$fragment" && ! grep -q Traceback err &&
-    [ ! -e plot.png ]
-  ok $? "status $status: $fragment"
-}
-says 'expected all, type:T, group:K, ids:ID,ID... or x,y,z, found' map run --follow disc
-says 'expected all, type:T, group:K, ids:ID,ID... or x,y,z, found' map run --follow type:7
-says 'has no particles with mass of the set that is followed (type 4)' map run --follow type:4
-says 'has 2 groups, so there is no group 7: they count from 0' map run --follow group:7
-says 'fof_001.hdf5 is not there: runs with Groups = on' map run/snapshot_001.hdf5 --follow group:0
-says 'has no velocities for all particles' map still_000.hdf5 --velocity
-says 'has no ParticleIDs of type 1' map still_000.hdf5 --follow 0,0,0
-says 'expected some of r, x, y, z' map run --phase q
-says 'leave --velocity and --planes out' map run --phase r --velocity
-says '--velocity draws one plane' map run --velocity --planes xy,xz
-says 'the same set is given twice' profile run --follow type:1 --follow type:1
-says 'leave --types, --by-type and --centre out' profile run --follow type:1 --by-type
-says '--width 3: the maps of this run are 2 wide (ProjectionSize)' movie maps --width 3
-says '--width 0.1: the maps of this run have pixels of 0.0312, so the least width is 0.5' movie maps --width 0.1
+refuses_plot 'expected all, type:T, group:K, ids:ID,ID... or x,y,z, found' map run --follow disc
+refuses_plot 'expected all, type:T, group:K, ids:ID,ID... or x,y,z, found' map run --follow type:7
+refuses_plot 'has no particles with mass of the set that is followed (type 4)' map run --follow type:4
+refuses_plot 'has 2 groups, so there is no group 7: they count from 0' map run --follow group:7
+refuses_plot 'fof_001.hdf5 is not there: runs with Groups = on' map run/snapshot_001.hdf5 --follow group:0
+refuses_plot 'has no velocities for all particles' map still_000.hdf5 --velocity
+refuses_plot 'has no ParticleIDs of type 1' map still_000.hdf5 --follow 0,0,0
+refuses_plot 'expected some of r, x, y, z' map run --phase q
+refuses_plot 'leave --velocity and --planes out' map run --phase r --velocity
+refuses_plot '--velocity draws one plane' map run --velocity --planes xy,xz
+refuses_plot 'the same set is given twice' profile run --follow type:1 --follow type:1
+refuses_plot 'leave --types, --by-type and --centre out' profile run --follow type:1 --by-type
+refuses_plot '--width 3: the maps of this run are 2 wide (ProjectionSize)' movie maps --width 3
+refuses_plot '--width 0.1: the maps of this run have pixels of 0.0312, so the least width is 0.5' movie maps --width 0.1
 draws "the maps of a run, cropped" movie maps --width 1
 check "... to the middle, with the mass that is there" try "$python" "$src/tests/plots_maps.py" "$src" "$dir" cropped
 finish
