@@ -53,10 +53,10 @@ static void add_point(struct points *points, const double pos[3], double mass)
 /* Points with bound[i] == wanted. Free points.x. */
 static struct points select_bodies(const struct search *search, char wanted)
 {
-  struct points p = points_of(search->count);
+  struct points points = points_of(search->count);
   for (int32_t i = 0; i < search->count; i++)
-    if (search->bound[i] == wanted) add_point(&p, search->body[i].pos, search->body[i].mass);
-  return p;
+    if (search->bound[i] == wanted) add_point(&points, search->body[i].pos, search->body[i].mass);
+  return points;
 }
 
 static double pull(double dx, double dy, double dz, double mass, double eps2)
@@ -65,12 +65,12 @@ static double pull(double dx, double dy, double dz, double mass, double eps2)
   return r2 > 0 ? mass / sqrt(r2 + eps2) : 0;
 }
 
-static double sum_points(const struct points *p, const double at[3], double eps2)
+static double sum_points(const struct points *points, const double at[3], double eps2)
 {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (int32_t k = 0; k < p->count; k++)
-    sum += pull(p->x[k] - at[0], p->y[k] - at[1], p->z[k] - at[2], p->mass[k], eps2);
+  for (int32_t k = 0; k < points->count; k++)
+    sum += pull(points->x[k] - at[0], points->y[k] - at[1], points->z[k] - at[2], points->mass[k], eps2);
   return sum;
 }
 
@@ -123,21 +123,21 @@ static void set_moments(struct well *well)
 
 static struct well open_well(const struct search *search)
 {
-  struct well w = {.points = select_bodies(search, 1)};
-  size_t count = (size_t)w.points.count;
+  struct well well = {.points = select_bodies(search, 1)};
+  size_t count = (size_t)well.points.count;
   double *pos = memory_alloc("bound stars", 3 * sizeof *pos * (count + 1));
   for (size_t i = 0; i < count; i++) {
-    pos[3 * i] = w.points.x[i];
-    pos[3 * i + 1] = w.points.y[i];
-    pos[3 * i + 2] = w.points.z[i];
+    pos[3 * i] = well.points.x[i];
+    pos[3 * i + 1] = well.points.y[i];
+    pos[3 * i + 2] = well.points.z[i];
   }
-  near_tree_open(&w.tree, pos, w.points.count, 1, 0);
+  near_tree_open(&well.tree, pos, well.points.count, 1, 0);
   memory_free(pos);
-  w.cell = points_of(w.tree.nodes);
-  w.open2 = memory_alloc("bound stars", sizeof *w.open2 * (size_t)(w.tree.nodes + 1));
-  w.mass = memory_alloc("bound stars", sizeof *w.mass * NEAR_LEAF * (size_t)(w.tree.leaves + 1));
-  set_moments(&w);
-  return w;
+  well.cell = points_of(well.tree.nodes);
+  well.open2 = memory_alloc("bound stars", sizeof *well.open2 * (size_t)(well.tree.nodes + 1));
+  well.mass = memory_alloc("bound stars", sizeof *well.mass * NEAR_LEAF * (size_t)(well.tree.leaves + 1));
+  set_moments(&well);
+  return well;
 }
 
 static void close_well(struct well *well)
@@ -181,28 +181,28 @@ static double sum_well(const struct well *well, const double at[3], double eps2)
 static void sum_all(const struct search *search, int32_t members)
 {
   int direct = members <= BOUND_DIRECT;
-  struct points p = {0};
-  struct well w = {.mass = NULL};
-  if (direct) p = select_bodies(search, 1);
-  else w = open_well(search);
+  struct points points = {0};
+  struct well well = {.mass = NULL};
+  if (direct) points = select_bodies(search, 1);
+  else well = open_well(search);
 #pragma omp parallel for schedule(dynamic, 64)
   for (int32_t i = 0; i < search->count; i++) {
     const double *at = search->body[i].pos;
     if (search->bound[i])
-      search->potential[i] = direct ? sum_points(&p, at, search->eps2) : sum_well(&w, at, search->eps2);
+      search->potential[i] = direct ? sum_points(&points, at, search->eps2) : sum_well(&well, at, search->eps2);
   }
-  if (direct) memory_free(p.x);
-  else close_well(&w);
+  if (direct) memory_free(points.x);
+  else close_well(&well);
 }
 
 /* Take those that leave now, bound[i] = 2, out of the potentials of the others. */
 static void subtract(const struct search *search)
 {
-  struct points p = select_bodies(search, 2);
+  struct points points = select_bodies(search, 2);
 #pragma omp parallel for schedule(dynamic, 64)
   for (int32_t i = 0; i < search->count; i++)
-    if (search->bound[i] == 1) search->potential[i] -= sum_points(&p, search->body[i].pos, search->eps2);
-  memory_free(p.x);
+    if (search->bound[i] == 1) search->potential[i] -= sum_points(&points, search->body[i].pos, search->eps2);
+  memory_free(points.x);
 }
 
 /* Mark those that leave with 2. Returns their number. */
@@ -210,10 +210,10 @@ static int32_t mark(const struct search *search, const double motion[3])
 {
   int32_t leave = 0;
   for (int32_t i = 0; i < search->count; i++) {
-    const struct bound_body *b = &search->body[i];
+    const struct bound_body *one = &search->body[i];
     double v2 = 0;
     if (!search->bound[i]) continue;
-    for (int c = 0; c < 3; c++) v2 += (b->vel[c] - motion[c]) * (b->vel[c] - motion[c]);
+    for (int c = 0; c < 3; c++) v2 += (one->vel[c] - motion[c]) * (one->vel[c] - motion[c]);
     if (0.5 * v2 < search->gravity * search->potential[i]) continue;
     search->bound[i] = 2;
     leave++;
@@ -227,10 +227,10 @@ static int follow(const struct search *search, double motion[3])
   double sum[4] = {0};
   int changes = 0;
   for (int32_t i = 0; i < search->count; i++) {
-    const struct bound_body *b = &search->body[i];
+    const struct bound_body *one = &search->body[i];
     if (search->bound[i] != 1) continue;
-    sum[3] += b->mass;
-    for (int c = 0; c < 3; c++) sum[c] += b->mass * b->vel[c];
+    sum[3] += one->mass;
+    for (int c = 0; c < 3; c++) sum[c] += one->mass * one->vel[c];
   }
   for (int c = 0; c < 3 && sum[3] > 0; c++) {
     changes |= motion[c] != sum[c] / sum[3];
@@ -243,19 +243,19 @@ int32_t bound_find(const struct bound_body *body, int32_t count, double gravity,
                    char *bound)
 {
   double *potential = memory_alloc("bound stars", sizeof *potential * (size_t)(count + 1));
-  const struct search s = {body, count, gravity, softening * softening, bound, potential};
+  const struct search search = {body, count, gravity, softening * softening, bound, potential};
   int32_t members = count;
   memset(bound, 1, (size_t)count);
-  sum_all(&s, members);
+  sum_all(&search, members);
   while (members > 0) {
-    int32_t leave = mark(&s, motion);
+    int32_t leave = mark(&search, motion);
     members -= leave;
-    int moves = follow(&s, motion);
+    int moves = follow(&search, motion);
     if (leave == 0 && !moves) break;
     double again = members <= BOUND_DIRECT ? members : WALK;
-    if (leave > 0 && leave < again) subtract(&s);
+    if (leave > 0 && leave < again) subtract(&search);
     for (int32_t i = 0; i < count; i++) bound[i] = bound[i] == 1;
-    if (leave >= again) sum_all(&s, members);
+    if (leave >= again) sum_all(&search, members);
   }
   memory_free(potential);
   return members;

@@ -191,15 +191,15 @@ static struct bound_body *bodies_of(const struct multiples *found, const struct 
   int32_t *place = memory_alloc("cluster", sizeof *place * (size_t)(stars + found->count + 1));
   *count = 0;
   for (int32_t i = 0; i < stars; i++) {
-    const struct multiple *m = owner[i] < found->count ? &found->row[owner[i]] : NULL;
+    const struct multiple *system = owner[i] < found->count ? &found->row[owner[i]] : NULL;
     if (!place[owner[i]]) {
-      struct bound_body *b = &body[(*count)++];
+      struct bound_body *one = &body[(*count)++];
       place[owner[i]] = *count;
-      memcpy(b->pos, m ? m->pos : star[i].pos, sizeof b->pos);
-      memcpy(b->vel, m ? m->vel : star[i].vel, sizeof b->vel);
-      b->vel[0] -= spin * (b->pos[1] - centre[1]);
-      b->vel[1] += spin * (b->pos[0] - centre[0]);
-      b->mass = m ? m->mass[0] + m->mass[1] : star[i].mass;
+      memcpy(one->pos, system ? system->pos : star[i].pos, sizeof one->pos);
+      memcpy(one->vel, system ? system->vel : star[i].vel, sizeof one->vel);
+      one->vel[0] -= spin * (one->pos[1] - centre[1]);
+      one->vel[1] += spin * (one->pos[0] - centre[0]);
+      one->mass = system ? system->mass[0] + system->mass[1] : star[i].mass;
     }
     of[i] = place[owner[i]] - 1;
   }
@@ -246,10 +246,10 @@ static void count_systems(struct cluster_row *row, const struct multiples *found
     if (bound[i] && owner[i] < found->count) held[owner[i]] = 1;
   for (int32_t k = 0; k < found->count; k++) systems += held[k];
   for (int32_t k = found->count - 1; k >= 0; k--) { /* inner systems come first */
-    const struct multiple *m = &found->row[k];
+    const struct multiple *system = &found->row[k];
     if (!held[k]) continue;
     for (int c = 0; c < 2; c++)
-      if (m->inner[c] >= 0) held[m->inner[c]] = 1;
+      if (system->inner[c] >= 0) held[system->inner[c]] = 1;
   }
   for (int32_t k = 0; k < found->count; k++) {
     if (!held[k]) continue;

@@ -123,10 +123,10 @@ void plan_text_seconds(const struct planning *planning, const struct params *par
            planned[k].levels, event_total(planned[k].times.critical), duration(planned[k].seconds, time),
            nodes * planned[k].seconds / 3600);
   putchar('\n');
-  const struct seconds_planned *p = &planned[best];
+  const struct seconds_planned *chosen = &planned[best];
   printf("run                 %s and %.4g node hours by %s steps, the fastest; soft steps of %s\n",
-         duration(p->seconds, time), nodes * p->seconds / 3600, p->scheme,
-         params_time_text(params, p->soft_step, text));
+         duration(chosen->seconds, time), nodes * chosen->seconds / 3600, chosen->scheme,
+         params_time_text(params, chosen->soft_step, text));
   printf("                    without the writing of files\n");
-  print_laws(planning, machine, p, pilot);
+  print_laws(planning, machine, chosen, pilot);
 }

@@ -44,14 +44,17 @@ static int read_machine(struct work *work, struct fault *fault)
 /* Make the pilots; the smaller one only where the larger one is not the system itself. 0 or -1. */
 static int make_pilots(struct work *work, struct fault *fault)
 {
-  const struct planning *p = work->planning;
-  double larger = fmin(p->pilot, p->particles),
-         all = p->source.galaxy || p->source.particles.n == 0 ? larger : fmin(larger, (double)p->source.particles.n);
-  if (pilot_make(work->comm, &p->source, all, &work->pilot[1], fault)) return -1;
-  if (all < p->particles && pilot_make(work->comm, &p->source, fmax(SMALLER * all, 1), &work->pilot[0], fault))
+  const struct planning *planning = work->planning;
+  double larger = fmin(planning->pilot, planning->particles),
+         all = planning->source.galaxy || planning->source.particles.n == 0
+                   ? larger
+                   : fmin(larger, (double)planning->source.particles.n);
+  if (pilot_make(work->comm, &planning->source, all, &work->pilot[1], fault)) return -1;
+  if (all < planning->particles &&
+      pilot_make(work->comm, &planning->source, fmax(SMALLER * all, 1), &work->pilot[0], fault))
     return -1;
   if (work->pilot[1].n < PILOT_MIN)
-    return fault_set(fault, "%s: %lld particles are too few for a plan: expected %d or more", p->source.name,
+    return fault_set(fault, "%s: %lld particles are too few for a plan: expected %d or more", planning->source.name,
                      (long long)work->pilot[1].n, PILOT_MIN);
   work->half = pilot_half_radius(&work->pilot[1]);
   return 0;
@@ -106,26 +109,26 @@ static enum need_scheme memory_scheme(const struct params *params, const char *f
 
 static int print(struct work *work, struct fault *fault)
 {
-  struct planning *p = work->planning;
+  struct planning *planning = work->planning;
   struct seconds_planned planned[STUDY_SCHEMES];
   const char *why = NULL;
-  if (!p->softening_is_given && !p->parameters && !params_neighbour_lists(&work->params))
-    work->params.Softening = pilot_softening(work->half, p->particles);
+  if (!planning->softening_is_given && !planning->parameters && !params_neighbour_lists(&work->params))
+    work->params.Softening = pilot_softening(work->half, planning->particles);
   unsigned schemes = schemes_of(work, &why);
-  int on_device = p->machine ? work->machine.device == DEVICE_gpu : work->params.Backend == BACKEND_CUDA;
-  plan_text_begin(p, &work->params, p->machine ? &work->machine : NULL, work->pilot);
+  int on_device = planning->machine ? work->machine.device == DEVICE_gpu : work->params.Backend == BACKEND_CUDA;
+  plan_text_begin(planning, &work->params, planning->machine ? &work->machine : NULL, work->pilot);
   fflush(stdout);
   int count = schemes ? predict(work, schemes, planned, fault) : 0;
   if (count < 0) return -1;
   int best = fastest(planned, count);
   enum need_scheme scheme = memory_scheme(&work->params, count ? planned[best].scheme : NULL);
   struct storage storage;
-  if (storage_plan(&work->params, p, on_device, scheme, &storage, fault)) return -1;
-  plan_text_storage(p, &storage, p->machine ? &work->machine : NULL, study_scheme_names[scheme]);
-  if (count) plan_text_seconds(p, &work->params, &work->machine, planned, count, best, work->pilot);
+  if (storage_plan(&work->params, planning, on_device, scheme, &storage, fault)) return -1;
+  plan_text_storage(planning, &storage, planning->machine ? &work->machine : NULL, study_scheme_names[scheme]);
+  if (count) plan_text_seconds(planning, &work->params, &work->machine, planned, count, best, work->pilot);
   else printf("seconds             not predicted: %s\n", why);
-  if (!p->job) return 0;
-  return job_script_write(p, &work->machine, count ? planned[best].seconds : 0, fault);
+  if (!planning->job) return 0;
+  return job_script_write(planning, &work->machine, count ? planned[best].seconds : 0, fault);
 }
 
 int planning_print(const struct comm *comm, const struct params *params, struct planning *planning)
