@@ -6,8 +6,11 @@ of known A_2, rotation, dispersions and Q without noise, tilted and in motion; m
 plots_galaxy.py judge FOLDER: the tables of espalier-plot disc and modes against formulas and against a script of its
 own, which shares no code with them and sums forces directly; prints TAP.
 plots_galaxy.py same TABLE.csv TABLE.csv: two tables of discs are alike; else exit status 1.
+plots_galaxy.py moved MODEL.hdf5 SNAPSHOT: a model at PLACE and in motion; plots_galaxy.py centre WORDS LARGEST: the
+centre that espalier-plot told is nearer to it than this; else exit status 1.
 plots_galaxy.py turned TOOLS SNAPSHOT: a disc is flat in maps that are turned face-on; else exit status 1."""
 import csv
+import re
 import sys
 
 import h5py
@@ -138,17 +141,50 @@ def make(folder, model):
                 del file["Parameters"]
 
 
+PLACE = -70.03, 30.02, 11.01
+
+
+def moved(model, path):
+    with h5py.File(model, "r") as source, h5py.File(path, "w") as file:
+        for name in source:
+            source.copy(name, file)
+        for group in (file[name] for name in file if name.startswith("PartType")):
+            for name, shift in (("Coordinates", PLACE), ("Velocities", (20.0, -5.0, 3.0))):
+                values = group[name][()].astype(float) + shift
+                del group[name]
+                group[name] = values
+
+
+def centre(words, largest):
+    with open(words, encoding="utf-8") as file:
+        found = re.search(r"centre ([^ ]+), ([^ ]+), ([^ ]+)", file.read())
+    off = float(np.linalg.norm(np.array(found.groups(), dtype=float) - PLACE))
+    print(f"the centre is {off:.3f} off")
+    sys.exit(not off < float(largest))
+
+
 # --- the script of its own
+def bottom(x, m):
+    """The place of the deepest well of the disc, softened by what holds a tenth of it: by trials around the best."""
+    middle, step = np.median(x, axis=0), 1.0
+    tries = np.array([(i, j, k) for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1)])
+    while step > 1e-3:
+        soft = np.sort(((x - middle) ** 2).sum(axis=1))[len(x) // 10]
+        places = middle + step * tries
+        best = places[np.argmax([(m / np.sqrt(((x - place) ** 2).sum(axis=1) + soft)).sum() for place in places])]
+        middle, step = best, step if (best != middle).any() else step / 2
+    return middle
+
+
 def own(path, within, edges, with_rings):
     """A_m, phase of m = 2 within a radius, and rings (R, surface density, v_phi, sigma_R, v_c, kappa, Q)."""
     with h5py.File(path, "r") as file:
         parts = {kind: [file[f"PartType{kind}"][name][()] for name in ("Coordinates", "Velocities", "Masses")]
                  for kind in (1, 2)}
     x, v, m = parts[2]
-    middle = np.median(x, axis=0)
-    for _ in range(150):   # the nearest half of the disc
-        near = np.argsort(np.linalg.norm(x - middle, axis=1))[:len(x) // 2]
-        middle, motion = np.average(x[near], 0, m[near]), np.average(v[near], 0, m[near])
+    middle = bottom(x, m)
+    near = np.argsort(np.linalg.norm(x - middle, axis=1))[:len(x) // 2]
+    motion = np.average(v[near], 0, m[near])
     spin = (m[:, None] * np.cross(x - middle, v - motion)).sum(0)
     e3 = spin / np.linalg.norm(spin)
     e1 = np.array([1.0, 0, 0]) - e3[0] * e3
@@ -288,6 +324,10 @@ if __name__ == "__main__":
         make(*sys.argv[2:])
     elif sys.argv[1] == "same":
         same(*sys.argv[2:])
+    elif sys.argv[1] == "moved":
+        moved(*sys.argv[2:])
+    elif sys.argv[1] == "centre":
+        centre(*sys.argv[2:])
     elif sys.argv[1] == "turned":
         turned(*sys.argv[2:])
     else:

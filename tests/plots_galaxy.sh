@@ -69,6 +69,23 @@ draws "a picture of a movie, face-on" movie known_000.hdf5 --face-on 2 --type 2
 check "the disc is flat there, the frame at its centre" \
   script "$src/tests/plots_galaxy.py" turned "$src/tools" known_000.hdf5
 
+# a galaxy with a bulge: the centre is that of the stars, to a tenth of the innermost ring
+model galaxy "$src/params/models/m31.ini" -n 20000 -o m31.hdf5
+moved="$src/tests/plots_galaxy.py"
+check "a galaxy somewhere else" script "$moved" moved m31.hdf5 moved.hdf5
+for kind in rotation disc modes; do
+  plots $kind moved.hdf5 && cp said words && script "$moved" centre words 0.12
+  ok $? "$kind: $(cat said)"
+done
+for centre in type:3 -70.03,30.02,11.01 ids:19000,19001; do
+  plots rotation moved.hdf5 --centre=$centre --table moved.csv && cp said words &&
+    case $centre in ids*) ! script "$moved" centre words 0.12 ;; *) script "$moved" centre words 0.12 ;; esac
+  ok $? "--centre $centre: $(cat said)"
+done
+plots rotation moved.hdf5 --follow type:3 && cp said words && script "$moved" centre words 0.12
+ok $? "--follow type:3: $(cat said)"
+refuses_plot "expected all, type:T, ids:ID,ID... or x,y,z, found 'group:1'" rotation moved.hdf5 --centre group:1
+refuses_plot 'has no particle 99999: expected ids of its particles' rotation moved.hdf5 --centre ids:99999
 refuses_plot 'has no particles with mass of type 4 (it has type 1, 2)' rotation known_000.hdf5 --type 4
 refuses_plot 'has no particles with mass of type 3 (it has type 1, 2)' disc known_000.hdf5 --types 2,3
 refuses_plot 'has no disc of type 1: the type does not rotate: its angular momenta add up to' disc sphere_000.hdf5

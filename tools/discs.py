@@ -5,12 +5,12 @@ import csv
 
 from plotting import (COLOURS, TYPES, Help, Units, add_output, count_text, fail, legend_beside, np, ordered_colours,
                       plt, positive, program, same_units, type_list, warn, writable)
-from espalier_plots.galaxy import SOFT, Disc, NoDisc
-from follow import Frames, add_follow, type_number
+from espalier_plots.galaxy import DARK, SOFT, Disc, NoDisc, centre_of
+from follow import Frames, add_follow, centre, type_number
 from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
 
+FEW = 7      # the terminal has the centres of so many snapshots at most
 MANY = 8     # more times than this are told apart by a scale of colours
-DARK = 1     # dark matter: has no rings unless it is asked for
 RINGS = ("R", "count", "surface_density", "v_phi", "v_R", "sigma_R", "sigma_phi", "sigma_z", "z_rms", "height", "v_c",
          "Omega", "kappa", "Q")
 
@@ -22,8 +22,11 @@ def parser_of(description, kinds=True):
     add_snapshots(parser)
     add_output(parser, f"{name}.png")
     parser.add_argument("--type", type=type_number, metavar="T",
-                        help="the disc: its densest place is the centre, its angular momentum the axis (default: the "
-                             "type that rotates most)")
+                        help="the disc: its angular momentum is the axis (default: the type that rotates most)")
+    parser.add_argument("--centre", type=centre, metavar="C",
+                        help="the centre: the bottom of the potential well of the particles of type:T, or of all; "
+                             "the mean place of ids:ID,ID...; or x,y,z, there at all times (default: the bottom of the "
+                             "well of the stars, which are all types but 1, or of what --follow names)")
     if kinds:
         parser.add_argument("--types", type=type_list, metavar="T,T",
                             help="types that are drawn (default: all but 1, dark matter)")
@@ -50,7 +53,8 @@ def parsed(parser, most):
     if not 4 <= arguments.rings <= 1000:
         parser.error("--rings must be 4 to 1000")
     if arguments.follow and arguments.follow[0] == "ids":
-        parser.error("--follow ids is for few stars: a disc follows all, type:T, group:K or x,y,z")
+        parser.error("--follow ids is for few stars: a disc follows all, type:T, group:K or x,y,z (--centre ids:ID,ID... "
+                     "makes them its centre)")
     if arguments.table:
         writable(arguments.table)
     return arguments
@@ -82,6 +86,21 @@ class Reader:
         self.arguments, self.type, self.outer, self.soft = arguments, arguments.type, arguments.radius, None
         self.half, self.kinds, self.axis = None, None, None
         self.frames = Frames(arguments.follow) if arguments.follow else None
+        chosen = arguments.centre or (arguments.follow if self.frames and not self.frames.needs_ids() else None)
+        self.centre = Frames(chosen) if chosen else None   # the set that has the centre, if it is not that of the stars
+
+    def origin(self, snapshot):
+        """The centre that is asked for, or None."""
+        if self.centre is None:
+            return None
+        kind, place = self.centre.which
+        if kind == "point":
+            return np.array(place)
+        if kind == "ids":
+            return self.centre.of(snapshot)[0]
+        pos, _, mass, _, _ = self.centre.arrays(snapshot)
+        rows = self.centre.rows(snapshot)
+        return centre_of(pos[rows], mass[rows])
 
     def softening(self, snapshot, disc):
         """Softenings by type; where none is stated a part of the half-mass radius, which the terminal tells."""
@@ -98,19 +117,16 @@ class Reader:
     def disc(self, path):
         """The snapshot and its disc."""
         snapshot = Snapshot(path, None, self.arguments.partial, velocities=True,
-                            ids=bool(self.frames and self.frames.needs_ids()))
+                            ids=any(frames.needs_ids() for frames in (self.frames, self.centre) if frames))
         if snapshot.comoving:
             fail(f"{path} has comoving coordinates: expected a galaxy in physical ones")
         pos, vel, mass, _, kinds = (self.frames or Frames(("all", None))).arrays(snapshot)
         if not np.isfinite(vel).all():
             fail(f"{path} has no velocities for all particles")
-        origin, chosen = None, None
-        if self.frames:
-            origin, _ = self.frames.of(snapshot)
-            chosen = self.frames.rows(snapshot) if self.frames.needs_ids() else None
+        chosen = self.frames.rows(snapshot) if self.frames and self.frames.needs_ids() else None
         try:
-            disc = Disc(pos, vel, mass, kinds, self.type, gravity_of(snapshot, self.arguments.gravity), 0.0, origin,
-                        chosen, self.axis)
+            disc = Disc(pos, vel, mass, kinds, self.type, gravity_of(snapshot, self.arguments.gravity), 0.0,
+                        self.origin(snapshot), chosen, self.axis)
         except NoDisc as fault:
             fail(f"{path} {fault}")
         disc.softening = self.softening(snapshot, disc)
@@ -134,9 +150,12 @@ class Reader:
 
 def measured(arguments, measure):
     """Moments by time, with found = measure(disc, moment, reader); and the reader."""
-    reader, moments = Reader(arguments), []
-    for path in chosen_snapshots(arguments):
+    reader, moments, paths = Reader(arguments), [], chosen_snapshots(arguments)
+    for path in paths:
         snapshot, disc = reader.disc(path)
+        if len(paths) <= FEW:
+            place = ", ".join(f"{x:.5g}" for x in disc.origin)
+            print(f"{snapshot.time_text()}: centre {place} {snapshot.units.length}".rstrip())
         moment = Moment(snapshot, {kind: int(disc.of(kind).sum()) for kind in disc.kinds()})
         moment.kinds = reader.shown(snapshot, disc)
         moment.found = measure(disc, moment, reader)

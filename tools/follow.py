@@ -12,10 +12,11 @@ from snapshots import Fault, open_hdf5
 
 NUMBER = re.compile(r"_(\d{3,})(\.\d+)?\.(hdf5|h5)$")
 FORMS = "all, type:T, group:K, ids:ID,ID... or x,y,z"
+CENTRES = "all, type:T, ids:ID,ID... or x,y,z"
 MOST_IDS = 24
 
 
-def ids_of(text):
+def ids_of(text, option="--follow"):
     """The ids of ids:LIST, in the order given."""
     words = text.split(",")
     ids = [int(word) if word.isascii() and word.isdigit() and int(word) < 2**63 else None for word in words]
@@ -24,7 +25,7 @@ def ids_of(text):
     found = (f"found '{bad}'" if bad is not None else f"found {twice} twice" if twice is not None
              else f"found {len(ids)}" if len(ids) > MOST_IDS else None)
     if found:
-        fail(f"--follow ids:{text}: expected 1 to {MOST_IDS} different whole numbers with commas between them, {found}")
+        fail(f"{option} ids:{text}: expected 1 to {MOST_IDS} different whole numbers with commas between them, {found}")
     return tuple(ids)
 
 
@@ -53,6 +54,19 @@ def add_follow(parser, **more):
                         "x,y,z, those near this place in the first snapshot; or ids:ID,ID..., stars of a pair or "
                         "multiple, whose centre of mass is followed: binaries.csv of a run ([Binaries] Interval) and "
                         "'espalier-plot binaries --table' have their ids", **more)
+
+
+def centre(text):
+    """For argparse: (kind, value) of a centre: all, type, ids or point."""
+    if text.startswith("ids:"):
+        return "ids", ids_of(text[4:], "--centre")
+    try:
+        kind, value = follow(text)
+    except argparse.ArgumentTypeError:
+        kind = "group"
+    if kind == "group":
+        raise argparse.ArgumentTypeError(f"expected {CENTRES}, found '{text}'")
+    return kind, value
 
 
 def type_number(text):

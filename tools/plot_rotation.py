@@ -3,7 +3,7 @@
 """Rotation curves: the mean velocity about the axis of the disc against radius, of each particle type, and the circular
 velocity. The circular velocity is that of the forces of all softened particles in the plane of the disc, averaged over
 the azimuth; of one snapshot also of each type alone. Several snapshots are compared, by type. The velocities are about
-the densest place of the disc, and in its plane."""
+the centre of the stars, which a bulge determines (--centre chooses another one), and in the plane of the disc."""
 import discs
 from plotting import COLOURS, TYPES, Units, legend_beside, np, outputs, plt, save, start
 

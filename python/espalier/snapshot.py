@@ -120,7 +120,7 @@ class Snapshot:
 
         type       that of the disc [the one that rotates most]
         softening  of the forces that give v_c, one or one of each of six types [2 % of the half-mass radius]
-        centre     a place near its centre [the densest place of the type]
+        centre     its centre [the bottom of the potential well of the stars, without type 1]
         axis       x is the projection of this direction into the disc [the x axis; y where z is within 45 degrees of x]
 
         Its methods, of the disc's type unless another one is named: `rings(type, edges)`, a dict of arrays R, v_phi,

@@ -4,7 +4,7 @@ surface density and height, circular velocity, epicyclic frequency, Toomre's Q, 
 Everything is in the units of the arrays."""
 import numpy as np
 
-from .measure import densest_centre, mean_velocity
+from .measure import deepest, densest_centre, mean_velocity
 
 MODES = (1, 2, 3, 4, 5, 6)
 LEAST = 20          # particles of a ring; rings with fewer are left out
@@ -13,6 +13,7 @@ TOOMRE = 3.36       # of stars: Q = kappa sigma_R / (3.36 G Sigma)
 WINDOW = np.log(1.5)   # half-width in ln R of the parabola that gives the slope of the circular velocity
 SOFT = 0.02         # of the half-mass radius: the softening where none is known
 SOME = 20000        # particles that are enough for a first estimate
+DARK = 1            # the type of dark matter, which has no part in the centre of a galaxy unless it is the disc
 BATCH = 1 << 14     # particles at a time, whose arrays stay in the cache
 
 
@@ -47,7 +48,7 @@ def axes_along(direction, start=None):
 
 def middle_of(pos, vel, mass, start):
     """Centre of a disc and its velocity: the means of the half of the particles that is nearest to it, from a place
-    near it. The densest place of a disc, which is flat at its centre, is less exact."""
+    near it."""
     centre, near = np.asarray(start, dtype=float), None
     if len(mass) > 2 * SOME:   # some of them lead near it
         some = slice(None, None, len(mass) // SOME)
@@ -62,6 +63,16 @@ def middle_of(pos, vel, mass, start):
         if ((centre - last) ** 2).sum() < 1e-14 * middle:
             break
     return centre, mean_velocity(vel[near], mass[near])
+
+
+def centre_of(pos, mass):
+    """The centre of a galaxy's stars, or of another set: the bottom of their own smoothed well (deepest) about their
+    densest place; a bulge, where there is one, determines it."""
+    start = densest_centre(pos, mass)
+    if len(mass) > 2 * SOME:
+        some = slice(None, None, len(mass) // SOME)
+        start = deepest(pos[some], mass[some], start)
+    return deepest(pos, mass, start)
 
 
 def face_on(pos, vel, mass, start=None):
@@ -197,19 +208,19 @@ def pattern_speed(times, phases, guesses=None, m=2):
 
 
 class Disc:
-    """A galaxy in the frame of the disc of one type: about its centre (middle_of), at rest with it, z along its
-    angular momentum.
+    """A galaxy in the frame of the disc of one type: about its centre, at rest with the stars within the radius of half
+    of the disc, z along the disc's angular momentum.
 
     pos, vel, mass, types  all particles, which attract each other
     type          that of the disc [the one that rotates most]
     gravity       gravitational constant in their units
     softening     Plummer's, of each of six types, or one for all [SOFT of the half-mass radius in the plane]
-    start         a place near the centre [the densest place of the type]
-    chosen        mask of the particles of which those of the type make the frame: one galaxy of several [all]
+    centre        the centre, exactly [the bottom of the well of the stars: of all types but DARK, and of the disc's]
+    chosen        mask of one galaxy of several, of which the centre and, of those of the type, the frame are [all]
     axis          x is the projection of this direction into the disc (axes_along)
     """
 
-    def __init__(self, pos, vel, mass, types, type=None, gravity=1.0, softening=None, start=None, chosen=None,
+    def __init__(self, pos, vel, mass, types, type=None, gravity=1.0, softening=None, centre=None, chosen=None,
                  axis=None):
         self.gravity, self.mass, self.types = gravity, mass, types
         self.type = self.most_rotating(pos, vel) if type is None else int(type)
@@ -218,8 +229,12 @@ class Disc:
             of_them = "" if chosen is None or not (types == self.type).any() else " among those that are followed"
             raise NoDisc(f"has no particles with mass of type {self.type}{of_them} (it has type "
                          f"{', '.join(str(k) for k in np.unique(types))})")
-        start = densest_centre(pos[rows], mass[rows]) if start is None else start
-        self.origin, self.motion = middle_of(pos[rows], vel[rows], mass[rows], start)
+        stars = rows | ((types != DARK) & (mass > 0) & (True if chosen is None else chosen))
+        self.origin = np.asarray(centre, dtype=float) if centre is not None else \
+            deepest(pos[stars], mass[stars], centre_of(pos[rows], mass[rows]))   # the galaxy that the disc is in
+        distance = ((pos - self.origin) ** 2).sum(axis=1)
+        near = stars & (distance <= np.median(distance[rows]))
+        self.motion = mean_velocity(vel[near], mass[near])
         pos, vel = pos - self.origin, vel - self.motion
         self.chosen = rows
         try:

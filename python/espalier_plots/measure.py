@@ -103,6 +103,31 @@ def densest_centre(pos, mass, least=LEAST):
     return densest(pos, mass, least)[0]
 
 
+def deepest(pos, mass, start, part=0.1, least=LEAST):
+    """The bottom of the smoothed potential well of particles near a place: the maximum of the sum of
+    m / sqrt(r^2 + h^2). h holds this part of them and at least `least`, or half of few; unequal masses count as the
+    equal ones that have their noise. It is exact to about h / sqrt(least), better in a cusp, and does not follow arms
+    and one-sided discs as a mean does. Particles without any mass: the start."""
+    centre = np.asarray(start, dtype=float)
+    held = mass > 0
+    pos, mass = pos[held], mass[held]
+    if not len(mass):
+        return centre
+    for wide in (4.0, 2.0, 1.0):
+        square = ((pos - centre) ** 2).sum(axis=1)
+        order = np.argsort(square)
+        sums = np.cumsum(mass[order])
+        alike = sums**2 / np.cumsum(mass[order] ** 2)   # so many particles of one mass
+        row = np.searchsorted(np.maximum.accumulate(alike), min(max(part * alike[-1], least), 0.5 * alike[-1]))
+        size = wide**2 * max(square[order[min(row, len(order) - 1)]], 1e-300)
+        for _ in range(500):
+            weight = mass * (((pos - centre) ** 2).sum(axis=1) + size) ** -1.5
+            last, centre = centre, weight @ pos / weight.sum()
+            if ((centre - last) ** 2).sum() < 1e-8 * size:
+                break
+    return centre
+
+
 def mean_velocity(vel, mass):
     """Velocity of the centre of mass; of particles without mass the mean."""
     return np.average(vel, axis=0, weights=mass) if mass.sum() > 0 else vel.mean(axis=0)
