@@ -3,8 +3,10 @@
 ic FILE X VY: a cluster with unbound stars at (X, 0, 0) with the velocity (0, VY, 0), as text.
 row TABLE SNAPSHOT OMEGA TIDE SOFTENING: the row of its time against what is computed here.
 python TABLE SNAPSHOT OMEGA TIDE SOFTENING: the row against Snapshot.cluster.
-tide TABLE VALUE ERROR: the first tide of the table."""
+tide TABLE VALUE ERROR: the first tide of the table.
+drawn TABLE FOLDER: what espalier-plot cluster draws of snapshots alone against the rows of their times."""
 import sys
+import types
 
 import numpy as np
 
@@ -184,11 +186,29 @@ def of_python(time, path, arguments):
     return {name: "" if np.isnan(value) else value for name, value in found.items()}
 
 
+def drawn(path, folder):
+    sys.path.insert(0, sys.argv[0].rsplit("/", 2)[0] + "/tools")
+    import plot_cluster
+    given = {"snapshots": [folder], "types": None, "partial": False, "most": 400, "true_energies": "off"}
+    bound = plot_cluster.read(types.SimpleNamespace(**given))[-1]
+    good = len(bound.time) > 2
+    for number, time in enumerate(bound.time):
+        row = {name: float(value or "nan") for name, value in table_row(path, time).items()}
+        for name in plot_cluster.Bound.COLUMNS:
+            found = getattr(bound, name)[number]
+            same = abs(found - row[name]) <= 1e-6 * abs(row[name]) or np.isnan(found) and np.isnan(row[name])
+            good &= bool(same)
+            print(f"# {name:18s} {row[name]:22.12g} {found:22.12g}{'' if same else '  DIFFERS'}")
+    return int(not good)
+
+
 def main():
     what, path, *rest = sys.argv[1:]
     if what == "ic":
         make(path, *map(float, rest))
         return 0
+    if what == "drawn":
+        return drawn(path, *rest)
     if what == "tide":
         found, expected, error = float(table_row(path, -1e300)["tide"]), *map(float, rest)
         print(f"# tide {found:.10g}, expected {expected:.10g}")

@@ -58,6 +58,14 @@ go group 1 -n 0
   [ "$(columns group/out/cluster.csv bound_stars)" -gt "$(columns alone1/out/cluster.csv bound_stars | sed -n 1p)" ]
 ok $? "with a close group of heavy stars no others are lost: $(columns group/out/cluster.csv bound_stars) are bound"
 
+# drawn NAME TITLE: espalier-plot cluster of the snapshots of a run, without its cluster.csv
+drawn() {
+  mkdir "$1/alone" && cp "$1"/out/snapshot_*.hdf5 "$1/alone" && numbers drawn "$1/out/cluster.csv" "$1/alone"
+  ok $? "$2"
+}
+with_python "h5py, numpy, matplotlib" && plots=yes || { plots=no && with_python "h5py, numpy"; }
+[ $plots = no ] || drawn alone1 "espalier-plot cluster has the bound mass from snapshots alone"
+
 # --- restarts ---
 start 0 0
 for ranks in 1 3; do
@@ -76,6 +84,9 @@ ok $? "switched on at a restart"
 start 0 0 'External:TidalField=omega=0.3 kappa=0.45'
 go turns 1
 agrees turns 0.3 0.1575 0
+[ $plots = no ] || drawn turns "... and the Jacobi radius in a frame that turns"
+go oort 1 -P 'External:TidalField=A=0.2 B=-0.1'
+[ $plots = no ] || drawn oort "... and by Oort's constants"
 go still 1 -P 'External:TidalField=omega=0.3 kappa=0.6'
 [ $status = 0 ] && [ -z "$(columns still/out/cluster.csv jacobi_radius tide | tr -d ' \n')" ]
 ok $? "a tidal field without a tide (kappa = 2 omega) has no Jacobi radius"

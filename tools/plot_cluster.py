@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A star cluster over time, from the snapshots of a run and, where they are there, its energy.csv and steps.csv:
 Lagrangian radii about the density centre, core radius, density centre, energy error, neighbours, hard steps, bound
-pairs; from its cluster.csv (Cluster = on) bound mass, half-mass radius of the bound stars and Jacobi radius, the first
-two without that table from snapshots. Density centre and core radius are the means of position and of distance from
+pairs; from its cluster.csv (Cluster = on), or without that table from snapshots, bound mass, half-mass radius of the
+bound stars and Jacobi radius (from snapshots in a TidalField alone), of as many as half a minute allows. Density centre and core radius are the means of position and of distance from
 the centre, weighted by the density about each particle, which is that of its five nearest neighbours within the
 distance of the sixth (Casertano & Hut 1985). True energies are direct sums over the particles of the snapshots, without
 the errors that the potential of a tree has. Hard pairs are nearest neighbours of each other with a binding energy above
@@ -14,7 +14,7 @@ import os
 
 from plotting import (COLOURS, Help, Scale, Table, Units, add_output, fail, lagrangian, legend_above, legend_beside,
                       marks, np, ordered_colours, outputs, plt, program, same_units, save, shown, start, type_list)
-from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
+from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots, evenly
 from espalier_plots.cluster import NEIGHBOUR, cluster, core, densities, relaxation_time
 from espalier_plots.multiples import nearest
 from matplotlib.ticker import MaxNLocator
@@ -85,8 +85,9 @@ class Moment:
                  "true energies need")
         if stated and np.isfinite(vel).all() and not arguments.types and not snapshot.incomplete:
             self.pairs = hard_pairs(pos, vel, mass, self.gravity, self.softening, index)
-            if bound and not snapshot.turns:
-                self.bound = cluster(pos, vel, mass, np.arange(len(mass)), self.gravity, self.softening)
+            if bound and len(mass) ** 2 <= AUTOMATIC_PAIRS:
+                self.bound = cluster(pos, vel, mass, np.arange(len(mass)), self.gravity, self.softening, snapshot.tide,
+                                     snapshot.omega)
             if (energies or energies is None) and snapshot.field_energy is not None:
                 self.energy = 0.5 * (mass * (vel**2).sum(axis=1)).sum() + snapshot.field_energy \
                     - self.gravity * potential(pos, mass, self.softening)
@@ -125,6 +126,17 @@ class Bound:
         self.known = bool(np.isfinite(self.half_mass_radius).any())
 
 
+def tell_bound(moments):
+    """Why bound stars are not drawn of all snapshots."""
+    known, first = sum(moment.bound is not None for moment in moments), moments[0]
+    if known < len(moments) and first.count ** 2 * len(moments) > AUTOMATIC_PAIRS:
+        print(f"bound stars: of {known} of {len(moments)} snapshots, since sums over all pairs of {first.count} stars "
+              "take long; a run with [Output] Cluster = on writes them")
+    elif known == 0:
+        print(f"bound stars are not drawn: {first.path} has to state one softening length for all particles and the "
+              "gravitational constant, and needs all particles with their velocities")
+
+
 def read(arguments):
     """What the snapshots show, by time; the run's tables, or None; the bound stars."""
     chosen = chosen_snapshots(arguments)
@@ -133,12 +145,14 @@ def read(arguments):
     moments = []
     run = folders.pop() if len(folders) == 1 else None
     there = run is not None and os.path.exists(os.path.join(run, "cluster.csv"))
-    for path in chosen:
-        few = not moments or len(chosen) * moments[0].count ** 2 / 2 <= AUTOMATIC_PAIRS
-        moments.append(Moment(path, arguments, energies, few and not there))
+    for number, path in enumerate(chosen):
+        some = not moments or number in evenly(range(len(chosen)), max(int(AUTOMATIC_PAIRS // moments[0].count ** 2), 1))
+        moments.append(Moment(path, arguments, energies, some and not there))
         if energies is None and len(chosen) * moments[0].count ** 2 / 2 > AUTOMATIC_PAIRS:
             energies = False
             moments[0].energy = np.nan
+    if not there:
+        tell_bound(moments)
     moments.sort(key=lambda moment: moment.time)
     tables = {}
     for name, needed in (("energy", ["time", "total"]), ("steps", ["step", "time"]), ("cluster", ["time"])):

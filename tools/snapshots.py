@@ -146,6 +146,18 @@ def careful(path, reader):
             raise Fault(f"is no GADGET snapshot, or is damaged: {str(error).splitlines()[0]}") from None
 
 
+def tidal(text):
+    """omega and 4 omega^2 - kappa^2 of the parameter TidalField, whose numbers are in internal units: omega= and
+    kappa=, which is omega where it is left out, or Oort's A= and B=."""
+    text = str(text, "utf-8") if isinstance(text, bytes) else str(text)
+    found = {name: float(value) for name, value in re.findall(r"\b(omega|kappa|A|B)\s*=\s*([-+0-9.eE]+)", text)}
+    if "A" in found and "B" in found:
+        omega = found["A"] - found["B"]
+        return omega, 4 * omega**2 + 4 * found["B"] * omega
+    omega = found.get("omega", 0.0)
+    return omega, 4 * omega**2 - found.get("kappa", omega) ** 2
+
+
 class Snapshot:
     """Time, units, softening length and gravitational constant (None where they are not stated, or not one for all
     types), the potential energy in an external field, and per type the positions and masses, with `velocities` and
@@ -154,7 +166,7 @@ class Snapshot:
     def __init__(self, path, types=None, partial=False, velocities=False, ids=False):
         self.path, self.softening, self.gravity, self.field_energy, self.field_moves = path, None, None, 0.0, False
         self.softenings, self.comoving, self.unit_sizes = None, False, None
-        self.turns = False   # the frame rotates
+        self.omega = self.tide = 0.0   # of a TidalField: angular velocity of the frame about z, 4 omega^2 - kappa^2
         try:
             self.time, self.units, parts, total = careful(path, self.facts)
         except Fault as fault:
@@ -215,7 +227,9 @@ class Snapshot:
         # of an external field; None: there is one, and a version before 2026-11 did not state it
         fields = [name for name in [f"Potential{k}" for k in range(1, 9)] + ["TidalField", "Agama"] if name in known
                   and (str(known[name], "utf-8") if isinstance(known[name], bytes) else known[name])]
-        in_field, self.turns = bool(fields), "TidalField" in fields
+        in_field = bool(fields)
+        if "TidalField" in fields:
+            self.omega, self.tide = tidal(known["TidalField"])
         stated = known.get("ExternalPotentialEnergy")
         self.field_energy = float(np.ravel(stated)[0]) if stated is not None else None if in_field else 0.0
         self.field_moves = bool(number(known, "ExternalPotentialMoves", 0))
