@@ -211,6 +211,19 @@ static void fill_random(int64_t n)
   }
 }
 
+/* Type 1 out to 100 about a place on the x axis, and stars of type 3 out to 3 about the origin. */
+static void fill_galaxy(int64_t halo, int64_t stars, double place)
+{
+  struct random r = {22};
+  begin(halo + stars);
+  for (int64_t k = 0; k < halo + stars; k++) {
+    double x[3], v[3] = {0, 0, 0};
+    random_direction(&r, (k < halo ? 100 : 3) * random_unit(&r), x);
+    if (k < halo) x[0] += place;
+    add(k < halo ? 1 : place > 0 ? 10 : 0.1, k < halo ? 1 : 3, x, v);
+  }
+}
+
 static void check_random(void)
 {
   for (int64_t n = 2; n <= 20000; n = n * 7 + 1) {
@@ -359,6 +372,19 @@ static void check_maps(void)
   say(facts.half > 1 && facts.half < 100, "a half-width that holds 90 % of the mass", facts.half, 75);
   particles_free(&set);
   if (c.rank == 0) check_map_files(maps, &facts);
+  fill_galaxy(2000, 300, 0);
+  write_both(maps, &par, 0, place, &facts, "a galaxy");
+  say(facts.half > 2 && facts.half < 3.001, "a half-width that holds 90 % of the stars, not of the halo", facts.half,
+      3);
+  particles_free(&set);
+  fill_galaxy(2000, 300, 2000);
+  write_both(maps, &par, 0, place, &facts, "two galaxies");
+  say(facts.half > 1000, "... of both, where type 1 is a galaxy beside the other", facts.half, 2000);
+  particles_free(&set);
+  fill_galaxy(2000, 3, 0);
+  write_both(maps, &par, 0, place, &facts, "a halo with three stars");
+  say(facts.half > 50 && facts.half < 100, "... of all, where stars are few", facts.half, 90);
+  particles_free(&set);
   folder_remove(&c, maps);
   folder_remove(&c, folder);
 }

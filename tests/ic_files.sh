@@ -72,7 +72,7 @@ value() {
     END { exit !(found && good) }' said
 }
 says 0 '20 binaries: particles 1 to 40, in pairs' \
-  'length 2 pc, mass 5000 solar masses, velocity 3.279.* km/s, time 0.596.* Myr' -- \
+  'length 2 pc, mass 5000 Msun, velocity 3.279.* km/s, time 0.596.* Myr' -- \
   espalier ic plummer -n 100 --virial-radius 2 --total-mass 5000 --binaries 0.25 --units henon -o scaled.hdf5 &&
   value UnitLength_in_cm 6.171355e18 && value UnitMass_in_g 9.94205e36 && value UnitVelocity_in_cm_per_s 327907.7
 ok $? "units of a scaled model"

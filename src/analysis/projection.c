@@ -14,6 +14,7 @@
 
 enum { WEIGHT_BITS = 60, PATH = PARAM_TEXT + 64 }; /* the sum of all weights has about so many bits */
 #define SIZE_FRACTION 0.9                          /* of the mass: the half-width where none is given */
+enum { LEAST_STARS = 100 };                        /* that determine it; fewer are a black hole or tracers */
 #define BASE "projection_"
 
 /* The maps under way. */
@@ -57,20 +58,52 @@ static void weigh(struct painter *painter)
   painter->unit = ldexp(1, exponent - WEIGHT_BITS);
 }
 
+/* The radius that holds SIZE_FRACTION of the particles about the centre; 0: none is there. Collective. */
+static double radius_of(struct painter *painter, int type)
+{
+  static const double fraction = SIZE_FRACTION;
+  double r2 = 0;
+  struct subset s;
+  subset_open(&s, painter->c, painter->p, type);
+  if (s.total > 0) subset_quantiles(painter->c, &s, painter->centre, 0, 1, &fraction, &r2);
+  subset_close(&s);
+  return r2 > 0 ? sqrt(r2) : 0;
+}
+
+/* Whether the core of the dark matter is within a radius: it is no galaxy beside that of the stars. Collective. */
+static int dark_core_within(struct painter *painter, double radius)
+{
+  double core[3], r2 = 0;
+  struct subset s;
+  subset_open(&s, painter->c, painter->p, DARK_TYPE);
+  subset_centre(painter->c, &s, core);
+  subset_close(&s);
+  for (int k = 0; k < 3; k++) r2 += (core[k] - painter->centre[k]) * (core[k] - painter->centre[k]);
+  return r2 < radius * radius;
+}
+
+/* The half-width that is not given: dark matter beyond the stars is left out. Collective. */
+static double choose_half(struct painter *painter)
+{
+  double half = radius_of(painter, TYPE_ALL), stars = 0;
+  int64_t count = 0;
+  for (int t = 0; t < PARTICLE_TYPES; t++)
+    if (t != DARK_TYPE && painter->mass[t] > 0) count += painter->count[t];
+  if (count >= LEAST_STARS && painter->mass[DARK_TYPE] > 0) stars = radius_of(painter, TYPE_STARS);
+  if (stars > 0 && stars < half && dark_core_within(painter, stars)) half = stars;
+  return half > 0 ? half : 1;
+}
+
 /* Centre and half-width. Collective. */
 static void choose_frame(struct painter *painter, struct map_facts *facts, const double place[3])
 {
-  static const double fraction = SIZE_FRACTION;
   struct subset s;
   subset_open(&s, painter->c, painter->p, TYPE_ALL);
   for (int k = 0; k < 3; k++) painter->centre[k] = -place[k];
   if (facts->par->ProjectionCentre == PROJECTION_DENSITY) subset_centre(painter->c, &s, painter->centre);
   for (int k = 0; k < 3; k++) facts->centre[k] = painter->centre[k] + place[k];
-  if (!(facts->half > 0)) {
-    subset_quantiles(painter->c, &s, painter->centre, 0, 1, &fraction, &facts->half);
-    facts->half = facts->half > 0 ? sqrt(facts->half) : 1;
-  }
   subset_close(&s);
+  if (!(facts->half > 0)) facts->half = choose_half(painter);
 }
 
 /* --- maps -------------------------------------------------------------------------------------------------------- */

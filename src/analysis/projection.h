@@ -12,7 +12,8 @@
  * it does not exist. The sums of pixels are sums of whole numbers: the file is the same, byte by byte, for any
  * distribution of the particles over ranks. \param facts  par, time, gravity and step are given; `half` too, or 0: it
  * becomes the radius about the centre that holds 90 % of the mass
- *               (1 where that is 0), also where nothing can be written. `centre` is set.
+ *               or, where that is smaller, of the mass of all types but 1 (dark matter), if these have mass in 100
+ *               particles; 1 where that is 0. It does so also where nothing can be written. `centre` is set.
  * \param place  is added to positions for the user's frame (sim_shift)
  * Collective. 0, or -1 with a fault. */
 int projection_write(const struct comm *comm, const char *folder, int number, const struct particles *particles,

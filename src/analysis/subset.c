@@ -45,12 +45,17 @@ static void weigh(struct subset *subset, const struct comm *comm)
   comm_sum_int64(comm, &subset->whole, 1);
 }
 
+static int chosen(int wanted, int type)
+{
+  return wanted == TYPE_ALL || (wanted == TYPE_STARS && type != DARK_TYPE) || type == wanted;
+}
+
 void subset_open(struct subset *subset, const struct comm *comm, const struct particles *particles, int type)
 {
   *subset = (struct subset){.p = particles};
   subset->index = memory_alloc("analysis", sizeof *subset->index * (size_t)(particles->n + 1));
   for (int64_t i = 0; i < particles->n; i++)
-    if (type == TYPE_ALL || particles->type[i] == type) subset->index[subset->n++] = (int32_t)i;
+    if (chosen(type, particles->type[i])) subset->index[subset->n++] = (int32_t)i;
   subset->total = subset->n;
   comm_sum_int64(comm, &subset->total, 1);
   exact_sums(comm, subset->n, subset->total, 1, mass_of, subset, &subset->mass);

@@ -5,7 +5,7 @@
 #include "mpi/comm.h"
 #include "particles/particles.h"
 
-enum { TYPE_ALL = -1 };
+enum { TYPE_ALL = -1, TYPE_STARS = -2, DARK_TYPE = 1 }; /* TYPE_STARS: all but DARK_TYPE */
 
 struct subset {
   const struct particles *p;
@@ -19,7 +19,7 @@ struct subset {
 
 /* Particles by type, of all ranks. Collective. */
 void subset_counts(const struct comm *comm, const struct particles *particles, int64_t count[PARTICLE_TYPES]);
-/* Choose the particles of a type (TYPE_ALL: all). Free with subset_close. Collective. */
+/* Choose the particles of a type (TYPE_ALL, TYPE_STARS: of these). Free with subset_close. Collective. */
 void subset_open(struct subset *subset, const struct comm *comm, const struct particles *particles, int type);
 void subset_close(struct subset *subset);
 /* The weight of a particle in sums: its mass, or 1. */

@@ -336,6 +336,8 @@ static const char *units_advice(const struct physics *physics, double ratio, cha
 /* Softening and number of particles of each component that is smaller than the system. */
 static void judge_components(const struct physics *physics, struct findings *findings)
 {
+  static const char *const gadget_name[PHYSICS_COMPONENTS] = {"SofteningGas",   "SofteningHalo",  "SofteningDisk",
+                                                              "SofteningBulge", "SofteningStars", "SofteningBndry"};
   double time = physics->run.end - physics->run.begin;
   /* half of the mass, about a dominating one, says nothing of the others */
   if (physics->steps.lists || physics->masses.largest > 0.5 * physics->masses.total) return;
@@ -346,9 +348,10 @@ static void judge_components(const struct physics *physics, struct findings *fin
       continue;
     if (one->softening > COMPONENT_SOFTENING * one->half)
       add(findings, FINDING_WARNING,
-          "Softening = %g is %.2g of the radius %.3g that holds half of type %d: forces at its centre are too weak, "
-          "and it expands; set [Gravity] SofteningType%d (or Softening) to at most %.2g",
-          one->softening, one->softening / one->half, one->half, t, t, 0.5 * COMPONENT_SOFTENING * one->half);
+          "the softening %g of type %d is %.2g of the radius %.3g that holds half of it: forces at its centre are too "
+          "weak, and it expands; set [Gravity] SofteningType%d (also %s, or Softening) to at most %.2g",
+          one->softening, t, one->softening / one->half, one->half, t, gadget_name[t],
+          0.5 * COMPONENT_SOFTENING * one->half);
     else if (relaxation > 0 && time > relaxation)
       add(findings, FINDING_WARNING,
           "encounters of particles change type %d within its half-mass radius of %.3g in a time of %.2g, and the run "

@@ -160,10 +160,10 @@ static void report(const struct request *request, const struct params *par, cons
   if (triples > 0)
     printf("%lld triple%s: particles %lld to %lld, in threes, the inner pair first\n", triples, plural((double)triples),
            2 * binaries + 1, 2 * binaries + 3 * triples);
-  if (made->mass_solar > 0) printf("total mass %.7g solar masses\n", made->mass_solar);
+  if (made->mass_solar > 0) printf("total mass %.7g Msun\n", made->mass_solar);
   if (!(made->unit.length_pc > 0)) return;
   struct units u = units_of(par);
-  printf("units: length %.5g pc, mass %.5g solar masses, velocity %.5g km/s, time %.5g Myr; a run takes them from the "
+  printf("units: length %.5g pc, mass %.5g Msun, velocity %.5g km/s, time %.5g Myr; a run takes them from the "
          "file, "
          "as from\n"
          "[Units]\nUnitLength_in_cm = %.7g\nUnitMass_in_g = %.7g\nUnitVelocity_in_cm_per_s = %.7g\n",
