@@ -164,6 +164,7 @@ script_tests = \
   %D%/plots_input.sh \
   %D%/plots_maps.sh \
   %D%/plots_model.sh \
+  %D%/plots_units.sh \
   %D%/pynbody.sh \
   %D%/python.sh \
   %D%/python_process.sh \

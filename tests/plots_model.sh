@@ -57,6 +57,17 @@ ok $? "no points, and no legend of them"
 draws "a sphere" model sphere.csv sphere.hdf5
 near 3 5 && has said '^axes 4$'
 ok $? "four panels, and particles where the lines are"
+cat > wide.py << 'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+import plot_model as model
+((total, parts),), units = model.read_lines("sphere.csv")
+for draw in model.densities, model.speeds, model.dispersions:
+    axis = model.plt.subplots()[1]
+    draw(axis, *((parts,) if draw is model.dispersions else (total, parts)), units, 30)
+    assert 38 < axis.get_xlim()[1] < 60, axis.get_xlim()   # 95 % of the mass is within 39
+END
+check "radii end where the mass does" script wide.py "$src/tools"
 
 # refuses FRAGMENT ARGUMENT...: one sentence, exit status 1, no picture
 refuses() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Single files of GADGET's formats 1 and 2 and of TIPSY, as HDF5 files in memory, which snapshots.py reads."""
+"""Files of GADGET's formats 1 and 2, also those of sets, and of TIPSY, as HDF5 files in memory, which snapshots.py reads."""
 import os
 
 from plotting import h5py, np
@@ -23,12 +23,12 @@ def records(data, order):
     return out
 
 
-def in_memory(time, parts, table, total):
+def in_memory(time, parts, table, total, files=1):
     """The HDF5 file; parts: {type: {name: array}}."""
     file = h5py.File(f"{os.urandom(8).hex()}.memory", "w", driver="core", backing_store=False)
     count = [len(parts[kind][BLOCKS[0]]) if kind in parts else 0 for kind in range(6)]
     file.create_group("Header").attrs.update(Time=time, MassTable=table, NumPart_ThisFile=count, NumPart_Total=total,
-                                             NumFilesPerSnapshot=1)
+                                             NumFilesPerSnapshot=files)
     for kind, arrays in parts.items():
         for name, values in arrays.items():
             file[f"PartType{kind}/{name}"] = values
@@ -58,9 +58,13 @@ def gadget(data, order):
     kind = "<" if order == "little" else ">"
     count, table = np.frombuffer(header, kind + "i4", 6), np.frombuffer(header, kind + "f8", 7, 24)
     files = int(np.frombuffer(header, kind + "i4", 1, 124)[0])   # npart, mass, time, redshift, 2 flags, total, cooling
-    if files > 1:
-        raise ValueError(f"is one of {files} files of GADGET's binary formats, of which only single ones are drawn")
+    whole = count.astype("i8")
+    if files > 1:   # of all files, in two words
+        whole = np.frombuffer(header, kind + "u4", 6, 96).astype("i8")
+        whole += np.frombuffer(header, kind + "u4", 6, 168).astype("i8") << 32
     total, with_mass = int(count.sum()), int(count[(count > 0) & (table[:6] == 0)].sum())
+    if not total and files > 1 and whole.any():
+        return in_memory(table[6], {}, table[:6], whole, files)
     if not 0 < total < 2**31 or (count < 0).any() or BLOCKS[0] not in blocks:
         raise ValueError("is no file of GADGET: it has no particles")
     arrays, parts, begin, of_mass = {}, {}, 0, 0
@@ -75,7 +79,7 @@ def gadget(data, order):
             parts[int(k)][BLOCKS[3]] = arrays[BLOCKS[3]][of_mass:of_mass + int(count[k])]
             of_mass += int(count[k])
         begin = end
-    return in_memory(table[6], parts, table[:6], count)
+    return in_memory(table[6], parts, table[:6], whole, files)
 
 
 def tipsy(data):
@@ -98,12 +102,26 @@ def tipsy(data):
     return None
 
 
+def order_of(begin):
+    """The byte order of a file of GADGET that begins so; None: it is none."""
+    return next((order for order in ("little", "big") if int.from_bytes(begin[:4], order) in (8, 256)), None)
+
+
+def is_binary(path):
+    """Whether a file begins as one of GADGET's binary formats."""
+    try:
+        with open(path, "rb") as file:
+            return order_of(file.read(4)) is not None
+    except OSError:
+        return False
+
+
 def read_binary(path):
     """The file in memory; None: it is of neither format. ValueError: it is damaged, in words."""
     with open(path, "rb") as file:
         begin = file.read(32)
         if len(begin) < 32:
             return None
-        order = next((order for order in ("little", "big") if int.from_bytes(begin[:4], order) in (8, 256)), None)
+        order = order_of(begin)
         data = begin + file.read()
     return gadget(data, order) if order else tipsy(data)

@@ -8,7 +8,8 @@ nobase_dist_pkgdata_DATA += \
   %D%/runs.py \
   %D%/scans.py \
   %D%/schemes.py \
-  %D%/snapshots.py
+  %D%/snapshots.py \
+  %D%/unit_systems.py
 nobase_dist_pkgdata_SCRIPTS += \
   %D%/espalier-convert \
   %D%/espalier-plot \

@@ -7,6 +7,7 @@ import argparse
 
 from plotting import (COLOURS, TYPES, Help, Table, Units, add_output, count_text, fail, legend_above, legend_beside,
                       legend_on_top, np, ordered_colours, outputs, plt, program, save, start, table_path)
+from unit_systems import add_units
 
 FRACTIONS = ("01", "05", "10", "25", "50", "75", "90")
 ALL = -1
@@ -112,6 +113,7 @@ def main():
     parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
     parser.add_argument("run", metavar="OUTPUTDIR|analysis.csv", help="folder of a run, or its table")
     add_output(parser, "analysis.png")
+    add_units(parser)
     parser.add_argument("--type", type=type_number, metavar="T",
                         help="Lagrangian radii of this type, 0 to 5, or all (default: all)")
     arguments = parser.parse_args()

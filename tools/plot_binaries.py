@@ -9,7 +9,7 @@ import argparse
 import csv
 import os
 
-from plotting import (COLOURS, Help, Scale, add_output, fail, legend_above, marks, np, outputs, plt, positive, program,
+from plotting import (COLOURS, Help, Scale, Units, add_output, fail, legend_above, marks, np, outputs, plt, positive, program,
                       same_units, save, shown, start, writable)
 from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
 from espalier_plots.multiples import LIMIT, events, systems
@@ -30,6 +30,7 @@ class Moment:
             fail(f"{path} has no velocities")
         self.path, self.units, self.time, self.gravity, self.mass = (path, snapshot.units, snapshot.time,
                                                                      snapshot.gravity, mass.sum())
+        self.time_factor = snapshot.factors.time()
         self.count = len(mass)
         self.systems = systems(pos, vel, mass, ids, self.gravity, arguments.limit)
         self.binary = self.systems["stars"] == 2
@@ -71,13 +72,13 @@ class Run:
         self.tables = False
         paths = [os.path.join(folder, name) for name in ("binaries.csv", "events.csv")] if folder else []
         if paths and all(os.path.isfile(path) for path in paths):
-            self.take(*paths)
+            self.take(*paths, moments[0].time_factor)
 
-    def take(self, binaries, events):
+    def take(self, binaries, events, factor):
         try:
-            times, counts = np.unique([float(row["time"]) for row in rows_of(binaries) if row["stars"] == "2"],
+            times, counts = np.unique([factor * float(row["time"]) for row in rows_of(binaries) if row["stars"] == "2"],
                                       return_counts=True)
-            said = [(row["event"], float(row["until"])) for row in rows_of(events)]
+            said = [(row["event"], factor * float(row["until"])) for row in rows_of(events)]
         except (OSError, KeyError, ValueError, TypeError) as error:
             fail(f"{binaries} and {events} are not tables of a run: {error}")
         if len(times) <= len(self.time):
@@ -100,7 +101,7 @@ def draw_orbits(axis, first, last, scale):
                 axis.plot(chosen["a"], chosen["e"], symbol, color=colour, markersize=size / 2 if binary else size,
                           linestyle="none", alpha=0.7,
                           label=f"at {scale.time_text(moment.time)}" if binary else None)
-    axis.set(xscale="log", xlabel="semi-major axis (triangles: outer orbits)", ylabel="eccentricity",
+    axis.set(xscale="log", xlabel=Units.label("semi-major axis (triangles: outer orbits)", scale.length), ylabel="eccentricity",
              ylim=(-0.02, 1.02), title="orbits")
     if axis.has_data():
         legend_above(axis)
@@ -115,15 +116,16 @@ def draw_axes(axis, first, last, scale):
             axis.hist(10**value, bins=10**edges, histtype="step", color=colour,
                       label=f"at {scale.time_text(moment.time)}: {len(value)}")
         legend_above(axis)
-    axis.set(xscale="log", xlabel="semi-major axis", ylabel="pairs", title="axes of pairs")
+    axis.set(xscale="log", xlabel=Units.label("semi-major axis", scale.length), ylabel="pairs", title="axes of pairs")
 
 
 def draw_energies(axis, moments, scale):
     time = [moment.time * scale.size for moment in moments]
     for binary, label, colour in ((True, "in pairs", COLOURS[0]), (False, "of outer orbits", COLOURS[1])):
-        axis.plot(time, [-moment.energy(binary) for moment in moments], color=colour, label=label,
+        axis.plot(time, [-moment.energy(binary) * moment.units.energy_size for moment in moments], color=colour, label=label,
                   **marks(len(moments)))
-    axis.set(xlabel=f"time [{scale.time}]", ylabel="binding energy", title="energy")
+    axis.set(xlabel=f"time [{scale.time}]", ylabel=Units.label("binding energy", moments[0].units.energy),
+             title="energy")
     legend_above(axis)
 
 

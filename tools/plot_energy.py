@@ -13,6 +13,7 @@ import re
 from plotting import (COLOURS, Help, Table, Units, add_output, legend_above, legend_on_top, line_colours, np, outputs,
                       plt, program, same_units, save, shown, start, table_path)
 from snapshots import Snapshot
+from unit_systems import add_units
 
 
 def labels(runs):
@@ -76,7 +77,7 @@ def draw(runs, log, paths):
         worst = errors(axes[0, 0], run, colour, log)
         handles.append(plt.Line2D([], [], color=colour, label=f"{names[number]}: largest error {worst:.1e}"))
         for (name, line), own in zip(styles.items(), COLOURS):
-            axes[0, 1].plot(time, run[name], line, color=colour if several else own)
+            axes[0, 1].plot(time, run[name] * units.energy_size, line, color=colour if several else own)
         if (run["potential"] != 0).all():
             axes[0, 2].plot(time, -2 * run["kinetic"] / run["potential"], color=colour)
         # the run keeps the momentum by taking this out
@@ -93,8 +94,7 @@ def draw(runs, log, paths):
     axes[0, 0].set(title="relative energy error", ylabel="$|\\Delta E / E_0|$" if log else "$\\Delta E / |E_0|$")
     if not log:
         axes[0, 0].axhline(0, color="0.6", linewidth=0.8)
-    energy = units.product("mass", "velocity") + "$^2$" if units.length else ""
-    axes[0, 1].set(title="energies", ylabel=Units.label("energy", energy.replace("km/s$^2$", "(km/s)$^2$")))
+    axes[0, 1].set(title="energies", ylabel=Units.label("energy", units.energy))
     legend_above(axes[0, 1], handles=[plt.Line2D([], [], linestyle=line, color="0.3" if several else own, label=name)
                                       for (name, line), own in zip(styles.items(), COLOURS)])
     axes[0, 2].set(title="virial ratio $2T/|W|$", ylabel="$2T/|W|$")
@@ -112,6 +112,7 @@ def main():
     parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
     parser.add_argument("runs", nargs="+", metavar="OUTPUTDIR|energy.csv", help="folders of runs, or their tables")
     add_output(parser, "energy.png")
+    add_units(parser)
     parser.add_argument("--log", action="store_true", help="|dE/E| on a logarithmic scale")
     arguments = parser.parse_args()
     paths = outputs(arguments.output, "energy.png")

@@ -16,6 +16,7 @@ DISCS = ("R", "surface_density", "circular_velocity", "rotation", "sigma_r", "si
          "toomre_q")
 FLAT = 0.15   # anisotropy from which f of the energy alone is not f
 LITTLE = 1e-4   # of a component's mass: within a smaller radius, and beyond, its lines are not drawn
+HELD = 0.95     # of the mass of each component: in the panels
 
 
 class Component:
@@ -32,8 +33,12 @@ class Component:
     def value(self, column, radius):
         return np.interp(np.log(radius), np.log(self.whole["r"]), self.whole[column])
 
+    def holds(self, part):
+        """The radius that holds this part of the mass."""
+        return float(np.interp(part * self.whole["mass"][-1], self.whole["mass"], self.whole["r"]))
+
     def half_mass_radius(self):
-        return float(np.interp(self.whole["mass"][-1] / 2, self.whole["mass"], self.whole["r"]))
+        return self.holds(0.5)
 
 
 def grouped(table, columns):
@@ -228,6 +233,15 @@ def points(axis, x, y, part, marker="o"):
     axis.plot(x, y, marker, color=part.colour, markersize=3.5, markerfacecolor="none", markeredgewidth=0.9)
 
 
+def limit(axis, parts):
+    """Radii with mass: some densities fall slowly, without an end."""
+    axis.set_xlim(right=1.3 * max(part.holds(HELD) for part in parts))
+    low, high = axis.get_xlim()
+    values = [y[(x >= low) & (x <= high) & (y > 0)] for x, y in (line.get_data() for line in axis.lines)]
+    if axis.get_yscale() == "log" and any(len(y) for y in values):
+        axis.set_ylim(0.5 * min(y.min() for y in values if len(y)), 2 * max(y.max() for y in values if len(y)))
+
+
 def densities(axis, total, parts, units, count):
     axis.loglog(total.line["r"], total.line["density"], color="0.6", linewidth=1, zorder=1)
     for part in parts:
@@ -237,6 +251,7 @@ def densities(axis, total, parts, units, count):
             x, y, _, _, expected = shells(part, count)
             points(axis, x, y, part)
             told(part.name, "density", y, expected)
+    limit(axis, parts)
     unit = f"{units.mass} {units.length}$^{{-3}}$" if units.length else ""
     axis.set(title="density in spheres", xlabel=Units.label("radius", units.length),
              ylabel=Units.label("density", unit))
@@ -261,6 +276,7 @@ def speeds(axis, total, parts, units, count):
                     plt.Line2D([], [], color="0.3", label="rotation")]
     axis.set_ylim(bottom=min(0, axis.get_ylim()[0]) if any(p.disc is not None and p.disc["rotation"].min() < 0
                                                            for p in parts) else 0)
+    limit(axis, parts)
     axis.set(xlabel=Units.label("radius", units.length), ylabel=Units.label("velocity", units.velocity),
              title="velocities")
     legend_above(axis, handles=handles)
@@ -276,6 +292,7 @@ def dispersions(axis, parts, units, count):
                 points(axis, x, y, part)
                 told(part.name, "sigma_r", y, part.value("sigma_r", x))
     axis.set_ylim(bottom=0)
+    limit(axis, parts)
     axis.set(title=r"spheroids: $\sigma_r$", xlabel=Units.label("radius", units.length),
              ylabel=Units.label("dispersion", units.velocity))
 

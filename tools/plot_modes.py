@@ -139,7 +139,8 @@ def draw(moments, reader, radius, history):
     """The page: panels that would be empty are left out."""
     units, several = moments[0].units, len(moments) > 1
     middle, speed = speeds(moments)
-    moving = several and (np.isfinite(speed).any() or any(moment.found.clear() for moment in moments))
+    clear = sum(moment.found.clear() for moment in moments)
+    moving = 2 * clear >= len(moments) and clear + np.isfinite(speed).sum() > 2   # else the terminal has the few values
     panels = 1 + several + moving
     figure, axes = plt.subplots(1, panels, figsize=(7.2 if panels == 1 else 5.6 * panels, 4.2), squeeze=False,
                                 layout="constrained")

@@ -16,7 +16,8 @@ from espalier_plots.measure import AXES, surface_density
 from espalier_plots.style import DENSITY
 from follow import Frames, Turn, add_face_on, add_follow
 from movie_group import TRAIL, Picture, moments_of
-from snapshots import NUMBERED, Fault, Snapshot, open_hdf5, snapshot_paths
+from snapshots import BINARY, NUMBERED, Fault, Snapshot, open_hdf5, snapshot_paths
+from unit_systems import Factors, add_units
 
 NAME = re.compile(r"projection_(\d{4,})\.hdf5$")
 MOVIES = (".mp4", ".gif")
@@ -46,7 +47,12 @@ class Map:
             fail(f"{path} {fault}")
         except (KeyError, OSError, TypeError, ValueError) as error:
             fail(f"{path} is no complete file of maps: {error}")
-        self.units = Units(facts)
+        try:
+            factors = Factors(facts, bool(Units(facts).length))
+        except ValueError as fault:
+            fail(f"{path} {fault}")
+        self.units, self.time, self.half = Units(factors.facts), self.time * factors.time(), self.half * factors.of(1)
+        self.density *= factors.of(-2, 1)
         if (self.density.ndim != 2 or self.density.shape[0] != self.density.shape[1]
             or not (self.half > 0 and np.isfinite(self.density).all())):
             fail(f"{path} has no square map of numbers")
@@ -100,7 +106,7 @@ def of_snapshots(arguments, paths):
 def snapshots_of(given):
     """The paths of snapshots that are given, or in folders that are."""
     for path in given:
-        if os.path.isdir(path) and not any(NUMBERED.match(name) for name in os.listdir(path)):
+        if os.path.isdir(path) and not any(NUMBERED.match(name) or BINARY.match(name) for name in os.listdir(path)):
             fail(f"{path} has no maps (Projections = on) and no snapshots")
         if not os.path.exists(path):
             fail(f"{path} is not there")
@@ -195,9 +201,15 @@ def times_of(maps):
     not jump."""
     units = maps[0].units
     step = min((b.time - a.time for a, b in zip(maps, maps[1:])), default=0) * units.time_size
+    names = list(Units.TIMES)
+    unit, size = units.time_unit, units.time_size
+    while unit and 0 < step < 0.1 and unit != names[-1]:   # so that there are no more than two digits
+        smaller = names[names.index(unit) + 1]
+        ratio = Units.TIMES[unit] / Units.TIMES[smaller]
+        unit, size, step = smaller, size * ratio, step * ratio
     digits = 0 if step >= 10 else min(max(int(np.ceil(-np.log10(step))) + 1, 0), 9) if step > 0 else 3
-    unit = f" {units.time_unit}" if units.time_unit else ""
-    return lambda m: f"time {m.time * units.time_size:.{digits}f}{unit}"
+    unit = f" {unit}" if unit else ""
+    return lambda m: f"time {m.time * size:.{digits}f}{unit}"
 
 
 def frame(maps, plane, what, norm, width=None):
@@ -336,6 +348,7 @@ def main():
                         help="plane of the maps (default: %(default)s)")
     parser.add_argument("--type", type=group_of, default="all", metavar="T",
                         help="particle type, 0 to 5, or all (default: all)")
+    add_units(parser)
     add_follow(parser)
     add_face_on(parser)
     parser.add_argument("--width", type=positive,

@@ -7,6 +7,7 @@ import os
 
 from plotting import (COLOURS, Help, Table, Units, add_output, area_style, fail, legend_above, legend_beside, np,
                       outputs, plt, program, save, shown, start)
+from unit_systems import add_units
 
 # what phases are called without a split
 OF_BLOCK_STEPS = {"hard_walk": "walk of substeps", "hard_let": "LETs of substeps"}
@@ -110,6 +111,7 @@ def main():
     parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
     parser.add_argument("run", metavar="OUTPUTDIR", help="folder with steps.csv and timers.csv")
     add_output(parser, "steps.png")
+    add_units(parser)
     arguments = parser.parse_args()
     paths = outputs(arguments.output, "steps.png")
     if not os.path.isdir(arguments.run):

@@ -37,6 +37,8 @@ from espalier_plots.style import (COLOURS, FEW_DECADES, STYLE, TYPES, Units, cou
                                   legend_on_top, line_colours, log_ticks, narrow_locator, ordered_colours, plain,
                                   powers)
 
+from unit_systems import Factors  # noqa: E402
+
 plt.rcParams.update(STYLE)
 # A phase has the same colour in every plot; phases after the first seven have hatched areas and other markers.
 PHASES = ["walk", "hard_walk", "let_select", "hard_let", "build", "moments", "correct",
@@ -234,7 +236,13 @@ class Table:
                              if line.startswith("espalier ")), "")
         keys = ("UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s", "GravityConstantInternal")
         found = {key: re.search(key + r"\s*[=:]?\s*([-+0-9.eE]+)", text) for key in keys}
-        self.units = Units({key: match.group(1) for key, match in found.items() if match})
+        facts = {key: match.group(1) for key, match in found.items() if match}
+        try:
+            factors = Factors(facts, bool(Units(facts).length))
+        except ValueError as fault:
+            fail(f"{path} {fault}")
+        self.units = Units(factors.facts)
+        self.data *= [factors.column(name) for name in names]
 
     def __contains__(self, name):
         return name in self.names

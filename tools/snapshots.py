@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Snapshots for the plot scripts: GADGET's HDF5 files, single, in several parts, or a file with virtual datasets;
-single files of GADGET 1 and 2 and TIPSY (binary_formats.py). A
+files and sets of GADGET 1 and 2, files of TIPSY (binary_formats.py). A
 missing or damaged part, which HDF5 may read as zeros, is an error that names the part; with --partial the snapshot is
 drawn without it."""
 import os
 import re
 
-from binary_formats import read_binary
+from binary_formats import is_binary, read_binary
 from plotting import Units, fail, h5py, np, warn
+from unit_systems import Factors, add_units
 
-PART = re.compile(r"^(?P<stem>.*)\.(?P<number>\d+)(?P<ending>\.hdf5|\.h5)$")
+PART = re.compile(r"^(?P<stem>.*)\.(?P<number>\d+)(?P<ending>\.hdf5|\.h5|)$")   # without one: binary formats
+BINARY = re.compile(r"^.*_\d{3,}(\.0)?$")   # single files of binary formats, and the first ones of sets
 # fof_NNN.hdf5 are catalogues of groups
 NUMBERED = re.compile(r"^(?!fof_\d+\.)(?P<stem>.*)_(?P<number>\d{3,})(\.hdf5|\.h5)$")
 
@@ -199,6 +201,23 @@ class Snapshot:
                 fail(f"{path} should have {total[kind]} particles of type {kind}, and its {len(parts)} parts have "
                      f"{found}")
         self.check(types)
+        self.convert()
+
+    def convert(self):
+        """To the units of --units."""
+        factors = self.factors
+        length, speed = factors.of(1), factors.of(0, 0, 1)
+        for kind in self.pos:
+            self.pos[kind], self.mass[kind] = self.pos[kind] * length, self.mass[kind] * factors.of(0, 1)
+        self.vel = {kind: vel * speed for kind, vel in self.vel.items()}
+        self.time *= factors.time()
+        self.omega, self.tide = self.omega / factors.time(), self.tide / factors.time() ** 2
+        self.softening = None if self.softening is None else self.softening * length
+        self.softenings = None if self.softenings is None else [soft * length for soft in self.softenings]
+        self.gravity = None if self.gravity is None else self.gravity * factors.of(1, -1, 2)
+        self.field_energy = None if self.field_energy is None else self.field_energy * factors.of(0, 1, 2)
+        if self.unit_sizes:
+            self.unit_sizes = [size / factor for size, factor in zip(self.unit_sizes, factors.sizes)]
 
     @staticmethod
     def few(faults, most=3):
@@ -239,11 +258,15 @@ class Snapshot:
         if not parts and files > 1:
             name = PART.match(self.path)
             if not name:
-                raise Fault(f"says that it is one of {files} files, but its name has no number (NAME.K.hdf5)")
+                raise Fault(f"says that it is one of {files} files, but its name has no number (NAME.K.hdf5, NAME.K)")
             if files > 1000000:
                 raise Fault(f"is damaged: it says that it is one of {files} files")
             parts = [f"{name['stem']}.{k}{name['ending']}" for k in range(files)]
-        return time, Units(known), parts or [self.path], counts(header, "NumPart_Total")
+        try:
+            self.factors = Factors(known, bool(Units(known).length), self.comoving)
+        except ValueError as fault:
+            raise Fault(str(fault)) from None
+        return time, Units(self.factors.facts), parts or [self.path], counts(header, "NumPart_Total")
 
     @staticmethod
     def by_type(known, all_of_them):
@@ -277,13 +300,17 @@ def of_folder(folder):
         fail(f"{folder} cannot be read: {error.strerror}")
     found = [os.path.join(folder, name) for name in names if NUMBERED.match(name)]
     if not found:
-        sets = {PART.match(name)["stem"]: os.path.join(folder, name) for name in reversed(names) if PART.match(name)}
+        sets = {PART.match(name)["stem"]: os.path.join(folder, name) for name in reversed(names)
+                if PART.match(name) and PART.match(name)["ending"]}
         found = sorted(sets.values(), key=natural)
+    if not found:
+        found = [path for path in (os.path.join(folder, name) for name in names if BINARY.match(name))
+                 if os.path.isfile(path) and is_binary(path)]
     if not found:   # folders of parts alone, as GADGET-4 leaves them
         found = [path for name in names if re.fullmatch(r"snapdir_\d+", name)
                  for path in of_folder(os.path.join(folder, name))]
     if not found:
-        fail(f"{folder} is a folder without snapshots (files whose names end in _NNN.hdf5)")
+        fail(f"{folder} is a folder without snapshots (files whose names end in _NNN.hdf5, or in _NNN or _NNN.0 in GADGET's binary formats)")
     return found
 
 
@@ -317,9 +344,10 @@ def alone(path):
 
 def add_snapshots(parser):
     parser.add_argument("snapshots", nargs="+", metavar="SNAPSHOT|FOLDER",
-                        help="snapshots (HDF5), one of the parts of each, or folders of them")
+                        help="snapshots (HDF5, GADGET 1 and 2, TIPSY), one of the parts of each, or folders of them")
     parser.add_argument("--partial", action="store_true",
                         help="draw snapshots of which parts are missing, with a warning")
+    add_units(parser)
 
 
 def evenly(paths, most):

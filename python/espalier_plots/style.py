@@ -110,7 +110,9 @@ class Units:
                 return 0.0
         length, mass = number("UnitLength_in_cm"), number("UnitMass_in_g")
         velocity, gravity = number("UnitVelocity_in_cm_per_s"), number("GravityConstantInternal")
-        self.length = self.mass = self.time = self.time_unit = self.velocity = ""
+        # names of units; "" without any
+        self.length = self.mass = self.time = self.time_unit = self.velocity = self.energy = ""
+        self.energy_size = 1.0   # the internal unit of energy is so many of `energy`
         self.time_size = 1.0   # internal units of time are so many of time_unit
         named = facts.get("UnitSystem") not in (b"dimensionless", "dimensionless")
         if not (named and length > 0 and mass > 0 and velocity > 0):
@@ -129,8 +131,14 @@ class Units:
         unit = next((n for n, s in self.TIMES.items() if seconds >= 0.1 * s), "s")
         self.time_unit, self.time_size = unit, seconds / self.TIMES[unit]
         self.time = f"{self.time_size:.4g} {unit}"
-        self.velocity = {1e5: "km/s", 1e2: "m/s", 1.0: "cm/s"}.get(
-            velocity, f"{velocity / 1e5:.4g} km/s" if velocity >= 1e4 else f"{velocity:.4g} cm/s")
+        # M_sun km^2 s^-2, whatever the unit of velocity is
+        self.energy, self.energy_size = f"{self.mass} km$^2$ s$^{{-2}}$", (velocity / 1e5) ** 2
+        self.velocity = next((name for name, size in (("km/s", 1e5), ("m/s", 1e2), ("cm/s", 1.0))
+                              if abs(velocity / size - 1) < 1e-5), None)
+        if not self.velocity and abs(self.time_size - 1) < 2e-3:
+            self.velocity = f"{self.length}/{unit}"
+        elif not self.velocity:
+            self.velocity = f"{velocity / 1e5:.4g} km/s" if velocity >= 1e4 else f"{velocity:.4g} cm/s"
 
     def text(self):
         return f"{self.length}, {self.mass}, {self.time}" if self.length else "model units"
