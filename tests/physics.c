@@ -104,7 +104,8 @@ static void check_components(void)
   physics.component[3] =
       (struct component){.particles = 2000, .softening = 0.02, .half = 0.1, .inner = 0.1, .perturber = 1e-5};
   one(&physics, FINDING_WARNING, "the softening 0.02 of type 3 is 0.2 of the radius 0.1 that holds half of it",
-      "SofteningType3 (also SofteningBulge, or Softening) to at most 0.006", "a softening that is large for a component");
+      "SofteningType3 (also SofteningBulge, or Softening) to at most 0.006",
+      "a softening that is large for a component");
   physics.component[3].softening = 0.01;
   none(&physics, "... one that suits it");
   tap_ok(near(physics_relaxation_time(&physics, &physics.component[3]), 0.138 * 2e4 * sqrt(0.001 / 0.2) / log(10)),

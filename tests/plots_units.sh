@@ -52,8 +52,10 @@ for text, length, mass, speed in (("pc-Myr-Msun", 1, 1, 1), ("galaxy", 1e-3, 1e-
     same(snap.all()[0], own[0].all()[0], length)
     same(snap.all()[1], own[0].all()[1], mass)
     same(snap.vel[1], own[0].vel[1], speed)
-    same([snap.time, energy["time"][-1], image.time], [own[0].time, own[1]["time"][-1], own[3].time], length / speed)
-    same([snap.softening, snap.softenings[1], image.half], [own[0].softening, own[0].softenings[1], own[3].half], length)
+    same([snap.time, energy["time"][-1], image.time], [own[0].time, own[1]["time"][-1], own[3].time],
+         length / speed)
+    same([snap.softening, snap.softenings[1], image.half],
+         [own[0].softening, own[0].softenings[1], own[3].half], length)
     cgs = length_cgs, mass_cgs, speed_cgs = PC / length, SUN / mass, PC / MYR / speed
     same(snap.gravity, G * mass_cgs / length_cgs / speed_cgs**2, 1)
     same(snap.unit_sizes, cgs, 1)
@@ -89,7 +91,8 @@ import sys
 import h5py
 import numpy as np
 with h5py.File("ic.hdf5", "r") as file:
-    pos, vel, ids, mass = (file["PartType1"][name][()] for name in ("Coordinates", "Velocities", "ParticleIDs", "Masses"))
+    pos, vel, ids, mass = (file["PartType1"][name][()]
+                           for name in ("Coordinates", "Velocities", "ParticleIDs", "Masses"))
 def write(path, rows, files, labels, order):
     count, total = [0, len(rows), 0, 0, 0, 0], [0, len(ids), 0, 0, 0, 0]
     head = (np.array(count, order + "i4").tobytes() + np.zeros(8, order + "f8").tobytes() + bytes(8)
@@ -99,7 +102,8 @@ def write(path, rows, files, labels, order):
                              ("VEL ", vel[rows].astype(order + "f4").tobytes()),
                              ("ID  ", ids[rows].astype(order + "u4").tobytes()),
                              ("MASS", mass[rows].astype(order + "f4").tobytes())):
-            for part in ([label.encode() + np.array([len(block) + 8], order + "i4").tobytes()] if labels else []) + [block]:
+            name = [label.encode() + np.array([len(block) + 8], order + "i4").tobytes()]
+            for part in (name if labels else []) + [block]:
                 size = np.array([len(part)], order + "i4").tobytes()
                 out.write(size + part + size)
 everything = np.arange(len(ids))
@@ -118,16 +122,18 @@ for name in "one", "two":
         assert len(paths) == (2 if given == f"{name}set" else 1), paths
         for path in paths:
             found = Snapshot(path, velocities=True, ids=True)
-            assert all((getattr(found, what)[1] == getattr(whole, what)[1]).all() for what in ("pos", "vel", "mass", "ids"))
+            for what in "pos", "vel", "mass", "ids":
+                assert (getattr(found, what)[1] == getattr(whole, what)[1]).all()
 END
 mkdir oneset twoset
 check "sets of formats 1 and 2: all files, by folder, by a file, by their name" script split.py "$src/tools"
 draws "a map of a set" map oneset/snap_000.0
 rm twoset/snap_000.1
 refuses_plot 'has 3 parts, and not all are good: twoset/snap_000.1 is not there' map twoset/snap_000.0
-refuses_plot 'states no units, or a gravitational constant that is not theirs, so --units galaxy' map oneset/snap_000.0 \
-  --units galaxy
-refuses_plot "expected galaxy, cluster or pc-myr, or a length, a time or velocity, and a mass" map run/out --units pc-Msun
+refuses_plot 'states no units, or a gravitational constant that is not theirs, so --units galaxy' map \
+  oneset/snap_000.0 --units galaxy
+refuses_plot "expected galaxy, cluster or pc-myr, or a length, a time or velocity, and a mass" map run/out \
+  --units pc-Msun
 model plummer -n 100 -o plain.hdf5
 refuses_plot 'states no units' map plain.hdf5 --units pc-Myr-Msun
 finish

@@ -100,7 +100,8 @@ with h5py.File("both.hdf5", "w") as f:
   ini="-P Input:InitCondFile=both.hdf5 run.ini"
   for how in --check "-n 1"; do
     run $how
-    [ $status = 0 ] && warns 'the softening 0.02 of type 3 is 0\.[5-9][0-9]* of the radius 0.02[0-9]* that holds half of it:'
+    [ $status = 0 ] &&
+      warns 'the softening 0.02 of type 3 is 0\.[5-9][0-9]* of the radius 0.02[0-9]* that holds half of it:'
     ok $? "$how: a softening that is large for one component"
   done
   run --check

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of GADGET's formats 1 and 2, also those of sets, and of TIPSY, as HDF5 files in memory, which snapshots.py reads."""
+"""Files of GADGET's formats 1 and 2, also those of sets, and of TIPSY, as HDF5 files in memory, which
+snapshots.py reads."""
 import os
 
 from plotting import h5py, np

@@ -53,8 +53,8 @@ def parsed(parser, most):
     if not 4 <= arguments.rings <= 1000:
         parser.error("--rings must be 4 to 1000")
     if arguments.follow and arguments.follow[0] == "ids":
-        parser.error("--follow ids is for few stars: a disc follows all, type:T, group:K or x,y,z (--centre ids:ID,ID... "
-                     "makes them its centre)")
+        parser.error("--follow ids is for few stars: a disc follows all, type:T, group:K or x,y,z (--centre "
+                     "ids:ID,ID... makes them its centre)")
     if arguments.table:
         writable(arguments.table)
     return arguments

@@ -9,8 +9,8 @@ import argparse
 import csv
 import os
 
-from plotting import (COLOURS, Help, Scale, Units, add_output, fail, legend_above, marks, np, outputs, plt, positive, program,
-                      same_units, save, shown, start, writable)
+from plotting import (COLOURS, Help, Scale, Units, add_output, fail, legend_above, marks, np, outputs, plt, positive,
+                      program, same_units, save, shown, start, writable)
 from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
 from espalier_plots.multiples import LIMIT, events, systems
 
@@ -101,8 +101,8 @@ def draw_orbits(axis, first, last, scale):
                 axis.plot(chosen["a"], chosen["e"], symbol, color=colour, markersize=size / 2 if binary else size,
                           linestyle="none", alpha=0.7,
                           label=f"at {scale.time_text(moment.time)}" if binary else None)
-    axis.set(xscale="log", xlabel=Units.label("semi-major axis (triangles: outer orbits)", scale.length), ylabel="eccentricity",
-             ylim=(-0.02, 1.02), title="orbits")
+    axis.set(xscale="log", xlabel=Units.label("semi-major axis (triangles: outer orbits)", scale.length),
+             ylabel="eccentricity", ylim=(-0.02, 1.02), title="orbits")
     if axis.has_data():
         legend_above(axis)
 
@@ -122,8 +122,8 @@ def draw_axes(axis, first, last, scale):
 def draw_energies(axis, moments, scale):
     time = [moment.time * scale.size for moment in moments]
     for binary, label, colour in ((True, "in pairs", COLOURS[0]), (False, "of outer orbits", COLOURS[1])):
-        axis.plot(time, [-moment.energy(binary) * moment.units.energy_size for moment in moments], color=colour, label=label,
-                  **marks(len(moments)))
+        axis.plot(time, [-moment.energy(binary) * moment.units.energy_size for moment in moments], color=colour,
+                  label=label, **marks(len(moments)))
     axis.set(xlabel=f"time [{scale.time}]", ylabel=Units.label("binding energy", moments[0].units.energy),
              title="energy")
     legend_above(axis)

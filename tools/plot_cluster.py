@@ -3,12 +3,13 @@
 """A star cluster over time, from the snapshots of a run and, where they are there, its energy.csv and steps.csv:
 Lagrangian radii about the density centre, core radius, density centre, energy error, neighbours, hard steps, bound
 pairs; from its cluster.csv (Cluster = on), or without that table from snapshots, bound mass, half-mass radius of the
-bound stars and Jacobi radius (from snapshots in a TidalField alone), of as many as half a minute allows. Density centre and core radius are the means of position and of distance from
-the centre, weighted by the density about each particle, which is that of its five nearest neighbours within the
-distance of the sixth (Casertano & Hut 1985). True energies are direct sums over the particles of the snapshots, without
-the errors that the potential of a tree has. Hard pairs are nearest neighbours of each other with a binding energy above
-the mean kinetic energy of single particles and of centres of mass of bound pairs; isolated pairs are those that the run
-integrated by Kepler's equation (column binaries of steps.csv)."""
+bound stars and Jacobi radius (from snapshots in a TidalField alone), of as many as half a minute allows. Density centre
+and core radius are the means of position and of distance from the centre, weighted by the density about each particle,
+which is that of its five nearest neighbours within the distance of the sixth (Casertano & Hut 1985). True energies are
+direct sums over the particles of the snapshots, without the errors that the potential of a tree has. Hard pairs are
+nearest neighbours of each other with a binding energy above the mean kinetic energy of single particles and of centres
+of mass of bound pairs; isolated pairs are those that the run integrated by Kepler's equation (column binaries of
+steps.csv)."""
 import argparse
 import os
 
@@ -146,7 +147,8 @@ def read(arguments):
     run = folders.pop() if len(folders) == 1 else None
     there = run is not None and os.path.exists(os.path.join(run, "cluster.csv"))
     for number, path in enumerate(chosen):
-        some = not moments or number in evenly(range(len(chosen)), max(int(AUTOMATIC_PAIRS // moments[0].count ** 2), 1))
+        affordable = len(chosen) if not moments else max(int(AUTOMATIC_PAIRS // moments[0].count ** 2), 1)
+        some = number in evenly(range(len(chosen)), affordable)
         moments.append(Moment(path, arguments, energies, some and not there))
         if energies is None and len(chosen) * moments[0].count ** 2 / 2 > AUTOMATIC_PAIRS:
             energies = False

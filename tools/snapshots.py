@@ -310,7 +310,8 @@ def of_folder(folder):
         found = [path for name in names if re.fullmatch(r"snapdir_\d+", name)
                  for path in of_folder(os.path.join(folder, name))]
     if not found:
-        fail(f"{folder} is a folder without snapshots (files whose names end in _NNN.hdf5, or in _NNN or _NNN.0 in GADGET's binary formats)")
+        fail(f"{folder} is a folder without snapshots (files whose names end in _NNN.hdf5, or in _NNN or "
+             "_NNN.0 in GADGET's binary formats)")
     return found
 
 

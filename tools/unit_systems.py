@@ -48,8 +48,8 @@ def system(text):
 def add_units(parser):
     parser.add_argument("--units", type=system, metavar="U",
                         help="draw in these units, as pc-Myr-Msun or kpc-km/s-1e10Msun, or galaxy, cluster, pc-myr; "
-                             "tables that are written, and numbers of other options, are in them too (default: those of "
-                             "the file)")
+                             "tables that are written, and numbers of other options, are in them too (default: those "
+                             "of the file)")
 
 
 class Factors:

@@ -52,8 +52,8 @@ static void report_units(const struct params *par)
   struct units u = units_of(par);
   if (u.dimensionless) printf("without units, G = %.9g", par->GravityConstantInternal);
   else
-    printf("units as in the model file: %.5g kpc, %.5g Msun, %.5g km/s", u.length_cm / KPC_CM,
-           u.mass_g / SOLAR_MASS_G, u.velocity_cm_s / 1e5);
+    printf("units as in the model file: %.5g kpc, %.5g Msun, %.5g km/s", u.length_cm / KPC_CM, u.mass_g / SOLAR_MASS_G,
+           u.velocity_cm_s / 1e5);
   puts("; a run takes them from the file");
 }
 
