@@ -95,6 +95,10 @@ END
   ends 0 && has gadget/log '^units: length 1 pc.*, those of ../gadget.hdf5$' &&
     has gadget/out/energy.csv 'GravityConstantInternal = 0.00449850'
   ok $? "a file of another program that states its units"
+  "$python" -c 'import h5py; h5py.File("gadget.hdf5", "r+")["Parameters"].attrs["UnitMass_in_g"] = 1e305'
+  check "units that overflow: the message names their file" says 1 \
+    '^espalier: error: gadget.hdf5: UnitLength_in_cm = 3.08.*the gravitational constant is ' \
+    -- espalier run --check -P Input:InitCondFile=gadget.hdf5 run.ini
 fi
 printf '0 0 0 0 0 0 1\n1 0 0 0 1 0 1\n0 1 0 1 0 0 1\n' > stars.txt
 go text 1 -P Input:InitCondFile=../stars.txt -P 'Time:TimeMax=1e-6' -P Output:TimeBetSnapshot=0
