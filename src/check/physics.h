@@ -60,6 +60,11 @@ struct physics_motion {
   double v_rms, v_com[3];    /* about the centre of mass; of the centre of mass, in the user's frame */
 };
 
+/* Bound pairs and hierarchies of stars, which are counted in physics_motion; zeros: there are none. */
+struct physics_pairs {
+  double systems, kinetic, potential; /* their number, and their energies about their centres of mass */
+};
+
 struct physics_steps {
   int hybrid, shared; /* split on; one time step for all particles */
   /* the hard part resolves close pairs, with or without softening; block levels are not known */
@@ -87,6 +92,7 @@ struct physics {
   struct physics_masses masses;
   struct physics_size size;
   struct physics_motion motion;
+  struct physics_pairs pairs;
   struct component component[PHYSICS_COMPONENTS]; /* by type */
   struct physics_steps steps;
   struct physics_seconds seconds;
@@ -135,6 +141,10 @@ double physics_soft_steps(const struct physics *physics);
 double physics_step_seconds(const struct physics *physics);
 /* Seconds of the run; 0: unknown. */
 double physics_run_seconds(const struct physics *physics);
+/* 1: bound pairs have a part of the energy that counts, and are not the whole system. */
+int physics_has_pairs(const struct physics *physics);
+/* 2 T / |W|, of pairs as their centres of mass; 0: the system is not bound. */
+double physics_virial(const struct physics *physics);
 /* |v_com| */
 double physics_bulk(const struct physics *physics);
 #endif

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analysis/inner_energy.h"
 #include "base/debug.h"
 #include "base/resident.h"
 #include "check/measure.h"
@@ -41,7 +42,10 @@ static int assess(struct sim *sim, const struct run_options *options, double tar
   assessment->plan = effects_plan(sim, target);
   if (run_check_advance(sim, &assessment->plan, fault)) return -1;
   struct physics *physics = &assessment->physics;
+  struct inner_energy inner;
   measure_physics(sim, &assessment->plan, physics);
+  inner_energy_measure(sim->comm, sim->par, sim->be->view(sim->dev), sim->force.gravity, &inner);
+  physics->pairs = (struct physics_pairs){inner.systems, inner.kinetic, inner.potential};
   /* with the acceleration criterion the first forces are two walks */
   physics->seconds.synchronisation =
       mac_uses_a_old(&sim->force.mac) ? fmax(seconds - physics->seconds.walk, physics->seconds.walk) : seconds;

@@ -8,6 +8,8 @@ libespalier_a_SOURCES += \
   %D%/control.h \
   %D%/guard.c \
   %D%/guard.h \
+  %D%/kept.c \
+  %D%/kept.h \
   %D%/logs.c \
   %D%/logs.h \
   %D%/outputs.c \

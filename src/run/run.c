@@ -13,6 +13,7 @@
 #include "io/snapshot/snapshot.h"
 #include "job/last_words.h"
 #include "run/check.h"
+#include "run/kept.h"
 #include "run/run_parts.h"
 #include "run/terminal.h"
 #include "settings/settings.h"
@@ -60,21 +61,6 @@ static int simulate(struct run *run, struct fault *fault)
   return 0;
 }
 
-/* Warn of an error that was larger than promised, of a run that is trusted all the same. */
-static void warn_missed(const struct run *run, const char *what, const char *unit, const struct kept *kept)
-{
-  const struct params *asked = &run->sim.settings->asked;
-  char promised[160];
-  if (!promise_missed(kept)) return;
-  fprintf(
-      stderr,
-      "espalier: warning: %s was off by %.1e%s at time %g, %.2g times as much as promised (%s by then): give a smaller "
-      "%s, or see doc/accuracy.md\n",
-      what, kept->error, unit, kept->time, kept->error / kept->promised,
-      promise_text(&run->logs.promise, asked, kept->promised, promised),
-      asked->EnergyError > 0 ? "EnergyError" : "Accuracy");
-}
-
 /* Why the run cannot be trusted; "" where it can. */
 static const char *untrusted(const struct run *run, char text[300])
 {
@@ -98,8 +84,8 @@ static int report_finished(struct run *run)
                                                             : "TimeMax";
   char cause[300], reason[400];
   if (!untrusted(run, cause)[0]) {
-    warn_missed(run, "the energy", "", &run->logs.promise.energy);
-    warn_missed(run, "the momentum", " sum m|v|", &run->logs.promise.momentum);
+    kept_report_missed(run, "the energy", "", &run->logs.promise.energy);
+    kept_report_missed(run, "the momentum", " sum m|v|", &run->logs.promise.momentum);
     return status_end(&run->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
   }
   fprintf(stderr, "espalier: error: the run has finished, but cannot be trusted: %s (exit status %d)\n", cause,

@@ -11,8 +11,8 @@ void terminal_open(struct run *run);
 /* Remove that line, before other output. For rank 0. */
 void terminal_clear(struct logs *logs);
 /* Print the size of the run, its split, tuning and initial energy. `run`: after its first forces.
- * Only rank 0 prints. Not collective. */
-void terminal_start(const struct run *run);
+ * Only rank 0 prints. Collective. */
+void terminal_start(struct run *run);
 /* Renew the progress line, or print one where it is due (with -v: a row for each soft step), and each warning that
  * applies and was not printed before. `report`: counts of the step, summed over ranks; `energy`: sim->now has the
  * potential energy of the step's end. For rank 0 only. */
