@@ -53,7 +53,32 @@ ok $? "... an edited parameter file counts more than these options"
 go parts 1 -r 3 -P Output:OutputDir=here -P Gravity:Softening=0.07
 ends 1 'Softening = 0.07, but the checkpoint was made with 0.06'
 ok $? "... and an option of the restart counts most"
+
+# damage TEXT SED...: the newest checkpoint's
+newest() { for folder in damaged/here/checkpoints/checkpoint_*; do :; done; echo "$folder"; }
+start() { rm -rf damaged; cp -r whole damaged; go damaged 1 -n 3 -P Output:OutputDir=here "$@"; }
 mv away.hdf5 ic.hdf5
+sed 's/^Softening = .*/Softening = 0.05/' run.ini > edited.ini
+cp edited.ini run.ini
+start -P Time:TimeMax=0.04
+go damaged 1 -r -n 5 -P Output:OutputDir=here -P Time:TimeMax=0.045
+truncate -s 10 "$(newest)/rank_00000"
+go damaged 1 -r -n 6 -P Output:OutputDir=here
+ends 0 && has damaged/err 'a damaged checkpoint is skipped' && has damaged/log 'TimeMax=0.04, which still holds$'
+ok $? "a newest checkpoint that is cut off gives no options: those of the one before it hold"
+go damaged 1 -r -n 7 -P Output:OutputDir=here -P Time:TimeMax=0.045
+at=$(newest)/rank_00000
+printf 'damaged' | dd of="$at" bs=1 seek=$(($(wc -c < "$at") / 2)) conv=notrunc 2> /dev/null
+go damaged 1 -r -n 9 -P Output:OutputDir=here
+ends 1 'checkpoint_0*7 is damaged, and options -P or units, which differ in .*checkpoint_0*6, were .*: give -r 6$'
+ok $? "one whose bytes are damaged: its options are not mixed with the state of another"
+go damaged 1 -r 6 -n 9 -P Output:OutputDir=here
+ends 0 && has damaged/log 'TimeMax=0.04, which still holds$'
+ok $? "... and that advice works"
+says 1 "^espalier: error: -P Time:TimeMax=0.05: expected a value of one line, found byte 0x0a (a line's end)" -- \
+  launch 1 run -P "Time:TimeMax=0.05
+" run.ini
+ok $? "an option of two lines is refused"
 
 # beyond the end
 parameters run.ini $minimal Units:GravityConstantInternal= 'Time:TimeMax=50 kyr' 'Output:TimeBetSnapshot=25 kyr' \
