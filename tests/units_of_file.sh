@@ -125,6 +125,39 @@ END
     '^espalier: error: gadget.hdf5: UnitLength_in_cm = 3.08.*the gravitational constant is ' \
     -- espalier run --check -P Input:InitCondFile=gadget.hdf5 run.ini
 fi
+# sets of several files
+if with_python h5py; then
+  "$python" - ic.hdf5 << 'END'
+import sys
+import h5py
+names = "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"
+with h5py.File(sys.argv[1]) as own:
+    units = [own["Units"].attrs[name] for name in names]
+    for base, factors in ("same", (1, 1)), ("differ", (1, 1000)), ("second", (None, 1)), ("first", (1, None)):
+        for k in range(2):
+            with h5py.File(f"{base}.{k}.hdf5", "w") as out:
+                part = out.create_group("PartType1")
+                for name, data in own["PartType1"].items():
+                    part[name] = data[100 * k:100 * k + 100]
+                header = out.create_group("Header").attrs
+                header["NumPart_ThisFile"], header["NumPart_Total"] = [0, 100, 0, 0, 0, 0], [0, 200, 0, 0, 0, 0]
+                header["MassTable"], header["Time"], header["NumFilesPerSnapshot"] = [0.0] * 6, 0.0, 2
+                for name, unit in zip(names, units):
+                    if factors[k]:
+                        out.require_group("Parameters").attrs[name] = unit * factors[k]
+END
+  set_of() { try espalier run --check -P "Input:InitCondFile=$1" -P Output:OutputDir=checked run.ini; }
+  for base in same first; do
+    set_of $base.0.hdf5 && has said '^units               length 1 pc' && has said '200 particles'
+    ok $? "a set of two files: the units of its first one ($base)"
+  done
+  set_of differ.0.hdf5
+  [ $status = 1 ] && has err 'differ.1.hdf5 states units of 3.085.*e+21 cm, .*, but the file that is read first 3.085.*e+18 cm'
+  ok $? "... with other units in the second one: refused"
+  set_of second.0.hdf5
+  [ $status = 1 ] && has err 'second.1.hdf5 states units, but the file that is read first states none'
+  ok $? "... with units in the second one alone: refused"
+fi
 printf '0 0 0 0 0 0 1\n1 0 0 0 1 0 1\n0 1 0 1 0 0 1\n' > stars.txt
 go text 1 -P Input:InitCondFile=../stars.txt -P 'Time:TimeMax=1e-6' -P Output:TimeBetSnapshot=0
 ends 0 && has text/log '^units: length 1 kpc, mass 1e+10 Msun, velocity 1 km/s, time 0.9778 Gyr$'

@@ -82,6 +82,7 @@ struct physics_seconds {
   double walk;            /* of its walk alone */
   double soft_step;       /* of the first soft step; 0: it was not made */
   double per_time;        /* per unit of time, where the choice of a scheme predicts them; 0: not known */
+  double load; /* seconds of the clock in one of the processor, which the others are; 0: they are of the clock */
 };
 
 /* Measured numbers; the same on all ranks (check/measure.h). */

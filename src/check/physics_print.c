@@ -14,6 +14,7 @@ static const char *in_units(double x, const char *measure, double cgs, char text
   return text;
 }
 
+#define LOADED 1.25 /* clock over processor time from which on a machine is called busy */
 enum { LEVELS_OF_A_LINE = 6 };
 
 static void print_levels(const struct physics *physics, FILE *out)
@@ -134,4 +135,9 @@ void physics_print(const struct physics *physics, FILE *out)
   print_duration(physics_run_seconds(physics), out);
   fprintf(out, " for the run, %s\n",
           physics->seconds.per_time > 0 ? "with the soft steps that are expected" : "if steps stay as they are");
+  if (physics->seconds.load > LOADED)
+    fprintf(out,
+            "%19s of processor time: other programs have these processors too, and by the clock it\n"
+            "%19s takes %.1f times as long at present\n",
+            "", "", physics->seconds.load);
 }
