@@ -204,8 +204,9 @@ check "... and -r can go on" says 0 '^continues ' -- \
 mkdir shared
 (cd shared && launch 1 run -n 1 -P Output:OutputDir=one -P Checkpoints:CheckpointDir=both ../run.ini) > said 2> err
 for how in '' --overwrite --check; do
-  (cd shared && launch 1 run $how -n 1 -P Output:OutputDir=two -P Checkpoints:CheckpointDir=both ../run.ini) > said 2> err
-  [ $? = 1 ] && has err 'CheckpointDir = both has checkpoints of another run (checkpoint_000001, .*choose another Check' &&
+  (cd shared &&
+    launch 1 run $how -n 1 -P Output:OutputDir=two -P Checkpoints:CheckpointDir=both ../run.ini) > said 2> err
+  [ $? = 1 ] && has err 'CheckpointDir = both has checkpoints of another run (checkpoint_000001, .*choose another' &&
     [ -e shared/both/checkpoint_000001 ] && [ ! -e shared/two ]
   ok $? "checkpoints of another run in CheckpointDir: named, and kept (run $how)"
 done

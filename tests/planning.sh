@@ -73,14 +73,16 @@ ok $? "run --check --particles: what espalier plan says"
 check "... without a machine: how to get one" says 0 'no --machine is given (espalier study machine' '^disk ' -- \
   espalier run --check --particles 20k plummer.ini
 check "... only with --check" says 2 'option --particles: only with --check' -- espalier run --particles 9 plummer.ini
-check "... a number" says 2 "option --particles: expected a whole number .*'x'" -- espalier run --check --particles x a.ini
+check "... a number" says 2 "option --particles: expected a whole number .*'x'" -- \
+  espalier run --check --particles x a.ini
 
 # a job script has the options of the plan, and any names
 cp plummer.ini "it's {a} run.ini"
 plan -P Output:OutputDir='an out' -P 'Time:TimeMax=0.02' --until 0.01 --pilot 1024 --machine cpu-node \
   --job "a job.sh" "it's {a} run.ini"
 ok $? "a plan with options"
-mkdir bin && printf '#!/bin/sh\nfor word; do echo "$word"; done > words\n' > bin/espalier-job && chmod +x bin/espalier-job
+mkdir bin && printf '#!/bin/sh\nfor word; do echo "$word"; done > words\n' > bin/espalier-job &&
+  chmod +x bin/espalier-job
 (PATH=$PWD/bin:$PATH SLURM_CPUS_PER_TASK=1 SLURM_NTASKS_PER_NODE=1 SLURM_JOB_ID=7 bash "./a job.sh")
 printf '%s\n' --again 'scontrol requeue 7' --option -P --option 'Output:OutputDir=an out' --directory 'an out' \
   --option -P --option Time:TimeMax=0.02 --option -P --option Time:TimeMax=0.01 "it's {a} run.ini" mpirun > wanted

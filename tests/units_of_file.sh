@@ -152,7 +152,7 @@ END
     ok $? "a set of two files: the units of its first one ($base)"
   done
   set_of differ.0.hdf5
-  [ $status = 1 ] && has err 'differ.1.hdf5 states units of 3.085.*e+21 cm, .*, but the file that is read first 3.085.*e+18 cm'
+  [ $status = 1 ] && has err 'differ.1.hdf5 states units of 3.085.*e+21 cm, .*, but the file that is read first 3.085'
   ok $? "... with other units in the second one: refused"
   set_of second.0.hdf5
   [ $status = 1 ] && has err 'second.1.hdf5 states units, but the file that is read first states none'

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "run/kept.h"
+#include "run/terminal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/files.h"
+#include "run/run_parts.h"
 #include "settings/settings.h"
 #include "step/effects.h"
 #include "step/energies.h"

@@ -9,7 +9,6 @@ libespalier_a_SOURCES += \
   %D%/guard.c \
   %D%/guard.h \
   %D%/kept.c \
-  %D%/kept.h \
   %D%/logs.c \
   %D%/logs.h \
   %D%/outputs.c \
@@ -20,7 +19,6 @@ libespalier_a_SOURCES += \
   %D%/run_loop.c \
   %D%/run_parts.h \
   %D%/run_save.c \
-  %D%/run_schedule.c \
   %D%/run_start.c \
   %D%/start.c \
   %D%/start.h \

@@ -44,10 +44,10 @@ struct run_state {
  * that cannot be written. Collective. 0 or -1. */
 int state_save(struct sim *sim, struct logs *logs, struct run_state *state, struct fault *fault);
 
-/* Open the system and the state of a checkpoint, at the end of the substeps of a soft step. `options`: `from`
- * as for checkpoint_find, and the origin; `checkpoint`: the checkpoint (owner: caller, on success). Parameters that differ from the
- * checkpoint's are printed on rank 0; a parameter that must not change is a fault. Collective. 0, or -1 with nothing
- * allocated. */
+/* Open the system and the state of a checkpoint, at the end of the substeps of a soft step. `options`: `from` as for
+ * checkpoint_find, and the origin; `checkpoint`: the checkpoint (owner: caller, on success). Parameters that differ
+ * from the checkpoint's are printed on rank 0; a parameter that must not change is a fault. Collective. 0, or -1 with
+ * nothing allocated. */
 int state_load(struct sim *sim, struct run_state *state, struct checkpoint *checkpoint, const struct comm *comm,
                const struct params *par, const struct run_options *options, struct fault *fault);
 /* What the manifest of a checkpoint says of the run. */

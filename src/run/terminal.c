@@ -16,7 +16,6 @@
 #include "base/resident.h"
 #include "base/lines.h"
 #include "params/params_units.h"
-#include "run/kept.h"
 #include "run/run_parts.h"
 #include "step/energies.h"
 #include "scheme/neighbour_lists.h"
