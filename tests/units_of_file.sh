@@ -61,6 +61,9 @@ mv away.hdf5 ic.hdf5
 sed 's/^Softening = .*/Softening = 0.05/' run.ini > edited.ini
 cp edited.ini run.ini
 start -P Time:TimeMax=0.04
+go damaged 1 -r -n 3 -P Output:OutputDir=here
+ends 0 && has damaged/log 'after 3 soft steps; nothing to do, since -n 3 counts from the start; without -n it goes on'
+ok $? "a run that -n has ended: the same -n leaves nothing to do, and the line says why"
 go damaged 1 -r -n 5 -P Output:OutputDir=here -P Time:TimeMax=0.045
 truncate -s 10 "$(newest)/rank_00000"
 go damaged 1 -r -n 6 -P Output:OutputDir=here
