@@ -200,6 +200,17 @@ check "... and -r can go on" says 0 '^continues ' -- \
   eval "(cd stopped && espalier run --check -r \
     $(printf "'%s' " "$@" -P Time:TimeMax=1e5 -P Output:TimeBetStatistics=1) ../run.ini)"
 
+# a CheckpointDir of another run
+mkdir shared
+(cd shared && launch 1 run -n 1 -P Output:OutputDir=one -P Checkpoints:CheckpointDir=both ../run.ini) > said 2> err
+for how in '' --overwrite --check; do
+  (cd shared &&
+    launch 1 run $how -n 1 -P Output:OutputDir=two -P Checkpoints:CheckpointDir=both ../run.ini) > said 2> err
+  [ $? = 1 ] && has err 'CheckpointDir = both has checkpoints of another run (checkpoint_000001, .*choose another' &&
+    [ -e shared/both/checkpoint_000001 ] && [ ! -e shared/two ]
+  ok $? "checkpoints of another run in CheckpointDir: named, and kept (run $how)"
+done
+
 # what Accuracy promises: two bodies of e = 0.999 by block steps
 pair() {   # MASS: of the second one
   awk -v m="$1" 'BEGIN { v = sqrt(0.001 / 1.999); a = m / (1 + m); b = 1 / (1 + m)

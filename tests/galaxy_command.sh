@@ -5,6 +5,7 @@
 . "${srcdir:-.}/tests/harness.sh"
 export OMP_NUM_THREADS=2
 limit=100
+with_python 'h5py, numpy'
 galaxy() { launch 0 ic galaxy "$@"; }
 
 # A model file from lines: model LINE...; sections that every model has come first
@@ -46,7 +47,7 @@ bad() {
 rm -f m.ini
 refused 'm.ini: expected a model file: No such file'
 model ''
-refused 'm.ini: the units are missing: expected in \[Units\] UnitLength_in_cm'
+refused 'm.ini: the units are missing: expected in \[Units\] System = galaxy or cluster, or UnitLength_in_cm'
 model '[Units]|UnitLength_in_cm = 1' "$plummer"
 refused 'm.ini: some units are missing'
 model '[Units]|UnitLength_in_cm = 1|UnitMass_in_g = zero' "$plummer"
@@ -77,7 +78,17 @@ bad 'W0: the profile plummer has no such key' "$plummer" 'W0 = 6'
 bad 'Scale: the profile black-hole has no such key' "$plummer" '[b]|Profile = black-hole|Mass = 1|Scale = 1'
 bad "Mass: expected a number above 0, found '-1'" '[a]|Profile = plummer|Mass = -1'
 bad "Mass: expected a number above 0, found 'nan'" '[a]|Profile = plummer|Mass = nan'
-bad "Mass: expected a number above 0, found '1 kg'" '[a]|Profile = plummer|Mass = 1 kg'
+bad 'm.ini:5: Mass = 1 kg: expected a number without a unit: the run is dimensionless, with G = 1' \
+  '[a]|Profile = plummer|Mass = 1 kg'
+bad "m.ini:5: Scale: expected a length, for example 50 pc, found '1 kg': that is a mass" \
+  '[a]|Profile = plummer|Scale = 1 kg'
+bad "m.ini:5: W0: expected a number without a unit, found '6 pc'" '[a]|Profile = king|W0 = 6 pc'
+model '[Units]|System = galaxy' '[a]|Profile = plummer|Mass = 1e10 Msun|Scale = -3 pc'
+refused "m.ini:6: Scale: expected a number above 0, found '-3 pc'"
+model '[Units]|System = milky'
+refused "m.ini:2: System: expected one of given, galaxy, .*, found 'milky'"
+model '[Units]|UnitLength_in_cm = 1e300|UnitMass_in_g = 1e40|UnitVelocity_in_cm_per_s = 1e5' "$plummer"
+refused 'm.ini:2: UnitLength_in_cm = 1e+300, .*expected lengths, masses, velocities and times from 1e-100'
 bad "W0: expected a number from 0.3 to 12, found '20'" '[a]|Profile = king|W0 = 20'
 bad "SersicIndex: expected a number from 0.6 to 10, found '0.5'" '[a]|Profile = sersic|SersicIndex = 0.5'
 bad "Type: expected a particle type, a whole number from 0 to 5, found '1.5'" "$plummer" 'Type = 1.5'
@@ -195,6 +206,24 @@ model "$units" "$orbit" 'Pericentre = 1|Separation = 9|Inclination2 = 60'
 parameters run.ini Input:InitCondFile=pair.hdf5 Time:TimeMax=1 Gravity:Softening=0.1
 says 0 '^2.a  *plummer  *1  *100 .* 101$' -- galaxy -o pair.hdf5 m.ini && try espalier run --check run.ini
 ok $? "two galaxies on an orbit, a run takes them"
+
+# units by name and in values, also before [Units]: the same model as in plain numbers
+disc='Profile = exponential-disc|N = 200|ToomreQ = 1.5'
+model '[Orbit]|First = two.ini|Second = two.ini|Pericentre = 8000 pc|Separation = 0.1 Mpc' '[Units]|System = galaxy'
+cat > given.ini m.ini
+model '[Orbit]|First = two.ini|Second = two.ini|Pericentre = 8|Separation = 100' '[Units]|System = galaxy'
+cat > plain.ini m.ini
+model '[dark bulge]|Profile = hernquist|Mass = 8e11 Msun|Scale = 7600 pc|Cutoff = 0.2 Mpc|ParticleMass = 4e9 Msun' \
+  '[Units]|System = galaxy' "[d]|$disc|Mass = 3.5e10 Msun|Scale = 2500 pc|Height = 4e-4 Mpc"
+cat > two.ini m.ini
+check "values with units" says 0 '1.dark bulge 3, 1.d 2, 2.dark bulge 3, 2.d 2$' 'units .* 1 kpc, 1e.10 solar' \
+  -- galaxy -o given.hdf5 given.ini
+model '[dark bulge]|Profile = hernquist|Mass = 80|Scale = 7.6|Cutoff = 200|N = 200|Type = 3' \
+  '[Units]|System = galaxy' "[d]|$disc|Mass = 3.5|Scale = 2.5|Height = 0.4|Type = 2"
+cat > two.ini m.ini
+says 0 'plain.hdf5: 800 particles' -- galaxy -o plain.hdf5 plain.ini && ! has out 'particle types by profile'
+ok $? "types that are given are not said again"
+check "... are those of plain numbers" judge same given.hdf5 plain.hdf5
 
 # the files in params/models, by the command in their heads, with few particles
 for file in "$src"/params/models/*.ini; do

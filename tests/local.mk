@@ -155,6 +155,7 @@ script_tests = \
   %D%/massless_runs.sh \
   %D%/memory.sh \
   %D%/packaging.sh \
+  %D%/pairs_energy.sh \
   %D%/parameter_pages.sh \
   %D%/planning.sh \
   %D%/plots.sh \

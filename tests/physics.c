@@ -96,6 +96,22 @@ static void check_units(void)
       "G = 1 for GADGET's units");
 }
 
+/* Pairs with most of the energy, and a system that is one pair. */
+static void check_pairs(void)
+{
+  struct physics physics = ordinary();
+  double kinetic = physics.motion.kinetic, potential = physics.motion.potential;
+  physics.motion.kinetic += 900;
+  physics.motion.potential -= 10;
+  physics.pairs = (struct physics_pairs){100, 900, -10};
+  none(&physics, "pairs at their pericentres");
+  tap_ok(near(physics_virial(&physics), -2 * kinetic / potential), "... the virial ratio is that of centres of mass");
+  physics.pairs = (struct physics_pairs){0, 0, 0};
+  one(&physics, FINDING_WARNING, "the virial ratio 2 T / |W| is 1", "units", "the same motion of single stars");
+  physics.pairs = (struct physics_pairs){1, physics.motion.kinetic, physics.motion.potential * (1 - 1e-12)};
+  tap_ok(!physics_has_pairs(&physics) && physics_virial(&physics) > 100, "a pair alone has no other energy");
+}
+
 /* A bulge in a larger galaxy: its softening, and encounters in it. */
 static void check_components(void)
 {
@@ -267,6 +283,7 @@ static void check_state(void)
   one(&physics, FINDING_WARNING, "the virial ratio 2 T / |W| is 4e-05", "are the units", "too slow");
   check_units();
   check_components();
+  check_pairs();
   physics = ordinary();
   physics.masses.largest = 0.2;
   physics.masses.heaviest = 77;

@@ -64,6 +64,34 @@ plan -n 4096 --pilot 4096 -P Split:EnergyError=1e-5 --machine cpu-node --model p
   has said 'not predicted: steps from neighbour lists'
 ok $? "steps that are not predicted"
 
+# the same by run --check, from the parameter file
+plan -n 20k --pilot 2^16 --machine cpu-node plummer.ini && grep -v '^ *$' said > planned
+try espalier run --check --particles 20k --machine cpu-node plummer.ini && grep -v '^ *$' said > checked
+[ "$status" = 0 ] && cmp -s planned checked && has planned '^run  *.* node hours' && has planned '^disk ' &&
+  has planned '^plan  *20000 particles of plummer.hdf5'
+ok $? "run --check --particles: what espalier plan says"
+check "... without a machine: how to get one" says 0 'no --machine is given (espalier study machine' '^disk ' -- \
+  espalier run --check --particles 20k plummer.ini
+check "... only with --check" says 2 'option --particles: only with --check' -- espalier run --particles 9 plummer.ini
+check "... a number" says 2 "option --particles: expected a whole number .*'x'" -- \
+  espalier run --check --particles x a.ini
+
+# a job script has the options of the plan, and any names
+cp plummer.ini "it's {a} run.ini"
+plan -P Output:OutputDir='an out' -P 'Time:TimeMax=0.02' --until 0.01 --pilot 1024 --machine cpu-node \
+  --job "a job.sh" "it's {a} run.ini"
+ok $? "a plan with options"
+mkdir bin && printf '#!/bin/sh\nfor word; do echo "$word"; done > words\n' > bin/espalier-job &&
+  chmod +x bin/espalier-job
+(PATH=$PWD/bin:$PATH SLURM_CPUS_PER_TASK=1 SLURM_NTASKS_PER_NODE=1 SLURM_JOB_ID=7 bash "./a job.sh")
+printf '%s\n' --again 'scontrol requeue 7' --option -P --option 'Output:OutputDir=an out' --directory 'an out' \
+  --option -P --option Time:TimeMax=0.02 --option -P --option Time:TimeMax=0.01 "it's {a} run.ini" mpirun > wanted
+head -n 18 words | cmp -s - wanted
+ok $? "its job has them"
+plan --pilot 1024 --machine cpu-node --job absent/job.sh plummer.ini
+[ $status = 1 ] && has err 'absent/job.sh: cannot be written: No such file' && [ ! -s said ]
+ok $? "a job script that cannot be written is refused before anything is measured"
+
 # bad STATUS FRAGMENT ARGUMENT...
 bad() {
   wanted=$1 fragment=$2

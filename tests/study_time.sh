@@ -270,6 +270,7 @@ wrong '\[Network\] Latency: expected a number from 0 to 1, found .-1' Latency=-1
 wrong '\[Device\] WalkRate: expected a number, found .fast' WalkRate=fast
 wrong '\[Device\] WalkRate: expected a number, found .nan' WalkRate=nan
 wrong '\[Device\] WalkRate: expected a number from 1 to 1e+18, found .0' WalkRate=0
+wrong '\[Network\] RanksPerNode: expected a whole number, found .1.5' RanksPerNode=1.5
 wrong '\[Network\] Sides: only Topology = torus has sides' 'Topology=dragonfly\nSides = 4,4,4'
 wrong '\[Network\] Sides: expected X,Y,Z, .*found .4,4.' 'Topology=torus\nSides = 4,4'
 machine RanksPerNode=1 'Topology=torus\nSides = 2,2,1'

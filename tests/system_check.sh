@@ -57,6 +57,13 @@ run --check
 unset ESPALIER_DEBUG
 [ $status = 0 ] && has said '^seconds .* for a soft step (predicted)' && has said '^memory  *about .*, estimated:$'
 ok $? "without a soft step: seconds and memory are predicted"
+ESPALIER_DEBUG=check_load=3
+export ESPALIER_DEBUG
+run --check
+unset ESPALIER_DEBUG
+[ $status = 0 ] && has said 'of processor time: other programs have these processors too' &&
+  has said '^  *takes 3.0 times as long at present$'
+ok $? "a busy machine: seconds are those of the processor, and it says so"
 
 for how in --check "-n 1"; do
   run $how -P Gravity:Softening=400

@@ -47,8 +47,13 @@ static void dimensionless(const struct params *params)
   struct fault f = {""};
   tap_ok(units_check(params, &f) == 0 && units_check(&q, &f) == 0 && !f.text[0], "units of astronomy pass");
   q.UnitLength_in_cm = 1e-300;
-  tap_ok(units_check(&q, &f) == -1 && strstr(f.text, "in these units is inf"),
+  tap_ok(units_check(&q, &f) == -1 && strstr(f.text, "gravitational constant is inf"),
          "a unit of length of 1e-300 cm does not");
+  f.text[0] = 0;
+  q.UnitLength_in_cm = q.UnitMass_in_g = 1e300;
+  q.UnitVelocity_in_cm_per_s = 1e5;
+  tap_ok(units_check(&q, &f) == -1 && strstr(f.text, "UnitLength_in_cm = 1e+300"),
+         "nor do units of 1e300, in which the gravitational constant is a number");
 }
 
 int main(void)

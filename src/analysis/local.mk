@@ -13,6 +13,8 @@ libespalier_a_SOURCES += \
   %D%/escapes.h \
   %D%/exact.c \
   %D%/exact.h \
+  %D%/inner_energy.c \
+  %D%/inner_energy.h \
   %D%/map_file.c \
   %D%/map_file.h \
   %D%/multiples.c \

@@ -25,6 +25,8 @@ enum {
 /* 2 T / |W| of a system that is neither bound nor at rest: usually a mistake in the units */
 #define VIRIAL_MAX 100
 #define VIRIAL_MIN 3e-3
+#define ROUNDING 1e-6   /* of the potential energy, which is no energy of centres of mass */
+#define PAIRS_PART 0.1  /* of the energy within pairs in that of centres of mass, from which on it counts */
 #define UNIT_FACTOR 3.0 /* within which a unit that would make the virial ratio 1 is taken for a known one */
 #define GADGET_GRAVITY 43007.1
 /* Softening of a component in its half-mass radius: forces at its centre are too weak, and it expands. A component that
@@ -136,6 +138,23 @@ double physics_run_seconds(const struct physics *physics)
   double steps = physics_soft_steps(physics),
          time = fmin(steps * physics->steps.soft, physics->run.end - physics->run.begin);
   return physics->seconds.per_time > 0 ? physics->seconds.per_time * time : physics_step_seconds(physics) * steps;
+}
+
+/* Of a system that is one pair alone, rounding is left; few wide pairs are chance. */
+int physics_has_pairs(const struct physics *physics)
+{
+  double within = physics->pairs.kinetic + physics->pairs.potential,
+         outer = physics->motion.kinetic + physics->motion.potential - within;
+  return physics->motion.potential - physics->pairs.potential < ROUNDING * physics->motion.potential &&
+         fabs(within) > PAIRS_PART * fabs(outer);
+}
+
+double physics_virial(const struct physics *physics)
+{
+  int apart = physics_has_pairs(physics);
+  double potential = physics->motion.potential - (apart ? physics->pairs.potential : 0),
+         kinetic = physics->motion.kinetic - (apart ? physics->pairs.kinetic : 0);
+  return potential < 0 ? 2 * fmax(kinetic, 0) / -potential : 0;
 }
 
 double physics_bulk(const struct physics *physics) { return length3(physics->motion.v_com); }
@@ -364,16 +383,16 @@ static void judge_components(const struct physics *physics, struct findings *fin
 /* Energies and masses. Returns 1 where units seem wrong. */
 static int judge_state(const struct physics *physics, struct findings *findings)
 {
-  double ratio = physics->motion.potential < 0 ? physics->motion.kinetic / -physics->motion.potential : 0,
+  double ratio = physics_virial(physics),
          rest = (physics->masses.total - physics->masses.largest) / (sources(physics) - 1);
   char advised[ADVICE];
-  int wrong = physics->softening.smallest <= physics->size.most && ratio > 0 &&
-              (2 * ratio > VIRIAL_MAX || 2 * ratio < VIRIAL_MIN);
+  int wrong =
+      physics->softening.smallest <= physics->size.most && ratio > 0 && (ratio > VIRIAL_MAX || ratio < VIRIAL_MIN);
   if (wrong)
     add(findings, FINDING_WARNING,
         "the virial ratio 2 T / |W| is %.3g (about 1 in a bound system): are the units of mass, length and velocity "
         "right?%s",
-        2 * ratio, units_advice(physics, 2 * ratio, advised));
+        ratio, units_advice(physics, ratio, advised));
   if (sources(physics) >= SMOOTH_COUNT && rest > 0 && physics->masses.largest > HEAVY_PART * physics->masses.total &&
       physics->masses.largest > HEAVY_RATIO * rest)
     add(findings, FINDING_NOTE,

@@ -60,6 +60,11 @@ struct physics_motion {
   double v_rms, v_com[3];    /* about the centre of mass; of the centre of mass, in the user's frame */
 };
 
+/* Bound pairs and hierarchies of stars, which are counted in physics_motion; zeros: there are none. */
+struct physics_pairs {
+  double systems, kinetic, potential; /* their number, and their energies about their centres of mass */
+};
+
 struct physics_steps {
   int hybrid, shared; /* split on; one time step for all particles */
   /* the hard part resolves close pairs, with or without softening; block levels are not known */
@@ -77,6 +82,7 @@ struct physics_seconds {
   double walk;            /* of its walk alone */
   double soft_step;       /* of the first soft step; 0: it was not made */
   double per_time;        /* per unit of time, where the choice of a scheme predicts them; 0: not known */
+  double load; /* seconds of the clock in one of the processor, which the others are; 0: they are of the clock */
 };
 
 /* Measured numbers; the same on all ranks (check/measure.h). */
@@ -87,6 +93,7 @@ struct physics {
   struct physics_masses masses;
   struct physics_size size;
   struct physics_motion motion;
+  struct physics_pairs pairs;
   struct component component[PHYSICS_COMPONENTS]; /* by type */
   struct physics_steps steps;
   struct physics_seconds seconds;
@@ -135,6 +142,10 @@ double physics_soft_steps(const struct physics *physics);
 double physics_step_seconds(const struct physics *physics);
 /* Seconds of the run; 0: unknown. */
 double physics_run_seconds(const struct physics *physics);
+/* 1: bound pairs have a part of the energy that counts, and are not the whole system. */
+int physics_has_pairs(const struct physics *physics);
+/* 2 T / |W|, of pairs as their centres of mass; 0: the system is not bound. */
+double physics_virial(const struct physics *physics);
 /* |v_com| */
 double physics_bulk(const struct physics *physics);
 #endif

@@ -14,6 +14,7 @@ static const char *in_units(double x, const char *measure, double cgs, char text
   return text;
 }
 
+#define LOADED 1.25 /* clock over processor time from which on a machine is called busy */
 enum { LEVELS_OF_A_LINE = 6 };
 
 static void print_levels(const struct physics *physics, FILE *out)
@@ -59,6 +60,29 @@ static void print_components(const struct physics *physics, FILE *out)
   }
 }
 
+/* The virial ratio, and what pairs have of the energies. */
+static void print_virial(const struct physics *physics, FILE *out)
+{
+  const struct physics_pairs *pairs = &physics->pairs;
+  double inner = pairs->kinetic + pairs->potential, outer = physics->motion.kinetic + physics->motion.potential - inner;
+  fprintf(out, "%19s virial ratio 2 T / |W| %.3g", "", physics_virial(physics));
+  if (!physics_has_pairs(physics)) {
+    fputc('\n', out);
+    return;
+  }
+  fprintf(out,
+          ", of %.0f bound %s as centres of mass;\n"
+          "%19s %.3g with the motion within them\n"
+          "pairs               energy within them %.4g, of all as centres of mass %.4g\n",
+          pairs->systems, pairs->systems == 1 ? "pair or hierarchy" : "pairs or hierarchies", "",
+          -2 * physics->motion.kinetic / physics->motion.potential, inner, outer);
+  if (fabs(inner) > fabs(outer) && outer != 0)
+    fprintf(out,
+            "%19s the former dominates: errors of the energy, and promises, are relative to the sum;\n"
+            "%19s 1e-05 of it is %.1e of the energy as centres of mass\n",
+            "", "", 1e-5 * fabs((inner + outer) / outer));
+}
+
 void physics_print(const struct physics *physics, FILE *out)
 {
   char text[QUANTITY_TEXT + 8], other[QUANTITY_TEXT + 8];
@@ -76,12 +100,9 @@ void physics_print(const struct physics *physics, FILE *out)
             physics->size.neighbour[1] > 0 ? physics->softening.smallest / physics->size.neighbour[1] : 0);
   if (physics->softening.smallest > 0 && physics_softening(physics) > 0)
     fprintf(out, ", %.2g suits them", physics_softening(physics));
-  fprintf(out,
-          "\nvelocities          dispersion %.4g%s, of the centre of mass %.4g;\n"
-          "                    virial ratio 2 T / |W| %.3g\n",
-          physics->motion.v_rms, in_units(physics->motion.v_rms, "velocity", 1e5 * physics->units.km_s, text),
-          physics_bulk(physics),
-          physics->motion.potential != 0 ? -2 * physics->motion.kinetic / physics->motion.potential : 0);
+  fprintf(out, "\nvelocities          dispersion %.4g%s, of the centre of mass %.4g;\n", physics->motion.v_rms,
+          in_units(physics->motion.v_rms, "velocity", 1e5 * physics->units.km_s, text), physics_bulk(physics));
+  print_virial(physics, out);
   fprintf(out,
           "masses              %.3g in all, of particles %.3g to %.3g;\n"
           "                    the heaviest (id %llu) has %.2g %%\n",
@@ -114,4 +135,9 @@ void physics_print(const struct physics *physics, FILE *out)
   print_duration(physics_run_seconds(physics), out);
   fprintf(out, " for the run, %s\n",
           physics->seconds.per_time > 0 ? "with the soft steps that are expected" : "if steps stay as they are");
+  if (physics->seconds.load > LOADED)
+    fprintf(out,
+            "%19s of processor time: other programs have these processors too, and by the clock it\n"
+            "%19s takes %.1f times as long at present\n",
+            "", "", physics->seconds.load);
 }

@@ -51,6 +51,9 @@ struct checkpoint {
  * \return 0; -1 with a fault, the same on all ranks. Collective. */
 int checkpoint_find(const struct comm *comm, const struct params *params, const char *which,
                     struct checkpoint *checkpoint, struct fault *fault);
+/* The manifest of the checkpoint in the folder `path` (owner: caller, memory_free); NULL where it is damaged, as far as
+ * names and sizes of its files show. Local. */
+char *checkpoint_manifest(const char *path);
 void checkpoint_close(struct checkpoint *checkpoint);
 /* Read the particles into `particles`, which must be empty. On the number of ranks that wrote the checkpoint each rank
  * reads its own particles; on other numbers of ranks the particles are divided into nearly equal shares, in the order

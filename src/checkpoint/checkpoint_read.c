@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/folders.h"
@@ -65,6 +66,25 @@ static int check_name(const struct checkpoint *checkpoint, struct fault *fault)
   checkpoint_name(checkpoint->number, ENDING_NONE, name);
   return fault_set(fault, "%.600s was renamed: its manifest says that it is %s; give it that name again",
                    checkpoint->path, name);
+}
+
+char *checkpoint_manifest(const char *path)
+{
+  struct checkpoint one = {.text = NULL};
+  struct fault damaged = {""};
+  struct stat st;
+  const char *from = NULL;
+  snprintf(one.path, sizeof one.path, "%.1000s", path);
+  if (open_manifest(&one, &damaged) == 0) check_name(&one, &damaged);
+  for (long long r = 0; r < one.ranks && !damaged.text[0]; r++) {
+    char file[PATH];
+    long long particles;
+    uint64_t bytes, checksum;
+    if (rank_line(&one, r, &from, file, &particles, &bytes, &checksum, &damaged)) break;
+    if (stat(file, &st) != 0 || (uint64_t)st.st_size != bytes) fault_set(&damaged, "%s", file);
+  }
+  if (damaged.text[0]) checkpoint_close(&one);
+  return one.text;
 }
 
 /* The files are distributed over the ranks, which verify them. Collective. */

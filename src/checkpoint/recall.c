@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/folders.h"
 #include "base/memory.h"
 #include "checkpoint/checkpoint_list.h"
 #include "job/status.h"
@@ -25,28 +26,22 @@ void recall_write(FILE *out, const struct param_origin *origin)
   }
 }
 
-/* The manifest in a folder; NULL where there is none that can be read. */
-static char *manifest_in(const char *folder)
+/* The manifest of the checkpoint `which`, whose folder is path[]. */
+static char *manifest_of(const struct params *params, const char *which, char path[2 * CHECKPOINT_PATH])
 {
-  char path[2 * CHECKPOINT_PATH + 16];
-  struct fault unread = {""};
-  snprintf(path, sizeof path, "%s/manifest", folder);
-  return manifest_load(path, &unread);
-}
-
-/* The manifest of the checkpoint `which`. */
-static char *manifest_of(const struct params *params, const char *which)
-{
-  char folder[CHECKPOINT_PATH], path[2 * CHECKPOINT_PATH];
+  char folder[CHECKPOINT_PATH];
   char *text = NULL;
   int count, last = !which || strcmp(which, "last") == 0;
-  if (!last && which[strspn(which, "0123456789")]) return manifest_in(which);
+  if (!last && which[strspn(which, "0123456789")]) {
+    snprintf(path, 2 * CHECKPOINT_PATH, "%s", which);
+    return checkpoint_manifest(which);
+  }
   checkpoint_folder(params, folder);
   struct checkpoint_name *list = checkpoint_list(folder, &count);
   for (int k = 0; k < count && !text; k++) {
     if (list[k].ending > ENDING_OLD || (!last && list[k].number != atoll(which))) continue;
-    snprintf(path, sizeof path, "%s/%s", folder, list[k].name);
-    text = manifest_in(path);
+    snprintf(path, 2 * CHECKPOINT_PATH, "%s/%s", folder, list[k].name);
+    text = checkpoint_manifest(path);
   }
   memory_free(list);
   return text;
@@ -108,8 +103,33 @@ static void recall_units(const char *text, struct params *params, struct param_o
 
 void recall(struct params *params, const char *which, struct param_origin *origin)
 {
-  char *text = manifest_of(params, which);
+  char path[2 * CHECKPOINT_PATH];
+  char *text = manifest_of(params, which, path);
+  if (text) snprintf(origin->checkpoint, sizeof origin->checkpoint, "%.1000s", path);
   for (int i = 0; text && i < param_count; i++) recall_option(text, i, params, origin);
   if (text) recall_units(text, params, origin);
   memory_free(text);
+}
+
+/* Whether two manifests have the same value, or none. */
+static int same_value(const char *one, const char *other, const char *key, const struct param_entry *entry)
+{
+  char a[PARAM_TEXT] = "", b[PARAM_TEXT] = "";
+  return value_of(one, key, entry, a) == value_of(other, key, entry, b) && strcmp(a, b) == 0;
+}
+
+int recall_check(const struct param_origin *origin, const char *path, const char *text, struct fault *fault)
+{
+  if (!origin || !origin->checkpoint[0] || folder_same(origin->checkpoint, path)) return 0;
+  char *recalled = checkpoint_manifest(origin->checkpoint);
+  int same = recalled != NULL;
+  for (int i = 0; i < param_count && same; i++)
+    same = same_value(recalled, text, OPTION, &param_table[i]) &&
+           same_value(recalled, text, WITHOUT, &param_table[i]) &&
+           (strcmp(param_table[i].section, "Units") != 0 || same_value(recalled, text, "", &param_table[i]));
+  memory_free(recalled);
+  if (same) return 0;
+  return fault_set(
+      fault, "%.300s is damaged, and options -P or units, which differ in %.300s, were taken from it: give -r %lld",
+      origin->checkpoint, path, checkpoint_number(path));
 }

@@ -16,4 +16,7 @@ void recall_write(FILE *out, const struct param_origin *origin);
  * checkpoint. Prints a line for each option. Nothing is done where there is no checkpoint. Between params_gather and
  * params_complete. */
 void recall(struct params *params, const char *which, struct param_origin *origin);
+/* The check that the checkpoint at `path` with the manifest `text`, which all ranks have found good, is the one of
+ * recall(), or has the same options and units. 0, or -1 with a fault that says what to give. */
+int recall_check(const struct param_origin *origin, const char *path, const char *text, struct fault *fault);
 #endif

@@ -47,6 +47,9 @@ const char *command_operand(const struct command *self, const struct comm *comm,
                             const char *what, int *status);
 /* Read a whole number within [min_value, max_value], also as 1e5 or 2.5e6. 0 or -1. */
 int command_whole(const char *text, long long min_value, long long max_value, long long *x);
+/* Read a number of particles up to 2^40: 2^28, 1e6, 300000, 2.5M; a k, M or G behind it is 10^3, 10^6 or 10^9. 0 or
+ * -1. */
+int command_particles(const char *text, double *x);
 /* Read a finite number. 0 or -1. */
 int command_real(const char *text, double *x);
 /* A fault where a file cannot be written: it exists and `overwrite` is 0, it is a folder, or its folder is missing.

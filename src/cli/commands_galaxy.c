@@ -46,15 +46,15 @@ static int take_option(const struct command *self, const struct comm *comm, int 
   return STATUS_OK;
 }
 
-/* Print the units that a run takes from the file. */
-static void report_units(const struct params *par)
+/* Print the units of the model, which a run takes from the file that is written (`check`: none is). */
+static void report_units(const struct params *par, int check)
 {
   struct units u = units_of(par);
   if (u.dimensionless) printf("without units, G = %.9g", par->GravityConstantInternal);
   else
     printf("units as in the model file: %.5g kpc, %.5g Msun, %.5g km/s", u.length_cm / KPC_CM, u.mass_g / SOLAR_MASS_G,
            u.velocity_cm_s / 1e5);
-  puts("; a run takes them from the file");
+  puts(check ? "" : "; a run takes them from the file");
 }
 
 /* Tables of all galaxies. Each rank makes its own. 0; -1 with a fault, the same on all ranks. Collective. */
@@ -119,12 +119,13 @@ static int make(const struct comm *comm, const struct request *request, struct g
   if (comm->rank == 0) galaxy_report(stdout, model, tables);
   if (comm->rank == 0 && request->profile) galaxy_write_profile(request->profile, model, tables, fault);
   if (comm_verdict(comm, fault)) return -1;
+  if (comm->rank == 0 && request->check) report_units(&model->units, 1);
   if (request->check) return 0;
   if (write_particles(comm, request, model, tables, fault)) return -1;
   if (comm->rank == 0) {
     printf("%s: %lld particle%s of %s, seed %llu; ", request->output, (long long)galaxy_particles(model),
            plural((double)galaxy_particles(model)), request->file, (unsigned long long)request->seed);
-    report_units(&model->units);
+    report_units(&model->units, 0);
   }
   return 0;
 }

@@ -4,7 +4,6 @@
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -27,28 +26,6 @@ struct request {
   struct overrides overrides;
 };
 
-/* Read a number of particles: 2^28, 1e6, 300000, 2.5M; a k, M or G behind it is 10^3, 10^6 or 10^9. 0 or -1. */
-static int read_particles(const char *text, double *x)
-{
-  static const char letters[] = "kMG";
-  char *end;
-  double power = 0;
-  *x = strtod(text, &end);
-  if (end == text) return -1;
-  if (*end == '^') {
-    const char *at = end + 1;
-    power = strtod(at, &end);
-    if (end == at) return -1;
-    *x = pow(*x, power);
-  }
-  const char *letter = *end ? strchr(letters, *end) : NULL;
-  if (letter) {
-    *x *= pow(1000, (double)(letter - letters) + 1);
-    end++;
-  }
-  return *end || !(*x >= 1 && *x <= PLANNED_MAX) || *x != floor(*x) ? -1 : 0;
-}
-
 static int bad_number(const struct command *self, const struct comm *comm, const char *option, const char *text)
 {
   return command_misused(
@@ -61,8 +38,9 @@ static int take_option(const struct command *self, const struct comm *comm, int 
   long long ranks;
   struct planning *planning = &request->planning;
   switch (option) {
-  case 'n': return read_particles(optarg, &planning->particles) ? bad_number(self, comm, "-n", optarg) : STATUS_OK;
-  case PILOT: return read_particles(optarg, &planning->pilot) ? bad_number(self, comm, "--pilot", optarg) : STATUS_OK;
+  case 'n': return command_particles(optarg, &planning->particles) ? bad_number(self, comm, "-n", optarg) : STATUS_OK;
+  case PILOT:
+    return command_particles(optarg, &planning->pilot) ? bad_number(self, comm, "--pilot", optarg) : STATUS_OK;
   case MACHINE: planning->machine = optarg; break;
   case MODEL: request->model = optarg; break;
   case UNTIL: request->until = optarg; break;
@@ -168,6 +146,9 @@ static int act_plan(const struct command *self, const struct comm *comm, int arg
   if (!done && !status) status = check_request(self, comm, request);
   if (!done && !status) {
     struct planning *planning = &request->planning;
+    planning->options = request->overrides.text;
+    planning->option_count = request->overrides.count;
+    planning->until = request->until;
     int failed = request->model ? pilot_of_model(request->model, planning->particles, &planning->source, &fault) : 0;
     if (failed || load(comm, request, &params, &fault)) status = command_failed(comm, &fault);
     else status = planning_print(comm, &params, planning);

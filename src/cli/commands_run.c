@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/overrides.h"
 #include "run/control.h"
+#include "planning/planning.h"
 #include "run/run.h"
 
 /* The value of -r: the next word, where it is "last", a number or a folder; else NULL. getopt itself accepts optional
@@ -52,71 +53,128 @@ static int check_options(const struct command *self, const struct comm *comm, co
   return STATUS_OK;
 }
 
+/* A usage error where options of a plan for another number of particles do not fit. */
+static int check_planning(const struct command *self, const struct comm *comm, const struct run_options *options,
+                          const struct planning *planning)
+{
+  if (planning->machine && planning->particles == 0)
+    return command_misused(self, comm, "option --machine: only with --particles");
+  if (planning->particles > 0 && (!options->check || options->restart))
+    return command_misused(self, comm, "option --particles: only with --check, and without -r");
+  if (planning->particles > 0 && comm->size > 1)
+    return command_misused(self, comm,
+                           "option --particles: start one process; 'espalier plan --ranks P' plans several");
+  return STATUS_OK;
+}
+
+struct request {
+  struct overrides overrides;
+  struct run_options options;
+  struct planning planning; /* of --check --particles */
+};
+enum {
+  CHECK = 256,
+  FORCE,
+  MACHINE,
+  NO_OUTPUT,
+  OVERWRITE,
+  PARTICLES,
+  SCHEDULE,
+  SUBSTEPS,
+  WALLTIME
+}; /* beside letters */
+
+/* Take an option that has a value. */
+static int take_value(const struct command *self, const struct comm *comm, int option, struct request *request)
+{
+  struct run_options *options = &request->options;
+  switch (option) {
+  case 'P': return overrides_add(&request->overrides, optarg) ? overrides_misused(self, comm, optarg) : STATUS_OK;
+  case 'n':
+    if (command_whole(optarg, 0, INT64_MAX, &options->steps) == 0) break;
+    return command_misused(self, comm, "option -n: expected a whole number of steps, found '%s'", optarg);
+  case SUBSTEPS:
+    if (command_whole(optarg, 1, INT64_MAX, &options->substeps) == 0) break;
+    return command_misused(self, comm, "option --substeps: expected a whole number of block steps, found '%s'", optarg);
+  case WALLTIME:
+    if (control_walltime(optarg, &options->walltime) == 0) break;
+    return command_misused(
+        self, comm,
+        "option --walltime: expected minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS or UNLIMITED, found '%s'",
+        optarg);
+  case MACHINE: request->planning.machine = optarg; break;
+  case PARTICLES:
+    if (command_particles(optarg, &request->planning.particles) == 0) break;
+    return command_misused(
+        self, comm, "option --particles: expected a whole number up to 2^40, as 2^20, 1e6 or 3M, found '%s'", optarg);
+  }
+  return STATUS_OK;
+}
+
+/* Take an option. */
+static int take_option(const struct command *self, const struct comm *comm, int option, int argc, char **argv,
+                       struct request *request)
+{
+  struct run_options *options = &request->options;
+  switch (option) {
+  case CHECK: options->check = 1; break;
+  case FORCE: options->force = 1; break;
+  case OVERWRITE: options->overwrite = 1; break;
+  case SCHEDULE: options->schedule = 1; break;
+  case NO_OUTPUT: options->no_output = 1; break;
+  case 'q': options->quiet = 1; break;
+  case 'v': options->verbose = 1; break;
+  case 'r':
+    options->restart = 1;
+    options->from = restart_word(comm, argc, argv);
+    break;
+  default: return take_value(self, comm, option, request);
+  }
+  return STATUS_OK;
+}
+
 static int act_run(const struct command *self, const struct comm *comm, int argc, char **argv)
 {
-  enum { CHECK = 256, FORCE, NO_OUTPUT, OVERWRITE, SCHEDULE, SUBSTEPS, WALLTIME }; /* beside the letters */
   static const struct option longs[] = {
-      {"check", no_argument, NULL, CHECK},         {"force", no_argument, NULL, FORCE},
-      {"steps", required_argument, NULL, 'n'},     {"substeps", required_argument, NULL, SUBSTEPS},
-      {"restart", optional_argument, NULL, 'r'},   {"walltime", required_argument, NULL, WALLTIME},
-      {"overwrite", no_argument, NULL, OVERWRITE}, {"schedule", no_argument, NULL, SCHEDULE},
-      {"no-output", no_argument, NULL, NO_OUTPUT}, {"quiet", no_argument, NULL, 'q'},
-      {"verbose", no_argument, NULL, 'v'},         COMMAND_LONG};
-  struct overrides overrides = {.count = 0};
-  struct run_options options = {.steps = -1, .substeps = -1, .walltime = -1};
+      {"check", no_argument, NULL, CHECK},           {"force", no_argument, NULL, FORCE},
+      {"steps", required_argument, NULL, 'n'},       {"substeps", required_argument, NULL, SUBSTEPS},
+      {"restart", optional_argument, NULL, 'r'},     {"walltime", required_argument, NULL, WALLTIME},
+      {"overwrite", no_argument, NULL, OVERWRITE},   {"schedule", no_argument, NULL, SCHEDULE},
+      {"machine", required_argument, NULL, MACHINE}, {"particles", required_argument, NULL, PARTICLES},
+      {"no-output", no_argument, NULL, NO_OUTPUT},   {"quiet", no_argument, NULL, 'q'},
+      {"verbose", no_argument, NULL, 'v'},           COMMAND_LONG};
+  struct request request = {.options = {.steps = -1, .substeps = -1, .walltime = -1},
+                            .planning = {.ranks = 1, .pilot = PILOT_PARTICLES}};
+  struct run_options *options = &request.options;
+  struct planning *planning = &request.planning;
   int status = STATUS_OK, option;
-  while ((option = command_option(self, comm, argc, argv, COMMAND_SHORT "P:n:qr::v", longs, &status)) != -1)
-    switch (option) {
-    case COMMAND_DONE: return status;
-    case CHECK: options.check = 1; break;
-    case FORCE: options.force = 1; break;
-    case OVERWRITE: options.overwrite = 1; break;
-    case SCHEDULE: options.schedule = 1; break;
-    case NO_OUTPUT: options.no_output = 1; break;
-    case 'q': options.quiet = 1; break;
-    case 'v': options.verbose = 1; break;
-    case 'P':
-      if (overrides_add(&overrides, optarg)) return overrides_misused(self, comm, optarg);
-      break;
-    case 'n':
-      if (command_whole(optarg, 0, INT64_MAX, &options.steps))
-        return command_misused(self, comm, "option -n: expected a whole number of steps, found '%s'", optarg);
-      break;
-    case 'r':
-      options.restart = 1;
-      options.from = restart_word(comm, argc, argv);
-      break;
-    case WALLTIME:
-      if (control_walltime(optarg, &options.walltime))
-        return command_misused(
-            self, comm,
-            "option --walltime: expected minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS or UNLIMITED, "
-            "found '%s'",
-            optarg);
-      break;
-    case SUBSTEPS:
-      if (command_whole(optarg, 1, INT64_MAX, &options.substeps))
-        return command_misused(self, comm, "option --substeps: expected a whole number of block steps, found '%s'",
-                               optarg);
-    }
-  if ((status = check_options(self, comm, &options, argv + optind, argc - optind)) != STATUS_OK) return status;
-  const char *file = command_operand(self, comm, argc, argv, "parameter file", &status);
+  while ((option = command_option(self, comm, argc, argv, COMMAND_SHORT "P:n:qr::v", longs, &status)) != -1) {
+    if (option == COMMAND_DONE) return status;
+    if ((status = take_option(self, comm, option, argc, argv, &request))) return status;
+  }
+  if ((status = check_options(self, comm, options, argv + optind, argc - optind)) != STATUS_OK) return status;
+  if ((status = check_planning(self, comm, options, planning)) != STATUS_OK) return status;
+  const char *file = planning->parameters = command_operand(self, comm, argc, argv, "parameter file", &status);
   if (!file) return status;
   struct params par;
   struct fault f = {""};
   struct param_origin origin;
-  if (command_load_params(comm, file, &overrides, !options.restart, &options, &par, &origin, &f))
+  if (command_load_params(comm, file, &request.overrides, !options->restart, options, &par, &origin, &f))
     return command_failed(comm, &f);
-  if (comm->rank == 0) options.origin = &origin;
-  if (options.walltime < 0 && comm->rank == 0) control_job_end(&options.walltime, &f);
+  if (comm->rank == 0) options->origin = &origin;
+  if (planning->particles > 0) {
+    planning->softening_is_given = params_softening_given(&origin);
+    return planning_print(comm, &par, planning);
+  }
+  if (options->walltime < 0 && comm->rank == 0) control_job_end(&options->walltime, &f);
   if (comm_verdict(comm, &f)) return command_failed(comm, &f);
-  return run(comm, &par, &options);
+  return run(comm, &par, options);
 }
 
 const struct command command_run = {
     "run",
     "run [-P Section:Name=value]... [--check] [--force] [--schedule] [-n STEPS] [--substeps STEPS] [-r [last|N|PATH]] "
-    "[--walltime TIME] [--overwrite] [--no-output] [-q] [-v] FILE.ini",
+    "[--particles N [--machine MACHINE]] [--walltime TIME] [--overwrite] [--no-output] [-q] [-v] FILE.ini",
     "Run a simulation from its initial conditions, or from a checkpoint, to its end",
     "  -P Section:Name=value   replace the value of a parameter of the file, which may have a unit\n"
     "                          (Gravity:Softening='50 pc'); may be repeated\n"
@@ -126,6 +184,9 @@ const struct command command_run = {
     "memory,\n"
     "                          measured in the first soft step where it takes less than half a minute. With -r: verify "
     "the checkpoint\n"
+    "      --particles N       with --check: memory, disk and seconds of a run of N particles like those of the file,\n"
+    "                          by the rules of 'espalier plan'; seconds need --machine MACHINE, a machine file or its "
+    "name\n"
     "      --force             start also where this check finds that the run would be worthless\n"
     "      --schedule          compute the first forces, print what the first soft step does at which tick (migration, "
     "tree builds, "

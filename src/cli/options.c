@@ -135,6 +135,27 @@ int command_whole(const char *text, long long min_value, long long max_value, lo
   return end == text || *end || errno || *x < min_value || *x > max_value ? -1 : 0;
 }
 
+int command_particles(const char *text, double *x)
+{
+  static const char letters[] = "kMG";
+  char *end;
+  double power = 0;
+  *x = strtod(text, &end);
+  if (end == text) return -1;
+  if (*end == '^') {
+    const char *at = end + 1;
+    power = strtod(at, &end);
+    if (end == at) return -1;
+    *x = pow(*x, power);
+  }
+  const char *letter = *end ? strchr(letters, *end) : NULL;
+  if (letter) {
+    *x *= pow(1000, (double)(letter - letters) + 1);
+    end++;
+  }
+  return *end || !(*x >= 1 && *x <= 0x1p40) || *x != floor(*x) ? -1 : 0;
+}
+
 int command_real(const char *text, double *x)
 {
   char *end;

@@ -119,6 +119,8 @@ static int take_number(struct source *source, const struct number *number, const
   double x = strtod(value, &end);
   if (end == value || *end || !isfinite(x))
     return bad(source, number->section, number->key, "expected a number", value);
+  if (strcmp(number->key, "RanksPerNode") == 0 && x != floor(x))
+    return bad(source, number->section, number->key, "expected a whole number", value);
   if (x >= number->low && x <= number->high) {
     *(double *)((char *)source->m + number->offset) = x;
     return 1;

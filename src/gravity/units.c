@@ -51,15 +51,7 @@ void units_describe(const struct params *params, FILE *out)
   fprintf(out, "# unit of time: %g s\n", units_time_s(&u));
 }
 
-int units_check(const struct params *params, struct fault *fault)
-{
-  double follows = units_gravity_of(params->UnitLength_in_cm, params->UnitMass_in_g, params->UnitVelocity_in_cm_per_s);
-  if (isnormal(follows)) return 0;
-  return fault_set(fault,
-                   "UnitLength_in_cm = %g, UnitMass_in_g = %g and UnitVelocity_in_cm_per_s = %g: the gravitational "
-                   "constant in these units is %g: expected units of astronomy",
-                   params->UnitLength_in_cm, params->UnitMass_in_g, params->UnitVelocity_in_cm_per_s, follows);
-}
+int units_check(const struct params *params, struct fault *fault) { return params_check_units(params, NULL, fault); }
 
 void units_warn(const struct params *params, FILE *out, const char *before)
 {

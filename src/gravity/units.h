@@ -29,7 +29,7 @@ double units_time_s(const struct units *units);
 const char *units_system(const struct units *units);
 /* Write the comment lines of a table that state its units. */
 void units_describe(const struct params *params, FILE *out);
-/* A fault where the gravitational constant that follows from the units is no number of double precision. 0 or -1. */
+/* A fault where numbers overflow in the units (params_check_units). 0 or -1. */
 int units_check(const struct params *params, struct fault *fault);
 /* Print a line, which starts with `before`, where GravityConstantInternal contradicts units that are given. */
 void units_warn(const struct params *params, FILE *out, const char *before);

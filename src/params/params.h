@@ -81,6 +81,8 @@ struct param_origin {
   /* of ORIGIN_OPTION: the text of the option, and the value without it, as param_text gives it */
   char option[PARAM_LIMIT][PARAM_TEXT], without[PARAM_LIMIT][PARAM_TEXT];
   char units[PARAM_TEXT]; /* what states the units of [Units], a file; empty: the parameters */
+  /* the checkpoint that options and units were taken from (checkpoint/recall.h); empty: none */
+  char checkpoint[2 * PARAM_TEXT + 64];
 };
 
 /* Returns 1 where the parameter has its default because neither file nor command line gives it; 0 also where `origin`

@@ -235,6 +235,17 @@ int params_read_text(struct params *params, const char *text, const char *name, 
   return read_stream(params, file, name, origin, fault);
 }
 
+/* Whether the text of an option is one line of characters, as a line of a file is: else the manifest of a checkpoint,
+ * which remembers it, could not hold it. 0, or -1 with a fault. */
+static int check_line(const char *text, struct fault *fault)
+{
+  for (const char *at = text; *at; at++)
+    if (iscntrl((unsigned char)*at) && *at != '\t')
+      return fault_set(fault, "%.*s: expected a value of one line, found byte 0x%02x%s behind it", (int)(at - text),
+                       text, (unsigned char)*at, *at == '\n' ? " (a line's end)" : "");
+  return 0;
+}
+
 /* The value behind the '=' of an option; as in files, it may begin with blanks. */
 static const char *option_value(const char *equals) { return equals + 1 + strspn(equals + 1, " \t"); }
 
@@ -272,7 +283,9 @@ static int apply_override(struct params *params, const char *text, struct param_
 {
   const char *colon = strchr(text, ':'), *equals = colon ? strchr(colon, '=') : NULL;
   char section[64], name[64], hint[200];
+  struct fault reason = {""};
   if (!equals) return fault_set(fault, "-P %.100s: expected Section:Name=value", text);
+  if (check_line(text, &reason)) return fault_set(fault, "-P %s", reason.text);
   snprintf(section, sizeof section, "%.*s", (int)(colon - text < 60 ? colon - text : 60), text);
   snprintf(name, sizeof name, "%.*s", (int)(equals - colon - 1 < 60 ? equals - colon - 1 : 60), colon + 1);
   int i = param_find(section, name);
@@ -285,7 +298,6 @@ static int apply_override(struct params *params, const char *text, struct param_
     param_hint(section, name, hint, sizeof hint);
     return fault_set(fault, "-P %.100s: unknown parameter '%s' in [%s]%s", text, name, section, hint);
   }
-  struct fault reason = {""};
   if (params_replace(params, i, option_value(equals), origin, &reason))
     return fault_set(fault, "-P %.100s: %s", text, reason.text);
   return 0;

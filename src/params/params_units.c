@@ -88,6 +88,16 @@ static const char *place_of(const struct param_origin *origin, int i, char *text
   return text;
 }
 
+int params_in_units(const struct params *params, const char *unit, const char *text, double *value, struct fault *fault)
+{
+  const struct run_units run = units_of_run(params);
+  const struct measure *measure = measure_of(unit);
+  struct quantity quantity;
+  int given = quantity_read(measure, text, &quantity, fault);
+  if (given <= 0) return given;
+  return quantity_in_run(&run, measure, &quantity, value, fault) ? -1 : 1;
+}
+
 /* The text of parameter i in units of the run. Returns 1, or 0 where it has no unit of these. */
 static int convert(const struct params *params, int i, const struct param_origin *origin, char text[PARAM_TEXT],
                    struct fault *fault)
@@ -95,16 +105,13 @@ static int convert(const struct params *params, int i, const struct param_origin
   const struct run_units run = units_of_run(params);
   const struct param_entry *entry = &param_table[i];
   const struct measure *measure = measure_of(entry->unit);
-  struct quantity quantity;
   double value = 0;
   if (entry->kind == KIND_STRING) {
     params_format(params, entry, text, PARAM_TEXT);
     return external_convert(&run, entry->name, text, fault);
   }
   if (!origin->given[i][0] || measure->fixed > 0) return 0;
-  if (quantity_read(measure, origin->given[i], &quantity, fault) < 0 ||
-      quantity_in_run(&run, measure, &quantity, &value, fault))
-    return -1;
+  if (params_in_units(params, entry->unit, origin->given[i], &value, fault) < 0) return -1;
   number_text(value, text, PARAM_TEXT);
   return 1;
 }
@@ -145,9 +152,29 @@ static int take_system(struct params *params, const struct param_origin *origin,
   return 0;
 }
 
+int params_check_units(const struct params *params, const struct param_origin *origin, struct fault *fault)
+{
+  double length = params->UnitLength_in_cm, mass = params->UnitMass_in_g, velocity = params->UnitVelocity_in_cm_per_s,
+         time = length / velocity, gravity = units_gravity_of(length, mass, velocity);
+  double all[] = {length, mass, velocity, time};
+  int good = isnormal(gravity);
+  char where[600] = "", units[300];
+  for (int k = 0; k < 4; k++) good = good && all[k] >= UNIT_MIN && all[k] <= UNIT_MAX;
+  if (good) return 0;
+  for (int i = 0; origin && i < param_count && !where[0]; i++)
+    if (strcmp(param_table[i].section, "Units") == 0) place_of(origin, i, where, sizeof where);
+  if (origin && origin->units[0]) snprintf(where, sizeof where, "%.500s: ", origin->units);
+  snprintf(units, sizeof units, "UnitLength_in_cm = %g, UnitMass_in_g = %g, UnitVelocity_in_cm_per_s = %g", length,
+           mass, velocity);
+  return fault_set(fault,
+                   "%s%s: in these units the unit of time is %g s and the gravitational constant is %g; expected "
+                   "lengths, masses, velocities and times from %g to %g in cgs",
+                   where, units, time, gravity, UNIT_MIN, UNIT_MAX);
+}
+
 int params_convert(struct params *params, struct param_origin *origin, struct fault *fault)
 {
-  if (take_system(params, origin, fault)) return -1;
+  if (take_system(params, origin, fault) || params_check_units(params, origin, fault)) return -1;
   for (int i = 0; i < param_count; i++) {
     const struct param_entry *entry = &param_table[i];
     char text[PARAM_TEXT], given[PARAM_TEXT], where[600];

@@ -21,6 +21,11 @@ void params_take_units(struct params *params, const double unit[3], double gravi
 /* Set the units that System names, and convert all values with units into those of the run: after all values are read,
  * before params_choose_integrator. */
 int params_convert(struct params *params, struct param_origin *origin, struct fault *fault);
+/* A value of the kind `unit` (params.def: "length"; "" for a number) in units of the run, from a text with a unit.
+ * Returns 1, or 0 where the text has no unit behind a number. After params_convert; for values that are not in the
+ * table of parameters. */
+int params_in_units(const struct params *params, const char *unit, const char *text, double *value,
+                    struct fault *fault);
 /* The units of a run as text: "length 1 pc, mass 1 Msun, velocity 0.9778 km/s, time 1 Myr". Returns `text`. */
 const char *params_units_text(const struct params *params, char *text, size_t size);
 /* A time as "0.5 (0.489 Gyr)", in comoving coordinates "0.5 (z = 1)", of a dimensionless run "0.5". Returns `text`. */
@@ -41,4 +46,10 @@ int units_contradict(double length_cm, double mass_g, double velocity_cm_s, doub
 int units_of_model(double length_cm, double mass_g, double velocity_cm_s, double gravity);
 /* Returns 0 for a dimensionless run, else 1. */
 int units_physical(const struct params *params);
+/* Check that nothing overflows in these units: length, mass, velocity and time are from UNIT_MIN to UNIT_MAX in cgs,
+ * so that their cubes are numbers, and G is one. params_convert has done it. `origin` (NULL: not known): for messages.
+ * 0, or -1 with a fault. */
+#define UNIT_MIN 1e-100
+#define UNIT_MAX 1e100
+int params_check_units(const struct params *params, const struct param_origin *origin, struct fault *fault);
 #endif

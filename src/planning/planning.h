@@ -20,6 +20,10 @@ struct planning {
   double begin;    /* time at which the run begins */
   double baseline; /* resident set of the process at first */
   const char *job; /* the job script to write; NULL: none */
+  /* for the job script: -P of the plan, [option_count] of Section:Name=value, and the time of --until (NULL: none) */
+  const char *const *options;
+  int option_count;
+  const char *until;
   int overwrite;
 };
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analysis/inner_energy.h"
 #include "base/debug.h"
 #include "base/resident.h"
 #include "check/measure.h"
@@ -27,21 +28,35 @@ struct assessment {
   struct findings findings;
 };
 
+/* How many times as long work takes by the clock as by the processor, since other programs have it too: of the rank
+ * that waits least for others; at least 1. Collective. */
+static double load_of(const struct sim *sim, double clock, double worked)
+{
+  double less = worked > 0 ? -fmax(1, clock / worked) : -1;
+  comm_max_double(sim->comm, &less, 1);
+  return debug_value("check_load", -less);
+}
+
 /* First forces, and what they show. Collective. Returns 1 where there is nothing to judge, else 0, or -1 with a
  * fault. */
 static int assess(struct sim *sim, const struct run_options *options, double target, struct assessment *assessment,
                   struct fault *fault)
 {
-  double began = effort_clock(sim);
+  double began = effort_clock(sim), clock = timer_clock();
   settings_first_force(sim);
-  double seconds = effort_clock(sim) - began;
+  double seconds = effort_clock(sim) - began, load = load_of(sim, timer_clock() - clock, seconds);
   comm_max_double(sim->comm, &seconds, 1);
   if (sim->scheme->check(sim, fault)) return -1;
   if (sim->now.bad > 0) return 1;
   assessment->plan = effects_plan(sim, target);
   if (run_check_advance(sim, &assessment->plan, fault)) return -1;
   struct physics *physics = &assessment->physics;
+  struct inner_energy inner;
   measure_physics(sim, &assessment->plan, physics);
+  inner_energy_measure(sim->comm, sim->par, sim->be->view(sim->dev), sim->force.gravity, &inner);
+  physics->pairs = (struct physics_pairs){inner.systems, inner.kinetic, inner.potential};
+  physics->seconds.load = load;
+  physics->seconds.walk /= load; /* of the clock */
   /* with the acceleration criterion the first forces are two walks */
   physics->seconds.synchronisation =
       mac_uses_a_old(&sim->force.mac) ? fmax(seconds - physics->seconds.walk, physics->seconds.walk) : seconds;

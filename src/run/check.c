@@ -19,6 +19,7 @@
 #include "checkpoint/files_changed.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/params_changed.h"
+#include "checkpoint/recall.h"
 #include "gravity/cosmology.h"
 #include "gravity/units.h"
 #include "io/input/initial.h"
@@ -279,6 +280,8 @@ static int inspect_restart(const struct comm *comm, struct params *par, const st
 {
   if (continuation_has_finished(comm, par, options)) return 1;
   if (checkpoint_find(comm, par, options->from, checkpoint, fault)) return -1;
+  if (comm->rank == 0) recall_check(options->origin, checkpoint->path, checkpoint->text, fault);
+  if (comm_verdict(comm, fault)) return -1;
   const struct params asked = *par;
   params_adopt_found(checkpoint->text, par);
   if (params_changed(checkpoint->text, par, comm->rank == 0, fault) == 0 && params_check_found(&asked, par, fault) == 0)

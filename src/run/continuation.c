@@ -23,14 +23,17 @@ static int has_reached_end(const struct params *params, const struct run_options
   return time >= params->TimeMax || (options->steps >= 0 && step >= options->steps);
 }
 
-static void print_finished(const struct params *params)
+static void print_finished(const struct params *params, const struct run_options *options)
 {
-  char newest[CHECKPOINT_PATH];
+  char newest[CHECKPOINT_PATH], limit[100] = "";
   long long step;
   double time;
   status_finished(params, &step, &time);
-  printf("%s: this run has finished at time %g, after %lld soft step%s; nothing to do\n", params->OutputDir, time, step,
-         plural((double)step));
+  if (time < params->TimeMax)
+    snprintf(limit, sizeof limit, ", since -n %lld counts from the start; without -n it goes on to TimeMax = %g",
+             (long long)options->steps, params->TimeMax);
+  printf("%s: this run has finished at time %g, after %lld soft step%s; nothing to do%s\n", params->OutputDir, time,
+         step, plural((double)step), limit);
   if (!checkpoint_exists(params, newest)) return;
   printf("-r %lld would go back to the newest checkpoint and discard the rows and snapshots that follow it\n",
          atoll(strrchr(newest, '_') + 1));
@@ -39,7 +42,7 @@ static void print_finished(const struct params *params)
 int continuation_has_finished(const struct comm *comm, const struct params *params, const struct run_options *options)
 {
   int done = comm->rank == 0 && has_reached_end(params, options);
-  if (done) print_finished(params);
+  if (done) print_finished(params, options);
   comm_broadcast(comm, &done, sizeof done);
   return done;
 }

@@ -8,6 +8,7 @@ libespalier_a_SOURCES += \
   %D%/control.h \
   %D%/guard.c \
   %D%/guard.h \
+  %D%/kept.c \
   %D%/logs.c \
   %D%/logs.h \
   %D%/outputs.c \
@@ -18,7 +19,6 @@ libespalier_a_SOURCES += \
   %D%/run_loop.c \
   %D%/run_parts.h \
   %D%/run_save.c \
-  %D%/run_schedule.c \
   %D%/run_start.c \
   %D%/start.c \
   %D%/start.h \

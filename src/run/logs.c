@@ -116,6 +116,7 @@ int logs_check_results(const struct params *params, int overwrite, struct fault 
 static int check_folder(const struct params *params, int overwrite, struct fault *fault)
 {
   char checkpoint[CHECKPOINT_PATH];
+  if (checkpoint_check_others(params, fault)) return -1;
   if (!overwrite && checkpoint_exists(params, checkpoint)) return refuse_results(params, checkpoint, fault);
   return logs_check_results(params, overwrite, fault);
 }

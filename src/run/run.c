@@ -14,9 +14,13 @@
 #include "job/last_words.h"
 #include "run/check.h"
 #include "run/run_parts.h"
+#include "run/start.h"
 #include "run/terminal.h"
+#include "scheme/tree_steps.h"
 #include "settings/settings.h"
+#include "step/effects.h"
 #include "step/energies.h"
+#include "step/scheme.h"
 #include "step/step.h"
 
 /* Reference values of the system after its first forces (run_start), or in the soft step that the checkpoint is in.
@@ -60,21 +64,6 @@ static int simulate(struct run *run, struct fault *fault)
   return 0;
 }
 
-/* Warn of an error that was larger than promised, of a run that is trusted all the same. */
-static void warn_missed(const struct run *run, const char *what, const char *unit, const struct kept *kept)
-{
-  const struct params *asked = &run->sim.settings->asked;
-  char promised[160];
-  if (!promise_missed(kept)) return;
-  fprintf(
-      stderr,
-      "espalier: warning: %s was off by %.1e%s at time %g, %.2g times as much as promised (%s by then): give a smaller "
-      "%s, or see doc/accuracy.md\n",
-      what, kept->error, unit, kept->time, kept->error / kept->promised,
-      promise_text(&run->logs.promise, asked, kept->promised, promised),
-      asked->EnergyError > 0 ? "EnergyError" : "Accuracy");
-}
-
 /* Why the run cannot be trusted; "" where it can. */
 static const char *untrusted(const struct run *run, char text[300])
 {
@@ -98,8 +87,8 @@ static int report_finished(struct run *run)
                                                             : "TimeMax";
   char cause[300], reason[400];
   if (!untrusted(run, cause)[0]) {
-    warn_missed(run, "the energy", "", &run->logs.promise.energy);
-    warn_missed(run, "the momentum", " sum m|v|", &run->logs.promise.momentum);
+    kept_report_missed(run, "the energy", "", &run->logs.promise.energy);
+    kept_report_missed(run, "the momentum", " sum m|v|", &run->logs.promise.momentum);
     return status_end(&run->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
   }
   fprintf(stderr, "espalier: error: the run has finished, but cannot be trusted: %s (exit status %d)\n", cause,
@@ -270,4 +259,41 @@ int run(const struct comm *comm, const struct params *par, const struct run_opti
   watchdog_stop();
   control_close();
   return status;
+}
+
+/* --- run --schedule --- */
+
+/* The schedule of the first soft step, of a system without forces. Collective. */
+static void print_first(struct sim *sim, struct fault *fault)
+{
+  struct outputs outputs = {0};
+  if (check_times(sim->par, sim->time, fault) == 0) outputs_open(&outputs, sim->par, fault);
+  if (comm_agree(sim->comm, fault)) {
+    outputs_close(&outputs);
+    return;
+  }
+  settings_first_force(sim);
+  struct plan plan = effects_plan(sim, outputs_next(&outputs, sim->time));
+  outputs_close(&outputs);
+  if (run_check_advance(sim, &plan, fault)) return;
+  if (sim->comm->rank == 0)
+    printf("schedule of the first soft step, %s: %.0f particle%s, %d rank%s, backend %s, soft step %g\n",
+           sim->scheme->mode, sim->now.count, plural(sim->now.count), sim->comm->size, plural(sim->comm->size),
+           sim->be->name, plan.soft_step);
+  tree_steps_print_schedule(sim, &plan, stdout);
+}
+
+int run_schedule(const struct comm *comm, const struct params *par)
+{
+  struct sim sim;
+  struct fault f = {""};
+  watchdog_start(par->WatchdogMinutes);
+  if (sim_start(&sim, comm, par, &f) == 0) {
+    print_first(&sim, &f);
+    sim_close(&sim);
+  }
+  watchdog_stop();
+  if (comm_agree(comm, &f) == 0) return 0;
+  comm_print_fault(comm, "error", &f);
+  return 1;
 }

@@ -97,7 +97,7 @@ int run_start(struct run *run, const struct comm *comm, const struct params *par
   }
   /* the status file is that of this run's previous job */
   if (o->restart) abort_status_open(par->OutputDir, comm->rank, 1);
-  if (o->restart ? state_load(&run->sim, &run->state, &run->from, comm, par, o->from, fault)
+  if (o->restart ? state_load(&run->sim, &run->state, &run->from, comm, par, o, fault)
                  : sim_start(&run->sim, comm, par, fault))
     return -1;
   run->soft_step_opened = o->restart;

@@ -9,15 +9,15 @@
 #include "base/memory.h"
 #include "checkpoint/files_changed.h"
 #include "checkpoint/params_changed.h"
+#include "checkpoint/recall.h"
 #include "run/start.h"
 #include "scheme/schemes.h"
 #include "settings/settings.h"
 #include "step/effects.h"
 
 enum { ITEMS = 48, OWN = 24 };
-/* sections of rank 0: rows that the disk did not take; pairs of the last time, and who has escaped */
-#define ROWS "tables"
-#define BINARIES "binaries"
+#define ROWS "tables"       /* sections of rank 0: rows that the disk did not take; */
+#define BINARIES "binaries" /* pairs of the last time, and who has escaped */
 #define COLLISIONS "collisions"
 
 /* --- the lists --------------------------------------------------------------------------------------------------- */
@@ -453,13 +453,15 @@ static void load_collisions(struct sim *sim, const struct checkpoint *checkpoint
 }
 
 int state_load(struct sim *sim, struct run_state *state, struct checkpoint *checkpoint, const struct comm *comm,
-               const struct params *par, const char *which, struct fault *fault)
+               const struct params *par, const struct run_options *options, struct fault *fault)
 {
   struct item item[ITEMS];
   struct particles p;
   struct params found = *par;
   const struct backend *be;
-  if (sim_choose_backend(comm, par, &be, fault) || checkpoint_find(comm, par, which, checkpoint, fault)) return -1;
+  if (sim_choose_backend(comm, par, &be, fault) || checkpoint_find(comm, par, options->from, checkpoint, fault))
+    return -1;
+  if (comm->rank == 0) recall_check(options->origin, checkpoint->path, checkpoint->text, fault);
   particles_init(&p);
   params_adopt_found(checkpoint->text, &found);
   if (params_changed(checkpoint->text, &found, comm->rank == 0, fault) == 0 &&

@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint.h"
 #include "run/logs.h"
 #include "run/outputs.h"
+#include "run/run.h"
 #include "step/plan.h"
 #include "step/sim.h"
 
@@ -43,12 +44,12 @@ struct run_state {
  * that cannot be written. Collective. 0 or -1. */
 int state_save(struct sim *sim, struct logs *logs, struct run_state *state, struct fault *fault);
 
-/* Open the system and the state of a checkpoint, at the end of the substeps of a soft step. `which`: as for
- * checkpoint_find; `checkpoint`: the checkpoint (owner: caller, on success). Parameters that differ from the
- * checkpoint's are printed on rank 0; a parameter that must not change is a fault. Collective. 0, or -1 with nothing
- * allocated. */
+/* Open the system and the state of a checkpoint, at the end of the substeps of a soft step. `options`: `from` as for
+ * checkpoint_find, and the origin; `checkpoint`: the checkpoint (owner: caller, on success). Parameters that differ
+ * from the checkpoint's are printed on rank 0; a parameter that must not change is a fault. Collective. 0, or -1 with
+ * nothing allocated. */
 int state_load(struct sim *sim, struct run_state *state, struct checkpoint *checkpoint, const struct comm *comm,
-               const struct params *par, const char *which, struct fault *fault);
+               const struct params *par, const struct run_options *options, struct fault *fault);
 /* What the manifest of a checkpoint says of the run. */
 struct state_facts {
   double time;    /* start of the soft step under way, code time units */

@@ -33,6 +33,7 @@ enum { H_STEPS = 20 };      /* soft steps over which h is averaged */
 /* Spacing of the lattice, in units of the softening (with neighbour lists: of R1), above which positions are too
  * coarse. */
 #define LATTICE_WARNING 1e-3
+#define PAIRS_PART 0.1      /* of the energy within pairs in that of centres of mass, from which on it is printed */
 #define SOFT_STEP_WARNING 2 /* given soft step, in units of the one that the rule chooses */
 /* width of the memory list; progress lines between two header lines */
 enum { SUMMARY_COLUMNS = 100, HEADER_LINES = 20 };
@@ -97,8 +98,9 @@ static void note_defaults(const struct run *run)
     printf("note: TimeBetSnapshot = 0 (default): snapshots are the first and the last one only\n");
 }
 
-/* Not after a restart with neighbour lists, whose potentials are found at the end of a soft step. */
-static void print_energy(const struct sim *sim)
+/* Not after a restart with neighbour lists, whose potentials are found at the end of a soft step. `inner`: what pairs
+ * have of it. */
+static void print_energy(const struct sim *sim, const struct inner_energy *inner)
 {
   double potential = sim->now.potential + sim->energy.total;
   if (sim->step > 0 && params_neighbour_lists(sim->par)) return;
@@ -106,11 +108,19 @@ static void print_energy(const struct sim *sim)
   if (!effects_have(sim, EFFECT_COMOVING) && !effects_have(sim, EFFECT_IN_FIELD))
     printf(", virial ratio %.4g", potential != 0 ? -2 * sim->now.kinetic / potential : 0);
   putchar('\n');
+  potential -= inner->potential;
+  double within = inner->kinetic + inner->potential, outer = sim->now.kinetic - inner->kinetic + potential;
+  if (potential < 1e-6 * inner->potential && fabs(within) > PAIRS_PART * fabs(outer))
+    printf("pairs: %.6g of the energy is within %.0f bound %s; with their centres of mass the virial ratio is %.4g\n",
+           within, inner->systems, inner->systems == 1 ? "pair or hierarchy" : "pairs or hierarchies",
+           -2 * (sim->now.kinetic - inner->kinetic) / potential);
 }
 
-void terminal_start(const struct run *run)
+void terminal_start(struct run *run)
 {
   const struct sim *sim = &run->sim;
+  struct inner_energy inner = {0, 0, 0};
+  if (!run->soft_step_opened) kept_inner_energy(run, &inner);
   if (sim->comm->rank != 0) return;
   char massless[64] = "", begin[QUANTITY_TEXT], end[QUANTITY_TEXT];
   if (sim->now.massless > 0) snprintf(massless, sizeof massless, " (%.0f of them without mass)", sim->now.massless);
@@ -134,7 +144,7 @@ void terminal_start(const struct run *run)
   if (sim->cost.tuning.tunes_width || sim->cost.tuning.tunes_rebuild)
     printf("tuning by measured times: results of two runs differ in the last bits ([Device] Tuning = frozen: they do "
            "not)\n");
-  print_energy(sim);
+  print_energy(sim, &inner);
   /* a launcher may kill ranks soon after Ctrl-C */
   if (sim->comm->size > 1 && !run->options->quiet && !run->options->no_output) {
     char file[PARAM_TEXT + 8], word[2 * PARAM_TEXT];
@@ -354,75 +364,6 @@ void terminal_step(struct logs *logs, const struct sim *sim, const struct step_r
 
 /* --- end --------------------------------------------------------------------------------------------------------- */
 
-/* The numbers of a row of energy.csv that these errors need. */
-enum {
-  ROW_MOMENTUM = 4,
-  ROW_ANGULAR = 7,
-  ROW_LEAST = 13,
-  ROW_REMOVED = ROW_LEAST + 2 * PARTICLE_TYPES,
-  ROW_SCALES = ROW_REMOVED + 3,
-  ROW_LENGTH = ROW_SCALES + 2
-};
-
-/* The largest changes of momentum and of angular momentum from the first row of energy.csv on, earlier jobs included,
- * and the largest sums m |v| and m |r x v| of these rows, 0 where none has them. Returns the number of rows; 0: none,
- * or the table cannot be read. */
-static int changes(const struct params *par, double change[2], double scale[2])
-{
-  char path[PARAM_TEXT + 64], line[4096];
-  double first[ROW_LENGTH];
-  int rows = 0;
-  snprintf(path, sizeof path, "%s/energy.csv", par->OutputDir);
-  FILE *table = file_stream(path, "r");
-  if (!table) return 0;
-  change[0] = change[1] = scale[0] = scale[1] = 0;
-  while (fgets(line, sizeof line, table)) {
-    char *at = line;
-    double value[ROW_LENGTH] = {0}; /* rows of older versions lack the last columns */
-    int n = 0;
-    for (char *end; n < ROW_LENGTH; n++, at = *end == ',' ? end + 1 : end) {
-      value[n] = strtod(at, &end);
-      if (end == at) break;
-    }
-    if (n < ROW_LEAST) continue; /* the header, or a comment */
-    if (rows++ == 0) memcpy(first, value, sizeof first);
-    double d[2] = {0, 0};
-    for (int k = 0; k < 3; k++) {
-      d[0] += pow(value[ROW_MOMENTUM + k] - first[ROW_MOMENTUM + k], 2);
-      d[1] += pow(value[ROW_ANGULAR + k] - first[ROW_ANGULAR + k], 2);
-    }
-    change[0] = fmax(change[0], sqrt(d[0]) + fabs(value[ROW_REMOVED]));
-    change[1] = fmax(change[1], sqrt(d[1]));
-    for (int k = 0; k < 2; k++) scale[k] = fmax(scale[k], value[ROW_SCALES + k]);
-  }
-  fclose(table);
-  return rows;
-}
-
-/* How well energy, momentum and angular momentum were kept, and what was promised. */
-static void print_kept(struct run *run)
-{
-  const struct sim *sim = &run->sim;
-  struct promise *promise = &run->logs.promise;
-  char error[32], promised[160];
-  double change[2], scale[2];
-  int rows = changes(sim->par, change, scale);
-  if (rows < 2) {
-    printf("kept: unknown, energy.csv has %d row%s (TimeBetStatistics)\n", rows, plural(rows));
-    return;
-  }
-  const char *energy =
-      isnan(logs_worst(&run->logs)) ? "unknown" : logs_error_text(logs_worst(&run->logs), 1, error, sizeof error);
-  printf("kept: energy to %s%s", energy, effects_have(sim, EFFECT_COMOVING) ? " of kinetic plus potential energy" : "");
-  if (effects_have(sim, EFFECT_IN_FIELD)) printf("; momentum and angular momentum change in the external field");
-  else if (!effects_have(sim, EFFECT_COMOVING) && scale[0] > 0 && scale[1] > 0) {
-    printf(", momentum to %.1e sum m|v|, angular momentum to %.1e sum m|r x v|", change[0] / scale[0],
-           change[1] / scale[1]);
-    promise_note(promise, &promise->momentum, change[0] / scale[0], sim->time);
-  }
-  printf("\n      %s\n", promise_text(promise, &sim->settings->asked, promise_now(promise), promised));
-}
-
 static void print_collisions(const struct sim *sim)
 {
   const struct collisions_part *part = &sim->collisions;
@@ -534,7 +475,9 @@ void terminal_end(struct run *run)
   char text[32], error[32], when[QUANTITY_TEXT];
   double seconds = timer_clock() - run->logs.progress.started,
          memory[3] = {(double)memory_peak(), resident_peak(), resident_files()};
+  struct inner_energy inner;
   comm_max_double(run->sim.comm, memory, 3);
+  kept_inner_energy(run, &inner);
   terminal_clear(&run->logs);
   if (run->options->verbose) traffic_sum_up(&run->logs.traffic, run->sim.comm);
   if (run->sim.comm->rank != 0) return;
@@ -554,7 +497,7 @@ void terminal_end(struct run *run)
   printf("%s: time %s after %lld soft step%s in %s; largest |dE/E| %s\n", run->interrupted ? "interrupted" : "done",
          params_time_text(run->sim.par, run->sim.time, when), run->sim.step, plural((double)run->sim.step), text,
          logs_error_text(logs_worst(&run->logs), 3, error, sizeof error));
-  print_kept(run);
+  kept_print(run, &inner);
   print_collisions(&run->sim);
   print_files(run, run->interrupted && !run->options->no_output && !worthless);
 }

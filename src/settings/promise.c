@@ -10,8 +10,6 @@
 #include "settings/settings.h"
 #include "step/effects.h"
 
-#define WANTED_MIN 1e-7 /* that of Accuracy = finest: smaller errors are not reached by forces in single precision */
-
 /* The first parameter that gives steps or forces by hand; NULL: none does. */
 static const char *given_by_hand(const struct params *asked, const struct params *in_use)
 {
@@ -40,7 +38,7 @@ void promise_open(struct promise *promise, const struct sim *sim)
   memset(promise, 0, sizeof *promise);
   promise->without = given_by_hand(asked, sim->par);
   if (promise->without || effects_have(sim, EFFECT_COMOVING) || effects_have(sim, EFFECT_ENERGY_CHANGES)) return;
-  promise->wanted = fmax(asked->EnergyError > 0 ? asked->EnergyError : params_error(asked), WANTED_MIN);
+  promise->wanted = fmax(asked->EnergyError > 0 ? asked->EnergyError : params_error(asked), PROMISE_WANTED_MIN);
 }
 
 double promise_dynamical_time(const struct sim *sim)

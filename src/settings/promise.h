@@ -6,6 +6,8 @@
 #define PROMISE_H
 #include "step/sim.h"
 
+/* that of Accuracy = finest: smaller errors are not reached by forces in single precision */
+#define PROMISE_WANTED_MIN 1e-7
 #define PROMISE_TIMES 10     /* dynamical times at least: errors of the first ones do not grow with the time */
 #define PROMISE_WARNING 3.0  /* so many times the promise has a warning, */
 #define PROMISE_BROKEN 100.0 /* and so many times makes a run untrusted, */

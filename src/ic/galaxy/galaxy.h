@@ -40,6 +40,7 @@ struct galaxy_component {
   int line;               /* of the section in the file, for messages */
   enum galaxy_profile profile;
   int type;                       /* particle type, 0 to 5 */
+  int type_by_name;               /* 1: not given; it follows from the profile and the name */
   int64_t n;                      /* particles */
   double mass;                    /* total, with the outer cut-off */
   double scale;                   /* scale radius; effective radius of sersic; scale length of a disc */

@@ -45,6 +45,7 @@ struct galaxy_key {
   const char *name;
   enum galaxy_value value;
   size_t offset;    /* in struct galaxy_component */
+  const char *unit; /* of a number: "length" and so on, as in params.def; "": it has no dimension */
   double low, high; /* range of a number, without `low` where `above` is 1 */
   int above;
   unsigned profiles; /* bits of the profiles that have this key */

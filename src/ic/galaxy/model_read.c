@@ -19,6 +19,7 @@
 #include "ic/galaxy/model.h"
 #include "ic/ic.h"
 #include "params/params_nearest.h"
+#include "params/params_units.h"
 
 enum { DEPTH = 4, NAMES = 64 }; /* models of models of models; names in a list */
 
@@ -27,26 +28,42 @@ enum { FIXED = 3 };
 
 /* Keys of [Orbit] that are numbers. */
 static const struct {
-  const char *name;
+  const char *name, *unit;
   size_t offset;
   double low, high;
   int above; /* low is not in the range */
 } orbit_keys[] = {
-    {"Eccentricity", offsetof(struct galaxy_orbit, eccentricity), 0, 1e3, 0},
-    {"Pericentre", offsetof(struct galaxy_orbit, pericentre), 0, 1e30, 1},
-    {"Separation", offsetof(struct galaxy_orbit, separation), 0, 1e30, 1},
-    {"Inclination1", offsetof(struct galaxy_orbit, inclination[0]), -360, 360, 0},
-    {"Node1", offsetof(struct galaxy_orbit, node[0]), -360, 360, 0},
-    {"Inclination2", offsetof(struct galaxy_orbit, inclination[1]), -360, 360, 0},
-    {"Node2", offsetof(struct galaxy_orbit, node[1]), -360, 360, 0},
+    {"Eccentricity", "", offsetof(struct galaxy_orbit, eccentricity), 0, 1e3, 0},
+    {"Pericentre", "length", offsetof(struct galaxy_orbit, pericentre), 0, 1e30, 1},
+    {"Separation", "length", offsetof(struct galaxy_orbit, separation), 0, 1e30, 1},
+    {"Inclination1", "", offsetof(struct galaxy_orbit, inclination[0]), -360, 360, 0},
+    {"Node1", "", offsetof(struct galaxy_orbit, node[0]), -360, 360, 0},
+    {"Inclination2", "", offsetof(struct galaxy_orbit, inclination[1]), -360, 360, 0},
+    {"Node2", "", offsetof(struct galaxy_orbit, node[1]), -360, 360, 0},
 };
 enum { ORBIT_KEYS = sizeof orbit_keys / sizeof *orbit_keys };
+
+/* A number of a key, and what it may be. */
+struct number {
+  const char *key, *unit;
+  double low, high;
+  int above;
+  double *at;
+};
+/* A number that is given with a unit: it is converted after [Units] is read, which may follow. */
+struct given {
+  struct number number;
+  int line;
+  char text[QUANTITY_TEXT];
+};
+enum { GIVEN = (GALAXY_COMPONENTS + 1) * NAMES };
 
 struct source {
   struct lines lines;
   const char *path;
   struct fault *fault;
   struct params units;
+  struct param_origin origin; /* of [Units] */
   struct galaxy galaxy;
   struct galaxy_orbit orbit;
   char member[2][512];                        /* files of the orbit */
@@ -55,6 +72,8 @@ struct source {
   int line[FIXED + GALAXY_COMPONENTS][NAMES]; /* line of each key */
   int64_t n;                                  /* [Model] N */
   double particle_mass[GALAXY_COMPONENTS];
+  int given_count;
+  struct given given[GIVEN];
 };
 
 static int at_fault(struct source *source, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -126,16 +145,47 @@ static char *next_line(char *out, int capacity, void *stream)
   return NULL;
 }
 
-static int read_real(struct source *source, const char *key, const char *text, double low, double high, int above,
-                     double *x)
+/* Whether x, which is read from `text`, is in the range of a number. 0; -1 with a fault. */
+static int check_real(struct source *source, const struct number *number, const char *text, double x)
+{
+  const char *from = number->above ? "above" : "from";
+  if (isfinite(x) && x <= number->high && (number->above ? x > number->low : x >= number->low)) return 0;
+  if (number->high >= 1e299)
+    return at_fault(source, "%s: expected a number %s %g, found '%.60s'", number->key, from, number->low, text);
+  return at_fault(source, "%s: expected a number %s %g %s %g, found '%.60s'", number->key, from, number->low,
+                  number->above ? "and at most" : "to", number->high, text);
+}
+
+/* A number, which may have a unit where its key has a dimension. */
+static int read_real(struct source *source, const struct number *number, const char *text)
 {
   char *end;
-  *x = strtod(text, &end);
-  if (end != text && !*end && isfinite(*x) && *x <= high && (above ? *x > low : *x >= low)) return 0;
-  if (high >= 1e299)
-    return at_fault(source, "%s: expected a number %s %g, found '%.60s'", key, above ? "above" : "from", low, text);
-  return at_fault(source, "%s: expected a number %s %g %s %g, found '%.60s'", key, above ? "above" : "from", low,
-                  above ? "and at most" : "to", high, text);
+  struct quantity quantity;
+  struct fault reason = {""};
+  int unit = quantity_read(measure_of(number->unit), text, &quantity, &reason);
+  if (unit < 0) return at_fault(source, "%s: %s", number->key, reason.text);
+  if (unit > 0 && source->given_count < GIVEN) {
+    struct given *given = &source->given[source->given_count++];
+    *given = (struct given){*number, (int)source->lines.number, ""};
+    snprintf(given->text, sizeof given->text, "%s", text);
+    return 0;
+  }
+  *number->at = strtod(text, &end);
+  return check_real(source, number, text, end != text && !*end ? *number->at : NAN);
+}
+
+/* Numbers with units in those of the file. 0; -1 with a fault. */
+static int convert_given(struct source *source)
+{
+  for (int k = 0; k < source->given_count; k++) {
+    const struct given *given = &source->given[k];
+    struct fault reason = {""};
+    source->lines.number = given->line;
+    if (params_in_units(&source->units, given->number.unit, given->text, given->number.at, &reason) < 0)
+      return at_fault(source, "%s = %s: %s", given->number.key, given->text, reason.text);
+    if (check_real(source, &given->number, given->text, *given->number.at)) return -1;
+  }
+  return 0;
 }
 
 static int read_count(struct source *source, const char *key, const char *text, int64_t *n)
@@ -180,27 +230,19 @@ static int read_path(struct source *source, const char *key, const char *text, c
   return 0;
 }
 
-/* Index of a parameter of [Units] that model files have, -1: there is none. */
-static int unit_key(const char *key)
-{
-  int i = param_find("Units", key);
-  return i >= 0 && param_table[i].kind == KIND_REAL ? i : -1;
-}
-
 /* "; did you mean ...?" for an unknown key of a section, or the list of its keys. */
 static void key_hint(const struct source *source, const char *key, char *hint, size_t size)
 {
   const char *names[NAMES] = {NULL};
   int count = 0;
   *hint = 0;
-  if (unit_key(key) >= 0) {
+  if (param_find("Units", key) >= 0) {
     snprintf(hint, size, "; it belongs in [Units]");
     return;
   }
   if (source->section == 0)
     for (int i = 0; i < param_count; i++)
-      if (strcmp(param_table[i].section, "Units") == 0 && param_table[i].kind == KIND_REAL)
-        names[count++] = param_table[i].name;
+      if (strcmp(param_table[i].section, "Units") == 0) names[count++] = param_table[i].name;
   if (source->section == 1) names[count++] = "N";
   if (source->section == 2) {
     names[count++] = "First";
@@ -230,7 +272,8 @@ static int take_component(struct source *source, int i, const struct galaxy_key 
   int value = 0;
   static const char *const vertical[] = {"sech2", "isothermal"};
   switch (key->value) {
-  case VALUE_REAL: return read_real(source, key->name, text, key->low, key->high, key->above, at);
+  case VALUE_REAL:
+    return read_real(source, &(struct number){key->name, key->unit, key->low, key->high, key->above, at}, text);
   case VALUE_COUNT: return read_count(source, key->name, text, at);
   case VALUE_PATH: return read_path(source, key->name, text, at, sizeof c->table);
   case VALUE_PROFILE:
@@ -242,7 +285,7 @@ static int take_component(struct source *source, int i, const struct galaxy_key 
     c->vertical = (enum galaxy_vertical)value;
     return 0;
   case VALUE_TYPE:
-    if (read_real(source, key->name, text, 0, 5, 0, &x)) return -1;
+    if (read_real(source, &(struct number){key->name, "", 0, 5, 0, &x}, text)) return -1;
     if (x != floor(x))
       return at_fault(source, "%s: expected a particle type, a whole number from 0 to 5, found '%.60s'", key->name,
                       text);
@@ -256,7 +299,7 @@ static int take_component(struct source *source, int i, const struct galaxy_key 
 static int find_key(const struct source *source, const char *key)
 {
   if (source->section == 0) {
-    int i = unit_key(key), first = 0;
+    int i = param_find("Units", key), first = 0;
     while (strcmp(param_table[first].section, "Units") != 0) first++;
     return i < 0 ? -1 : i - first;
   }
@@ -290,36 +333,53 @@ static int take(void *user, const char *section, const char *key, const char *va
   *line = (int)s->lines.number;
   if (s->section == 0) {
     struct fault reason = {""};
-    const struct param_entry *e = &param_table[param_find("Units", key)];
-    return params_set(&s->units, e, value, &reason) ? at_fault(s, "%s: %s", key, reason.text) == 0 : 1;
+    int unit = param_find("Units", key);
+    s->origin.line[unit] = *line;
+    return params_take(&s->units, unit, value, &s->origin, &reason) ? at_fault(s, "%s: %s", key, reason.text) == 0 : 1;
   }
   if (s->section == 1) return read_count(s, key, value, &s->n) == 0;
   if (s->section == 2) {
     if (i >= ORBIT_KEYS) return read_path(s, key, value, s->member[i - ORBIT_KEYS], sizeof s->member[0]) == 0;
-    return read_real(s, key, value, orbit_keys[i].low, orbit_keys[i].high, orbit_keys[i].above,
-                     (double *)((char *)&s->orbit + orbit_keys[i].offset)) == 0;
+    const struct number number = {key,
+                                  orbit_keys[i].unit,
+                                  orbit_keys[i].low,
+                                  orbit_keys[i].high,
+                                  orbit_keys[i].above,
+                                  (double *)((char *)&s->orbit + orbit_keys[i].offset)};
+    return read_real(s, &number, value) == 0;
   }
   int component = s->section - FIXED;
-  if (i == galaxy_key_count) return read_real(s, key, value, 0, 1e300, 1, &s->particle_mass[component]) == 0;
+  const struct number mass = {"ParticleMass", "mass", 0, 1e300, 1, &s->particle_mass[component]};
+  if (i == galaxy_key_count) return read_real(s, &mass, value) == 0;
   return take_component(s, component, &galaxy_keys[i], value) == 0;
 }
 
-static int check_units(const struct source *source, struct fault *fault)
+/* The units are given, by name or all three of them, or the model has none. What follows from them is set. */
+static int check_units(struct source *source, struct fault *fault)
 {
-  int given = 0, gravity = 0;
-  for (int i = 0, k = 0; i < param_count; i++) {
-    if (strcmp(param_table[i].section, "Units") != 0 || param_table[i].kind != KIND_REAL) continue;
-    if (source->line[0][k++] == 0) continue;
-    if (strcmp(param_table[i].name, "GravityConstantInternal") == 0)
-      gravity = source->units.GravityConstantInternal > 0;
-    else given++;
-  }
-  if (given == 3 || (given == 0 && gravity)) return 0;
-  return fault_set(fault,
-                   "%s: %s: expected in [Units] UnitLength_in_cm, UnitMass_in_g and UnitVelocity_in_cm_per_s, or for a "
-                   "model without "
-                   "units GravityConstantInternal = 1",
-                   source->path, given ? "some units are missing" : "the units are missing");
+  static const char *const names[] = {"UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"};
+  int given = 0;
+  for (int k = 0; k < 3; k++) given += source->origin.line[param_find("Units", names[k])] != ORIGIN_DEFAULT;
+  if (source->units.System == SYSTEM_GIVEN && given != 3 && !(given == 0 && source->units.GravityConstantInternal > 0))
+    return fault_set(fault,
+                     "%s: %s: expected in [Units] System = galaxy or cluster, or UnitLength_in_cm, UnitMass_in_g and "
+                     "UnitVelocity_in_cm_per_s, or for a model without units System = nbody",
+                     source->path, given ? "some units are missing" : "the units are missing");
+  return params_convert(&source->units, &source->origin, fault);
+}
+
+/* The particle type of a component that gives none, as GADGET's types are used: halo 1, disc 2, bulge 3, stars 4. */
+static int type_of(const struct galaxy_component *component)
+{
+  static const struct {
+    const char *part;
+    int type;
+  } names[] = {{"bulge", 3}, {"star", 4}, {"stellar", 4}};
+  if (component->profile == PROFILE_POINT) return 5;
+  if (galaxy_is_disc(component->profile)) return 2;
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    if (strcasestr(component->name, names[k].part)) return names[k].type;
+  return 1;
 }
 
 /* Keys that a profile needs or does not have; numbers from masses. */
@@ -341,7 +401,8 @@ static int check_keys(struct source *source, int i, struct fault *fault)
           strcmp(galaxy_keys[k].name, "Cutoff") == 0 ? ", since its mass is infinite without an outer cut-off" : "");
   }
   if (c->inner < 0) c->inner = c->profile == PROFILE_DOUBLE_POWER ? 1 : 0;
-  if (c->type < 0) c->type = c->profile == PROFILE_POINT ? 5 : galaxy_is_disc(c->profile) ? 2 : 1;
+  c->type_by_name = c->type < 0;
+  if (c->type < 0) c->type = type_of(c);
   if (!(source->particle_mass[i] > 0)) return 0;
   if (c->profile == PROFILE_POINT || c->n > 0)
     return fault_set(fault, "%s:%d: [%s] ParticleMass: %s", source->path, line[galaxy_key_count], c->name,
@@ -359,7 +420,8 @@ static int read_lines(struct source *source, const char *path, struct fault *fau
 {
   struct stat st;
   char hint[400] = "";
-  *source = (struct source){.path = path, .fault = fault, .section = -1, .orbit = {.eccentricity = 1}};
+  *source = (struct source){
+      .path = path, .fault = fault, .origin = {.file = path}, .section = -1, .orbit = {.eccentricity = 1}};
   params_defaults(&source->units);
   if (stat(path, &st) != 0) {
     int error = errno;
@@ -371,7 +433,7 @@ static int read_lines(struct source *source, const char *path, struct fault *fau
   lines_close(&source->lines);
   if (fault->text[0]) return -1;
   if (rc) return fault_set(fault, "%s:%d: cannot be read as an ini file", path, rc);
-  return check_units(source, fault);
+  return check_units(source, fault) || convert_given(source) ? -1 : 0;
 }
 
 static int read_model(const char *path, int depth, struct galaxy_model *model, int64_t *n, struct fault *fault);

@@ -64,6 +64,22 @@ static void remark(FILE *out, const struct galaxy_model *model, const struct gal
           name, a.negative_from, a.negative_to, 100 * a.negative);
 }
 
+/* The types that the file does not give, where there are some. */
+static void report_types(FILE *out, const struct galaxy_model *model)
+{
+  char name[3 * GALAXY_NAME];
+  int count = 0;
+  for (int i = 0; i < model->count; i++)
+    for (int k = 0; k < model->galaxy[i].count; k++) {
+      const struct galaxy_component *c = &model->galaxy[i].component[k];
+      if (!c->type_by_name) continue;
+      part_name(model, i, c->name, 0, name);
+      fprintf(out, "%s%s %d", count++ ? ", " : "particle types by profile and name, since Type is not given: ", name,
+              c->type);
+    }
+  if (count) fputc('\n', out);
+}
+
 void galaxy_report(FILE *out, const struct galaxy_model *model, const struct galaxy_tables *tables)
 {
   long long first = 1;
@@ -76,6 +92,7 @@ void galaxy_report(FILE *out, const struct galaxy_model *model, const struct gal
     }
   for (int i = 0; i < model->count; i++)
     for (int k = 0; k < model->galaxy[i].count; k++) remark(out, model, tables, i, k);
+  report_types(out, model);
 }
 
 static void write_profile(FILE *out, const struct galaxy_model *model, const struct galaxy_tables *tables, int i)

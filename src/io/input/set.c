@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 
+#define UNITS_DIFFER 1e-6 /* units of the files of a set that differ by less are the same */
 enum { FILES_MAX = 1 << 20 };
 
 static const struct set_format *const formats[] = {[FORMAT_GADGET1] = &format_gadget,
@@ -55,6 +56,25 @@ static int split_name(struct set *set, const char *path, int64_t files, struct f
   return 0;
 }
 
+/* Whether a file states the units of the one that is read first, where it states any: values are read as they are. */
+static int check_units(const char *path, const struct initial_facts *facts, const struct initial_facts *first,
+                       struct fault *fault)
+{
+  const double here[] = {facts->units.length_cm, facts->units.mass_g, facts->units.velocity_cm_s},
+               there[] = {first->units.length_cm, first->units.mass_g, first->units.velocity_cm_s};
+  if (facts->has_units && !first->has_units)
+    return fault_set(fault, "%s states units, but the file that is read first states none: give all files the same",
+                     path);
+  for (int k = 0; k < 3 && facts->has_units; k++)
+    if (!(fabs(here[k] / there[k] - 1) < UNITS_DIFFER))
+      return fault_set(
+          fault,
+          "%s states units of %.7g cm, %.7g g, %.7g cm/s, but the file that is read first %.7g cm, %.7g g, "
+          "%.7g cm/s: give all files the same",
+          path, here[0], here[1], here[2], there[0], there[1], there[2]);
+  return 0;
+}
+
 /* Read the header of file `k` and add it to the set. */
 static int add_file(struct set *set, int k, const struct set_header *leader, struct fault *fault)
 {
@@ -70,6 +90,7 @@ static int add_file(struct set *set, int k, const struct set_header *leader, str
                      "%s does not belong to the same set as file 0: the headers state different numbers of files "
                      "(%lld and %lld), particles or times",
                      path, (long long)h.files, (long long)leader->files);
+  if (check_units(path, &h.facts, &leader->facts, fault)) return -1;
   set->file = memory_resize("file set", set->file, sizeof *set->file * (size_t)(k + 1));
   file.first = set->total;
   set->has_sums |= file.has_sums != 0;
