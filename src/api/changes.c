@@ -96,13 +96,13 @@ int api_change(espalier *e, const struct espalier_changes *given)
   if (check_ids(sim, all, n, &f)) {
     code = api_fail(ESPALIER_BAD_PARTICLES, &f);
   } else if (n > 0) {
-    int potential = e->potential;
-    changes_make(sim, all, n, &potential);
+    int potential = e->potential, measured = e->energies, masses = changes_make(sim, all, n, &potential);
     guard_remember(&e->guard, &sim->now, 1);
     timer_reset(&sim->timer);
     api_forget(e);
     e->potential = potential;
-    e->potentials_follow = 1;
+    e->energies = measured && !masses;
+    e->potentials_follow |= masses;
   }
   memory_free(all);
   return code;

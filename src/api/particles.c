@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "step/changes.h"
 #include "step/effects.h"
 #include "step/scheme.h"
 
@@ -162,13 +163,12 @@ static int set_velocities(espalier *e, const double *in)
   effects_shift(sim, place, motion);
   for (int64_t k = 0; k < p->n; k++)
     for (int c = 0; c < 3; c++) p->vel[3 * order[k] + c] = in[3 * k + c] - motion[c];
-  sim_measure(sim);
+  changes_measure(sim);
   memcpy(sim->effects.v_com, sim->now.v_com, sizeof sim->effects.v_com);
   sim_note_energy(sim);
   sim->system.first_profile = sim->system.change = 0;
   plan_note_profile(sim->par, &sim->now, &sim->system);
   guard_remember(&e->guard, &sim->now, 0);
-  e->energies = 0;
   return ESPALIER_OK;
 }
 

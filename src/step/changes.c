@@ -15,6 +15,8 @@
 /* Soft forces may lack changes of this part of the total mass, for half a soft step. The energy then lacks how much the
  * soft potential at a fixed place changes in this time, about 1e-3 of itself. */
 #define LATE_SHARE 1e-4
+/* A mass that changes by less than this part keeps its hard step. */
+#define STEP_SHARE 0.05
 /* Up to so many changed masses their pairs are summed one by one. */
 enum { PAIRS_MAX = 2048 };
 /* The potentials of so many are direct sums, which then take a hundredth of a soft step; of DIRECT_MAX, where potentials
@@ -312,9 +314,11 @@ static void change(struct particles *particles, const struct change *list, const
 {
   for (int64_t o = 0; o < n; o++) {
     int64_t i = own[o].at;
+    const double *kick = list[own[o].k].kick;
+    int much = fabs(own[o].more) > STEP_SHARE * particles->mass[i];
     particles->mass[i] = own[o].mass;
-    for (int c = 0; c < 3; c++) particles->vel[3 * i + c] += list[own[o].k].kick[c];
-    if (lists) particles->level[i] = LEVEL_UNKNOWN;
+    for (int c = 0; c < 3; c++) particles->vel[3 * i + c] += kick[c];
+    if (lists && (much || kick[0] != 0 || kick[1] != 0 || kick[2] != 0)) particles->level[i] = LEVEL_UNKNOWN;
   }
 }
 
@@ -355,18 +359,25 @@ void changes_renew_forces(struct sim *sim)
   sim_measure(sim);
 }
 
+void changes_measure(struct sim *sim)
+{
+  const struct energy_part known = sim->energy;
+  sim_measure(sim);
+  sim->energy = known;
+}
+
 /* Measure the changed system; the velocity of the centre of mass that forces of trees have given it stays known.
  * Collective. */
-static void measure(struct sim *sim, int *potential, int renew, const double gained[3])
+static void measure(struct sim *sim, int masses, int renew, const double gained[3])
 {
   if (renew) changes_renew_forces(sim);
-  else sim_measure(sim);
-  if (renew) *potential = 1;
+  else if (masses) sim_measure(sim);
+  else changes_measure(sim);
   for (int c = 0; c < 3; c++) sim->effects.v_com[c] = sim->now.v_com[c] - gained[c];
   sim_note_energy(sim);
 }
 
-void changes_make(struct sim *sim, const struct change *list, int64_t n, int *potential)
+int changes_make(struct sim *sim, const struct change *list, int64_t n, int *potential)
 {
   const int host = sim->be->particle_bytes == 0;
   int64_t count, sites, first;
@@ -375,7 +386,7 @@ void changes_make(struct sim *sim, const struct change *list, int64_t n, int *po
   struct extent extent = extent_of(sim, own, count);
   if (extent.particles == 0) {
     memory_free(own);
-    return;
+    return 0;
   }
   int few = extent.masses <= PAIRS_MAX, direct = extent.masses <= (*potential ? DIRECT_ALWAYS : DIRECT_MAX);
   if (extent.masses > 0 && !direct && !*potential) {
@@ -397,8 +408,8 @@ void changes_make(struct sim *sim, const struct change *list, int64_t n, int *po
   sim_gained(sim, gained);
   if (!renew) note_late(sim, own, count);
   change_particles(sim, list, own, count, extent.masses > 0);
-  if (extent.masses > 0) *potential = 0;
-  measure(sim, potential, renew, gained);
+  measure(sim, extent.masses > 0, renew, gained);
+  if (extent.masses > 0 || renew) *potential = renew;
   if (!few)
     walked = 0.5 * (walked + walked_energy(sim, site, sites)); /* the mean of before and after has their pairs */
   here += walked;
@@ -406,4 +417,5 @@ void changes_make(struct sim *sim, const struct change *list, int64_t n, int *po
   sim->changes.energy += energy + here + effects_energy(sim);
   memory_free(site);
   memory_free(own);
+  return extent.masses > 0 || renew;
 }

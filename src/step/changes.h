@@ -26,8 +26,11 @@ int changes_missing(const struct sim *sim, const struct change *list, int64_t n,
 /* The mass of all particles after the changes. Collective. */
 double changes_mass(const struct sim *sim, const struct change *list, int64_t n);
 /* Make the changes list[n] of particles that there are; the same on all ranks. *potential: 1 where potentials are those
- * of the present, before and after. At a synchronisation with forces. Collective. */
-void changes_make(struct sim *sim, const struct change *list, int64_t n, int *potential);
+ * of the present, before and after. Returns 1 where masses have changed, so that sim->energy has to be measured again. At a synchronisation with forces. Collective. */
+int changes_make(struct sim *sim, const struct change *list, int64_t n, int *potential);
+/* Measure a system in which velocities alone have changed: what is known of the energies of its places stays.
+ * Collective. */
+void changes_measure(struct sim *sim);
 /* Compute forces and potentials of the present masses. Collective. */
 void changes_renew_forces(struct sim *sim);
 /* After a soft step: complete the energy of changes that soft forces had late. Collective. */
