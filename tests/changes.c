@@ -119,7 +119,8 @@ static void check_forces(int64_t count, double factor, const char *what)
           espalier_field_at(sim, n, x, 1, b, phi) == 0;
   for (int64_t i = 0; i < n; i++) {
     double d2 = 0, b2 = 0;
-    for (int c = 0; c < 3; c++) d2 += pow(a[3 * i + c] - b[3 * i + c], 2), b2 += pow(b[3 * i + c], 2);
+    for (int c = 0; c < 3; c++) d2 += pow(a[3 * i + c] - b[3 * i + c], 2);
+    for (int c = 0; c < 3; c++) b2 += pow(b[3 * i + c], 2);
     sum[0] += sqrt(d2 / b2);
     sum[1]++;
     worst = fmax(worst, fabs(pot[i] / phi[i] - 1));

@@ -90,7 +90,8 @@ int api_get(espalier *e, enum espalier_field field, void *out)
   struct sim *sim = e->sim;
   int code = check_field(e, (int)field, ESPALIER_POTENTIAL, out);
   if (code) return code;
-  if (field == ESPALIER_POTENTIAL || (field == ESPALIER_ACCELERATION && e->sim->changes.old_sources)) api_potentials(e);
+  if (field == ESPALIER_POTENTIAL || (field == ESPALIER_ACCELERATION && e->sim->energy.changes.old_sources))
+    api_potentials(e);
   double place[3], motion[3];
   const struct particles *p = sim->be->view(sim->dev);
   const int64_t *order = order_of(e, p);

@@ -68,7 +68,7 @@ int api_advance(espalier *e, double until, int potential)
   e->potentials_follow = 0;
   api_forget(e);
   step_close(sim, &plan, potential);
-  changes_settle(sim);
+  changes_complete(sim);
   e->potential = potential;
   if (guard_check(&e->guard, &sim->now, sim->comm, sim->be, sim->dev, &sim->effects.field, sim->step, sim->time,
                   plan.soft_step, &f)) {
@@ -109,7 +109,7 @@ void api_potentials(espalier *e)
 {
   struct sim *sim = e->sim;
   if (e->potential) return;
-  if (sim->changes.old_sources) e->ordered = 0; /* a tree that is built again may sort them differently */
+  if (sim->energy.changes.old_sources) e->ordered = 0; /* a tree that is built again may sort them differently */
   changes_renew_forces(sim);
   timer_reset(&sim->timer);
   e->potential = 1;
@@ -162,7 +162,7 @@ int api_measure(espalier *e, struct espalier_sums *sums)
   sums->noise = sim->energy.noise;
   sums->split_radius = scheme_split(sim) ? sim->force.split.r2 : 0;
   sums->interactions = pairs;
-  sums->changes = sim->changes.energy;
+  sums->changes = sim->energy.changes.energy;
   return ESPALIER_OK;
 }
 

@@ -241,7 +241,7 @@ static int start(struct sim *sim, const struct comm *comm, const struct params *
   if (!fault->text[0]) initial_check_units(par->InitCondFile, &facts, par, fault);
   if (more && !fault->text[0]) add_particles(comm, par, &p, more, fault);
   int status = start_at(sim, comm, par, be, &p, facts.own ? facts.time : par->TimeBegin, fault);
-  if (status == 0) sim->changes.energy = facts.changes;
+  if (status == 0) sim->energy.changes.energy = facts.changes;
   return status;
 }
 

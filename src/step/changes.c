@@ -19,8 +19,8 @@
 #define STEP_SHARE 0.05
 /* Up to so many changed masses their pairs are summed one by one. */
 enum { PAIRS_MAX = 2048 };
-/* The potentials of so many are direct sums, which then take a hundredth of a soft step; of DIRECT_MAX, where potentials
- * of a walk would need new forces, which take longer. */
+/* The potentials of so many are direct sums, which then take a hundredth of a soft step; of DIRECT_MAX, where
+ * potentials of a walk would need new forces, which take longer. */
 enum { DIRECT_ALWAYS = 8, DIRECT_MAX = 256 };
 
 /* A particle of this rank that changes. */
@@ -224,10 +224,10 @@ static double kinetic_energy(const struct sim *sim, const struct change *list, c
 
 void changes_forget(struct sim *sim)
 {
-  memory_free(sim->changes.late);
-  sim->changes.late = NULL;
-  sim->changes.lates = 0;
-  sim->changes.late_mass = 0;
+  memory_free(sim->energy.changes.late);
+  sim->energy.changes.late = NULL;
+  sim->energy.changes.lates = 0;
+  sim->energy.changes.late_mass = 0;
 }
 
 static int by_id(const void *p, const void *q)
@@ -239,7 +239,7 @@ static int by_id(const void *p, const void *q)
 /* Note the soft forces on the masses that have changed. Collective. */
 static void note_late(struct sim *sim, const struct own *own, int64_t n)
 {
-  struct changes_part *part = &sim->changes;
+  struct changes_part *part = &sim->energy.changes;
   const struct particles *p = sim->be->view(sim->dev);
   struct late_change *here = memory_alloc("changes", sizeof *here * (size_t)(n + 1));
   int64_t count = 0, kept = 0;
@@ -269,9 +269,9 @@ static void note_late(struct sim *sim, const struct own *own, int64_t n)
   memory_free(here);
 }
 
-void changes_settle(struct sim *sim)
+void changes_complete(struct sim *sim)
 {
-  struct changes_part *part = &sim->changes;
+  struct changes_part *part = &sim->energy.changes;
   part->old_sources = 0; /* the soft step has made them from the particles */
   if (part->lates == 0) return;
   const struct particles *p = sim->be->view(sim->dev);
@@ -333,12 +333,12 @@ static void note_masses(struct sim *sim, const struct particles *particles)
  * is built again. Collective. */
 static void change_particles(struct sim *sim, const struct change *list, const struct own *own, int64_t n, int masses)
 {
-  int lists = sim->scheme->hard_forces_anew;
+  int lists = sim->scheme->renews_hard_forces;
   if (sim->be->particle_bytes == 0) {
     struct particles here = *sim->be->view(sim->dev); /* the arrays are the device's */
     change(&here, list, own, n, lists);
     if (masses) note_masses(sim, &here);
-    sim->changes.old_sources |= masses;
+    sim->energy.changes.old_sources |= masses;
     return;
   }
   struct particles p;
@@ -346,13 +346,13 @@ static void change_particles(struct sim *sim, const struct change *list, const s
   change(&p, list, own, n, lists);
   if (masses) note_masses(sim, &p);
   sim->be->upload(sim->dev, &p);
-  sim->changes.old_sources = 1;
+  sim->energy.changes.old_sources = 1;
 }
 
 void changes_renew_forces(struct sim *sim)
 {
-  if (sim->changes.old_sources) sim_restore_order(sim);
-  sim->changes.old_sources = 0;
+  if (sim->energy.changes.old_sources) sim_restore_order(sim);
+  sim->energy.changes.old_sources = 0;
   changes_forget(sim);
   sim->scheme->hard_part(sim);
   sim_force(sim, &sim->force.mac, 1);
@@ -395,9 +395,9 @@ int changes_make(struct sim *sim, const struct change *list, int64_t n, int *pot
     memory_free(own);
     own = owns(sim->be->view(sim->dev), list, n, &count);
   }
-  sim->changes.late_mass += extent.mass;
-  int renew = (extent.masses > 0 && (!sim->scheme->hard_forces_anew || !few || extent.joined > 0 ||
-                                     sim->changes.late_mass > LATE_SHARE * sim->masses.total)) ||
+  sim->energy.changes.late_mass += extent.mass;
+  int renew = (extent.masses > 0 && (!sim->scheme->renews_hard_forces || !few || extent.joined > 0 ||
+                                     sim->energy.changes.late_mass > LATE_SHARE * sim->masses.total)) ||
               !host;
   struct site *site = gather_sites(sim, own, count, &sites, &first);
   int64_t mine = 0;
@@ -414,7 +414,7 @@ int changes_make(struct sim *sim, const struct change *list, int64_t n, int *pot
     walked = 0.5 * (walked + walked_energy(sim, site, sites)); /* the mean of before and after has their pairs */
   here += walked;
   comm_sum_double(sim->comm, &here, 1);
-  sim->changes.energy += energy + here + effects_energy(sim);
+  sim->energy.changes.energy += energy + here + effects_energy(sim);
   memory_free(site);
   memory_free(own);
   return extent.masses > 0 || renew;

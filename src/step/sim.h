@@ -126,6 +126,7 @@ struct energy_part {
   double scatter;
   double cost; /* interactions of the last measurement, of all ranks */
   struct let_traffic traffic;
+  struct changes_part changes;
 };
 
 /* How particles are divided among ranks, and what ranks send each other for forces. */
@@ -201,7 +202,6 @@ struct sim {
   struct substeps substeps;
   struct lists_part lists;
   struct collisions_part collisions;
-  struct changes_part changes;
   struct cost_part cost;
   struct timer timer;
 };
