@@ -3,7 +3,7 @@
  * put into the system.
  *
  * A mass that changes by dm at the potential phi changes the energy by phi dm, and pairs of changed particles by half
- * of their own term too. phi is that of direct sums in double precision for a few masses, else that of the forces' walk.
+ * of their own term too. phi is that of direct sums in double precision for a few masses, else of the forces' walk.
  *
  * A scheme with the trait renews_hard_forces needs no new forces after small changes of masses: its hard forces have
  * them at once, and the opening kick keeps the soft forces of the masses before. Both halves of this kick are then
