@@ -58,8 +58,8 @@ script python ''
 plots=$ESPALIER_PLOTS
 ESPALIER_PLOTS=${ESPALIER_COSMIC:-$plots}
 if [ -n "$ESPALIER_PLOTS" ] && "$ESPALIER_PLOTS" -c 'import cosmic, astropy, matplotlib' 2> /dev/null; then
-  script stellar-evolution 's/= 2000, 100.0/= 300, 5.0/'
-  lost=$(awk '/^mass lost/ && $3 > 0 { d = $3 / $NF - 1; print $3 > 1 && d * d < 1e-12 }' page.log)
+  script stellar-evolution 's/= 2000, 100.0/= 300, 6.0/'
+  lost=$(awk '/^mass lost/ && $3 > 0 { d = $3 / $NF - 1; print ($3 > 1 && d * d < 1e-12) }' page.log)
   [ "$lost" = 1 ] && [ -s evolution.png ]
   result $? "stellar-evolution: the stars lose what COSMIC says, and there is a picture"
 else
