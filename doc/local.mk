@@ -39,6 +39,7 @@ nobase_dist_doc_DATA += \
   %D%/tutorials/python.md \
   %D%/tutorials/scaling.md \
   %D%/tutorials/star-cluster.md \
+  %D%/tutorials/stellar-evolution.md \
   %D%/images/accuracy.png \
   %D%/images/binaries.png \
   %D%/images/comm.png \

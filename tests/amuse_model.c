@@ -33,6 +33,14 @@ static void check(int holds, const char *what)
   if (rank == 0) tap_ok(holds, what);
 }
 
+/* Set the mass of one particle. */
+static void weigh(struct model *m, double mass)
+{
+  if (m->rank != 0) return;
+  m->store.body[5].mass = mass;
+  m->store.body[5].reweighed = 1;
+}
+
 int main(int argc, char **argv)
 {
   struct model m;
@@ -61,6 +69,18 @@ int main(int argc, char **argv)
   messages = 0;
   m.changed = CHANGED_VELOCITIES;
   check(model_update(&m) == 0 && messages > 0 && m.changed == CHANGED_NOTHING, "velocities, too");
+  struct espalier_sums sums = {0};
+  const espalier *same = m.sim;
+  weigh(&m, 0.5);
+  m.changed = CHANGED_MASSES;
+  check(model_update(&m) == 0 && m.sim == same && m.changed == CHANGED_NOTHING && espalier_measure(m.sim, &sums) == 0 &&
+            fabs(sums.mass - 1.5 + 1.0 / PARTICLES) < 1e-6 && sums.changes < 0,
+        "and masses, to the simulation that there is");
+  weigh(&m, -1);
+  m.changed = CHANGED_MASSES;
+  check(model_update(&m) && strstr(m.error, "id 6: expected a mass from 0"), "but not a negative one");
+  weigh(&m, 0.5);
+  check(model_update(&m) == 0 && m.sim == same, "until it is right");
   if (m.rank == 0) store_delete(&m.store, 3);
   m.changed = CHANGED_ALL;
   check(model_forces(&m) == 0 && m.count == PARTICLES - 1, "and a particle that was deleted");

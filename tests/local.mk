@@ -115,6 +115,7 @@ mpi_tests = \
   %D%/halo_ranks.mpi \
   %D%/hard_ranks.mpi \
   %D%/ic_ranks.mpi \
+  %D%/changes.mpi \
   %D%/library.mpi \
   %D%/snapshot.mpi \
   %D%/snapshot_faults.mpi \
@@ -454,5 +455,7 @@ clean-local:
 %C%_amuse_model_mpi_LDADD = $(LIBRARY_SHARED) -lm
 %C%_amuse_model_mpi_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib
 # The shared library, as a user's program has it.
+%C%_changes_mpi_LDADD = $(LIBRARY_SHARED) -lm
+%C%_changes_mpi_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib
 %C%_library_mpi_LDADD = $(LIBRARY_SHARED) -lm
 %C%_library_mpi_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib

@@ -119,6 +119,32 @@ with new(pos, vel, mass, ids=ids, **settings) as other:
     ok(len(other) == 10 and other.sums.kinetic < 1e-12, "other particles")
 ok(refused(espalier.ArgumentError, "closed", lambda: other.time), "a simulation that is closed")
 
+# changes of stars between soft steps: a table of masses by time, as of their evolution, and kicks
+stars = espalier.ic.plummer(500, mass_function="kroupa", binaries=0.5)
+with new(stars, softening=0, accuracy=1e-6, ids=stars.ids[::-1] + 5, force=True) as sim_stars:
+    born, heavy, start = sim_stars.mass, np.argsort(sim_stars.mass)[-20:], sim_stars.sums
+    who, table = sim_stars.ids[heavy], np.linspace(1, 0.5, 11)
+    for fraction in table[1:]:
+        sim_stars.step()
+        sim_stars.change(who, mass=fraction * born[heavy])
+    sim_stars.change(who[:2], kick=[[0.1, 0, 0], [0, 0.1, 0]])
+    sim_stars.step()
+    sums, lost = sim_stars.sums, 0.5 * born[heavy].sum()
+    ok(np.allclose(sim_stars.mass[heavy], 0.5 * born[heavy], rtol=1e-6) and abs(start.mass - sums.mass - lost) < 1e-6,
+       "stars lose mass")
+    error = (sums.total - sums.changes - start.total) / abs(start.total)
+    print(f"# lost {lost:.4f}, energy of changes {sums.changes:.6f}, error {error:.1e}")
+    ok(sums.changes > 0.01 and abs(error) < 1e-5, "the energy without changes is kept")
+    sim_stars.save("python-stars.hdf5")
+    ok(abs(new.from_file("python-stars.hdf5", softening=0, force=True).sums.changes - sums.changes) < 1e-12,
+       "a snapshot keeps that of changes")
+    ok(refused(espalier.ParticlesError, "id 9: expected a mass", lambda: sim_stars.change([9], mass=-1))
+       and refused(espalier.ParticlesError, "no particle has the id 1", lambda: sim_stars.change([1], mass=0.1))
+       and refused(espalier.ParticlesError, "named twice", lambda: sim_stars.change([9, 9], mass=0.1))
+       and refused(espalier.ArgumentError, "kick: expected the shape", lambda: sim_stars.change([9], kick=[1, 2]))
+       and refused(espalier.ArgumentError, "masses or kicks", lambda: sim_stars.change([9]))
+       and sim_stars.sums.changes == sums.changes, "changes that are refused")
+
 # files
 sim.save("python-test.hdf5")
 again, snap = new.from_file("python-test.hdf5", **settings), espalier.read("python-test.hdf5")
@@ -170,6 +196,10 @@ else:
         ok(abs(found / value - 1) < 1e-6, f"{name}: {given}")
     kpc = new(pos * 1000 * u.pc, vel * 100 * u.km / u.s, mass * 2e10 * u.Msun, softening=10 * u.pc,
               units=(u.kpc, 1e10 * u.Msun, u.km / u.s))
+    kpc.change([1], mass=u.Quantity([2e8], u.Msun), kick=[[3, 0, 0]] * u.km / u.s)
+    ok(np.isclose(kpc.mass[0].to_value(u.Msun), 2e8) and kpc.sums.changes.unit.is_equivalent(u.J),
+       "changes that have units")
+    kpc.change([1], mass=[2e7] * u.Msun, kick=[[-3, 0, 0]] * u.km / u.s)
     ok(np.isclose(kpc.pos[0, 0].to_value(u.kpc), pos[0, 0]) and kpc.sums.total.unit.is_equivalent(u.J)
        and float(kpc.parameter("Softening")) == 0.01, "units of astropy")
     shot = kpc.snapshot()

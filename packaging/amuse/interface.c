@@ -19,10 +19,7 @@ static struct body *find(int index)
   return b;
 }
 
-static void change(enum change what)
-{
-  if (model.changed < what) model.changed = what;
-}
+static void change(enum change what) { model.changed |= (unsigned)what; }
 
 /* --- the life of the code ------------------------------------------------------------------------------------------ */
 
@@ -202,7 +199,8 @@ int get_mass(int index, double *mass)
 int set_mass(int index, double mass)
 {
   struct body *b = find(index);
-  change(CHANGED_ALL);
+  change(CHANGED_MASSES);
+  if (b) b->reweighed = 1;
   return b ? give(mass, &b->mass) : -1;
 }
 

@@ -172,6 +172,25 @@ static int give_velocities(struct model *m)
   return code ? fail_library(m) : 0;
 }
 
+/* Masses that were set since the simulation had them. */
+static int give_masses(struct model *m)
+{
+  int64_t n = 0, most = m->rank == 0 ? m->count : 0;
+  double *mass = room(most, sizeof *mass);
+  uint64_t *id = room(most, sizeof *id);
+  for (int64_t k = 0; k < most; k++) {
+    if (!m->store.body[k].reweighed) continue;
+    id[n] = (uint64_t)m->store.body[k].index + 1;
+    mass[n++] = m->store.body[k].mass;
+  }
+  const struct espalier_changes changes = {n, id, mass, NULL};
+  int code = espalier_change(m->sim, &changes);
+  for (int64_t k = 0; k < most && !code; k++) m->store.body[k].reweighed = 0;
+  free(id);
+  free(mass);
+  return code ? fail_library(m) : 0;
+}
+
 /* Open a simulation of the store in the place of the present one, which stays on failure. */
 static int open_store(struct model *m)
 {
@@ -184,6 +203,7 @@ static int open_store(struct model *m)
     memcpy(v + 3 * k, s->body[k].v, 3 * sizeof *v);
     mass[k] = s->body[k].mass;
     id[k] = (uint64_t)s->body[k].index + 1;
+    s->body[k].reweighed = 0;
   }
   struct espalier_particles p = {.count = n, .position = x, .velocity = v, .mass = mass, .id = id, .time = m->time};
   char text[sizeof m->used];
@@ -223,14 +243,14 @@ int model_update(struct model *m)
   }
   MPI_Bcast(&extent, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   m->have_forces = m->have_energy = 0;
-  if (!m->sim || m->changed == CHANGED_ALL || m->settings_changed) {
+  if (!m->sim || (m->changed & CHANGED_ALL) || m->settings_changed) {
     write_settings(m, extent, settings, sizeof settings);
     strcpy(m->used, settings);
     if (open_store(m)) {
       m->changed = CHANGED_ALL;
       return -1;
     }
-  } else if (give_velocities(m)) {
+  } else if (((m->changed & CHANGED_VELOCITIES) && give_velocities(m)) || ((m->changed & CHANGED_MASSES) && give_masses(m))) {
     return -1;
   }
   m->changed = CHANGED_NOTHING;

@@ -6,14 +6,14 @@
 
 #include "store.h"
 
-enum change { CHANGED_NOTHING, CHANGED_VELOCITIES, CHANGED_ALL };
+enum change { CHANGED_NOTHING, CHANGED_VELOCITIES = 1, CHANGED_MASSES = 2, CHANGED_ALL = 4 };
 enum { MODEL_TEXT = 4096 };
 
 struct model {
   struct store store;
   espalier *sim;          /* NULL: not opened, or no particles */
   int rank, size;
-  enum change changed;    /* of the store, since the simulation had it */
+  unsigned changed;       /* of the store, since the simulation had it: sum of enum change */
   int settings_changed;
   int64_t count;          /* particles of the store, on all ranks, as of the last model_update */
   double time, begin;

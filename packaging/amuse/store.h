@@ -7,6 +7,7 @@
 struct body {
   int index;      /* in AMUSE; its id in the library is index + 1. -1: deleted */
   double mass, radius, x[3], v[3];
+  int reweighed;  /* 1: the library does not have its mass yet */
   double acc[3], pot;   /* of the time at which they were last asked for */
 };
 

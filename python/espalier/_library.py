@@ -79,7 +79,11 @@ class SumsStruct(c.Structure):
                 ("mass", c.c_double), ("kinetic", c.c_double), ("potential", c.c_double), ("total", c.c_double),
                 ("noise", c.c_double), ("momentum", c.c_double * 3), ("angular_momentum", c.c_double * 3),
                 ("centre", c.c_double * 3), ("motion", c.c_double * 3),
-                ("split_radius", c.c_double), ("interactions", c.c_double)]
+                ("split_radius", c.c_double), ("interactions", c.c_double), ("changes", c.c_double)]
+
+
+class Changes(c.Structure):
+    _fields_ = [("count", c.c_int64), ("id", c.c_void_p), ("mass", c.c_void_p), ("kick", c.c_void_p)]
 
 
 class Data(c.Structure):
@@ -108,6 +112,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "espalier_get": (c.c_int, [_HANDLE, c.c_int, c.c_void_p]),
     "espalier_set": (c.c_int, [_HANDLE, c.c_int, c.c_void_p]),
     "espalier_put": (c.c_int, [_HANDLE, c.POINTER(Particles)]),
+    "espalier_change": (c.c_int, [_HANDLE, c.POINTER(Changes)]),
     "espalier_look": (c.c_int, [_HANDLE, c.POINTER(View)]),
     "espalier_field_at": (c.c_int, [_HANDLE, c.c_int64, c.c_void_p, c.c_int, c.c_void_p, c.c_void_p]),
     "espalier_measure": (c.c_int, [_HANDLE, c.POINTER(SumsStruct)]),

@@ -42,6 +42,7 @@ class Sums:
     motion: np.ndarray
     split_radius: float
     interactions: float
+    changes: float   # energy that change() has put in
 
 
 def _plain(x: Any, unit: Any) -> Any:
@@ -481,6 +482,28 @@ class Simulation:
         _l.check(_l.lib.espalier_put(self._open(), c.byref(particles)))
         self._note_order(keep["ids"])
 
+    def change(self, ids: Any, mass: Any = None, kick: Any = None) -> None:
+        """Change the masses of stars, and add to their velocities, between soft steps (espalier_change).
+
+        ids   of the particles, of any rank, each once over all ranks
+        mass  (n,), the new masses, 0 or more [they stay]
+        kick  (n, 3), added to velocities [none]
+
+        sums.changes is the energy that this has put in."""
+        self._open()
+
+        def arguments() -> tuple[_l.Changes, Any]:
+            number = np.size(ids)
+            keep = [
+                _l.numbers("ids", np.reshape(ids, number), number, np.uint64),
+                None if mass is None else _l.numbers("mass", _plain(mass, self._units.get("mass")), number),
+                None if kick is None else _l.vectors("kick", _plain(kick, self._units.get("speed")), number),
+            ]
+            return _l.Changes(number, *(_l.address(a) for a in keep)), keep
+
+        changes, _keep = self._prepared(None, arguments)
+        _l.check(_l.lib.espalier_change(self._open(), c.byref(changes)))
+
     def forces(self, points: Any = None, exact: bool = False) -> tuple[Any, Any]:
         """Accelerations (n, 3) and potentials (n,) of the particles at points (n, 3), or at the particles themselves.
 
@@ -504,7 +527,7 @@ class Simulation:
         _l.check(_l.lib.espalier_measure(self._open(), c.byref(s)))
         kinds = {"time": "time", "soft_step": "time", "mass": "mass", "kinetic": "energy", "potential": "energy",
                  "total": "energy", "noise": "energy", "momentum": "momentum", "angular_momentum": "angular",
-                 "centre": "length", "motion": "speed", "split_radius": "length"}
+                 "centre": "length", "motion": "speed", "split_radius": "length", "changes": "energy"}
         values = {}
         for name, kind in _l.SumsStruct._fields_:
             value = getattr(s, name)

@@ -30,8 +30,10 @@ struct espalier {
   long long before; /* soft steps made before espalier_put set sim->step to 0 */
   int64_t *order;   /* this rank's particles in ascending order of their ids; valid while `ordered` */
   int ordered;
-  int potential;        /* 1: potentials are those of the present time */
-  int energies;         /* 1: sim->energy too */
+  int potential; /* 1: potentials are those of the present time */
+  int energies;  /* 1: sim->energy too */
+  /* 1: the next soft step ends with potentials, for the energy of changes of masses that may follow those before it */
+  int potentials_follow;
   struct fault unsound; /* empty: the system is sound */
   int softening_given;  /* 1: a parameter names a softening */
   struct guest guest;
@@ -69,6 +71,7 @@ int64_t api_total(const espalier *e);
 int api_get(espalier *e, enum espalier_field field, void *out);
 int api_set(espalier *e, enum espalier_field field, const void *in);
 int api_put(espalier *e, const struct espalier_particles *particles);
+int api_change(espalier *e, const struct espalier_changes *given);
 int api_look(espalier *e, struct espalier_view *view);
 int api_field_at(espalier *e, int64_t count, const double *points, int exact, double *acceleration, double *potential);
 int api_measure(espalier *e, struct espalier_sums *sums);

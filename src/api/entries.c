@@ -27,6 +27,7 @@ enum call {
   CALL_GET,
   CALL_SET,
   CALL_PUT,
+  CALL_CHANGE,
   CALL_FIELD,
   CALL_MEASURE,
   CALL_SAVE,
@@ -35,9 +36,10 @@ enum call {
   CALL_AGREE,
   CALL_LOCAL
 };
-static const char *const call_names[] = {"espalier_step", "espalier_evolve", "espalier_advance",  "espalier_get",
-                                         "espalier_set",  "espalier_put",    "espalier_field_at", "espalier_measure",
-                                         "espalier_save", "espalier_close",  "espalier_judge",    "espalier_agree"};
+static const char *const call_names[] = {"espalier_step",    "espalier_evolve", "espalier_advance", "espalier_get",
+                                         "espalier_set",     "espalier_put",    "espalier_change",  "espalier_field_at",
+                                         "espalier_measure", "espalier_save",   "espalier_close",   "espalier_judge",
+                                         "espalier_agree"};
 
 /* --- locale, threads, MPI ----------------------------------------------------------------------------------------- */
 
@@ -227,6 +229,10 @@ int espalier_set(espalier *e, enum espalier_field field, const void *in)
   VISIT(e, CALL_SET, field, api_set(e, field, in));
 }
 int espalier_put(espalier *e, const struct espalier_particles *given) { VISIT(e, CALL_PUT, 0, api_put(e, given)); }
+int espalier_change(espalier *e, const struct espalier_changes *given)
+{
+  VISIT(e, CALL_CHANGE, 0, api_change(e, given));
+}
 int espalier_measure(espalier *e, struct espalier_sums *sums) { VISIT(e, CALL_MEASURE, 0, api_measure(e, sums)); }
 int espalier_judge(espalier *e, char *text, size_t size) { VISIT(e, CALL_JUDGE, 0, api_judge(e, text, size)); }
 int espalier_save(espalier *e, const char *path) { VISIT(e, CALL_SAVE, 0, api_save(e, path)); }

@@ -119,6 +119,20 @@ ESPALIER_API int espalier_set(espalier *sim, enum espalier_field field, const vo
 /* Replace all particles: others, more or fewer. On failure the simulation is as before. */
 ESPALIER_API int espalier_put(espalier *sim, const struct espalier_particles *particles);
 
+/* Changes of particles between soft steps, as by the evolution of stars. */
+struct espalier_changes {
+  int64_t count;      /* of this rank, which may name particles of any rank; 0 is allowed */
+  const uint64_t *id; /* [count], each id once over all ranks */
+  const double *mass; /* [count], the new ones, 0 or more; NULL: they stay */
+  const double *kick; /* [count][3], added to velocities; NULL: none */
+};
+/* Change masses and velocities. Places, orbits and forces on stars near by follow at once, forces from afar (the soft
+ * ones of neighbour lists) with the next soft step where all changes since the last one are less than 1e-4 of the mass;
+ * else, and without neighbour lists, forces are computed again. The energy that changes put in is added to `changes` of
+ * espalier_measure. An id that no particle has, one that is named twice, a mass or a kick that is not finite, and a
+ * negative mass: ESPALIER_BAD_PARTICLES, and nothing is changed. */
+ESPALIER_API int espalier_change(espalier *sim, const struct espalier_changes *changes);
+
 /* The particles of this rank in the memory of the library, in its own order. */
 struct espalier_view {
   int64_t count;
@@ -159,6 +173,9 @@ struct espalier_sums {
   double centre[3], motion[3]; /* of mass, and its velocity */
   double split_radius;         /* R2 of the split of forces; 0: not split */
   double interactions;         /* of the last soft step, all ranks: particle and cell interactions */
+  /* energy that espalier_change has put in since the simulation was opened, or by the file that it was opened from;
+   * total - changes is what integration keeps */
+  double changes;
 };
 /* Compute the sums; where the last step had no potentials, forces are computed once more with them. */
 ESPALIER_API int espalier_measure(espalier *sim, struct espalier_sums *sums);

@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
   %D%/api.h \
+  %D%/changes.c \
   %D%/entries.c \
   %D%/espalier.h \
   %D%/judge.c \

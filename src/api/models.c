@@ -32,6 +32,7 @@ int api_save(espalier *e, const char *path)
                                  .files = 1,
                                  .in_field = effects_have(sim, EFFECT_IN_FIELD),
                                  .field_moves = effects_have(sim, EFFECT_ENERGY_CHANGES),
+                                 .changes = sim->energy.changes.energy,
                                  .field_energy = effects_energy(sim)};
   sim_shift(sim, facts.place, facts.motion);
   return snapshot_write(&e->comm, path, sim->be->view(sim->dev), &facts, &f) ? api_fail(ESPALIER_BAD_FILE, &f)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "step/changes.h"
 #include "step/effects.h"
 #include "step/scheme.h"
 
@@ -89,7 +90,8 @@ int api_get(espalier *e, enum espalier_field field, void *out)
   struct sim *sim = e->sim;
   int code = check_field(e, (int)field, ESPALIER_POTENTIAL, out);
   if (code) return code;
-  if (field == ESPALIER_POTENTIAL) api_potentials(e);
+  if (field == ESPALIER_POTENTIAL || (field == ESPALIER_ACCELERATION && e->sim->energy.changes.old_sources))
+    api_potentials(e);
   double place[3], motion[3];
   const struct particles *p = sim->be->view(sim->dev);
   const int64_t *order = order_of(e, p);
@@ -162,13 +164,12 @@ static int set_velocities(espalier *e, const double *in)
   effects_shift(sim, place, motion);
   for (int64_t k = 0; k < p->n; k++)
     for (int c = 0; c < 3; c++) p->vel[3 * order[k] + c] = in[3 * k + c] - motion[c];
-  sim_measure(sim);
+  changes_measure(sim);
   memcpy(sim->effects.v_com, sim->now.v_com, sizeof sim->effects.v_com);
   sim_note_energy(sim);
   sim->system.first_profile = sim->system.change = 0;
   plan_note_profile(sim->par, &sim->now, &sim->system);
   guard_remember(&e->guard, &sim->now, 0);
-  e->energies = 0;
   return ESPALIER_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "base/timer.h"
 #include "run/run_parts.h"
 #include "settings/settings.h"
+#include "step/changes.h"
 #include "step/energies.h"
 #include "step/effects.h"
 #include "step/scheme.h"
@@ -63,9 +64,11 @@ int api_advance(espalier *e, double until, int potential)
   sim->stop_request = 0;
   step_open(sim, &plan);
   while (step_substeps(sim, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
-  potential = potential && plan.at_target;
+  potential = (potential && plan.at_target) || e->potentials_follow;
+  e->potentials_follow = 0;
   api_forget(e);
   step_close(sim, &plan, potential);
+  changes_complete(sim);
   e->potential = potential;
   if (guard_check(&e->guard, &sim->now, sim->comm, sim->be, sim->dev, &sim->effects.field, sim->step, sim->time,
                   plan.soft_step, &f)) {
@@ -106,9 +109,8 @@ void api_potentials(espalier *e)
 {
   struct sim *sim = e->sim;
   if (e->potential) return;
-  sim->scheme->hard_part(sim);
-  sim_force(sim, &sim->force.mac, 1);
-  sim_measure(sim);
+  if (sim->energy.changes.old_sources) e->ordered = 0; /* a tree that is built again may sort them differently */
+  changes_renew_forces(sim);
   timer_reset(&sim->timer);
   e->potential = 1;
   e->energies = 0;
@@ -160,6 +162,7 @@ int api_measure(espalier *e, struct espalier_sums *sums)
   sums->noise = sim->energy.noise;
   sums->split_radius = scheme_split(sim) ? sim->force.split.r2 : 0;
   sums->interactions = pairs;
+  sums->changes = sim->energy.changes.energy;
   return ESPALIER_OK;
 }
 

@@ -511,7 +511,7 @@ void logs_energy(struct logs *logs, const struct sim *sim)
   sim_gained(sim, gained);
   sim_shift(sim, place, motion);
   diagnostics_row(logs->files.energy, sim->time, &d, place, motion, gained,
-                  (double[3]){sim->energy.total, sim->energy.noise, sim->collisions.lost});
+                  (double[4]){sim->energy.total, sim->energy.noise, sim->collisions.lost, sim->energy.changes.energy});
   fflush(logs->files.energy);
 }
 

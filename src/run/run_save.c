@@ -26,6 +26,7 @@ static struct snapshot_facts facts_of(const struct sim *sim, unsigned extras, in
                                  .comoving = effects_have(sim, EFFECT_COMOVING) ? sim->time : 0,
                                  .in_field = effects_have(sim, EFFECT_IN_FIELD),
                                  .field_moves = effects_have(sim, EFFECT_ENERGY_CHANGES),
+                                 .changes = sim->energy.changes.energy,
                                  .field_energy = effects_energy(sim)};
   sim_shift(sim, facts.place, facts.motion);
   return facts;

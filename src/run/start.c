@@ -240,7 +240,9 @@ static int start(struct sim *sim, const struct comm *comm, const struct params *
   units_check(par, fault);
   if (!fault->text[0]) initial_check_units(par->InitCondFile, &facts, par, fault);
   if (more && !fault->text[0]) add_particles(comm, par, &p, more, fault);
-  return start_at(sim, comm, par, be, &p, facts.own ? facts.time : par->TimeBegin, fault);
+  int status = start_at(sim, comm, par, be, &p, facts.own ? facts.time : par->TimeBegin, fault);
+  if (status == 0) sim->energy.changes.energy = facts.changes;
+  return status;
 }
 
 int sim_start(struct sim *sim, const struct comm *comm, const struct params *par, struct fault *fault)

@@ -256,6 +256,7 @@ int state_save(struct sim *sim, struct logs *logs, struct run_state *state, stru
   item[items++] = (struct item)REAL("energy.total", sim->energy.total);
   item[items++] = (struct item)REAL("energy.scatter", sim->energy.scatter);
   item[items++] = (struct item)REAL("collisions.lost", sim->collisions.lost);
+  item[items++] = (struct item)REAL("changes.energy", sim->energy.changes.energy);
   item[items++] = (struct item)WHOLE("logs.tables", tables);
   item[items++] = (struct item){"promise", ITEM_REAL, PROMISE_NUMBERS, &logs->promise.dynamical};
   int owns = list_own(sim, own);
@@ -480,10 +481,11 @@ int state_load(struct sim *sim, struct run_state *state, struct checkpoint *chec
     if (has(checkpoint->text, "substeps.paused")) items_read(checkpoint->text, item, list_substeps(sim, item), fault);
     if (has(checkpoint->text, "run.statistics"))
       items_read(checkpoint->text, &(const struct item){"run.statistics", ITEM_REAL, 3, &state->statistics}, 1, fault);
-    const struct item energy[] = {REAL("energy.total", sim->energy.total), REAL("energy.scatter", sim->energy.scatter)};
-    if (has(checkpoint->text, "energy.scatter")) items_read(checkpoint->text, energy, 2, fault);
-    if (has(checkpoint->text, "collisions.lost"))
-      items_read(checkpoint->text, &(const struct item)REAL("collisions.lost", sim->collisions.lost), 1, fault);
+    const struct item energy[] = {REAL("energy.total", sim->energy.total), REAL("energy.scatter", sim->energy.scatter),
+                                  REAL("collisions.lost", sim->collisions.lost),
+                                  REAL("changes.energy", sim->energy.changes.energy)};
+    for (int k = 0; k < 4; k++)
+      if (has(checkpoint->text, energy[k].name)) items_read(checkpoint->text, &energy[k], 1, fault);
     if (has(checkpoint->text, "run.projections"))
       items_read(checkpoint->text, &(const struct item){"run.projections", ITEM_REAL, 2, &state->projections}, 1,
                  fault);

@@ -217,6 +217,7 @@ const struct scheme scheme_neighbour_lists = {
     .mode = "hybrid",
     .unpredicted = "neighbour lists",
     .steps_follow_jerks = 1,
+    .renews_hard_forces = 1,
     .open = open_step,
     .resume = resume,
     .advance = advance,

@@ -1,4 +1,6 @@
 libespalier_a_SOURCES += \
+  %D%/changes.c \
+  %D%/changes.h \
   %D%/effects.c \
   %D%/effects.h \
   %D%/effort.c \

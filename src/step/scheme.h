@@ -23,6 +23,8 @@ struct scheme {
   int shortest_step_is_reported; /* 1: steps at the deepest block level are worth a warning */
   /* 1: block levels follow from jerks, so they are not known before the first soft step */
   int steps_follow_jerks;
+  /* 1: a soft step begins with hard forces of the particles as they are then, not with those of the synchronisation */
+  int renews_hard_forces;
 
   /* The soft step, in the order of the calls. */
   /* after the opening kick: to the first substep, or all of them */

@@ -137,6 +137,7 @@ void sim_close(struct sim *sim)
   memory_free(sim->settings);
   memory_free(sim->collisions.row);
   memory_free(sim->collisions.known);
+  memory_free(sim->energy.changes.late);
   transport_close(&sim->ranks.transport);
   sim->be->download(sim->dev, &p);
   particles_free(&p);

@@ -98,6 +98,21 @@ struct collisions_part {
   char ends[400];          /* why no collisions are found any more; empty: they are */
 };
 
+/* A mass that has changed and that soft forces do not have yet: its place then, and the soft force on its change. */
+struct late_change {
+  uint64_t id;
+  double x[3], force[3];
+};
+
+/* Changes of masses and velocities from outside (step/changes.h). */
+struct changes_part {
+  double energy;            /* that they have put in since the start */
+  int old_sources;          /* 1: the tree has masses of before a change */
+  struct late_change *late; /* [lates] in the order of ids, the same on all ranks */
+  int64_t lates;
+  double late_mass; /* sum of the moduli of changes since the last forces */
+};
+
 /* What is known of energies beyond the potentials of forces (step/energies.h). */
 struct energy_part {
   double heavy_limit;                /* particles of more mass are heavy; */
@@ -111,6 +126,7 @@ struct energy_part {
   double scatter;
   double cost; /* interactions of the last measurement, of all ranks */
   struct let_traffic traffic;
+  struct changes_part changes;
 };
 
 /* How particles are divided among ranks, and what ranks send each other for forces. */

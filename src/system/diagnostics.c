@@ -88,7 +88,8 @@ void diagnostics_scales(struct diagnostics *diagnostics, const struct comm *comm
   X(energy_noise, 3, known[1])                      \
   X(momentum_scale, 6, diagnostics->momentum_scale) \
   X(angular_scale, 6, diagnostics->angular_scale)   \
-  X(energy_lost, 15, known[2])
+  X(energy_lost, 15, known[2])                      \
+  X(energy_changes, 15, known[3])
 
 void diagnostics_header(FILE *out)
 {
@@ -102,7 +103,7 @@ void diagnostics_header(FILE *out)
 }
 
 void diagnostics_row(FILE *out, double time, const struct diagnostics *diagnostics, const double place[3],
-                     const double motion[3], const double gained[3], const double known[3])
+                     const double motion[3], const double gained[3], const double known[4])
 {
   double com[3], momentum[3]; /* with 15 digits: small changes beside those of a bulk motion */
   double removed = diagnostics->mass * sqrt(gained[0] * gained[0] + gained[1] * gained[1] + gained[2] * gained[2]);

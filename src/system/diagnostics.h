@@ -40,9 +40,9 @@ void diagnostics_scales(struct diagnostics *diagnostics, const struct comm *comm
 
 /* Columns of energy.csv: time,kinetic,potential,total,... `place` and `motion` are added to the centre of mass and its
  * velocity (sim_shift); `gained`: the velocity of the centre of mass that was taken out (sim_gained); `known`: the
- * correction of the potential energy, which `d` has, the noise of the total, and the energy that mergers of stars have
- * taken out of it. */
+ * correction of the potential energy, which `d` has, the noise of the total, the energy that mergers of stars have
+ * taken out of it, and that which changes of masses and velocities have put in. */
 void diagnostics_header(FILE *out);
 void diagnostics_row(FILE *out, double time, const struct diagnostics *diagnostics, const double place[3],
-                     const double motion[3], const double gained[3], const double known[3]);
+                     const double motion[3], const double gained[3], const double known[4]);
 #endif

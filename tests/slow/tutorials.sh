@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The pages in doc/tutorials and doc/start-from.md are carried out: every block for the shell, in their order, with
 # fewer particles and shorter times than in the pages, and their pictures are there. ESPALIER_TUTORIALS=whole takes the
-# pages as they are.
+# pages as they are. ESPALIER_COSMIC: a python3 that has COSMIC, for the evolution of stars.
 . "${srcdir:-.}/tests/slow/common.sh"
 here=$PWD
-plan 18
+plan 21
 scratch tutorials
 PATH=$here:$src/tools:$src/jobscripts:$PATH
 export PATH MPLBACKEND=Agg MPLCONFIGDIR="$scratch_dir" OMP_NUM_THREADS=1
@@ -54,6 +54,20 @@ script() {
     PYTHONDONTWRITEBYTECODE=1 "$ESPALIER_PLOTS" page.py
 }
 script python ''
+# COSMIC is an environment of its own; a page without it is skipped.
+plots=$ESPALIER_PLOTS
+ESPALIER_PLOTS=${ESPALIER_COSMIC:-$plots}
+if [ -n "$ESPALIER_PLOTS" ] && "$ESPALIER_PLOTS" -c 'import cosmic, astropy, matplotlib' 2> /dev/null; then
+  script stellar-evolution 's/= 2000, 100.0/= 300, 6.0/'
+  lost=$(awk '/^mass lost/ && $3 > 0 { d = $3 / $NF - 1; print ($3 > 1 && d * d < 1e-12) }' page.log)
+  [ "$lost" = 1 ] && [ -s evolution.png ]
+  result $? "stellar-evolution: the stars lose what COSMIC says, and there is a picture"
+else
+  for what in "its script" "it works" "masses"; do
+    skip "stellar-evolution: $what" "no python3 with COSMIC, astropy and matplotlib (ESPALIER_COSMIC)"
+  done
+fi
+ESPALIER_PLOTS=$plots
 script star-cluster 's/snapshot_040/snapshot_002/'
 # The files that a reader of this page has: a galaxy, and stars as text in pc, km/s and solar masses.
 mkdir "$scratch_dir/start-from"

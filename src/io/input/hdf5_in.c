@@ -80,6 +80,8 @@ static int header(hid_t file_id, const char *path, struct set_header *set_header
   int own = h5_text_is(header, "Code", "Espalier");
   if (own < 0) fault_set(fault, "%s: the attribute /Header/Code cannot be read: the file is damaged", path);
   set_header->facts.own = own > 0;
+  if (own > 0 && h5_numbers(header, "EnergyChanges", H5T_NATIVE_DOUBLE, 1, &set_header->facts.changes) < 0)
+    fault_set(fault, "%s: /Header/EnergyChanges should be one number", path);
   snprintf(set_header->facts.format, sizeof set_header->facts.format, "%s",
            set_header->facts.own ? "Espalier snapshot (HDF5)" : "HDF5");
   H5Gclose(header);

@@ -28,6 +28,7 @@ struct initial_facts {
   int has_units;                 /* the file states its units; also where it states that it is dimensionless */
   struct units units;
   double gravity;    /* gravitational constant of the run that wrote an own file (0: not stated) */
+  double changes;    /* of an own file: energy that changes of masses and velocities have put in (0: not stated) */
   int has_potential; /* potentials were read (initial_read_potential) */
   /* Physics that files of other programs state and that this program does not have (0: not stated). */
   double box, redshift, hubble;

@@ -20,6 +20,7 @@ struct snapshot_facts {
   /* the expansion factor of a run in comoving coordinates, whose units columns.h states; 0: none */
   double comoving;
   int in_field, field_moves; /* there is an external field; it depends on time */
+  double changes;            /* energy that changes of masses and velocities have put in; 0: it is not stored */
   double field_energy;       /* potential energy of all particles in it, internal units */
 };
 

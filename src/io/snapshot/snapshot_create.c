@@ -67,6 +67,7 @@ static herr_t put_header(hid_t at, const struct layout *layout, const struct sna
     s |= h5_put_real(at, "ExternalPotentialEnergy", facts->field_energy);
     s |= h5_put_whole(at, "ExternalPotentialMoves", facts->field_moves);
   }
+  if (facts->changes != 0) s |= h5_put_real(at, "EnergyChanges", facts->changes);
   s |= h5_put(at, "Step", H5T_STD_I64LE, H5T_NATIVE_INT64, 0, &step);
   s |= h5_put_text(at, "Code", "Espalier");
   s |= h5_put_text(at, "RunName", facts->params->SnapshotFileBase);
