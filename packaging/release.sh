@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # release.sh TARBALL LIBRARY FOLDER: what a release has, in FOLDER, from the tarball of make dist and the shared library
-# of this build: tarballs, source distribution and wheel of pyespalier, Debian packages, SHA256SUMS. make release calls it.
+# of this build: tarballs, source distribution and wheel of pyespalier, Debian packages, SHA256SUMS. make release calls
+# it.
 # PYTHON names a python3 that has the modules build, setuptools and wheel [/usr/bin/python3].
 set -eu
 tarball=$1 library=$2 out=$3 python=${PYTHON:-/usr/bin/python3}

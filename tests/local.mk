@@ -136,6 +136,7 @@ script_tests = \
   %D%/comoving.sh \
   %D%/determinism.sh \
   %D%/convert.sh \
+  %D%/convert_files.sh \
   %D%/docs.sh \
   %D%/files_ranks.sh \
   %D%/find.sh \
