@@ -10,8 +10,10 @@ say() { echo "make release: $*"; }
 "$python" -c 'import build, setuptools, wheel' > /dev/null 2>&1 ||
   { say "$python has no module build, setuptools or wheel (Debian: python3-build python3-setuptools python3-wheel;" \
       "or set PYTHON)" >&2; exit 1; }
-command -v dpkg-buildpackage > /dev/null && command -v dh > /dev/null && command -v dh_python3 > /dev/null ||
-  { say "no dpkg-buildpackage, dh or dh_python3 (Debian: dpkg-dev debhelper dh-python)" >&2; exit 1; }
+for tool in dpkg-buildpackage dh dh_python3; do
+  command -v $tool > /dev/null ||
+    { say "no $tool (Debian: dpkg-dev debhelper dh-python)" >&2; exit 1; }
+done
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES DESTDIR
 rm -rf "$out"
 mkdir -p "$out/source"

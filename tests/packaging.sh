@@ -72,6 +72,8 @@ sed -n "/^needs='/,/'\$/p" "$src/quickstart" | sed -n 's/^\(lib[a-z0-9-]*-dev\) 
   grep -v -x libc6-dev |
   while read -r package; do grep -q -E "[ ,]$package(,|\$)" "$debian/control" || echo "$package"; done > said
 check "debian/control has all libraries that quickstart needs" test ! -s said
-for script in "$debian/tests/first-run" "$src/packaging/release.sh"; do sh -n "$script" || echo "$script"; done > said 2>&1
+for script in "$debian/tests/first-run" "$src/packaging/release.sh"; do
+  sh -n "$script" || echo "$script"
+done > said 2>&1
 check "the scripts of the packages are valid" test ! -s said
 finish

@@ -46,8 +46,6 @@ class EspalierDataset(GadgetHDF5Dataset):
         if bounding_box is None:
             half = _half_width(filename)
             bounding_box = [[-half, half]] * 3
-        if kind != b"dimensionless":
-            self.field_units = {(f"PartType{t}", name): "Msun" for t in range(6) for name in ("Masses", "particle_mass")}
         super().__init__(filename, *args, unit_base=unit_base or units, bounding_box=bounding_box,
                          unit_system=unit_system or ("code" if kind == b"dimensionless" else "galactic"), **options)
 

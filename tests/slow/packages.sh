@@ -45,7 +45,7 @@ command -v mmdebstrap > /dev/null || [ -n "${ESPALIER_DEBIAN-}" ] || reason="no 
 if [ -z "$reason" ]; then
   base=${ESPALIER_DEBIAN:-$scratch_dir/debian.tar}
   [ -f "$base" ] || mmdebstrap --variant=minbase --include=ca-certificates \
-    "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$base" > mmdebstrap.log 2>&1 ||
+    "$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" "$base" > mmdebstrap.log 2>&1 ||
     reason="mmdebstrap failed: $(tail -n 1 mmdebstrap.log)"
 fi
 if [ -n "$reason" ]; then

@@ -47,7 +47,9 @@ static int put(const struct out *out, int64_t at, const void *from, int64_t byte
     ssize_t done = pwrite(out->fd, p, (size_t)bytes, at);
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) return fault_set(fault, "%s: %s", out->path, strerror(done < 0 ? errno : ENOSPC));
-    p += done, at += done, bytes -= done;
+    p += done;
+    at += done;
+    bytes -= done;
   }
   return 0;
 }
@@ -68,7 +70,7 @@ static int64_t offset_of(const struct out *out, int block)
 }
 
 /* The markers around a record of `bytes` bytes from offset `at` on, and its label. */
-static int frame(const struct out *out, const char *label, int64_t at, int64_t bytes, struct fault *fault)
+static int put_frame(const struct out *out, const char *label, int64_t at, int64_t bytes, struct fault *fault)
 {
   unsigned char raw[LABEL_RECORD + 4] = {0};
   little(raw, 8, 4);
@@ -93,7 +95,7 @@ static int put_header(const struct out *out, struct fault *fault)
   little_real(raw + 152, 1, 8);
   int64_t at = 4 + (out->labelled ? LABEL_RECORD : 0);
   if (put(out, at, raw, sizeof raw, fault)) return -1;
-  return frame(out, "HEAD", at, HEADER_BYTES, fault);
+  return put_frame(out, "HEAD", at, HEADER_BYTES, fault);
 }
 
 static void put_number(const struct out *out, int block, const struct particles *p, int64_t i, unsigned char *to)
@@ -140,7 +142,7 @@ static int put_all(const struct comm *comm, const struct out *out, const struct 
   int bad = comm->rank == 0 && put_header(out, fault);
   for (int block = 0; block < BLOCKS && !bad; block++)
     bad = put_block(out, block, p, buffer, fault) ||
-          (comm->rank == 0 && frame(out, labels[block], offset_of(out, block), bytes_of(out, block), fault));
+          (comm->rank == 0 && put_frame(out, labels[block], offset_of(out, block), bytes_of(out, block), fault));
   memory_free(buffer);
   return bad ? -1 : 0;
 }
