@@ -14,4 +14,26 @@ EXTRA_DIST += \
   %D%/amuse/test_espalier.py \
   %D%/spack/repo.yaml \
   %D%/spack/packages/espalier/package.py \
-  %D%/apptainer/espalier.def
+  %D%/apptainer/espalier.def \
+  %D%/container/Containerfile \
+  %D%/release.sh \
+  debian/changelog \
+  debian/control \
+  debian/copyright \
+  debian/espalier.install \
+  debian/libespalier-dev.install \
+  debian/libespalier0.install \
+  debian/python3-espalier.install \
+  debian/rules \
+  debian/source/format \
+  debian/tests/control \
+  debian/tests/first-run
+# Tarballs, wheel, Debian packages and their checksums, in release/ of the build folder.
+release: library dist
+	$(SHELL) $(srcdir)/%D%/release.sh $(abs_builddir)/$(distdir).tar.gz $(abs_builddir)/lib/libespalier.so \
+	  $(abs_builddir)/release
+	rm -f $(distdir).tar.gz $(distdir).tar.xz
+clean-local-release:
+	-rm -rf release
+clean-local: clean-local-release
+.PHONY: release clean-local-release

@@ -17,4 +17,5 @@ nobase_dist_pkgdata_DATA += \
   %D%/espalier_plots/measure.py \
   %D%/espalier_plots/multiples.py \
   %D%/espalier_plots/pictures.py \
-  %D%/espalier_plots/style.py
+  %D%/espalier_plots/style.py \
+  %D%/espalier_plots/yt_dataset.py

@@ -22,6 +22,7 @@ include %D%/checkpoint/local.mk
 include %D%/io/local.mk
 include %D%/io/input/local.mk
 include %D%/io/snapshot/local.mk
+include %D%/io/convert/local.mk
 include %D%/fof/local.mk
 include %D%/ic/local.mk
 include %D%/ic/galaxy/local.mk

@@ -137,6 +137,7 @@ script_tests = \
   %D%/comoving.sh \
   %D%/determinism.sh \
   %D%/convert.sh \
+  %D%/convert_files.sh \
   %D%/docs.sh \
   %D%/files_ranks.sh \
   %D%/find.sh \
@@ -334,14 +335,15 @@ slow_together = \
 slow_alone = \
   %D%/slow/killed.sh \
   %D%/slow/slurm.sh
-# The third tier, before a release: make check-release. What users get beside the program: a tarball, the tutorials, the
-# gallery, the worker for AMUSE, traces for SimGrid.
+# The third tier, before a release: make check-release. What users get beside the program: a tarball, packages, the
+# tutorials, the gallery, the worker for AMUSE, traces for SimGrid.
 release_tests = \
   %D%/slow/sanitizers_all.sh \
   %D%/slow/emulator_all.sh \
   %D%/slow/energy.sh \
   %D%/slow/killed_often.sh \
   %D%/slow/distcheck.sh \
+  %D%/slow/packages.sh \
   %D%/slow/tutorials.sh \
   %D%/slow/amuse.sh \
   %D%/slow/gallery.sh \
@@ -445,9 +447,9 @@ CLEANFILES += test-seconds lane-1.lock lane-2.lock quick-suite.log unit-suite.lo
   slow-suite.log slow-alone-suite.log release-suite.log
 clean-local:
 	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery \
-	  slow-energy slow-faults slow-simgrid slow-slurm 2>/dev/null
+	  slow-energy slow-faults slow-packages slow-simgrid slow-slurm 2>/dev/null
 	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery \
-	  slow-energy slow-faults slow-simgrid slow-slurm
+	  slow-energy slow-faults slow-packages slow-simgrid slow-slurm
 
 # Roots that need not set errno are computed as vectors.
 %C%_true_energy_CFLAGS = $(AM_CFLAGS) -fno-math-errno

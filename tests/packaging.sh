@@ -61,4 +61,19 @@ sed -n "/^needs='/,/'\$/p" "$src/quickstart" | sed -n 's/^\([a-z][a-z0-9-]*\)  *
   grep -v -x -E 'autoconf|automake' |
   while read -r package; do grep -q -E "(^| )$package( |\$)" "$image" || echo "$package"; done > said
 check "the image has all packages that quickstart needs" test ! -s said
+debian=$src/debian
+has "$debian/changelog" "^espalier ($version-" && has "$src/python/pyproject.toml" "^version = \"$version\"\$"
+ok $? "the version of the Debian packages and of pyespalier is $version"
+soname=$(sed -n 's/^LIBRARY_ABI = //p' "$src/src/api/local.mk")
+has "$debian/control" "^Package: libespalier$soname\$" && [ -f "$debian/libespalier$soname.install" ]
+ok $? "the package of the library has the number of its interface, $soname"
+# The headers and libraries that quickstart needs are needed to build packages.
+sed -n "/^needs='/,/'\$/p" "$src/quickstart" | sed -n 's/^\(lib[a-z0-9-]*-dev\)  *[a-z0-9]* .*/\1/p' |
+  grep -v -x libc6-dev |
+  while read -r package; do grep -q -E "[ ,]$package(,|\$)" "$debian/control" || echo "$package"; done > said
+check "debian/control has all libraries that quickstart needs" test ! -s said
+for script in "$debian/tests/first-run" "$src/packaging/release.sh"; do
+  sh -n "$script" || echo "$script"
+done > said 2>&1
+check "the scripts of the packages are valid" test ! -s said
 finish

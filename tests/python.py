@@ -208,6 +208,12 @@ else:
        and np.isclose(shot.units["time"].to("s"), u.kpc.to("km"))
        and refused(ValueError, "expected one of", lambda: shot.quantity("x")) and espalier.ic.plummer(9).units is None
        and refused(ValueError, "states no units", lambda: espalier.ic.plummer(9).quantity("pos")), "quantities")
+    rows = shot.table()
+    bare = espalier.ic.plummer(9).table()
+    ok(rows.colnames[:5] == ["id", "type", "mass", "pos", "vel"] and len(rows) == len(shot)
+       and np.isclose(rows["pos"][0, 0].to_value(u.pc), 1000 * pos[0, 0]) and rows["vel"].unit.is_equivalent(u.km / u.s)
+       and rows.meta["time"].unit.is_equivalent(u.Myr) and np.array_equal(rows["id"], shot.ids)
+       and not hasattr(bare["mass"], "to_value"), "a table of astropy")
     kpc.integrate(1 * u.Myr)
     ok(abs(kpc.time.to_value(u.Myr) - 1) < 1e-12, "times with units")
 

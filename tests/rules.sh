@@ -54,6 +54,7 @@ trace        base mpi
 io           base particles params gravity mpi
 io/input     base particles params gravity mpi io
 io/snapshot  base particles params gravity mpi io io/input
+io/convert   base particles params gravity mpi io io/input io/snapshot
 ic           base particles gravity mpi
 fof          base particles params tree gravity mpi io
 ic/galaxy    base particles params gravity mpi ic
@@ -74,8 +75,8 @@ study        base particles params tree gravity backend mpi mpi/let trace io/inp
 forecast     base particles params tree backend mpi mpi/let trace step settings run study
 planning     base particles params gravity backend mpi io/input io/snapshot ic ic/galaxy settings check run study
              forecast
-cli          base particles params gravity backend mpi trace checkpoint io/input io/snapshot ic fof ic/galaxy run study
-             forecast planning
+cli          base particles params gravity backend mpi trace checkpoint io/input io/snapshot io/convert ic fof
+             ic/galaxy run study forecast planning
 api          base particles params gravity check backend mpi io/input io/snapshot ic ic/galaxy system step scheme
              settings run
 gpu/device   base particles tree gravity backend

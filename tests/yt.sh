@@ -44,11 +44,49 @@ else:
     assert "kpc" in labels and "odot" in labels
     assert abs(total / 1.989e43 - 1) < 1e-5 and abs(float(ds.velocity_unit.in_units("km/s")) / 207.417 - 1) < 1e-5
 END
+# pyespalier as it is installed: yt finds its reader by the entry point
+mkdir -p site/pyespalier-0.dist-info && printf 'Metadata-Version: 2.1\nName: pyespalier\nVersion: 0\n' \
+  > site/pyespalier-0.dist-info/METADATA
+sed -n '/^\[project.entry-points."yt.frontends"\]/,/^$/p' "$src/python/pyproject.toml" |
+  sed 's/^\[project.*/[yt.frontends]/; s/"//g' > site/pyespalier-0.dist-info/entry_points.txt
+# with_reader PYTHON...: the same python with the package; yt before 4.2 has no entry points
+with_reader() {
+  cat << END
+#!/bin/sh
+export PYTHONPATH="$dir/site:$src/python"
+case \$1 in
+  *.py) exec "$1" -c "import sys, runpy
+import yt
+if yt.version_info < (4, 2): import espalier_plots.yt_dataset
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0])" "\$@" ;;
+  *) exec "$1" "\$@" ;;
+esac
+END
+}
+cat > own.py << 'END'
+import sys
+import yt
+yt.set_log_level(50)
+ds = yt.load("yt_001.hdf5")   # virtual datasets
+assert len(ds.all_data()["all", "particle_position"]) == 600
+ds = yt.load(sys.argv[1])
+data = ds.all_data()
+x = data["all", "particle_position"].in_units("code_length")
+assert type(ds).__name__ == "EspalierDataset", type(ds)
+assert len(x) == 600 and float(abs(x).max()) * 1.04 < float(ds.domain_right_edge[0]) == -float(ds.domain_left_edge[0])
+assert abs(float(ds.length_unit.in_units("cm")) / 3.085678e21 - 1) < 1e-5
+ds = yt.load(sys.argv[1], bounding_box=[[-50, 50]] * 3, unit_base={"length": (2, "kpc")})
+assert float(ds.domain_right_edge[0]) == 50 and abs(float(ds.length_unit.in_units("kpc")) - 2) < 1e-5
+END
 while read -r version python <&3; do
+  with_reader "$python" > with && chmod +x with
   # the single file, the virtual one, and the first of several
   for name in yt_000.hdf5 yt_001.hdf5 snapdir_001/yt_001.0.hdf5; do
     check "yt $version finds particles, mass, units and time in $name" try timeout 120 "$python" read.py $name "$mass"
   done
-  recipe yt yt.png "$python"
+  check "... and their units and box by the reader of pyespalier" try timeout 120 ./with own.py \
+    snapdir_001/yt_001.0.hdf5
+  recipe yt yt.png "$dir/with"
 done 3< versions
 finish

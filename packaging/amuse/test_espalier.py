@@ -343,6 +343,28 @@ class TestEspalier(TestWithMPI):
         self.assertTrue(conditions.timeout_detection.is_set())
         self.assertTrue(code.model_time < 1e6 | TIME)
 
+    def test_binaries_are_found(self):
+        "AMUSE finds them among the particles of the code, and they may be replaced by their centres of mass."
+        code = self.code()
+        code.parameters.epsilon_squared = 1e-8 | LENGTH**2
+        stars = Particles(4)
+        stars.mass = 0.25 | MASS
+        stars.radius = 0 | LENGTH
+        stars.position = [[0, 0, 0], [0.01, 0, 0], [5, 0, 0], [5, 3, 0]] | LENGTH
+        stars.velocity = [[0, 3.5, 0], [0, -3.5, 0], [0, 0.1, 0], [0, 0, 0.1]] | SPEED
+        code.particles.add_particles(stars)
+        code.evolve_model(0.0625 | TIME)
+        pairs = code.particles.copy().get_binaries(hardness=0.1, G=nbody_system.G)
+        self.assertEqual(len(pairs), 1)
+        self.assertEqual({star.key for star in pairs[0]}, {stars[0].key, stars[1].key})
+        centre = Particles(1)
+        centre.mass, centre.radius = pairs[0].mass.sum(), 0 | LENGTH
+        centre.position, centre.velocity = pairs[0].center_of_mass(), pairs[0].center_of_mass_velocity()
+        code.particles.remove_particles(pairs[0])
+        code.particles.add_particles(centre)
+        code.evolve_model(0.125 | TIME)
+        self.assertEqual((len(code.particles), code.model_time), (3, 0.125 | TIME))
+
     def test_several_workers(self):
         ends = []
         for workers in (1, 3):

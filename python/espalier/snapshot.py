@@ -48,6 +48,17 @@ class Snapshot:
         return {name: u.Unit(unit) for name, unit in (("length", length), ("mass", mass), ("speed", speed),
                                                       ("time", length / speed), ("potential", speed**2))}
 
+    def table(self) -> Any:
+        """A QTable of astropy with the columns id, type, mass, pos, vel and, where it is known, potential, with units
+        unless the source is dimensionless or states none; its `meta` has the time."""
+        from astropy.table import QTable
+
+        units = self.units
+        take = (lambda name: getattr(self, name)) if units is None else self.quantity
+        names = ["mass", "pos", "vel"] + ([] if self.potential is None else ["potential"])
+        columns = {"id": self.ids, "type": self.types, **{name: take(name) for name in names}}
+        return QTable(columns, meta={"time": take("time")})
+
     def quantity(self, name: str, unit: Any = None) -> Any:
         """`pos`, `vel`, `mass`, `time` or `potential` as a quantity of astropy, in `unit` [that of the source]."""
         kinds = {"pos": "length", "vel": "speed", "mass": "mass", "time": "time", "potential": "potential"}

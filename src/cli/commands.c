@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&command_run,    &command_plan,   &command_force,
-                                                 &command_study,  &command_ic,     &command_galaxy,
-                                                 &command_groups, &command_params, &command_info};
+static const struct command *const commands[] = {&command_run,    &command_plan,   &command_force,   &command_study,
+                                                 &command_ic,     &command_galaxy, &command_convert, &command_groups,
+                                                 &command_params, &command_info};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 int commands_list(const struct command *const **list)
@@ -44,8 +44,6 @@ static const struct command *find_command(const char *name, const char **near)
 
 static int unknown_command(const struct comm *comm, const char *name, const char *near)
 {
-  if (strcmp(name, "convert") == 0) /* a command of earlier versions */
-    return command_misused(NULL, comm, "convert is a program of its own: %s-convert FILE.param", PACKAGE_NAME);
   return command_misused(NULL, comm, "unknown command '%s'%s%s%s", name, near ? "; did you mean '" : "",
                          near ? near : "", near ? "'?" : "");
 }

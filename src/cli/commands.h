@@ -16,8 +16,8 @@ struct command {
   const char *name, *usage, *summary, *help;
   int (*act)(const struct command *self, const struct comm *comm, int argc, char **argv);
 };
-extern const struct command command_run, command_force, command_study, command_ic, command_galaxy, command_groups,
-    command_plan, command_params, command_info;
+extern const struct command command_run, command_force, command_study, command_ic, command_convert, command_galaxy,
+    command_groups, command_plan, command_params, command_info;
 
 /* List all commands in the order of --help. Returns their number. */
 int commands_list(const struct command *const **list);

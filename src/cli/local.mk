@@ -2,6 +2,7 @@ bin_PROGRAMS += espalier
 espalier_SOURCES = \
   %D%/commands.c \
   %D%/commands.h \
+  %D%/commands_convert.c \
   %D%/commands_groups.c \
   %D%/commands_galaxy.c \
   %D%/commands_ic.c \
