@@ -1,12 +1,11 @@
-# nvcc compiles whole translation units (no -rdc): no device link, so $(CC) links. The table is C.
+# nvcc or hipcc compiles whole translation units (no -rdc): no device link, so $(CC) links. The table is C.
 SUFFIXES = .cu
-AM_V_NVCC = $(AM_V_NVCC_@AM_V@)
-AM_V_NVCC_ = $(AM_V_NVCC_@AM_DEFAULT_V@)
-AM_V_NVCC_0 = @echo "  NVCC    " $@;
-NVCC_ALL = $(NVCC) -std=c++17 -Xcompiler -fPIC,-fvisibility=hidden,-Wswitch $(CUDA_GENCODE) $(DEFS) \
-  $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(NVCCFLAGS)
+AM_V_GPU = $(AM_V_GPU_@AM_V@)
+AM_V_GPU_ = $(AM_V_GPU_@AM_DEFAULT_V@)
+AM_V_GPU_0 = @echo "  GPU     " $@;
+GPU_ALL = $(GPU_COMPILE) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(GPU_FLAGS)
 .cu.o:
-	$(AM_V_NVCC)$(MKDIR_P) $(@D) && $(NVCC_ALL) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
+	$(AM_V_GPU)$(MKDIR_P) $(@D) && $(GPU_ALL) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
 
 gpu_sources =
 include %D%/device/local.mk
@@ -18,7 +17,7 @@ include %D%/direct/local.mk
 include %D%/let/local.mk
 include %D%/exchange/local.mk
 include %D%/step/local.mk
-if HAVE_CUDA
+if HAVE_GPU
 libespalier_a_SOURCES += $(gpu_sources)
 -include $(wildcard %D%/*/*.d)
 endif

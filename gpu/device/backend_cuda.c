@@ -61,8 +61,12 @@ static const struct backend_let gpu_let_verbs = {
     .updates.violations = gpu_violations,
 };
 
+static const struct link nccl_link = {"nccl",         gpu_link_probe, gpu_link_key, gpu_link_open,
+                                      gpu_link_close, gpu_link_post,  gpu_link_done};
+
+/* The same table with CUDA and with HIP. */
 const struct backend backend_cuda = {
-    .name = "cuda",
+    .name = ESP_GPU_NAME,
     .softens_by_type = 1,
     .tunes = 0,
     .methods = 1 << METHOD_GROUPS | 1 << METHOD_NEXT_MORE | 1 << METHOD_DIRECT | 1 << METHOD_AUTO,
@@ -75,7 +79,7 @@ const struct backend backend_cuda = {
     .exchange = &gpu_exchange_verbs,
     .neighbour_lists = &gpu_lists_verbs,
     .let = &gpu_let_verbs,
-    .link = &gpu_link,
+    .link = &nccl_link,
     .open = gpu_open,
     .close = gpu_close,
     .upload = gpu_upload,

@@ -42,10 +42,10 @@ int gpu_probe(char *why, size_t size)
     count = 0;
   }
   for (int k = 0; k < count; k++) good += capability(k) >= CAPABILITY_MIN;
-  if (good < count && good == 0) snprintf(why, size, "no CUDA device has compute capability %d.0", CAPABILITY_MIN);
+  if (good < count && good == 0) snprintf(why, size, "no " RUNTIME_NAME " device has compute capability %d.0", CAPABILITY_MIN);
   if (good > 0 && (status = runtime_try_kernel(empty_kernel)) != RUNTIME_SUCCESS) {
-    snprintf(why, size, "the CUDA device does not run the compiled kernels, see --with-cuda-arch (%s)",
-             runtime_error_text(status));
+    snprintf(why, size, "the " RUNTIME_NAME " device does not run the compiled kernels, which are for %s (%s)",
+             ESP_GPU_TARGETS, runtime_error_text(status));
     good = 0;
   }
   runtime_last_error(); /* the error is reported in `why`: clear it */
@@ -58,7 +58,7 @@ void gpu_describe(FILE *out)
   int count = 0;
   if (runtime_device_count(&count) != RUNTIME_SUCCESS) return;
   for (int k = 0; k < count && runtime_device_properties(&prop, k) == RUNTIME_SUCCESS; k++)
-    fprintf(out, "  cuda     device %d: %s, compute capability %d.%d, %d multiprocessors, %.1f GiB%s\n", k, prop.name,
+    fprintf(out, "  %-8s device %d: %s, compute capability %d.%d, %d multiprocessors, %.1f GiB%s\n", ESP_GPU_NAME, k, prop.name,
             prop.major, prop.minor, prop.multiProcessorCount, (double)prop.totalGlobalMem / 1073741824.0,
             prop.major < CAPABILITY_MIN ? " (too old)" : "");
 }
@@ -71,7 +71,7 @@ static int choose_device(int node_rank)
   CHECK(runtime_device_count(&count));
   for (int k = 0; k < count && n < 64; k++)
     if (capability(k) >= CAPABILITY_MIN) good[n++] = k;
-  if (n == 0) fatal("no CUDA device has compute capability %d.0", CAPABILITY_MIN);
+  if (n == 0) fatal("no " RUNTIME_NAME " device has compute capability %d.0", CAPABILITY_MIN);
   CHECK(runtime_set_device(good[node_rank % n]));
   return good[node_rank % n];
 }
@@ -93,7 +93,7 @@ void gpu_identify(int node_rank, struct device_identity *id)
   memset(id, 0, sizeof *id);
   CHECK(runtime_device_properties(&prop, device));
   CHECK(runtime_bus_id(id->place, (int)sizeof id->place, device));
-  memcpy(id->id, &prop.uuid, sizeof id->id);
+  CHECK(runtime_identity(id->id, &prop, device));
   snprintf(id->name, sizeof id->name, "%.60s", prop.name);
 }
 

@@ -2,6 +2,7 @@
 /* Phases as ranges on the time line of a profiler (NVTX), if the toolkit has it. Without an attached profiler a range
  * costs nanoseconds. */
 #include <config.h>
+#include "gpu/device/runtime.cuh"
 #include "gpu/device/verbs.h"
 
 #ifdef ESP_HAVE_NVTX

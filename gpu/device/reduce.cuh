@@ -5,7 +5,7 @@
 #define GPU_REDUCE_CUH
 #include "gpu/device/device.cuh"
 
-enum { REDUCE_RUN = 32 * THREADS, REDUCE_WARPS = THREADS / LANES, REDUCE_ROWS = 32 };
+enum { REDUCE_RUN = 32 * THREADS, REDUCE_WARPS = THREADS / LANES, REDUCE_ROWS = 1024 / LANES };
 
 struct add_op {
   static __device__ double start(void) { return 0; }

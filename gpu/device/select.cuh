@@ -2,10 +2,9 @@
 /* Selection of particles by a predicate. */
 #ifndef GPU_SELECT_CUH
 #define GPU_SELECT_CUH
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
-
 #include "gpu/device/device.cuh"
+#include LIBRARY_SELECT_HEADER
+#include LIBRARY_COUNTING_HEADER
 
 /* Store those of the n numbers from `first` on for which the predicate holds, in ascending order, in `found`; their
  * number becomes device_results->count. Queued. */
@@ -13,10 +12,10 @@ template <typename rule>
 static void select_numbers(struct device *d, const rule &holds, int32_t first, int64_t n, int32_t *found)
 {
   size_t bytes = 0;
-  thrust::counting_iterator<int32_t> number(first);
-  CHECK(cub::DeviceSelect::If(NULL, bytes, number, found, &d->device_results->count, (int)n, holds, d->stream));
+  LIBRARY_COUNTING<int32_t> number(first);
+  CHECK(LIBRARY_SELECT(NULL, bytes, number, found, &d->device_results->count, (int)n, holds, d->stream));
   array_reserve(&d->work.scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceSelect::If(d->work.scratch.at, bytes, number, found, &d->device_results->count, (int)n, holds,
+  CHECK(LIBRARY_SELECT(d->work.scratch.at, bytes, number, found, &d->device_results->count, (int)n, holds,
                               d->stream));
 }
 #endif

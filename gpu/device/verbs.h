@@ -122,7 +122,12 @@ void gpu_drift_to_end(struct device *d, double tick_length);
 void gpu_finish(struct device *d, double tick_length);
 
 /* nccl.cu */
-extern const struct link gpu_link;
+int gpu_link_probe(char *about, size_t size);
+int gpu_link_key(char key[LINK_KEY], char *why, size_t size);
+int gpu_link_open(struct device *d, const char key[LINK_KEY], int rank, int ranks, char *why, size_t size);
+void gpu_link_close(struct device *d);
+void gpu_link_post(struct device *d, int count, const struct link_message *message);
+int gpu_link_done(struct device *d, double *seconds);
 
 #ifdef __cplusplus
 }

@@ -13,8 +13,9 @@
 #include "gpu/let/let.cuh"
 
 #ifndef ESP_NCCL_LIBRARY
-#define ESP_NCCL_LIBRARY "libnccl.so.2"
+#define ESP_NCCL_LIBRARY LIBRARY_MESSAGES_FILE
 #endif
+
 
 /* The part of NCCL's interface that is used; unchanged since version 2.7. */
 struct unique_id {
@@ -49,7 +50,7 @@ struct nccl_link {
 /* Every call goes through this. */
 static void check(int status, const char *call)
 {
-  if (status != NCCL_GOOD) fatal("NCCL: %s: %s", call, nccl.get_error_string(status));
+  if (status != NCCL_GOOD) fatal(LIBRARY_MESSAGES_NAME ": %s: %s", call, nccl.get_error_string(status));
 }
 #define NCCL(call) check(nccl.call, #call)
 
@@ -62,12 +63,12 @@ template <typename F> static int find(void *library, F *function, const char *na
 
 static int find_all(void *library)
 {
-  return find(library, &nccl.get_version, "ncclGetVersion") && find(library, &nccl.get_unique_id, "ncclGetUniqueId") &&
-         find(library, &nccl.init_rank, "ncclCommInitRank") && find(library, &nccl.destroy, "ncclCommDestroy") &&
-         find(library, &nccl.get_async_error, "ncclCommGetAsyncError") &&
-         find(library, &nccl.group_start, "ncclGroupStart") && find(library, &nccl.group_end, "ncclGroupEnd") &&
-         find(library, &nccl.send, "ncclSend") && find(library, &nccl.recv, "ncclRecv") &&
-         find(library, &nccl.get_error_string, "ncclGetErrorString");
+  return find(library, &nccl.get_version, LIBRARY_MESSAGES("GetVersion")) && find(library, &nccl.get_unique_id, LIBRARY_MESSAGES("GetUniqueId")) &&
+         find(library, &nccl.init_rank, LIBRARY_MESSAGES("CommInitRank")) && find(library, &nccl.destroy, LIBRARY_MESSAGES("CommDestroy")) &&
+         find(library, &nccl.get_async_error, LIBRARY_MESSAGES("CommGetAsyncError")) &&
+         find(library, &nccl.group_start, LIBRARY_MESSAGES("GroupStart")) && find(library, &nccl.group_end, LIBRARY_MESSAGES("GroupEnd")) &&
+         find(library, &nccl.send, LIBRARY_MESSAGES("Send")) && find(library, &nccl.recv, LIBRARY_MESSAGES("Recv")) &&
+         find(library, &nccl.get_error_string, LIBRARY_MESSAGES("GetErrorString"));
 }
 
 /* Load the library once. Returns 1 if it is available. NVLink multicast (NVLS) is turned off: sends and receives do not
@@ -84,11 +85,11 @@ static int load_library(void)
   if (!library) {
     snprintf(nccl.about, sizeof nccl.about, "%.80s is not found", name);
   } else if (!find_all(library) || nccl.get_version(&version) != NCCL_GOOD || version < NCCL_VERSION_MIN) {
-    snprintf(nccl.about, sizeof nccl.about, "%.80s is too old, or not NCCL", name);
+    snprintf(nccl.about, sizeof nccl.about, "%.80s is too old, or not " LIBRARY_MESSAGES_NAME, name);
   } else {
     nccl.load_state = 1;
     int major = version >= 10000 ? version / 10000 : version / 1000;
-    snprintf(nccl.about, sizeof nccl.about, "NCCL %d.%d.%d", major,
+    snprintf(nccl.about, sizeof nccl.about, LIBRARY_MESSAGES_NAME " %d.%d.%d", major,
              version >= 10000 ? version / 100 % 100 : version / 100 % 10, version % 100);
   }
   return nccl.load_state > 0;
@@ -96,14 +97,14 @@ static int load_library(void)
 
 /* --- the verbs --------------------------------------------------------------------------------------------------- */
 
-static int nccl_probe(char *about, size_t size)
+int gpu_link_probe(char *about, size_t size)
 {
   int available = load_library();
   snprintf(about, size, "%s", nccl.about);
   return available;
 }
 
-static int nccl_key(char key[LINK_KEY], char *why, size_t size)
+int gpu_link_key(char key[LINK_KEY], char *why, size_t size)
 {
   struct unique_id id;
   int status = nccl.get_unique_id(&id);
@@ -138,12 +139,12 @@ static int queue_round(struct device *d, int count, const struct link_message *m
   return status == NCCL_GOOD ? ended : status;
 }
 
-static void nccl_post(struct device *d, int count, const struct link_message *message)
+void gpu_link_post(struct device *d, int count, const struct link_message *message)
 {
   if (count > 0) check(queue_round(d, count, message), "a round of messages between devices");
 }
 
-static int nccl_done(struct device *d, double *seconds)
+int gpu_link_done(struct device *d, double *seconds)
 {
   struct nccl_link *w = d->exchange.link;
   float milliseconds = 0;
@@ -161,7 +162,7 @@ static int nccl_done(struct device *d, double *seconds)
   return 1;
 }
 
-static void nccl_close(struct device *d)
+void gpu_link_close(struct device *d)
 {
   struct nccl_link *w = d->exchange.link;
   CHECK(runtime_stream_sync(w->stream));
@@ -209,7 +210,7 @@ static int try_all(struct device *d, int rank, int ranks, char *why, size_t size
   return wrong ? -1 : 0;
 }
 
-static int nccl_open(struct device *d, const char key[LINK_KEY], int rank, int ranks, char *why, size_t size)
+int gpu_link_open(struct device *d, const char key[LINK_KEY], int rank, int ranks, char *why, size_t size)
 {
   struct nccl_link *w = d->exchange.link = (struct nccl_link *)memory_alloc("device", sizeof *w);
   struct unique_id id;
@@ -231,8 +232,6 @@ static int nccl_open(struct device *d, const char key[LINK_KEY], int rank, int r
   } else if (try_all(d, rank, ranks, why, size) == 0) {
     return 0;
   }
-  nccl_close(d);
+  gpu_link_close(d);
   return -1;
 }
-
-extern "C" const struct link gpu_link = {"nccl", nccl_probe, nccl_key, nccl_open, nccl_close, nccl_post, nccl_done};

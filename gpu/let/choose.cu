@@ -99,21 +99,22 @@ static __device__ int2 generation(const struct choose_job &job, int g)
   return make_int2(begin, begin + cells[g]);
 }
 
-static_assert(LANES == MARKED, "the masks of a warp are words of marks");
+static_assert(LANES % MARKED == 0, "the masks of a warp are words of marks");
 
-/* One mask of bits from `at` on in a row of words, as this lane's part: lanes 0 and 1 have a word each. */
-static __device__ __forceinline__ unsigned part_of(unsigned mask, int at)
+/* One mask of bits, the first of which is bit `at` of a row of words, as this lane's part: a lane for each word. */
+static __device__ __forceinline__ uint32_t part_of(lane_mask mask, int at)
 {
-  return lane_id() < 2 ? (unsigned)((unsigned long long)mask << at % 32 >> 32 * lane_id()) : 0;
+  int from = MARKED * lane_id() - at; /* bit of the mask with which the word begins */
+  return from >= (int)LANES ? 0 : from < 0 ? (uint32_t)(mask << -from) : (uint32_t)(mask >> from);
 }
 
 /* Mark the children of a cell, and add their contributions to the message. */
-static __device__ void mark_children(const struct choose_job &job, int2 cell, unsigned near, unsigned open, int bodies)
+static __device__ void mark_children(const struct choose_job &job, int2 cell, lane_mask near, lane_mask open, int bodies)
 {
   int shift = cell.x % MARKED, later = shift + lane_id() >= MARKED;
   int here = warp_sum(later ? 0 : bodies), there = warp_sum(later ? bodies : 0);
   if (cell.x == job.root && !near) open = 1; /* an empty root */
-  unsigned needed = part_of(near, shift), opened = part_of(open, shift);
+  uint32_t needed = part_of(near, shift), opened = part_of(open, shift);
   if (!(needed | opened)) return;
   int64_t word = (int64_t)(cell.y >> RECEIVER_SHIFT) * job.words + cell.x / MARKED + lane_id();
   atomicOr(&job.mark[word], (unsigned long long)choose_word(needed, opened));
@@ -237,8 +238,8 @@ static __device__ lane_mask near_bodies(const struct choose_job &job, int32_t r,
   warp_sync();
   lane_mask near = test_boxes<false>(job, to, queries, own, there).near;
   warp_sync();
-  unsigned bits = part_of(near, first % 32);
-  if (bits) atomicOr(&job.keep[(int64_t)r * job.keep_words + first / 32 + lane_id()], bits);
+  uint32_t bits = part_of(near, first % MARKED);
+  if (bits) atomicOr(&job.keep[(int64_t)r * job.keep_words + first / MARKED + lane_id()], bits);
   return near;
 }
 
@@ -344,7 +345,7 @@ static void put_table(struct device *d, const struct let_request *request, struc
 static int32_t words_of(const struct device *d) { return d->tree.view.nodes / MARKED + 1; }
 static int32_t keep_words_of(const struct device *d, const struct let_request *request)
 {
-  return request->cutoff >= 0 ? (int32_t)(d->p.n / 32 + 2) : 0;
+  return request->cutoff >= 0 ? (int32_t)(d->p.n / MARKED + 2) : 0;
 }
 
 /* Bytes of marks, sums and kept particles of a receiver. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The messages of LETs: marked nodes and their particles are copied to their places. A warp processes a word of marks,
- * a lane a node. */
+/* The messages of LETs: marked nodes and their particles are copied to their places. A warp processes as many words of
+ * marks at a time as it has lanes for their nodes. */
 #include <config.h>
 #include "gpu/let/choice.cuh"
 #include "backend/let_verbs.h"
 
-enum { PACK_WORDS = 4 }; /* words of marks for each warp */
+enum { PACK_WORDS = 4, WORDS_AT_ONCE = LANES / MARKED }; /* words of marks for each warp, in all and at a time */
 
 /* The arrays of a message; NULL: it has none. */
 struct packing {
@@ -49,9 +49,9 @@ static __device__ int kept_of(const struct choose_job &job, const unsigned *keep
   if (job.query.cutoff < 0) return count;
   int kept = 0;
   for (int32_t j = first, end = first + count; j < end;) {
-    int32_t next = min(end, (j / 32 + 1) * 32);
-    unsigned bits = keep[j / 32] >> j % 32;
-    kept += bit_count(next - j < 32 ? bits & ((1u << (next - j)) - 1) : bits);
+    int32_t next = min(end, (j / MARKED + 1) * MARKED);
+    unsigned bits = keep[j / MARKED] >> j % MARKED;
+    kept += bit_count(next - j < MARKED ? bits & ((1u << (next - j)) - 1) : bits);
     j = next;
   }
   return kept;
@@ -77,32 +77,35 @@ static __device__ void pack_bodies(const struct choose_job &job, const struct pa
     for (int step = LANES / 2; step > 0; step /= 2)
       if (warp_shuffle(end, leaf + step - 1) <= k) leaf += step; /* the lane whose leaf has particle k */
     int32_t j = warp_shuffle(first + count - end, leaf) + k;
-    bool kept = k < all && (job.query.cutoff < 0 || keep[j / 32] >> j % 32 & 1);
+    bool kept = k < all && (job.query.cutoff < 0 || keep[j / MARKED] >> j % MARKED & 1);
     lane_mask lanes = warp_ballot(kept);
     if (kept) pack_body(job, to, j, at + lane_count(lanes & lanes_below()));
     at += lane_count(lanes);
   }
 }
 
-/* Pack the nodes of a word of marks, by one warp, a lane a node. */
-static __device__ void pack_word(const struct choose_job &job, const struct packing &to, int32_t r, int32_t w,
+/* Pack the nodes of WORDS_AT_ONCE words of marks from w on, by one warp, a lane a node. `word`: that of the lane; 0 beyond
+ * the last one. */
+static __device__ void pack_words(const struct choose_job &job, const struct packing &to, int32_t r, int32_t w,
                                  uint64_t word)
 {
   const uint64_t *mark = (const uint64_t *)job.mark + (int64_t)r * job.words,
                  *sum = (const uint64_t *)job.sum + (int64_t)r * job.words;
   const unsigned *keep = job.keep + (int64_t)r * job.keep_words;
-  const uint64_t base = sum[w] - sum[0];
-  uint8_t own = choose_marked(word, lane_id());
+  int32_t mine = min(w + lane_id() / MARKED, job.words - 1);
+  const uint64_t base = sum[mine] - sum[0];
+  int bit = lane_id() % MARKED, first_body = place_body(sum[w] - sum[0]);
+  uint8_t own = choose_marked(word, bit);
   int32_t i = w * MARKED + lane_id();
   struct node n = {};
   if (own != MARK_NONE) n = load_node(&job.t.node[i]);
   int count = own == MARK_OPEN && n.info & NODE_LEAF ? (int)(n.info & NODE_COUNT) : 0;
   int kept = kept_of(job, keep, n.first, count);
-  int32_t body = place_body(base) + sum_upto(kept) - kept;
+  int32_t body = first_body + sum_upto(kept) - kept;
   if (own != MARK_NONE)
     pack_node(job, to, i, choose_record(&n, own, mark, sum, body, kept),
-              place_node(base) + lane_count(choose_included(word) & lanes_below()));
-  pack_bodies(job, to, keep, n.first, count, place_body(base));
+              place_node(base) + bit_count(choose_included(word) & ((1u << bit) - 1)));
+  pack_bodies(job, to, keep, n.first, count, first_body);
 }
 
 static __global__ void __launch_bounds__(THREADS)
@@ -114,9 +117,9 @@ static __global__ void __launch_bounds__(THREADS)
   if (r >= job.receivers) return;
   uint64_t own =
       lane_id() < PACK_WORDS && w + lane_id() < job.words ? job.mark[(int64_t)r * job.words + w + lane_id()] : 0;
-  for (lane_mask left = warp_ballot(own != 0); left; left &= left - 1) {
-    int at = first_lane(left);
-    pack_word(job, to.of[r], r, w + at, warp_shuffle(own, at));
+  for (int at = 0; at < PACK_WORDS; at += WORDS_AT_ONCE) {
+    uint64_t word = warp_shuffle(own, at + lane_id() / MARKED);
+    if (warp_any(word != 0)) pack_words(job, to.of[r], r, w + at, word);
   }
 }
 

@@ -154,7 +154,9 @@ static __device__ __forceinline__ int add_point(const struct units_job &job, con
   return near || quadrupole_counts(job, is, root, source.tag, target.now);
 }
 
-/* Add what up to LANES entries first, first + stride, ... give as point masses. Returns a bit for each that is to be
+enum { SEEN_AT_ONCE = 32 }; /* entries of a list, a bit of a word for each */
+
+/* Add what up to SEEN_AT_ONCE entries first, first + stride, ... give as point masses. Returns a bit for each that is to be
  * seen closely, or looked up. No function is called: sums are in registers. */
 static __device__ __forceinline__ unsigned add_points(const struct units_job &job, const struct places_at_tick &at,
                                                       const struct unit_target &target, const struct member_list &list,
@@ -162,7 +164,7 @@ static __device__ __forceinline__ unsigned add_points(const struct units_job &jo
 {
   unsigned closely = 0;
 #pragma unroll 4
-  for (int n = 0; n < (int)LANES; n++) {
+  for (int n = 0; n < SEEN_AT_ONCE; n++) {
     int k = first + n * stride;
     if (k >= list.count) break;
     int32_t root = job.table.entry[list.begin + k];
@@ -220,7 +222,7 @@ static __device__ __forceinline__ void add_to_star(const struct units_job &job, 
 {
   const struct member_list list = job.table.list[target.place];
   *nearest = {1e300, -1, -1};
-  for (; first < list.count; first += (int)LANES * stride) {
+  for (; first < list.count; first += SEEN_AT_ONCE * stride) {
     unsigned entries = add_points(job, at, target, list, first, stride, force);
     if (entries == 0) continue;
     const struct star_sum closely = see_entries(job, at, target, list.begin + first, stride, entries);
@@ -442,7 +444,7 @@ DEVICE_CALL void sum_on_units(const struct units_job &job, const struct places_a
   for (int begin = 0; warp_any(begin < list.count);) {
     unsigned closely = 0;
     const int first = begin;
-    for (int n = 0; n < (int)LANES && warp_any(begin < list.count); n++, begin += lanes) {
+    for (int n = 0; n < SEEN_AT_ONCE && warp_any(begin < list.count); n++, begin += lanes) {
       int k = begin + sub;
       int32_t place = k < list.count ? job.table.entry[list.begin + k] : -1;
       struct unit_source source;

@@ -65,7 +65,7 @@ static __device__ void window_digits(const uint64_t *key, int32_t n, int32_t bas
   }
 }
 
-/* Call f(level, mine, lanes) for the levels at which nodes begin within a warp's 32 particles. */
+/* Call f(level, mine, lanes) for the levels at which nodes begin within a warp's particles. */
 template <typename F> static __device__ void each_level(uint16_t span, F f)
 {
   int first = span_first(span), count = span_count(span);

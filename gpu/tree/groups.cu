@@ -75,7 +75,7 @@ static __global__ void mark_all_heads(struct tree tree, struct build_view part, 
   }
 }
 
-/* The flags of a warp's 32 consecutive particles, as a mask. */
+/* The flags of a warp's consecutive particles, as a mask. */
 static __device__ __forceinline__ lane_mask flags_of(const uint8_t *head, int32_t i, int32_t n, unsigned flag)
 {
   return warp_ballot(i < n && (head[i] & flag) == flag);

@@ -87,7 +87,7 @@ struct __align__(16) group
 };
 /* A walk keeps two targets a lane. The optimal group sizes are measured (doc/gpu-walk.md); MaxGroupSize may set a lower
  * limit. */
-enum { GROUP_MAX = 2 * LANES, GROUP_MONOPOLE = 48, GROUP_QUADRUPOLE = 64 };
+enum { GROUP_MAX = 2 * LANES, GROUP_MONOPOLE = 3 * LANES / 2, GROUP_QUADRUPOLE = 2 * LANES };
 
 /* A target supergroup: consecutive particles whose groups share the traversal of distant nodes. Supergroups are the
  * largest cells of at most SUPERGROUP_MAX particles. */

@@ -85,8 +85,8 @@ static __device__ __forceinline__ void quad_pairs_add(struct block &block, const
   }
 }
 
-/* Sums over the lanes of COUNT <= 32 values per lane: lane l gets the sum of value l. Each step exchanges half of the
- * remaining values, so that 32 values cost 31 shuffles. */
+/* Sums over the lanes of COUNT <= LANES values per lane: lane l < COUNT gets the sum of value l. Each step exchanges
+ * half of the remaining values, so that 32 values cost 31 shuffles of 32 lanes. */
 template <int COUNT, int HALF = LANES / 2>
 static __device__ __forceinline__ float lanes_sum(const float *value, int lane)
 {

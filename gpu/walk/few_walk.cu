@@ -15,7 +15,7 @@ enum {
 
 /* --- pieces ------------------------------------------------------------------------------------------------------ */
 
-static_assert(LANES == 32 && GROUP_MAX <= 2 * LANES, "few_piece has the members of a group in two words");
+static_assert((int)BLOCK == (int)FEW_TARGETS && GROUP_MAX <= 256, "places of targets");
 
 /* One warp cuts one group: its active particles in pieces of nearly equal size. The order of pieces has no effect on
  * forces. */
@@ -24,25 +24,29 @@ static __global__ void __launch_bounds__(THREADS) list_pieces(const __grid_const
   int32_t q = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / LANES);
   if (q >= job.walk.groups) return;
   const int4 g = load_read_only((const int4 *)&job.walk.group[job.walk.list[q]]);
-  uint64_t member = 0;
+  int n = 0, rank[GROUP_MAX / LANES], at = 0; /* rank: among the active particles of the group; -1: not active */
 #pragma unroll
   for (int e = 0; e < GROUP_MAX / LANES; e++) {
     int32_t i = g.x + e * LANES + lane_id();
-    member |= (uint64_t)warp_ballot(i < g.y && needs_force<WALK_MOVING>(job.walk, i)) << e * LANES;
+    bool take = i < g.y && needs_force<WALK_MOVING>(job.walk, i);
+    lane_mask takes = warp_ballot(take);
+    rank[e] = take ? n + lane_count(takes & lanes_below()) : -1;
+    n += lane_count(takes);
   }
-  int n = bit_count_64(member), pieces = (n + job.size - 1) / job.size, at = 0;
   if (n == 0) return;
+  int pieces = (n + job.size - 1) / job.size, each = (n + pieces - 1) / pieces;
+  pieces = (n + each - 1) / each;
   if (lane_id() == 0) at = atomicAdd(job.count, pieces);
   at = warp_shuffle(at, 0);
-  int each = (n + pieces - 1) / pieces;
-  for (int p = lane_id(); p < pieces; p += LANES) {
-    uint64_t from = member;
-    for (int k = 0; k < p * each; k++) from &= from - 1;
-    uint64_t rest = from;
-    for (int k = 0; k < each; k++) rest &= rest - 1;
-    from &= ~rest;
-    const struct few_piece piece = {g.x, bit_count_64(from), {(uint32_t)from, (uint32_t)(from >> LANES)}};
-    job.piece[at + p] = piece;
+#pragma unroll
+  for (int e = 0; e < GROUP_MAX / LANES; e++) {
+    if (rank[e] < 0) continue;
+    int p = rank[e] / each, k = rank[e] % each;
+    struct few_piece *piece = &job.piece[at + p];
+    piece->place[k] = (uint8_t)(e * LANES + lane_id());
+    if (k > 0) continue;
+    piece->begin = g.x;
+    piece->targets = min(each, n - p * each);
   }
 }
 
@@ -54,36 +58,37 @@ static int64_t pieces_max(const struct device *d, int size)
 
 /* --- kernel ------------------------------------------------------------------------------------------------------ */
 
-/* One team walks one piece. */
+/* One team walks one piece, a struct few_piece as it is loaded. */
 template <int CELLS>
 static __device__ __forceinline__ void walk_piece(struct warp_team_shared<CELLS> &s, const struct few_job &job,
-                                                  const struct few_piece &piece, int lane)
+                                                  const int4 &piece, int lane)
 {
   struct view v;
   struct block b;
   struct warp_team m = {0, 0, 0, job.walk.roots, {0, 0, 0}, 0};
   struct warp_state w = {(int)threadIdx.x / LANES, 0, 0, 0};
-  int32_t mine = target_of_lane(piece, lane);
-  warp_team_load_targets<CELLS>(job.walk, mine, piece.targets, v, b);
+  int32_t mine = target_of_lane(piece, lane), targets = piece.y;
+  warp_team_load_targets<CELLS>(job.walk, mine, targets, v, b);
   while (warp_team_has_work(m)) {
     warp_team_traverse<CELLS>(s, job, v, b, m, w, lane);
     add_particles(s, job.walk, v, b, m.e, w, lane);
     m.particles += (unsigned)m.e.particles;
   }
   add_staged<CELLS>(s, job.walk, b, w, true, lane);
-  s.sum[w.id][lane] = lanes_sum<4 * BLOCK>(b.sum, lane);
+  float own = lanes_sum<4 * BLOCK>(b.sum, lane);
+  if (lane < 4 * BLOCK) s.sum[w.id][lane] = own;
   if (lane == 0) s.warp_totals[w.id] = make_int2(w.near, w.tests);
   __syncthreads();
   if (w.id > 0) return;
   float sum = 0;
   int near = 0, tests = 0;
   for (int k = 0; k < WARP_TEAM_WARPS; k++) {
-    sum += s.sum[k][lane];
+    sum += s.sum[k][min(lane, 4 * BLOCK - 1)];
     near += s.warp_totals[k].x;
     tests += s.warp_totals[k].y;
   }
-  warp_team_store_forces(job.walk, mine, piece.targets, sum, (float)near + (float)m.particles, lane);
-  struct walked all = {0, tests, (unsigned)near * (unsigned)piece.targets, m.particles * (unsigned)piece.targets};
+  warp_team_store_forces(job.walk, mine, targets, sum, (float)near + (float)m.particles, lane);
+  struct walked all = {0, tests, (unsigned)near * (unsigned)targets, m.particles * (unsigned)targets};
   store_tally(job.walk, job.walk.adding == 0, v, all, 0, lane);
 }
 
@@ -94,8 +99,7 @@ static __global__ void __launch_bounds__(WARP_TEAM_THREADS, WARP_TEAM_BLOCKS)
 {
   __shared__ struct warp_team_shared<CELLS> s;
   if ((int)blockIdx.x >= *job.count) return;
-  const int4 p = load_read_only((const int4 *)&job.piece[blockIdx.x]);
-  walk_piece<CELLS>(s, job, {p.x, p.y, {(uint32_t)p.z, (uint32_t)p.w}}, (int)threadIdx.x % LANES);
+  walk_piece<CELLS>(s, job, load_read_only((const int4 *)&job.piece[blockIdx.x]), lane_id());
 }
 
 /* --- launch ------------------------------------------------------------------------------------------------------ */

@@ -182,7 +182,8 @@ static __device__ __forceinline__ void evaluate(R &s, const struct walk_job &job
     for (int j = plain + lane; j < weighted; j += LANES)
       pairs_add<POT, OWN>(b, s.entry[j], UNLIKE ? s.eps2[j] : job.eps2);
     if constexpr (HOW == WALK_WEIGHTED) weighted_particles(s, job, b, s.ball[target_block], first, cells, end, lane);
-    s.sum[4 * first + lane] += lanes_sum<4 * BLOCK>(b.sum, lane);
+    float mine = lanes_sum<4 * BLOCK>(b.sum, lane);
+    if (lane < 4 * BLOCK) s.sum[4 * first + lane] += mine;
     if constexpr (OWN) add_own(s, b, first, lane);
   }
   warp_sync();

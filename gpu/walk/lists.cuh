@@ -7,7 +7,7 @@
 enum {
   NEAR_MAX = 192,
   LEAVES_MAX = 128,
-  ENTRIES = 384 /* at least NEAR_MAX + LEAVES_MAX and 32 for padding */
+  ENTRIES = 384 /* at least NEAR_MAX + LEAVES_MAX and LANES for padding */
 };
 static_assert(ENTRIES >= NEAR_MAX + LEAVES_MAX + LANES && ENTRIES >= NEAR_MAX + STAGED_MAX && ENTRIES % LANES == 0,
               "lists");
@@ -222,7 +222,7 @@ static __device__ __forceinline__ bool defer_pieces(const R &s, const struct wal
 
 #define MASSLESS_SOURCE make_float4(1, 1, 1, 0) /* a source without mass */
 
-/* Pad the entries to a multiple of 32, which are evaluated at a time. Returns the new end. */
+/* Pad the entries to a multiple of LANES, which are evaluated at a time. Returns the new end. */
 template <class R> static __device__ __forceinline__ int pad(R &s, int end, int lane)
 {
   int padded = (end + LANES - 1) / LANES * LANES;
@@ -247,8 +247,8 @@ struct entries {
   int end, opened, particles;
 };
 
-/* The particle of this lane among the particles [base, base + 32), numbered over all opened leaves; -1: none. `owner`
- * is the opened leaf of the particle `base`, and advances to that of base + 32. */
+/* The particle of this lane among the particles [base, base + LANES), numbered over all opened leaves; -1: none. `owner`
+ * is the opened leaf of the particle `base`, and advances to that of base + LANES. */
 template <class R>
 static __device__ __forceinline__ int particle_of(const R &s, const struct entries &entries, int base, int &owner,
                                                   int lane)

@@ -10,11 +10,12 @@ struct tally;
 struct __align__(16) item { int32_t begin, end, supergroup, unused; };
 enum { ITEM_CLASSES = 3 }; /* class 0 has the longest walks and comes first */
 
-/* A few active targets of a group. */
+/* A few active targets of a group: the particles begin + place[k]. */
+enum { FEW_TARGETS = 8 };
 struct __align__(16) few_piece
 {
   int32_t begin, targets;
-  uint32_t member[GROUP_MAX / LANES]; /* bit k: the particle begin + k is a target */
+  uint8_t place[FEW_TARGETS];
 };
 
 /* Counts of the full walk. Warps add to one of COUNT_SLOTS, so that their atomics do not contend for one address. */

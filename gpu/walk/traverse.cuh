@@ -283,10 +283,12 @@ static __device__ __forceinline__ void expand_staged(R &s, const struct walk_job
 /* Add the sums of all lanes to the expansion of the ball. */
 template <class R> static __device__ __forceinline__ void add_taylor(R &s, const float *sum, int lane)
 {
-  constexpr int low = LANES, high = TAYLOR_MAX - low;
+  constexpr int low = (int)LANES < (int)TAYLOR_MAX ? (int)LANES : (int)TAYLOR_MAX, high = TAYLOR_MAX - low;
   float a = lanes_sum<low>(sum, lane);
-  s.expansion()[lane] += a;
-  a = lanes_sum<high>(sum + low, lane);
-  if (lane < high) s.expansion()[low + lane] += a;
+  if (lane < low) s.expansion()[lane] += a;
+  if constexpr (high > 0) {
+    a = lanes_sum<high>(sum + low, lane);
+    if (lane < high) s.expansion()[low + lane] += a;
+  }
 }
 #endif

@@ -19,17 +19,17 @@ struct few_job {
 };
 
 enum {
-  WARP_TEAM_WARPS = 8,
-  WARP_TEAM_THREADS = WARP_TEAM_WARPS * LANES,
+  WARP_TEAM_THREADS = 256,
+  WARP_TEAM_WARPS = WARP_TEAM_THREADS / LANES,
   WARP_TEAM_WIDE = WARP_TEAM_WARPS * WIDE,     /* ranges that are tested at a step */
-  WARP_TEAM_NODES = WARP_TEAM_WIDE * SIBLINGS, /* nodes that are tested at a step */
+  WARP_TEAM_NODES = WARP_TEAM_WIDE * SIBLINGS, /* nodes that are tested at a step: two for a thread */
   WARP_TEAM_NARROW = 8,                        /* ranges at a step if the front is full */
   FRONT_CAPACITY = 4096,                       /* a power of two */
   FRONT_FULL = FRONT_CAPACITY - WARP_TEAM_NODES - SIBLINGS * WARP_TEAM_NARROW * (KEY_LEVELS + 2),
-  OPENED_MAX = LANES * LANES
+  OPENED_MAX = 2 * WARP_TEAM_NODES
 };
 static_assert(FRONT_FULL >= WARP_TEAM_WIDE && (FRONT_CAPACITY & (FRONT_CAPACITY - 1)) == 0 &&
-                  OPENED_MAX >= WARP_TEAM_NODES,
+                  OPENED_MAX >= WARP_TEAM_NODES && OPENED_MAX <= LANES * LANES,
               "room of a team");
 
 /* What a warp stores at a step. */
@@ -70,12 +70,10 @@ static __device__ __forceinline__ bool warp_team_has_work(const struct warp_team
 /* --- targets ----------------------------------------------------------------------------------------------------- */
 
 /* The target of this lane; lanes after the last target have copies of it. */
-static __device__ __forceinline__ int32_t target_of_lane(const struct few_piece &piece, int lane)
+static __device__ __forceinline__ int32_t target_of_lane(const int4 &piece, int lane)
 {
-  uint64_t member = (uint64_t)piece.member[1] << LANES | piece.member[0];
-  static_assert(GROUP_MAX == 2 * LANES, "two words");
-  for (int k = min(lane, piece.targets - 1); k > 0; k--) member &= member - 1;
-  return piece.begin + lowest_bit_64(member) - 1;
+  int k = min(lane, piece.y - 1);
+  return piece.x + (int)((unsigned)(k < 4 ? piece.z : piece.w) >> 8 * (k % 4) & 0xff);
 }
 
 /* The ball of the targets, and their positions in all threads. Each warp computes these for itself; `i` is the target

@@ -25,7 +25,7 @@ LIBRARY_INPUTS = libapi.a libespalier.a $(KERNEL_LIBS)
 $(LIBRARY_SHARED): $(LIBRARY_INPUTS) %D%/espalier.map
 	$(AM_V_CCLD)$(MKDIR_P) lib && $(CC) -shared $(AM_CFLAGS) $(CFLAGS) -Wl,-soname,$(LIBRARY_SONAME) \
 	  -Wl,--version-script=$(top_srcdir)/src/api/espalier.map $(AM_LDFLAGS) $(LDFLAGS) -o $@ $(LIBRARY_PARTS) \
-	  $(HDF5_LIBS) $(CUDA_LIBS) $(ESP_LIBS) -lm $(LIBS)
+	  $(HDF5_LIBS) $(GPU_LIBS) $(ESP_LIBS) -lm $(LIBS)
 	$(AM_V_at)ln -sf libespalier.so.$(PACKAGE_VERSION) lib/$(LIBRARY_SONAME) && ln -sf $(LIBRARY_SONAME) lib/libespalier.so
 $(LIBRARY_STATIC): $(LIBRARY_INPUTS)
 	$(AM_V_AR)$(MKDIR_P) lib && $(LD) -r -o lib/espalier.o $(subst -Wl$(comma),,$(LIBRARY_PARTS)) && \

@@ -3,16 +3,18 @@
 #include "backend/backend.h"
 #include "backend/probe.h"
 
+#include <string.h>
+
 #include "params/params.h"
 
-#ifndef ESP_HAVE_CUDA
+#ifndef ESP_HAVE_GPU
 static int cuda_probe(char *why, size_t size)
 {
   snprintf(why, size, "this build has no CUDA backend");
   return 0;
 }
 static const struct backend_probe cuda_probe_verbs = {.count = cuda_probe};
-const struct backend backend_cuda = {.name = "cuda", .probe = &cuda_probe_verbs};
+const struct backend backend_cuda = {.name = ESP_GPU_NAME, .probe = &cuda_probe_verbs};
 #endif
 
 static const struct backend *const all[] = {&backend_cpu, &backend_cuda};
@@ -50,10 +52,12 @@ const struct backend *backend_choose(int choice, char *why, size_t size)
   const struct backend *be = &backend_cuda;
   why[0] = 0;
   if (choice == BACKEND_CPU) return &backend_cpu;
-  if (be->probe->count(reason, sizeof reason) > 0) return be;
-  if (choice == BACKEND_CUDA) {
-    snprintf(why, size, "Backend = cuda is not available: %s", reason);
-    return NULL;
-  }
-  return &backend_cpu;
+  const char *asked = choice == BACKEND_AUTO ? be->name : params_choice("Backend", choice);
+  int other = strcmp(asked, be->name) != 0;
+  if (!other && be->probe->count(reason, sizeof reason) > 0) return be;
+  if (choice == BACKEND_AUTO) return &backend_cpu;
+  if (!other) snprintf(why, size, "Backend = %s is not available: %s", asked, reason);
+  else if (be->open) snprintf(why, size, "Backend = %s is not available: this build has cpu and %s", asked, be->name);
+  else snprintf(why, size, "Backend = %s is not available: this build has the CPU backend only", asked);
+  return NULL;
 }

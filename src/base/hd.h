@@ -3,7 +3,7 @@
  * with much code, which devices call rather than copy to each place. */
 #ifndef HD_H
 #define HD_H
-#ifdef __CUDACC__
+#if defined __CUDACC__ || defined __HIP__
 #define HD static __host__ __device__ inline
 #define HD_CALL static __host__ __device__ __noinline__
 #else

@@ -36,6 +36,7 @@ void info_print(FILE *out)
     if (list[k]->probe->count(why, sizeof why) > 0) list[k]->probe->describe(out);
     else fprintf(out, "  %-8s %s\n", list[k]->name, why);
   }
+  if (ESP_GPU_TARGETS[0]) fprintf(out, "  built for %s: %s\n", ESP_GPU_NAME, ESP_GPU_TARGETS);
   print_cores(out);
 }
 
@@ -46,7 +47,7 @@ static void print_backends(FILE *out)
   fprintf(out, "backends  ");
   for (int k = 0; k < count; k++)
     if (list[k]->open) fprintf(out, " %s", list[k]->name);
-  fputc('\n', out);
+  fprintf(out, ESP_GPU_TARGETS[0] ? " (for %s)\n" : "%s\n", ESP_GPU_TARGETS);
 }
 
 /* Pairs per second for N = 2^10 ... 2^18 and each number of threads per target (S). */

@@ -33,7 +33,7 @@ enum comm_log { COMM_LOG_OFF, COMM_LOG_PHASES, COMM_LOG_PEERS };
 enum groups_choice { GROUPS_OFF, GROUPS_ON };
 enum substep_log_choice { SUBSTEP_LOG_OFF, SUBSTEP_LOG_ON };
 enum tuning_choice { TUNING_AUTO, TUNING_ON, TUNING_FROZEN };
-enum backend_choice { BACKEND_AUTO, BACKEND_CPU, BACKEND_CUDA };
+enum backend_choice { BACKEND_AUTO, BACKEND_CPU, BACKEND_CUDA, BACKEND_HIP };
 enum transport_choice { TRANSPORT_AUTO, TRANSPORT_STAGED, TRANSPORT_CUDA_MPI, TRANSPORT_NCCL };
 
 /* The values. A member has the name of its parameter (SnapshotFileBase, ErrTolForceAcc, xs, ...): double for a real,

@@ -115,7 +115,7 @@ static int print(struct work *work, struct fault *fault)
   if (!planning->softening_is_given && !planning->parameters && !params_neighbour_lists(&work->params))
     work->params.Softening = pilot_softening(work->half, planning->particles);
   unsigned schemes = schemes_of(work, &why);
-  int on_device = planning->machine ? work->machine.device == DEVICE_gpu : work->params.Backend == BACKEND_CUDA;
+  int on_device = planning->machine ? work->machine.device == DEVICE_gpu : work->params.Backend >= BACKEND_CUDA;
   plan_text_begin(planning, &work->params, planning->machine ? &work->machine : NULL, work->pilot);
   fflush(stdout);
   int count = schemes ? predict(work, schemes, planned, fault) : 0;

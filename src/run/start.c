@@ -135,9 +135,9 @@ int check_steps(long long limit, long long step, const char *path, struct fault 
 /* All ranks must use the same backend, because it defines the messages between them. Collective. */
 static void check_same_backend(const struct comm *comm, const struct backend *be, struct fault *fault)
 {
-  int cuda = be == &backend_cuda;
-  if (comm_max_int64(comm, cuda) != comm_min_int64(comm, cuda))
-    fault_set(fault, "some ranks have a CUDA device, others have none: set Backend = cpu, or start ranks only where "
+  int gpu = be == &backend_cuda;
+  if (comm_max_int64(comm, gpu) != comm_min_int64(comm, gpu))
+    fault_set(fault, "some ranks have a GPU, others have none: set Backend = cpu, or start ranks only where "
                      "there are devices");
 }
 

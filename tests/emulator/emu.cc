@@ -12,7 +12,7 @@ emu_warp_state *emu_now;
 void *emu_fiber[EMU_THREADS], *emu_main;
 bool emu_lanes_descend;
 static char *stacks;
-static emu_warp_state warp[EMU_THREADS / 32];
+static emu_warp_state warp[EMU_THREADS / EMU_LANES];
 static unsigned warps, alive;
 static unsigned barrier_arrived, barrier_turn, barrier_count[2];
 static const std::function<void()> *work;
@@ -30,11 +30,11 @@ HOT static void complete_barrier()
   barrier_count[++barrier_turn & 1] = 0;
   for (unsigned k = 0; k < warps; k++) warp[k].ready = warp[k].alive;
 }
-HOT emu_collective *emu_find(emu_warp_state &w, unsigned mask)
+HOT emu_collective *emu_find(emu_warp_state &w, emu_mask mask)
 {
-  const unsigned lane = threadIdx.x % 32;
+  const unsigned lane = threadIdx.x % EMU_LANES;
   int at = 0;
-  if (!(mask >> lane & 1)) { fprintf(stderr, "emu: %s: lane %d not in mask %08x\n", kernel_name, (int)lane, mask); abort(); }
+  if (!(mask >> lane & 1)) { fprintf(stderr, "emu: %s: lane %d not in mask %llx\n", kernel_name, (int)lane, (unsigned long long)mask); abort(); }
   while (at < w.masks && w.collective[at].mask != mask) at++;
   emu_collective &c = w.collective[at];
   if (at == w.masks) {
@@ -50,7 +50,7 @@ HOT static unsigned barrier(bool v)
   const unsigned &count = barrier_count[barrier_turn & 1];
   barrier_count[barrier_turn & 1] += v;
   if (++barrier_arrived == alive) complete_barrier();
-  else { w.ready &= ~(1u << threadIdx.x % 32); emu_leave(w); }
+  else { w.ready &= ~((emu_mask)1 << threadIdx.x % EMU_LANES); emu_leave(w); }
   return count;
 }
 void __syncthreads() { barrier(false); }
@@ -61,9 +61,9 @@ HOT static void entry()
   (*work)();
   emu_warp_state &w = *emu_now;
   alive--;
-  w.alive &= ~(1u << threadIdx.x % 32), w.ready &= w.alive;
+  w.alive &= ~((emu_mask)1 << threadIdx.x % EMU_LANES), w.ready &= w.alive;
   for (int k = 0; k < w.masks; k++) {
-    unsigned part = w.collective[k].round[w.collective[k].turn & 1].part;
+    emu_mask part = w.collective[k].round[w.collective[k].turn & 1].part;
     if (part && part == (w.collective[k].mask & w.alive)) emu_complete(w, w.collective[k]);
   }
   if (barrier_arrived && barrier_arrived == alive) complete_barrier();
@@ -74,14 +74,15 @@ static int emu_order() { static int o = -1; if (o < 0) { const char *e = getenv(
 /* one block, its lanes from the beginning to the end */
 HOT static void run_block(unsigned n, bool warps_descend)
 {
-  alive = n, warps = (n + 31) / 32, barrier_arrived = 0, barrier_count[0] = barrier_count[1] = 0;
+  alive = n, warps = (n + EMU_LANES - 1) / EMU_LANES, barrier_arrived = 0, barrier_count[0] = barrier_count[1] = 0;
   for (unsigned t = 0; t < n; t++) {
     void **sp = (void **)(stacks + (t + 1) * (size_t)STACK);
     *--sp = NULL; *--sp = (void *)entry;
     emu_fiber[t] = sp;
   }
   for (unsigned k = 0; k < warps; k++) {
-    warp[k].alive = warp[k].ready = n - k * 32 >= 32 ? 0xffffffffu : (1u << (n - k * 32)) - 1;
+    const unsigned lanes = n - k * EMU_LANES;
+    warp[k].alive = warp[k].ready = lanes >= EMU_LANES ? ~(emu_mask)0 : ((emu_mask)1 << lanes) - 1;
     warp[k].masks = 0;
   }
   while (alive > 0) {
@@ -91,7 +92,7 @@ HOT static void run_block(unsigned n, bool warps_descend)
       while (warp[at].ready) {
         moved = true;
         emu_now = &warp[at];
-        threadIdx.x = at * 32 + emu_next_lane(warp[at].ready, emu_lanes_descend ? 0 : 31);
+        threadIdx.x = at * EMU_LANES + emu_next_lane(warp[at].ready, emu_lanes_descend ? 0 : EMU_LANES - 1);
         emu_switch(&emu_main, emu_fiber[threadIdx.x]);
       }
     }

@@ -6,6 +6,7 @@
 # times, no races between streams, nothing that CUDA itself does.
 # Usage, from a configured and built tree:  emulate.sh SOURCE BUILD TEST OUT [TEST OUT]...
 # For example:  emulate.sh .. . walk walk-emulated
+# LANES=64 emulates warps of 64 lanes, as AMD's devices have them.
 # Neither nvcc nor CUDA's headers are needed, whether or not the tree was configured with CUDA.
 set -e
 [ $# -ge 4 ] && [ $(($# % 2)) -eq 0 ] || { sed -n '4,/^set/s/^# //p' "$0" >&2; exit 2; }
@@ -18,7 +19,7 @@ trap 'rm -rf "$work"' EXIT
 variable() { sed -n "s/^$1 = //p" "$build/Makefile" | head -n 1; }
 mkdir "$work/objects" "$work/tests"
 cd "$source"
-includes="-DHAVE_CONFIG_H -DESP_HAVE_CUDA=1 -I$build -I$source/src -I$source -I$source/tests $(variable HDF5_CPPFLAGS)"
+includes="-DHAVE_CONFIG_H -DESP_HAVE_GPU=1 -I$build -I$source/src -I$source -I$source/tests $(variable HDF5_CPPFLAGS)"
 # Instructions for what kernels do most, where the CPU has them; sums are rounded as without.
 fast=
 for flag in popcnt fma bmi lzcnt avx2; do
@@ -27,7 +28,7 @@ for flag in popcnt fma bmi lzcnt avx2; do
   fast="$fast -m$flag"
 done
 plus="-std=c++17 -O2$fast -ffp-contract=off -mno-red-zone -g1 -fno-strict-aliasing"
-plus="$plus -w -DESP_EMULATED -I$here/inc $includes $CXXFLAGS"
+plus="$plus -w -DESP_EMULATED -DEMU_LANES=${LANES:-32} -I$here/inc $includes $CXXFLAGS"
 c="-std=gnu11 -O2 -g1 -fopenmp -w $includes $CXXFLAGS"
 for file in gpu/*/*.cu "$here/emu.cc"; do
   printf '%s\n' "g++ -x c++ $plus -c $file -o $work/objects/$(echo "$file" | tr / _).o"

@@ -107,21 +107,31 @@ template <class T, class U> static inline T atomicOr(T *p, U v)
   *p = o | (T)v;
   return o;
 }
+/* Lanes of a warp: 32, or those of an AMD wavefront, 64. */
+#ifndef EMU_LANES
+#define EMU_LANES 32
+#endif
+#if EMU_LANES == 64
+typedef uint64_t emu_mask;
+#else
+typedef uint32_t emu_mask;
+#endif
 /* warp: puts a value; returns the slots of all and who took part. Valid until the lane comes to the next collective of
  * its mask. */
 struct emu_round {
-  uint64_t v[32], result;
-  unsigned part, ballot;
+  uint64_t v[EMU_LANES], result;
+  emu_mask part, ballot;
   bool reduced;
 };
 /* Lanes of one mask that meet again and again. A lane may be in the next round while others still read this one. */
 struct emu_collective {
-  unsigned mask, turn;
+  emu_mask mask;
+  unsigned turn;
   emu_round round[2];
 };
 enum { EMU_MASKS = 64, EMU_THREADS = 1024 };
 struct emu_warp_state {
-  unsigned alive, ready;
+  emu_mask alive, ready;
   int masks;
   emu_collective collective[EMU_MASKS];
 };
@@ -129,7 +139,7 @@ extern emu_warp_state *emu_now;      /* the warp that runs */
 extern void *emu_fiber[EMU_THREADS]; /* stack pointers of lanes that wait */
 extern void *emu_main;               /* and of the loop over warps */
 extern bool emu_lanes_descend;
-emu_collective *emu_find(emu_warp_state &w, unsigned mask);
+emu_collective *emu_find(emu_warp_state &w, emu_mask mask);
 void emu_complete(emu_warp_state &w, emu_collective &c);
 /* Its own arrays only, and at each switch. */
 #define EMU_HOT __attribute__((no_sanitize("address"), always_inline)) static inline
@@ -146,14 +156,14 @@ EMU_HOT void emu_switch(void **save, void *load)
                  "xmm14", "xmm15", "memory", "cc");
 }
 /* the ready lane after lane `me`, cyclically; some lane is ready */
-EMU_HOT unsigned emu_next_lane(unsigned ready, unsigned me)
+EMU_HOT unsigned emu_next_lane(emu_mask ready, unsigned me)
 {
   if (emu_lanes_descend) {
-    unsigned below = ready & ((1u << me) - 1);
-    return 31 - __builtin_clz(below ? below : ready);
+    emu_mask below = ready & (((emu_mask)1 << me) - 1);
+    return 63 - (unsigned)__builtin_clzll(below ? below : ready);
   }
-  unsigned above = ready & (~1u << me);
-  return __builtin_ctz(above ? above : ready);
+  emu_mask above = ready & (~(emu_mask)1 << me);
+  return (unsigned)__builtin_ctzll(above ? above : ready);
 }
 /* Leave this lane, which is not ready any more. */
 EMU_HOT void emu_leave(const emu_warp_state &w)
@@ -161,15 +171,16 @@ EMU_HOT void emu_leave(const emu_warp_state &w)
   unsigned me = threadIdx.x;
   void *to = emu_main;
   if (w.ready) {
-    threadIdx.x = me / 32 * 32 + emu_next_lane(w.ready, me % 32);
+    threadIdx.x = me / EMU_LANES * EMU_LANES + emu_next_lane(w.ready, me % EMU_LANES);
     to = emu_fiber[threadIdx.x];
   }
   emu_switch(&emu_fiber[me], to);
 }
-EMU_HOT emu_round &emu_warp(unsigned mask, uint64_t v)
+EMU_HOT emu_round &emu_warp(emu_mask mask, uint64_t v)
 {
   emu_warp_state &w = *emu_now;
-  const unsigned lane = threadIdx.x % 32, bit = 1u << lane;
+  const unsigned lane = threadIdx.x % EMU_LANES;
+  const emu_mask bit = (emu_mask)1 << lane;
   emu_collective *c = w.collective;
   if (!(mask & bit) || w.masks == 0 || c->mask != mask) c = emu_find(w, mask);
   emu_round &r = c->round[c->turn & 1];
@@ -183,7 +194,7 @@ EMU_HOT emu_round &emu_warp(unsigned mask, uint64_t v)
   }
   return r;
 }
-static inline int emu_lane() { return (int)(threadIdx.x % 32); }
+static inline int emu_lane() { return (int)(threadIdx.x % EMU_LANES); }
 template <class T> static inline uint64_t emu_bits(T x)
 {
   static_assert(sizeof(T) <= 8);
@@ -197,83 +208,83 @@ template <class T> static inline T emu_value(uint64_t b)
   memcpy(&x, &b, sizeof x);
   return x;
 }
-static inline void __syncwarp(unsigned m = 0xffffffffu) { emu_warp(m, 0); }
+static inline void __syncwarp(emu_mask m) { emu_warp(m, 0); }
 static inline void __threadfence() {}
 static inline void __threadfence_system() {}
 void __syncthreads();
 int __syncthreads_or(int p);
 int __syncthreads_count(int p);
-static inline unsigned __ballot_sync(unsigned m, bool p) { return emu_warp(m, p).ballot; }
-static inline int __any_sync(unsigned m, bool p) { return __ballot_sync(m, p) != 0; }
-static inline void emu_check(unsigned part, int from)
+static inline emu_mask __ballot_sync(emu_mask m, bool p) { return emu_warp(m, p).ballot; }
+static inline int __any_sync(emu_mask m, bool p) { return __ballot_sync(m, p) != 0; }
+static inline void emu_check(emu_mask part, int from)
 {
   if (!(part >> from & 1)) {
-    fprintf(stderr, "emu: shuffle from a lane that is not there (%d of %08x)\n", from, part);
+    fprintf(stderr, "emu: shuffle from a lane that is not there (%d of %llx)\n", from, (unsigned long long)part);
     abort();
   }
 }
-template <class T> static inline T __shfl_sync(unsigned m, T x, int from, int width = 32)
+template <class T> static inline T __shfl_sync(emu_mask m, T x, int from, int width = EMU_LANES)
 {
   emu_round &s = emu_warp(m, emu_bits(x));
   int l = emu_lane() / width * width + from % width;
   emu_check(s.part, l);
   return emu_value<T>(s.v[l]);
 }
-template <class T> static inline T __shfl_xor_sync(unsigned m, T x, int step)
+template <class T> static inline T __shfl_xor_sync(emu_mask m, T x, int step)
 {
   emu_round &s = emu_warp(m, emu_bits(x));
   int l = emu_lane() ^ step;
   emu_check(s.part, l);
   return emu_value<T>(s.v[l]);
 }
-template <class T> static inline T __shfl_up_sync(unsigned m, T x, unsigned step)
+template <class T> static inline T __shfl_up_sync(emu_mask m, T x, unsigned step)
 {
   emu_round &s = emu_warp(m, emu_bits(x));
   int l = emu_lane() - (int)step;
   return l < 0 ? x : emu_value<T>(s.v[l]);
 }
-template <class T> static inline T __shfl_down_sync(unsigned m, T x, unsigned step)
+template <class T> static inline T __shfl_down_sync(emu_mask m, T x, unsigned step)
 {
   emu_round &s = emu_warp(m, emu_bits(x));
   int l = emu_lane() + (int)step;
-  return l > 31 ? x : emu_value<T>(s.v[l]);
+  return l >= EMU_LANES ? x : emu_value<T>(s.v[l]);
 }
 /* of integers, so the same for all lanes: the first lane that asks computes it */
-template <class T, class F> static inline T emu_reduce(unsigned m, T x, F f)
+template <class T, class F> static inline T emu_reduce(emu_mask m, T x, F f)
 {
   static_assert(std::is_integral_v<T>);
   emu_round &s = emu_warp(m, emu_bits(x));
   if (!s.reduced) {
-    unsigned left = s.part & (s.part - 1);
-    T r = emu_value<T>(s.v[__builtin_ctz(s.part)]);
-    for (; left; left &= left - 1) r = f(r, emu_value<T>(s.v[__builtin_ctz(left)]));
+    emu_mask left = s.part & (s.part - 1);
+    T r = emu_value<T>(s.v[__builtin_ctzll(s.part)]);
+    for (; left; left &= left - 1) r = f(r, emu_value<T>(s.v[__builtin_ctzll(left)]));
     s.result = emu_bits(r);
     s.reduced = true;
   }
   return emu_value<T>(s.result);
 }
-template <class T> static inline T __reduce_min_sync(unsigned m, T x)
+template <class T> static inline T __reduce_min_sync(emu_mask m, T x)
 {
   return emu_reduce(m, x, [](T a, T b) { return b < a ? b : a; });
 }
-template <class T> static inline T __reduce_max_sync(unsigned m, T x)
+template <class T> static inline T __reduce_max_sync(emu_mask m, T x)
 {
   return emu_reduce(m, x, [](T a, T b) { return b > a ? b : a; });
 }
-template <class T> static inline T __reduce_or_sync(unsigned m, T x)
+template <class T> static inline T __reduce_or_sync(emu_mask m, T x)
 {
   return emu_reduce(m, x, [](T a, T b) -> T { return a | b; });
 }
-template <class T> static inline T __reduce_add_sync(unsigned m, T x)
+template <class T> static inline T __reduce_add_sync(emu_mask m, T x)
 {
   return emu_reduce(m, x, [](T a, T b) -> T { return (T)(a + b); });
 }
-template <class T> static inline unsigned __match_any_sync(unsigned m, T x)
+template <class T> static inline emu_mask __match_any_sync(emu_mask m, T x)
 {
   emu_round &s = emu_warp(m, emu_bits(x));
-  unsigned r = 0;
-  for (int k = 0; k < 32; k++)
-    if (s.part >> k & 1 && s.v[k] == emu_bits(x)) r |= 1u << k;
+  emu_mask r = 0;
+  for (int k = 0; k < EMU_LANES; k++)
+    if (s.part >> k & 1 && s.v[k] == emu_bits(x)) r |= (emu_mask)1 << k;
   return r;
 }
 void emu_run(unsigned blocks, unsigned threads, const std::function<void()> &f, const char *name);
