@@ -11,7 +11,8 @@ AS_IF([test "x$with_hip" != xno], [
   AS_CASE([$with_hip], [yes], [with_hip=gfx90a])
   AC_PATH_PROG([HIPCC], [hipcc], [], [$PATH:/opt/rocm/bin])
   AS_IF([test "x$HIPCC" = x], [AC_MSG_FAILURE([--with-hip was given, and there is no hipcc])])
-  : ${HIPCCFLAGS="-O3"}
+  dnl by default every function is inlined: one file takes hours then
+  : ${HIPCCFLAGS="-O3 -fno-inline-functions"}
   esp_archs=
   for esp_arch in $(echo "$with_hip" | tr , ' '); do esp_archs="$esp_archs --offload-arch=$esp_arch"; done
   GPU_COMPILE="$HIPCC -x hip -std=c++17 -fPIC -fvisibility=hidden -Wno-unused-result $esp_archs" GPU_FLAGS=$HIPCCFLAGS

@@ -340,6 +340,8 @@ slow_alone = \
 release_tests = \
   %D%/slow/sanitizers_all.sh \
   %D%/slow/emulator_all.sh \
+  %D%/slow/emulator_64.sh \
+  %D%/slow/hip.sh \
   %D%/slow/energy.sh \
   %D%/slow/killed_often.sh \
   %D%/slow/distcheck.sh \

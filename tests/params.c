@@ -290,7 +290,7 @@ static void check_overrides(void)
       {"Gravity:Softening= 1 ", "expected a number at least 0"},
       {"Time:TimeMax=-1", "TimeMax = -1 (-P) and TimeBegin = 0 (default)"},
       {"Output:OutputDir=a #b", "expected text that can stand in a parameter file"},
-      {"Output:OutputDir=a\nb", "a control character at character 2"},
+      {"Output:OutputDir=a\nb", "expected a value of one line, found byte 0x0a (a line's end) behind it"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     f.text[0] = 0;
@@ -428,6 +428,7 @@ static const struct {
     {"Device", "Backend", "auto", BACKEND_AUTO},
     {"Device", "Backend", "cpu", BACKEND_CPU},
     {"Device", "Backend", "cuda", BACKEND_CUDA},
+    {"Device", "Backend", "hip", BACKEND_HIP},
     {"Device", "Transport", "auto", TRANSPORT_AUTO},
     {"Device", "Transport", "staged", TRANSPORT_STAGED},
     {"Device", "Transport", "cuda-mpi", TRANSPORT_CUDA_MPI},

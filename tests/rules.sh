@@ -29,12 +29,13 @@ rule "src/ and mpi/ include nothing of CUDA" \
   "$(sources src mpi | xargs grep -Hn -E "$include(.*/)?(cuda|nvtx|cub/|thrust/)")"
 rule "src/ and mpi/ call nothing of CUDA" \
   "$(sources src mpi | xargs grep -Hn -E '\<cuda[A-Z][A-Za-z]+ *\(|<<<|__global__')"
-# scan.cuh, sort.cuh and select.cuh are the doors of CUB, ranges.cu is that of NVTX. Quoted texts do not count.
-runtime_names='cuda[A-Z]|cub::|thrust::|<(cuda|cub/|thrust/|nvtx3/)|<<<|asm[^a-z]|nvtx[A-Z]'
+# ranges.cu is the door of NVTX. Quoted texts do not count.
+runtime_names='cuda[A-Z]|hip[A-Z]|cub::|thrust::|rocprim::|<(cuda|hip|cub/|thrust/|rocprim/|nvtx3/)|<<<|asm[^a-z]'
+runtime_names="$runtime_names|nvtx[A-Z]|nccl[A-Z]|__builtin_amdgcn"
 runtime_names="$runtime_names|__(ballot|shfl|any|all|match|reduce|syncwarp|activemask|popc|ffs|clz|brev|ldg|ldc|stc)"
 runtime_names="$runtime_names|__(nanosleep|threadfence)"
 rule "gpu/ has names of the device's runtime, of lanes and of assembly in device/runtime.cuh only" "$(sources gpu |
-  grep -v -E '^gpu/device/((runtime|scan|sort|select)\.cuh|ranges\.cu)$' | xargs awk -v names="$runtime_names" '
+  grep -v -E '^gpu/device/(runtime\.cuh|ranges\.cu)$' | xargs awk -v names="$runtime_names" '
     { line = $0; gsub(/"[^"]*"/, "", line) }
     match(line, "(^|[^A-Za-z0-9_])(" names ")") { print FILENAME ":" FNR ": " $0 }')"
 # A folder includes its own headers and those of the folders named here; so there are no circles.

@@ -42,7 +42,8 @@ int gpu_probe(char *why, size_t size)
     count = 0;
   }
   for (int k = 0; k < count; k++) good += capability(k) >= CAPABILITY_MIN;
-  if (good < count && good == 0) snprintf(why, size, "no " RUNTIME_NAME " device has compute capability %d.0", CAPABILITY_MIN);
+  if (good < count && good == 0)
+    snprintf(why, size, "no " RUNTIME_NAME " device has compute capability %d.0", CAPABILITY_MIN);
   if (good > 0 && (status = runtime_try_kernel(empty_kernel)) != RUNTIME_SUCCESS) {
     snprintf(why, size, "the " RUNTIME_NAME " device does not run the compiled kernels, which are for %s (%s)",
              ESP_GPU_TARGETS, runtime_error_text(status));
@@ -58,8 +59,8 @@ void gpu_describe(FILE *out)
   int count = 0;
   if (runtime_device_count(&count) != RUNTIME_SUCCESS) return;
   for (int k = 0; k < count && runtime_device_properties(&prop, k) == RUNTIME_SUCCESS; k++)
-    fprintf(out, "  %-8s device %d: %s, compute capability %d.%d, %d multiprocessors, %.1f GiB%s\n", ESP_GPU_NAME, k, prop.name,
-            prop.major, prop.minor, prop.multiProcessorCount, (double)prop.totalGlobalMem / 1073741824.0,
+    fprintf(out, "  %-8s device %d: %s, compute capability %d.%d, %d multiprocessors, %.1f GiB%s\n", ESP_GPU_NAME, k,
+            prop.name, prop.major, prop.minor, prop.multiProcessorCount, (double)prop.totalGlobalMem / 1073741824.0,
             prop.major < CAPABILITY_MIN ? " (too old)" : "");
 }
 

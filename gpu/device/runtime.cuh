@@ -253,7 +253,8 @@ enum { MEMORY_SLACK = 1 };
 static inline runtime_error runtime_launch_together(const void *kernel, int blocks, int threads, void **arguments,
                                                     runtime_stream stream)
 {
-  return RUNTIME(LaunchCooperativeKernel)(kernel, dim3((unsigned)blocks), dim3((unsigned)threads), arguments, 0, stream);
+  return RUNTIME(LaunchCooperativeKernel)(kernel, dim3((unsigned)blocks), dim3((unsigned)threads), arguments, 0,
+                                          stream);
 }
 /* Blocks of a kernel that a multiprocessor runs at a time. */
 template <typename K> runtime_error runtime_resident_blocks(int *blocks, K kernel, int threads, size_t shared)
@@ -282,9 +283,9 @@ static inline const char *runtime_error_text(runtime_error error) { return RUNTI
 static inline runtime_error runtime_last_error(void) { return RUNTIME(GetLastError)(); }
 
 /* Every call goes through this. An error is fatal; the message has the call and the runtime's own text. */
-#define CHECK(call)                                                                            \
-  do {                                                                                         \
-    runtime_error status_ = (call);                                                            \
+#define CHECK(call)                                                                                     \
+  do {                                                                                                  \
+    runtime_error status_ = (call);                                                                     \
     if (status_ != RUNTIME_SUCCESS) fatal(RUNTIME_NAME ": %s: %s", #call, runtime_error_text(status_)); \
   } while (0)
 
@@ -424,8 +425,8 @@ static inline runtime_error runtime_event_milliseconds(float *milliseconds, runt
 #define LIBRARY_SORT_PAIRS rocprim::radix_sort_pairs
 #define LIBRARY_TWO_BUFFERS rocprim::double_buffer
 #define LIBRARY_SORTED(keys, first) ((keys).current() != (first))
-#define LIBRARY_SUMS(at, bytes, value, sum, n, stream)                                                          \
-  rocprim::exclusive_scan(at, bytes, value, sum, (std::decay_t<decltype(*(sum))>)0, (size_t)(n),                \
+#define LIBRARY_SUMS(at, bytes, value, sum, n, stream)                                           \
+  rocprim::exclusive_scan(at, bytes, value, sum, (std::decay_t<decltype(*(sum))>)0, (size_t)(n), \
                           rocprim::plus<std::decay_t<decltype(*(sum))>>(), stream)
 #define LIBRARY_SELECT(at, bytes, from, to, count, n, holds, stream) \
   rocprim::select(at, bytes, from, to, count, (size_t)(n), holds, stream)

@@ -15,7 +15,6 @@ static void select_numbers(struct device *d, const rule &holds, int32_t first, i
   LIBRARY_COUNTING<int32_t> number(first);
   CHECK(LIBRARY_SELECT(NULL, bytes, number, found, &d->device_results->count, (int)n, holds, d->stream));
   array_reserve(&d->work.scratch, "device scratch", (int64_t)bytes);
-  CHECK(LIBRARY_SELECT(d->work.scratch.at, bytes, number, found, &d->device_results->count, (int)n, holds,
-                              d->stream));
+  CHECK(LIBRARY_SELECT(d->work.scratch.at, bytes, number, found, &d->device_results->count, (int)n, holds, d->stream));
 }
 #endif

@@ -13,8 +13,7 @@ static void sort_pairs(struct device *d, const K *key, K *sorted_key, const V *v
   size_t bytes = 0;
   CHECK(LIBRARY_SORT_PAIRS(NULL, bytes, key, sorted_key, value, sorted_value, n, low, high, d->stream));
   array_reserve(&d->work.scratch, "device scratch", (int64_t)bytes);
-  CHECK(LIBRARY_SORT_PAIRS(d->work.scratch.at, bytes, key, sorted_key, value, sorted_value, n, low, high,
-                                        d->stream));
+  CHECK(LIBRARY_SORT_PAIRS(d->work.scratch.at, bytes, key, sorted_key, value, sorted_value, n, low, high, d->stream));
 }
 /* Sort pairs between two pairs of arrays, the first of which has them. Returns which has the result, 0 or 1. Queued. */
 template <typename K, typename V>

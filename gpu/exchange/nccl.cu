@@ -16,7 +16,6 @@
 #define ESP_NCCL_LIBRARY LIBRARY_MESSAGES_FILE
 #endif
 
-
 /* The part of NCCL's interface that is used; unchanged since version 2.7. */
 struct unique_id {
   char internal[LINK_KEY];
@@ -63,10 +62,13 @@ template <typename F> static int find(void *library, F *function, const char *na
 
 static int find_all(void *library)
 {
-  return find(library, &nccl.get_version, LIBRARY_MESSAGES("GetVersion")) && find(library, &nccl.get_unique_id, LIBRARY_MESSAGES("GetUniqueId")) &&
-         find(library, &nccl.init_rank, LIBRARY_MESSAGES("CommInitRank")) && find(library, &nccl.destroy, LIBRARY_MESSAGES("CommDestroy")) &&
+  return find(library, &nccl.get_version, LIBRARY_MESSAGES("GetVersion")) &&
+         find(library, &nccl.get_unique_id, LIBRARY_MESSAGES("GetUniqueId")) &&
+         find(library, &nccl.init_rank, LIBRARY_MESSAGES("CommInitRank")) &&
+         find(library, &nccl.destroy, LIBRARY_MESSAGES("CommDestroy")) &&
          find(library, &nccl.get_async_error, LIBRARY_MESSAGES("CommGetAsyncError")) &&
-         find(library, &nccl.group_start, LIBRARY_MESSAGES("GroupStart")) && find(library, &nccl.group_end, LIBRARY_MESSAGES("GroupEnd")) &&
+         find(library, &nccl.group_start, LIBRARY_MESSAGES("GroupStart")) &&
+         find(library, &nccl.group_end, LIBRARY_MESSAGES("GroupEnd")) &&
          find(library, &nccl.send, LIBRARY_MESSAGES("Send")) && find(library, &nccl.recv, LIBRARY_MESSAGES("Recv")) &&
          find(library, &nccl.get_error_string, LIBRARY_MESSAGES("GetErrorString"));
 }

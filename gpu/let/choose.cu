@@ -109,7 +109,8 @@ static __device__ __forceinline__ uint32_t part_of(lane_mask mask, int at)
 }
 
 /* Mark the children of a cell, and add their contributions to the message. */
-static __device__ void mark_children(const struct choose_job &job, int2 cell, lane_mask near, lane_mask open, int bodies)
+static __device__ void mark_children(const struct choose_job &job, int2 cell, lane_mask near, lane_mask open,
+                                     int bodies)
 {
   int shift = cell.x % MARKED, later = shift + lane_id() >= MARKED;
   int here = warp_sum(later ? 0 : bodies), there = warp_sum(later ? bodies : 0);

@@ -84,10 +84,10 @@ static __device__ void pack_bodies(const struct choose_job &job, const struct pa
   }
 }
 
-/* Pack the nodes of WORDS_AT_ONCE words of marks from w on, by one warp, a lane a node. `word`: that of the lane; 0 beyond
- * the last one. */
+/* Pack the nodes of WORDS_AT_ONCE words of marks from w on, by one warp, a lane a node. `word`: that of the lane; 0
+ * beyond the last one. */
 static __device__ void pack_words(const struct choose_job &job, const struct packing &to, int32_t r, int32_t w,
-                                 uint64_t word)
+                                  uint64_t word)
 {
   const uint64_t *mark = (const uint64_t *)job.mark + (int64_t)r * job.words,
                  *sum = (const uint64_t *)job.sum + (int64_t)r * job.words;

@@ -156,8 +156,8 @@ static __device__ __forceinline__ int add_point(const struct units_job &job, con
 
 enum { SEEN_AT_ONCE = 32 }; /* entries of a list, a bit of a word for each */
 
-/* Add what up to SEEN_AT_ONCE entries first, first + stride, ... give as point masses. Returns a bit for each that is to be
- * seen closely, or looked up. No function is called: sums are in registers. */
+/* Add what up to SEEN_AT_ONCE entries first, first + stride, ... give as point masses. Returns a bit for each that is
+ * to be seen closely, or looked up. No function is called: sums are in registers. */
 static __device__ __forceinline__ unsigned add_points(const struct units_job &job, const struct places_at_tick &at,
                                                       const struct unit_target &target, const struct member_list &list,
                                                       int first, int stride, struct hermite_force *force)

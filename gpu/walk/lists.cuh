@@ -247,8 +247,8 @@ struct entries {
   int end, opened, particles;
 };
 
-/* The particle of this lane among the particles [base, base + LANES), numbered over all opened leaves; -1: none. `owner`
- * is the opened leaf of the particle `base`, and advances to that of base + LANES. */
+/* The particle of this lane among the particles [base, base + LANES), numbered over all opened leaves; -1: none.
+ * `owner` is the opened leaf of the particle `base`, and advances to that of base + LANES. */
 template <class R>
 static __device__ __forceinline__ int particle_of(const R &s, const struct entries &entries, int base, int &owner,
                                                   int lane)

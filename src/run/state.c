@@ -3,7 +3,6 @@
 #include "run/state.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -554,9 +553,8 @@ int state_load_logs(struct logs *logs, const struct sim *sim, const struct check
                                                                       : logs_open(logs, sim, overwrite, fault));
   memory_free(rows);
   if (bad) return -1;
-  if (!has(checkpoint->text, "promise")) promise_resume(&logs->promise, sim);
-  else
-    items_read(checkpoint->text, &(const struct item){"promise", ITEM_REAL, PROMISE_NUMBERS, &logs->promise.dynamical},
-               1, fault);
+  const struct item promise = {"promise", ITEM_REAL, PROMISE_NUMBERS, &logs->promise.dynamical};
+  if (has(checkpoint->text, "promise")) items_read(checkpoint->text, &promise, 1, fault);
+  else promise_resume(&logs->promise, sim);
   return items_read(checkpoint->text, item, list_logs(logs, item), fault);
 }
