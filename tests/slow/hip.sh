@@ -3,14 +3,15 @@
 # All of gpu/ compiles and links for AMD devices with the packages of Debian, and the program says what it was built
 # for. No device is needed. Kernels are hardly optimised here, and the C sources not at all.
 . "${srcdir:-.}/tests/slow/common.sh"
-command -v hipcc > /dev/null || 
+command -v hipcc > /dev/null ||
   skip_all "no hipcc: apt-get install hipcc libamdhip64-dev librocprim-dev rocm-device-libs"
 plan 4
 scratch hip
 cd "$scratch_dir" || exit 99
 cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)   # nproc obeys these variables
 try 120 configure.log "configure --with-hip" \
-  "$src/configure" -q --with-hip=gfx90a HIPCCFLAGS="-O1 -fno-inline-functions" CFLAGS=-O0 CC="${MPICC:-mpicc}" || give_up
+  "$src/configure" -q --with-hip=gfx90a HIPCCFLAGS="-O1 -fno-inline-functions" CFLAGS=-O0 CC="${MPICC:-mpicc}" ||
+  give_up
 try 1500 make.log "everything compiles and links for gfx90a" "$MAKE" -j "$cores" espalier || give_up
 ./espalier info > info.log 2>&1
 grep -q 'built for hip: gfx90a' info.log
