@@ -216,7 +216,7 @@ cat > plain.ini m.ini
 model '[dark bulge]|Profile = hernquist|Mass = 8e11 Msun|Scale = 7600 pc|Cutoff = 0.2 Mpc|ParticleMass = 4e9 Msun' \
   '[Units]|System = galaxy' "[d]|$disc|Mass = 3.5e10 Msun|Scale = 2500 pc|Height = 4e-4 Mpc"
 cat > two.ini m.ini
-check "values with units" says 0 '1.dark bulge 3, 1.d 2, 2.dark bulge 3, 2.d 2$' 'units .* 1 kpc, 1e.10 solar' \
+check "values with units" says 0 '1.dark bulge 3, 1.d 2, 2.dark bulge 3, 2.d 2$' 'units .* 1 kpc, 1e.10 Msun' \
   -- galaxy -o given.hdf5 given.ini
 model '[dark bulge]|Profile = hernquist|Mass = 80|Scale = 7.6|Cutoff = 200|N = 200|Type = 3' \
   '[Units]|System = galaxy' "[d]|$disc|Mass = 3.5|Scale = 2.5|Height = 0.4|Type = 2"
