@@ -68,7 +68,8 @@ ok $? "steps that are not predicted"
 unmeasured() { sed -E 's/[0-9][0-9.e+-]*/N/g; s/ +/ /g' "$1"; }
 plan -n 20k --pilot 2^16 --machine cpu-node plummer.ini && grep -v '^ *$' said > planned
 try espalier run --check --particles 20k --machine cpu-node plummer.ini && grep -v '^ *$' said > checked
-[ "$status" = 0 ] && [ "$(unmeasured planned)" = "$(unmeasured checked)" ] && has planned '^run  *.* node hours' && has planned '^disk ' &&
+[ "$status" = 0 ] && [ "$(unmeasured planned)" = "$(unmeasured checked)" ] &&
+  has planned '^run  *.* node hours' && has planned '^disk ' &&
   has planned '^plan  *20000 particles of plummer.hdf5' && has checked '^plan  *20000 particles of plummer.hdf5'
 ok $? "run --check --particles: what espalier plan says"
 check "... without a machine: how to get one" says 0 'no --machine is given (espalier study machine' '^disk ' -- \

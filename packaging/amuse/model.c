@@ -250,7 +250,8 @@ int model_update(struct model *m)
       m->changed = CHANGED_ALL;
       return -1;
     }
-  } else if (((m->changed & CHANGED_VELOCITIES) && give_velocities(m)) || ((m->changed & CHANGED_MASSES) && give_masses(m))) {
+  } else if (((m->changed & CHANGED_VELOCITIES) && give_velocities(m)) ||
+             ((m->changed & CHANGED_MASSES) && give_masses(m))) {
     return -1;
   }
   m->changed = CHANGED_NOTHING;
