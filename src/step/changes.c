@@ -83,11 +83,11 @@ static int64_t find(const struct id_table *table, uint64_t id)
 
 int changes_missing(const struct sim *sim, const struct change *list, int64_t n, uint64_t *missing)
 {
-  const struct particles *p = sim->be->view(sim->dev);
+  const struct particles *particles = sim->be->view(sim->dev);
   struct id_table table = table_of(list, sizeof *list, n);
   int64_t *seen = memory_alloc("changes", sizeof *seen * (size_t)(n + 1)), first = 0;
-  for (int64_t i = 0; i < p->n; i++) {
-    int64_t k = find(&table, p->id[i]);
+  for (int64_t i = 0; i < particles->n; i++) {
+    int64_t k = find(&table, particles->id[i]);
     if (k >= 0) seen[k] = 1;
   }
   for (int64_t k = 0; k < n; k += INT32_MAX)
@@ -101,12 +101,12 @@ int changes_missing(const struct sim *sim, const struct change *list, int64_t n,
 
 double changes_mass(const struct sim *sim, const struct change *list, int64_t n)
 {
-  const struct particles *p = sim->be->view(sim->dev);
+  const struct particles *particles = sim->be->view(sim->dev);
   struct id_table table = table_of(list, sizeof *list, n);
   double sum = 0;
-  for (int64_t i = 0; i < p->n; i++) {
-    int64_t k = find(&table, p->id[i]);
-    sum += k < 0 || isnan(list[k].mass) ? p->mass[i] : (float)list[k].mass;
+  for (int64_t i = 0; i < particles->n; i++) {
+    int64_t k = find(&table, particles->id[i]);
+    sum += k < 0 || isnan(list[k].mass) ? particles->mass[i] : (float)list[k].mass;
   }
   memory_free(table.slot);
   comm_sum_double(sim->comm, &sum, 1);
@@ -137,7 +137,7 @@ static struct own *owns(const struct particles *particles, const struct change *
  * (memory_free). Collective. */
 static struct site *gather_sites(const struct sim *sim, const struct own *own, int64_t count, int64_t *n, int64_t *mine)
 {
-  const struct particles *p = sim->be->view(sim->dev);
+  const struct particles *particles = sim->be->view(sim->dev);
   const struct softening *softening = &sim->force.softening;
   struct site *here = memory_alloc("changes", sizeof *here * (size_t)(count + 1));
   int64_t sites = 0;
@@ -145,9 +145,9 @@ static struct site *gather_sites(const struct sim *sim, const struct own *own, i
   for (int64_t o = 0; o < count; o++) {
     int64_t i = own[o].at;
     if (own[o].more == 0) continue;
-    here[sites] = (struct site){.id = p->id[i], .more = own[o].more, .type = p->type[i]};
-    here[sites].eps = softening->eps[softening->class_of[p->type[i]]];
-    memcpy(here[sites++].x, &p->pos[3 * i], sizeof here->x);
+    here[sites] = (struct site){.id = particles->id[i], .more = own[o].more, .type = particles->type[i]};
+    here[sites].eps = softening->eps[softening->class_of[particles->type[i]]];
+    memcpy(here[sites++].x, &particles->pos[3 * i], sizeof here->x);
   }
   struct site *all = comm_gather(sim->comm, here, sizeof *all * (size_t)sites, &bytes);
   *n = (int64_t)(bytes / sizeof *all);
@@ -191,12 +191,12 @@ static double pair_energy(const struct sim *sim, const struct site *site, int64_
 /* Sum of dm phi by potentials of a walk. Local. */
 static double walked_energy(const struct sim *sim, const struct site *site, int64_t n)
 {
-  const struct particles *p = sim->be->view(sim->dev);
+  const struct particles *particles = sim->be->view(sim->dev);
   struct id_table table = table_of(site, sizeof *site, n);
   double sum = 0;
-  for (int64_t i = 0; i < p->n; i++) {
-    int64_t k = find(&table, p->id[i]);
-    if (k >= 0) sum += site[k].more * (double)p->pot[i];
+  for (int64_t i = 0; i < particles->n; i++) {
+    int64_t k = find(&table, particles->id[i]);
+    if (k >= 0) sum += site[k].more * (double)particles->pot[i];
   }
   memory_free(table.slot);
   return sum;
@@ -205,17 +205,17 @@ static double walked_energy(const struct sim *sim, const struct site *site, int6
 /* The change of the kinetic energy in the caller's frame. Local. */
 static double kinetic_energy(const struct sim *sim, const struct change *list, const struct own *own, int64_t n)
 {
-  const struct particles *p = sim->be->view(sim->dev);
+  const struct particles *particles = sim->be->view(sim->dev);
   double place[3], motion[3], sum = 0;
   sim_shift(sim, place, motion);
   for (int64_t o = 0; o < n; o++) {
     double before = 0, after = 0;
     for (int c = 0; c < 3; c++) {
-      double v = p->vel[3 * own[o].at + c] + motion[c], kicked = v + list[own[o].k].kick[c];
+      double v = particles->vel[3 * own[o].at + c] + motion[c], kicked = v + list[own[o].k].kick[c];
       before += v * v;
       after += kicked * kicked;
     }
-    sum += 0.5 * (own[o].mass * after - p->mass[own[o].at] * before);
+    sum += 0.5 * (own[o].mass * after - particles->mass[own[o].at] * before);
   }
   return sum;
 }
@@ -240,16 +240,16 @@ static int by_id(const void *p, const void *q)
 static void note_late(struct sim *sim, const struct own *own, int64_t n)
 {
   struct changes_part *part = &sim->energy.changes;
-  const struct particles *p = sim->be->view(sim->dev);
+  const struct particles *particles = sim->be->view(sim->dev);
   struct late_change *here = memory_alloc("changes", sizeof *here * (size_t)(n + 1));
   int64_t count = 0, kept = 0;
   size_t bytes;
   for (int64_t o = 0; o < n; o++) {
     int64_t i = own[o].at;
     if (own[o].more == 0) continue;
-    here[count].id = p->id[i];
-    memcpy(here[count].x, &p->pos[3 * i], sizeof here->x);
-    for (int c = 0; c < 3; c++) here[count].force[c] = own[o].more * (double)p->acc_soft[3 * i + c];
+    here[count].id = particles->id[i];
+    memcpy(here[count].x, &particles->pos[3 * i], sizeof here->x);
+    for (int c = 0; c < 3; c++) here[count].force[c] = own[o].more * (double)particles->acc_soft[3 * i + c];
     count++;
   }
   struct late_change *all = comm_gather(sim->comm, here, sizeof *here * (size_t)count, &bytes);
@@ -274,13 +274,13 @@ void changes_complete(struct sim *sim)
   struct changes_part *part = &sim->energy.changes;
   part->old_sources = 0; /* the soft step has made them from the particles */
   if (part->lates == 0) return;
-  const struct particles *p = sim->be->view(sim->dev);
+  const struct particles *particles = sim->be->view(sim->dev);
   struct id_table table = table_of(part->late, sizeof *part->late, part->lates);
   double work = 0;
-  for (int64_t i = 0; i < p->n; i++) {
-    int64_t k = find(&table, p->id[i]);
+  for (int64_t i = 0; i < particles->n; i++) {
+    int64_t k = find(&table, particles->id[i]);
     if (k < 0) continue;
-    for (int c = 0; c < 3; c++) work += part->late[k].force[c] * (p->pos[3 * i + c] - part->late[k].x[c]);
+    for (int c = 0; c < 3; c++) work += part->late[k].force[c] * (particles->pos[3 * i + c] - part->late[k].x[c]);
   }
   memory_free(table.slot);
   comm_sum_double(sim->comm, &work, 1);
@@ -299,12 +299,12 @@ struct extent {
 
 static struct extent extent_of(const struct sim *sim, const struct own *own, int64_t n)
 {
-  const struct particles *p = sim->be->view(sim->dev);
+  const struct particles *particles = sim->be->view(sim->dev);
   double sum[4] = {(double)n};
   for (int64_t o = 0; o < n; o++) {
     sum[1] += own[o].more != 0;
     sum[2] += fabs(own[o].more);
-    sum[3] += (own[o].mass > 0) != (p->mass[own[o].at] > 0);
+    sum[3] += (own[o].mass > 0) != (particles->mass[own[o].at] > 0);
   }
   comm_sum_double(sim->comm, sum, 4);
   return (struct extent){sum[0], sum[1], sum[2], sum[3]};

@@ -98,24 +98,26 @@ static int put_header(const struct out *out, struct fault *fault)
   return put_frame(out, "HEAD", at, HEADER_BYTES, fault);
 }
 
-static void put_number(const struct out *out, int block, const struct particles *p, int64_t i, unsigned char *to)
+static void put_number(const struct out *out, int block, const struct particles *particles, int64_t i,
+                       unsigned char *to)
 {
   int width = width_of(out, block);
-  if (block == ID) little(to, p->id[i], width);
-  else if (block == MASS) little_real(to, p->mass[i], width);
+  if (block == ID) little(to, particles->id[i], width);
+  else if (block == MASS) little_real(to, particles->mass[i], width);
   else
-    for (int c = 0; c < 3; c++) little_real(to + c * width, (block == POS ? p->pos : p->vel)[3 * i + c], width);
+    for (int c = 0; c < 3; c++)
+      little_real(to + c * width, (block == POS ? particles->pos : particles->vel)[3 * i + c], width);
 }
 
 /* This rank's rows of a block, type by type. */
-static int put_block(const struct out *out, int block, const struct particles *p, unsigned char *buffer,
+static int put_block(const struct out *out, int block, const struct particles *particles, unsigned char *buffer,
                      struct fault *fault)
 {
   int64_t row_bytes = components(block) * width_of(out, block), begins = 0;
   for (int t = 0; t < PARTICLE_TYPES; begins += out->count[t++]) {
     int64_t n = 0;
-    for (int64_t i = 0; i < p->n; i++)
-      if (p->type[i] == t) put_number(out, block, p, i, buffer + row_bytes * n++);
+    for (int64_t i = 0; i < particles->n; i++)
+      if (particles->type[i] == t) put_number(out, block, particles, i, buffer + row_bytes * n++);
     if (put(out, offset_of(out, block) + row_bytes * (begins + out->before[t]), buffer, row_bytes * n, fault))
       return -1;
   }
@@ -123,12 +125,12 @@ static int put_block(const struct out *out, int block, const struct particles *p
 }
 
 /* Counts of types on all ranks, and the width of ids. */
-static void count(const struct comm *comm, struct out *out, const struct particles *p)
+static void count(const struct comm *comm, struct out *out, const struct particles *particles)
 {
   uint64_t all = 0;
-  for (int64_t i = 0; i < p->n; i++) {
-    out->count[p->type[i]]++;
-    all |= p->id[i];
+  for (int64_t i = 0; i < particles->n; i++) {
+    out->count[particles->type[i]]++;
+    all |= particles->id[i];
   }
   for (int t = 0; t < PARTICLE_TYPES; t++) out->before[t] = comm_exscan_int64(comm, out->count[t]);
   comm_sum_int64(comm, out->count, PARTICLE_TYPES);
@@ -136,12 +138,13 @@ static void count(const struct comm *comm, struct out *out, const struct particl
   out->id_width = comm_max_int64(comm, all >> 32 != 0) ? 8 : 4;
 }
 
-static int put_all(const struct comm *comm, const struct out *out, const struct particles *p, struct fault *fault)
+static int put_all(const struct comm *comm, const struct out *out, const struct particles *particles,
+                   struct fault *fault)
 {
-  unsigned char *buffer = memory_alloc("file buffer", (size_t)(p->n > 0 ? p->n : 1) * 3 * 8);
+  unsigned char *buffer = memory_alloc("file buffer", (size_t)(particles->n > 0 ? particles->n : 1) * 3 * 8);
   int bad = comm->rank == 0 && put_header(out, fault);
   for (int block = 0; block < BLOCKS && !bad; block++)
-    bad = put_block(out, block, p, buffer, fault) ||
+    bad = put_block(out, block, particles, buffer, fault) ||
           (comm->rank == 0 && put_frame(out, labels[block], offset_of(out, block), bytes_of(out, block), fault));
   memory_free(buffer);
   return bad ? -1 : 0;

@@ -8,19 +8,19 @@
 #include "gravity/units.h"
 #include "io/convert/convert.h"
 
-static void put_head(FILE *f, double time, const struct convert_report *report, char between)
+static void put_head(FILE *out, double time, const struct convert_report *report, char between)
 {
-  fprintf(f, "# time %.17g\n", time);
-  if (report->has_units) units_describe(&report->params, f);
-  fprintf(f, "# x%cy%cz%cvx%cvy%cvz%cm\n", between, between, between, between, between, between);
+  fprintf(out, "# time %.17g\n", time);
+  if (report->has_units) units_describe(&report->params, out);
+  fprintf(out, "# x%cy%cz%cvx%cvy%cvz%cm\n", between, between, between, between, between, between);
 }
 
-static void put_rows(FILE *f, const struct particles *p, char between)
+static void put_rows(FILE *out, const struct particles *particles, char between)
 {
-  for (int64_t i = 0; i < p->n; i++) {
-    for (int c = 0; c < 3; c++) fprintf(f, "%.17g%c", p->pos[3 * i + c], between);
-    for (int c = 0; c < 3; c++) fprintf(f, "%.17g%c", p->vel[3 * i + c], between);
-    fprintf(f, "%.9g\n", (double)p->mass[i]);
+  for (int64_t i = 0; i < particles->n; i++) {
+    for (int c = 0; c < 3; c++) fprintf(out, "%.17g%c", particles->pos[3 * i + c], between);
+    for (int c = 0; c < 3; c++) fprintf(out, "%.17g%c", particles->vel[3 * i + c], between);
+    fprintf(out, "%.9g\n", (double)particles->mass[i]);
   }
 }
 
