@@ -6,6 +6,7 @@ AM_V_GPU_0 = @echo "  GPU     " $@;
 GPU_ALL = $(GPU_COMPILE) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(GPU_FLAGS)
 .cu.o:
 	$(AM_V_GPU)$(MKDIR_P) $(@D) && $(GPU_ALL) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
+%D%/neighbour_lists/unit_loop.o: GPU_FLAGS += $(GPU_CALLS)
 
 gpu_sources =
 include %D%/device/local.mk

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # ESP_HIP: hipcc compiles, and CC links its object file with the HIP runtime. After ESP_CUDA.
 #   --with-hip[=LIST]          architectures of AMD devices, e.g. gfx90a,gfx942; without a list gfx90a
-# Both macros set what makes the backend of gpu/: GPU_COMPILE and GPU_FLAGS, GPU_LDFLAGS and GPU_LIBS.
+# Both macros set what makes the backend of gpu/: GPU_COMPILE and GPU_FLAGS, GPU_LDFLAGS and GPU_LIBS. GPU_CALLS: flags
+# of the file with the largest kernels, in which hipcc would else inline every function, for hours.
 AC_DEFUN([ESP_HIP], [
 AC_ARG_VAR([HIPCC], [HIP compiler]) AC_ARG_VAR([HIPCCFLAGS], [its flags])
 AC_ARG_WITH([hip], [AS_HELP_STRING([--with-hip@<:@=LIST@:>@], [backend for AMD GPUs of these architectures, in place of CUDA @<:@gfx90a@:>@])],
@@ -11,8 +12,8 @@ AS_IF([test "x$with_hip" != xno], [
   AS_CASE([$with_hip], [yes], [with_hip=gfx90a])
   AC_PATH_PROG([HIPCC], [hipcc], [], [$PATH:/opt/rocm/bin])
   AS_IF([test "x$HIPCC" = x], [AC_MSG_FAILURE([--with-hip was given, and there is no hipcc])])
-  dnl by default every function is inlined: one file takes hours then
-  : ${HIPCCFLAGS="-O3 -fno-inline-functions"}
+  : ${HIPCCFLAGS="-O3"}
+  GPU_CALLS=-fno-inline-functions
   esp_archs=
   for esp_arch in $(echo "$with_hip" | tr , ' '); do esp_archs="$esp_archs --offload-arch=$esp_arch"; done
   GPU_COMPILE="$HIPCC -x hip -std=c++17 -fPIC -fvisibility=hidden -Wno-unused-result $esp_archs" GPU_FLAGS=$HIPCCFLAGS
@@ -42,5 +43,5 @@ AC_DEFINE_UNQUOTED([ESP_GPU_NAME], ["${esp_gpu_name:-cuda}"], [Name of the backe
 AC_DEFINE_UNQUOTED([ESP_GPU_TARGETS], ["$esp_gpu_targets"], [What its kernels are compiled for.])
 AM_CONDITIONAL([HAVE_CUDA], [test "$esp_cuda" = yes])
 AM_CONDITIONAL([HAVE_GPU], [test "x$esp_gpu_name" != x])
-AC_SUBST([GPU_COMPILE]) AC_SUBST([GPU_FLAGS]) AC_SUBST([GPU_LDFLAGS]) AC_SUBST([GPU_LIBS])
+AC_SUBST([GPU_COMPILE]) AC_SUBST([GPU_FLAGS]) AC_SUBST([GPU_CALLS]) AC_SUBST([GPU_LDFLAGS]) AC_SUBST([GPU_LIBS])
 ])

@@ -10,7 +10,7 @@ scratch hip
 cd "$scratch_dir" || exit 99
 cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)   # nproc obeys these variables
 try 120 configure.log "configure --with-hip" \
-  "$src/configure" -q --with-hip=gfx90a HIPCCFLAGS="-O1 -fno-inline-functions" CFLAGS=-O0 CC="${MPICC:-mpicc}" ||
+  "$src/configure" -q --with-hip=gfx90a HIPCCFLAGS=-O1 CFLAGS=-O0 CC="${MPICC:-mpicc}" ||
   give_up
 try 1500 make.log "everything compiles and links for gfx90a" "$MAKE" -j "$cores" espalier || give_up
 ./espalier info > info.log 2>&1
