@@ -226,7 +226,7 @@ void changes_forget(struct sim *sim)
 {
   memory_free(sim->energy.changes.late);
   sim->energy.changes.late = NULL;
-  sim->energy.changes.lates = 0;
+  sim->energy.changes.late_count = 0;
   sim->energy.changes.late_mass = 0;
 }
 
@@ -254,9 +254,9 @@ static void note_late(struct sim *sim, const struct own *own, int64_t n)
   }
   struct late_change *all = comm_gather(sim->comm, here, sizeof *here * (size_t)count, &bytes);
   count = (int64_t)(bytes / sizeof *all);
-  part->late = memory_resize("changes", part->late, sizeof *all * (size_t)(part->lates + count + 1));
-  memcpy(part->late + part->lates, all, bytes);
-  count += part->lates;
+  part->late = memory_resize("changes", part->late, sizeof *all * (size_t)(part->late_count + count + 1));
+  memcpy(part->late + part->late_count, all, bytes);
+  count += part->late_count;
   qsort(part->late, (size_t)count, sizeof *all, by_id);
   for (int64_t k = 0; k < count; k++) { /* one entry for each id */
     struct late_change *last = kept > 0 ? &part->late[kept - 1] : NULL;
@@ -264,7 +264,7 @@ static void note_late(struct sim *sim, const struct own *own, int64_t n)
     else
       for (int c = 0; c < 3; c++) last->force[c] += part->late[k].force[c];
   }
-  part->lates = kept;
+  part->late_count = kept;
   memory_free(all);
   memory_free(here);
 }
@@ -273,9 +273,9 @@ void changes_complete(struct sim *sim)
 {
   struct changes_part *part = &sim->energy.changes;
   part->old_sources = 0; /* the soft step has made them from the particles */
-  if (part->lates == 0) return;
+  if (part->late_count == 0) return;
   const struct particles *particles = sim->be->view(sim->dev);
-  struct id_table table = table_of(part->late, sizeof *part->late, part->lates);
+  struct id_table table = table_of(part->late, sizeof *part->late, part->late_count);
   double work = 0;
   for (int64_t i = 0; i < particles->n; i++) {
     int64_t k = find(&table, particles->id[i]);

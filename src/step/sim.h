@@ -108,8 +108,8 @@ struct late_change {
 struct changes_part {
   double energy;            /* that they have put in since the start */
   int old_sources;          /* 1: the tree has masses of before a change */
-  struct late_change *late; /* [lates] in the order of ids, the same on all ranks */
-  int64_t lates;
+  struct late_change *late; /* [late_count] in the order of ids, the same on all ranks */
+  int64_t late_count;
   double late_mass; /* sum of the moduli of changes since the last forces */
 };
 
