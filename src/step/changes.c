@@ -8,6 +8,7 @@
 
 #include "backend/probe.h"
 #include "base/memory.h"
+#include "particles/sampling.h"
 #include "step/effects.h"
 #include "step/energies.h"
 #include "step/scheme.h"
@@ -55,10 +56,7 @@ static uint64_t id_at(const struct id_table *table, int64_t k)
   return id;
 }
 
-static uint64_t slot_of(const struct id_table *table, uint64_t id)
-{
-  return ((id * 0x9E3779B97F4A7C15u) >> 24) & table->mask; /* Fibonacci hashing spreads runs of ids evenly */
-}
+static uint64_t slot_of(const struct id_table *table, uint64_t id) { return sampling_hash(id) & table->mask; }
 
 static struct id_table table_of(const void *list, size_t record, int64_t n)
 {
