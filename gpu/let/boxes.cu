@@ -9,10 +9,11 @@
 #include "tree/upper.h"
 
 enum {
-  BOX_PARTS = 16, /* blocks for each box */
-  COLUMNS = 12,   /* sums of v[3] and of 1; maxima of -low[3], high[3], -|a_old|, |a_hard| */
-  ADDED = 4,      /* the first so many are sums */
-  ENDS = 6        /* maxima of -low[3], high[3] */
+  BOX_PARTS = 16,     /* blocks for each box */
+  COLUMNS = 12,       /* sums of v[3] and of 1; maxima of -low[3], high[3], -|a_old|, |a_hard| */
+  ADDED = 4,          /* the first so many are sums */
+  ENDS = 6,           /* maxima of -low[3], high[3] */
+  SLOW_BOXES_PART = 4 /* one in so many boxes is of slow particles where only fast ones are active */
 };
 
 struct boxes_job {
@@ -20,8 +21,8 @@ struct boxes_job {
   struct particles p;
   const float *acc, *then; /* |a_old| is the modulus of `acc`, or the smaller of both if `then` is not NULL */
   const struct group *group;
-  int32_t groups;
-  int boxes;
+  int32_t groups, slow_groups; /* all; the first of them, which have the first slow_boxes boxes */
+  int boxes, slow_boxes;
   int32_t *begin;        /* [boxes + 1]: first particle of each box */
   double *rows, *result; /* [boxes][BOX_PARTS][COLUMNS]; [boxes][COLUMNS] */
   struct lattice lattice;
@@ -36,7 +37,12 @@ static __device__ int own_part(void) { return (int)blockIdx.x % BOX_PARTS; }
 /* The first particle of a box. */
 static __device__ int32_t box_begin(const struct boxes_job &job, int b)
 {
-  return b == job.boxes ? (int32_t)job.p.n : job.group[(int64_t)job.groups * b / job.boxes].begin;
+  if (b == job.boxes) return (int32_t)job.p.n;
+  int64_t fast = job.groups - job.slow_groups, k = b - job.slow_boxes;
+  return job
+      .group[k < 0 ? (int64_t)job.slow_groups * b / job.slow_boxes
+                   : job.slow_groups + fast * k / (job.boxes - job.slow_boxes)]
+      .begin;
 }
 
 /* The particles of this block. */
@@ -154,6 +160,17 @@ static int32_t copy_top(struct device *d, const struct let_request *request)
   return seen;
 }
 
+/* Where only fast particles are active, most boxes are theirs: a few slow ones have become fast since the last build of
+ * both trees. */
+static void divide_boxes(const struct device *d, const struct let_request *request, struct boxes_job *job)
+{
+  int32_t slow = d->targets.slow_groups, fast = job->groups - slow;
+  int some = job->boxes / SLOW_BOXES_PART;
+  if (request->part != LET_OF_FAST || !request->active || slow == 0 || fast < job->boxes || some == 0) return;
+  job->slow_groups = slow;
+  job->slow_boxes = slow < some ? slow : some;
+}
+
 int gpu_boxes(struct device *d, const struct let_request *request, int max_count, struct let_box *boxes)
 {
   struct let_state *l = d->let;
@@ -167,8 +184,9 @@ int gpu_boxes(struct device *d, const struct let_request *request, int max_count
                           device_latest_acc(d, &d->p),
                           request->part == LET_OF_SLOW ? d->p.acc : NULL,
                           d->targets.group.at,
-                          d->targets.groups,
-                          l->boxes.count};
+                          d->targets.groups};
+  job.boxes = l->boxes.count;
+  divide_boxes(d, request, &job);
   job.begin = array_reserve(&l->boxes.begin, "device LETs", BOX_MAX + 1);
   job.rows = array_reserve(&l->boxes.rows, "device LETs", BOX_MAX * COLUMNS * (BOX_PARTS + 1));
   job.result = job.rows + BOX_MAX * COLUMNS * BOX_PARTS;

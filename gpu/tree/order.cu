@@ -121,13 +121,16 @@ static const int32_t *sort_later(struct device *d, const struct later_keys *keys
   return sort_keys(d, keys->first, levels, top);
 }
 
-/* Reorder the fast particles alone. */
+/* Reorder the fast particles alone. On several ranks the first old keys are of particles within the domain: those that
+ * have crossed its faces since then would all be in a few buckets. */
 static void renew_order(struct device *d, const struct later_keys *keys)
 {
   int32_t first = keys->first;
+  int nearly_sorted = !d->tree.capacity_exceeded && (d->order.renewals > 0 || d->config.ranks <= 1);
   device_zero(d, unsorted);
-  const int32_t *order = d->tree.capacity_exceeded ? sort_later(d, keys, d->order.levels, 0)
-                                                   : device_resort(d, keys, (int32_t)d->p.n - first);
+  const int32_t *order =
+      nearly_sorted ? device_resort(d, keys, (int32_t)d->p.n - first) : sort_later(d, keys, d->order.levels, 0);
+  d->order.renewals++;
   device_permute_last(d, order, first);
   d->tree.renewing = 1;
 }
@@ -151,6 +154,7 @@ void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
   struct later_keys keys = {
       d->tree.view, d->p.level,         all ? fast : 0,     all ? 0 : d->tree.part[FAST].first,
       tick,         (float)tick_length, d->lattice.inverse, ~(uint64_t)0 << (KEY_BITS - 3 * levels)};
+  if (all) d->order.renewals = 0;
   d->order.reordered.tick = tick;
   d->order.reordered.tick_length = tick_length;
   d->step.tiles_known = all ? 0 : d->step.tiles_known < keys.first ? d->step.tiles_known : keys.first;

@@ -33,6 +33,10 @@ struct node_softening {
   int32_t low, high;
 };
 
+/* Whether the cube of a node extends beyond the faces of the domain, or lies beyond one of them as a whole: there are
+ * only particles that have left the domain since the last migration. */
+enum cut { CUT_NOT, CUT_ACROSS, CUT_BEYOND };
+
 /* The octree as kernels see it: nodes as in octree.h, and the arrays that belong to them. */
 struct tree {
   int32_t nodes, bodies;
@@ -40,7 +44,7 @@ struct tree {
   struct motion *motion;
   struct quad *quad;
   int2 *range;  /* particles of the node: [x, y) */
-  uint8_t *cut; /* 1 if the cube of the node extends beyond the faces of the domain */
+  uint8_t *cut; /* enum cut: where the cube of the node is */
   struct body *body;
   struct motion_state *motion_state;
 };
@@ -118,6 +122,7 @@ struct order_state {
   } reordered;     /* arguments of the last reorder */
   int build_begun; /* order has queued device_begin_build, and waited for it */
   int levels;      /* digits of the keys that the last sort used */
+  int renewals;    /* sorts of the fast particles alone since the last sort of all */
   int deepest;     /* deepest level of the last tree of whole keys; 0: unknown */
 };
 
@@ -174,6 +179,7 @@ struct target_state {
   struct array<struct supergroup> supergroup;
   struct array<int32_t> supergroup_begin;
   int32_t supergroups;
+  int32_t slow_groups; /* while the fast tree is renewed: groups of the slow particles, which come first; else 0 */
 };
 
 /* Groups with active particles, as the last selection listed them (gpu/step). */
