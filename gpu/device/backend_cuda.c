@@ -43,6 +43,7 @@ static const struct backend_neighbour_lists gpu_lists_verbs = {
 
 static const struct backend_let gpu_let_verbs = {
     .boxes = gpu_boxes,
+    .begin_boxes = gpu_begin_boxes,
     .summary = gpu_let_summary,
     .select = gpu_let_select,
     .buffer = gpu_let_buffer,

@@ -53,6 +53,7 @@ void gpu_groups(struct device *d);
 void gpu_tune(struct device *d, enum tunable tunable, double value);
 /* boxes.cu */
 int gpu_boxes(struct device *d, const struct let_request *request, int max_count, struct let_box *boxes);
+void gpu_begin_boxes(struct device *d, const struct let_request *request, int max_count);
 void gpu_let_summary(struct device *d, const struct let_request *request, struct let_summary *summary);
 int gpu_let_quads(const struct let_request *request);
 /* choose.cu */

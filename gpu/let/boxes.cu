@@ -162,22 +162,22 @@ static int32_t copy_top(struct device *d, const struct let_request *request)
 
 /* Where only fast particles are active, most boxes are theirs: a few slow ones have become fast since the last build of
  * both trees. */
-static void divide_boxes(const struct device *d, const struct let_request *request, struct boxes_job *job)
+static void divide_boxes(const struct device *d, struct boxes_job *job)
 {
-  int32_t slow = d->targets.slow_groups, fast = job->groups - slow;
-  int some = job->boxes / SLOW_BOXES_PART;
-  if (request->part != LET_OF_FAST || !request->active || slow == 0 || fast < job->boxes || some == 0) return;
+  int known = d->tree.parts == 2 && d->tree.fast_results_valid, some = job->boxes / SLOW_BOXES_PART;
+  int32_t slow = known ? d->host_results->fast_group : 0;
+  if (slow == 0 || job->groups - slow < job->boxes || some == 0) return;
   job->slow_groups = slow;
   job->slow_boxes = slow < some ? slow : some;
 }
 
-int gpu_boxes(struct device *d, const struct let_request *request, int max_count, struct let_box *boxes)
+/* Queue the boxes, and their copy to the host. `fast`: fast particles alone are active. */
+static void queue_boxes(struct device *d, const struct let_request *request, int max_count, int fast)
 {
   struct let_state *l = d->let;
-  l->boxes.top_copied = 0;
   if (max_count > BOX_MAX) max_count = BOX_MAX;
   l->boxes.count = d->targets.groups < max_count ? d->targets.groups : max_count;
-  if (l->boxes.count == 0) return 0;
+  if (l->boxes.count == 0) return;
   size_t bytes = sizeof(double) * COLUMNS * (size_t)l->boxes.count;
   struct boxes_job job = {d->tree.view,
                           d->p,
@@ -186,7 +186,7 @@ int gpu_boxes(struct device *d, const struct let_request *request, int max_count
                           d->targets.group.at,
                           d->targets.groups};
   job.boxes = l->boxes.count;
-  divide_boxes(d, request, &job);
+  if (fast) divide_boxes(d, &job);
   job.begin = array_reserve(&l->boxes.begin, "device LETs", BOX_MAX + 1);
   job.rows = array_reserve(&l->boxes.rows, "device LETs", BOX_MAX * COLUMNS * (BOX_PARTS + 1));
   job.result = job.rows + BOX_MAX * COLUMNS * BOX_PARTS;
@@ -196,17 +196,16 @@ int gpu_boxes(struct device *d, const struct let_request *request, int max_count
   job.tick = request->tick;
   job.active = request->active;
   launch_rows(d, job);
-  const double *row = (const double *)pinned_reserve(&l->boxes.numbers, bytes);
-  CHECK(runtime_copy(l->boxes.numbers.at, job.result, bytes, TO_HOST, d->stream));
-  /* for the summary, which follows */
-  if (!(request->horizon > 0)) {
-    l->boxes.top_copied = copy_top(d, request);
-    l->boxes.top_moments = d->tree.moments_made;
-  }
-  gpu_wait(d);
+  CHECK(runtime_copy(pinned_reserve(&l->boxes.numbers, bytes), job.result, bytes, TO_HOST, d->stream));
+}
+
+/* Take the boxes from the host copy; returns the number of those with targets. */
+static int take_boxes(struct let_state *let, struct let_box *boxes)
+{
+  const double *row = (const double *)let->boxes.numbers.at;
   int count = 0;
-  for (int b = 0; b < l->boxes.count; b++, row += COLUMNS) {
-    struct let_box *box = &l->boxes.box[b];
+  for (int b = 0; b < let->boxes.count; b++, row += COLUMNS) {
+    struct let_box *box = &let->boxes.box[b];
     for (int c = 0; c < 3; c++) {
       box->v[c] = row[c] / row[3];
       box->low[c] = -row[ADDED + c];
@@ -217,6 +216,33 @@ int gpu_boxes(struct device *d, const struct let_request *request, int max_count
     if (row[3] > 0) boxes[count++] = *box;
   }
   return count;
+}
+
+void gpu_begin_boxes(struct device *d, const struct let_request *request, int max_count)
+{
+  queue_boxes(d, request, max_count, 1);
+  CHECK(runtime_event_record(d->let->boxes.counted, d->stream));
+  d->let->boxes.begun = true;
+}
+
+int gpu_boxes(struct device *d, const struct let_request *request, int max_count, struct let_box *boxes)
+{
+  struct let_state *l = d->let;
+  l->boxes.top_copied = 0;
+  if (l->boxes.begun) {
+    l->boxes.begun = false;
+    CHECK(runtime_event_sync(l->boxes.counted));
+    return take_boxes(l, boxes);
+  }
+  queue_boxes(d, request, max_count, 0);
+  if (l->boxes.count == 0) return 0;
+  /* for the summary, which follows */
+  if (!(request->horizon > 0)) {
+    l->boxes.top_copied = copy_top(d, request);
+    l->boxes.top_moments = d->tree.moments_made;
+  }
+  gpu_wait(d);
+  return take_boxes(l, boxes);
 }
 
 void gpu_let_summary(struct device *d, const struct let_request *request, struct let_summary *summary)

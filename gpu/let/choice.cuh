@@ -39,6 +39,7 @@ struct choose_job {
   float cutoff;
   int receivers, moving, list_leaves;
   int32_t root;
+  int32_t origin;            /* the node of the first bit of the marks, at or before the root */
   int32_t words, keep_words; /* of each receiver */
   const struct receiver *receiver;
   const float4 *box;             /* [chunk][3][LANES] */

@@ -112,12 +112,13 @@ static __device__ __forceinline__ uint32_t part_of(lane_mask mask, int at)
 static __device__ void mark_children(const struct choose_job &job, int2 cell, lane_mask near, lane_mask open,
                                      int bodies)
 {
-  int shift = cell.x % MARKED, later = shift + lane_id() >= MARKED;
+  int32_t first = cell.x - job.origin;
+  int shift = first % MARKED, later = shift + lane_id() >= MARKED;
   int here = warp_sum(later ? 0 : bodies), there = warp_sum(later ? bodies : 0);
   if (cell.x == job.root && !near) open = 1; /* an empty root */
   uint32_t needed = part_of(near, shift), opened = part_of(open, shift);
   if (!(needed | opened)) return;
-  int64_t word = (int64_t)(cell.y >> RECEIVER_SHIFT) * job.words + cell.x / MARKED + lane_id();
+  int64_t word = (int64_t)(cell.y >> RECEIVER_SHIFT) * job.words + first / MARKED + lane_id();
   atomicOr(&job.mark[word], (unsigned long long)choose_word(needed, opened));
   atomicAdd(&job.sum[word],
             (unsigned long long)choose_share(choose_bits(needed | opened), lane_id() == 0 ? here : there));
@@ -268,7 +269,7 @@ static __global__ void __launch_bounds__(THREADS) select_bodies(const __grid_con
     }
     ticks_left_max = warp_max(ticks_left_max);
     if (lane_id() == 0 && kept > 0)
-      atomicAdd(&job.sum[(int64_t)leaf.y * job.words + leaf.x / MARKED], (unsigned long long)kept);
+      atomicAdd(&job.sum[(int64_t)leaf.y * job.words + (leaf.x - job.origin) / MARKED], (unsigned long long)kept);
     int32_t *so_far = &job.chosen->ticks_left_max[leaf.y];
     if (lane_id() == 0 && ticks_left_max > *(const volatile int32_t *)so_far) atomicMax(so_far, ticks_left_max);
   }
@@ -343,7 +344,16 @@ static void put_table(struct device *d, const struct let_request *request, struc
   job->bound = (const struct box_bound *)(there + bounds);
 }
 
-static int32_t words_of(const struct device *d) { return d->tree.view.nodes / MARKED + 1; }
+/* Marks are of the nodes of the request's part of the tree, from a whole word on. */
+static int32_t origin_of(const struct device *d, const struct let_request *request)
+{
+  return lets_part(d, request)->base / MARKED * MARKED;
+}
+static int32_t words_of(const struct device *d, const struct let_request *request)
+{
+  const struct tree_part *part = lets_part(d, request);
+  return (part->base + part->nodes - origin_of(d, request)) / MARKED + 1;
+}
 static int32_t keep_words_of(const struct device *d, const struct let_request *request)
 {
   return request->cutoff >= 0 ? (int32_t)(d->p.n / MARKED + 2) : 0;
@@ -352,7 +362,7 @@ static int32_t keep_words_of(const struct device *d, const struct let_request *r
 /* Bytes of marks, sums and kept particles of a receiver. */
 static int64_t table_bytes(const struct device *d, const struct let_request *request)
 {
-  return 2 * (int64_t)sizeof(uint64_t) * words_of(d) + (int64_t)sizeof(unsigned) * keep_words_of(d, request);
+  return 2 * (int64_t)sizeof(uint64_t) * words_of(d, request) + (int64_t)sizeof(unsigned) * keep_words_of(d, request);
 }
 
 static struct choose_job prepare(struct device *d, enum let_kind kind, const struct let_request *request, int receivers,
@@ -364,7 +374,8 @@ static struct choose_job prepare(struct device *d, enum let_kind kind, const str
   job.moving = kind != LET_SOFT;
   job.root = lets_part(d, request)->base;
   job.list_leaves = job.moving || request->cutoff >= 0;
-  job.words = words_of(d);
+  job.origin = origin_of(d, request);
+  job.words = words_of(d, request);
   job.keep_words = keep_words_of(d, request);
   put_table(d, request, choice, &job);
   int64_t bytes =

@@ -116,6 +116,8 @@ struct joined_walk {
 struct box_state {
   struct let_box box[BOX_MAX];
   int count;
+  bool begun;                  /* they are queued for the next call of the verb, */
+  runtime_event counted;       /* and this event follows them */
   struct array<int32_t> begin; /* particles of box b: begin[b] up to begin[b + 1] */
   struct array<double> rows;
   struct pinned numbers;

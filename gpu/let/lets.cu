@@ -17,6 +17,7 @@ void device_lets_open(struct device *d)
   CHECK(runtime_stream_create(&l->stream));
   CHECK(runtime_event_create_untimed(&l->arrived));
   CHECK(runtime_event_create_untimed(&l->walked));
+  CHECK(runtime_event_create_untimed(&l->boxes.counted));
   CHECK(runtime_event_create(&l->joined.first_done));
   CHECK(runtime_event_create(&l->joined.remainder_began));
 }
@@ -68,6 +69,7 @@ void device_lets_close(struct device *d)
   pinned_free(&l->staged);
   CHECK(runtime_event_destroy(l->joined.first_done));
   CHECK(runtime_event_destroy(l->joined.remainder_began));
+  CHECK(runtime_event_destroy(l->boxes.counted));
   CHECK(runtime_event_destroy(l->arrived));
   CHECK(runtime_event_destroy(l->walked));
   CHECK(runtime_stream_destroy(l->stream));

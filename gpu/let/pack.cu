@@ -96,16 +96,17 @@ static __device__ void pack_words(const struct choose_job &job, const struct pac
   const uint64_t base = sum[mine] - sum[0];
   int bit = lane_id() % MARKED, first_body = place_body(sum[w] - sum[0]);
   uint8_t own = choose_marked(word, bit);
-  int32_t i = w * MARKED + lane_id();
+  int32_t i = job.origin + w * MARKED + lane_id();
   struct node n = {};
   if (own != MARK_NONE) n = load_node(&job.t.node[i]);
   int count = own == MARK_OPEN && n.info & NODE_LEAF ? (int)(n.info & NODE_COUNT) : 0;
   int kept = kept_of(job, keep, n.first, count);
   int32_t body = first_body + sum_upto(kept) - kept;
+  pack_bodies(job, to, keep, n.first, count, first_body);
+  n.first -= n.info & NODE_LEAF ? 0 : job.origin; /* children are looked up by their marks */
   if (own != MARK_NONE)
     pack_node(job, to, i, choose_record(&n, own, mark, sum, body, kept),
               place_node(base) + bit_count(choose_included(word) & ((1u << bit) - 1)));
-  pack_bodies(job, to, keep, n.first, count, first_body);
 }
 
 static __global__ void __launch_bounds__(THREADS)

@@ -71,13 +71,19 @@ static __global__ void __launch_bounds__(THREADS)
     atomicMin(&next[peer], end);
 }
 
-/* The first corrected entry of each peer. */
-static __global__ void find_begins(const int32_t *found, const int32_t *count, const int32_t *first, int ranks,
-                                   int32_t *begin)
+/* The first of the corrected entries that is not before `first`. */
+static __device__ int32_t first_found(const int32_t *found, const int32_t *count, int32_t first)
+{
+  return search_first_not(0, *count, [&](int32_t k) { return found[k] < first; });
+}
+
+/* The first corrected entry of each peer, and the first of its LET_STEP. */
+static __global__ void find_begins(const int32_t *found, const int32_t *count, struct watch_counts numbers, int ranks)
 {
   int p = (int)(blockIdx.x * THREADS + threadIdx.x);
   if (p > ranks) return;
-  begin[p] = search_first_not(0, *count, [&](int32_t k) { return found[k] < first[p]; });
+  numbers.begin[p] = first_found(found, count, numbers.first[p]);
+  if (p < ranks) numbers.begin_step[p] = first_found(found, count, numbers.first_step[p]);
 }
 
 /* Pack the corrected entries. `place` counts from the first entry of the peer. */
@@ -115,7 +121,7 @@ int lets_collect(struct device *d, int32_t tick)
   CHECK(runtime_set_bytes(n.next, 0x7f, sizeof *n.next * (size_t)ranks, d->stream)); /* beyond all ticks */
   LAUNCH(d, find_next, blocks_for(w->entries, THREADS), THREADS, w->from.at, w->entries, d->p, n.first, ranks, n.next);
   select_numbers(d, rule, 0, w->entries, w->found.at);
-  LAUNCH(d, find_begins, blocks_for(ranks + 1, THREADS), THREADS, w->found.at, count, n.first, ranks, n.begin);
+  LAUNCH(d, find_begins, blocks_for(ranks + 1, THREADS), THREADS, w->found.at, count, n, ranks);
   struct update_entry *packed = (struct update_entry *)w->packed.at;
   int64_t blocks = blocks_for(w->entries, THREADS), max_blocks = 8 * (int64_t)d->multiprocessors;
   LAUNCH(d, pack_entries, blocks < max_blocks ? blocks : max_blocks, THREADS, d->tree.view, w->from.at, w->found.at,
@@ -183,14 +189,16 @@ size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
   struct let_watch *w = &d->let->watch;
   struct outgoing_let *out = &d->let->out[LET_STEP][peer];
   /* all but the head stays on the device */
-  int cells = scope == SCOPE_CELLS, bypassed = scope != SCOPE_CORRECTED && d->bypass;
+  int cells = scope == SCOPE_CELLS, slow = scope == SCOPE_SLOW_CORRECTED;
+  int bypassed = (cells || scope == SCOPE_ALL_CORRECTED) && d->bypass;
   *next = TICKS;
   if (!w->on || out->nodes + d->let->out[LET_SLOW][peer].nodes == 0) return 0;
   if (lets_collect(d, tick)) gpu_wait(d);
   struct watch_counts host_results = numbers_in(d, w->host_results.at);
-  int32_t begin = host_results.begin[peer], count = host_results.begin[peer + 1] - begin;
-  int few = host_results.begin[d->config.ranks] <= ENTRIES_WITH_COUNT;
-  if (host_results.next[peer] < TICKS) *next = host_results.next[peer];
+  int32_t begin = host_results.begin[peer], end = slow ? host_results.begin_step[peer] : host_results.begin[peer + 1];
+  int32_t count = end - begin;
+  int few = end <= ENTRIES_WITH_COUNT;
+  if (!slow && host_results.next[peer] < TICKS) *next = host_results.next[peer];
   if (count == 0 && scope == SCOPE_CORRECTED) return 0;
   struct update_layout at = update_layout(cells ? out->nodes : 0, count, out->quad);
   struct update_head head = {UPDATE_FORMAT, tick, cells, out->quad, cells ? out->nodes : 0, count};

@@ -118,7 +118,10 @@ static void watch_numbers(struct device *d)
   array_reserve(&w->numbers, "device LETs", numbers_count(d));
   struct watch_counts host_results = numbers_in(d, pinned_reserve(&w->host_results, bytes));
   memset(w->host_results.at, 0, bytes);
-  for (int p = 0; p < ranks; p++) host_results.first[p] = l->out[LET_STEP][p].first;
+  for (int p = 0; p < ranks; p++) {
+    host_results.first[p] = l->out[LET_STEP][p].first;
+    host_results.first_step[p] = host_results.first[p] + l->out[LET_SLOW][p].bodies;
+  }
   host_results.first[ranks] = w->entries;
   for (int p = 0; p < ranks; p++) host_results.next[p] = TICKS;
   CHECK(runtime_copy(w->numbers.at, host_results.first, bytes, TO_DEVICE, d->stream));

@@ -331,7 +331,6 @@ void groups_resolve_counts(struct device *d)
 {
   const struct kept_counts kept = kept_groups(d);
   set_group_counts(d, &kept);
-  d->targets.slow_groups = kept.groups;
 }
 
 void gpu_groups(struct device *d)
@@ -341,7 +340,6 @@ void gpu_groups(struct device *d)
   int best = d->config.quadrupole ? GROUP_QUADRUPOLE : GROUP_MONOPOLE;
   int max_particles = d->config.max_group < best ? d->config.max_group : best;
   neighbours_invalidate(&d->hard);
-  d->targets.slow_groups = kept.groups;
   if (parts_begin(d) == d->tree.parts) return;
   if (!d->tree.counts_pending) d->targets.groups = d->targets.supergroups = 0;
   if (n == 0) return;

@@ -179,7 +179,6 @@ struct target_state {
   struct array<struct supergroup> supergroup;
   struct array<int32_t> supergroup_begin;
   int32_t supergroups;
-  int32_t slow_groups; /* while the fast tree is renewed: groups of the slow particles, which come first; else 0 */
 };
 
 /* Groups with active particles, as the last selection listed them (gpu/step). */

@@ -78,6 +78,11 @@ void let_tops(const struct backend *be, struct let_request *request)
   request->quads = be->let->quads ? be->let->quads(request) : request->mac->order == 2;
 }
 
+void let_begin_boxes(const struct backend *be, struct device *d, const struct let_request *request)
+{
+  if (be->let->begin_boxes) be->let->begin_boxes(d, request, LET_BOXES_ALL);
+}
+
 void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request,
                    struct let_box *boxes, struct let_summary *summary)
 {

@@ -258,19 +258,42 @@ static void clear_replaced(struct lets *lets, enum let_kind kind, enum let_part 
   clear_lets(lets, kind);
 }
 
+/* End the LETs that are replaced, and exchange summaries and boxes. */
+static void request_lets(struct lets *lets, const struct let_call *call, const struct lattice *lattice,
+                         struct let_traffic *traffic)
+{
+  let_round_end(lets);
+  clear_replaced(lets, call->kind, call->request->part, traffic);
+  if (lets->c->size == 1) return;
+  lets->set[call->kind].traffic = traffic;
+  exchange_summaries(lets, call, lattice);
+}
+
+void let_begin_request(struct lets *lets, const struct let_request *request)
+{
+  if (lets->c->size > 1) let_begin_boxes(lets->be, lets->d, request);
+}
+
+void let_send_request(struct lets *lets, const struct lattice *lattice, struct let_request request,
+                      struct let_traffic *traffic)
+{
+  if (lets->c->size == 1) return;
+  let_tops(lets->be, &request);
+  request_lets(lets, &(struct let_call){.kind = LET_STEP, .request = &request}, lattice, traffic);
+  lets->requested = 1;
+}
+
 void let_exchange(struct lets *lets, enum let_kind kind, const struct lattice *lattice, struct let_request request,
                   int32_t next_moment_update, struct let_traffic *traffic)
 {
   if (!lets->be->let && lets->c->size == 1) return; /* a backend for one rank */
-  let_round_end(lets);
-  clear_replaced(lets, kind, request.part, traffic);
+  struct let_request with_tops = request;
+  struct let_call call = {.kind = kind, .request = &with_tops, .next_moment_update = next_moment_update};
+  let_tops(lets->be, &with_tops);
+  if (!lets->requested) request_lets(lets, &call, lattice, traffic);
+  lets->requested = 0;
   if (lets->c->size == 1) return;
   outbox_flush(&lets->out); /* the selection overwrites the buffers of sent messages */
-  struct let_request with_tops = request;
-  let_tops(lets->be, &with_tops);
-  struct let_call call = {.kind = kind, .request = &with_tops, .next_moment_update = next_moment_update};
-  lets->set[kind].traffic = traffic;
-  exchange_summaries(lets, &call, lattice);
   struct poll_backoff poll_backoff = {0};
   double first_boxes = 0;
   for (int missing = 1; missing;) {

@@ -56,6 +56,9 @@ enum need let_contact(const struct lattice *lattice, const struct let_summary *s
 
 /* Set what a request says of summaries at a synchronisation (`quads`) with this backend. Pure. */
 void let_tops(const struct backend *be, struct let_request *request);
+/* Queue the work for the boxes of the let_summarise that follows for this request, which is of substeps, without a
+ * cutoff, and of active particles (verb begin_boxes). Local. */
+void let_begin_boxes(const struct backend *be, struct device *d, const struct let_request *request);
 /* Write the summary and the boxes[LET_BOXES] of a rank of `ranks` for a request, whose own boxes are ignored. Before:
  * moments, groups. Local. */
 void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request,
@@ -85,6 +88,13 @@ struct lets *lets_open(const struct comm *comm, const struct backend *be, struct
 /* Waits for this rank's messages. Local. */
 void lets_close(struct lets *lets);
 
+/* The first parts of let_exchange for LETs of fast particles, LET_STEP alone, which are hidden behind a build of their
+ * tree: let_begin_request before it, let_send_request after it. Between them updates may not arrive. The request is that
+ * of the exchange, and its particles are the active ones. let_send_request and the exchange are collective;
+ * let_begin_request is local. */
+void let_begin_request(struct lets *lets, const struct let_request *request);
+void let_send_request(struct lets *lets, const struct lattice *lattice, struct let_request request,
+                      struct let_traffic *traffic);
 /* Select this rank's LETs and send them to the ranks that need them. On return the LETs of other ranks may still be in
  * transit; with a transport between devices this rank has waited until all its senders have selected theirs.
  * Collective.
@@ -105,7 +115,7 @@ void let_exchange(struct lets *lets, enum let_kind kind, const struct lattice *l
 void let_walk(struct lets *lets, struct walk_request request, struct tally *tally, struct let_traffic *updates);
 /* Send the entries corrected at `tick` to the ranks that have them, with all cells at moment updates (enum
  * let_update_scope). next_moment_update: tick of the next moment update. Local; but with a transport between devices,
- * every scope except SCOPE_CORRECTED waits until all senders of LETs have reached this tick. */
+ * SCOPE_CELLS and SCOPE_ALL_CORRECTED wait until all senders of LETs have reached this tick. */
 void let_send_updates(struct lets *lets, int32_t tick, enum let_update_scope scope, int32_t next_moment_update,
                       struct let_traffic *traffic);
 /* Apply all updates of ticks before `tick` (TICKS: all of the soft step). Local; waits. */

@@ -119,7 +119,7 @@ static void exchange_by_round(struct lets *lets, struct let_call *call)
 void let_send_updates(struct lets *lets, int32_t tick, enum let_update_scope scope, int32_t next_moment_update,
                       struct let_traffic *traffic)
 {
-  int by_round = scope != SCOPE_CORRECTED && transport_direct(lets->t);
+  int by_round = (scope == SCOPE_CELLS || scope == SCOPE_ALL_CORRECTED) && transport_direct(lets->t);
   enum let_kind listed = let_listed(lets, LET_STEP);
   const struct let_set *set = &lets->set[listed];
   struct let_call call = {.kind = LET_STEP, .tick = tick, .updates = traffic};

@@ -65,6 +65,7 @@ struct lets {
   int choice_capacity;
   struct let_round round;
   struct let_set set[LET_SETS];
+  int requested;  /* 1: let_send_request has exchanged summaries and boxes for the next exchange */
   int slow_apart; /* 1: substeps use LET_SLOW, from every sender, and LET_STEP; 0: LET_STEP alone */
   /* [0]: sum over ranks, valid when violation_request completes; [1]: of this rank */
   int64_t violations[2];

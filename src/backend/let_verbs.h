@@ -24,7 +24,9 @@ enum let_update_scope {
   SCOPE_CORRECTED, /* the particles corrected at this tick, if any */
   SCOPE_CELLS,     /* these, and all cells: moments were updated at this tick */
   /* the particles corrected at the tick of the selection, whose cells are still valid; many particles */
-  SCOPE_ALL_CORRECTED
+  SCOPE_ALL_CORRECTED,
+  /* the particles of LET_SLOW corrected at this tick, few of them: LET_STEP is selected again before it is walked */
+  SCOPE_SLOW_CORRECTED
 };
 
 /* One receiver in a selection. */
@@ -50,11 +52,11 @@ struct backend_let_updates {
   /* Pack the update for `peer` after `correct` at this tick. Must be called for every peer with a LET at every tick
    * with corrections; with SCOPE_CELLS moments must be of this tick (LET_OF_ALL only). *next: tick at which one of its
    * entries is corrected next. *message: owner device, valid until the next call. Returns the bytes; 0 where the peer
-   * has no LET, and with SCOPE_CORRECTED where no entry was corrected. */
+   * has no LET, and with SCOPE_CORRECTED where no entry was corrected. SCOPE_SLOW_CORRECTED: *next is TICKS. */
   size_t (*pack)(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message);
   /* The message of the last update becomes the caller's, who frees it with memory_free. NULL: it must be copied. */
   void (*take)(struct device *d);
-  /* With bypass on. After `pack` gave the head of an update with a scope other than SCOPE_CORRECTED: its body; and
+  /* With bypass on. After `pack` gave the head of an update with SCOPE_CELLS or SCOPE_ALL_CORRECTED: its body; and
    * memory for the body of an arriving one, which the next `apply` for the peer reads. NULL: updates are always in host
    * memory. */
   void *(*body)(struct device *d, int peer);
@@ -78,6 +80,10 @@ struct backend_let {
    * horizon. Each particle is in one of them: groups are divided where there is a horizon, if the backend can. Returns
    * their number; empty boxes are left out. The request's boxes are ignored. Before: groups. */
   int (*boxes)(struct device *d, const struct let_request *request, int capacity, struct let_box *boxes);
+  /* Queue the work of the call of `boxes` that follows with the same request and capacity, for the groups and positions
+   * of now; reorder, build and groups may come in between. The request is of substeps and of active particles. NULL:
+   * `boxes` does all. */
+  void (*begin_boxes)(struct device *d, const struct let_request *request, int capacity);
   /* Write the LET summary without its boxes: number of particles and, at a synchronisation, the top of the tree
    * (tree/upper.h). Before: moments. */
   void (*summary)(struct device *d, const struct let_request *request, struct let_summary *summary);

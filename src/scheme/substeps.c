@@ -68,39 +68,53 @@ static int build_asked(struct sim *sim, const struct schedule *schedule, int32_t
                     timeline_aligned(tick, 0));
 }
 
+/* The request of a line for LETs of a part of the tree. */
+static struct let_request request_of(const struct sim *sim, const struct schedule_line *line, double tick_length,
+                                     enum let_part part)
+{
+  int slow = part == LET_OF_SLOW;
+  return (struct let_request){.mac = &sim->force.mac,
+                              .part = part,
+                              .a_floor = sim->force.a_floor,
+                              .a_typical = sim->now.a_rms_plain,
+                              .cutoff = sim->force.split.on ? sim->force.split.r2 : -1,
+                              .tick = line->tick,
+                              .tick_length = tick_length,
+                              .horizon = (slow ? line->slow_horizon : line->horizon) * tick_length,
+                              .active = slow ? 0 : line->active_targets};
+}
+
+/* LETs of the first selection, which are for all targets, count as N_hard. */
+static struct let_traffic *traffic_of(struct sim *sim, const struct schedule_line *line)
+{
+  return line->rebuild == REBUILT_NONE ? &sim->counts.step_let : &sim->counts.renewed_let;
+}
+
 /* Select the LETs of a line. Collective. */
 static void select_lets(struct sim *sim, const struct schedule_line *line, double tick_length)
 {
-  struct let_request request = {.mac = &sim->force.mac,
-                                .a_floor = sim->force.a_floor,
-                                .a_typical = sim->now.a_rms_plain,
-                                .cutoff = sim->force.split.on ? sim->force.split.r2 : -1,
-                                .tick = line->tick,
-                                .tick_length = tick_length};
-  /* LETs of the first selection, which are for all targets, count as N_hard */
-  struct let_traffic *traffic = line->rebuild == REBUILT_NONE ? &sim->counts.step_let : &sim->counts.renewed_let;
-  if (line->lets == LETS_SLOW_AND_FAST) {
-    request.part = LET_OF_SLOW;
-    request.horizon = line->slow_horizon * tick_length;
-    timed_select_lets(sim, LET_SLOW, &request, line->tick, traffic);
-  }
-  request.part = line->lets == LETS_FAST || line->lets == LETS_SLOW_AND_FAST ? LET_OF_FAST : LET_OF_ALL;
-  request.horizon = line->horizon * tick_length;
-  request.active = line->active_targets;
+  int fast = line->lets == LETS_FAST || line->lets == LETS_SLOW_AND_FAST;
+  struct let_request request = request_of(sim, line, tick_length, LET_OF_SLOW);
+  struct let_traffic *traffic = traffic_of(sim, line);
+  if (line->lets == LETS_SLOW_AND_FAST) timed_select_lets(sim, LET_SLOW, &request, line->tick, traffic);
+  request = request_of(sim, line, tick_length, fast ? LET_OF_FAST : LET_OF_ALL);
   timed_select_lets(sim, LET_STEP, &request, line->tick > 0 ? line->tick : line->next_moments, traffic);
   timed_any_violation(sim, 0, 1);
   sim->counts.violations_handled = sim->counts.violations;
 }
 
 /* Migration and build of a line. LET updates in transit refer to entries of the old tree, so they are received
- * first. */
+ * first. Where LETs of fast trees follow, ranks ask for them during the build. */
 static void rebuild(struct sim *sim, const struct schedule *schedule, const struct schedule_line *line,
                     double tick_length)
 {
   if (line->lets != LETS_KEPT) timed_take_updates(sim, line->tick);
   if (line->migrate) sim_migrate(sim, line->tick, tick_length);
   if (line->from_particles) sim_restore_order(sim);
+  struct let_request request = request_of(sim, line, tick_length, LET_OF_FAST);
+  if (line->lets == LETS_FAST) timed_begin_request(sim, &request);
   sim_rebuild(sim, line->tick, tick_length, schedule->fast_level, line->rebuild == REBUILT_FAST);
+  if (line->lets == LETS_FAST) timed_send_request(sim, &request, traffic_of(sim, line));
 }
 
 /* The moment update of a line and its selection of LETs. Returns the scope of the LET update after the block step. On
@@ -197,6 +211,18 @@ static void block_step(struct sim *sim, const struct step_rule *rule, int32_t ti
   sim->counts.substeps++;
 }
 
+/* The scope of the update after a block step. LETs of fast trees are selected again at the next moment update. Where no
+ * step of any rank ends before, they are not walked until then, and only slow trees need the corrections. Collective
+ * where LETs of fast trees were selected. */
+static enum let_update_scope needed_scope(struct sim *sim, const struct schedule_line *line,
+                                          enum let_update_scope scope, int32_t next)
+{
+  if (line->lets != LETS_FAST) return scope;
+  double soonest = -(double)next;
+  timed_max(sim, &soonest, 1);
+  return -soonest >= line->next_moments ? SCOPE_SLOW_CORRECTED : scope;
+}
+
 /* Execute a line of the schedule: migration, build, moments and LETs if it has them, then the block step of the active
  * particles and the update of LETs. A build sets *built to its tick. Times and counts are added to `row`. Returns the
  * next tick at which a particle of this rank is active. */
@@ -225,8 +251,8 @@ static int32_t execute(struct sim *sim, const struct step_rule *rule, const stru
     part_ends(sim, &parts, row, SUBSTEP_moments);
   }
   if (row->active > 0) block_step(sim, rule, tick, shared, &parts, row);
-  timed_send_updates(sim, tick, scope, line->next_moments);
   int32_t next = timed_next_tick(sim, row->active > 0 ? PHASE_hard_walk : PHASE_correct);
+  timed_send_updates(sim, tick, needed_scope(sim, line, scope, next), line->next_moments);
   parts_end(sim, &parts, row, sum);
   /* moments count as cost of the build only at ticks without a regular moment update */
   double seconds = sum[SUBSTEP_rebuild] + (line->moments == MOMENTS_OF_BUILD ? sum[SUBSTEP_moments] : 0);

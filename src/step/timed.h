@@ -24,6 +24,10 @@
   X(timed_sum, PHASE_wait, comm_sum_double(sim->comm, x, n), struct sim *sim, double *x, int n)                     \
   X(timed_select_lets, PHASE_hard_let, let_exchange(sim->ranks.lets, kind, &sim->lattice, *request, next, sent),    \
     struct sim *sim, enum let_kind kind, const struct let_request *request, int32_t next, struct let_traffic *sent) \
+  X(timed_begin_request, PHASE_hard_let, let_begin_request(sim->ranks.lets, request), struct sim *sim,              \
+    const struct let_request *request)                                                                              \
+  X(timed_send_request, PHASE_hard_let, let_send_request(sim->ranks.lets, &sim->lattice, *request, sent),           \
+    struct sim *sim, const struct let_request *request, struct let_traffic *sent)                                   \
   X(timed_take_updates, PHASE_hard_let, let_take_updates(sim->ranks.lets, tick, &sim->counts.updates),              \
     struct sim *sim, int32_t tick)                                                                                  \
   X(timed_send_updates, PHASE_hard_let, let_send_updates(sim->ranks.lets, tick, scope, next, &sim->counts.updates), \
