@@ -72,8 +72,11 @@ struct copy_state {
   struct particles mirror; /* host arrays between upload and download */
   runtime_stream stream;
   runtime_event permuted, copied;
-  int pending; /* particles are being copied from `spare` to `p`: readers of `p` first call device_wait_for_copy */
+  int pending;   /* enum copy_pending: readers of `p` first call device_wait_for_copy */
+  int32_t first; /* particle from which on they are to be copied */
 };
+/* Whether particles are to be copied from `spare` to `p`, or are being copied. */
+enum copy_pending { COPY_NONE, COPY_WANTED, COPY_QUEUED };
 
 /* Memory that verbs use while they work. */
 struct work_memory {

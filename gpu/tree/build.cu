@@ -347,6 +347,7 @@ void gpu_build(struct device *d, const double low[3], const double high[3])
   if (!d->tree.renewing) place_tree(d, 0);
   if (d->p.n == 0 || begin == d->tree.parts || pairwise_applies(d)) return;
   if (!begun) device_begin_build(d);
+  device_copy_back(d);
   d->tree.counts_pending = may_skip_wait(d);
   if (!d->tree.counts_pending) {
     if (!begun) gpu_wait(d);

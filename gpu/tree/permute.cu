@@ -77,16 +77,17 @@ void device_permute_sources(struct device *d, const int32_t *order)
          d->sources.motion_state.at, source_class_of(d), NULL);
 }
 
-/* Copy the particles back from the spare set on the copy stream: the tree, which is built next, needs keys and sources
- * only. */
-static void copy_back(struct device *d, int64_t n, int32_t first)
+void device_copy_back(struct device *d)
 {
+  int32_t first = d->copy.first;
+  int64_t n = d->p.n - first;
+  if (d->copy.pending != COPY_WANTED) return;
   CHECK(runtime_event_record(d->copy.permuted, d->stream));
   CHECK(runtime_stream_wait(d->copy.stream, d->copy.permuted));
   LAUNCH(&d->copy, permute<false>, blocks_for(n, THREADS), THREADS, d->p, d->copy.spare, NULL, n, first, d->lattice,
          NULL, NULL, source_class_of(d), &d->device_results->unsorted);
   CHECK(runtime_event_record(d->copy.copied, d->copy.stream));
-  d->copy.pending = 1;
+  d->copy.pending = COPY_QUEUED;
 }
 
 void device_permute_last(struct device *d, const int32_t *order, int32_t first)
@@ -95,11 +96,13 @@ void device_permute_last(struct device *d, const int32_t *order, int32_t first)
   device_particles_reserve(d, &d->copy.spare, d->p.n);
   LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->copy.spare, d->p, order, n, first, d->lattice,
          d->sources.body.at, d->sources.motion_state.at, source_class_of(d), &d->device_results->unsorted);
-  copy_back(d, n, first);
+  d->copy.first = first;
+  d->copy.pending = COPY_WANTED;
 }
 
 void device_wait_for_copy(struct device *d)
 {
-  if (d->copy.pending) CHECK(runtime_stream_wait(d->stream, d->copy.copied));
-  d->copy.pending = 0;
+  device_copy_back(d);
+  if (d->copy.pending == COPY_QUEUED) CHECK(runtime_stream_wait(d->stream, d->copy.copied));
+  d->copy.pending = COPY_NONE;
 }

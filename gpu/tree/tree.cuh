@@ -21,9 +21,12 @@ void device_begin_build(struct device *d);
 /* Reorder all particle fields, and make the sources in the new order: new particle i is old particle order[i].
  * Exchanges d->p and d->spare. Queued. */
 void device_permute_sources(struct device *d, const int32_t *order);
-/* The same for the particles from `first` on. order[0] belongs to particle `first`; its values count all particles.
- * Queued. */
+/* The same for the particles from `first` on. order[0] belongs to particle `first`; its values count all particles. The
+ * particles are then in the spare set, and wait to be copied back. Queued. */
 void device_permute_last(struct device *d, const int32_t *order, int32_t first);
+/* Copy particles that wait for it back from the spare set, on a stream of its own: the tree, which is built next, needs
+ * keys and sources only. Called when the memory is not busy: after the spans of nodes have been marked. Queued. */
+void device_copy_back(struct device *d);
 /* Make the sources from the particles, at each particle's own position and time. Queued. */
 void device_make_sources(struct device *d);
 /* The first `bodies` sources (local ones, then those of LETs) predicted to a tick, which is not before their own; valid
