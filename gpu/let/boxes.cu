@@ -28,6 +28,7 @@ struct boxes_job {
   struct lattice lattice;
   double tick_length, horizon;
   int32_t tick, active;
+  const int32_t *tile_next; /* struct step_state; NULL: not known */
 };
 
 /* The box of a block, and its part of the box. */
@@ -64,6 +65,16 @@ static __device__ bool counts(const struct boxes_job &job, int32_t i)
   return !job.active || timeline_end(&job.p, i) == job.tick;
 }
 
+/* The first particle from i on, of those of this thread, whose tile has a target. */
+static __device__ int32_t next_target(const struct boxes_job &job, int32_t i, int32_t end)
+{
+  while (job.tile_next && i < end && job.tile_next[i / SELECT_TILE] > job.tick) {
+    int32_t left = SELECT_TILE - i % SELECT_TILE;
+    i += (left + THREADS - 1) / THREADS * THREADS;
+  }
+  return i;
+}
+
 /* Position and velocity of a source at the request's tick. */
 static __device__ void predict_source(const struct boxes_job &job, int32_t i, double x[3], double v[3])
 {
@@ -91,7 +102,8 @@ static __global__ void __launch_bounds__(THREADS) box_rows(struct boxes_job job)
   int2 part = block_range(job);
   double sum[ADDED] = {}, largest[COLUMNS - ADDED], x[3], v[3];
   for (int k = 0; k < COLUMNS - ADDED; k++) largest[k] = max_op::start();
-  for (int32_t i = part.x + (int32_t)threadIdx.x; i < part.y; i += THREADS) {
+  for (int32_t i = next_target(job, part.x + (int32_t)threadIdx.x, part.y); i < part.y;
+       i = next_target(job, i + THREADS, part.y)) {
     if (!counts(job, i)) continue;
     predict_source(job, i, x, v);
     for (int c = 0; c < 3; c++) sum[c] += v[c];
@@ -115,7 +127,8 @@ static __global__ void __launch_bounds__(THREADS) end_rows(struct boxes_job job)
   const double *own = job.result + (int64_t)own_box() * COLUMNS;
   double largest[ENDS], x[3], v[3];
   for (int k = 0; k < ENDS; k++) largest[k] = max_op::start();
-  for (int32_t i = part.x + (int32_t)threadIdx.x; i < part.y; i += THREADS) {
+  for (int32_t i = next_target(job, part.x + (int32_t)threadIdx.x, part.y); i < part.y;
+       i = next_target(job, i + THREADS, part.y)) {
     if (!counts(job, i)) continue;
     predict_source(job, i, x, v);
     widen(job, largest, x);
@@ -195,6 +208,7 @@ static void queue_boxes(struct device *d, const struct let_request *request, int
   job.horizon = request->horizon;
   job.tick = request->tick;
   job.active = request->active;
+  if (job.active && !d->step.selected && d->step.tiles_known >= d->p.n) job.tile_next = d->step.tile_next.at;
   launch_rows(d, job);
   CHECK(runtime_copy(pinned_reserve(&l->boxes.numbers, bytes), job.result, bytes, TO_HOST, d->stream));
 }

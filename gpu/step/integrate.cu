@@ -278,7 +278,8 @@ struct active_lists {
   int32_t *supergroup_listed, *supergroup_list, supergroup_selection; /* NULL: supergroups are not listed */
 };
 
-enum { SELECT_ITEMS = 4, SELECT_TILE = SELECT_ITEMS * THREADS };
+enum { SELECT_ITEMS = (int)SELECT_TILE / (int)THREADS };
+static_assert((int)SELECT_TILE % (int)THREADS == 0, "each thread of a block has as many particles of a tile");
 enum { MANY_ACTIVE = 8 }; /* all tiles are processed if at least one in MANY_ACTIVE particles is active */
 
 /* Groups and supergroups that a block has found. They are counted for each block, since atomics on one address are

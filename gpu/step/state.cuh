@@ -13,6 +13,9 @@ struct queued_numbers {
   double next_horizon; /* `sample` queues the box of this horizon; 0: none */
 };
 
+/* Particles of a tile of select and correct. */
+enum { SELECT_TILE = 1024 };
+
 struct step_state {
   struct queued_numbers ahead;
   int closed;                      /* this soft step has had its closing kicks */
