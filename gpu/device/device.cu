@@ -103,7 +103,7 @@ void gpu_bypass(struct device *d, int on) { d->bypass = on; }
 struct device *gpu_open(const struct device_config *config)
 {
   struct device *d = (struct device *)memory_alloc("device", sizeof *d);
-  int device = choose_device(config->node_rank), low, high;
+  int device = choose_device(config->node_rank);
   d->config = *config;
   d->softening = softening_make(config->softening, config->softening_of);
   d->config.softening = d->softening.eps[0];
@@ -111,10 +111,8 @@ struct device *gpu_open(const struct device_config *config)
   d->targets.group_width = HUGE_VAL;
   walk_state_open(&d->walk);
   CHECK(runtime_multiprocessors(&d->multiprocessors, device));
-  /* copies of particles shall not delay the build of the tree, which needs less of the device at a time */
-  CHECK(runtime_stream_priorities(&low, &high));
-  CHECK(runtime_stream_create_priority(&d->stream, (low + high) / 2));
-  CHECK(runtime_stream_create_priority(&d->copy.stream, low));
+  CHECK(runtime_stream_create(&d->stream));
+  CHECK(runtime_stream_create(&d->copy.stream));
   CHECK(runtime_event_create_untimed(&d->copy.permuted));
   CHECK(runtime_event_create_untimed(&d->copy.copied));
   CHECK(runtime_event_create_untimed(&d->work.sampled));

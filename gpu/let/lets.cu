@@ -7,7 +7,6 @@
 void device_lets_open(struct device *d)
 {
   size_t ranks = (size_t)(d->config.ranks > 0 ? d->config.ranks : 1);
-  int low, high;
   struct let_state *l = d->let = (struct let_state *)memory_alloc("LETs", sizeof *l);
   for (int k = 0; k < LET_SETS; k++) {
     l->out[k] = (struct outgoing_let *)memory_alloc("LETs", sizeof **l->out * ranks);
@@ -15,8 +14,7 @@ void device_lets_open(struct device *d)
   }
   l->waiting.root = (int32_t *)memory_alloc("LETs", sizeof *l->waiting.root * (size_t)roots_max(d));
   l->host_roots = (int32_t *)memory_alloc("LETs", sizeof *l->host_roots * (size_t)roots_max(d));
-  CHECK(runtime_stream_priorities(&low, &high));
-  CHECK(runtime_stream_create_priority(&l->stream, high)); /* the next walk waits for it */
+  CHECK(runtime_stream_create(&l->stream));
   CHECK(runtime_event_create_untimed(&l->arrived));
   CHECK(runtime_event_create_untimed(&l->walked));
   CHECK(runtime_event_create_untimed(&l->boxes.counted));

@@ -163,23 +163,22 @@ struct domain_faces {
   double low[3], high[3];
 };
 
-/* Where the cube of a level that contains a source is, by the faces. */
-static __device__ enum cut cut_of(const struct domain_faces &faces, const struct lattice &lattice,
-                                  const struct body &body, int level)
+/* Whether the cube of a level that contains a source extends beyond the faces. */
+static __device__ bool crosses_faces(const struct domain_faces &faces, const struct lattice &lattice,
+                                     const struct body &body, int level)
 {
   const int32_t x[3] = {body.x, body.y, body.z};
   int shift = 31 - level;
-  bool over = false, beyond = false;
+  bool over = false;
   for (int c = 0; c < 3; c++) {
     double corner = (double)((int64_t)x[c] >> shift << shift), side = (double)((int64_t)1 << shift);
-    double low = lattice_position(&lattice, c, corner), high = lattice_position(&lattice, c, corner + side);
-    over |= low < faces.low[c] || high > faces.high[c];
-    beyond |= high < faces.low[c] || low > faces.high[c];
+    over |= lattice_position(&lattice, c, corner) < faces.low[c] ||
+            lattice_position(&lattice, c, corner + side) > faces.high[c];
   }
-  return beyond ? CUT_BEYOND : over ? CUT_ACROSS : CUT_NOT;
+  return over;
 }
 
-/* Complete a node: end of its range, leaf or number of children, and where its cube is. */
+/* Complete a node: end of its range, leaf or number of children, and whether its cube extends beyond the faces. */
 static __device__ void finish_node(const struct tree &tree, const struct build_view &part, int32_t i,
                                    const uint64_t *key, int max_leaf, int deepest, const struct lattice &lattice,
                                    const struct domain_faces &faces)
@@ -189,7 +188,7 @@ static __device__ void finish_node(const struct tree &tree, const struct build_v
   int level = (int)n->info;
   int32_t begin = tree.range[i].x, end = level == 0 ? all : cell_end(key, all, begin, level), count = end - begin;
   tree.range[i].y = end;
-  tree.cut[i] = (uint8_t)cut_of(faces, lattice, tree.body[begin], level);
+  tree.cut[i] = crosses_faces(faces, lattice, tree.body[begin], level);
   if (count <= max_leaf || level == deepest) {
     n->first = begin;
     n->info = NODE_LEAF | (uint32_t)count;

@@ -2,11 +2,7 @@
 /* Target groups and supergroups: the largest cells of the tree of at most a given number of particles, so that a group
  * is as compact as a cell. Consecutive siblings are joined while they fit. Cells wider than TUNABLE_GROUP_WIDTH are
  * divided, down to leaves, and their children are not joined (Miki & Umemura 2017, section 2.4). The width of
- * supergroups is not limited.
- *
- * Particles that have left the domain since the last migration lie in a thin layer. Groups of the usual size would be
- * wide there, in the dense region of another rank, and their lists long; so those in cells beyond a face of the domain
- * are smaller. */
+ * supergroups is not limited. */
 #include <config.h>
 #include "gpu/device/search.cuh"
 #include "gpu/tree/tree.cuh"
@@ -27,19 +23,11 @@ static __device__ bool is_wide(const struct tree &tree, int32_t i, int32_t narro
   return i < narrow && !(tree.node[i].info & NODE_LEAF);
 }
 
-/* Most particles of groups and of supergroups beyond a face of the domain. */
-enum { BEYOND_GROUP_MAX = 8, BEYOND_SUPERGROUP_MAX = 32 };
-
-/* Which cells begin groups or supergroups: those of at most max_particles particles (beyond a face: max_beyond), of
- * levels from `narrow` on. */
+/* Which cells begin groups or supergroups: those of at most max_particles particles, of levels from `narrow` on. */
 struct head_rule {
-  int max_particles, max_beyond, narrow;
+  int max_particles, narrow;
   unsigned flag;
 };
-static __device__ __forceinline__ int most_in(const struct tree &tree, int32_t i, const struct head_rule &rule)
-{
-  return tree.cut[i] == CUT_BEYOND ? rule.max_beyond : rule.max_particles;
-}
 
 /* The flags of four particles share a word. Their order is arbitrary. */
 static __device__ __forceinline__ void set_head(uint8_t *head, int32_t i, unsigned flag)
@@ -53,7 +41,7 @@ static __device__ void mark_heads(const struct tree &tree, int32_t i, bool root,
 {
   int2 r = tree.range[i];
   bool wide = is_wide(tree, i, narrow);
-  if (r.y - r.x <= most_in(tree, i, rule) && !wide) {
+  if (r.y - r.x <= rule.max_particles && !wide) {
     if (root) set_head(head, r.x, rule.flag);
     return;
   }
@@ -65,10 +53,9 @@ static __device__ void mark_heads(const struct tree &tree, int32_t i, bool root,
   int32_t begin = -1; /* begin of the current run of siblings */
   for (int32_t k = n.first; k < n.first + (int32_t)(n.info & NODE_COUNT); k++) {
     int2 c = tree.range[k];
-    int most = most_in(tree, k, rule);
-    if (c.y - c.x > most || is_wide(tree, k, narrow)) {
+    if (c.y - c.x > rule.max_particles || is_wide(tree, k, narrow)) {
       begin = -1;
-    } else if (begin < 0 || c.y - begin > most || wide) {
+    } else if (begin < 0 || c.y - begin > rule.max_particles || wide) {
       begin = c.x;
       set_head(head, begin, rule.flag);
     }
@@ -301,9 +288,8 @@ static void reserve_for_groups(struct device *d, int max_particles)
 /* Flag and count the particles from `first` on that begin groups or supergroups. Queued. */
 static void find_heads(struct device *d, int32_t first, int max_particles)
 {
-  const struct head_rule group = {max_particles, min(max_particles, (int)BEYOND_GROUP_MAX),
-                                  first_narrow(d, d->targets.group_width), HEAD_OF_GROUP};
-  const struct head_rule supergroup = {SUPERGROUP_MAX, BEYOND_SUPERGROUP_MAX, 0, HEAD_OF_SUPERGROUP};
+  const struct head_rule group = {max_particles, first_narrow(d, d->targets.group_width), HEAD_OF_GROUP};
+  const struct head_rule supergroup = {SUPERGROUP_MAX, 0, HEAD_OF_SUPERGROUP};
   int64_t begin = first / (int)sizeof(unsigned) * (int)sizeof(unsigned), n = d->p.n;
   CHECK(runtime_set_bytes(d->targets.head.at + begin, 0, (size_t)(n - begin) + sizeof(unsigned), d->stream));
   for (int k = parts_begin(d); k < d->tree.parts; k++)

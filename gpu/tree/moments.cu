@@ -145,7 +145,7 @@ static __device__ __forceinline__ float node_reach(const struct moments_job &job
                                                    double b2)
 {
   float whole = mac_reach(&job.mac, mass, b, b2);
-  return job.mac.order == 1 && job.t.cut[i] != CUT_NOT ? MAC_CUT * whole : whole;
+  return job.mac.order == 1 && job.t.cut[i] ? MAC_CUT * whole : whole;
 }
 
 /* Store the record of a node, by the first lane of its row. x: centre of mass, lattice. */

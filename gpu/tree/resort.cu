@@ -7,7 +7,7 @@
 #include "gpu/device/search.cuh"
 #include "gpu/tree/order.cuh"
 
-enum { RUN = 448, BUCKET = 1024, BUCKET_THREADS = BUCKET / 4 };
+enum { RUN = 448, BUCKET = 1024, BUCKET_THREADS = BUCKET / 2 };
 
 struct resort_job {
   struct later_keys keys;
@@ -81,8 +81,8 @@ static __device__ void sort_shared(uint64_t *key, int32_t *place, int size)
 {
   for (int run = 2; run <= size; run *= 2)
     for (int step = run / 2; step > 0; step /= 2) {
-      for (int t = (int)threadIdx.x; t < size / 2; t += BUCKET_THREADS) {
-        int a = 2 * t - (t & (step - 1)), b = a + step;
+      int t = (int)threadIdx.x, a = 2 * t - (t & (step - 1)), b = a + step;
+      if (t < size / 2) {
         uint64_t x = key[a], y = key[b];
         int32_t p = place[a], q = place[b];
         bool wrong = x > y || (x == y && p > q), falls = a & run;

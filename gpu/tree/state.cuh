@@ -33,10 +33,6 @@ struct node_softening {
   int32_t low, high;
 };
 
-/* Whether the cube of a node extends beyond the faces of the domain, or lies beyond one of them as a whole: there are
- * only particles that have left the domain since the last migration. */
-enum cut { CUT_NOT, CUT_ACROSS, CUT_BEYOND };
-
 /* The octree as kernels see it: nodes as in octree.h, and the arrays that belong to them. */
 struct tree {
   int32_t nodes, bodies;
@@ -44,7 +40,7 @@ struct tree {
   struct motion *motion;
   struct quad *quad;
   int2 *range;  /* particles of the node: [x, y) */
-  uint8_t *cut; /* enum cut: where the cube of the node is */
+  uint8_t *cut; /* 1 if the cube of the node extends beyond the faces of the domain */
   struct body *body;
   struct motion_state *motion_state;
 };
