@@ -186,6 +186,7 @@ script_tests = \
   %D%/interrupt.sh \
   %D%/signals.sh \
   %D%/star_units.sh \
+  %D%/device_ranks.sh \
   %D%/stops.sh \
   %D%/study_ranks.sh \
   %D%/study_steps.sh \

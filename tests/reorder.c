@@ -2,6 +2,7 @@
 /* A new tree within a soft step: particles keep their ids, positions and times, and forces are those of the predicted
  * positions, with fewer interactions than on the old tree. */
 #include <config.h>
+#include "backend/let_verbs.h"
 #include "base/memory.h"
 #include "particles/timeline.h"
 #include "rig.h"
@@ -201,11 +202,46 @@ static void converge_fast(struct rig *rig, int32_t tick, double tick_length)
   rig->be->tree.sources(rig->dev);
 }
 
+/* The request for LETs of the fast particles for those whose steps end at `tick`. */
+static struct let_request fast_request(const struct mac *mac, int32_t tick, double tick_length)
+{
+  return (struct let_request){.mac = mac,
+                              .part = LET_OF_FAST,
+                              .cutoff = -1,
+                              .horizon = TICKS / 8 * tick_length,
+                              .tick = tick,
+                              .tick_length = tick_length,
+                              .active = 1};
+}
+
+/* How many particles whose steps end at the tick are in none of the boxes there or at the end of the horizon. */
+static int64_t outside_of(const struct particles *p, const struct let_request *request, const struct let_box *box,
+                          int count)
+{
+  int64_t outside = 0;
+  for (int64_t i = 0; i < p->n; i++) {
+    int in = timeline_end(p, i) != request->tick;
+    double dt = (request->tick - p->tick[i]) * request->tick_length;
+    for (int b = 0; b < count && !in; b++) {
+      in = 1;
+      for (int c = 0; c < 3; c++) {
+        double a = p->acc_hard[3 * i + c], v = p->vel[3 * i + c] + dt * a;
+        double x = p->pos[3 * i + c] + (p->vel[3 * i + c] + 0.5 * dt * a) * dt;
+        double there = x + (v - box[b].v[c]) * request->horizon;
+        in &= x >= box[b].low[c] && x <= box[b].high[c] && there >= box[b].low[c] - 1e-6 &&
+              there <= box[b].high[c] + 1e-6;
+      }
+    }
+    outside += !in;
+  }
+  return outside;
+}
+
 /* Two trees; then the tree of the fast particles alone is renewed for the next of their steps, which has the forces of
  * the predicted positions; and another time, at which it is the third. */
 static void check_renewed(const struct backend *be, const struct set *set, int converging)
 {
-  enum { FAST = 3, THEN = 3 * (TICKS / 8), LAST = 5 * (TICKS / 8) };
+  enum { FAST = 3, THEN = 3 * (TICKS / 8), LAST = 5 * (TICKS / 8), BOXES = 16 };
   struct rig g;
   struct particles before, now;
   int64_t active, outside = 0;
@@ -224,9 +260,20 @@ static void check_renewed(const struct backend *be, const struct set *set, int c
   for (int32_t tick = THEN; tick <= (converging ? THEN : LAST); tick += TICKS / 8) {
     if (converging) converge_fast(&g, tick, tick_length);
     by_id(be->view(g.dev), &before);
+    struct let_request request = fast_request(&mac, tick, tick_length);
+    int begun = be->let && be->let->begin_boxes;
+    if (begun) be->let->begin_boxes(g.dev, &request, BOXES);
     be->tree.reorder(g.dev, tick, tick_length, FAST, 1);
     be->tree.build(g.dev, everywhere[0], everywhere[1]);
     be->tree.groups(g.dev);
+    if (begun) {
+      struct let_box box[BOXES];
+      int count = be->let->boxes(g.dev, &request, BOXES, box);
+      int64_t lost = outside_of(&before, &request, box, count);
+      snprintf(what, sizeof what, "tick %d / 8: %d boxes, begun before the build, hold the active particles (%lld not)",
+               tick / (TICKS / 8), count, (long long)lost);
+      say(count > 0 && lost == 0, what);
+    }
     active = be->steps.select(g.dev, tick, tick_length, &outside);
     be->tree.moments(g.dev, &mac, tick, tick_length);
     struct walk_request r = hard_request(&g, &mac, tick, tick_length);
