@@ -3,6 +3,7 @@
  * and their rows of partial results are joined in a fixed order. A box with a horizon takes a second pass, in the frame
  * of its mean velocity. */
 #include <config.h>
+#include <float.h>
 #include "gpu/let/let.cuh"
 #include "gpu/device/reduce.cuh"
 #include "particles/timeline.h"
@@ -75,25 +76,31 @@ static __device__ int32_t next_target(const struct boxes_job &job, int32_t i, in
   return i;
 }
 
-/* Position and velocity of a source at the request's tick. */
-static __device__ void predict_source(const struct boxes_job &job, int32_t i, double x[3], double v[3])
+/* Position and velocity of a source at the request's tick. Returns how far the position may be off: sources have
+ * velocities in single precision. */
+static __device__ double predict_source(const struct boxes_job &job, int32_t i, double x[3], double v[3])
 {
   const struct body b = job.t.body[i];
   const struct motion_state w = job.t.motion_state[i];
   const int32_t at[3] = {b.x, b.y, b.z};
-  double dt = (job.tick - w.tick) * job.tick_length;
+  double dt = (job.tick - w.tick) * job.tick_length, way = 0;
   for (int c = 0; c < 3; c++) {
-    x[c] = lattice_position(&job.lattice, c, at[c]) + (w.v[c] + 0.5 * dt * w.a[c]) * dt;
+    double displacement = (w.v[c] + 0.5 * dt * w.a[c]) * dt;
+    x[c] = lattice_position(&job.lattice, c, at[c]) + displacement;
     v[c] = w.v[c] + dt * w.a[c];
+    way = fmax(way, fabs(displacement));
   }
+  return way * (2 * FLT_EPSILON);
 }
 
-/* Include a position in a box. Boxes are wider by one lattice spacing, for the rounding of positions. */
-static __device__ void widen(const struct boxes_job &job, double extent[ENDS], const double x[3])
+/* Include a position, which may be `off`, in a box. Boxes are wider by one lattice spacing, for the rounding of
+ * positions. */
+static __device__ void widen(const struct boxes_job &job, double extent[ENDS], const double x[3], double off)
 {
+  double margin = job.lattice.spacing + off;
   for (int c = 0; c < 3; c++) {
-    extent[c] = fmax(extent[c], job.lattice.spacing - x[c]);
-    extent[3 + c] = fmax(extent[3 + c], x[c] + job.lattice.spacing);
+    extent[c] = fmax(extent[c], margin - x[c]);
+    extent[3 + c] = fmax(extent[3 + c], x[c] + margin);
   }
 }
 
@@ -105,10 +112,10 @@ static __global__ void __launch_bounds__(THREADS) box_rows(struct boxes_job job)
   for (int32_t i = next_target(job, part.x + (int32_t)threadIdx.x, part.y); i < part.y;
        i = next_target(job, i + THREADS, part.y)) {
     if (!counts(job, i)) continue;
-    predict_source(job, i, x, v);
+    double off = predict_source(job, i, x, v);
     for (int c = 0; c < 3; c++) sum[c] += v[c];
     sum[3]++;
-    widen(job, largest, x);
+    widen(job, largest, x, off);
     double a_old = essential_norm(&job.acc[3 * (int64_t)i]);
     if (job.then) a_old = fmin(a_old, essential_norm(&job.then[3 * (int64_t)i]));
     largest[6] = fmax(largest[6], -a_old);
@@ -130,10 +137,10 @@ static __global__ void __launch_bounds__(THREADS) end_rows(struct boxes_job job)
   for (int32_t i = next_target(job, part.x + (int32_t)threadIdx.x, part.y); i < part.y;
        i = next_target(job, i + THREADS, part.y)) {
     if (!counts(job, i)) continue;
-    predict_source(job, i, x, v);
-    widen(job, largest, x);
+    double off = predict_source(job, i, x, v);
+    widen(job, largest, x, off);
     for (int c = 0; c < 3; c++) x[c] += (v[c] - own[c] / own[3]) * job.horizon;
-    widen(job, largest, x);
+    widen(job, largest, x, off);
   }
   reduce_block<max_op>(largest, block_row(job, ENDS));
 }
