@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "gravity/units.h"
 #include "ic/galaxy/make.h"
 
 /* The radius within which half of the mass is, from M(r), to 1e-9. */
