@@ -114,7 +114,8 @@ static void print_energy(const struct sim *sim, const struct inner_energy *inner
   printf("pairs: %.6g of the energy is within %.0f bound %s", within, inner->systems,
          inner->systems == 1 ? "pair or hierarchy" : "pairs or hierarchies");
   if (!effects_have(sim, EFFECT_IN_FIELD))
-    printf("; with their centres of mass the virial ratio is %.4g", -2 * (sim->now.kinetic - inner->kinetic) / potential);
+    printf("; with their centres of mass the virial ratio is %.4g",
+           -2 * (sim->now.kinetic - inner->kinetic) / potential);
   putchar('\n');
 }
 
