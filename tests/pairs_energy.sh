@@ -59,7 +59,8 @@ missed 1e-4
   lacks missed/err promised
 ok $? "an error of one to three times the promise: a note of how much, and what to change"
 missed 2e-5
-[ $status = 0 ] && has missed/err 'warning: the energy was off by .* [67].[0-9]* times as much as promised .*(about 3e-06)'
+[ $status = 0 ] &&
+  has missed/err 'warning: the energy was off by .* [67].[0-9]* times as much as promised .*(about 3e-06)'
 ok $? "... beyond that a warning"
 missed 1e-3
 [ $status = 0 ] && lacks missed/log 'as much as promised' && lacks missed/err 'as much as promised'

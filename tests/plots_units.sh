@@ -50,7 +50,8 @@ with h5py.File(path) as file:   # the units of the file
     assert np.allclose(own[0].vel[1], file["PartType1/Velocities"][()], rtol=1e-6)
     assert np.allclose(own[0].all()[0], file["PartType1/Coordinates"][()], rtol=1e-6)
 PC, MYR, SUN, G = 3.0856775814913673e18, 3.15576e13, 1.98841e33, 6.6743e-8
-for text, length, mass, speed in (("pc-Myr-Msun", 1, 1, 1), ("", 1, 1, PC / MYR / 1e5), ("galaxy", 1e-3, 1e-10, PC / MYR / 1e5),
+for text, length, mass, speed in (("pc-Myr-Msun", 1, 1, 1), ("", 1, 1, PC / MYR / 1e5),
+                                  ("galaxy", 1e-3, 1e-10, PC / MYR / 1e5),
                                   ("Msun-kpc-Gyr", 1e-3, 1, 1), ("1e-3pc-2Msun-m/s", 1e3, 0.5, PC / MYR / 100)):
     if text:
         unit_systems.system(text)

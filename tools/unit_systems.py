@@ -32,7 +32,8 @@ POWERS = [
     (r"(centre|com)_[xyz]|[xyz]|r_\d\d|R1|R2|a|(core|half_mass|jacobi|bar)_radius", (1, 0, 0)),
     (r"mass|(bound|jacobi)_mass|mass_(first|second)", (0, 1, 0)),
     (r"velocity_[xyz]|v[xyz]|dispersion|dispersion_radial", (0, 0, 1)),
-    (r"(kinetic|potential)(_\d)?|total|potential_correction|energy_(noise|lost|changes)|energy|binary_energy", (0, 1, 2)),
+    (r"(kinetic|potential)(_\d)?|total|potential_correction|energy_(noise|lost|changes)|energy|binary_energy",
+     (0, 1, 2)),
     (r"momentum_([xyz]|removed|scale)", (0, 1, 1)),
     (r"angular_([xyz]|scale)", (1, 1, 1)),
 ]
