@@ -7,6 +7,7 @@ EXTRA_DIST += \
   %D%/espalier/ic.py \
   %D%/espalier/plots.py \
   %D%/espalier/py.typed \
+  %D%/espalier/quantities.py \
   %D%/espalier/simulation.py \
   %D%/espalier/snapshot.py
 # The tools draw by it: beside them where Espalier is installed, as in the source tree.

@@ -347,6 +347,12 @@ static void check_changes(void)
   t.factor[CHOICE_HYBRID] = 2;
   tap_ok(choice_cheapest(&t, -1) == CHOICE_BLOCK && near(choice_predicted(&t, CHOICE_HYBRID, -1), 4, 1e-9),
          "measured factors count");
+  t.slowness = 1.5;
+  tap_ok(choice_predicted(&t, CHOICE_BLOCK, -1) * 1.5 == choice_predicted_here(&t, CHOICE_BLOCK, -1) &&
+             choice_predicted(&t, CHOICE_HYBRID, -1) == choice_predicted_here(&t, CHOICE_HYBRID, -1) &&
+             choice_predicted(&t, CHOICE_BLOCK, CHOICE_HYBRID) ==
+                 choice_predicted_here(&t, CHOICE_BLOCK, CHOICE_HYBRID),
+         "first forces count for people, until a soft step is measured");
   t.factor[CHOICE_BLOCK] = 3;
   tap_ok(near(choice_predicted(&t, CHOICE_SHARED, CHOICE_BLOCK), 27, 1e-9),
          "a candidate that was not measured has the factor of the present one");

@@ -5,7 +5,7 @@
 . "${srcdir:-.}/tests/harness.sh"
 with_plots
 parameters run.ini Input:InitCondFile=merger.hdf5 Output:OutputDir=run Output:TimeBetStatistics=1e-9 \
-  Output:Projections=on \
+  Output:Projections=on Output:TimeBetSnapshot=0.0625 \
   Output:TimeBetProjections=0.0625 Output:ProjectionPixels=64 Time:TimeMax=0.25 Gravity:Softening=0.03 \
   Split:SoftStep=0.03125 \
   $hybrid
@@ -72,15 +72,32 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import plot_analysis as analysis
 import plot_movie as movie
-from plotting import np
+from plotting import h5py, np
 folder = sys.argv[2]
 maps = [movie.Map(path, "All", "xy") for path in movie.map_paths(folder + "/run")]
 parts = [movie.Map(path, group, "xy")
          for path in movie.map_paths(folder + "/run") for group in ("PartType1", "PartType2")]
+def particles_of(number):
+    """Centre of a map; positions and masses of the snapshot of that time, and which are stars."""
+    with h5py.File(f"{folder}/run/projections/projection_{number:04d}.hdf5") as file:
+        centre = file["Header"].attrs["Centre"]
+    with h5py.File(f"{folder}/run/snapshot_{number:03d}.hdf5") as file:
+        kinds = [1, 2]
+        pos, mass = ([file[f"PartType{kind}"][name][()] for kind in kinds] for name in ("Coordinates", "Masses"))
+    return centre, np.concatenate(pos), np.concatenate(mass), np.repeat(kinds, [len(one) for one in mass]) == 2
 assert len(maps) == 5 and [m.time for m in maps] == [0, 0.0625, 0.125, 0.1875, 0.25], [m.time for m in maps]
 for number, m in enumerate(maps):
     pixel = (2 * m.half / len(m.density)) ** 2
-    assert 0.75 < m.density.sum() * pixel < 1.0001, m.density.sum() * pixel   # 90 % of all, or of type 2, is within
+    # a map has the mass of the square about its centre; that of the first is the sphere of 90 % of the mass, or the
+    # smaller one of that of the types but dark matter
+    centre, pos, mass, stars = particles_of(number)
+    square = mass[(abs(pos - centre)[:, :2] < m.half).all(axis=1)].sum()
+    assert abs(m.density.sum() * pixel - square) < 1.5 * mass.max(), (m.density.sum() * pixel, square)
+    if number == 0:
+        radius = np.linalg.norm(pos - centre, axis=1)
+        within = [mass[rows & (radius <= 1.0001 * m.half)].sum() / mass[rows].sum()
+                  for rows in (stars, np.full(len(mass), True))]
+        assert abs(within[0] - 0.9) < 3e-3 and within[1] < 0.9, within
     assert np.allclose(m.density, parts[2 * number].density + parts[2 * number + 1].density, rtol=1e-5, atol=0)
     smooth = movie.smooth(m.density, m.half)
     assert abs(smooth.sum() / m.density.sum() - 1) < 0.05, smooth.sum() / m.density.sum()

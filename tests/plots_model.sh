@@ -54,6 +54,20 @@ check "its particles too, in its own frame" near 15 9
 draws "lines alone" model galaxy.csv
 lacks said 'median of the points' && lacks said '^text particles'
 ok $? "no points, and no legend of them"
+# M31's unit of velocity is 9.78 km/s: numbers and labels are in km/s, of tables without units by the snapshot
+sed 's/^N *=.*/N = 6000/' "$src/params/models/m31.ini" > m31.ini
+try espalier ic galaxy --profile m31.csv -o m31.hdf5 m31.ini
+for file in m31.csv m31_df.csv m31_discs.csv; do sed '/^# Unit/d' $file > "bare${file#m31}"; done
+for given in "m31.csv m31.hdf5" "bare.csv m31.hdf5" m31.csv "m31.csv --units galaxy"; do
+  draws "a model in kpc and km/s: $given" model $given
+  has said '^text velocity \[km/s\]$' && has said '^text binding energy \[(km/s)\$^2\$\]$' &&
+    has said '^text radius \[kpc\]$' && { [ "${given#*hdf5}" = "$given" ] || near 1 25; }
+  ok $? "... its labels, and points on the lines"
+done
+draws "in pc" model m31.csv m31.hdf5 --units cluster
+has said '^text radius \[pc\]$' && near 1 25
+ok $? "... the same of --units"
+refuses_plot 'states no units' model bare.csv --units galaxy
 draws "a sphere" model sphere.csv sphere.hdf5
 near 3 5 && has said '^axes 4$'
 ok $? "four panels, and particles where the lines are"

@@ -15,8 +15,11 @@ draws "energies" energy run/out
 has said '^text energy \[M\$_\\odot\$ km\$^2\$ s\$^{-2}\$\]' && has said '^text time \[Myr\]$'
 ok $? "... in solar masses km^2 s^-2"
 draws "a profile of velocities" analysis run/out
+has said '^text dispersion \[km/s\]$'
+ok $? "velocities are in km/s, not in pc/Myr, the units of the file"
+draws "... of which they are if asked" analysis run/out --units pc-myr
 has said '^text dispersion \[pc/Myr\]$'
-ok $? "velocities are named by length and time"
+ok $? "... with this name"
 draws "... in others" analysis run/out --units kpc-km/s-1e10Msun
 has said '^text dispersion \[km/s\]$' && has said '^text radius \[kpc\]$'
 ok $? "... with their names"
@@ -33,7 +36,7 @@ ok $? "movie --units"
 cat > judge.py << 'END'
 import sys
 sys.path.insert(0, sys.argv[1])
-from plotting import Table, np
+from plotting import Table, h5py, np
 import plot_movie as movie
 import unit_systems
 from snapshots import Snapshot
@@ -41,11 +44,19 @@ path, maps = "run/out/snapshot_002.hdf5", movie.map_paths("run/out")
 def read():
     return (Snapshot(path, velocities=True), Table("run/out/energy.csv"), Table("run/out/analysis.csv"),
             movie.Map(maps[-1], "All", "xy"))
+unit_systems.system("pc-Myr-Msun")
 own = read()
+with h5py.File(path) as file:   # the units of the file
+    assert np.allclose(own[0].vel[1], file["PartType1/Velocities"][()], rtol=1e-6)
+    assert np.allclose(own[0].all()[0], file["PartType1/Coordinates"][()], rtol=1e-6)
 PC, MYR, SUN, G = 3.0856775814913673e18, 3.15576e13, 1.98841e33, 6.6743e-8
-for text, length, mass, speed in (("pc-Myr-Msun", 1, 1, 1), ("galaxy", 1e-3, 1e-10, PC / MYR / 1e5),
+for text, length, mass, speed in (("pc-Myr-Msun", 1, 1, 1), ("", 1, 1, PC / MYR / 1e5),
+                                  ("galaxy", 1e-3, 1e-10, PC / MYR / 1e5),
                                   ("Msun-kpc-Gyr", 1e-3, 1, 1), ("1e-3pc-2Msun-m/s", 1e3, 0.5, PC / MYR / 100)):
-    unit_systems.system(text)
+    if text:
+        unit_systems.system(text)
+    else:   # without the option
+        unit_systems.wanted = None
     snap, energy, analysis, image = read()
     def same(found, first, factor):
         assert np.allclose(found, np.asarray(first) * factor, rtol=1e-4), (text, found, first, factor)

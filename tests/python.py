@@ -208,6 +208,29 @@ else:
        and np.isclose(shot.units["time"].to("s"), u.kpc.to("km"))
        and refused(ValueError, "expected one of", lambda: shot.quantity("x")) and espalier.ic.plummer(9).units is None
        and refused(ValueError, "states no units", lambda: espalier.ic.plummer(9).quantity("pos")), "quantities")
+    with_units, chosen = shot.in_units(), shot.in_units(length="pc", time="Myr")
+    ok(with_units.pos.unit == u.kpc and with_units.mass.unit == u.Msun and with_units.vel.unit == u.km / u.s
+       and with_units.time.unit == u.Gyr and chosen.pos.unit == u.pc and chosen.time.unit == u.Myr
+       and np.allclose(chosen.pos.value, 1000 * shot.pos) and np.allclose(with_units.vel.value, shot.vel)
+       and np.allclose(with_units.mass.value, 1e10 * shot.mass) and np.array_equal(chosen.ids, shot.ids)
+       and len(chosen) == len(shot), "fields that have units")
+    half = shot.lagrangian_radii([0.5], centre=[0, 0, 0])
+    ok(np.allclose(chosen.lagrangian_radii([0.5], centre=[0, 0, 0] * u.kpc).value, 1000 * half)
+       and np.allclose(with_units.densest().value, shot.densest())
+       and np.allclose(chosen.radii([1, 0, 0] * u.kpc).to_value(u.kpc), shot.radii([1, 0, 0])), "radii that have units")
+    plain, found = shot.cluster(tide=2.0), with_units.cluster(tide=2.0 * (u.km / u.s / u.kpc)**2)
+    ok(all(np.allclose(np.asarray(found[name]), np.asarray(plain[name]) * factor, equal_nan=True)
+           for name, factor in (("centre", 1), ("velocity", 1), ("bound_mass", 1e10), ("half_mass_radius", 1),
+                                ("jacobi_radius", 1), ("bound_stars", 1), ("pairs", 1), ("binary_energy", 1e10)))
+       and np.isclose(found["relaxation_time"].to_value(u.kpc / (u.km / u.s)), plain["relaxation_time"])
+       and found["bound_mass"].unit == u.Msun, "numbers of a cluster that have units")
+    ok(with_units.binaries(limit=1.0)["a"].unit == u.kpc
+       and np.allclose(with_units.binaries(limit=1.0)["a"].value, shot.binaries(limit=1.0)["a"]),
+       "elements that have units")
+    ok(refused(ValueError, "expected length, mass, speed or time", lambda: shot.in_units(size="pc"))
+       and refused(ValueError, "length: expected a unit as kpc", lambda: shot.in_units(length="Myr"))
+       and refused(ValueError, "states no units", lambda: espalier.ic.plummer(9).in_units())
+       and refused(AttributeError, "without units are in .snap", lambda: shot.in_units().x), "units that are refused")
     rows = shot.table()
     bare = espalier.ic.plummer(9).table()
     ok(rows.colnames[:5] == ["id", "type", "mass", "pos", "vel"] and len(rows) == len(shot)

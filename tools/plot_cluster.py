@@ -192,7 +192,11 @@ def draw_bound(axis, bound, units, scale):
     if np.isfinite(bound.jacobi_mass).any():
         axis.plot(time, bound.jacobi_mass, "--", color=COLOURS[1], label="in Jacobi", **style)
     axis.set(title="bound mass", ylabel=Units.label("mass", units.mass if scale.length else ""))
-    axis.set_ylim(0, 1.08 * np.nanmax([bound.bound_mass, bound.jacobi_mass]))
+    low, high = (end([bound.bound_mass, bound.jacobi_mass]) for end in (np.nanmin, np.nanmax))
+    if low > 0.7 * high:   # a small loss is seen
+        axis.set_ylim(max(0, low - max(0.3 * (high - low), 0.01 * high)), high + max(0.1 * (high - low), 0.004 * high))
+    else:
+        axis.set_ylim(0, 1.08 * high)
     legend_beside(axis)
 
 

@@ -10,6 +10,7 @@ import re
 from plotting import (Help, Table, Units, add_output, check_text, densest_centre, fail, legend_above, legend_on_top,
                       line_colours, np, outputs, plt, program, save, shown, start, warn)
 from snapshots import Snapshot
+from unit_systems import MODEL_POWERS, add_units
 
 PROFILE = ("r", "density", "mass", "circular_velocity", "sigma_r")
 DISCS = ("R", "surface_density", "circular_velocity", "rotation", "sigma_r", "sigma_phi", "sigma_z", "height",
@@ -63,7 +64,7 @@ def has_rows(path):
 
 def read_lines(path):
     """Components by galaxy: [(total, [components])], and the table's units."""
-    table = Table(path, PROFILE, words=("component",))
+    table = Table(path, PROFILE, words=("component",), powers=MODEL_POWERS)
     galaxies = []
     for name, rows in grouped(table, PROFILE).items():
         short = re.sub(r"^\d+\..*\.", "", name)
@@ -76,11 +77,22 @@ def read_lines(path):
     known = {part.name: part for _, parts in galaxies for part in parts}
     for ending, columns, attribute in (("discs", DISCS, "disc"), ("df", ("energy", "f"), "df")):
         if has_rows(beside(path, ending)):
-            for name, rows in grouped(Table(beside(path, ending), columns, words=("component",)), columns).items():
+            other = Table(beside(path, ending), columns, words=("component",), powers=MODEL_POWERS)
+            for name, rows in grouped(other, columns).items():
                 if name not in known:
                     fail(f"{beside(path, ending)}: component '{name}' is not in {path}")
                 setattr(known[name], attribute, rows)
     return galaxies, table.units
+
+
+def convert(galaxies, factors):
+    """Lines of a table that states no units (those of earlier versions) in the units that are drawn."""
+    for total, parts in galaxies:
+        for one in (total, *parts):
+            # the line may be the whole
+            for rows in {id(rows): rows for rows in (one.whole, one.line, one.disc, one.df)}.values():
+                for column in rows or ():
+                    rows[column] = rows[column] * factors.column(column, MODEL_POWERS)
 
 
 def frame(parts):
@@ -105,7 +117,7 @@ def frame(parts):
                 part.pos, part.vel = part.pos @ turn.T, part.vel @ turn.T
 
 
-def assign(path, galaxies):
+def assign(path, galaxies, stated):
     """Give each component its particles: ids follow the order of the components, as 'espalier ic galaxy' writes them. A
     black hole, which has no line, is the particle that has what is missing in the mass of the components."""
     snapshot = Snapshot(path, velocities=True, ids=True)
@@ -117,6 +129,8 @@ def assign(path, galaxies):
         fail(f"{path} has no velocities")
     order = np.argsort(ids, kind="stable")
     pos, mass, vel, kind = pos[order], mass[order], vel[order], kind[order]
+    if not stated:
+        convert(galaxies, snapshot.factors)
     wanted = sum(total.whole["mass"][-1] for total, _ in galaxies)
     if abs(mass.sum() / wanted - 1) > 0.01:
         fail(f"{path} has particles of mass {mass.sum():.5g}, the model has {wanted:.5g}: is it of another model?")
@@ -272,7 +286,7 @@ def speeds(axis, total, parts, units, count):
     handles = [plt.Line2D([], [], color="0.3", linestyle=":", linewidth=1, label=r"$\sqrt{G\,M(r)/r}$")]
     if first:
         axis.semilogx(first.disc["R"], first.disc["circular_velocity"], color="k", linestyle="--", linewidth=1)
-        handles += [plt.Line2D([], [], color="k", linestyle="--", linewidth=1, label="circular, plane"),
+        handles += [plt.Line2D([], [], color="k", linestyle="--", linewidth=1, label="circular"),
                     plt.Line2D([], [], color="0.3", label="rotation")]
     axis.set_ylim(bottom=min(0, axis.get_ylim()[0]) if any(p.disc is not None and p.disc["rotation"].min() < 0
                                                            for p in parts) else 0)
@@ -336,7 +350,8 @@ def distributions(axis, total, parts, units, count):
         if part.pos is None:
             continue
         x, _, _, beta, _ = shells(part, count)
-        if abs(np.median(beta[x > part.half_mass_radius()] if (x > part.half_mass_radius()).any() else beta)) > FLAT:
+        outer = beta[x > part.half_mass_radius()]
+        if len(beta) and abs(np.median(outer if len(outer) else beta)) > FLAT:
             print(f"{part.name}: its velocities are not isotropic, so f is not drawn from its particles")
             continue
         x, y = energies(part, well, count)
@@ -361,6 +376,7 @@ def main():
                         help="which galaxy of a model of several (default: %(default)s)")
     parser.add_argument("--bins", type=int, default=30,
                         help="shells, rings and energies of the points (default: %(default)s)")
+    add_units(parser)
     add_output(parser, "model.png")
     arguments = parser.parse_args()
     if not 5 <= arguments.bins <= 1000:
@@ -373,7 +389,7 @@ def main():
     for part, colour in zip(parts, line_colours(len(parts))):
         part.colour = colour
     if arguments.snapshot:
-        snapshot = assign(arguments.snapshot, galaxies)
+        snapshot = assign(arguments.snapshot, galaxies, bool(units.length))
         units = snapshot.units
         few = [part.name for part in parts if part.pos is None]
         if few:

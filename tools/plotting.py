@@ -37,7 +37,7 @@ from espalier_plots.style import (COLOURS, FEW_DECADES, STYLE, TYPES, Units, cou
                                   legend_on_top, line_colours, log_ticks, narrow_locator, ordered_colours, plain,
                                   powers)
 
-from unit_systems import Factors  # noqa: E402
+from unit_systems import POWERS, Factors  # noqa: E402
 
 plt.rcParams.update(STYLE)
 # A phase has the same colour in every plot; phases after the first seven have hatched areas and other markers.
@@ -187,10 +187,9 @@ def some(names, most=12):
 
 class Table:
     """A CSV file with '#' lines, a header line and rows of numbers, but for columns of words. Columns are found by
-    name. A column that is
-    not needed may lack values, which are nan."""
+    name. A column that is not needed may lack values, which are nan. powers: of units, by columns (unit_systems)."""
 
-    def __init__(self, path, needed=(), words=()):
+    def __init__(self, path, needed=(), words=(), powers=POWERS):
         self.path = path
         comments, rows, names, cut, may_lack = [], [], None, 0, []
         self.words, worded = {name: [] for name in words}, {}
@@ -242,7 +241,7 @@ class Table:
         except ValueError as fault:
             fail(f"{path} {fault}")
         self.units = Units(factors.facts)
-        self.data *= [factors.column(name) for name in names]
+        self.data *= [factors.column(name, powers) for name in names]
 
     def __contains__(self, name):
         return name in self.names

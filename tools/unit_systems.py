@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Option --units of plots: snapshots, tables and maps are converted to the units that are drawn as they are read."""
+"""Units of plots: snapshots, tables and maps are converted to the units that are drawn as they are read, those of the
+option --units or plain ones."""
 import argparse
 import re
+
+from espalier_plots.style import Units
 
 LENGTHS = {"cm": 1.0, "m": 1e2, "km": 1e5, "Rsun": 6.957e10, "AU": 1.495978707e13, "pc": 3.0856775814913673e18}
 LENGTHS.update(kpc=1e3 * LENGTHS["pc"], Mpc=1e6 * LENGTHS["pc"])
@@ -15,12 +18,22 @@ G_CGS = 6.67430e-8
 EXPECTED = "expected galaxy, cluster or pc-myr, or a length, a time or velocity, and a mass: pc-Myr-Msun, " \
     "kpc-km/s-1e10Msun"
 # Powers of length, mass and velocity of columns of tables; columns that are not here are numbers.
+MODEL_POWERS = [   # of a model of a galaxy
+    (r"[rR]|height", (1, 0, 0)),
+    (r"density", (-3, 1, 0)),
+    (r"surface_density", (-2, 1, 0)),
+    (r"mass", (0, 1, 0)),
+    (r"circular_velocity|rotation|sigma_(r|phi|z)", (0, 0, 1)),
+    (r"energy", (0, 0, 2)),
+    (r"f", (-3, 1, -3)),
+]
 POWERS = [
     (r"time|period|shortest_period|relaxation_time|dt_soft", (1, 0, -1)),
     (r"(centre|com)_[xyz]|[xyz]|r_\d\d|R1|R2|a|(core|half_mass|jacobi|bar)_radius", (1, 0, 0)),
     (r"mass|(bound|jacobi)_mass|mass_(first|second)", (0, 1, 0)),
     (r"velocity_[xyz]|v[xyz]|dispersion|dispersion_radial", (0, 0, 1)),
-    (r"(kinetic|potential)(_\d)?|total|potential_correction|energy_(noise|lost)|energy|binary_energy", (0, 1, 2)),
+    (r"(kinetic|potential)(_\d)?|total|potential_correction|energy_(noise|lost|changes)|energy|binary_energy",
+     (0, 1, 2)),
     (r"momentum_([xyz]|removed|scale)", (0, 1, 1)),
     (r"angular_([xyz]|scale)", (1, 1, 1)),
 ]
@@ -49,26 +62,34 @@ def add_units(parser):
     parser.add_argument("--units", type=system, metavar="U",
                         help="draw in these units, as pc-Myr-Msun or kpc-km/s-1e10Msun, or galaxy, cluster, pc-myr; "
                              "tables that are written, and numbers of other options, are in them too (default: those "
-                             "of the file)")
+                             "of the file, but km/s, and kpc, pc or solar masses in place of multiples of them)")
 
 
 class Factors:
-    """Numbers in units of the file times of(length, mass, velocity), its powers, are those in the units of --units;
-    1 without the option. ValueError: the file states no units, in words. facts: attributes of the file."""
+    """Numbers in units of the file times of(length, mass, velocity), its powers, are those in the units of --units, or
+    without it in those of the file, if these have plain names, or the next ones that have (Units.drawn). ValueError:
+    the file states no units, in words. facts: attributes of the file."""
 
     def __init__(self, facts, named, comoving=False):
         self.sizes, self.facts = (1.0, 1.0, 1.0), facts
         if wanted is None:
+            drawn = Units.drawn(facts) if named and not comoving else None
+            if drawn:
+                self.take(drawn)
             return
         if comoving:
             raise ValueError("has comoving coordinates, in units with factors of h: leave --units out")
         if not named:
             raise ValueError(f"states no units, or a gravitational constant that is not theirs, so --units {wanted[0]} "
                              "has no meaning: leave it out")
+        self.take(wanted[1:])
+
+    def take(self, sizes):
+        """Convert to units of these sizes in cgs."""
         names = "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"
-        self.sizes = tuple(float(getattr(facts[name], "flat", [facts[name]])[0]) / size
-                           for name, size in zip(names, wanted[1:]))
-        self.facts = dict(zip(names, wanted[1:]))
+        self.sizes = tuple(float(getattr(self.facts[name], "flat", [self.facts[name]])[0]) / size
+                           for name, size in zip(names, sizes))
+        self.facts = dict(zip(names, sizes))
 
     def of(self, length=0, mass=0, velocity=0):
         return self.sizes[0] ** length * self.sizes[1] ** mass * self.sizes[2] ** velocity
@@ -76,6 +97,6 @@ class Factors:
     def time(self):
         return self.of(1, 0, -1)
 
-    def column(self, name):
+    def column(self, name, known=POWERS):
         """The factor of a column of a table."""
-        return next((self.of(*powers) for pattern, powers in POWERS if re.fullmatch(pattern, name)), 1.0)
+        return next((self.of(*powers) for pattern, powers in known if re.fullmatch(pattern, name)), 1.0)

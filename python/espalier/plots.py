@@ -55,13 +55,29 @@ def _axes(ax: Any) -> Any:
     return plt.subplots(figsize=(5.6, 4.6), layout="constrained")[1] if ax is None else ax
 
 
+def _shown(snap: Snapshot) -> tuple[Any, list[float]]:
+    """Units of a picture, as espalier-plot chooses them (Units.drawn), and the factors of length, mass and velocity."""
+    from espalier_plots.style import Units
+
+    drawn = Units.drawn(snap.parameters)
+    if drawn is None:
+        return Units(snap.parameters), [1.0, 1.0, 1.0]
+    names = "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"
+    return Units(dict(zip(names, drawn))), [float(snap.parameters[name]) / size for name, size in zip(names, drawn)]
+
+
 def _view(snap: Snapshot, origin: Any, motion: Any, rows: np.ndarray) -> Any:
     """Particles in the frame of a picture."""
     from espalier_plots.pictures import View
-    from espalier_plots.style import Units
 
-    units = Units(snap.parameters)
-    return View(snap.pos[rows] - origin, snap.vel[rows] - motion, snap.mass[rows], units.time_text(snap.time), units)
+    units, (length, mass, speed) = _shown(snap)
+    return View((snap.pos[rows] - origin) * length, (snap.vel[rows] - motion) * speed, snap.mass[rows] * mass,
+                units.time_text(snap.time * length / speed), units)
+
+
+def _half(snap: Snapshot, width: float | None) -> float | None:
+    """Half of a width in units of the snapshot, in those of its picture."""
+    return None if width is None else width / 2 * _shown(snap)[1][0]
 
 
 def _draw(snap: Snapshot, quantity: str, plane: str, width: float | None = None, centre: Any = None, types: Any = None,
@@ -83,8 +99,7 @@ def _draw(snap: Snapshot, quantity: str, plane: str, width: float | None = None,
     view = _view(snap, origin, mean_velocity(snap.vel, snap.mass), rows)
     with plt.rc_context(style.STYLE):
         ax = _axes(ax)
-        image = pictures.draw_map(ax, view, quantity, plane, None if width is None else width / 2, pixels=pixels,
-                                  decades=decades)
+        image = pictures.draw_map(ax, view, quantity, plane, _half(snap, width), pixels=pixels, decades=decades)
     if image is None:
         raise ArgumentError("there is no mass inside the picture")
     return ax
@@ -96,11 +111,11 @@ def _profile(snap: Snapshot, bins: int = 40, centre: Any = None, types: Any = No
     from espalier_plots import pictures, style
 
     rows = _chosen(snap, types)
-    units = style.Units(snap.parameters)
+    units, (length, mass, speed) = _shown(snap)
     with plt.rc_context(style.STYLE):
         ax = _axes(ax)
-        pictures.draw_profile(ax, snap.radii(centre)[rows], snap.mass[rows], units, bins, **line)
-        ax.set_title(f"{units.time_text(snap.time)}, {style.count_text(rows.sum())}", fontsize=10)
+        pictures.draw_profile(ax, snap.radii(centre)[rows] * length, snap.mass[rows] * mass, units, bins, **line)
+        ax.set_title(f"{units.time_text(snap.time * length / speed)}, {style.count_text(rows.sum())}", fontsize=10)
     return ax
 
 
@@ -136,7 +151,7 @@ def maps(snaps: Sequence[Snapshot], plane: str = "xy", quantities: Sequence[str]
         panels.append(pictures.Panel(quantity, plane))
     _check_picture(width, pixels, decades)
     views = [_view(snap, *frame, _chosen(snap, types)) for snap, frame in zip(snaps, _frames(snaps, follow))]
-    half = width / 2 if width else 1.05 * max(view.extent() for view in views) or 1.0
+    half = _half(snaps[0], width) or 1.05 * max(view.extent() for view in views) or 1.0
     with plt.rc_context(style.STYLE):
         figure = pictures.figure_of_maps(views, panels, half, pixels=pixels, decades=decades)
     if figure is None:
@@ -152,10 +167,11 @@ def lagrangian(snaps: Sequence[Snapshot], fractions: Sequence[float] = (0.1, 0.2
     from espalier_plots import pictures, style
 
     radii = []
+    units, (length, _, speed) = _shown(snaps[0])
     for snap, (origin, _) in zip(snaps, _frames(snaps, follow)):
         rows = _chosen(snap, types)
-        radii.append(pictures.radii_of(snap.pos[rows], snap.mass[rows], origin, fractions))
+        radii.append(np.array(pictures.radii_of(snap.pos[rows], snap.mass[rows], origin, fractions)) * length)
     with plt.rc_context(style.STYLE):
         ax = _axes(ax)
-        pictures.draw_lagrangian(ax, [snap.time for snap in snaps], radii, style.Units(snaps[0].parameters), fractions)
+        pictures.draw_lagrangian(ax, [snap.time * length / speed for snap in snaps], radii, units, fractions)
     return ax

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _library as _l
 from . import plots
+from .quantities import FIELDS, Quantities
 
 GRAVITY_CGS = 6.67430e-8   # that of the library
 UNITS = "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"
@@ -61,13 +62,17 @@ class Snapshot:
 
     def quantity(self, name: str, unit: Any = None) -> Any:
         """`pos`, `vel`, `mass`, `time` or `potential` as a quantity of astropy, in `unit` [that of the source]."""
-        kinds = {"pos": "length", "vel": "speed", "mass": "mass", "time": "time", "potential": "potential"}
-        if name not in kinds:
-            raise ValueError(f"quantity: expected one of {', '.join(kinds)}, found {name!r}")
+        if name not in FIELDS:
+            raise ValueError(f"quantity: expected one of {', '.join(FIELDS)}, found {name!r}")
         units, value = self.units, getattr(self, name)
         if units is None or value is None:
             raise ValueError(f"quantity: the snapshot states no {'units' if units is None else name}")
-        return (value * units[kinds[name]]).to(units[kinds[name]] if unit is None else unit)
+        return (value * units[FIELDS[name]]).to(units[FIELDS[name]] if unit is None else unit)
+
+    def in_units(self, **units: Any) -> Quantities:
+        """The snapshot with quantities of astropy in place of arrays and numbers, in kpc, pc, Msun, km/s, Gyr, Myr, as
+        fits, or in others: `snap.in_units(length="pc", time="Myr").pos`."""
+        return Quantities(self, **units)
 
     def centre(self) -> np.ndarray:
         """Centre of mass."""

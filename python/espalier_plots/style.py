@@ -140,6 +140,25 @@ class Units:
         elif not self.velocity:
             self.velocity = f"{velocity / 1e5:.4g} km/s" if velocity >= 1e4 else f"{velocity:.4g} cm/s"
 
+    @classmethod
+    def drawn(cls, facts):
+        """Length, mass and velocity in cgs of the units in which numbers of a file of these facts are drawn: its own,
+        but km/s in place of "9.778 km/s" or pc/Myr, and kpc, solar masses in place of multiples of them. None: the file
+        states no units."""
+        units = cls(facts)
+        if not units.length:
+            return None
+        length, mass, velocity = (float(np.ravel(facts[name])[0]) for name in
+                                  ("UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"))
+        number, _, name = units.length.partition(" ")
+        if name:
+            length = cls.LENGTHS[name]
+        number, _, name = units.mass.partition(" ")
+        if name:
+            sun = cls.MASSES[r"M$_\odot$"]
+            mass = sun * 10.0 ** max(round(np.log10(mass / sun)), 0) if mass > 0.01 * sun else cls.MASSES[name]
+        return length, mass, velocity if units.velocity in ("km/s", "m/s", "cm/s") else 1e5
+
     def text(self):
         return f"{self.length}, {self.mass}, {self.time}" if self.length else "model units"
 

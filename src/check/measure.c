@@ -154,6 +154,19 @@ static void take_parameters(const struct sim *sim, const struct plan *plan, stru
   physics->units.gyr = units_time_s(&u) / GYR_S;
 }
 
+/* The virial of all forces, with an external field, whose potential has an arbitrary zero. Where lists of neighbours
+ * give the hard forces their accelerations are not known; the virial of gravity is then its potential energy, but for
+ * softening. Collective. */
+static double virial_in_field(const struct sim *sim)
+{
+  const struct particles *particles = sim->be->view(sim->dev);
+  double self = 0;
+  if (!sim->scheme->steps_follow_jerks) return sim->now.virial + sim->now.virial_field;
+  for (int64_t i = 0; i < particles->n; i++) self += 0.5 * particles->mass[i] * particles->pot[i];
+  comm_sum_double(sim->comm, &self, 1);
+  return self + sim->now.virial_field;
+}
+
 void measure_physics(struct sim *sim, const struct plan *plan, struct physics *physics)
 {
   const struct diagnostics *now = &sim->now;
@@ -165,9 +178,8 @@ void measure_physics(struct sim *sim, const struct plan *plan, struct physics *p
   physics->masses.massless = sim->masses.massless;
   physics->masses.total = now->mass;
   physics->motion.kinetic = 0.5 * now->mass * now->v_rms * now->v_rms;
-  /* in a field the potential energy has an arbitrary zero: what balances the kinetic energy, about the centre of
-   * mass */
-  physics->motion.potential = effects_have(sim, EFFECT_IN_FIELD) ? now->virial + now->virial_field : now->potential;
+  /* what balances the kinetic energy, about the centre of mass */
+  physics->motion.potential = effects_have(sim, EFFECT_IN_FIELD) ? virial_in_field(sim) : now->potential;
   physics->motion.v_rms = now->v_rms;
   sim_shift(sim, place, physics->motion.v_com);
   physics->steps.soft = plan->soft_step;

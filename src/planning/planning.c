@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/resident.h"
@@ -19,6 +20,14 @@
 #define SMALLER 0.25
 /* Fewest particles of a pilot. */
 enum { PILOT_MIN = 256 };
+
+/* What a process that no launcher started holds more than a rank of several: Open MPI's management of processes is then
+ * in it. */
+#ifdef OPEN_MPI
+#define ALONE_BYTES 4.2e6
+#else
+#define ALONE_BYTES 0
+#endif
 
 struct work {
   const struct comm *comm;
@@ -131,13 +140,20 @@ static int print(struct work *work, struct fault *fault)
   return job_script_write(planning, &work->machine, count ? planned[best].seconds : 0, fault);
 }
 
+/* The resident set of a rank before it has particles, by this process. */
+static double baseline_of(double ranks)
+{
+  int alone = !getenv("OMPI_COMM_WORLD_RANK");
+  return resident_now() - (ranks > 1 && alone ? ALONE_BYTES : 0);
+}
+
 int planning_print(const struct comm *comm, const struct params *params, struct planning *planning)
 {
   struct work work = {.comm = comm, .params = *params, .planning = planning};
   struct fault fault = {""};
   for (int k = 0; k < PILOTS; k++) particles_init(&work.pilot[k]);
   planning->begin = params->TimeBegin;
-  planning->baseline = resident_now();
+  planning->baseline = baseline_of(planning->ranks);
   int failed = planning->job ? job_script_check(planning, &fault) : 0;
   if (!failed) failed = read_machine(&work, &fault);
   if (!failed && !planning->source.name)

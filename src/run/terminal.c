@@ -110,10 +110,13 @@ static void print_energy(const struct sim *sim, const struct inner_energy *inner
   putchar('\n');
   potential -= inner->potential;
   double within = inner->kinetic + inner->potential, outer = sim->now.kinetic - inner->kinetic + potential;
-  if (potential < 1e-6 * inner->potential && fabs(within) > PAIRS_PART * fabs(outer))
-    printf("pairs: %.6g of the energy is within %.0f bound %s; with their centres of mass the virial ratio is %.4g\n",
-           within, inner->systems, inner->systems == 1 ? "pair or hierarchy" : "pairs or hierarchies",
+  if (!(potential < 1e-6 * inner->potential && fabs(within) > PAIRS_PART * fabs(outer))) return;
+  printf("pairs: %.6g of the energy is within %.0f bound %s", within, inner->systems,
+         inner->systems == 1 ? "pair or hierarchy" : "pairs or hierarchies");
+  if (!effects_have(sim, EFFECT_IN_FIELD))
+    printf("; with their centres of mass the virial ratio is %.4g",
            -2 * (sim->now.kinetic - inner->kinetic) / potential);
+  putchar('\n');
 }
 
 void terminal_start(struct run *run)

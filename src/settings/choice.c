@@ -169,6 +169,7 @@ void choice_cost(const struct choice_machine *machine, double particles, struct 
                ? r->walked * f.full
                : r->walk + r->walk_part * f.full + r->walk_list * neighbours * (machine->on_device ? entry : r->entry);
   double seconds = r->sync_fixed + n * (f.full + r->arrange);
+  candidate->force_seconds = n * f.full / machine->threads;
   if (split) seconds += n * (r->split + (walked ? f.hard : r->hard_lists * neighbours * entry));
   candidate->sync_seconds = seconds / machine->threads;
   for (int l = 1; l < CHOICE_LEVELS; l++)
@@ -195,6 +196,12 @@ double choice_predicted(const struct choice_table *table, enum choice_scheme sch
                   : like >= 0 && table->factor[like] > 0 ? table->factor[like]
                                                          : 1;
   return c->step > 0 ? factor * choice_cost_growth(c) * c->step_seconds / c->step : HUGE_VAL;
+}
+
+double choice_predicted_here(const struct choice_table *table, enum choice_scheme scheme, int like)
+{
+  int known = table->factor[scheme] > 0 || (like >= 0 && table->factor[like] > 0);
+  return choice_predicted(table, scheme, like) * (!known && table->slowness > 0 ? table->slowness : 1);
 }
 
 /* --- decisions --------------------------------------------------------------------------------------------------- */

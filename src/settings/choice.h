@@ -46,6 +46,7 @@ struct choice_candidate {
   double neighbours;            /* within R2, the square of the mean of the root over the particles */
   int64_t count[CHOICE_LEVELS]; /* particles at each block level, over all ranks */
   double error;                 /* predicted |dE/E| of its steps within ten dynamical times */
+  double force_seconds;         /* predicted: of full forces, with second moments as they are */
   double sync_seconds;          /* predicted: of a synchronisation */
   double step_seconds;          /* predicted: of a soft step with its substeps */
 };
@@ -59,6 +60,9 @@ struct choice_table {
   double wanted; /* the error that steps may have (errors_allowed); 0: not known */
   struct choice_candidate candidate[CHOICES_COUNT];
   double factor[CHOICES_COUNT]; /* measured over predicted seconds; 0: not measured */
+  /* seconds of the first full forces over the predicted ones, so how slow this machine is at present; 0: not measured.
+   * For words alone: no decision depends on it */
+  double slowness;
 };
 
 /* Seconds per unit of time with the expected soft step over those with the present one. */
@@ -66,6 +70,8 @@ double choice_cost_growth(const struct choice_candidate *candidate);
 /* Predicted seconds per unit of time with the expected soft step: by the model, times the measured factor, or that of
  * the candidate `like`, which shares its forces (negative: none). */
 double choice_predicted(const struct choice_table *table, enum choice_scheme scheme, int like);
+/* The same for people: where no candidate's factor is known, on this machine as its first forces show. */
+double choice_predicted_here(const struct choice_table *table, enum choice_scheme scheme, int like);
 /* 1: the predicted error of a candidate is at most the wanted one. */
 int choice_has_wanted_error(const struct choice_table *table, enum choice_scheme scheme);
 /* The cheapest candidate that has the wanted error; where none has, that with the smallest error. */

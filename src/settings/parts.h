@@ -18,6 +18,8 @@ int choice_is_open(const struct sim *sim);
 void choice_resume(struct sim *sim);
 /* Make the first choice, from the sums of a first force (sim->now, sim->system). Collective. */
 void choice_first(struct sim *sim);
+/* Note the seconds of the first full forces, from which words about seconds follow. Collective. */
+void choice_note_forces(struct sim *sim, double seconds);
 /* What the models predict of |dE/E| within ten dynamical times, of the scheme in use with the soft step of `plan`: by
  * steps, and by forces. Zeros where they say nothing: in comoving coordinates, with neighbour lists, other criteria or
  * one step by Eta. `wanted`: of both, by Accuracy. Local. */

@@ -250,6 +250,15 @@ void choice_first(struct sim *sim)
   choice->choosing += effort_clock(sim) - began;
 }
 
+void choice_note_forces(struct sim *sim, double seconds)
+{
+  struct choice_table *table = &sim->settings->choice.table;
+  const struct choice_candidate *one = &table->candidate[sim->settings->choice.now];
+  comm_max_double(sim->comm, &seconds, 1);
+  if (settings_have_choice(sim) && one->force_seconds > 0 && seconds > 0)
+    table->slowness = seconds / one->force_seconds;
+}
+
 /* Use another candidate from now on. A change of the split needs forces. Collective. */
 static void change(struct sim *sim, int scheme)
 {

@@ -10,7 +10,7 @@
 static double seconds_of(const struct scheme_choice *choice, int k)
 {
   return choice->measured[k] > 0 ? choice->measured[k] * choice_cost_growth(&choice->table.candidate[k])
-                                 : choice_predicted(&choice->table, k, choice->now);
+                                 : choice_predicted_here(&choice->table, k, choice->now);
 }
 
 static int is_candidate(const struct scheme_choice *choice, int k)

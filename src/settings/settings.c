@@ -8,6 +8,7 @@
 #include "scheme/schemes.h"
 #include "settings/parts.h"
 #include "step/effects.h"
+#include "step/effort.h"
 #include "step/timed.h"
 
 void settings_make(struct sim *sim, const struct params *asked)
@@ -51,7 +52,9 @@ void settings_first_force(struct sim *sim)
   }
   if (mac_uses_a_old(&sim->force.mac)) force_by_angle(sim, 0);
   sim->scheme->hard_part(sim);
+  double began = effort_clock(sim);
   sim_force(sim, &sim->force.mac, 1);
+  choice_note_forces(sim, effort_clock(sim) - began);
   sim_measure(sim);
   effects_account(sim);
   memcpy(sim->effects.v_com, sim->now.v_com, sizeof sim->effects.v_com);

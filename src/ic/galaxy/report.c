@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "gravity/units.h"
 #include "ic/galaxy/make.h"
 
 /* The radius within which half of the mass is, from M(r), to 1e-9. */
@@ -177,7 +178,9 @@ static int write_table(const char *path, int k, const struct galaxy_model *model
 {
   FILE *out = file_stream(path, "w");
   if (!out) return fault_set(fault, "%s: cannot be written: %s", path, file_reason(errno));
-  fprintf(out, "# %s\n%s\n", files[k].head, files[k].columns);
+  fprintf(out, "# %s\n", files[k].head);
+  units_describe(&model->units, out);
+  fprintf(out, "%s\n", files[k].columns);
   for (int i = 0; i < model->count; i++) files[k].rows(out, model, tables, i);
   int failed = ferror(out), error = errno;
   if (fclose(out)) {
