@@ -128,6 +128,7 @@ script_tests = \
   %D%/binaries_run.sh \
   %D%/check.sh \
   %D%/cli.sh \
+  %D%/changes_runs.sh \
   %D%/close_pairs.sh \
   %D%/cluster_runs.sh \
   %D%/cluster_table.sh \
