@@ -44,6 +44,7 @@ nobase_dist_doc_DATA += \
   %D%/images/binaries.png \
   %D%/images/comm.png \
   %D%/images/core-collapse.png \
+  %D%/images/evolution.png \
   %D%/images/gallery-collision.png \
   %D%/images/gallery-core-collapse.png \
   %D%/images/gallery-matrix.png \

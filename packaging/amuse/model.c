@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stops.h"
-
-/* So many particles have forces and energies by direct sums where AMUSE asks for them, and without softening all their pairs are hard. */
+/* So many particles have forces and energies by direct sums where AMUSE asks for them. */
 enum { DIRECT = 1024 };
+/* Without softening all pairs of particles are hard where they are so few, or where up to DIRECT of them have one that is HUB times as
+ * heavy as any other. Others would all be in groups of stars, which take those outside of them to be far away. */
+enum { FEW = 5, HUB = 10 };
 enum { DIRECT_FIELD = 2048 };  /* so many points, or particles, have their field by direct sums */
-#define SAME_TIME 1e-12        /* relative: what conversions of units leave of a time */
 
 int model_fail(struct model *m, const char *format, ...)
 {
@@ -52,6 +52,8 @@ void model_end(struct model *m)
 {
   espalier_close(m->sim);
   store_free(&m->store);
+  touches_free(&m->touching.known);
+  touches_free(&m->touching.fresh);
   free(m->counts);
   free(m->starts);
   free(m->at);
@@ -60,14 +62,15 @@ void model_end(struct model *m)
 
 /* --- parameters ---------------------------------------------------------------------------------------------------- */
 
-/* The settings for the library in text, a line each. Local, from numbers that all ranks have. */
+/* The settings for the library in text, a line each; extent: 0 where not all pairs shall be hard. Local, from numbers that all ranks
+ * have. */
 static void write_settings(const struct model *m, double extent, char *text, size_t size)
 {
   int hermite = !strcmp(m->integrator, "hermite") || (!strcmp(m->integrator, "auto") && m->eps2 == 0);
   int n = snprintf(text, size, "GravityConstantInternal=1\nSoftening=%.17g\nAccuracy=%.17g\nMaxSizeTimestep=%.17g\nMode=%s\nIntegrator=%s\n",
                    sqrt(m->eps2), m->accuracy, m->largest_step, hermite && !strcmp(m->mode, "auto") ? "hybrid" : m->mode,
                    hermite ? "hermite" : "leapfrog");
-  if (hermite && m->count > 1 && m->count <= DIRECT && extent > 0)
+  if (hermite && m->count > 1 && extent > 0)
     n += snprintf(text + n, size - (size_t)n, "R1=%.17g\nR2=%.17g\n", 4 * extent, 8 * extent);
   snprintf(text + n, size - (size_t)n, "%s", m->settings);
 }
@@ -143,8 +146,7 @@ static void learn_order(struct model *m)
   free(mine);
 }
 
-/* Positions and velocities of the store are those of the library. */
-static void fetch(struct model *m)
+void model_fetch(struct model *m)
 {
   learn_order(m);
   double *x = gather(m, ESPALIER_POSITION, 3), *v = gather(m, ESPALIER_VELOCITY, 3);
@@ -191,8 +193,7 @@ static int give_masses(struct model *m)
   return code ? fail_library(m) : 0;
 }
 
-/* Open a simulation of the store in the place of the present one, which stays on failure. */
-static int open_store(struct model *m)
+int model_open(struct model *m)
 {
   const struct store *s = &m->store;
   int64_t n = m->rank == 0 ? m->count : 0;
@@ -239,14 +240,14 @@ int model_update(struct model *m)
   }
   if (m->rank == 0) {
     store_centre(&m->store, centre, motion);
-    extent = store_extent(&m->store, centre);
+    if (m->count <= FEW || (m->count <= DIRECT && store_has_hub(&m->store, HUB))) extent = store_extent(&m->store, centre);
   }
   MPI_Bcast(&extent, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   m->have_forces = m->have_energy = 0;
   if (!m->sim || (m->changed & CHANGED_ALL) || m->settings_changed) {
     write_settings(m, extent, settings, sizeof settings);
     strcpy(m->used, settings);
-    if (open_store(m)) {
+    if (model_open(m)) {
       m->changed = CHANGED_ALL;
       return -1;
     }
@@ -260,37 +261,6 @@ int model_update(struct model *m)
 }
 
 /* --- what is asked for --------------------------------------------------------------------------------------------- */
-
-static int after_step(espalier *sim, void *data)
-{
-  struct model *m = data;
-  m->last_step = espalier_time(sim) - m->time;
-  m->time = espalier_time(sim);
-  m->steps++;
-  return stops_reached(sim);
-}
-
-int model_evolve(struct model *m, double until)
-{
-  stops_begin();
-  if (model_update(m)) return -1;
-  m->started = 1;
-  if (!isfinite(until)) return model_fail(m, "the time to which the model is to be evolved: expected a finite number, found %g", until);
-  if (fabs(until - m->time) <= SAME_TIME * fabs(until)) return 0;
-  if (until < m->time)
-    return model_fail(m, "the time is %.17g; the model cannot go back to %.17g: reverse the velocities instead", m->time, until);
-  if (!m->sim) {
-    m->time = until;
-    return 0;
-  }
-  int code = espalier_evolve(m->sim, until, after_step, m);
-  m->have_forces = m->have_energy = 0;
-  m->time = espalier_time(m->sim);
-  fetch(m);
-  if (code) return fail_library(m);
-  stops_note(&m->store, m->rank);
-  return 0;
-}
 
 static void sum_directly(struct model *m)
 {

@@ -5,9 +5,15 @@
 #include <espalier.h>
 
 #include "store.h"
+#include "touches.h"
 
 enum change { CHANGED_NOTHING, CHANGED_VELOCITIES = 1, CHANGED_MASSES = 2, CHANGED_ALL = 4 };
 enum { MODEL_TEXT = 4096 };
+
+/* On rank 0, with detection of collisions: the pairs that touch; and of them those that did not before. */
+struct touching {
+  struct touches known, fresh;
+};
 
 struct model {
   struct store store;
@@ -23,6 +29,7 @@ struct model {
   double eps2, largest_step, accuracy;
   char mode[16], integrator[16], settings[MODEL_TEXT];
   char used[2 * MODEL_TEXT];   /* the settings with which the simulation was opened */
+  struct touching touching;
   int have_forces, have_energy;
   double potential;       /* energy */
   int direct;             /* 1: forces and energies that are asked for are direct sums over the store; with these numbers of the library: */
@@ -40,6 +47,10 @@ void model_end(struct model *m);
 int model_fail(struct model *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Give the library what has changed in the store and the parameters. 0 or -1. */
 int model_update(struct model *m);
+/* Open a simulation of the store in the place of the present one, which stays on failure. 0 or -1. */
+int model_open(struct model *m);
+/* Positions and velocities of the store become those of the library. */
+void model_fetch(struct model *m);
 /* Soft steps to a time, or until stopping conditions hold. 0 or -1. */
 int model_evolve(struct model *m, double until);
 /* Accelerations and potentials in the store are those of the present. 0 or -1. */

@@ -11,6 +11,7 @@ static double box_centre[3];
 
 void stops_declare(void)
 {
+  set_support_for_condition(COLLISION_DETECTION);
   set_support_for_condition(TIMEOUT_DETECTION);
   set_support_for_condition(NUMBER_OF_STEPS_DETECTION);
   set_support_for_condition(OUT_OF_BOX_DETECTION);
@@ -23,6 +24,8 @@ void stops_begin(void)
   steps = 0;
   time_over = steps_over = outside = 0;
 }
+
+int stops_ask_for_touches(void) { return (enabled_conditions & COLLISION_DETECTION_BITMAP) != 0; }
 
 /* Whether a particle of this rank is outside the sphere. */
 static int any_outside(espalier *sim)
@@ -67,8 +70,12 @@ static int note(int type)
   return k;
 }
 
-void stops_note(const struct store *s, int rank)
+void stops_note(const struct store *s, const struct touches *fresh, int rank)
 {
+  for (int64_t k = 0; k < fresh->n; k++) {
+    int at = note(COLLISION_DETECTION);
+    for (int l = 0; at >= 0 && l < 2; l++) set_stopping_condition_particle_index(at, l, fresh->pair[k].index[l]);
+  }
   if (time_over) note(TIMEOUT_DETECTION);
   if (steps_over) note(NUMBER_OF_STEPS_DETECTION);
   if (!outside) return;

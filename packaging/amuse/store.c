@@ -98,6 +98,17 @@ double store_extent(const struct store *s, const double from[3])
   return sqrt(largest);
 }
 
+int store_has_hub(const struct store *s, double times)
+{
+  double first = 0, second = 0;
+  for (int64_t k = 0; k < s->n; k++) {
+    if (s->body[k].index < 0) continue;
+    second = fmax(second, fmin(first, s->body[k].mass));
+    first = fmax(first, s->body[k].mass);
+  }
+  return first > 0 && first >= times * second;
+}
+
 double store_kinetic(const struct store *s)
 {
   double sum = 0;

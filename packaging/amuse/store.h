@@ -33,6 +33,8 @@ double store_mass(const struct store *s);
 void store_centre(const struct store *s, double x[3], double v[3]);
 /* The largest distance of a particle from a point. */
 double store_extent(const struct store *s, const double from[3]);
+/* Whether one particle is at least so many times as heavy as any other. */
+int store_has_hub(const struct store *s, double times);
 double store_kinetic(const struct store *s);
 /* Accelerations and potentials of all particles by direct sums in double precision; there are no deleted ones. The potential energy. */
 double store_direct(struct store *s, double softening, double gravity);
