@@ -280,7 +280,10 @@ static int goes_on(const int *communicator, const char *path, const struct espal
   espalier *sim = NULL;
   uint64_t id[20];
   double mass[20];
-  for (int k = 0; k < 20; k++) id[k] = (uint64_t)(7 + 11 * k), mass[k] = 1.0 / STARS;
+  for (int k = 0; k < 20; k++) {
+    id[k] = (uint64_t)(7 + 11 * k);
+    mass[k] = 1.0 / STARS;
+  }
   const struct espalier_changes changes = {communicator || rank == size - 1 ? 20 : 0, id, mass, NULL};
   if (espalier_open_file(&sim, communicator, NULL, settings, path)) return 0;
   struct espalier_sums opened = sums_of(sim);
