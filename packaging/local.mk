@@ -4,6 +4,7 @@ EXTRA_DIST += \
   %D%/amuse/amuse_espalier/__init__.py \
   %D%/amuse/amuse_espalier/interface.py \
   %D%/amuse/calls.h \
+  %D%/amuse/evolve.c \
   %D%/amuse/interface.c \
   %D%/amuse/model.c \
   %D%/amuse/model.h \
@@ -12,6 +13,8 @@ EXTRA_DIST += \
   %D%/amuse/store.c \
   %D%/amuse/store.h \
   %D%/amuse/test_espalier.py \
+  %D%/amuse/touches.c \
+  %D%/amuse/touches.h \
   %D%/spack/repo.yaml \
   %D%/spack/packages/espalier/package.py \
   %D%/apptainer/espalier.def \

@@ -4,7 +4,9 @@
 #include <mpi.h>
 
 #include "packaging/amuse/store.c"
+#include "packaging/amuse/touches.c"
 #include "packaging/amuse/model.c"
+#include "packaging/amuse/evolve.c"
 #include "tests/tap.h"
 
 enum { PARTICLES = 40 };
@@ -16,13 +18,16 @@ int MPI_Bcast(void *what, int count, MPI_Datatype type, int root, MPI_Comm comm)
   return PMPI_Bcast(what, count, type, root, comm);
 }
 
-/* There are no stopping conditions. */
+/* There are no stopping conditions but collisions. */
+static int64_t touching;
 void stops_begin(void) {}
 int stops_reached(espalier *sim) { return sim == NULL; }
-void stops_note(const struct store *store, int rank)
+int stops_ask_for_touches(void) { return 1; }
+void stops_note(const struct store *store, const struct touches *fresh, int rank)
 {
   (void)store;
   (void)rank;
+  touching = fresh->n;
 }
 
 static void check(int holds, const char *what)
@@ -39,6 +44,31 @@ static void weigh(struct model *m, double mass)
   if (m->rank != 0) return;
   m->store.body[5].mass = mass;
   m->store.body[5].reweighed = 1;
+}
+
+/* Two stars fall from 1 apart, of masses that make their time of fall pi / (2 sqrt(2)), a third one far away. */
+static void check_touches(void)
+{
+  struct model m;
+  model_begin(&m);
+  for (int k = 0; m.rank == 0 && k < 3; k++) {
+    struct body *b = store_add(&m.store);
+    b->mass = k < 2 ? 0.5 : 1e-6;
+    b->radius = 0.01;
+    b->x[0] = k < 2 ? k - 0.5 : 50;
+    b->x[1] = b->x[2] = b->v[0] = b->v[1] = b->v[2] = 0;
+    b->v[1] = k == 1 ? 0.02 : 0;
+  }
+  m.changed = CHANGED_ALL;
+  touching = 0;
+  int wrong = model_evolve(&m, 2);
+  double apart = m.rank == 0 ? distance(m.store.body[0].x, m.store.body[1].x) : 0.02;
+  if (m.rank == 0) printf("# time %.9g, distance %.9g, pairs %d %s\n", m.time, apart, (int)touching, m.error);
+  check(!wrong && (m.rank > 0 || touching == 1) && apart > 0.0199 && apart <= 0.02 && fabs(m.time - 1.10971) < 1e-4,
+        "stars that touch end a step at that time");
+  wrong = model_evolve(&m, 1.2);
+  check(!wrong && m.time == 1.2 && touching == 0, "and are not told again while they part");
+  model_end(&m);
 }
 
 int main(int argc, char **argv)
@@ -87,8 +117,11 @@ int main(int argc, char **argv)
   for (int k = 0; m.rank == 0 && k < PARTICLES; k++) store_delete(&m.store, k);
   m.changed = CHANGED_ALL;
   check(model_update(&m) == 0 && !m.sim && model_forces(&m) == 0, "all of them");
-  int status = m.rank == 0 ? tap_end() : 0;
   model_end(&m);
+  check_touches();
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int status = rank == 0 ? tap_end() : 0;
   MPI_Finalize();
   return status;
 }

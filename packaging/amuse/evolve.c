@@ -15,7 +15,7 @@
 enum { TRIES = 4 };     /* so many steps in sequence are made again; then one is taken as it is */
 enum { REFINED = 3 };   /* a step is made again so often, each time to a time that is known better */
 
-static int fail_library(struct model *m) { return model_fail(m, "%s", espalier_error()); }
+static int library_failed(struct model *m) { return model_fail(m, "%s", espalier_error()); }
 
 static void count_step(struct model *m, double time)
 {
@@ -67,7 +67,7 @@ static int again(struct model *m, const double *state, double time, double until
     memcpy(m->store.body[k].v, state + 6 * k + 3, 3 * sizeof *state);
   }
   m->time = time;
-  return model_open(m) || (espalier_evolve(m->sim, until, NULL, NULL) ? fail_library(m) : 0);
+  return model_open(m) || (espalier_evolve(m->sim, until, NULL, NULL) ? library_failed(m) : 0);
 }
 
 /* touches_first of a step that began at `since`, on all ranks, as a time; HUGE_VAL where it is not before the end. */
@@ -87,7 +87,7 @@ static int step(struct model *m, double until, int *tries)
   double since = m->time, longest = 0, *state = copy_state(m);
   if (m->rank == 0) longest = touches_step(&m->store);
   MPI_Bcast(&longest, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  int code = espalier_advance(m->sim, fmin(until, since + longest)) ? fail_library(m) : 0;
+  int code = espalier_advance(m->sim, fmin(until, since + longest)) ? library_failed(m) : 0;
   model_fetch(m);
   double first = *tries < TRIES ? first_touch(m, state, since) : HUGE_VAL;
   *tries = first < HUGE_VAL ? *tries + 1 : 0;
@@ -133,7 +133,7 @@ int model_evolve(struct model *m, double until)
   if (stops_ask_for_touches()) {
     code = evolve_to_touches(m, until);
   } else {
-    code = espalier_evolve(m->sim, until, after_step, m) ? fail_library(m) : 0;
+    code = espalier_evolve(m->sim, until, after_step, m) ? library_failed(m) : 0;
     m->touching.known.n = 0;
   }
   m->have_forces = m->have_energy = 0;
