@@ -326,6 +326,7 @@ unsanitized_tests = \
 slow_together = \
   %D%/slow/sanitized_units.sh \
   %D%/slow/emulator.sh \
+  %D%/slow/hip.sh \
   %D%/slow/faults.sh \
   %D%/slow/many_ranks.sh \
   %D%/slow/sanitized_scripts.sh \
@@ -343,7 +344,6 @@ release_tests = \
   %D%/slow/sanitizers_all.sh \
   %D%/slow/emulator_all.sh \
   %D%/slow/emulator_64.sh \
-  %D%/slow/hip.sh \
   %D%/slow/energy.sh \
   %D%/slow/killed_often.sh \
   %D%/slow/distcheck.sh \
@@ -429,8 +429,10 @@ SUITE = OMPI_MCA_hwloc_base_binding_policy=$${OMPI_MCA_hwloc_base_binding_policy
 LANE = $(SHELL) $(top_srcdir)/tests/lane.sh
 LANES = $(SUITE) SH_LOG_COMPILER='$(LANE) $(SHELL)' \
   MPI_LOG_COMPILER='env OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} $(LANE) $(MPI_LOG_COMPILER)'
-# Programs are compiled side by side all the same.
-COMPILED = $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) $(check_PROGRAMS)
+# Programs are compiled side by side all the same. Optimisation of these takes longer than their unoptimised code runs.
+brief_tests = %D%/few_bodies %D%/hierarchies %D%/kepler %D%/resolved_pairs %D%/unit_forces %D%/unit_verbs
+COMPILED = $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) CFLAGS='$(CFLAGS) -O1' $(brief_tests) && \
+  $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) $(check_PROGRAMS)
 ALONE = $(COMPILED) && $(MAKE) $(AM_MAKEFLAGS) -j1 check
 check-quick: all
 	$(ALONE) TESTS='$(unit_tests) $(mpi_tests) $(quick_scripts)' TEST_SUITE_LOG=quick-suite.log
@@ -446,14 +448,17 @@ check-slow: all
 	$(ALONE) TESTS='$(slow_alone)' TEST_SUITE_LOG=slow-alone-suite.log || status=1; exit $$status
 check-release: all
 	rm -f test-seconds; $(LANES) TESTS='$(release_tests)' TEST_SUITE_LOG=release-suite.log
-.PHONY: check-quick check-together check-slow check-release
+# What computes forces: slow/sanitizers.sh optimises this alone.
+computing: $(KERNEL_LIBS) \
+  $(filter src/cpu/% src/fof/% src/ic/% src/particles/% src/tree/% mpi/%,$(libespalier_a_OBJECTS))
+.PHONY: check-quick check-together check-slow check-release computing
 CLEANFILES += test-seconds lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log \
   slow-suite.log slow-alone-suite.log release-suite.log
+slow_folders = slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-emulator-64 \
+  slow-gallery slow-energy slow-faults slow-hip slow-packages slow-simgrid slow-slurm
 clean-local:
-	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery \
-	  slow-energy slow-faults slow-packages slow-simgrid slow-slurm 2>/dev/null
-	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery \
-	  slow-energy slow-faults slow-packages slow-simgrid slow-slurm
+	-chmod -R u+w $(slow_folders) 2>/dev/null
+	-rm -rf fuzz-* $(slow_folders)
 
 # Roots that need not set errno are computed as vectors.
 %C%_true_energy_CFLAGS = $(AM_CFLAGS) -fno-math-errno

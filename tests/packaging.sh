@@ -9,6 +9,7 @@ mkdir -p spack_repo/builtin/build_systems spack
 for f in spack_repo spack_repo/builtin spack_repo/builtin/build_systems spack; do : > "$f/__init__.py"; done
 echo "class AutotoolsPackage: pass" > spack_repo/builtin/build_systems/autotools.py
 echo "class CudaPackage: pass" > spack_repo/builtin/build_systems/cuda.py
+echo "class ROCmPackage: pass" > spack_repo/builtin/build_systems/rocm.py
 cat > spack/package.py << 'END'
 import contextlib
 versions, names = [], []
@@ -29,13 +30,15 @@ exec(compile(open(sys.argv[2]).read(), sys.argv[2], "exec"), source)
 class Spec(dict):
     def __init__(self, on):
         super().__init__(mpi=types.SimpleNamespace(mpicc="/mpi/bin/mpicc"), hdf5=types.SimpleNamespace(prefix="/hdf5"),
-                         cuda=types.SimpleNamespace(prefix="/cuda"))
-        self.on, self.variants = on, {"cuda_arch": types.SimpleNamespace(value=("80", "90"))}
+                         cuda=types.SimpleNamespace(prefix="/cuda"), hip=types.SimpleNamespace(hipcc="/hip/bin/hipcc"),
+                         rocprim=types.SimpleNamespace(prefix=types.SimpleNamespace(include="/rocprim/include")))
+        self.on, self.variants = on, {"cuda_arch": types.SimpleNamespace(value=("80", "90")),
+                                      "amdgpu_target": types.SimpleNamespace(value=("gfx90a", "gfx942"))}
     def satisfies(self, text): return text in self.on
-for on in ((), ("+hwloc", "+cuda")):
+for on in ((), ("+hwloc", "+cuda"), ("+rocm",)):
     package = source["Espalier"]()
     package.spec = Spec(on)
-    print("configure", *package.configure_args())
+    print("configure", *(f"'{argument}'" if " " in argument else argument for argument in package.configure_args()))
 print("version", *source["versions"])
 END
 if command -v python3 > /dev/null 2>&1; then
@@ -43,7 +46,9 @@ if command -v python3 > /dev/null 2>&1; then
   ok $? "the Spack recipe is Python"
   grep -q -x 'configure CC=/mpi/bin/mpicc --with-hdf5=/hdf5 --without-hwloc --without-cuda' said &&
     grep -q -x 'configure CC=/mpi/bin/mpicc --with-hdf5=/hdf5 --with-hwloc --with-cuda=/cuda --with-cuda-arch=80,90' \
-      said
+      said &&
+    grep -q -x "configure CC=/mpi/bin/mpicc --with-hdf5=/hdf5 --without-hwloc --without-cuda --with-hip=gfx90a,gfx942 \
+'HIPCC=/hip/bin/hipcc -I/rocprim/include'" said
   ok $? "its arguments of configure"
   grep -q -x "version $version" said && has "$recipe" "espalier-$version.tar.gz"
   ok $? "its version is $version"

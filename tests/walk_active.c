@@ -256,14 +256,19 @@ static void check_lengths(const struct backend *be)
 
 /* --- few among many, without a split ------------------------------------------------------------------------------ */
 
-/* So many active particles, nearest to a place, or strewn over all; the criterion. */
+/* So many active particles, nearest to a place, or strewn over all; the criterion. Warp teams are for few among many
+ * groups, and a warp of more lanes has larger and so fewer ones: `max_group` limits them where there would be too few
+ * with 64 lanes; 0: no limit. */
 struct handful {
   const struct set *set;
   int order, leaf, kind;
   double delta;
   int64_t active;
   int together, fast; /* they have a tree of their own */
+  int max_group;
 };
+/* The largest groups of a warp of 32 lanes, for first and for second moments. */
+enum { SMALL = 48, SMALL_QUADRUPOLE = 64 };
 
 /* What a walk of them came to, by the active particles' order of ids. */
 struct handled {
@@ -333,7 +338,7 @@ static void handle(const struct backend *be, const struct handful *handful, int 
   struct rig g;
   if (never || handful->active > 100) debug_set("few_pieces", never ? 0 : 1000);
   set_make(handful->set, 0.5, &p);
-  rig_open(&g, be, handful->set, &p, handful->order, handful->leaf, 128);
+  rig_open(&g, be, handful->set, &p, handful->order, handful->leaf, handful->max_group ? handful->max_group : 128);
   debug_set("few_pieces", NAN);
   memset(&g.split, 0, sizeof g.split);
   struct mac mac = rig_mac(&g, handful->kind, handful->delta);
@@ -468,15 +473,15 @@ static void check_handfuls(const struct backend *be)
   check_handful(be, (struct handful){&sets[0], 2, 16, MAC_ACCELERATION, delta, 100, 1, 0}, 0);
   for (int order = 1; order <= 2; order++)
     check_handful(be, (struct handful){&sets[1], order, 8, MAC_ACCELERATION, delta, 100, 1, 1}, 0);
-  check_handful(be, (struct handful){&sets[3], 1, 16, MAC_ANGLE, 0.2, 100, 1, 0}, 0);
+  check_handful(be, (struct handful){&sets[3], 1, 16, MAC_ANGLE, 0.2, 100, 1, 0, SMALL}, 0);
   check_handful(be, (struct handful){&sets[4], 1, 16, MAC_ACCELERATION, delta, 100, 1, 0}, 0);
-  check_handful(be, (struct handful){&sets[8], 1, 1, MAC_ACCELERATION, 1e-9, 100, 1, 0}, 1e-4); /* long lists */
-  check_handful(be, (struct handful){&sets[8], 2, 1, MAC_ACCELERATION, 1e-9, 7, 0, 0}, 1e-4);
-  check_handful(be, (struct handful){&sets[5], 1, 8, MAC_ANGLE, 1e-6, 7, 1, 0}, 1e-4); /* large leaves alone */
+  check_handful(be, (struct handful){&sets[8], 1, 1, MAC_ACCELERATION, 1e-9, 100, 1, 0, SMALL}, 1e-4); /* long lists */
+  check_handful(be, (struct handful){&sets[8], 2, 1, MAC_ACCELERATION, 1e-9, 7, 0, 0, SMALL_QUADRUPOLE}, 1e-4);
+  check_handful(be, (struct handful){&sets[5], 1, 8, MAC_ANGLE, 1e-6, 7, 1, 0, SMALL}, 1e-4); /* large leaves alone */
   check_handful(be, (struct handful){&sets[4], 2, 16, MAC_ANGLE, 1e-6, 100, 1, 0}, 1e-4);
   /* so many that pieces have eight targets on any device */
-  for (int order = 1; order <= 2; order++)
-    check_handful(be, (struct handful){&large, order, 8, MAC_ANGLE, 0.3, 1200, 1, 0}, 0);
+  check_handful(be, (struct handful){&large, 1, 8, MAC_ANGLE, 0.3, 1200, 1, 0, SMALL}, 0);
+  check_handful(be, (struct handful){&large, 2, 8, MAC_ANGLE, 0.3, 1200, 1, 0, SMALL_QUADRUPOLE}, 0);
   check_handful(be, (struct handful){&large, 1, 1, MAC_ANGLE, 1e-6, 7, 0, 0}, 1e-4); /* the front is full */
 }
 

@@ -33,9 +33,10 @@ c="-std=gnu11 -O2 -g1 -fopenmp -w $includes $CXXFLAGS"
 for file in gpu/*/*.cu "$here/emu.cc"; do
   printf '%s\n' "g++ -x c++ $plus -c $file -o $work/objects/$(echo "$file" | tr / _).o"
 done > "$work/commands"
-# What these tests call, with the same CXXFLAGS; the rest is in the library, without.
-for file in "$source"/src/{backend,base,cpu,gravity,params,particles,tree}/*.c "$source"/mpi/{,let/}*.c \
-  "$source"/gpu/*/*.c; do
+# Which backends there are. With CXXFLAGS also what these tests call; the rest is in the library, without.
+files=("$source"/src/backend/*.c "$source"/gpu/*/*.c)
+[ -z "$CXXFLAGS" ] || files+=("$source"/src/{base,cpu,gravity,params,particles,tree}/*.c "$source"/mpi/{,let/}*.c)
+for file in "${files[@]}"; do
   case $file in */walk_isa.c) continue ;; esac
   printf '%s\n' "mpicc $c -c $file -o $work/objects/$(echo "$file" | tr / _).o"
 done >> "$work/commands"

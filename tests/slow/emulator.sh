@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The kernels of gpu/ by the emulator of CUDA (tests/emulator): their results are right. Neither nvcc nor a device is
 # needed. As many programs at a time as there are cores. ESPALIER_SANITIZE=all: all programs, and with AddressSanitizer,
-# where there is one, so they reach for nothing that is not theirs; this takes four times as long.
+# where there is one, so they reach for nothing that is not theirs; this takes four times as long. LANES=64: all
+# programs, with warps of so many lanes.
 . "${srcdir:-.}/tests/slow/common.sh"
 emulator=$src/tests/emulator
 # the longest first
 tests="neighbours walk lets unit_verbs contract verbs"
-[ "${ESPALIER_SANITIZE:-}" != all ] ||
+[ -z "${ESPALIER_SANITIZE:-}${LANES:-}" ] ||
   tests="$tests reorder softening margin massless lets_joined walk_active choices depth_first"
 [ -e "$src/gpu/walk/walk.cu" ] || skip_all "no gpu/"
 command -v bash > /dev/null && command -v g++ > /dev/null && command -v mpicc > /dev/null ||
@@ -17,7 +18,7 @@ build=$PWD
 # shellcheck disable=SC2086
 set -- $tests
 plan $(($# + 1))
-scratch emulator
+scratch "emulator${LANES:+-$LANES}"
 cd "$scratch_dir" || exit 99
 g++ -std=c++17 -w -I"$emulator/inc" -c "$emulator/emu.cc" -o emu.o > emu.log 2>&1 || {
   cd "$build" && rm -rf "$scratch_dir"

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Espalier for Spack: spack repo add packaging/spack; spack install espalier +cuda cuda_arch=90. Spack takes the source
-from the folder or mirror that holds the tarball of 'make dist': see packaging/README.md."""
+"""Espalier for Spack: spack repo add packaging/spack; spack install espalier +cuda cuda_arch=90, or +rocm
+amdgpu_target=gfx90a. Spack takes the source from the folder or mirror that holds the tarball of 'make dist': see
+packaging/README.md."""
 import os
 
 from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
 from spack_repo.builtin.build_systems.cuda import CudaPackage
+from spack_repo.builtin.build_systems.rocm import ROCmPackage
 
 from spack.package import *
 
 
-class Espalier(AutotoolsPackage, CudaPackage):
-    """Collisionless self-gravity of many particles: a tree code for MPI, OpenMP and NVIDIA GPUs, with forces split
-    between hard
-    and soft."""
+class Espalier(AutotoolsPackage, CudaPackage, ROCmPackage):
+    """Collisionless self-gravity of many particles: a tree code for MPI, OpenMP, and GPUs of NVIDIA or AMD, with forces
+    split between hard and soft."""
 
     homepage = "https://example.org/espalier"
     url = "file://{0}/espalier-0.1.0.tar.gz".format(os.getcwd())
@@ -28,6 +29,7 @@ class Espalier(AutotoolsPackage, CudaPackage):
 
     depends_on("c", type="build")
     depends_on("cxx", type="build", when="+cuda")
+    depends_on("cxx", type="build", when="+rocm")
     depends_on("pkgconfig", type="build")
     depends_on("mpi@3:")
     depends_on("hdf5@1.10:+mpi")
@@ -37,6 +39,7 @@ class Espalier(AutotoolsPackage, CudaPackage):
     depends_on("gsl")
     depends_on("hwloc@2:", when="+hwloc")
     depends_on("cuda@12:", when="+cuda")
+    depends_on("rocprim", when="+rocm")
     with when("+tools"):
         depends_on("python@3:", type="run")
         depends_on("py-h5py", type="run")
@@ -44,6 +47,7 @@ class Espalier(AutotoolsPackage, CudaPackage):
         depends_on("py-matplotlib", type="run")
 
     conflicts("cuda_arch=none", when="+cuda", msg="name the compute capabilities: cuda_arch=80,90")
+    conflicts("+cuda", when="+rocm", msg="a build has kernels of one vendor: +cuda or +rocm")
 
     def configure_args(self):
         spec = self.spec
@@ -54,6 +58,10 @@ class Espalier(AutotoolsPackage, CudaPackage):
             args.append("--with-cuda-arch={0}".format(",".join(spec.variants["cuda_arch"].value)))
         else:
             args.append("--without-cuda")
+        if spec.satisfies("+rocm"):
+            args.append("--with-hip={0}".format(",".join(spec.variants["amdgpu_target"].value)))
+            # hipcc runs without Spack's compiler wrappers, which would add the headers of rocPRIM
+            args.append("HIPCC={0} -I{1}".format(spec["hip"].hipcc, spec["rocprim"].prefix.include))
         return args
 
     def check(self):
