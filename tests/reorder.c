@@ -11,7 +11,7 @@
 
 /* Levels 1 to 3 by id; the substep at the end of the first steps of level 3 has been made, the tree is to be that of
  * the next tick of these, at which those of level 2 are due too. */
-enum { FIRST = TICKS / 8, NOW = TICKS / 4, ONE_TREE = 31 };
+enum { FIRST = TICKS / 8, NOW = TICKS / 4, ONE_TREE = 31, BOXES = 16 };
 
 static char label[120];
 
@@ -237,11 +237,23 @@ static int64_t outside_of(const struct particles *p, const struct let_request *r
   return outside;
 }
 
+/* Boxes of the request that were begun before a build, of these particles. */
+static void check_begun_boxes(const struct rig *rig, const struct let_request *request, const struct particles *p)
+{
+  char what[150];
+  struct let_box box[BOXES];
+  int count = rig->be->let->boxes(rig->dev, request, BOXES, box);
+  int64_t lost = outside_of(p, request, box, count);
+  snprintf(what, sizeof what, "tick %d / 8: %d boxes, begun before the build, hold the active particles (%lld not)",
+           request->tick / (TICKS / 8), count, (long long)lost);
+  say(count > 0 && lost == 0, what);
+}
+
 /* Two trees; then the tree of the fast particles alone is renewed for the next of their steps, which has the forces of
  * the predicted positions; and another time, at which it is the third. */
 static void check_renewed(const struct backend *be, const struct set *set, int converging)
 {
-  enum { FAST = 3, THEN = 3 * (TICKS / 8), LAST = 5 * (TICKS / 8), BOXES = 16 };
+  enum { FAST = 3, THEN = 3 * (TICKS / 8), LAST = 5 * (TICKS / 8) };
   struct rig g;
   struct particles before, now;
   int64_t active, outside = 0;
@@ -266,14 +278,7 @@ static void check_renewed(const struct backend *be, const struct set *set, int c
     be->tree.reorder(g.dev, tick, tick_length, FAST, 1);
     be->tree.build(g.dev, everywhere[0], everywhere[1]);
     be->tree.groups(g.dev);
-    if (begun) {
-      struct let_box box[BOXES];
-      int count = be->let->boxes(g.dev, &request, BOXES, box);
-      int64_t lost = outside_of(&before, &request, box, count);
-      snprintf(what, sizeof what, "tick %d / 8: %d boxes, begun before the build, hold the active particles (%lld not)",
-               tick / (TICKS / 8), count, (long long)lost);
-      say(count > 0 && lost == 0, what);
-    }
+    if (begun) check_begun_boxes(&g, &request, &before);
     active = be->steps.select(g.dev, tick, tick_length, &outside);
     be->tree.moments(g.dev, &mac, tick, tick_length);
     struct walk_request r = hard_request(&g, &mac, tick, tick_length);

@@ -89,8 +89,8 @@ struct lets *lets_open(const struct comm *comm, const struct backend *be, struct
 void lets_close(struct lets *lets);
 
 /* The first parts of let_exchange for LETs of fast particles, LET_STEP alone, which are hidden behind a build of their
- * tree: let_begin_request before it, let_send_request after it. Between them updates may not arrive. The request is that
- * of the exchange, and its particles are the active ones. let_send_request and the exchange are collective;
+ * tree: let_begin_request before it, let_send_request after it. Updates may not arrive between them. The request is
+ * that of the exchange, and its particles are the active ones. let_send_request and the exchange are collective;
  * let_begin_request is local. */
 void let_begin_request(struct lets *lets, const struct let_request *request);
 void let_send_request(struct lets *lets, const struct lattice *lattice, struct let_request request,
