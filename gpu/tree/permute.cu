@@ -4,10 +4,6 @@
 #include "gpu/device/device.cuh"
 #include "gpu/tree/sources.cuh"
 
-/* Blocks on a multiprocessor that copy particles beside the build of a tree: they move data as fast as all that fit,
- * and leave room for the kernels of the build. */
-enum { COPY_BLOCKS = 2 };
-
 /* Permute the n particles from `first` on, one thread each. All fields are loaded before any is stored, so that the
  * loads overlap, and the sources are made from the same registers. */
 static __global__ void __launch_bounds__(THREADS)
@@ -38,18 +34,17 @@ static __global__ void __launch_bounds__(THREADS)
     copy_renewed(struct particles to, struct particles from, int64_t n, int64_t first, const int32_t *unsorted)
 {
   if (*unsorted) return;
-  for (int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x; k < n; k += (int64_t)gridDim.x * THREADS) {
-    int64_t i = first + k;
+  int64_t i = first + (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= first + n) return;
 #define X(member, ctype, components) \
   ctype member[components];          \
   _Pragma("unroll") for (int c = 0; c < (components); c++) member[c] = from.member[(components)*i + c];
-    PARTICLE_FIELDS(X)
+  PARTICLE_FIELDS(X)
 #undef X
 #define X(member, ctype, components) \
   _Pragma("unroll") for (int c = 0; c < (components); c++) to.member[(components)*i + c] = member[c];
-    PARTICLE_FIELDS(X)
+  PARTICLE_FIELDS(X)
 #undef X
-  }
 }
 
 static __global__ void make_sources(struct particles particles, struct lattice lattice, struct body *body,
@@ -101,11 +96,11 @@ void device_permute_sources(struct device *d, const int32_t *order)
 void device_copy_back(struct device *d)
 {
   int32_t first = d->copy.first;
-  int64_t n = d->p.n - first, blocks = blocks_for(n, THREADS), most = COPY_BLOCKS * (int64_t)d->multiprocessors;
+  int64_t n = d->p.n - first;
   if (d->copy.pending != COPY_WANTED) return;
   CHECK(runtime_event_record(d->copy.permuted, d->stream));
   CHECK(runtime_stream_wait(d->copy.stream, d->copy.permuted));
-  LAUNCH(&d->copy, copy_renewed, blocks < most ? blocks : most, THREADS, d->p, d->copy.spare, n, first,
+  LAUNCH(&d->copy, copy_renewed, blocks_for(n, THREADS), THREADS, d->p, d->copy.spare, n, first,
          &d->device_results->unsorted);
   CHECK(runtime_event_record(d->copy.copied, d->copy.stream));
   d->copy.pending = COPY_QUEUED;
