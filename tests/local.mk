@@ -448,10 +448,7 @@ check-slow: all
 	$(ALONE) TESTS='$(slow_alone)' TEST_SUITE_LOG=slow-alone-suite.log || status=1; exit $$status
 check-release: all
 	rm -f test-seconds; $(LANES) TESTS='$(release_tests)' TEST_SUITE_LOG=release-suite.log
-# What computes forces: slow/sanitizers.sh optimises this alone.
-computing: $(KERNEL_LIBS) \
-  $(filter src/cpu/% src/fof/% src/ic/% src/particles/% src/tree/% mpi/%,$(libespalier_a_OBJECTS))
-.PHONY: check-quick check-together check-slow check-release computing
+.PHONY: check-quick check-together check-slow check-release
 CLEANFILES += test-seconds lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log \
   slow-suite.log slow-alone-suite.log release-suite.log
 slow_folders = slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-emulator-64 \

@@ -38,13 +38,11 @@ fi
 build_and_units() {
   # Without --without-cuda the CUDA runtime would be linked, which ASan does not know.
   try 120 configure.log "a build with sanitizers can be configured" \
-    "$src/configure" --enable-sanitizers --enable-checks --without-cuda CFLAGS="-O0 -g1" || give_up
-  # Optimisation takes most of the time in which checked code is compiled, and is worth it only where programs compute:
-  # in `computing` and in the tests, whose programs are built here, so that the next stages time tests only.
+    "$src/configure" --enable-sanitizers --enable-checks --without-cuda CFLAGS="-O1 -g1" || give_up
+  # The programs of the tests are built here, so that the next stages time tests only.
   # shellcheck disable=SC2016  # for the inner shell
-  try 900 make.log "it compiles" \
-    sh -c '"$0" -j2 computing "$1" && "$0" -j2 && "$0" -j2 check TESTS= "$1" "$2"' \
-    "$MAKE" "CFLAGS=-O1 -g1" "check_PROGRAMS=$units \$(test_helpers)" || give_up
+  try 900 make.log "it compiles" sh -c '"$0" -j2 && "$0" -j2 check TESTS= "$1"' "$MAKE" \
+    "check_PROGRAMS=$units \$(test_helpers)" || give_up
 
   export LD_PRELOAD="$scratch_dir/keep.so"
   # Leaks are searched for in the hybrid run below (and by valgrind): gcc 12's search itself now and then crashes at the
