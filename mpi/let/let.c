@@ -265,6 +265,7 @@ static void request_lets(struct lets *lets, const struct let_call *call, const s
   let_round_end(lets);
   clear_replaced(lets, call->kind, call->request->part, traffic);
   if (lets->c->size == 1) return;
+  outbox_flush(&lets->out); /* the selection that follows overwrites the buffers of sent messages */
   lets->set[call->kind].traffic = traffic;
   exchange_summaries(lets, call, lattice);
 }
@@ -293,7 +294,6 @@ void let_exchange(struct lets *lets, enum let_kind kind, const struct lattice *l
   if (!lets->requested) request_lets(lets, &call, lattice, traffic);
   lets->requested = 0;
   if (lets->c->size == 1) return;
-  outbox_flush(&lets->out); /* the selection overwrites the buffers of sent messages */
   struct poll_backoff poll_backoff = {0};
   double first_boxes = 0;
   for (int missing = 1; missing;) {
