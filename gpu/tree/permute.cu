@@ -6,6 +6,7 @@
 
 /* Permute the n particles from `first` on, one thread each. All fields are loaded before any is stored, so that the
  * loads overlap, and the sources are made from the same registers. */
+template <bool SOURCES>
 static __global__ void __launch_bounds__(THREADS)
     permute(struct particles to, struct particles from, const int32_t *order, int64_t n, int64_t first,
             struct lattice l, struct body *body, struct motion_state *motion_state, const struct source_class soften,
@@ -14,7 +15,7 @@ static __global__ void __launch_bounds__(THREADS)
   if (unsorted && *unsorted) return;
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (i >= n) return;
-  int64_t j = order[i];
+  int64_t j = order ? order[i] : first + i;
   i += first;
 #define X(member, ctype, components) \
   ctype member[components];          \
@@ -25,26 +26,9 @@ static __global__ void __launch_bounds__(THREADS)
   _Pragma("unroll") for (int c = 0; c < (components); c++) to.member[(components)*i + c] = member[c];
   PARTICLE_FIELDS(X)
 #undef X
+  if (!SOURCES) return;
   put_body(&body[i], l, pos, source_mass(soften, mass[0], type[0]));
   put_motion_state(&motion_state[i], vel, acc_hard, tick[0]);
-}
-
-/* Copy the n particles from `first` on, with all loads of a particle before its stores. */
-static __global__ void __launch_bounds__(THREADS)
-    copy_renewed(struct particles to, struct particles from, int64_t n, int64_t first, const int32_t *unsorted)
-{
-  if (*unsorted) return;
-  int64_t i = first + (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (i >= first + n) return;
-#define X(member, ctype, components) \
-  ctype member[components];          \
-  _Pragma("unroll") for (int c = 0; c < (components); c++) member[c] = from.member[(components)*i + c];
-  PARTICLE_FIELDS(X)
-#undef X
-#define X(member, ctype, components) \
-  _Pragma("unroll") for (int c = 0; c < (components); c++) to.member[(components)*i + c] = member[c];
-  PARTICLE_FIELDS(X)
-#undef X
 }
 
 static __global__ void make_sources(struct particles particles, struct lattice lattice, struct body *body,
@@ -89,7 +73,7 @@ void device_permute_sources(struct device *d, const int32_t *order)
   int64_t n = d->p.n;
   struct particles from = exchange_sets(d, n);
   reserve_sources(d);
-  LAUNCH(d, permute, blocks_for(n, THREADS), THREADS, d->p, from, order, n, 0, d->lattice, d->sources.body.at,
+  LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->p, from, order, n, 0, d->lattice, d->sources.body.at,
          d->sources.motion_state.at, source_class_of(d), NULL);
 }
 
@@ -100,8 +84,8 @@ void device_copy_back(struct device *d)
   if (d->copy.pending != COPY_WANTED) return;
   CHECK(runtime_event_record(d->copy.permuted, d->stream));
   CHECK(runtime_stream_wait(d->copy.stream, d->copy.permuted));
-  LAUNCH(&d->copy, copy_renewed, blocks_for(n, THREADS), THREADS, d->p, d->copy.spare, n, first,
-         &d->device_results->unsorted);
+  LAUNCH(&d->copy, permute<false>, blocks_for(n, THREADS), THREADS, d->p, d->copy.spare, NULL, n, first, d->lattice,
+         NULL, NULL, source_class_of(d), &d->device_results->unsorted);
   CHECK(runtime_event_record(d->copy.copied, d->copy.stream));
   d->copy.pending = COPY_QUEUED;
 }
@@ -110,7 +94,7 @@ void device_permute_last(struct device *d, const int32_t *order, int32_t first)
 {
   int64_t n = d->p.n - first;
   device_particles_reserve(d, &d->copy.spare, d->p.n);
-  LAUNCH(d, permute, blocks_for(n, THREADS), THREADS, d->copy.spare, d->p, order, n, first, d->lattice,
+  LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->copy.spare, d->p, order, n, first, d->lattice,
          d->sources.body.at, d->sources.motion_state.at, source_class_of(d), &d->device_results->unsorted);
   d->copy.first = first;
   d->copy.pending = COPY_WANTED;
