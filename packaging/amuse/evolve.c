@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Soft steps to a time, until stopping conditions hold. Stars that touch within a step are found by the orbits of pairs; the step is then
- * made again, to the time at which they touch. */
+/* Soft steps to a time, until stopping conditions hold. Stars that touch within a step are found by the orbits of
+ * pairs; the step is then made again, to the time at which they touch. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -102,7 +102,8 @@ static int step(struct model *m, double until, int *tries)
   return code;
 }
 
-/* Steps until stars touch. Those that touch at the begin end it at once, but where they did at the last end. 0 or -1. */
+/* Steps until stars touch. Those that touch at the begin end it at once, but where they did at the last end. 0 or
+ * -1. */
 static int evolve_to_touches(struct model *m, double until)
 {
   int tries = 0, code = 0, stop = any_fresh(m);
@@ -122,10 +123,12 @@ int model_evolve(struct model *m, double until)
   m->touching.fresh.n = 0;
   if (model_update(m)) return -1;
   m->started = 1;
-  if (!isfinite(until)) return model_fail(m, "the time to which the model is to be evolved: expected a finite number, found %g", until);
+  if (!isfinite(until))
+    return model_fail(m, "the time to which the model is to be evolved: expected a finite number, found %g", until);
   if (fabs(until - m->time) <= SAME_TIME * fabs(until)) return 0;
   if (until < m->time)
-    return model_fail(m, "the time is %.17g; the model cannot go back to %.17g: reverse the velocities instead", m->time, until);
+    return model_fail(m, "the time is %.17g; the model cannot go back to %.17g: reverse the velocities instead",
+                      m->time, until);
   if (!m->sim) {
     m->time = until;
     return 0;

@@ -11,10 +11,11 @@
 
 /* So many particles have forces and energies by direct sums where AMUSE asks for them. */
 enum { DIRECT = 1024 };
-/* Without softening all pairs of particles are hard where they are so few, or where up to DIRECT of them have one that is HUB times as
- * heavy as any other. Others would all be in groups of stars, which take those outside of them to be far away. */
+/* Without softening all pairs of particles are hard where they are so few, or where up to DIRECT of them have one that
+ * is HUB times as heavy as any other. Others would all be in groups of stars, which take those outside of them to be
+ * far away. */
 enum { FEW = 5, HUB = 10 };
-enum { DIRECT_FIELD = 2048 };  /* so many points, or particles, have their field by direct sums */
+enum { DIRECT_FIELD = 2048 }; /* so many points, or particles, have their field by direct sums */
 
 int model_fail(struct model *m, const char *format, ...)
 {
@@ -60,16 +61,18 @@ void model_end(struct model *m)
   memset(m, 0, sizeof *m);
 }
 
-/* --- parameters ---------------------------------------------------------------------------------------------------- */
+/* --- parameters --------------------------------------------------------------------------------------------------- */
 
-/* The settings for the library in text, a line each; extent: 0 where not all pairs shall be hard. Local, from numbers that all ranks
- * have. */
+/* The settings for the library in text, a line each; extent: 0 where not all pairs shall be hard. Local, from numbers
+ * that all ranks have. */
 static void write_settings(const struct model *m, double extent, char *text, size_t size)
 {
   int hermite = !strcmp(m->integrator, "hermite") || (!strcmp(m->integrator, "auto") && m->eps2 == 0);
-  int n = snprintf(text, size, "GravityConstantInternal=1\nSoftening=%.17g\nAccuracy=%.17g\nMaxSizeTimestep=%.17g\nMode=%s\nIntegrator=%s\n",
-                   sqrt(m->eps2), m->accuracy, m->largest_step, hermite && !strcmp(m->mode, "auto") ? "hybrid" : m->mode,
-                   hermite ? "hermite" : "leapfrog");
+  int n = snprintf(
+      text, size,
+      "GravityConstantInternal=1\nSoftening=%.17g\nAccuracy=%.17g\nMaxSizeTimestep=%.17g\nMode=%s\nIntegrator=%s\n",
+      sqrt(m->eps2), m->accuracy, m->largest_step, hermite && !strcmp(m->mode, "auto") ? "hybrid" : m->mode,
+      hermite ? "hermite" : "leapfrog");
   if (hermite && m->count > 1 && extent > 0)
     n += snprintf(text + n, size - (size_t)n, "R1=%.17g\nR2=%.17g\n", 4 * extent, 8 * extent);
   snprintf(text + n, size - (size_t)n, "%s", m->settings);
@@ -100,8 +103,9 @@ static double number_of(const struct model *m, const char *name)
 static void read_law(struct model *m)
 {
   char text[256] = "";
-  static const char *const external[] = {"Potential1", "Potential2", "Potential3", "Potential4", "Potential5", "Potential6", "Potential7",
-                                         "Potential8", "TidalField", "Agama", NULL};
+  static const char *const external[] = {"Potential1", "Potential2", "Potential3", "Potential4",
+                                         "Potential5", "Potential6", "Potential7", "Potential8",
+                                         "TidalField", "Agama",      NULL};
   m->direct = m->count <= DIRECT;
   for (int k = 0; external[k]; k++)
     if (espalier_parameter(m->sim, external[k], text, sizeof text) || text[0]) m->direct = 0;
@@ -110,7 +114,7 @@ static void read_law(struct model *m)
   m->gravity = number_of(m, "GravityConstantInternal");
 }
 
-/* --- from and to the library --------------------------------------------------------------------------------------- */
+/* --- from and to the library -------------------------------------------------------------------------------------- */
 
 /* A field of all particles on rank 0, in the order of m->at; to be freed, NULL on other ranks. */
 static double *gather(struct model *m, enum espalier_field field, int width)
@@ -162,7 +166,8 @@ static int give_velocities(struct model *m)
 {
   int n = (int)espalier_count(m->sim);
   double *mine = room(3 * (int64_t)n, sizeof *mine), *all = m->rank == 0 ? room(3 * m->count, sizeof *all) : NULL;
-  for (int64_t k = 0; m->rank == 0 && k < m->count; k++) memcpy(all + 3 * k, m->store.body[m->at[k]].v, 3 * sizeof *all);
+  for (int64_t k = 0; m->rank == 0 && k < m->count; k++)
+    memcpy(all + 3 * k, m->store.body[m->at[k]].v, 3 * sizeof *all);
   MPI_Datatype row;
   MPI_Type_contiguous(3, MPI_DOUBLE, &row);
   MPI_Type_commit(&row);
@@ -240,7 +245,8 @@ int model_update(struct model *m)
   }
   if (m->rank == 0) {
     store_centre(&m->store, centre, motion);
-    if (m->count <= FEW || (m->count <= DIRECT && store_has_hub(&m->store, HUB))) extent = store_extent(&m->store, centre);
+    if (m->count <= FEW || (m->count <= DIRECT && store_has_hub(&m->store, HUB)))
+      extent = store_extent(&m->store, centre);
   }
   MPI_Bcast(&extent, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   m->have_forces = m->have_energy = 0;
@@ -260,7 +266,7 @@ int model_update(struct model *m)
   return 0;
 }
 
-/* --- what is asked for --------------------------------------------------------------------------------------------- */
+/* --- what is asked for -------------------------------------------------------------------------------------------- */
 
 static void sum_directly(struct model *m)
 {

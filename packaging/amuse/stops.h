@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Stopping conditions: of those of AMUSE collisions, and at ends of soft steps a time limit, a number of soft steps, and particles
- * that leave a sphere. */
+/* Stopping conditions: of those of AMUSE collisions, and at ends of soft steps a time limit, a number of soft steps,
+ * and particles that leave a sphere. */
 #ifndef STOPS_H
 #define STOPS_H
 #include <espalier.h>

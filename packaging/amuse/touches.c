@@ -9,11 +9,11 @@
 #define DEPTH 1e-3 /* stars that touch are seen when they are nearer by this part of the sum of their radii */
 #define STEP_PART 0.1
 
-/* --- the orbit of two ---------------------------------------------------------------------------------------------- */
+/* --- the orbit of two --------------------------------------------------------------------------------------------- */
 
 /* Of two stars at the distance r, by their relative motion; mu: G times their mass, or 0: a straight line. */
 struct orbit {
-  double mu, r, along; /* along: position times velocity */
+  double mu, r, along;                          /* along: position times velocity */
   double energy, pericentre, apocentre, period; /* apocentre and period: HUGE_VAL where they are not bound */
 };
 
@@ -70,7 +70,7 @@ static double time_since(const struct orbit *o, double near)
   return o->r <= near ? rest - way : o->period - way + rest;
 }
 
-/* --- pairs that are near --------------------------------------------------------------------------------------------- */
+/* --- pairs that are near ------------------------------------------------------------------------------------------ */
 
 struct span {
   double low, high, reach; /* along x */
@@ -93,13 +93,15 @@ static void visit_near(const struct store *s, const double *reach, visit *each, 
   int64_t n = 0;
   if (!span) abort();
   for (int64_t k = 0; k < s->n; k++)
-    if (s->body[k].index >= 0) span[n++] = (struct span){s->body[k].x[0] - reach[k], s->body[k].x[0] + reach[k], reach[k], k};
+    if (s->body[k].index >= 0)
+      span[n++] = (struct span){s->body[k].x[0] - reach[k], s->body[k].x[0] + reach[k], reach[k], k};
   qsort(span, (size_t)n, sizeof *span, by_low);
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = i + 1; j < n && span[j].low <= span[i].high; j++) {
       const struct body *p = &s->body[span[i].at], *q = &s->body[span[j].at];
       double near = span[i].reach + span[j].reach;
-      if (!(p->radius + q->radius > 0) || !(fabs(p->x[1] - q->x[1]) <= near) || !(fabs(p->x[2] - q->x[2]) <= near)) continue;
+      if (!(p->radius + q->radius > 0) || !(fabs(p->x[1] - q->x[1]) <= near) || !(fabs(p->x[2] - q->x[2]) <= near))
+        continue;
       each(s, span[i].at, span[j].at, data);
     }
   free(span);
@@ -112,7 +114,7 @@ static int any_radius(const struct store *s)
   return 0;
 }
 
-/* --- touches --------------------------------------------------------------------------------------------------------- */
+/* --- touches ------------------------------------------------------------------------------------------------------ */
 
 static struct touch touch_of(const struct body *p, const struct body *q)
 {
