@@ -136,7 +136,7 @@ awk 'BEGIN { v = sqrt(0.001 / 1.999) / 2
   print -0.9995, 0, 0, 0, -v, 0, 0.5; print 0.9995, 0, 0, 0, v, 0, 0.5 }' > few.txt
 go eccentric 1 -n 1 -P Input:InitCondFile=../few.txt -P Gravity:Softening=1e-4
 ends 0 && has eccentric/log '^scheme: shared steps' &&
-  has eccentric/log '^        predicted: block steps: [0-9.e-]* (|dE/E| [0-9.]*e-0[23] > 3.0e-05)'
+  has eccentric/log '^        predicted: block steps: [0-9.e+-]* (|dE/E| [0-9.]*e-0[23] > 3.0e-05)'
 ok $? "a cheaper scheme that was not chosen: the log says why"
 
 # what is given restricts the candidates
