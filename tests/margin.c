@@ -89,7 +89,7 @@ static void check_hard(const struct backend *be, int order, enum walk_method met
     }
     be->upload(g.dev, &p);
     be->tree.sources(g.dev);
-    be->tree.reorder(g.dev, tick, tick_length, 3, 0);
+    be->tree.reorder(g.dev, tick, tick_length, 1 << 3, 0);
     be->tree.build(g.dev, everywhere[0], everywhere[1]);
     be->tree.groups(g.dev);
     be->tree.moments(g.dev, &mac, tick, tick_length);

@@ -109,13 +109,13 @@ static inline int64_t reference_order(struct device *d, const struct lattice *la
   return outside;
 }
 
-static inline void reference_reorder(struct device *d, int32_t tick, double length, int fast, int renew)
+static inline void reference_reorder(struct device *d, int32_t tick, double length, level_bands bands, int from)
 {
   (void)d;
   (void)tick;
   (void)length;
-  (void)fast;
-  (void)renew;
+  (void)bands;
+  (void)from;
 }
 static inline void reference_build(struct device *d, const double low[3], const double high[3])
 {

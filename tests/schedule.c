@@ -22,24 +22,42 @@ static struct schedule_input alike(int deepest, int64_t each)
   return in;
 }
 
+static void all_dense(struct schedule_input *in, double density)
+{
+  for (int l = 0; l < SCHEDULE_LEVELS; l++) in->density[l] = density;
+}
+
 /* A core of few fast particles in a large slow halo, on `ranks` ranks whose backend builds trees every four shortest
  * steps. */
 static struct schedule_input halo(int ranks)
 {
   struct schedule_input in = {.ranks = ranks,
+                              .most_bands = BANDS_MAX,
                               .walks_tree = 1,
                               .backend_interval = 4,
                               .builds_fast_tree = 1,
                               .given_fast_level = -1,
-                              .level_max = 8,
-                              .fast_density = 0.9};
+                              .level_max = 8};
   static const double per_rank[9] = {4e7, 1e7, 2e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6};
   for (int l = 0; l <= 8; l++) {
     in.count[l] = (int64_t)per_rank[l] * ranks;
     in.hard_steps += in.count[l] << l;
     in.particles += (double)in.count[l];
   }
+  all_dense(&in, 0.9);
   return in;
+}
+
+/* The first level of fast particles by the cost of builds, and in the schedule; 0, LEVEL_MAX + 1: there are none. */
+static int fast_candidate(const struct schedule_input *in)
+{
+  level_bands bands = schedule_candidates(in);
+  return bands ? band_first_level(bands, 1) : 0;
+}
+static int fast_level(const struct schedule_input *in)
+{
+  struct schedule s = schedule_make(in);
+  return schedule_fast_level(&s);
 }
 
 static void check_no_substeps(void)
@@ -51,7 +69,7 @@ static void check_no_substeps(void)
   in.backend_interval = 4;
   in.tuned = 1;
   struct schedule s = schedule_make(&in);
-  tap_ok(s.moment_interval == 0 && s.builds == BUILDS_NONE && schedule_fast_candidate(&in) == 0,
+  tap_ok(s.moment_interval == 0 && s.builds == BUILDS_NONE && fast_candidate(&in) == 0,
          "also on several ranks, whatever the backend builds");
 }
 
@@ -81,7 +99,7 @@ static void check_one_rank(void)
   struct schedule s = schedule_make(&in);
   int none = 1;
   for (int k = 0; k < 16; k++) none &= schedule_at(&s, k * part(4), 0, 1).rebuild == REBUILT_NONE;
-  tap_ok(s.builds == BUILDS_NONE && none && s.fast_level > LEVEL_MAX,
+  tap_ok(s.builds == BUILDS_NONE && none && schedule_fast_level(&s) > LEVEL_MAX,
          "one rank, no interval: the tree of the synchronisation serves the soft step");
   in.split = 1;
   s = schedule_make(&in);
@@ -134,36 +152,82 @@ static void check_age(void)
          "its first interval is two steps where the backend has none");
 }
 
-static void check_fast_one_rank(void)
+/* The cost of the builds of a soft step on one rank, counted tick by tick. */
+static double cost_of(const struct schedule_input *in, level_bands bands)
+{
+  double cost = 0;
+  for (int32_t k = 0; k < 1 << in->level_max; k++) {
+    int level = timeline_aligned(k * part(in->level_max), 0), band = band_of_level(bands, level);
+    for (int l = 0; l <= in->level_max; l++) cost += band_of_level(bands, l) >= band ? (double)in->count[l] : 0;
+    cost += 8e5;
+  }
+  return cost;
+}
+
+/* The bands of a schedule on one rank cost hardly more than any others, and there are no fewer that do. */
+static void check_cheapest_bands(void)
 {
   struct schedule_input in = halo(1);
-  int candidate = schedule_fast_candidate(&in);
+  in.backend_interval = 1; /* builds at all ticks */
+  for (int most = 1; most <= BANDS_MAX; most++) {
+    double least = HUGE_VAL, of_fewer = HUGE_VAL;
+    char what[120];
+    in.most_bands = most;
+    level_bands chosen = schedule_make(&in).bands;
+    for (level_bands bands = 0; bands < 1 << (in.level_max + 1); bands += 2) {
+      double cost = cost_of(&in, bands);
+      if (bands_count(bands) <= most) least = fmin(least, cost);
+      if (bands_count(bands) < bands_count(chosen)) of_fewer = fmin(of_fewer, cost);
+    }
+    snprintf(what, sizeof what, "at most %d bands: %d, %.3f of the least cost, fewer ones %.3f", most,
+             bands_count(chosen), cost_of(&in, chosen) / least, of_fewer / least);
+    tap_ok(bands_count(chosen) <= most && cost_of(&in, chosen) <= 1.05 * least && of_fewer > 1.05 * least, what);
+  }
+}
+
+static void check_bands_of_one_rank(void)
+{
+  struct schedule_input in = halo(1);
+  int candidate = fast_candidate(&in);
   struct schedule s = schedule_make(&in);
-  int32_t fast_tick = 3 * part(8);
-  tap_ok(candidate == 3 && s.fast_level == candidate, "fast particles that fill their groups have a tree of their own");
-  tap_ok(schedule_at(&s, 4 * part(8), 0, 0).rebuild == REBUILT_ALL, "the first build is of all");
+  tap_ok(candidate > 0 && s.bands == schedule_candidates(&in) && bands_count(s.bands) > 2,
+         "fast particles that fill their groups have trees of their own");
+  int deepest = bands_count(s.bands) - 1, last = band_first_level(s.bands, deepest);
   s.build_age = part(8);
-  struct schedule_line fast = schedule_at(&s, fast_tick, 2 * part(8), 0);
-  tap_ok(fast.rebuild == REBUILT_FAST && fast.moments == MOMENTS_OF_BUILD,
-         "a later one, between regular updates, of the fast tree");
-  tap_ok(schedule_at(&s, s.moment_interval, part(8), 0).rebuild == REBUILT_ALL, "at regular updates of all");
-  in.fast_density = 0.52;
-  tap_ok(schedule_make(&in).fast_level == LEVEL_MAX + 1,
+  s.moment_interval = part(1);
+  tap_ok(schedule_at(&s, 3 * part(8), 0, 0).rebuild == REBUILT_ALL, "the first build is of all");
+  int right = 1;
+  for (int32_t k = 2; k < 256; k++) {
+    struct schedule_line line = schedule_at(&s, k * part(8), (k - 1) * part(8), 0);
+    int band = band_of_level(s.bands, timeline_aligned(k * part(8), 0));
+    right &= line.from_band == band && line.rebuild == (band > 0 ? REBUILT_FAST : REBUILT_ALL) && line.moments;
+  }
+  tap_ok(right, "a later one of the bands of the particles whose steps may end, and of deeper ones");
+  tap_ok(schedule_at(&s, part(2) + part(8), part(2) - part(8), 0).from_band == band_of_level(s.bands, 2) &&
+             schedule_at(&s, part(2) + part(8), part(2), 0).from_band == deepest,
+         "also of those whose steps may have ended since the last build");
+  in.most_bands = 0;
+  tap_ok(bands_count(schedule_make(&in).bands) == 2, "two bands, if there may not be more");
+  in.most_bands = BANDS_MAX;
+  all_dense(&in, 0.52);
+  tap_ok(schedule_make(&in).bands == 0,
          "fast particles among as many slow ones, as by their speeds in a core: one tree");
-  in.fast_density = 0.89;
-  tap_ok(schedule_make(&in).fast_level == LEVEL_MAX + 1, "edge: one tree");
-  in.fast_density = 0.9;
-  tap_ok(schedule_make(&in).fast_level == candidate, "edge: nine tenths of the group");
+  all_dense(&in, 0.89);
+  tap_ok(schedule_make(&in).bands == 0, "edge: one tree");
+  all_dense(&in, 0.9);
+  tap_ok(fast_level(&in) == candidate, "edge: nine tenths of the group");
+  in.density[last] = 0.5;
+  tap_ok(schedule_make(&in).bands == (s.bands & ~(1 << last)), "each band by its own density");
   in.given_fast_level = 2;
-  in.fast_density = 0;
-  tap_ok(schedule_fast_candidate(&in) == 0 && schedule_make(&in).fast_level == 2, "a given level needs no measurement");
+  all_dense(&in, 0);
+  tap_ok(fast_candidate(&in) == 0 && schedule_make(&in).bands == 1 << 2, "a given level needs no measurement");
   in.given_fast_level = 20;
-  tap_ok(schedule_make(&in).fast_level == 8, "and is at most that of the shortest steps with builds");
+  tap_ok(fast_level(&in) == 8, "and is at most that of the shortest steps with builds");
   in.given_fast_level = 0;
-  tap_ok(schedule_make(&in).fast_level == LEVEL_MAX + 1, "0: no fast tree");
+  tap_ok(schedule_make(&in).bands == 0, "0: one tree");
   in.given_fast_level = 2;
   in.builds_fast_tree = 0;
-  tap_ok(schedule_make(&in).fast_level == LEVEL_MAX + 1, "nor where the backend builds none");
+  tap_ok(schedule_make(&in).bands == 0, "nor where the backend builds none");
 }
 
 static void check_several_ranks(void)
@@ -222,31 +286,31 @@ static void check_several_split(void)
   tap_ok(s.moment_interval == part(6) && s.builds == BUILDS_WITH_MOMENTS, "RebuildInterval is ignored");
   in.builds_fast_tree = 1;
   in.backend_interval = 1;
-  in.fast_density = 1;
-  tap_ok(schedule_fast_candidate(&in) == 0 && schedule_make(&in).fast_level > LEVEL_MAX,
-         "and there is no fast tree with the split on");
+  all_dense(&in, 1);
+  tap_ok(fast_candidate(&in) == 0 && fast_level(&in) > LEVEL_MAX, "and there is no fast tree with the split on");
 }
 
 static void check_fast_ranks(void)
 {
   struct schedule_input in = halo(4);
   struct schedule s = schedule_make(&in);
-  int candidate = schedule_fast_candidate(&in), level = timeline_aligned(s.moment_interval, 0);
-  tap_ok(s.builds == BUILDS_WITH_MOMENTS && s.fast_level == candidate && candidate > 1 && candidate <= level,
+  int candidate = fast_candidate(&in), level = timeline_aligned(s.moment_interval, 0);
+  tap_ok(s.builds == BUILDS_WITH_MOMENTS && schedule_fast_level(&s) == candidate && candidate > 1 && candidate <= level,
          "several ranks: a fast tree");
   struct schedule_line first = schedule_at(&s, s.moment_interval, 0, 0),
                        second = schedule_at(&s, 2 * s.moment_interval, s.moment_interval, 0);
-  int32_t slow = part(s.fast_level - 1);
+  int32_t slow = part(schedule_fast_level(&s) - 1);
   struct schedule_line third = schedule_at(&s, slow, slow - s.moment_interval, 0);
   tap_ok(first.rebuild == REBUILT_ALL && first.lets == LETS_SLOW_AND_FAST && first.migrate &&
              first.slow_horizon == slow - s.moment_interval,
          "the first build is of both trees, LETs of the slow one hold to the next slow tick");
-  tap_ok(s.fast_level < level && second.rebuild == REBUILT_FAST && second.lets == LETS_FAST && !second.migrate &&
-             second.slow_horizon == 0 && second.horizon == s.moment_interval && second.moments == MOMENTS_REGULAR,
+  tap_ok(schedule_fast_level(&s) < level && second.rebuild == REBUILT_FAST && second.lets == LETS_FAST &&
+             !second.migrate && second.slow_horizon == 0 && second.horizon == s.moment_interval &&
+             second.moments == MOMENTS_REGULAR,
          "then the fast tree and its LETs alone, without migration");
   tap_ok(third.rebuild == REBUILT_ALL && third.lets == LETS_SLOW_AND_FAST && third.slow_horizon == slow,
          "where slow particles step, both");
-  tap_ok(schedule_at(&s, part(s.fast_level), s.moment_interval, 0).rebuild == REBUILT_FAST,
+  tap_ok(schedule_at(&s, part(schedule_fast_level(&s)), s.moment_interval, 0).rebuild == REBUILT_FAST,
          "edge: at ticks of the fast level the slow tree stays");
   in = alike(6, (int64_t)1e8);
   in.ranks = 2;
@@ -254,19 +318,16 @@ static void check_fast_ranks(void)
   in.builds_fast_tree = 1;
   struct schedule_input many = in, few = in;
   few.ranks = 10000;
-  tap_ok(schedule_fast_candidate(&many) == 4 && schedule_fast_candidate(&few) == 2,
+  tap_ok(fast_candidate(&many) == 4 && fast_candidate(&few) == 2,
          "few particles on a rank: all builds cost alike, the fast tree is larger");
   in = alike(8, 1000);
-  in.given_interval = 1;
   in.builds_fast_tree = 1;
-  tap_ok(schedule_fast_candidate(&in) == 1, "one rank: a slow tree may serve half the soft step");
-  in.given_interval = 0;
   in.ranks = 2;
   in.backend_interval = 1;
   in.builds_fast_tree = 1;
-  in.fast_density = 1;
+  all_dense(&in, 1);
   s = schedule_make(&in);
-  tap_ok(s.moment_interval == part(8) && s.fast_level == 4, "a slow tree serves at most 16 intervals");
+  tap_ok(s.moment_interval == part(8) && schedule_fast_level(&s) == 4, "a slow tree serves at most 16 intervals");
 }
 
 /* --- properties --------------------------------------------------------------------------------------------------- */
@@ -345,7 +406,7 @@ static struct schedule_input any(struct random *random)
   in.tuned = in.ranks == 1 && in.given_interval == 0 && random_unit(random) < 0.5;
   in.given_fast_level = random_unit(random) < 0.6 ? -1 : (int)(8 * random_unit(random));
   in.level_max = (int)(9 * random_unit(random));
-  in.fast_density = random_unit(random);
+  all_dense(&in, random_unit(random));
   in.given_checkpoint_ticks = random_unit(random) < 0.5 ? -1 : (int)(40 * random_unit(random));
   for (int l = 0; l <= in.level_max; l++) {
     in.count[l] = (int64_t)random_log(random, 1, 1e7);
@@ -392,7 +453,8 @@ static struct seen walk_lines(const struct schedule *schedule, const struct sche
     seen.strange +=
         schedule_is_checkpoint(schedule, tick) && (line.rebuild != REBUILT_ALL || !line.from_particles || !regular);
     seen.strange += line.tick != tick || (tick == 0 && line.rebuild) ||
-                    (line.rebuild == REBUILT_FAST && (built == 0 || line.level < schedule->fast_level));
+                    (line.rebuild == REBUILT_FAST && (built == 0 || line.from_band < 1)) ||
+                    (line.rebuild == REBUILT_FAST && band_of_level(schedule->bands, line.level) < line.from_band);
     check_cover(schedule, &line, &covered, &slow_covered, &seen);
     if (regular) seen.moments = 31 * seen.moments + (uint64_t)tick + 7 * line.rebuild + line.lets;
     if (line.rebuild) built = tick;
@@ -417,8 +479,8 @@ static void check_properties(void)
     struct schedule_input in = any(&r), other = in;
     struct schedule s = schedule_make(&in);
     kinds[s.builds]++;
-    other.fast_density = 1 - in.fast_density;
-    density += schedule_fast_candidate(&in) != schedule_fast_candidate(&other);
+    all_dense(&other, 1 - in.density[1]);
+    density += fast_candidate(&in) != fast_candidate(&other);
     if (s.moment_interval == 0) continue;
     struct seen a = walk_lines(&s, &in, &r), b = walk_lines(&s, &in, &r);
     lines++;
@@ -455,7 +517,8 @@ int main(void)
   check_moments();
   check_one_rank();
   check_age();
-  check_fast_one_rank();
+  check_bands_of_one_rank();
+  check_cheapest_bands();
   check_several_ranks();
   check_several_split();
   check_fast_ranks();

@@ -200,10 +200,8 @@ static void check_block_step(const struct comm *comm, const struct set *set, int
            ticks, delta, fast, (long long)levels, (long long)trees, (long long)movers, speeds);
   int good = e.finite && (delta > 0 ? e.median < 1e-4 && e.most99 < 1e-3 && speeds < 1e-2
                                     : e.median < 1e-7 && e.most99 < 1e-6 && speeds < 2e-5);
-  say(comm,
-      good && levels > 2 && (trees > 0) == (tested->builds_fast_tree && comm->size > 1) &&
-          (comm->size == 1 || movers > 0),
-      set->name, what, &e);
+  say(comm, good && levels > 2 && (trees > 0) == tested->builds_fast_tree && (comm->size == 1 || movers > 0), set->name,
+      what, &e);
 }
 
 static void check_all(const struct comm *comm, const char *which)

@@ -310,7 +310,7 @@ static const struct particles *walk_apart(struct rig *rig, const struct mac *mac
   }
   rig->be->upload(rig->dev, &p);
   rig->be->tree.sources(rig->dev);
-  rig->be->tree.reorder(rig->dev, tick, tick_length, 3, 0);
+  rig->be->tree.reorder(rig->dev, tick, tick_length, 1 << 3, 0);
   rig->be->tree.build(rig->dev, everywhere[0], everywhere[1]);
   rig->be->tree.groups(rig->dev);
   rig->be->tree.moments(rig->dev, mac, tick, tick_length);

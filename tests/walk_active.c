@@ -349,7 +349,7 @@ static void handle(const struct backend *be, const struct handful *handful, int 
   be->upload(g.dev, &p);
   be->tree.sources(g.dev);
   if (handful->fast) {
-    be->tree.reorder(g.dev, 0, tick_length, 2, 0);
+    be->tree.reorder(g.dev, 0, tick_length, 1 << 2, 0);
     be->tree.build(g.dev, everywhere[0], everywhere[1]);
   }
   be->tree.groups(g.dev);

@@ -46,9 +46,11 @@ struct device_results {
   unsigned long long outside, active;
   struct walk_results walk;
   unsigned long long histogram[LEVEL_BINS];
-  int32_t count;                                   /* of a selection */
-  int32_t fast_begin, fast_group, fast_supergroup; /* first fast particle, its group and its supergroup */
-  int32_t next;                                    /* next tick */
+  int32_t count; /* of a selection */
+  /* of each band of levels: first particle (the next band's where there is none), its group and its supergroup; groups
+   * and supergroups are those after the last one where there is no particle from there on */
+  int32_t band_begin[BANDS_MAX], band_group[BANDS_MAX], band_supergroup[BANDS_MAX];
+  int32_t next; /* next tick */
   int32_t level_max;
   int32_t active_groups, active_supergroups;
   int32_t supergroups;

@@ -45,7 +45,7 @@ void *gpu_unpack_buffer(struct device *d, size_t bytes);
 void gpu_unpack(struct device *d, const void *buffer, int64_t count);
 /* order.cu, build.cu, moments.cu, groups.cu */
 int64_t gpu_order(struct device *d, const struct lattice *lattice);
-void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, int renew);
+void gpu_reorder(struct device *d, int32_t tick, double tick_length, level_bands bands, int from);
 void gpu_build(struct device *d, const double low[3], const double high[3]);
 void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
 void gpu_sources(struct device *d);

@@ -374,7 +374,7 @@ int32_t neighbours_forces(struct device *d, const struct walk_request *request)
   struct hard_state *s = &d->hard;
   int total = request->kind == WALK_TOTAL;
   if (d->p.n == 0) return 0;
-  if (d->tree.parts > 1) return -1; /* lists refer to the nodes of a single tree */
+  if (d->order.bands) return -1; /* lists refer to the nodes of a single tree */
   if (!total) s->step = TICKS * request->tick_length;
   if (!lists_apply(d, request) && !make(d, request)) return -1;
   neighbours_evaluate(d, request);

@@ -249,7 +249,7 @@ void lets_reset_storage(struct device *d)
   struct let_state *l = d->let;
   if (l->stored.nodes + l->stored.bodies == 0) return;
   lets_wait_for_arrivals(d); /* arrivals in these arrays precede the work that is queued next */
-  if (d->tree.renewing) {
+  if (d->tree.renews != RENEWS_ALL) {
     lets_reset_fast_storage(d);
     return;
   }

@@ -185,7 +185,7 @@ static int32_t copy_top(struct device *d, const struct let_request *request)
 static void divide_boxes(const struct device *d, struct boxes_job *job)
 {
   int known = d->tree.parts == 2 && d->tree.fast_results_valid, some = job->boxes / SLOW_BOXES_PART;
-  int32_t slow = known ? d->host_results->fast_group : 0;
+  int32_t slow = known ? d->host_results->band_group[1] : 0;
   if (slow == 0 || job->groups - slow < job->boxes || some == 0) return;
   job->slow_groups = slow;
   job->slow_boxes = slow < some ? slow : some;

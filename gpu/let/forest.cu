@@ -48,8 +48,8 @@ static void start_waiting(struct device *d, struct forest *forest)
   memset(forest, 0, sizeof *forest);
   forest->t = tree_with_lets(d);
   forest->roots = w->count;
-  forest->motion_tick = w->motion_tick;
-  forest->fast_node = INT32_MAX;
+  forest->ticks.count = 1;
+  forest->ticks.tick[0] = w->motion_tick;
   forest->root = put_roots(d);
   forest->supergroups = forest->adding = INT32_MAX;
   lets_wait_for_arrivals(d);
@@ -78,13 +78,31 @@ static bool join_waiting(struct device *d, const struct incoming_let *in)
   return true;
 }
 
+static struct node_ticks local_ticks(const struct device *d)
+{
+  struct node_ticks ticks = {d->tree.parts, {}, {}};
+  for (int k = 0; k < d->tree.parts; k++) {
+    ticks.begin[k] = d->tree.part[k].base;
+    ticks.tick[k] = d->tree.part[k].tick;
+  }
+  return ticks;
+}
+
+/* Add the roots of the local trees to the waiting ones, of which there are none. */
+static void add_local_roots(struct device *d)
+{
+  const struct tree_roots roots = device_tree_roots(d);
+  struct waiting_lets *w = &d->let->waiting;
+  w->count = 0;
+  for (int k = 0; k < roots.count; k++) w->root[w->count++] = roots.root[k];
+}
+
 static int local_tree(struct device *d, struct forest *forest)
 {
   memset(forest, 0, sizeof *forest);
   forest->t = d->tree.view;
   forest->roots = d->tree.view.nodes > 0;
-  forest->motion_tick = d->tree.motion_tick;
-  forest->fast_node = d->tree.parts == 2 ? d->tree.part[FAST].base : INT32_MAX;
+  forest->ticks = local_ticks(d);
   forest->supergroups = INT32_MAX;
   d->let->waiting.count = 0;
   d->let->waiting.size = 0;
@@ -105,7 +123,7 @@ static int join_local(struct device *d, struct forest *forest)
   struct let_state *l = d->let;
   local_tree(d, forest);
   l->joined.supergroups = forest->supergroups = first_supergroups(d);
-  for (int k = 0; k < d->tree.parts; k++) l->waiting.root[l->waiting.count++] = d->tree.part[k].base;
+  add_local_roots(d);
   return 1;
 }
 
@@ -113,9 +131,9 @@ static int join_local(struct device *d, struct forest *forest)
 static int join_all(struct device *d, struct forest *forest)
 {
   start_waiting(d, forest);
-  forest->motion_tick = d->tree.motion_tick;
+  forest->ticks.tick[0] = d->tree.motion_tick;
   forest->adding = d->let->joined.supergroups;
-  forest->local_roots = d->tree.parts;
+  forest->local_roots = device_tree_roots(d).count;
   return 1;
 }
 
@@ -158,8 +176,7 @@ static int walk_all_trees(struct device *d, const struct walk_request *request, 
                           struct forest *forest)
 {
   struct waiting_lets *w = &d->let->waiting;
-  w->count = 0;
-  for (int k = 0; k < d->tree.parts; k++) w->root[w->count++] = d->tree.part[k].base;
+  add_local_roots(d);
   for (; parts->at < trees_of(request); parts->at++) {
     const struct incoming_let *in = tree_at(d, request, parts->at);
     if (in) w->root[w->count++] = in->root;
@@ -167,7 +184,9 @@ static int walk_all_trees(struct device *d, const struct walk_request *request, 
   parts->local_done = parts->done = 1;
   w->motion_tick = d->tree.motion_tick;
   start_waiting(d, forest);
-  forest->fast_node = d->tree.parts == 2 ? d->tree.part[FAST].base : d->tree.view.nodes + d->let->step_begin.nodes;
+  forest->ticks.count = 2;
+  forest->ticks.begin[1] = d->tree.parts == 2 ? d->tree.part[FAST].base : d->tree.view.nodes + d->let->step_begin.nodes;
+  forest->ticks.tick[1] = d->tree.fast_tick;
   forest->adding = 0;
   forest->whole = 1;
   return 1;

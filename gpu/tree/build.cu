@@ -21,11 +21,11 @@ enum {
   TILE_WITH_WINDOW = TILE + WINDOW_MAX /* the tile and the particles before it that its windows cover */
 };
 
-/* The number of leading digits that two keys share. */
-static __device__ int shared_digits(uint64_t a, uint64_t b)
+/* The number of leading digits that two keys share; -1: they are of different bands. */
+static __device__ int shared_digits(uint64_t a, uint64_t b, int class_bits)
 {
   uint64_t x = a ^ b;
-  return x ? (leading_zeros_64(x) - 1) / 3 : KEY_LEVELS;
+  return x ? (leading_zeros_64(x) - class_bits + 3) / 3 - 1 : KEY_LEVELS;
 }
 
 /* Levels of the nodes that begin at a particle: [first, first + count). */
@@ -36,12 +36,13 @@ static __device__ int span_count(uint16_t s) { return s >> 8; }
 /* For each particle of the tile: 1 + the largest number of digits that all particles of a window (MaxLeafSize + 1
  * consecutive particles) with it share; 0 if there is no window. In `deepest_shared` the tile follows WINDOW_MAX
  * entries for the particles before it. */
-static __device__ void window_digits(const uint64_t *key, int32_t n, int32_t base, int max_leaf,
+static __device__ void window_digits(const uint64_t *key, int class_bits, int32_t n, int32_t base, int max_leaf,
                                      uint8_t *deepest_shared)
 {
   for (int s = threadIdx.x; s < TILE_WITH_WINDOW; s += THREADS) {
     int64_t j = (int64_t)base + s - WINDOW_MAX;
-    deepest_shared[s] = j >= 0 && j + max_leaf < n ? (uint8_t)(shared_digits(key[j], key[j + max_leaf]) + 1) : 0;
+    deepest_shared[s] =
+        j >= 0 && j + max_leaf < n ? (uint8_t)(shared_digits(key[j], key[j + max_leaf], class_bits) + 1) : 0;
   }
   __syncthreads();
   /* maximum over the `length` entries up to each one; the length doubles while it fits into the window */
@@ -80,19 +81,19 @@ template <typename F> static __device__ void each_level(uint16_t span, F f)
 /* Spans of all particles, and the number of nodes of each level that begin in each tile: count[level * tiles + tile].
  * Each warp processes consecutive particles of the tile. */
 static __global__ void __launch_bounds__(THREADS)
-    mark(const uint64_t *key, int32_t n, int max_leaf, int deepest, uint16_t *span, int32_t *count)
+    mark(const uint64_t *key, int class_bits, int32_t n, int max_leaf, int deepest, uint16_t *span, int32_t *count)
 {
   __shared__ uint8_t deepest_shared[TILE_WITH_WINDOW];
   __shared__ int total[LEVELS];
   int32_t base = blockIdx.x * TILE, mine = base + (int)(threadIdx.x / LANES) * WARP_PART + lane_id();
   int counted = 0; /* lane l: nodes of level l */
   if (threadIdx.x < LEVELS) total[threadIdx.x] = 0;
-  window_digits(key, n, base, max_leaf, deepest_shared);
+  window_digits(key, class_bits, n, base, max_leaf, deepest_shared);
   for (int k = 0; k < TILE_ITEMS; k++) {
     int32_t i = mine + k * LANES;
     uint16_t s = 0;
     if (i < n) {
-      int first = i == 0 ? 0 : shared_digits(key[i - 1], key[i]) + 1,
+      int first = i == 0 ? 0 : shared_digits(key[i - 1], key[i], class_bits) + 1,
           last = min((int)deepest_shared[i - base + WINDOW_MAX], deepest);
       s = span_pack(first, max(0, last - first + 1));
       span[i] = s;
@@ -145,9 +146,9 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /* The end of the cell of a level that begins at the particle `begin`. */
-static __device__ int32_t cell_end(const uint64_t *key, int32_t n, int32_t begin, int level)
+static __device__ int32_t cell_end(const uint64_t *key, int class_bits, int32_t n, int32_t begin, int level)
 {
-  int shift = 3 * (KEY_LEVELS - level);
+  int shift = 64 - class_bits - 3 * level;
   uint64_t cell = key[begin] >> shift;
   int32_t inside = begin, step = 1;
   while (step < n - inside && key[inside + step] >> shift == cell) {
@@ -186,7 +187,7 @@ static __device__ void finish_node(const struct tree &tree, const struct build_v
   int32_t all = part.first + part.count;
   struct node *n = &tree.node[i];
   int level = (int)n->info;
-  int32_t begin = tree.range[i].x, end = level == 0 ? all : cell_end(key, all, begin, level), count = end - begin;
+  int32_t begin = tree.range[i].x, end = cell_end(key, part.class_bits, all, begin, level), count = end - begin;
   tree.range[i].y = end;
   tree.cut[i] = crosses_faces(faces, lattice, tree.body[begin], level);
   if (count <= max_leaf || level == deepest) {
@@ -209,18 +210,18 @@ static __global__ void finish_nodes(struct tree tree, struct build_view part, co
     finish_node(tree, part, part.base + i, key, max_leaf, deepest, lattice, faces);
 }
 
-/* Arrays for `nodes` nodes and all particles. While the fast tree is renewed, the nodes of the slow tree are kept.
+/* Arrays for `nodes` nodes and all particles. While the last part is renewed, the nodes of those below are kept.
  * Arrays that walks read have capacity for LETs after the local nodes. */
 static void place_tree(struct device *d, int32_t nodes)
 {
   struct tree *t = &d->tree.view;
-  int64_t n = d->p.n, capacity = d->tree.renewing ? 0 : nodes,
-          all = nodes > 0 ? (int64_t)nodes + d->tree.let_nodes_max : 0;
+  int renewing = d->tree.renews != RENEWS_ALL;
+  int64_t n = d->p.n, capacity = renewing ? 0 : nodes, all = nodes > 0 ? (int64_t)nodes + d->tree.let_nodes_max : 0;
   t->nodes = nodes;
   t->bodies = (int32_t)n;
-  array_reserve(&d->tree.node, "device octree", d->tree.renewing ? 0 : all);
-  array_reserve(&d->tree.motion, "device octree", d->tree.renewing ? 0 : all);
-  array_reserve(&d->tree.quad, "device octree", d->tree.renewing ? 0 : all);
+  array_reserve(&d->tree.node, "device octree", renewing ? 0 : all);
+  array_reserve(&d->tree.motion, "device octree", renewing ? 0 : all);
+  array_reserve(&d->tree.quad, "device octree", renewing ? 0 : all);
   array_reserve(&d->tree.range, "device octree", capacity);
   array_reserve(&d->tree.cut, "device octree", capacity);
   t->node = array_keep(&d->tree.node, "device octree", all, d->stream);
@@ -238,7 +239,8 @@ static void place_tree(struct device *d, int32_t nodes)
 static int64_t tiles_of(const struct tree_part *part) { return blocks_for(part->count, TILE); }
 static int64_t place_of(const struct device *d, int part)
 {
-  return part == FAST ? tiles_of(&d->tree.part[SLOW]) * LEVELS + 1 : 0;
+  int begin = parts_begin(d);
+  return part > begin ? tiles_of(&d->tree.part[begin]) * LEVELS + 1 : 0;
 }
 
 struct build_view device_build_view(const struct device *d, int part)
@@ -251,7 +253,8 @@ struct build_view device_build_view(const struct device *d, int part)
                                p->base,
                                (int32_t)(capacity - p->base),
                                (int32_t)tiles_of(p),
-                               d->tree.tile_place.at + place_of(d, part)};
+                               d->tree.tile_place.at + place_of(d, part),
+                               d->order.class_bits};
   return s;
 }
 
@@ -276,7 +279,7 @@ static void set_levels(struct device *d, int part)
   const int32_t *host_results = d->tree.host_level_begin + part * (LEVELS + 1);
   struct tree_part *p = &d->tree.part[part];
   memset(&p->levels, 0, sizeof p->levels);
-  if (!d->tree.renewing) p->base = part == FAST ? d->tree.part[SLOW].nodes : 0;
+  if (d->tree.renews == RENEWS_ALL) p->base = part > 0 ? d->tree.part[part - 1].base + d->tree.part[part - 1].nodes : 0;
   p->nodes = host_results[LEVELS];
   for (int l = 0; l <= LEVELS; l++) p->levels.begin[l] = p->base + host_results[l];
   p->levels.begin[LEVELS + 1] = p->base + p->nodes;
@@ -287,17 +290,19 @@ static void set_levels(struct device *d, int part)
 static void set_parts(struct device *d)
 {
   for (int k = parts_begin(d); k < d->tree.parts; k++) set_levels(d, k);
+  if (d->tree.renews == RENEWS_LAST)
+    memcpy(d->order.band_begin, d->host_results->band_begin, sizeof d->host_results->band_begin);
   if (d->order.levels == KEY_LEVELS) d->order.deepest = d->tree.part[SLOW].levels.count - 1;
   const struct tree_part *last = &d->tree.part[d->tree.parts - 1];
   place_tree(d, last->base + last->nodes);
 }
 
-/* Whether the host need not wait for the number of nodes: a renewed fast tree has about as many nodes as before. */
+/* Whether the host need not wait for the number of nodes: a renewed tree has about as many nodes as before. */
 static int may_skip_wait(const struct device *d)
 {
   const struct tree_state *t = &d->tree;
-  return t->renewing && !t->capacity_exceeded && t->node.capacity > 0 && d->targets.supergroup.capacity > 0 &&
-         d->config.method != METHOD_NEXT_MORE;
+  return t->renews == RENEWS_LAST && !t->capacity_exceeded && t->node.capacity > 0 &&
+         d->targets.supergroup.capacity > 0 && d->config.method != METHOD_NEXT_MORE;
 }
 
 int device_resolve_counts(struct device *d)
@@ -310,7 +315,9 @@ int device_resolve_counts(struct device *d)
     return 1;
   }
   d->tree.capacity_exceeded = 1;
-  if (d->host_results->unsorted) gpu_reorder(d, d->order.reordered.tick, d->order.reordered.tick_length, 0, 1);
+  if (d->host_results->unsorted)
+    gpu_reorder(d, d->order.reordered.tick, d->order.reordered.tick_length, d->order.bands,
+                d->tree.part[d->tree.parts - 1].band);
   gpu_build(d, d->tree.face_low, d->tree.face_high);
   gpu_groups(d);
   d->tree.capacity_exceeded = 0;
@@ -327,8 +334,8 @@ void device_begin_build(struct device *d)
   array_reserve(&d->tree.tile_place, "device build", places);
   for (int k = parts_begin(d); k < d->tree.parts; k++) {
     const struct tree_part *p = &d->tree.part[k];
-    LAUNCH(d, mark, tiles_of(p), THREADS, key + p->first, p->count, d->config.max_leaf, d->order.levels,
-           d->tree.span.at + p->first, d->tree.tile_count.at + place_of(d, k));
+    LAUNCH(d, mark, tiles_of(p), THREADS, key + p->first, d->order.class_bits, p->count, d->config.max_leaf,
+           d->order.levels, d->tree.span.at + p->first, d->tree.tile_count.at + place_of(d, k));
     scan_tiles(d, k);
   }
 }
@@ -343,13 +350,13 @@ void gpu_build(struct device *d, const double low[3], const double high[3])
   lets_reset_storage(d);
   memcpy(d->tree.face_low, low, sizeof d->tree.face_low);
   memcpy(d->tree.face_high, high, sizeof d->tree.face_high);
-  if (!d->tree.renewing) place_tree(d, 0);
+  if (d->tree.renews == RENEWS_ALL) place_tree(d, 0);
   if (d->p.n == 0 || begin == d->tree.parts || pairwise_applies(d)) return;
   if (!begun) device_begin_build(d);
   device_copy_back(d);
   d->tree.counts_pending = may_skip_wait(d);
   if (!d->tree.counts_pending) {
-    if (!begun) gpu_wait(d);
+    if (!begun) device_read_results(d);
     set_parts(d);
   }
   for (int k = begin; k < d->tree.parts; k++) {

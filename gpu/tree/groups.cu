@@ -66,12 +66,12 @@ static __global__ void mark_all_heads(struct tree tree, struct build_view part, 
                                       struct head_rule supergroup, uint8_t *head,
                                       const struct device_results *device_results)
 {
-  int32_t nodes = build_view_nodes(part);
+  int32_t nodes = build_view_nodes(part), roots = build_view_level(part, 1) - part.base;
   if (device_results->too_many) return;
   int32_t narrow = build_view_level(part, group.narrow), narrow_supergroup = build_view_level(part, supergroup.narrow);
   for (int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x); i < nodes; i += (int32_t)(gridDim.x * THREADS)) {
-    mark_heads(tree, part.base + i, i == 0, narrow, group, head);
-    mark_heads(tree, part.base + i, i == 0, narrow_supergroup, supergroup, head);
+    mark_heads(tree, part.base + i, i < roots, narrow, group, head);
+    mark_heads(tree, part.base + i, i < roots, narrow_supergroup, supergroup, head);
   }
 }
 
@@ -215,12 +215,17 @@ static __global__ void fill_groups(const __grid_constant__ struct groups_job job
   for (int32_t g = job.groups + me / LANES; g < groups; g += all / LANES) fill_group(job, g, groups, supergroups);
 }
 
-/* The first group and supergroup of the fast particles. */
-static __global__ void store_fast_begin(const int32_t *group_of, const struct group *group, int32_t fast_begin,
-                                        struct device_results *results)
+/* The first groups and supergroups of the bands after `from`. */
+static __global__ void store_band_groups(const __grid_constant__ struct groups_job job, int from)
 {
-  results->fast_group = group_of[fast_begin];
-  results->fast_supergroup = group[group_of[fast_begin]].supergroup;
+  struct device_results *results = job.device_results;
+  int band = (int)threadIdx.x;
+  if (results->too_many || band <= from) return;
+  int32_t begin = results->band_begin[band];
+  int some = begin < job.n;
+  results->band_group[band] = some ? job.group_of[begin] : job.groups + results->count;
+  results->band_supergroup[band] =
+      some ? job.group[job.group_of[begin]].supergroup : job.supergroups + results->supergroups;
 }
 
 /* Capacity of flags that each walk or selection sets to its own number, so that they need no clearing. */
@@ -257,7 +262,7 @@ static int64_t reserve_groups(const struct device *d, int64_t max_particles)
   return nodes + d->p.n / max_particles + d->p.n / SUPERGROUP_MAX + 1;
 }
 
-/* Groups and supergroups of the slow particles, which are kept if only the fast ones are renewed. */
+/* Groups and supergroups that are kept if only the last part is renewed: those of the particles before it. */
 struct kept_counts {
   int32_t groups, supergroups, particles;
 };
@@ -265,9 +270,10 @@ struct kept_counts {
 static struct kept_counts kept_groups(struct device *d)
 {
   struct kept_counts none = {0, 0, 0};
-  if (!d->tree.renewing) return none;
+  if (d->tree.renews != RENEWS_LAST) return none;
   const struct device_results *host_results = d->tree.fast_results_valid ? d->host_results : device_read_results(d);
-  struct kept_counts k = {host_results->fast_group, host_results->fast_supergroup, d->tree.part[FAST].first};
+  const struct tree_part *last = &d->tree.part[d->tree.parts - 1];
+  struct kept_counts k = {host_results->band_group[last->band], host_results->band_supergroup[last->band], last->first};
   return k;
 }
 
@@ -319,6 +325,15 @@ void groups_resolve_counts(struct device *d)
   set_group_counts(d, &kept);
 }
 
+/* Queued. */
+static void store_bands(struct device *d, const struct groups_job &job)
+{
+  int from = d->tree.renews == RENEWS_LAST ? d->tree.part[d->tree.parts - 1].band : 0;
+  if (from == bands_count(d->order.bands) - 1) return;
+  LAUNCH(d, store_band_groups, 1, BANDS_MAX, job, from);
+  d->tree.fast_results_valid = 0;
+}
+
 void gpu_groups(struct device *d)
 {
   const struct kept_counts kept = kept_groups(d);
@@ -360,8 +375,5 @@ void gpu_groups(struct device *d)
     job.supergroup = d->targets.supergroup.at;
   }
   LAUNCH(d, fill_groups, blocks_for((int64_t)(d->targets.groups - kept.groups) * LANES, THREADS), THREADS, job);
-  if (d->tree.parts < 2 || d->tree.renewing) return;
-  LAUNCH(d, store_fast_begin, 1, 1, d->targets.group_of.at, d->targets.group.at, d->tree.part[FAST].first,
-         d->device_results);
-  d->tree.fast_results_valid = 0;
+  store_bands(d, job);
 }

@@ -38,6 +38,7 @@ struct moments_job {
   struct body *present;          /* gets the sources predicted to the tick; NULL: all sources are at the tick */
   struct node_softening *soften; /* of each node; NULL: softenings do not differ */
   float eps2[SOFTENING_CLASSES]; /* of the classes, code length squared */
+  int32_t particles_end;         /* leaves of particles from here on are not in use */
 };
 
 /* --- rows of lanes ----------------------------------------------------------------------------------------------- */
@@ -228,7 +229,7 @@ static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_jo
   if (i < job.end) {
     const int2 link = *(const int2 *)&job.t.node[i].first;
     /* `first` of a cell is a node index, which may exceed the number of particles */
-    if ((uint32_t)link.y & NODE_LEAF) {
+    if (((uint32_t)link.y & NODE_LEAF) && link.x < job.particles_end) {
       first = link.x;
       count = (int)((uint32_t)link.y & NODE_COUNT);
     }
@@ -472,21 +473,23 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
   struct body *present =
       tick == 0 || d->tree.view.nodes == 0 ? NULL : array_reserve(&d->sources.present, "device sources", d->p.n);
   for (int k = parts_begin(d); k < d->tree.parts; k++) {
-    const struct tree_part *p = &d->tree.part[k];
+    struct tree_part *p = &d->tree.part[k];
     struct moments_job job = {d->tree.view,       p->base, p->base + p->nodes, p->levels, *mac,   d->lattice.spacing,
                               d->lattice.inverse, tick,    (float)tick_length, second,    present};
     if (d->softening.classes > 1) job.soften = array_reserve(&d->tree.soften, "device octree", p->base + p->nodes);
     memcpy(job.eps2, d->softening.eps2, sizeof job.eps2);
+    job.particles_end = part_end(d, k);
+    p->tick = tick;
     part_moments(d, job);
   }
   /* at later ticks the sources have moved since the tree was built */
   if (ESP_CHECKS && tick == 0) device_check_tree(d);
   d->tree.moments_made++;
-  if (!d->tree.renewing) d->tree.motion_tick = tick;
+  if (d->tree.renews == RENEWS_ALL) d->tree.motion_tick = tick;
   d->tree.fast_tick = tick;
-  d->sources.present_tick = present && !d->tree.renewing ? tick : -1;
+  d->sources.present_tick = present && d->tree.renews == RENEWS_ALL ? tick : -1;
   d->sources.present_bodies = d->tree.view.bodies;
-  d->tree.renewing = 0;
+  d->tree.renews = RENEWS_ALL;
 }
 
 /* Predict the sources from `first` on to a tick. */

@@ -17,15 +17,14 @@ static __device__ __forceinline__ void fill_table(struct key_table *table)
   __syncthreads();
 }
 
-/* The highest bit of a key, above the digits, marks fast particles: they follow the slow ones. */
-#define KEY_FAST ((uint64_t)1 << 63)
-
-/* Keys of the sources' positions at a tick, reduced to the digits in the mask, for the particles from `first` on.
- * Particles of block level `fast` or deeper are the fast ones. */
+/* Keys of the sources' positions at a tick, reduced to the digits in the mask, for the particles from `first` on. The
+ * highest bits of a key, `class_bits` of them above the digits, are the particle's band of block levels, at least
+ * `from`: particles of deeper bands follow the others. */
 struct later_keys {
   struct tree t;
   const uint8_t *level;
-  int fast;
+  level_bands bands;
+  int from, class_bits;
   int32_t first, tick;
   float tick_length;
   double inverse;
@@ -35,11 +34,12 @@ static __device__ __forceinline__ uint64_t later_key(const struct later_keys &ke
                                                      int32_t i)
 {
   const struct body b = body_at(&keys.t.body[i], &keys.t.motion_state[i], keys.tick, keys.tick_length, keys.inverse);
-  return (key_along(table.row, b.x, b.y, b.z) & keys.mask) | (keys.level[i] >= keys.fast ? KEY_FAST : 0);
+  uint64_t band = (uint64_t)max(keys.from, band_of_level(keys.bands, keys.level[i]));
+  return (key_along(table.row, b.x, b.y, b.z) & keys.mask) >> (keys.class_bits - 1) | band << (64 - keys.class_bits);
 }
 
 /* The order of the last n particles by new keys, as numbers of particles. They must be nearly in the order of the
- * current keys, which have the same digits. Queued. If a bucket overflows, device_results->unsorted is set and the
- * order is invalid. */
+ * current keys, which have the same digits and are replaced. Queued. If a bucket overflows, device_results->unsorted is
+ * set and the order is invalid. */
 const int32_t *device_resort(struct device *d, const struct later_keys *keys, int32_t n);
 #endif

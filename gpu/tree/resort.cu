@@ -124,24 +124,23 @@ static __global__ void __launch_bounds__(BUCKET_THREADS) sort_buckets(const __gr
 const int32_t *device_resort(struct device *d, const struct later_keys *keys, int32_t n)
 {
   int32_t first = keys->first, buckets = (int32_t)blocks_for(n, RUN);
-  int next = 1 - d->order.current;
+  uint64_t *key = d->order.key[d->order.current].at + first; /* read before the sorted ones are written */
   array_reserve(&d->order.bucket_key, "device order", (int64_t)buckets * BUCKET);
   array_reserve(&d->order.bucket_place, "device order", (int64_t)buckets * BUCKET);
   array_reserve(&d->order.bucket_count, "device order", buckets);
   const struct resort_job job = {*keys,
-                                 d->order.key[d->order.current].at + first,
+                                 key,
                                  n,
                                  buckets,
                                  d->order.bucket_count.at,
                                  d->order.bucket_key.at,
                                  d->order.bucket_place.at,
-                                 d->order.key[next].at + first,
-                                 d->order.place[next].at + first,
+                                 key,
+                                 d->order.place[d->order.current].at + first,
                                  &d->device_results->unsorted};
   CHECK(runtime_set_bytes(job.count, 0, sizeof(int32_t) * (size_t)buckets, d->stream));
   LAUNCH(d, fill_buckets, blocks_for(n, THREADS), THREADS, job);
   LAUNCH(d, sort_buckets, buckets, BUCKET_THREADS, job);
-  d->order.current = next;
   d->sources.present_tick = -1;
   return job.order;
 }

@@ -5,6 +5,7 @@
 #define GPU_TREE_STATE_CUH
 #include "gpu/device/memory.cuh"
 #include "gpu/device/runtime.cuh"
+#include "particles/timeline.h"
 #include "tree/keys.h"
 #include "tree/octree.h"
 
@@ -50,15 +51,22 @@ struct levels {
   int32_t count, begin[KEY_LEVELS + 3];
 };
 
-/* One tree over consecutive particles. There is either one tree of all particles or, within a soft step, one of the
- * slow particles followed by one of the fast particles, which can be renewed alone. Nodes and groups of both are in the
- * same arrays. */
+/* Trees over consecutive particles that were built together. Particles are in the order of their bands of block levels,
+ * and those of each band have a tree of their own: nodes of level 0 are its root. Within a soft step parts form a
+ * stack: a part of band k and deeper ones is put on top of what stays of the parts below, whose trees of these bands
+ * are not walked from then on. Nodes and groups of all parts are in the same arrays.
+ *
+ * On several ranks there are two parts with one tree each, SLOW and FAST, since LETs are chosen from one tree. */
 struct tree_part {
   int32_t first, count; /* particles */
+  int32_t band;         /* the first one */
   int32_t base, nodes;
+  int32_t tick;         /* of the centres of the nodes */
   struct levels levels; /* node indices in the common array */
 };
-enum { SLOW, FAST, PARTS_MAX };
+enum { SLOW, FAST, PARTS_MAX = BANDS_MAX };
+/* What the next build is of: all, the top of the stack, or nothing. */
+enum renewal { RENEWS_ALL, RENEWS_LAST, RENEWS_NOTHING };
 
 /* A part as kernels see it while its nodes are made, before the host knows how many there are. */
 struct build_view {
@@ -67,6 +75,7 @@ struct build_view {
   int32_t tiles;
   /* [levels tiles + 1]: first node of level l in tile k at l tiles + k; then the number of nodes */
   const int32_t *place;
+  int class_bits; /* of the keys, above their digits */
 };
 static __device__ __forceinline__ int32_t build_view_nodes(const struct build_view &view)
 {
@@ -115,11 +124,14 @@ struct order_state {
   struct {
     int32_t tick;
     double tick_length;
-  } reordered;     /* arguments of the last reorder */
-  int build_begun; /* order has queued device_begin_build, and waited for it */
-  int levels;      /* digits of the keys that the last sort used */
-  int renewals;    /* sorts of the fast particles alone since the last sort of all */
-  int deepest;     /* deepest level of the last tree of whole keys; 0: unknown */
+  } reordered;                       /* arguments of the last reorder */
+  int build_begun;                   /* order has queued device_begin_build, and waited for it */
+  int levels;                        /* digits of the keys that the last sort used, */
+  int class_bits;                    /* and bits above the digits: of the band, at least one */
+  int renewals;                      /* sorts of the fast particles alone since the last sort of all */
+  level_bands bands;                 /* of the last sort of all */
+  int32_t band_begin[BANDS_MAX + 1]; /* first particles of the bands, by the last counts; then their number */
+  int deepest;                       /* deepest level of the last tree of whole keys; 0: unknown */
 };
 
 /* The octree (build.cu, moments.cu). */
@@ -130,11 +142,11 @@ struct tree_state {
   int counts_pending;               /* build and groups were queued without waiting for their counts */
   int capacity_exceeded;            /* the counts exceeded the arrays: build and groups are repeated, with a wait */
   double face_low[3], face_high[3]; /* faces of the domain at the last build, code length */
-  int renewing;                     /* order, build, groups and moments concern the fast particles alone */
-  int fast_results_valid;           /* host_results holds the first group and supergroup of the fast particles */
+  enum renewal renews;              /* what order, build, groups and moments concern */
+  int fast_results_valid;           /* host_results holds the first groups and supergroups of the bands */
   int64_t moments_made;             /* number of moment updates */
-  int32_t motion_tick;              /* tick of the centres of the nodes, */
-  int32_t fast_tick;                /* and of the nodes of the fast particles */
+  int32_t motion_tick;              /* tick of the centres of the nodes of the first part, */
+  int32_t fast_tick;                /* and of the last one */
   struct array<uint16_t> span;      /* levels of the nodes that begin at a particle */
   struct array<int32_t> tile_count, tile_place;
   int32_t *host_level_begin; /* pinned */

@@ -5,7 +5,20 @@
 #include "gpu/device/device.cuh"
 
 /* The parts that order, build, groups and moments concern begin with this one. */
-static inline int parts_begin(const struct device *d) { return d->tree.renewing ? FAST : 0; }
+static inline int parts_begin(const struct device *d)
+{
+  return d->tree.renews == RENEWS_ALL ? 0 : d->tree.renews == RENEWS_LAST ? d->tree.parts - 1 : d->tree.parts;
+}
+/* The end of the particles whose trees in a part are in use. */
+static inline int32_t part_end(const struct device *d, int part)
+{
+  return part + 1 < d->tree.parts ? d->tree.part[part + 1].first : d->tree.part[part].first + d->tree.part[part].count;
+}
+/* The roots of all trees of this rank that are in use. */
+struct tree_roots {
+  int32_t count, root[BANDS_MAX];
+};
+struct tree_roots device_tree_roots(const struct device *d);
 
 /* Take the counts of nodes, groups and supergroups from host_results if build and groups did not wait for them. Returns
  * 1 if the counts fitted the arrays. Otherwise build and groups are repeated, kernels that were queued after them have

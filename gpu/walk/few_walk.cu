@@ -136,7 +136,7 @@ void few_walk(struct device *d, const struct walk_job *walk, int cells)
   int size = size_of(d);
   int64_t capacity = pieces_max(d, size);
   struct few_piece *piece = array_reserve(&d->walk.few_piece, "device walk", capacity);
-  const struct few_job job = {*walk, d->tree.part[FAST].base, piece, &d->device_results->walk.few, size};
+  const struct few_job job = {*walk, device_tree_roots(d), piece, &d->device_results->walk.few, size};
   if (!d->walk.few_listed) LAUNCH(d, list_pieces, blocks_for((int64_t)walk->groups * LANES, THREADS), THREADS, job);
   d->walk.few_listed = 1;
   if (cells == CELLS_QUADRUPOLE) LAUNCH(d, few_kernel<CELLS_QUADRUPOLE>, capacity, WARP_TEAM_THREADS, job);

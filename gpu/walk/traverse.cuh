@@ -124,7 +124,9 @@ static __device__ __forceinline__ struct tested_node node_in_frame(const struct 
     uint32_t code = softening_bits(t.reach) & SOFTENING_CODE;
     t.eps2 = code < SOFTENING_CLASSES ? job.class_eps2[code] : softening_float(code << 16) * job.quad_scale;
   }
-  const struct elapsed s = k >= job.fast_node ? job.elapsed[FAST] : job.elapsed[SLOW];
+  struct elapsed s = job.elapsed[0];
+  for (int age = 1; HOW == WALK_MOVING && age < job.ages; age++)
+    if (k >= job.node_begin[age]) s = job.elapsed[age];
   t.moves = HOW == WALK_MOVING && s.dt != 0;
   if (t.moves) {
     const float4 *m = (const float4 *)&job.t.motion[k];

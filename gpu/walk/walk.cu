@@ -99,9 +99,11 @@ struct walk_job walk_job_of(struct device *d, const struct walk_request *request
   set_far_test(&job, &request->mac, cells, unit);
   if (d->softening.classes > 1) set_softenings(d, &job, &request->mac, cells, unit);
   set_list_limits(&job, &request->mac);
-  job.elapsed[SLOW] = time_since(request->tick - forest->motion_tick, request->tick_length, unit);
-  job.elapsed[FAST] = time_since(request->tick - d->tree.fast_tick, request->tick_length, unit);
-  job.fast_node = forest->fast_node;
+  job.ages = forest->ticks.count;
+  for (int k = 0; k < job.ages; k++) {
+    job.elapsed[k] = time_since(request->tick - forest->ticks.tick[k], request->tick_length, unit);
+    job.node_begin[k] = forest->ticks.begin[k];
+  }
   job.tick = request->tick;
   job.tick_length = (float)request->tick_length;
   job.hard_only = request->kind == WALK_HARD;
@@ -173,7 +175,7 @@ static void choose_few(struct device *d, struct walk_job *job, const struct fore
   job->groups = d->active.groups;
   job->group = d->targets.group.at;
   job->a_old = d->targets.a_old.at;
-  if (!job->root) job->roots = d->tree.parts;
+  if (!job->root) job->roots = device_tree_roots(d).count;
   choose_sources(d, job, forest);
 }
 
@@ -185,14 +187,13 @@ void walk_choose_all(struct device *d, struct walk_job *job, int32_t supergroups
 }
 
 /* One thread clears the counts of pieces and items, and sets the roots of the local trees if the walk starts there. */
-static __global__ void begin_walk(struct device_results *results, int32_t *root, int32_t second)
+static __global__ void begin_walk(struct device_results *results, int32_t *root, struct tree_roots roots)
 {
   for (int k = 0; k < 4; k++) results->walk.pieces[k] = 0;
   for (int c = 0; c < ITEM_CLASSES; c++) results->items[c] = 0;
   results->handed_sum = 0;
   if (!root) return;
-  root[0] = 0;
-  root[1] = second;
+  for (int k = 0; k < roots.count; k++) root[k] = roots.root[k];
 }
 
 /* Most pieces, which are of groups of more than PIECE targets. There are two lists of them. */
@@ -201,11 +202,12 @@ static int64_t pieces_max(const struct device *d) { return 2 * d->p.n / (PIECE +
 void walk_place(struct device *d, struct walk_job *job)
 {
   int local = !job->root;
-  array_reserve(&d->walk.root, "device walk", PARTS_MAX);
-  LAUNCH(d, begin_walk, 1, 1, d->device_results, local ? d->walk.root.at : NULL, d->tree.part[FAST].base);
+  const struct tree_roots roots = device_tree_roots(d);
+  array_reserve(&d->walk.root, "device walk", BANDS_MAX);
+  LAUNCH(d, begin_walk, 1, 1, d->device_results, local ? d->walk.root.at : NULL, roots);
   if (local) {
     job->root = d->walk.root.at;
-    job->roots = d->tree.parts;
+    job->roots = roots.count;
   }
   job->supergroup = d->targets.supergroup.at;
   job->handed = array_reserve(&d->walk.handed, "device supergroups", (int64_t)d->targets.supergroups * job->handed_max);

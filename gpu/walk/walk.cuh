@@ -56,12 +56,14 @@ struct walk_job {
   struct walk_count *count;
   double per_a, per_psi; /* factors from sums in the walk's unit to accelerations and potentials, with G */
   const float *a_old;
-  float a_floor;             /* lower limit of |a_old| */
-  float spacing, eps2, eps;  /* lattice spacing and softening in the walk's unit */
-  float inverse_unit;        /* walk's units in a user length */
-  float quad_scale;          /* factor on second moments: to the walk's unit */
-  struct elapsed elapsed[2]; /* of the nodes before `fast_node`, and of those from it on */
-  int32_t fast_node;
+  float a_floor;            /* lower limit of |a_old| */
+  float spacing, eps2, eps; /* lattice spacing and softening in the walk's unit */
+  float inverse_unit;       /* walk's units in a user length */
+  float quad_scale;         /* factor on second moments: to the walk's unit */
+  /* of the nodes by age: those from node_begin[k] on, up to the next, since their moments; `ages` of them */
+  struct elapsed elapsed[PARTS_MAX];
+  int32_t node_begin[PARTS_MAX];
+  int ages;
   float tick_length;
   int32_t tick;
   int criterion;      /* its kind */
@@ -97,13 +99,18 @@ static __device__ __forceinline__ int roots_skipped(const struct walk_job &job, 
   return supergroup < job.adding ? job.local_roots : 0;
 }
 
-/* Trees that are walked together. The centres of their nodes hold at `motion_tick`. */
+/* Ticks at which the centres of nodes hold: tick[k] of those from begin[k] on, up to the next. */
+struct node_ticks {
+  int count;
+  int32_t begin[PARTS_MAX], tick[PARTS_MAX];
+};
+
+/* Trees that are walked together. */
 struct forest {
   struct tree t;
   const int32_t *root; /* NULL: the roots of the local tree */
   int roots;
-  int32_t motion_tick; /* tick of the centres of the nodes before fast_node */
-  int32_t fast_node;   /* nodes from this one on have their centres at tree.fast_tick */
+  struct node_ticks ticks;
   int32_t supergroups; /* in walks of all particles, the supergroups before this one have forces from the forest */
   int32_t adding;      /* supergroups before this one add to their forces; those of the others are overwritten */
   int local_roots;     /* supergroups that add do not walk the first local_roots roots */

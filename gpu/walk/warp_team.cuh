@@ -12,7 +12,7 @@
 
 struct few_job {
   struct walk_job walk;
-  int32_t second; /* without a list of roots: the second root, if there are two; the first is 0 */
+  struct tree_roots local; /* without a list of roots */
   struct few_piece *piece;
   int32_t *count; /* number of pieces */
   int32_t size;   /* largest number of targets of a piece */
@@ -108,7 +108,7 @@ static __device__ __forceinline__ void warp_team_load_targets(const struct walk_
 
 static __device__ __forceinline__ int32_t root_of(const struct few_job &job, int k)
 {
-  return job.walk.root ? load_read_only(&job.walk.root[k]) : k > 0 ? job.second : 0;
+  return job.walk.root ? load_read_only(&job.walk.root[k]) : job.local.root[k];
 }
 
 /* The nodes that this thread tests next; -1: none. The oldest ranges come first, which keeps the chain of steps short.

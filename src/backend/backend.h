@@ -165,11 +165,12 @@ struct backend_tree {
   /* Sort again on the same lattice by the positions at `tick`, within a soft step. Particles keep their times,
    * velocities and levels. Before: sources; no particle is between select and correct. After: build, groups, moments at
    * this tick. LETs selected before cannot be updated afterwards (except LET_SLOW, below) and must be selected again.
-   * Particles of block level `fast` and deeper may get a tree of their own (LEVEL_MAX + 1: one tree of all). With
-   * `renew`, and the same `fast` as in the last call in this soft step, only the tree of these particles need be built
-   * again. A backend may always rebuild everything; with builds_fast_tree, on several ranks, the slow tree must then
-   * stay unchanged and LET_SLOW stay valid. */
-  void (*reorder)(struct device *d, int32_t tick, double tick_length, int fast, int renew);
+   * Particles of each band of block levels may get a tree of their own (particles/timeline.h). `from` 0: trees of all
+   * are built next. `from` > 0, with the same bands as in the last call in this soft step: only trees of this band and
+   * of deeper ones need be built again; particles that were in these bands are now in those of their present levels, at
+   * least `from`, and all others stay where they are. A backend may always rebuild everything; with builds_fast_tree,
+   * on several ranks, there are at most two bands, the slow tree must stay unchanged, and LET_SLOW stay valid. */
+  void (*reorder)(struct device *d, int32_t tick, double tick_length, level_bands bands, int from);
   /* Build the octree of the sorted particles: links only. Before: order or reorder, once for each build. Cells that
    * cross the faces low[3], high[3] of this rank's domain are marked (MAC_CUT); faces at +-1e300 mark none. */
   void (*build)(struct device *d, const double low[3], const double high[3]);
@@ -267,7 +268,7 @@ struct backend {
   unsigned methods;   /* bit m: has walk method m (enum walk_method) */
   int particle_bytes; /* bytes of device memory for a particle, approximate; 0: particles are in host memory */
   int split_bytes;    /* further bytes for a particle with the split on (neighbour lists), where there is memory */
-  /* reorder can give fast particles a tree of their own, and LETs can be of one of the two trees; has `shares` */
+  /* reorder can give bands of levels trees of their own, and LETs can be of one of two trees; has `shares` */
   int builds_fast_tree;
   int rebuild_interval; /* default of RebuildInterval, in shortest steps; 0: no new tree within a soft step */
 

@@ -18,6 +18,24 @@ struct item {
   void *at; /* [count] */
 };
 
+/* The item of one number. */
+#define WHOLE(name, x)        \
+  {                           \
+    name, ITEM_WHOLE, 1, &(x) \
+  }
+#define LONG(name, x)        \
+  {                          \
+    name, ITEM_LONG, 1, &(x) \
+  }
+#define REAL(name, x)        \
+  {                          \
+    name, ITEM_REAL, 1, &(x) \
+  }
+#define FLOAT(name, x)        \
+  {                           \
+    name, ITEM_FLOAT, 1, &(x) \
+  }
+
 /* Write one line per item. */
 void items_write(FILE *out, const struct item *item, int count);
 

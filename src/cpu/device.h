@@ -192,7 +192,7 @@ struct device {
 
 /* The functions of the backend's tables, by file. */
 int64_t cpu_order(struct device *d, const struct lattice *lattice);
-void cpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, int renew);
+void cpu_reorder(struct device *d, int32_t tick, double tick_length, level_bands bands, int from);
 void cpu_build(struct device *d, const double low[3], const double high[3]);
 void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
 void cpu_sources(struct device *d);

@@ -121,10 +121,10 @@ int64_t cpu_order(struct device *d, const struct lattice *lattice)
   return sort_particles(d, lattice, 0, 0, 0);
 }
 
-void cpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, int renew)
+void cpu_reorder(struct device *d, int32_t tick, double tick_length, level_bands bands, int from)
 {
-  (void)fast;
-  (void)renew;
+  (void)bands;
+  (void)from;
   const struct lattice lattice = d->lattice;
   sort_particles(d, &lattice, 1, tick, tick_length);
   d->local.sorted_within_step = 1;

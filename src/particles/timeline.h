@@ -72,6 +72,37 @@ HD int timeline_aligned(int32_t tick, int level)
   return level;
 }
 
+/* The smallest level of which a time step may begin at a tick in (after, until]; before: after < until. */
+HD int timeline_coarsest(int32_t after, int32_t until)
+{
+  int level = 0;
+  while (until / timeline_ticks(level) == after / timeline_ticks(level)) level++;
+  return level;
+}
+
+/* Bands are sets of consecutive block levels whose particles may have a tree of their own: bit l of a mask says that
+ * one begins at level l (l = 1 ... LEVEL_MAX); the first begins at level 0, so the mask 0 has one band. */
+typedef int level_bands;
+enum { BANDS_MAX = 6 };
+
+/* The number of a level's band. */
+HD int band_of_level(level_bands bands, int level)
+{
+  int band = 0;
+  for (int l = 1; l <= level; l++) band += bands >> l & 1;
+  return band;
+}
+
+HD int bands_count(level_bands bands) { return band_of_level(bands, LEVEL_MAX) + 1; }
+
+/* The first level of a band but the first; LEVEL_MAX + 1: there is no such band. */
+HD int band_first_level(level_bands bands, int band)
+{
+  int level = 1;
+  while (level <= LEVEL_MAX && band_of_level(bands, level) < band) level++;
+  return level;
+}
+
 /* The first tick after `tick` at which a time step of this level ends. */
 HD int32_t timeline_after(int32_t tick, int level)
 {

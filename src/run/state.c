@@ -21,23 +21,6 @@ enum { ITEMS = 48, OWN = 24 };
 
 /* --- the lists --------------------------------------------------------------------------------------------------- */
 
-#define WHOLE(name, x)        \
-  {                           \
-    name, ITEM_WHOLE, 1, &(x) \
-  }
-#define LONG(name, x)        \
-  {                          \
-    name, ITEM_LONG, 1, &(x) \
-  }
-#define REAL(name, x)        \
-  {                          \
-    name, ITEM_REAL, 1, &(x) \
-  }
-#define FLOAT(name, x)        \
-  {                           \
-    name, ITEM_FLOAT, 1, &(x) \
-  }
-
 static int list_system(struct sim *sim, struct run_state *state, struct item *item)
 {
   const struct item all[] = {
@@ -87,7 +70,7 @@ static int list_substeps(struct sim *sim, struct item *item)
                              WHOLE("schedule.moment_interval", u->schedule.moment_interval),
                              WHOLE("schedule.builds", u->schedule.builds),
                              LONG("schedule.build_age", u->schedule.build_age),
-                             WHOLE("schedule.fast_level", u->schedule.fast_level),
+                             WHOLE("schedule.bands", u->schedule.bands),
                              WHOLE("schedule.checkpoint_interval", u->schedule.checkpoint_interval),
                              /* doubles only */
                              {"lattice", ITEM_REAL, sizeof sim->lattice / sizeof(double), &sim->lattice}};
@@ -300,6 +283,19 @@ static int has(const char *text, const char *name)
   return manifest_value(text, NULL, name, &length) != NULL;
 }
 
+/* Older checkpoints have the first level of fast particles in place of bands of levels. */
+static void load_substeps(struct sim *sim, const char *text, struct fault *fault)
+{
+  struct item item[ITEMS];
+  int items, fast = LEVEL_MAX + 1;
+  if (!has(text, "substeps.paused")) return;
+  items = list_substeps(sim, item);
+  for (int k = 0; k < items && !has(text, "schedule.bands"); k++)
+    if (item[k].at == &sim->substeps.schedule.bands) item[k] = (struct item)WHOLE("schedule.fast_level", fast);
+  items_read(text, item, items, fault);
+  if (!has(text, "schedule.bands")) sim->substeps.schedule.bands = fast <= LEVEL_MAX ? 1 << fast : 0;
+}
+
 static int load_missing(const char *text, struct missing *missing, struct fault *fault)
 {
   struct item item[ITEMS];
@@ -477,7 +473,7 @@ int state_load(struct sim *sim, struct run_state *state, struct checkpoint *chec
     load_effects(sim, checkpoint->text, fault);
     check_files(sim, checkpoint->text, fault);
     effects_cover(sim, fmax(sim->time, par->TimeMax), fault);
-    if (has(checkpoint->text, "substeps.paused")) items_read(checkpoint->text, item, list_substeps(sim, item), fault);
+    load_substeps(sim, checkpoint->text, fault);
     if (has(checkpoint->text, "run.statistics"))
       items_read(checkpoint->text, &(const struct item){"run.statistics", ITEM_REAL, 3, &state->statistics}, 1, fault);
     const struct item energy[] = {REAL("energy.total", sim->energy.total), REAL("energy.scatter", sim->energy.scatter),

@@ -29,6 +29,7 @@ struct schedule_input substeps_input(struct sim *sim)
                               .on_device = sim->be->particle_bytes > 0,
                               .given_checkpoint_ticks = (int)debug_value("checkpoint_ticks", -1),
                               .given_fast_level = -1,
+                              .most_bands = (int)debug_value("most_bands", 0),
                               .level_max = sim->counts.level_max,
                               .particles = sim->now.count};
   int64_t sum[SCHEDULE_LEVELS + 2];
@@ -48,12 +49,13 @@ struct schedule_input substeps_input(struct sim *sim)
 struct schedule substeps_schedule(struct sim *sim)
 {
   struct schedule_input in = substeps_input(sim);
-  int fast = schedule_fast_candidate(&in);
-  if (fast > 0) {
+  level_bands candidates = schedule_candidates(&in);
+  for (int l = 1; l <= LEVEL_MAX; l++) {
     double sums[2];
-    sim->be->steps.shares(sim->dev, fast, sums);
+    if (!(candidates >> l & 1)) continue;
+    sim->be->steps.shares(sim->dev, l, sums);
     comm_sum_double(sim->comm, sums, 2);
-    in.fast_density = sums[0] > 0 ? sums[1] / sums[0] : 1;
+    in.density[l] = sums[0] > 0 ? sums[1] / sums[0] : 1;
   }
   return schedule_make(&in);
 }
@@ -113,7 +115,7 @@ static void rebuild(struct sim *sim, const struct schedule *schedule, const stru
   if (line->from_particles) sim_restore_order(sim);
   struct let_request request = request_of(sim, line, tick_length, LET_OF_FAST);
   if (line->lets == LETS_FAST) timed_begin_request(sim, &request);
-  sim_rebuild(sim, line->tick, tick_length, schedule->fast_level, line->rebuild == REBUILT_FAST);
+  sim_rebuild(sim, line->tick, tick_length, schedule->bands, line->from_band);
   if (line->lets == LETS_FAST) timed_send_request(sim, &request, traffic_of(sim, line));
 }
 

@@ -11,16 +11,19 @@
 enum { MOMENT_UPDATE_LOG2_MIN = 2 }; /* log2 of the smallest number of regular intervals in a soft step */
 /* Fixed cost of a build, expressed as a number of particles whose build costs as much. */
 #define BUILD_FIXED_PARTICLES 8e5
-/* The fast level is the lowest level at which builds cost at most this factor times the minimum: the slower the
- * particles of the slow tree are, the less it ages. */
+/* On several ranks the fast level is the lowest level at which builds cost at most this factor times the minimum: the
+ * slower the particles of the slow tree are, the less it ages. */
 #define FAST_SLACK 1.1
+/* On one rank there are at most so many bands by default, and as few as cost at most this factor times the minimum. */
+enum { MOST_BANDS = 2 };
+#define BANDS_SLACK 1.05
 /* A walk of less than 1 / NO_BUILD_RATIO of the particles, in a tree as old as one of their steps, costs less than a
  * build. With the split on walks end at R2 and cost less: 1 / NO_BUILD_RATIO_HARD. */
 enum { NO_BUILD_RATIO = 256, NO_BUILD_RATIO_HARD = 16 };
-/* There is a fast tree if on average at least this fraction of a fast particle's group is fast. Where slow particles
- * are among the fast ones, two trees fill the same volume, and interaction lists are up to twice as long. Between 0.52
- * (block steps up to twice as long with a fast tree) and 0.98 (shorter) nothing was measured. */
-#define FAST_DENSITY_MIN 0.9
+/* A band has a tree of its own if on average at least this fraction of a particle's group is of it or deeper. Where
+ * slow particles are among the fast ones, two trees fill the same volume, and interaction lists are up to twice as
+ * long. Between 0.52 (block steps up to twice as long with a fast tree) and 0.98 (shorter) nothing was measured. */
+#define DENSITY_MIN 0.9
 /* Several ranks do not check prediction bounds of slow LETs, so a slow tree serves at most 2^SLOW_LOG2_MAX regular
  * intervals. */
 enum { SLOW_LOG2_MAX = 4 };
@@ -87,11 +90,67 @@ static int cheapest_fast_level(const struct schedule_input *in, int deepest)
   return best;
 }
 
-/* The fast level from the given one, at most `deepest`, the deepest level of ticks with builds; given 0: no fast
- * tree. */
-static int given_fast_level(int given, int deepest)
+/* The bands from the given fast level, which is at most `deepest`, the deepest level of ticks with builds; given 0: one
+ * band. */
+static level_bands given_bands(int given, int deepest)
 {
-  return given == 0 ? LEVEL_MAX + 1 : given > deepest ? deepest : given;
+  return given == 0 ? 0 : 1 << (given > deepest ? deepest : given);
+}
+
+/* Builds on one rank: a tick of a level builds the trees of its band and of deeper ones. The cheapest costs, as numbers
+ * of particles, of those at ticks of levels up to each one, and the band that they end with. */
+struct band_costs {
+  double cost[BANDS_MAX][SCHEDULE_LEVELS + 1]; /* [bands - 1][levels before this one]; HUGE_VAL: impossible */
+  int first[BANDS_MAX][SCHEDULE_LEVELS + 1];   /* first level of the last band */
+};
+
+/* The cost of the builds at ticks of the levels first <= l < end, which are of all particles of these and deeper
+ * levels. */
+static double band_cost(const int64_t *count, int deepest, int first, int end)
+{
+  double ticks = exp2(end - 1) - (first > 0 ? exp2(first - 1) : 0), particles = 0;
+  for (int l = first; l <= deepest; l++) particles += (double)count[l];
+  return ticks * (particles + BUILD_FIXED_PARTICLES);
+}
+
+static void find_band_costs(const int64_t *count, int deepest, struct band_costs *costs)
+{
+  for (int k = 0; k < BANDS_MAX; k++)
+    for (int end = 0; end <= deepest + 1; end++) {
+      costs->cost[k][end] = k == 0 && end > 0 ? band_cost(count, deepest, 0, end) : HUGE_VAL;
+      costs->first[k][end] = 0;
+      for (int first = 1; k > 0 && first < end; first++) {
+        double cost = costs->cost[k - 1][first] + band_cost(count, deepest, first, end);
+        if (cost >= costs->cost[k][end]) continue;
+        costs->cost[k][end] = cost;
+        costs->first[k][end] = first;
+      }
+    }
+}
+
+/* The bands by the cost of builds on one rank. There are no builds at ticks of levels deeper than `deepest`. */
+static level_bands cheapest_bands(const struct schedule_input *in, int deepest)
+{
+  struct band_costs costs;
+  int64_t count[SCHEDULE_LEVELS];
+  int most = in->most_bands > 0 ? in->most_bands : MOST_BANDS, bands = 0;
+  level_bands chosen = 0;
+  double least = HUGE_VAL;
+  memcpy(count, in->count, sizeof count);
+  for (int l = deepest + 1; l < SCHEDULE_LEVELS; l++) count[deepest] += count[l];
+  find_band_costs(count, deepest, &costs);
+  for (int k = 0; k < most; k++) least = fmin(least, costs.cost[k][deepest + 1]);
+  while (costs.cost[bands][deepest + 1] > BANDS_SLACK * least) bands++;
+  for (int k = bands, end = deepest + 1; k > 0; end = costs.first[k--][end]) chosen |= 1 << costs.first[k][end];
+  return chosen;
+}
+
+/* The candidates without those bands whose particles stand among slower ones. */
+static level_bands dense_bands(level_bands bands, const double *density)
+{
+  for (int l = 1; l <= LEVEL_MAX; l++)
+    if (density[l] < DENSITY_MIN) bands &= ~(1 << l);
+  return bands;
 }
 
 /* The builds of several ranks. All build at the same ticks, those of regular moment updates, because a LET belongs to
@@ -123,15 +182,14 @@ static int plan_ages(const struct schedule_input *in, struct schedule *schedule)
   return level;
 }
 
-/* The schedule without its fast level. *fast_from: deepest level of ticks with builds of a fast tree; 0: none. */
+/* The schedule without its bands. *fast_from: deepest level of ticks with builds of fast trees; 0: none. */
 static struct schedule plan_builds(const struct schedule_input *in, int *fast_from)
 {
   struct schedule s = {.ranks = in->ranks,
                        .level_max = in->level_max,
                        .walks_tree = in->walks_tree,
                        .moment_interval = moment_update_interval(in),
-                       .builds = BUILDS_NONE,
-                       .fast_level = LEVEL_MAX + 1};
+                       .builds = BUILDS_NONE};
   *fast_from = 0;
   if (s.moment_interval == 0) return s;
   if (in->ranks > 1) *fast_from = plan_ranks(in, &s);
@@ -157,11 +215,16 @@ static int32_t checkpoint_interval(const struct schedule_input *in, const struct
   return log2 > 0 ? timeline_ticks(log2) : 0;
 }
 
-int schedule_fast_candidate(const struct schedule_input *in)
+static level_bands candidates(const struct schedule_input *in, int deepest)
+{
+  return in->ranks > 1 ? 1 << cheapest_fast_level(in, deepest) : cheapest_bands(in, deepest);
+}
+
+level_bands schedule_candidates(const struct schedule_input *in)
 {
   int from;
   plan_builds(in, &from);
-  return from > 0 && in->given_fast_level < 0 ? cheapest_fast_level(in, from) : 0;
+  return from > 0 && in->given_fast_level < 0 ? candidates(in, from) : 0;
 }
 
 struct schedule schedule_make(const struct schedule_input *in)
@@ -171,10 +234,12 @@ struct schedule schedule_make(const struct schedule_input *in)
   s.checkpoint_interval = checkpoint_interval(in, &s);
   if (s.checkpoint_interval > 0 && s.checkpoint_interval < s.moment_interval) s.moment_interval = s.checkpoint_interval;
   if (from == 0) return s;
-  if (in->given_fast_level >= 0) s.fast_level = given_fast_level(in->given_fast_level, from);
-  else if (in->fast_density >= FAST_DENSITY_MIN) s.fast_level = cheapest_fast_level(in, from);
+  s.bands = in->given_fast_level >= 0 ? given_bands(in->given_fast_level, from)
+                                      : dense_bands(candidates(in, from), in->density);
   return s;
 }
+
+int schedule_fast_level(const struct schedule *schedule) { return band_first_level(schedule->bands, 1); }
 
 int schedule_is_checkpoint(const struct schedule *schedule, int32_t tick)
 {
@@ -199,12 +264,13 @@ static int build_due(const struct schedule *schedule, int32_t tick, int32_t buil
   return 0;
 }
 
-/* Which tree a build at `tick` is of. It is the fast tree alone if the trees have been built before in this soft step
- * and no slow particle is active. A single rank builds the tree of all at regular moment updates in any case. */
-static enum rebuilt which_tree(const struct schedule *schedule, int32_t tick, int32_t built)
+/* The first band whose tree a build at `tick` is of; 0: all are built. Where trees have been built before in this soft
+ * step, at `built`, it is the band of the slowest particles that a step could have ended of since then: a tree serves
+ * for at most a step of its particles, and a build. */
+static int first_band(const struct schedule *schedule, int32_t tick, int32_t built)
 {
-  int fast = built > 0 && !schedule_is_checkpoint(schedule, tick) && timeline_aligned(tick, 0) >= schedule->fast_level;
-  return fast && (schedule->ranks > 1 || tick % schedule->moment_interval != 0) ? REBUILT_FAST : REBUILT_ALL;
+  if (built == 0 || schedule_is_checkpoint(schedule, tick)) return 0;
+  return band_of_level(schedule->bands, timeline_coarsest(built, tick));
 }
 
 /* LETs of a new tree are valid until the next build; slow LETs are valid until the next slow tree; without other builds
@@ -222,13 +288,13 @@ static void plan_lets(const struct schedule *schedule, struct schedule_line *lin
   line->active_targets = line->rebuild != REBUILT_NONE;
   if (line->rebuild == REBUILT_NONE) {
     line->lets = tick == 0 ? LETS_ALL : LETS_IF_VIOLATED;
-  } else if (schedule->fast_level > LEVEL_MAX) {
+  } else if (schedule->bands == 0) {
     line->lets = LETS_ALL;
   } else if (line->rebuild == REBUILT_FAST) {
     line->lets = LETS_FAST;
   } else {
     line->lets = LETS_SLOW_AND_FAST;
-    line->slow_horizon = timeline_after(tick, schedule->fast_level - 1) - tick;
+    line->slow_horizon = timeline_after(tick, schedule_fast_level(schedule) - 1) - tick;
   }
   if (line->lets != LETS_IF_VIOLATED) line->scope = SCOPE_ALL_CORRECTED;
 }
@@ -238,7 +304,10 @@ struct schedule_line schedule_at(const struct schedule *schedule, int32_t tick, 
   struct schedule_line line = {
       .tick = tick, .level = timeline_aligned(tick, 0), .next_moments = schedule_next(schedule, tick, TICKS)};
   int regular = tick % schedule->moment_interval == 0;
-  if (build_due(schedule, tick, built, build_asked)) line.rebuild = which_tree(schedule, tick, built);
+  if (build_due(schedule, tick, built, build_asked)) {
+    line.from_band = first_band(schedule, tick, built);
+    line.rebuild = line.from_band > 0 ? REBUILT_FAST : REBUILT_ALL;
+  }
   line.from_particles = schedule_is_checkpoint(schedule, tick);
   line.migrate = schedule->ranks > 1 && line.rebuild == REBUILT_ALL;
   line.moments = regular ? MOMENTS_REGULAR : line.rebuild != REBUILT_NONE ? MOMENTS_OF_BUILD : MOMENTS_KEPT;
@@ -253,6 +322,7 @@ struct schedule_line schedule_continue_at(const struct schedule *schedule, int32
   if (line.from_particles) return line;
   line.from_particles = 1;
   line.rebuild = REBUILT_ALL;
+  line.from_band = 0;
   line.moments = MOMENTS_REGULAR;
   line.migrate = schedule->ranks > 1;
   plan_lets(schedule, &line);

@@ -32,8 +32,11 @@ struct schedule_input {
   int64_t count[SCHEDULE_LEVELS]; /* particles at each block level, sum over ranks */
   /* number of particle steps in this soft step: sum of 2^level over the particles of all ranks */
   int64_t hard_steps;
-  double particles;    /* number of particles, sum over ranks */
-  double fast_density; /* mean fraction of fast particles (schedule_fast_candidate) in their own groups, over ranks */
+  double particles; /* number of particles, sum over ranks */
+  /* for the levels of schedule_candidates: mean fraction of particles that are as deep in the groups of those that are,
+   * over ranks */
+  double density[SCHEDULE_LEVELS];
+  int most_bands; /* debug switch most_bands, one rank: largest number of bands, at most BANDS_MAX; 0: not given */
 };
 
 /* When the tree is built within the soft step. */
@@ -52,8 +55,7 @@ struct schedule {
   enum schedule_builds builds;
   /* ticks between builds: BUILDS_BY_AGE; BUILDS_BY_TUNER: the first interval that the tuner tries */
   int64_t build_age;
-  /* particles of this block level and deeper are in the fast tree; LEVEL_MAX + 1: no fast tree */
-  int fast_level;
+  level_bands bands;           /* of block levels: those of each have a tree of their own (particles/timeline.h) */
   int32_t checkpoint_interval; /* ticks between checkpoint ticks, a multiple of moment_interval; 0: there are none */
 };
 
@@ -87,6 +89,7 @@ struct schedule_line {
   int level;   /* steps of this block level and deeper may end here */
   int migrate; /* 1: particles migrate to their owner ranks, before the build */
   enum rebuilt rebuild;
+  int from_band; /* REBUILT_FAST: the first band whose tree is built */
   enum moment_update moments;
   enum let_selection lets;
   int from_particles; /* 1: a checkpoint tick */
@@ -99,9 +102,11 @@ struct schedule_line {
   int32_t next_moments; /* tick of the next regular moment update, at most TICKS */
 };
 
-/* The fast level that a fast tree would have; 0 if there is no fast tree or its level was given. The caller then
- * measures in->fast_density at this level (backend verb `shares`); this function does not read that field. */
-int schedule_fast_candidate(const struct schedule_input *in);
+/* The bands by the cost of builds; 0: one tree, or they are given. The caller then measures in->density at the first
+ * level of each band but the first (backend verb `shares`); this function does not read that field. */
+level_bands schedule_candidates(const struct schedule_input *in);
+/* The first level of fast particles, those of the second band; LEVEL_MAX + 1: there are none. */
+int schedule_fast_level(const struct schedule *schedule);
 /* The schedule of a soft step. */
 struct schedule schedule_make(const struct schedule_input *in);
 /* The line at a tick, 0 <= tick < TICKS. The line at tick 0 begins the soft step and uses the tree of the

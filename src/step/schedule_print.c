@@ -48,9 +48,10 @@ static void print_rules(const struct schedule *schedule, FILE *out)
     fprintf(out, ", every %s of the soft step", fraction((int32_t)schedule->build_age, text));
   if (schedule->checkpoint_interval > 0)
     fprintf(out, "\ncheckpoint ticks: every %s of the soft step", fraction(schedule->checkpoint_interval, text));
-  fprintf(out, "\nfast tree: ");
-  if (schedule->fast_level <= LEVEL_MAX) fprintf(out, "particles of level %d and deeper\n", schedule->fast_level);
-  else fprintf(out, "none\n");
+  fprintf(out, "\ntrees of fast particles: %s", schedule->bands ? "of the levels from" : "none");
+  for (int band = 1; band < bands_count(schedule->bands); band++)
+    fprintf(out, "%s %d", band > 1 ? "," : "", band_first_level(schedule->bands, band));
+  fprintf(out, "%s\n", schedule->bands ? " on" : "");
 }
 
 void schedule_print(const struct schedule *schedule, FILE *out)

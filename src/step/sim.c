@@ -270,9 +270,9 @@ void sim_restore_order(struct sim *sim)
   timed_sources(sim); /* needs a tree, and reorder needs the sources */
 }
 
-void sim_rebuild(struct sim *sim, int32_t tick, double tick_length, int fast, int renew)
+void sim_rebuild(struct sim *sim, int32_t tick, double tick_length, level_bands bands, int from)
 {
-  TIMED(sim, PHASE_order, sim->be->tree.reorder(sim->dev, tick, tick_length, fast, renew));
+  TIMED(sim, PHASE_order, sim->be->tree.reorder(sim->dev, tick, tick_length, bands, from));
   build(sim);
   make_groups(sim);
 }

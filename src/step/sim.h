@@ -227,9 +227,9 @@ void sim_reserve(struct sim *sim, double horizon);
  * sim_rebuild of all particles next. Collective. */
 void sim_migrate(struct sim *sim, int32_t tick, double tick_length);
 /* Rebuild the tree within a soft step from the positions at `tick`, without its moments. No particle may be active
- * (between select and correct). `fast`, `renew`: as in the verb reorder. On several ranks LETs of the new tree must be
+ * (between select and correct). `bands`, `from`: as in the verb reorder. On several ranks LETs of the new tree must be
  * selected afterwards. Local. */
-void sim_rebuild(struct sim *sim, int32_t tick, double tick_length, int fast, int renew);
+void sim_rebuild(struct sim *sim, int32_t tick, double tick_length, level_bands bands, int from);
 /* Sort the particles by the positions of their own times, so that the order at a checkpoint tick does not depend on
  * what preceded it. Before sim_rebuild. Local. */
 void sim_restore_order(struct sim *sim);
