@@ -161,7 +161,7 @@ gallery_names = collision core-collapse matrix showcase
 EXTRA_DIST += \
   %D%/gallery/collision.sh \
   %D%/gallery/core-collapse.sh \
-  %D%/gallery/m31.sh \
+  %D%/gallery/andromedas.sh \
   %D%/gallery/matrix.py \
   %D%/gallery/matrix.sh \
   %D%/gallery/showcase.py \
