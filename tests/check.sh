@@ -125,7 +125,8 @@ done
 # a restart: the checkpoint that it would take
 again() { launch 0 run --check "$@" run.ini; }
 state() { ls -l --full-time -R out; }
-says 0 '^out: this run has finished at time 0.0625, after 2 soft steps; nothing to do$' '^-r 2 ' -- again -r -n 2 &&
+says 0 '^out: this run has finished at time 0.0625, after 2 soft steps; nothing to do; a larger' '^-r 2 ' -- \
+  again -r -n 2 &&
   ! grep -q complete said
 ok $? "-r of a run that has finished: a sentence, and how to go back"
 sed -i 's/^state=.*/state=interrupted/' out/status

@@ -112,6 +112,27 @@ static void check_pairs(void)
   tap_ok(!physics_has_pairs(&physics) && physics_virial(&physics) > 100, "a pair alone has no other energy");
 }
 
+/* A cluster in an external field, and the dispersion of one with pairs. */
+static void check_tide(void)
+{
+  struct physics physics = ordinary();
+  physics.tide = (struct physics_tide){.stretch = 1.0 / 64, .reach = 100};
+  tap_ok(near(physics_jacobi_radius(&physics), 4), "the Jacobi radius of a mass of 1");
+  none(&physics, "a cluster within it");
+  physics.tide.reach = 3;
+  tap_ok(physics_jacobi_radius(&physics) == 0, "none where it is larger than the field's own scale");
+  physics.tide = (struct physics_tide){.stretch = 64, .reach = 100};
+  one(&physics, FINDING_WARNING, "the Jacobi radius in the external field is 0.25, within the radius 0.77",
+      "in the units of the run?", "a field of other units, which takes the cluster apart");
+  physics.tide = (struct physics_tide){0};
+  tap_ok(near(physics_dispersion(&physics), sqrt(0.5)), "the dispersion of single stars");
+  physics.motion.kinetic += 900;
+  physics.motion.potential -= 10;
+  physics.pairs = (struct physics_pairs){100, 900, -10};
+  tap_ok(near(physics_dispersion(&physics), sqrt(0.5)) && near(physics_crossing_time(&physics), 1.54 / sqrt(0.5)),
+         "... of pairs as centres of mass, and the crossing time with it");
+}
+
 /* A bulge in a larger galaxy: its softening, and encounters in it. */
 static void check_components(void)
 {
@@ -284,6 +305,7 @@ static void check_state(void)
   check_units();
   check_components();
   check_pairs();
+  check_tide();
   physics = ordinary();
   physics.masses.largest = 0.2;
   physics.masses.heaviest = 77;

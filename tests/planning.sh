@@ -60,6 +60,8 @@ plan -n 2G --pilot 1000 --model plummer --until 2 --machine h100 && has said 'TO
 ok $? "a device that is too small"
 plan -n 1e6 --pilot 1000 --model "$src/params/models/globular.ini" --until 10Myr && has said '(10 Myr)'
 ok $? "a model file, and a time with a unit"
+plan --pilot 1000 --model "$src/params/models/m31.ini" --until 10Myr && has said '^plan  *1048576 particles of'
+ok $? "... as many particles as it states"
 plan -n 4096 --pilot 4096 -P Split:EnergyError=1e-5 --machine cpu-node --model plummer --until 2 &&
   has said 'not predicted: steps from neighbour lists'
 ok $? "steps that are not predicted"
@@ -72,8 +74,8 @@ try espalier run --check --particles 20k --machine cpu-node plummer.ini && grep 
   has planned '^run  *.* node hours' && has planned '^disk ' &&
   has planned '^plan  *20000 particles of plummer.hdf5' && has checked '^plan  *20000 particles of plummer.hdf5'
 ok $? "run --check --particles: what espalier plan says"
-check "... without a machine: how to get one" says 0 'no --machine is given (espalier study machine' '^disk ' -- \
-  espalier run --check --particles 20k plummer.ini
+check "... without a machine: how to get one" says 0 'no --machine is given (mpirun -n 2 espalier study machine' \
+  '^disk ' -- espalier run --check --particles 20k plummer.ini
 check "... only with --check" says 2 'option --particles: only with --check' -- espalier run --particles 9 plummer.ini
 check "... a number" says 2 "option --particles: expected a whole number .*'x'" -- \
   espalier run --check --particles x a.ini

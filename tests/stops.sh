@@ -219,7 +219,7 @@ go part 1 -r -P Gravity:Softening=0.02
 ends 1 'Softening = 0.02, but the checkpoint was made with 0.0139: this cannot be changed'
 ok $? "another softening is refused"
 go part 1 -r -P Time:TimeMax=0.01
-ends 0 && has part/log '^out: this run has finished at time .*, after 6 soft steps; nothing to do$' &&
+ends 0 && has part/log '^out: this run has finished at time .*, after 6 soft steps; nothing to do; a larger' &&
   reports part state=finished && reports part step=6
 ok $? "a TimeMax that is over: a sentence, exit status 0, and the status stays"
 sed -i 's/^state=.*/state=interrupted/' part/out/status
@@ -320,7 +320,7 @@ before=$(all)
 for option in -r '-r last' '-r -n 8'; do
   : > ended/out/cont
   go ended 2 $option
-  ends 0 && has ended/log '^out: this run has finished at time 0.125, after 8 soft steps; nothing to do$' &&
+  ends 0 && has ended/log '^out: this run has finished at time 0.125, after 8 soft steps; nothing to do; a larger' &&
     [ "$(all)" = "$before" ] &&
     has ended/log '^-r 2 would go back to the newest checkpoint and discard the rows and snapshots'
   ok $? "a run that has finished: $option leaves its end as it is, and reports go how=to back"

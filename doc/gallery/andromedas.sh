@@ -31,4 +31,4 @@ espalier run -q -P Input:InitCondFile=andromedas.hdf5 -P Output:OutputDir=output
   -P Output:ProjectionAxes=xy -P Time:TimeMax=$end -P Device:Backend=$backend \
   "$here/../../params/andromeda.ini"
 espalier-plot density output --types 2,3 --width 200 -o ../andromedas.png
-[ "${GALLERY:-}" = small ] || espalier-plot movie output --type 2 --width 200 --units kpc-km/s-1e10Msun -o ../andromedas.mp4
+[ "${GALLERY:-}" = small ] || espalier-plot movie output --type 2 --width 200 -o ../andromedas.mp4

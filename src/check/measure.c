@@ -167,6 +167,18 @@ static double virial_in_field(const struct sim *sim)
   return self + sim->now.virial_field;
 }
 
+/* The tide at the middle. `place`: of the frame of the run in the user's. Local. */
+static void measure_tide(const struct sim *sim, const double place[3], struct physics *physics)
+{
+  double x[3];
+  struct tide tide = {0};
+  if (!(physics->size.half > 0)) return;
+  for (int c = 0; c < 3; c++) x[c] = physics->size.centre[c] - place[c];
+  effects_tide(sim, x, sim->now.v_com, physics->size.half / 100, &tide);
+  physics->tide.stretch = fmax(tide.stretch, 0);
+  physics->tide.reach = tide.reach;
+}
+
 void measure_physics(struct sim *sim, const struct plan *plan, struct physics *physics)
 {
   const struct diagnostics *now = &sim->now;
@@ -195,6 +207,7 @@ void measure_physics(struct sim *sim, const struct plan *plan, struct physics *p
   }
   measure_neighbours(sim, all, n, physics);
   memory_free(all);
+  measure_tide(sim, place, physics);
   components_measure(sim, physics->component);
   const struct particles *q = sim->be->view(sim->dev);
   struct step_rule rule = step_rule_of(sim, plan->soft_step);

@@ -27,6 +27,7 @@ enum {
 #define VIRIAL_MIN 3e-3
 #define ROUNDING 1e-6   /* of the potential energy, which is no energy of centres of mass */
 #define PAIRS_PART 0.1  /* of the energy within pairs in that of centres of mass, from which on it counts */
+#define UNBOUND 10.0    /* the mean square of velocities over G M / r, above which a system flies apart */
 #define UNIT_FACTOR 3.0 /* within which a unit that would make the virial ratio 1 is taken for a known one */
 #define GADGET_GRAVITY 43007.1
 /* Softening of a component in its half-mass radius: forces at its centre are too weak, and it expands. A component that
@@ -94,9 +95,23 @@ double physics_relaxation_time(const struct physics *physics, const struct compo
   return 0.138 * mass / component->perturber * sqrt(r * r * r / gm) / log(fmax(r / close, M_E));
 }
 
+double physics_dispersion(const struct physics *physics)
+{
+  double within = physics_has_pairs(physics) ? physics->pairs.kinetic : 0;
+  return physics->masses.total > 0 ? sqrt(2 * fmax(physics->motion.kinetic - within, 0) / physics->masses.total) : 0;
+}
+
+double physics_jacobi_radius(const struct physics *physics)
+{
+  double gm = physics->units.gravity * physics->masses.total,
+         radius = physics->tide.stretch > 0 ? cbrt(gm / physics->tide.stretch) : 0;
+  return radius < physics->tide.reach ? radius : 0;
+}
+
 double physics_crossing_time(const struct physics *physics)
 {
-  return physics->motion.v_rms > 0 ? 2 * physics->size.half / physics->motion.v_rms : 0;
+  double dispersion = physics_dispersion(physics);
+  return dispersion > 0 ? 2 * physics->size.half / dispersion : 0;
 }
 
 static int deepest_level(const struct physics *physics)
@@ -404,6 +419,25 @@ static int judge_state(const struct physics *physics, struct findings *findings)
   return wrong;
 }
 
+/* Size against the tide of an external field, of a system that its own gravity could hold together: tracers in a field
+ * could not. */
+static void judge_tide(const struct physics *physics, struct findings *findings)
+{
+  double radius = physics_jacobi_radius(physics), dispersion = physics_dispersion(physics),
+         own = physics->units.gravity * physics->masses.total / fmax(physics->size.half, 1e-300);
+  char unit[120] = "";
+  if (!(radius > 0 && radius < physics->size.half) || sources(physics) < MEANINGFUL_COUNT ||
+      dispersion * dispersion > UNBOUND * own)
+    return;
+  if (physics->units.kpc > 0)
+    snprintf(unit, sizeof unit, " A frequency of TidalField without a unit is a multiple of %.4g km/s/kpc",
+             physics->units.km_s / physics->units.kpc);
+  add(findings, FINDING_WARNING,
+      "the Jacobi radius in the external field is %.3g, within the radius %.3g that holds half of the particles: the "
+      "field takes the system apart; are the numbers of [External] in the units of the run?%s",
+      radius, physics->size.half, unit);
+}
+
 /* Steps against orbits in the external field. */
 static void judge_field(const struct physics *physics, struct findings *findings)
 {
@@ -494,6 +528,7 @@ void physics_judge(const struct physics *physics, struct findings *findings)
   int small = judge_softening(physics, findings);
   if (!physics->run.comoving) judge_times(physics, findings);
   if (!physics->run.comoving && !judge_state(physics, findings)) judge_components(physics, findings);
+  judge_tide(physics, findings);
   judge_field(physics, findings);
   judge_density(physics, findings);
   judge_place(physics, findings);

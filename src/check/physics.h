@@ -65,6 +65,11 @@ struct physics_pairs {
   double systems, kinetic, potential; /* their number, and their energies about their centres of mass */
 };
 
+/* The tide of an external field at the middle of the system (struct tide); zeros: none pulls it apart. */
+struct physics_tide {
+  double stretch, reach;
+};
+
 struct physics_steps {
   int hybrid, shared; /* split on; one time step for all particles */
   /* the hard part resolves close pairs, with or without softening; block levels are not known */
@@ -94,6 +99,7 @@ struct physics {
   struct physics_size size;
   struct physics_motion motion;
   struct physics_pairs pairs;
+  struct physics_tide tide;
   struct component component[PHYSICS_COMPONENTS]; /* by type */
   struct physics_steps steps;
   struct physics_seconds seconds;
@@ -132,7 +138,11 @@ double physics_dynamical_time(const struct physics *physics);
 /* The time in which encounters of particles change the orbits within the half-mass radius of a component (Spitzer's
  * half-mass relaxation time, for the particles of all types there); 0: unknown. */
 double physics_relaxation_time(const struct physics *physics, const struct component *component);
-/* 2 half / v_rms; 0: unknown. */
+/* Root mean square of velocities about the centre of mass, of pairs as their centres of mass. */
+double physics_dispersion(const struct physics *physics);
+/* The Jacobi radius of all mass in the external field; 0: there is none. */
+double physics_jacobi_radius(const struct physics *physics);
+/* 2 half / dispersion; 0: unknown. */
 double physics_crossing_time(const struct physics *physics);
 /* Block steps in the first soft step, its end included: 2^(deepest level). */
 double physics_substeps(const struct physics *physics);

@@ -60,6 +60,27 @@ static void print_components(const struct physics *physics, FILE *out)
   }
 }
 
+static void print_velocities(const struct physics *physics, FILE *out)
+{
+  char text[QUANTITY_TEXT + 8], other[QUANTITY_TEXT + 8];
+  double dispersion = physics_dispersion(physics), unit = 1e5 * physics->units.km_s;
+  fprintf(out, "\nvelocities          dispersion %.4g%s, ", dispersion, in_units(dispersion, "velocity", unit, text));
+  if (physics_has_pairs(physics))
+    fprintf(out, "of pairs as centres of mass, %.4g%s of all,\n%19s ", physics->motion.v_rms,
+            in_units(physics->motion.v_rms, "velocity", unit, other), "");
+  fprintf(out, "of the centre of mass %.4g;\n", physics_bulk(physics));
+}
+
+/* How far the external field leaves particles bound. */
+static void print_tide(const struct physics *physics, FILE *out)
+{
+  char text[QUANTITY_TEXT + 8];
+  double radius = physics_jacobi_radius(physics);
+  if (!(radius > 0)) return;
+  fprintf(out, "tide                the Jacobi radius in the external field is %.4g%s\n", radius,
+          in_units(radius, "length", KPC_CM * physics->units.kpc, text));
+}
+
 /* The virial ratio, and what pairs have of the energies. */
 static void print_virial(const struct physics *physics, FILE *out)
 {
@@ -96,13 +117,14 @@ void physics_print(const struct physics *physics, FILE *out)
   fprintf(out, "neighbours          nearest ones at %.3g, %.3g and %.3g (10, 50 and 90 %%)", physics->size.neighbour[0],
           physics->size.neighbour[1], physics->size.neighbour[2]);
   if (physics->softening.smallest > 0)
-    fprintf(out, ";\n                    the softening is %.2g of the median",
+    fprintf(out, ";\n                    the %ssoftening is %.2g of the median",
+            physics->softening.largest > 0 ? "smallest " : "",
             physics->size.neighbour[1] > 0 ? physics->softening.smallest / physics->size.neighbour[1] : 0);
   if (physics->softening.smallest > 0 && physics_softening(physics) > 0)
     fprintf(out, ", %.2g suits them", physics_softening(physics));
-  fprintf(out, "\nvelocities          dispersion %.4g%s, of the centre of mass %.4g;\n", physics->motion.v_rms,
-          in_units(physics->motion.v_rms, "velocity", 1e5 * physics->units.km_s, text), physics_bulk(physics));
+  print_velocities(physics, out);
   print_virial(physics, out);
+  print_tide(physics, out);
   fprintf(out,
           "masses              %.3g in all, of particles %.3g to %.3g;\n"
           "                    the heaviest (id %llu) has %.2g %%\n",

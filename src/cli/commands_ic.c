@@ -204,7 +204,7 @@ static int act(const struct command *self, const struct comm *comm, int argc, ch
 
 const struct command command_ic = {
     "ic", "ic MODEL -n N [-s SEED] [OPTION]... -o FILE.hdf5", "Make initial conditions of a model",
-    "models (total mass 1, G = 1; give GravityConstantInternal = 1 in the parameter file):\n"
+    "models (total mass 1, G = 1, which the file states and a run takes from there):\n"
     "  plummer                 Plummer sphere, scale radius 3 pi / 16, energy -1/4\n"
     "  hernquist               Hernquist sphere, energy -1/4\n"
     "  king                    King's sphere, energy -1/4\n"

@@ -66,7 +66,7 @@ static int check_request(const struct command *self, const struct comm *comm, co
     return command_misused(self, comm, "start one process; --ranks has the ranks of the run that is planned");
   if (!request->model && !planning->parameters)
     return command_misused(self, comm, "a parameter file or --model is missing: what is planned?");
-  if (request->model && planning->particles == 0)
+  if (request->model && planning->particles == 0 && !strpbrk(request->model, "/."))
     return command_misused(self, comm, "option -n is missing: how many particles of the model?");
   if (!planning->parameters && !request->until)
     return command_misused(self, comm, "option --until is missing: the time at which the run ends, as in 3Gyr");
@@ -150,6 +150,7 @@ static int act_plan(const struct command *self, const struct comm *comm, int arg
     planning->option_count = request->overrides.count;
     planning->until = request->until;
     int failed = request->model ? pilot_of_model(request->model, planning->particles, &planning->source, &fault) : 0;
+    if (request->model && planning->particles == 0) planning->particles = planning->source.own;
     if (failed || load(comm, request, &params, &fault)) status = command_failed(comm, &fault);
     else status = planning_print(comm, &params, planning);
   }
@@ -164,7 +165,7 @@ const struct command command_plan = {
     "Particles are those of --model, or of the initial conditions of FILE.ini; their number N may be another one.\n"
     "Pilots, small systems of the same model, are measured; the rules and laws by which the numbers follow are "
     "printed.\n"
-    "  -n N                    particles of the run, as 2^28, 1e6 or 3M [those of the file]\n"
+    "  -n N                    particles of the run, as 2^28, 1e6 or 3M [those of the file or model file]\n"
     "      --model MODEL       plummer, hernquist, king, uniform or merger, with options of 'espalier ic' behind "
     "commas\n"
     "                          (king,w0=7), or a model file of galaxies (m31.ini)\n"

@@ -127,11 +127,12 @@ void manual_print(FILE *out)
           PACKAGE_NAME);
   fprintf(out,
           ".TH ESPALIER 1 \"\" \"Espalier %s\" \"Espalier\"\n.SH NAME\n"
-          "espalier \\- collisionless N\\-body simulations with trees, on many ranks\n",
+          "espalier \\- N\\-body simulations of galaxies and star clusters, on many ranks and GPUs\n",
           PACKAGE_VERSION);
   fputs(".SH SYNOPSIS\n.B espalier\n.RB [ \\-h ]\n.RB [ \\-V ]\n.I COMMAND\n.RI [ ARGUMENT ]...\n"
         ".SH DESCRIPTION\n"
-        "Espalier computes the motion of many particles under their own gravity: galaxies, galaxy collisions, haloes. "
+        "Espalier computes the motion of many particles under their own gravity: galaxies, galaxy collisions, haloes, "
+        "star clusters. "
         "It is a\n"
         "tree code for MPI, OpenMP and NVIDIA GPUs. In its hybrid mode forces are split into a hard part of short "
         "range, evaluated with "

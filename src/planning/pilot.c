@@ -82,6 +82,7 @@ int pilot_of_model(const char *name, double particles, struct pilot_source *sour
   source->galaxy = 1;
   int failed = galaxy_model_read(name, (int64_t)particles, model, fault);
   source->units = model->units;
+  source->own = failed ? 0 : (double)galaxy_particles(model);
   memory_free(model);
   return failed;
 }

@@ -11,13 +11,14 @@
 struct pilot_source {
   const char *name; /* for messages: the model, or the file */
   int galaxy;       /* 1: a model file of galaxies */
+  double own;       /* number of particles that the model file states, or of those that were asked for */
   struct ic_model sphere;
   struct params units;        /* of the model: [Units]; of a file: not used */
   struct particles particles; /* those of a file */
 };
 
 /* The name of a model of `espalier ic`, with settings behind commas (king,w0=7), or the path of a model file of
- * galaxies. `particles`: the planned number, for the checks. 0 or -1. */
+ * galaxies. `particles`: the planned number, for the checks; 0: that of the model file. 0 or -1. */
 int pilot_of_model(const char *name, double particles, struct pilot_source *source, struct fault *fault);
 /* The particles of the initial conditions of the parameters. *time: at which they are. 0 or -1. */
 int pilot_of_file(const struct comm *comm, const struct params *params, struct pilot_source *source, double *time,

@@ -23,7 +23,8 @@ void plan_text_begin(const struct planning *planning, const struct params *param
                      const struct particles *pilot)
 {
   char text[QUANTITY_TEXT];
-  double softening = params_softening(params, NULL);
+  double softening = params_softening(params, NULL), largest = softening;
+  for (int t = 0; t < PARTICLE_TYPES; t++) largest = fmax(largest, params_softening_of(params, t));
   printf("plan                %.0f particles of %s on %d rank%s", planning->particles, planning->source.name,
          planning->ranks, planning->ranks > 1 ? "s" : "");
   if (machine)
@@ -31,10 +32,11 @@ void plan_text_begin(const struct planning *planning, const struct params *param
            nodes_of(planning, machine) > 1 ? "s" : "", machine->name);
   printf("\n                    from time %g to %s\n", planning->begin,
          params_time_text(params, params->TimeMax, text));
-  printf("softening           %.4g%s\n", softening,
-         planning->softening_is_given ? ""
-         : planning->parameters       ? " (default)"
-                                      : ", which suits so many particles: set it in the parameter file");
+  printf("softening           %.4g", softening);
+  if (largest > softening) printf(" to %.4g, by type", largest);
+  printf("%s\n", planning->softening_is_given ? ""
+                 : planning->parameters       ? " (default)"
+                                              : ", which suits so many particles: set it in the parameter file");
   printf("pilots              ");
   if (pilot[0].n > 0) printf("%lld and ", (long long)pilot[0].n);
   printf("%lld particles%s\n", (long long)pilot[1].n, pilot[0].n > 0 ? "" : ", the system itself");

@@ -90,7 +90,8 @@ static int predict(struct work *work, unsigned schemes, struct seconds_planned p
 /* Whether seconds can be predicted; *why says why not. */
 static unsigned schemes_of(const struct work *work, const char **why)
 {
-  if (!work->planning->machine) *why = "no --machine is given (espalier study machine makes a file of this one)";
+  if (!work->planning->machine)
+    *why = "no --machine is given (mpirun -n 2 espalier study machine makes a file of this one)";
   else if (work->planning->ranks > PLANNED_RANKS_MAX)
     *why = "messages are counted for at most 1024 ranks; `study time` has laws for more";
   else if (work->pilot[1].n < (int64_t)work->planning->ranks * 16)

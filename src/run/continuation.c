@@ -32,6 +32,7 @@ static void print_finished(const struct params *params, const struct run_options
   if (time < params->TimeMax)
     snprintf(limit, sizeof limit, ", since -n %lld counts from the start; without -n it goes on to TimeMax = %g",
              (long long)options->steps, params->TimeMax);
+  else snprintf(limit, sizeof limit, "; a larger TimeMax would go on");
   printf("%s: this run has finished at time %g, after %lld soft step%s; nothing to do%s\n", params->OutputDir, time,
          step, plural((double)step), limit);
   if (!checkpoint_exists(params, newest)) return;

@@ -161,7 +161,8 @@ static int judge(const struct discs *discs, struct disc *disc, struct fault *fau
     return fault_set(fault,
                      "[%s]: the disc is hotter than its rotation allows: %.1f %% of its mass could not rotate, and "
                      "%.1f %% would need "
-                     "<v_phi^2> below 0; give a smaller %s (sigma_R at the centre is %.4g)",
+                     "<v_phi^2> below 0; give a smaller %s (sigma_R at the centre is %.4g), or is Mass in other units "
+                     "than [Units]?",
                      name, 100 * disc->slow, 100 * disc->negative, key, disc->sigma0);
   int n = 0, size = (int)sizeof disc->note;
   if (disc->smallest_q < 1)

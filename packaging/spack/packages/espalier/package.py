@@ -12,8 +12,8 @@ from spack.package import *
 
 
 class Espalier(AutotoolsPackage, CudaPackage, ROCmPackage):
-    """Collisionless self-gravity of many particles: a tree code for MPI, OpenMP, and GPUs of NVIDIA or AMD, with forces
-    split between hard and soft."""
+    """N-body simulations of galaxies and star clusters: a tree code for MPI, OpenMP, and GPUs of NVIDIA or AMD, with
+    forces split between hard and soft."""
 
     homepage = "https://example.org/espalier"
     url = "file://{0}/espalier-0.1.0.tar.gz".format(os.getcwd())
