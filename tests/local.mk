@@ -432,7 +432,8 @@ LANE = $(SHELL) $(top_srcdir)/tests/lane.sh
 LANES = $(SUITE) SH_LOG_COMPILER='$(LANE) $(SHELL)' \
   MPI_LOG_COMPILER='env OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} $(LANE) $(MPI_LOG_COMPILER)'
 # Programs are compiled side by side all the same. Optimisation of these takes longer than their unoptimised code runs.
-brief_tests = %D%/few_bodies %D%/hierarchies %D%/kepler %D%/resolved_pairs %D%/unit_forces %D%/unit_verbs
+brief_tests = %D%/few_bodies %D%/hierarchies %D%/kepler %D%/resolved_pairs %D%/unit_forces %D%/unit_mail \
+  %D%/unit_verbs
 COMPILED = $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) CFLAGS='$(CFLAGS) -O1' $(brief_tests) && \
   $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) $(check_PROGRAMS)
 ALONE = $(COMPILED) && $(MAKE) $(AM_MAKEFLAGS) -j1 check

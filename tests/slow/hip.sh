@@ -12,7 +12,7 @@ scratch hip
 cd "$scratch_dir" || exit 99
 cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)   # nproc obeys these variables
 try 300 configure.log "configure --with-hip" \
-  "$src/configure" -q --with-hip=gfx90a HIPCCFLAGS='-O1 -fno-unroll-loops' CFLAGS=-O0 CC="${MPICC:-mpicc}" ||
+  "$src/configure" -q --with-hip=gfx90a HIPCCFLAGS=-O1 CFLAGS=-O0 CC="${MPICC:-mpicc}" ||
   give_up
 # Make takes what is newer than its source and than the marks of folders, and knows no headers before it has compiled.
 for name in .dirstamp '*.o'; do
