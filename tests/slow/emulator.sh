@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The kernels of gpu/ by the emulator of CUDA (tests/emulator): their results are right. Neither nvcc nor a device is
 # needed. As many programs at a time as there are cores. ESPALIER_SANITIZE=all: all programs and all their trials, of
-# which else there is a part (TEST_SAMPLE), and with AddressSanitizer, where there is one, so they reach for nothing that
-# is not theirs; this takes four times as long. LANES=64: all programs and trials, with warps of so many lanes.
+# which else there is a part (TEST_SAMPLE), and with AddressSanitizer, where there is one, so they reach for nothing
+# that is not theirs; this takes four times as long. LANES=64: all programs and trials, with warps of so many lanes.
 . "${srcdir:-.}/tests/slow/common.sh"
 emulator=$src/tests/emulator
 # the longest first
