@@ -350,6 +350,7 @@ static void two_ranks(const struct backend *be)
         h->id = all.id[i];
         h->mass = all.mass[i];
         h->level = LEVEL_UNKNOWN;
+        h->type = all.type[i];
       }
     }
     memset(&t, 0, sizeof t);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Changes of masses and velocities between soft steps, by the library: energy, forces, ranks, bad input. */
+/* Changes of masses and velocities between soft steps, by the library: energy, forces, ranks, bad input. With
+ * TEST_SAMPLE in the environment: a third of the soft steps in which stars lose mass. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -90,8 +91,8 @@ static void check_energy(const char *what, int64_t count, double factor)
   espalier *sim = cluster(STARS, NULL);
   struct espalier_sums first = sums_of(sim), last = first;
   double error = 0;
-  int good = 1;
-  for (int k = 1; k <= STEPS; k++) {
+  int good = 1, steps = getenv("TEST_SAMPLE") ? STEPS / 3 : STEPS;
+  for (int k = 1; k <= steps; k++) {
     good &= espalier_step(sim, HUGE_VAL) == 0 && lose(sim, STARS, 37 * k, 89, count, factor) == 0;
     if (k % 6 != 0) continue;
     last = sums_of(sim);
@@ -100,7 +101,7 @@ static void check_energy(const char *what, int64_t count, double factor)
   if (rank == 0)
     printf("# %s: mass %.6f, energy %.6f, changes %.6f, error %.2e\n", what, last.mass, last.total, last.changes,
            error);
-  check(good && error < 1e-6 && last.changes > 1e-4 && last.mass < 1, what);
+  check(good && error < 1e-6 && last.changes > 1e-4 * steps / STEPS && last.mass < 1, what);
   espalier_close(sim);
 }
 

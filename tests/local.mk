@@ -203,22 +203,24 @@ script_tests = \
   %D%/unwritten.sh \
   %D%/watchdog.sh \
   %D%/yt.sh
-# Those by script that a busy machine could break, since they send signals or measure times: they run alone, whatever -j
-# says.
+# Those by script that measure times: they run alone, whatever -j says.
 alone_tests = \
-  %D%/folders.sh \
-  %D%/jobs.sh \
-  %D%/killed.sh \
-  %D%/scaling.sh \
-  %D%/signals.sh \
-  %D%/stops.sh \
-  %D%/tuning.sh \
-  %D%/watchdog.sh
+  %D%/tuning.sh
 # Those that take longest begin first, so that two end at about the same time.
 long_tests = \
   %D%/ranks.sh \
   %D%/plots.sh \
+  %D%/stops.sh \
+  %D%/watchdog.sh \
   %D%/comoving.sh \
+  %D%/scaling.sh \
+  %D%/plots_model.sh \
+  %D%/plots_maps.sh \
+  %D%/plots_galaxy.sh \
+  %D%/plots_input.sh \
+  %D%/external.sh \
+  %D%/folders.sh \
+  %D%/rules.sh \
   %D%/study_time.sh \
   %D%/traces.sh \
   %D%/cuts_ranks.mpi
@@ -322,22 +324,22 @@ unsanitized_tests = \
   %D%/walk \
   %D%/walk_active
 # The second tier, of minutes each: make check-slow. These run two at a time, the longest first; slow_alone after them,
-# one by one, since they measure times, or send signals at certain moments.
+# one by one, since they send signals at certain moments.
 slow_together = \
   %D%/slow/sanitized_units.sh \
-  %D%/slow/emulator.sh \
   %D%/slow/hip.sh \
+  %D%/slow/emulator.sh \
   %D%/slow/faults.sh \
+  %D%/slow/slurm.sh \
+  %D%/slow/valgrind.sh \
   %D%/slow/many_ranks.sh \
   %D%/slow/sanitized_scripts.sh \
-  %D%/slow/valgrind.sh \
   %D%/slow/clusters.sh \
   %D%/slow/chain.sh \
   %D%/slow/site.sh \
   %D%/slow/configure.sh
 slow_alone = \
-  %D%/slow/killed.sh \
-  %D%/slow/slurm.sh
+  %D%/slow/killed.sh
 # The third tier, before a release: make check-release. What users get beside the program: a tarball, packages, the
 # tutorials, the gallery, the worker for AMUSE, traces for SimGrid.
 release_tests = \
@@ -430,7 +432,8 @@ LANE = $(SHELL) $(top_srcdir)/tests/lane.sh
 LANES = $(SUITE) SH_LOG_COMPILER='$(LANE) $(SHELL)' \
   MPI_LOG_COMPILER='env OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} $(LANE) $(MPI_LOG_COMPILER)'
 # Programs are compiled side by side all the same. Optimisation of these takes longer than their unoptimised code runs.
-brief_tests = %D%/few_bodies %D%/hierarchies %D%/kepler %D%/resolved_pairs %D%/unit_forces %D%/unit_verbs
+brief_tests = %D%/few_bodies %D%/hierarchies %D%/kepler %D%/resolved_pairs %D%/unit_forces %D%/unit_mail \
+  %D%/unit_verbs
 COMPILED = $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) CFLAGS='$(CFLAGS) -O1' $(brief_tests) && \
   $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) $(check_PROGRAMS)
 ALONE = $(COMPILED) && $(MAKE) $(AM_MAKEFLAGS) -j1 check

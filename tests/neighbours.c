@@ -3,7 +3,7 @@
  * that have them, lists serve for several substeps. Three soft steps: in the first the lists are made at the first
  * substep, in the second at the synchronisation before it, and the third is longer than these can know. And spheres
  * with a clump, whose groups have very many neighbours, which are not yet too many for lists, or are, and then walked
- * beside them. */
+ * beside them. With TEST_SAMPLE in the environment: the clump of small lengths has a third of the particles. */
 #include <config.h>
 #include "particles/timeline.h"
 #include "walks.h"
@@ -240,8 +240,12 @@ static void check_small(const struct backend *be)
   struct results r;
   if (be != &backend_cuda) return;
   unit = 1e-6;
-  struct set small = {"sphere with a clump, small", dense.n,    1, unit * dense.softening, (float)unit * dense.r1,
-                      (float)unit * dense.r2,       dense.place};
+  struct set small = dense;
+  small.name = "sphere with a clump, small";
+  if (getenv("TEST_SAMPLE")) small.n /= 3;
+  small.softening *= unit;
+  small.r1 *= unit;
+  small.r2 *= unit;
   clump(be, &small, 2, 4, &r);
   say(r.untested == r.substeps - 1 && r.groups == r.targets, &small, "all have lists", 0);
   unit = 1;

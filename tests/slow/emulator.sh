@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The kernels of gpu/ by the emulator of CUDA (tests/emulator): their results are right. Neither nvcc nor a device is
-# needed. As many programs at a time as there are cores. ESPALIER_SANITIZE=all: all programs, and with AddressSanitizer,
-# where there is one, so they reach for nothing that is not theirs; this takes four times as long. LANES=64: all
-# programs, with warps of so many lanes.
+# needed. As many programs at a time as there are cores. ESPALIER_SANITIZE=all: all programs and all their trials, of
+# which else there is a part (TEST_SAMPLE), and with AddressSanitizer, where there is one, so they reach for nothing
+# that is not theirs; this takes four times as long. LANES=64: all programs and trials, with warps of so many lanes.
 . "${srcdir:-.}/tests/slow/common.sh"
 emulator=$src/tests/emulator
 # the longest first
 tests="neighbours walk lets unit_verbs contract verbs"
-[ -z "${ESPALIER_SANITIZE:-}${LANES:-}" ] ||
+if [ -z "${ESPALIER_SANITIZE:-}${LANES:-}" ]; then export TEST_SAMPLE=1; else
   tests="$tests reorder softening margin massless lets_joined walk_active choices depth_first"
+fi
 [ -e "$src/gpu/walk/walk.cu" ] || skip_all "no gpu/"
 command -v bash > /dev/null && command -v g++ > /dev/null && command -v mpicc > /dev/null ||
   skip_all "no bash, g++ or mpicc"

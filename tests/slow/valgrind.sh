@@ -15,7 +15,7 @@ openmpi=$(dirname "$(dirname "$(command -v mpirun || echo /usr/bin/mpirun)")")/s
 [ ! -f "$openmpi" ] || suppressions="$suppressions --suppressions=$openmpi"
 # valgrind 3.19 does not execute AVX-512, and it runs one thread at a time: threads that wait must sleep.
 export ESPALIER_SIMD=avx2 OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive
-hybrid_particles=400 hybrid_options="-n 1"
+hybrid_particles=400 hybrid_whole=no
 hybrid "$program" valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite \
   --errors-for-leak-kinds=definite --num-callers=20 --log-file=valgrind.%p.log "$suppressions"
 tail_lines=20
