@@ -48,6 +48,16 @@ go 2 -P Input:InitCondFile=tight.hdf5 && keeps 5e-6
 ok $? "axes down to 1e-7: ${kept:-?}"
 check "the end names the plot of star clusters" has said '^next: .*; espalier-plot cluster out$'
 
+# --- an R1 larger than the system: units are as rare as by the distances of stars ---
+wide='-P Split:R1=8 -P Split:R2=32 -P Split:SoftStep=0.015625'
+for count in 12 100; do
+  model plummer -n $count -s 3 -o within$count.hdf5
+  for ranks in 1 2; do
+    go $ranks -P Input:InitCondFile=within$count.hdf5 $wide && keeps 2e-6
+    ok $? "$count stars within R1, $ranks rank(s): ${kept:-?}"
+  done
+done
+
 # --- few stars, in a ring of light ones ---
 system() {
   { echo "$1"

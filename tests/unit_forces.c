@@ -370,8 +370,8 @@ static void belong(void)
     symmetric &= verdict == unit_belong(&rules, &q, &p, e, w, r1, factor);
     seen[kind[0]][kind[1]][verdict]++;
     if (verdict == UNIT_LET_GO) {
-      int first = unit_first_goes(&p, &q, r), both = unit_is_passing(&p) && unit_is_passing(&q);
-      one &= (first ? &p : &q)->pair && (both || first != unit_first_goes(&q, &p, r));
+      int first = unit_first_goes(&rules, &p, &q, r), both = unit_is_passing(&p) && unit_is_passing(&q);
+      one &= (first ? &p : &q)->pair && (both || first != unit_first_goes(&rules, &q, &p, r));
     }
     if (kind[0] != STAR || kind[1] != STAR) near &= verdict != UNIT_TOGETHER || r < UNIT_EXTENT * r1;
     p.bodies = UNIT_BODIES + 1 - q.bodies;
@@ -461,6 +461,10 @@ static void reaches(void)
   lenient.error = 1e300;
   strict.error = 1e-14;
   int good = unit_reach(&lenient, &star, 1) == 0;
+  good &= fabs(unit_reach(&lenient, &pair, 1e-3) / (UNIT_NEAR_TIMES * UNIT_APOCENTRES * pair.size) - 1) < 1e-12;
+  lenient.entry = 2 * UNIT_APOCENTRES * pair.size; /* no more times as many beyond it */
+  good &= fabs(unit_reach(&lenient, &pair, 1e-3) / lenient.entry - 1) < 1e-12;
+  lenient.entry = 0;
   good &= fabs(unit_reach(&lenient, &pair, 1e-3) / (UNIT_APOCENTRES * pair.size) - 1) < 1e-12;
   good &= fabs(unit_reach(&lenient, &pair, 8) / (2 * UNIT_APOCENTRES * pair.size) - 1) < 1e-12;
   pair.size = pair.a;

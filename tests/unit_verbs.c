@@ -122,6 +122,30 @@ static void passage(const struct backend *be)
   particles_free(&p);
 }
 
+/* A heavy star, the last one, passes a pair among others that disturb it little, more of them than are followed. */
+static void heaviest_is_followed(const struct backend *be)
+{
+  enum { LIGHT = 30, N = LIGHT + 3 };
+  struct particles p;
+  double x[N][3] = {{0}}, v[N][3] = {{0}};
+  float mass[N] = {0.01f, 0.01f};
+  for (int k = 0; k < LIGHT; k++) { /* on a sphere */
+    double z = (2 * k + 1.0) / LIGHT - 1, s = sqrt(1 - z * z);
+    for (int c = 0; c < 3; c++) x[k + 2][c] = 0.045 * (c == 2 ? z : c == 0 ? s * cos(2.4 * k) : s * sin(2.4 * k));
+    mass[k + 2] = 1e-4f;
+  }
+  for (int c = 0; c < 3; c++) {
+    x[N - 1][c] = (double[]){-0.03, 0.02, 0.005}[c];
+    v[N - 1][c] = (double[]){12, 0, 0}[c];
+  }
+  mass[N - 1] = 1;
+  binaries_stars(&p, N, (const double(*)[3])x, (const double(*)[3])v, mass);
+  binaries_pair(&p, 0, 1, 2.5e-3, 0.5, 3);
+  struct outcome o = run(be, &p, 0.04, 1.0 / 2048, 4);
+  ok(o.worst < 1e-7, "a heavy star beside a pair is followed, however many others there are");
+  particles_free(&p);
+}
+
 static void triple(const struct backend *be)
 {
   struct particles p;
@@ -255,6 +279,7 @@ static void check(const struct backend *be, double (*first)[3 * STARS_MAX])
   close_pair(be);
   passage(be);
   triple(be);
+  heaviest_is_followed(be);
   tight_pair(be);
   near_wide_pair(be);
   near_light_star(be);

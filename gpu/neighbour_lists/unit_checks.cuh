@@ -289,7 +289,7 @@ DEVICE_CALL void check_joining(const struct units_job &job, struct unit_change *
   const struct unit_facts p = facts_now(job, i), q = facts_now(job, j);
   change->kind = verdict == UNIT_TOGETHER ? CHANGE_JOIN : CHANGE_PART;
   change->form = form;
-  change->divided = unit_first_goes(&p, &q, distance_of(job, i, j)) ? i : j;
+  change->divided = unit_first_goes(&job.rules, &p, &q, distance_of(job, i, j)) ? i : j;
   change->parts = 2;
   change->part[0] = 0;
   change->part[1] = 1;

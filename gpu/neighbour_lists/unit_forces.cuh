@@ -258,6 +258,7 @@ static __device__ __forceinline__ void store_nearest(const struct units_job &job
 struct unit_own {
   int pair;
   double size, trace, since; /* since: time for which it has had the view */
+  double least;              /* neighbours of larger weights are near */
   const struct unit_view *view;
 };
 
@@ -269,8 +270,11 @@ DEVICE_CALL struct unit_own own_at(const struct units_job &job, const struct uni
   own.pair = unit->kind != UNIT_GROUP;
   own.size = own.pair && unit->lasting ? unit->orbit.a : unit->orbit.size;
   own.trace = own.view->trace;
+  own.least = fmax(UNIT_TIDE_LEAST, unit->field.least);
   return own;
 }
+
+#define NEAR_STEP 4 /* the least weight of those that are near changes by this factor */
 
 /* The sum on one unit, as a lane has its part of it. */
 struct unit_sum {
@@ -278,7 +282,7 @@ struct unit_sum {
   struct unit_field field; /* without the tides: */
   double tide[6], far[6];  /* xx, xy, xz, yy, yz, zz */
   struct unit_nearest nearest;
-  int near_count; /* of all lanes of the unit */
+  int near_count; /* of all lanes of the unit; where there are more than UNIT_NEAR, not all are on its list */
 };
 
 /* Add the force of a neighbour on the target, a unit, beyond that on its mass. */
@@ -337,9 +341,9 @@ static __device__ __forceinline__ int add_to_unit(const struct units_job &job, c
       weight = acts ? unit_tide_weight(&is, target.gm, own.size) : 0;
     }
   }
-  int number = sum->near_count + number_among(weight > UNIT_TIDE_LEAST, lanes, &count),
-      near = weight > UNIT_TIDE_LEAST && number < UNIT_NEAR;
-  sum->near_count = min(sum->near_count + count, (int)UNIT_NEAR);
+  int number = sum->near_count + number_among(weight > own.least, lanes, &count),
+      near = weight > own.least && number < UNIT_NEAR;
+  sum->near_count += count;
   if (near) out->near[number] = root;
   if (acts) {
     double i = 1 / is.r, i3 = i * i * i, f0 = -is.gm * k * i3, f1 = is.gm * (3 * k * i * i3 - slope * i3) * i;
@@ -390,7 +394,8 @@ static __device__ __forceinline__ void join_sum(struct unit_sum *sum, int lanes)
 }
 
 /* What the lanes of a unit have found together. */
-static __device__ __forceinline__ void store_field(const struct units_job &job, int32_t m, const struct unit_sum &sum)
+static __device__ __forceinline__ void store_field(const struct units_job &job, int32_t m, double least,
+                                                   const struct unit_sum &sum)
 {
   struct unit_field *out = &job.table.field[job.table.at[m]];
 #pragma unroll
@@ -401,6 +406,7 @@ static __device__ __forceinline__ void store_field(const struct units_job &job, 
       out->tide_far[a][b] = out->tide_far[b][a] = sum.far[n];
     }
   out->near_count = sum.near_count;
+  out->least = NEAR_STEP * sum.near_count < UNIT_NEAR ? least / NEAR_STEP : least;
   out->strongest = sum.field.strongest;
   out->at_pericentre = sum.field.at_pericentre;
   out->fastest = sum.field.fastest;
@@ -422,25 +428,19 @@ static __device__ void add_sums(struct unit_sum *sum, const struct unit_sum &oth
   sum->field.fastest = fmin(sum->field.fastest, other.field.fastest);
 }
 
-/* The warp sums up the forces on units, `lanes` lanes each: at m, the same in all lanes of a unit; -1: none. Fields go
- * to the table. All lanes of a unit get its force. What is rare is summed up apart, by functions, so that the sum is in
- * registers. */
-DEVICE_CALL void sum_on_units(const struct units_job &job, const struct places_at_tick &at, int32_t m, int lanes,
-                              struct hermite_force *force)
+/* What each lane has of the sums on units, with own.least as it is. The list of those that are near goes to the table.
+ * What is rare is summed up apart, by functions, so that the sum is in registers. */
+DEVICE_CALL struct unit_sum sums_of_lanes(const struct units_job &job, const struct places_at_tick &at,
+                                          const struct unit_target &target, const struct unit_own &own, int valid,
+                                          int lanes)
 {
-  const int sub = lane_id() % lanes, valid = m >= 0;
-  const struct member_list list = valid ? job.table.list[m] : member_list{0, 0, 0};
-  struct unit_field *out = valid ? &job.table.field[job.table.at[m]] : NULL;
-  struct unit_target target = {};
-  struct unit_own own = {};
+  const int sub = lane_id() % lanes;
+  const struct member_list list = valid ? job.table.list[target.place] : member_list{0, 0, 0};
+  struct unit_field *out = valid ? &job.table.field[job.table.at[target.place]] : NULL;
   struct unit_sum sum = {}, looked = {};
   struct star_sum near = {};
   sum.field.fastest = looked.field.fastest = 1e30;
   near.nearest = {1e300, -1, -1};
-  if (valid) {
-    target = target_at(at, m);
-    own = own_at(job, target);
-  }
   for (int begin = 0; warp_any(begin < list.count);) {
     unsigned closely = 0;
     const int first = begin;
@@ -466,8 +466,30 @@ DEVICE_CALL void sum_on_units(const struct units_job &job, const struct places_a
   }
   add_sums(&sum, looked, near.force);
   sum.nearest = near.nearest;
+  return sum;
+}
+
+/* The warp sums up the forces on units, `lanes` lanes each: at m, the same in all lanes of a unit; -1: none. Fields go
+ * to the table. All lanes of a unit get its force. Where too many neighbours are near, the sums are made again with
+ * those of larger weights. */
+DEVICE_CALL void sum_on_units(const struct units_job &job, const struct places_at_tick &at, int32_t m, int lanes,
+                              struct hermite_force *force)
+{
+  const int valid = m >= 0;
+  struct unit_target target = {};
+  struct unit_own own = {};
+  struct unit_sum sum;
+  if (valid) {
+    target = target_at(at, m);
+    own = own_at(job, target);
+  }
+  for (int more = 1; more;) {
+    sum = sums_of_lanes(job, at, target, own, valid, lanes);
+    more = warp_any(sum.near_count > UNIT_NEAR);
+    if (sum.near_count > UNIT_NEAR) own.least *= NEAR_STEP;
+  }
   join_sum(&sum, lanes);
-  if (valid && sub == 0) store_field(job, m, sum);
+  if (valid && lane_id() % lanes == 0) store_field(job, m, own.least, sum);
   *force = sum.force;
   warp_sync();
 }

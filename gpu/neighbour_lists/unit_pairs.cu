@@ -136,7 +136,7 @@ double gpu_pair_kinetic(struct device *d, const struct list_request *request, in
 {
   struct unit_rules any_period = {};
   int64_t places = d->p.n + n;
-  any_period.r1 = (double)request->split.r1;
+  any_period.r1 = list_unit_r1(request);
   any_period.soft_step = 1e30;
   if (places == 0) return 0;
   struct unit_pair_search search = units_find_stars(d, request, &any_period, n, halo);

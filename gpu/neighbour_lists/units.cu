@@ -124,7 +124,7 @@ static struct unit_tables open_tables(struct device *d, int32_t places, int32_t 
 
 static struct unit_rules rules_of(const struct device *d, const struct list_request *request)
 {
-  double g = d->config.gravity, r1 = (double)request->split.r1;
+  double g = d->config.gravity, r1 = list_unit_r1(request);
   struct unit_rules rules = {};
   rules.r1 = r1;
   rules.entry = UNIT_ENTRY_R1 * r1;

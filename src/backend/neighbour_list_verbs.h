@@ -57,6 +57,7 @@ struct list_request {
   int units;
   int several;               /* with `units`: on several ranks; `advance` leaves pot and acc_hard to `potential` */
   double speed2, total_mass; /* of units: mean square speed of stars and pairs; of all particles of the run */
+  double unit_r1;            /* of units: R1 of their rules, where that of the split is larger; 0: that of the split */
   struct list_radii radii;
   double pair_limit; /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
 };
@@ -68,6 +69,13 @@ static inline double halo_width(const struct list_request *request)
   int layers = request->soft_step > 0 ? HALO_LAYERS : 1;
   return layers * NEIGHBOUR_MARGIN * (double)request->split.r2 *
          (double)split_factor(&request->split, (float)request->largest_mass);
+}
+
+/* R1 of the rules of units (gravity/unit_rules.h), for factor 1. */
+static inline double list_unit_r1(const struct list_request *request)
+{
+  double r1 = (double)request->split.r1;
+  return request->unit_r1 > 0 && request->unit_r1 < r1 ? request->unit_r1 : r1;
 }
 
 /* A particle that another rank needs. */

@@ -29,6 +29,7 @@ struct unit_field {
   double tide[3][3], tide_far[3][3]; /* of all neighbours; of those that are not near */
   int near_count;
   int32_t near[UNIT_NEAR];
+  double least;                    /* on a device, the next time: those with weights above this are near */
   double strongest, at_pericentre; /* of G m / r^3 of the neighbours: now; when they pass */
   double fastest;                  /* least r / v of neighbours that matter */
 };
@@ -42,6 +43,7 @@ struct unit {
   double quadrupole[3][3], rate[3][3], trace; /* sum m x x, as the neighbours see it */
   double d[3], u[3], lag;                     /* of an averaged pair, at the time `lag` before the unit's */
   struct ks_pair ks;                          /* of a resolved pair, and the outer orbit of a hierarchy */
+  int finer;                                  /* a resolved pair takes so many times RESOLVED_KICKS an orbit */
   int followed;                               /* 1: a hierarchy whose first body is a pair that is followed, */
   struct ks_pair inner;                       /* along this orbit */
   double step;                                /* of a group */

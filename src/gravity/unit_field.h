@@ -90,17 +90,19 @@ HD void unit_add_times(struct unit_field *field, const struct unit_neighbour *ne
   }
 }
 
-/* The same with the tides. near: it is on the list of those that are near. */
-HD_CALL void unit_add_field(struct unit_field *field, const struct unit_neighbour *neighbour, const double f[4],
-                            double m, double weight, int pair, int near)
+/* Add `sign` times the tide of the neighbour at the centre of a unit. f: of unit_radial. */
+HD void unit_add_tide(const struct unit_neighbour *neighbour, const double f[4], double sign, double tide[3][3])
 {
-  const double *d = neighbour->d;
-  unit_add_times(field, neighbour, m, weight, pair);
+  const double *d = neighbour->d, gm = sign * neighbour->gm;
   for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) {
-      double y = neighbour->gm * (f[1] * d[i] * d[j] + (i == j ? f[0] : 0));
-      field->tide[i][j] += y;
-      if (!near) field->tide_far[i][j] += y;
-    }
+    for (int j = 0; j < 3; j++) tide[i][j] += gm * (f[1] * d[i] * d[j] + (i == j ? f[0] : 0));
+}
+
+/* The same as unit_add_times with the tide of all neighbours. */
+HD_CALL void unit_add_field(struct unit_field *field, const struct unit_neighbour *neighbour, const double f[4],
+                            double m, double weight, int pair)
+{
+  unit_add_times(field, neighbour, m, weight, pair);
+  unit_add_tide(neighbour, f, 1, field->tide);
 }
 #endif

@@ -91,6 +91,7 @@ HD_CALL void unit_to_resolved(struct unit *unit, const struct unit_rules *rules,
   unit->kind = UNIT_RESOLVED;
   unit->lag = 0;
   resolved_open(&unit->ks, unit_pair_mass(unit), d, u, t, rules->entry);
+  unit->finer = 1;
 }
 
 HD_CALL void unit_to_averaged(struct unit *unit, double t)
@@ -116,18 +117,38 @@ HD_CALL void unit_finish(struct unit *unit, const struct unit_environment *envir
   resolved_finish(&unit->ks, unit->body[0].m, unit->body[1].m, environment, t);
 }
 
+/* The steps of a resolved pair follow the tide, so that its energy is right: kicks between drifts are wrong by about
+ * 3 / kicks^2 of the energy of the tide. */
+HD void unit_refine(struct unit *unit, const struct unit_rules *rules)
+{
+  double a = unit->orbit.a > 0 ? unit->orbit.a : rules->entry;
+  double tide = 0.5 * unit_reduced(unit) * unit->field.strongest * a * a, limit = UNIT_KICK_ERROR * rules->error;
+  if (unit->orbit.a > 0) limit = fmin(limit, UNIT_KICK_PART * 0.5 * unit->body[0].m * unit->body[1].m / a);
+  double wanted = 3 * tide / (RESOLVED_KICKS * RESOLVED_KICKS * limit); /* squared */
+  int finer = unit->finer > 1 ? unit->finer : 1, before = finer;
+  while (finer < UNIT_FINEST && finer * finer < wanted) finer *= 2;
+  while (finer > 1 && finer * finer > UNIT_COARSER * wanted) finer /= 2;
+  unit->ks.step *= (double)before / finer;
+  unit->finer = finer;
+}
+
 HD_CALL void unit_classify(struct unit *unit, const struct unit_rules *rules, double t)
 {
   const struct unit_field *field = &unit->field;
-  if (unit->kind == UNIT_GROUP || !(unit->orbit.a > 0) || unit_is_hierarchy(unit)) return;
+  if (unit->kind == UNIT_GROUP || unit_is_hierarchy(unit)) return;
+  if (unit->kind == UNIT_RESOLVED) unit_refine(unit, rules);
+  if (!(unit->orbit.a > 0)) return;
   double a = unit->orbit.a, scale = 2 * a * a * a / unit_pair_mass(unit),
-         wait = UNIT_AVERAGED_PERIODS * unit->orbit.period;
+         wait = UNIT_AVERAGED_PERIODS * unit->orbit.period, binding = 0.5 * unit->body[0].m * unit->body[1].m / a,
+         limit = fmin(UNIT_AVERAGED_TIDE, UNIT_AVERAGED_ERROR * rules->error / binding);
   if (unit->kind == UNIT_AVERAGED) {
-    if (!(field->strongest * scale < UNIT_AVERAGED_TIDE) || !(field->fastest > wait)) unit_to_resolved(unit, rules, t);
+    if (field->strongest * scale < limit && field->fastest > wait) return;
+    unit_to_resolved(unit, rules, t);
+    unit_refine(unit, rules);
     return;
   }
   /* a bound third star would change it twice in each of its orbits, but for the tide at its pericentre */
-  double tide = 0.3 * UNIT_AVERAGED_TIDE;
+  double tide = 0.3 * limit;
   if (!unit->lasting || !(field->strongest * scale < tide) || !(field->at_pericentre * scale < tide) ||
       !(field->fastest > 1.3 * wait))
     return;

@@ -239,6 +239,7 @@ int state_save(struct sim *sim, struct logs *logs, struct run_state *state, stru
   item[items++] = (struct item)REAL("energy.scatter", sim->energy.scatter);
   item[items++] = (struct item)REAL("collisions.lost", sim->collisions.lost);
   item[items++] = (struct item)REAL("changes.energy", sim->energy.changes.energy);
+  item[items++] = (struct item)REAL("units.distance", sim->lists.distance);
   item[items++] = (struct item)WHOLE("logs.tables", tables);
   item[items++] = (struct item){"promise", ITEM_REAL, PROMISE_NUMBERS, &logs->promise.dynamical};
   int owns = list_own(sim, own);
@@ -474,16 +475,15 @@ int state_load(struct sim *sim, struct run_state *state, struct checkpoint *chec
     check_files(sim, checkpoint->text, fault);
     effects_cover(sim, fmax(sim->time, par->TimeMax), fault);
     load_substeps(sim, checkpoint->text, fault);
-    if (has(checkpoint->text, "run.statistics"))
-      items_read(checkpoint->text, &(const struct item){"run.statistics", ITEM_REAL, 3, &state->statistics}, 1, fault);
-    const struct item energy[] = {REAL("energy.total", sim->energy.total), REAL("energy.scatter", sim->energy.scatter),
-                                  REAL("collisions.lost", sim->collisions.lost),
-                                  REAL("changes.energy", sim->energy.changes.energy)};
-    for (int k = 0; k < 4; k++)
-      if (has(checkpoint->text, energy[k].name)) items_read(checkpoint->text, &energy[k], 1, fault);
-    if (has(checkpoint->text, "run.projections"))
-      items_read(checkpoint->text, &(const struct item){"run.projections", ITEM_REAL, 2, &state->projections}, 1,
-                 fault);
+    const struct item later[] = {{"run.statistics", ITEM_REAL, 3, &state->statistics},
+                                 {"run.projections", ITEM_REAL, 2, &state->projections},
+                                 REAL("energy.total", sim->energy.total),
+                                 REAL("energy.scatter", sim->energy.scatter),
+                                 REAL("collisions.lost", sim->collisions.lost),
+                                 REAL("changes.energy", sim->energy.changes.energy),
+                                 REAL("units.distance", sim->lists.distance)};
+    for (size_t k = 0; k < sizeof later / sizeof *later; k++)
+      if (has(checkpoint->text, later[k].name)) items_read(checkpoint->text, &later[k], 1, fault);
     if (comm->rank == 0) load_binaries(checkpoint, &state->binaries, fault);
     effects_at(sim, sim->time);
     if (comm_agree(comm, fault) == 0) {

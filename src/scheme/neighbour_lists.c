@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/debug.h"
+#include "gravity/unit_environment.h"
 #include "scheme/close_pairs.h"
 #include "scheme/collisions.h"
 #include "scheme/schemes.h"
@@ -15,6 +16,8 @@
  * part of the mass. */
 #define EQUAL_MASSES_RATIO 1.01
 #define DOMINANT_MASS_SHARE 1e-3
+/* R1 of units of stars is at most this part of the distance to the 28th neighbour where stars are dense. */
+#define UNIT_R1_MOST 0.5
 /* Bound pairs with 2 a below this part of R1 may go by Kepler's equation. */
 #define KEPLER_PAIR_RADIUS (1.0 / 32)
 
@@ -24,6 +27,14 @@ int neighbour_lists_radii_by_mass(const struct sim *sim)
   if (sim->par->RadiiByMass != RADII_AUTO) return sim->par->RadiiByMass == RADII_ON;
   return masses->largest > EQUAL_MASSES_RATIO * masses->smallest &&
          masses->largest < DOMINANT_MASS_SHARE * masses->total;
+}
+
+/* R1 of units of stars at most: above it most stars of the densest places would be members of units. As many stars as a
+ * group has bodies may be one group. 0: any. */
+static double unit_r1(const struct sim *sim)
+{
+  double others = sim->masses.count - 1;
+  return others < UNIT_BODIES ? 0 : UNIT_R1_MOST * sim->lists.distance * cbrt(fmax(1, 28 / others));
 }
 
 struct list_request neighbour_lists_request(const struct sim *sim, double soft_step)
@@ -41,6 +52,7 @@ struct list_request neighbour_lists_request(const struct sim *sim, double soft_s
                   debug_value("star_units", 1) > 0;
   if (request.units) request.radii = collisions_radii(sim);
   request.total_mass = sim->masses.total;
+  request.unit_r1 = unit_r1(sim);
   request.several = request.units && soft_step > 0 && sim->comm->size > 1;
   request.speed2 = sim->lists.speed2;
   if (soft_step > 0) request.pair_limit = KEPLER_PAIR_RADIUS * (double)sim->force.split.r1;

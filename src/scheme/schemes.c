@@ -9,6 +9,8 @@
 
 /* Smallest R2 by rule without softening, in lattice spacings. */
 #define RADIUS_SPACINGS 1024
+/* Of the distances to the 28th neighbour, that of dense places. */
+#define DENSE_QUANTILE 0.1
 /* Smallest relative change of the measured R2 that is adopted. */
 #define RADIUS_CHANGE 0.2
 
@@ -75,6 +77,8 @@ double scheme_r2(const struct sim *sim, const struct params *params)
 /* R1 or R2 is given. Returns as scheme_measure_radius. */
 static int given_radius(struct sim *sim, int first)
 {
+  if (plan_has_units(sim->par))
+    sim->lists.distance = radius_by_rule(sim->comm, sim->be, sim->dev, sim->masses.count, DENSE_QUANTILE);
   double r2 = sim->force.radius_rule = scheme_r2(sim, sim->par);
   if (first && params_mode(sim->par) != MODE_TREE) set_split(sim, sim->par->R1, r2);
   return first;
@@ -84,9 +88,11 @@ static int given_radius(struct sim *sim, int first)
 static int measured_radius(struct sim *sim, int first)
 {
   const struct params *params = sim->par;
-  double quantile[] = {params->RQuantile, 0.01, 0.1}, distance[3], softening = params_softening(params, NULL);
+  double quantile[] = {params->RQuantile, 0.01, DENSE_QUANTILE}, distance[3],
+         softening = params_softening(params, NULL);
   radius_quantiles(sim->comm, sim->be, sim->dev, sim->masses.count, 3, quantile, distance);
   note_dense(sim, distance + 1, first);
+  sim->lists.distance = distance[2];
   if (!first && fabs(distance[0] - sim->force.radius_rule) < RADIUS_CHANGE * sim->force.radius_rule) return 0;
   /* coincident particles have no distances */
   sim->force.radius_rule = fmax(distance[0], softening > 0 ? 1e-3 * softening : RADIUS_SPACINGS * sim->lattice.spacing);

@@ -210,6 +210,12 @@ double plan_wanted(const struct params *params, const struct diagnostics *now, c
   return params->FixedStep > 0 ? params->FixedStep : fmin(plan_whole_step(params, now, facts, r2), in_field);
 }
 
+int plan_has_units(const struct params *params)
+{
+  return integrator_traits[params->Integrator].has_units && params_mode(params) != MODE_TREE &&
+         params_softening(params, NULL) == 0;
+}
+
 struct plan plan_next(const struct params *params, const struct diagnostics *now, const struct plan_facts *facts,
                       double time, double target, long long step)
 {
@@ -219,8 +225,10 @@ struct plan plan_next(const struct params *params, const struct diagnostics *now
   plan.shared = params_shared(params);
   if (plan.shared && params->FixedStep > 0) plan.shared_level = timeline_level(wanted, params->FixedStep * (1 + 1e-9));
   if (plan_one_step(params, facts)) plan.shared_level = 0;
-  int used = facts->hybrid || (params->MaxSizeTimestep == 0 && params->FixedStep == 0);
-  plan.measure_radius = used && step > 0 && step % (facts->hybrid ? RADIUS_INTERVAL : DISTANCE_INTERVAL) == 0 &&
-                        params->R1 == 0 && params->R2 == 0;
+  int used = facts->hybrid || (params->MaxSizeTimestep == 0 && params->FixedStep == 0),
+      given = params->R1 > 0 || params->R2 > 0;
+  plan.measure_radius = used && step > 0 &&
+                        step % (facts->hybrid && !given ? RADIUS_INTERVAL : DISTANCE_INTERVAL) == 0 &&
+                        (!given || plan_has_units(params));
   return plan;
 }

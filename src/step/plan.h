@@ -77,6 +77,8 @@ struct finder_system plan_errors(const struct params *params, const struct diagn
                                  const struct plan_facts *facts);
 /* The soft step that the rules and the parameters want, before it is fitted to the next output. */
 double plan_wanted(const struct params *params, const struct diagnostics *now, const struct plan_facts *facts);
+/* 1: stars may form units, by distances between them. */
+int plan_has_units(const struct params *params);
 /* Plan the next soft step. `now`: sums at `time`; `target`: time of the next output or of the end; `step`: soft steps
  * since the start. */
 struct plan plan_next(const struct params *params, const struct diagnostics *now, const struct plan_facts *facts,

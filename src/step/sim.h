@@ -77,6 +77,7 @@ struct lists_part {
   struct lists_cost cost;
   double speed2;       /* with units of stars: mean square speed of stars and pairs; 0: not measured yet */
   double pair_kinetic; /* kinetic energy of pairs about their centres of mass, as far as it is known */
+  double distance;     /* of the 28th neighbour where stars are dense, last measurement; 0: not known */
 };
 
 /* A row of collisions.csv. */

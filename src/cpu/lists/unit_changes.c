@@ -201,7 +201,7 @@ static int try_join(struct units *units, struct list_loop *loop, int32_t i, int3
   switch (unit_belong(&units->rules, &p, &q, d, u, units_r1(units, i, j), 1)) {
   case UNIT_APART: return 0;
   case UNIT_LET_GO:
-    divide(units, loop, unit_first_goes(&p, &q, sqrt(kepler_dot(d, d))) ? i : j, tick, 2, two);
+    divide(units, loop, unit_first_goes(&units->rules, &p, &q, sqrt(kepler_dot(d, d))) ? i : j, tick, 2, two);
     return 1;
   case UNIT_TOGETHER: break;
   }

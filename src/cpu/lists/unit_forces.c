@@ -164,12 +164,25 @@ void units_force_on_star(struct units *units, const struct list_loop *loop, int3
   }
 }
 
+/* The UNIT_NEAR places with the largest weights are near. */
+static void note_near(struct unit_field *field, double weights[UNIT_NEAR], double weight, int32_t place)
+{
+  int at = 0;
+  if (field->near_count < UNIT_NEAR) at = field->near_count++;
+  else {
+    for (int k = 1; k < UNIT_NEAR; k++) at = weights[k] < weights[at] ? k : at;
+    if (weight <= weights[at]) return;
+  }
+  weights[at] = weight;
+  field->near[at] = place;
+}
+
 void units_force(struct units *units, const struct list_loop *loop, int32_t i, int32_t tick, const double x[3],
                  const double v[3], struct hermite_force *force, struct unit_field *field)
 {
   const struct unit *unit = &units->unit[units->of[i]];
   const int32_t *entry = list_entries(loop->set, i);
-  double nearest = 1e300, gm = loop->set->gm[i], f[4];
+  double nearest = 1e300, gm = loop->set->gm[i], weights[UNIT_NEAR], f[4];
   int pair = unit->kind != UNIT_GROUP;
   double size = pair && unit->lasting ? unit->orbit.a : unit->orbit.size;
   struct unit_facts facts = units_facts(units, i);
@@ -188,10 +201,17 @@ void units_force(struct units *units, const struct list_loop *loop, int32_t i, i
     if (has_quadrupole(units, seen.place, is->gm, is->r2)) add_extent(units, loop, &seen, f, tick, gm, force);
     if (has_quadrupole(units, i, gm, is->r2)) add_on_extent(units, loop, i, &seen, f, tick, gm, force);
     double weight = unit_tide_weight(is, gm, size);
-    int near = weight > UNIT_TIDE_LEAST && field->near_count < UNIT_NEAR;
-    if (near) field->near[field->near_count++] = seen.place;
-    unit_add_field(field, is, f, gm, weight, pair, near);
+    unit_add_field(field, is, f, gm, weight, pair);
+    if (weight > UNIT_TIDE_LEAST) note_near(field, weights, weight, seen.place);
     check_partner(units, i, &seen, &facts, &nearest);
+  }
+  memcpy(field->tide_far, field->tide, sizeof field->tide);
+  for (int k = 0; k < field->near_count; k++) {
+    struct seen seen;
+    look(loop, field->near[k], tick, x, v, &seen);
+    if (!look_closer(loop, i, &seen)) continue;
+    unit_radial(&seen.is, f);
+    unit_add_tide(&seen.is, f, -1, field->tide_far);
   }
 }
 

@@ -184,7 +184,7 @@ double units_pair_kinetic(const struct list_set *set, const struct list_request 
     double d[3], u[3], m1 = set->gm[i], m2 = j >= 0 ? set->gm[j] : 0;
     if (j < 0 || set->id[i] > set->id[j]) continue;
     relative(set, i, j, d, u);
-    double r1 = fmaxf(set->factor[i], set->factor[j]) * (double)request->split.r1;
+    double r1 = fmaxf(set->factor[i], set->factor[j]) * list_unit_r1(request);
     if (unit_lasts(&any_period, m1 + m2, d, u, r1, 1)) sum += 0.5 * m1 * m2 / (m1 + m2) * kepler_dot(u, u);
   }
   memory_free(partner);
@@ -237,7 +237,7 @@ static void ignore_fast(struct units *units, const struct list_request *request)
 void units_open(struct units *units, struct list_set *set, const struct list_request *request)
 {
   size_t n = (size_t)(set->n + 1);
-  double r1 = (double)request->split.r1;
+  double r1 = list_unit_r1(request);
   *units = (struct units){.set = set};
   units->rules = (struct unit_rules){.r1 = r1,
                                      .entry = UNIT_ENTRY_R1 * r1,
