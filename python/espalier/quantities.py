@@ -14,7 +14,7 @@ FIELDS = {"pos": "length", "vel": "speed", "mass": "mass", "time": "time", "pote
 # Values that methods give, by their names; others are numbers.
 VALUES = {
     "cluster": {
-        "length": "centre core_radius half_mass_radius jacobi_radius", "speed": "velocity",
+        "length": "centre core_radius half_mass_radius jacobi_radius", "speed": "velocity dispersion",
         "mass": "mass bound_mass jacobi_mass", "time": "relaxation_time", "energy": "binary_energy",
         "tide": "tide"},
     "binaries": {"length": "a pos", "speed": "vel", "mass": "mass", "time": "period", "energy": "energy"},
