@@ -211,6 +211,7 @@ class Snapshot:
             self.pos[kind], self.mass[kind] = self.pos[kind] * length, self.mass[kind] * factors.of(0, 1)
         self.vel = {kind: vel * speed for kind, vel in self.vel.items()}
         self.time *= factors.time()
+        self.units.fit_times([self.time])
         self.omega, self.tide = self.omega / factors.time(), self.tide / factors.time() ** 2
         self.softening = None if self.softening is None else self.softening * length
         self.softenings = None if self.softenings is None else [soft * length for soft in self.softenings]

@@ -83,6 +83,7 @@ class Factors:
             raise ValueError(f"states no units, or a gravitational constant that is not theirs, so --units {wanted[0]} "
                              "has no meaning: leave it out")
         self.take(wanted[1:])
+        self.facts["chosen"] = True
 
     def take(self, sizes):
         """Convert to units of these sizes in cgs."""
