@@ -24,7 +24,8 @@ draws "... in others" analysis run/out --units kpc-km/s-1e10Msun
 has said '^text dispersion \[km/s\]$' && has said '^text radius \[kpc\]$'
 ok $? "... with their names"
 draws "binaries" binaries run/out
-has said '^text semi-major axis \[pc\]$' && has said '^text binding energy \[M\$_\\odot\$ km\$^2\$ s\$^{-2}\$\]$'
+has said '^text semi-major axis \[pc\]$' &&
+  has said '^text change of the binding energy \[M\$_\\odot\$ km\$^2\$ s\$^{-2}\$\]$'
 ok $? "... have units on their axes"
 for kind in profile map cluster binaries energy steps; do
   plots $kind run/out --units kpc-Gyr-1e10Msun

@@ -378,8 +378,8 @@ def main():
     add_face_on(parser)
     parser.add_argument("--width", type=positive,
                         help="side of the picture, in the unit of length: crops the maps of a run (default: all of "
-                             "them, of types what holds 97 %% of their mass; of snapshots: holds 97 %% of the particles "
-                             "of the first; with ids: what is followed, at all times)")
+                             "them, of types what holds 97 %% of their mass; of snapshots: holds 97 %% of the "
+                             "particles of the first; with ids: what is followed, at all times)")
     parser.add_argument("--trail", type=frames_number, default=TRAIL, metavar="N",
                         help="with ids: paths over the last N frames (default: %(default)s)")
     parser.add_argument("--fps", type=positive,

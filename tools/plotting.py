@@ -270,8 +270,8 @@ def same_units(things):
         if other.units.text() != things[0].units.text():
             fail(f"{things[0].path} and {other.path} have different units: {things[0].units.text()}, and "
                  f"{other.units.text()}")
-    times = [thing["time"] if isinstance(thing, Table) else np.ravel(thing.time) for thing in things
-             if isinstance(thing, Table) or np.ndim(thing.time) == 0]
+    times = [thing["time"] if isinstance(thing, Table) else [thing.time] for thing in things
+             if isinstance(thing, Table) or np.isscalar(getattr(thing, "time", None))]
     for thing in things if times else ():
         thing.units.fit_times(np.concatenate(times))
 
