@@ -134,6 +134,15 @@ names = [plotting.Units({"UnitLength_in_cm": 3.0857e18, "UnitMass_in_g": mass, "
 ok(names == [r"$10^{10}\,$M$_\odot$", r"2036 M$_\odot$", r"M$_\odot$", "kg"], "masses of stars have solar masses",
    str(names))
 
+kpc = {"UnitLength_in_cm": 3.0857e21, "UnitMass_in_g": 1.98841e43, "UnitVelocity_in_cm_per_s": 1e5}
+units, chosen = plotting.Units(kpc), plotting.Units({**kpc, "chosen": True})
+grid = pictures.grids_of(pictures.View(pos, vel, one, "t", units), [pictures.Panel("density", "xy")], 2.0, 1.0, 64)
+held = grid[0][0].sum() * (4000 / 64) ** 2   # solar masses, with pixels in pc
+ok(abs(held / 1e10 - 1) < 0.01 and units.surface == r"M$_\odot$ pc$^{-2}$" and chosen.surface_size == 1
+   and chosen.surface == r"$10^{10}\,$M$_\odot$ kpc$^{-2}$", "surface densities of galaxies", f"{held} {units.surface}")
+found = [plotting.Units(kpc).fit_times(times).time_text(times[-1]) for times in ([0, 0.5], [0, 1.5], [0, 2.0])]
+ok(found == ["time 488.9 Myr", "time 1.467 Gyr", "time 1.956 Gyr"], "times below 1 Gyr are in Myr", str(found))
+
 # --- one function draws for the tools and for pyespalier
 view = pictures.View(pos, vel, one, "t", plotting.Units({}))
 figure = pictures.figure_of_maps([view], [pictures.Panel("density", "xz")], 1.0, pixels=32)

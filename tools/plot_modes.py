@@ -4,8 +4,8 @@
 within a radius (--within) against time and by radius, and the pattern speed of m = 2. The pattern speed is the change
 of its phase from one snapshot to the next, and at each snapshot that of the velocities (Dehnen, Semczuk and Aerssens
 2023), which also says how often the bar has turned between two snapshots. N particles without any mode have A_m / A_0
-of about N^-1/2; pattern speeds are drawn where A_2 is four times that. Of the folder of a run also A_2 and pattern
-speed of its analysis.csv are drawn, where it has them."""
+of about N^-1/2; pattern speeds where A_2 is less than four times that are faint. Of the folder of a run also A_2 and
+pattern speed of its analysis.csv are drawn, where it has them."""
 import csv
 import os
 

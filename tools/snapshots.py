@@ -212,6 +212,8 @@ class Snapshot:
             self.pos[kind], self.mass[kind] = self.pos[kind] * length, self.mass[kind] * factors.of(0, 1)
         self.vel = {kind: vel * speed for kind, vel in self.vel.items()}
         self.time *= factors.time()
+        if self.comoving:   # an expansion factor
+            self.units.plain_time = "", 1.0
         self.units.fit_times([self.time])
         self.omega, self.tide = self.omega / factors.time(), self.tide / factors.time() ** 2
         self.softening = None if self.softening is None else self.softening * length

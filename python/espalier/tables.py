@@ -65,7 +65,7 @@ def _column(words: list[str]) -> np.ndarray:
 
 
 def table(path: str | os.PathLike[str]) -> Table:
-    """Read a table of a run, or one that espalier-plot --table has written: `table("out/cluster.csv")["r_50"]`."""
+    """Read a table of a run, or one that espalier-plot --table has written: `table("out/cluster.csv")["mass"]`."""
     from espalier_plots.facts import stated
 
     try:
