@@ -9,11 +9,13 @@ EXTRA_DIST += \
   %D%/espalier/py.typed \
   %D%/espalier/quantities.py \
   %D%/espalier/simulation.py \
-  %D%/espalier/snapshot.py
+  %D%/espalier/snapshot.py \
+  %D%/espalier/tables.py
 # The tools draw by it: beside them where Espalier is installed, as in the source tree.
 nobase_dist_pkgdata_DATA += \
   %D%/espalier_plots/__init__.py \
   %D%/espalier_plots/cluster.py \
+  %D%/espalier_plots/facts.py \
   %D%/espalier_plots/galaxy.py \
   %D%/espalier_plots/measure.py \
   %D%/espalier_plots/multiples.py \

@@ -109,6 +109,14 @@ def half_radius(r, mass):
             return r[k]
 
 
+def spread(place, vel, mass, held, half):
+    """Of one axis, as the mean square of differences of pairs of bodies."""
+    some = [k for k in held if np.sqrt((place[k] ** 2).sum()) <= half]
+    share = mass[some] / mass[some].sum()
+    apart = ((vel[some][:, None] - vel[some][None]) ** 2).sum(axis=2)
+    return np.sqrt((share[:, None] * share[None] * apart).sum() / 6)
+
+
 def compute(pos, vel, mass, omega, tide, softening):
     apart = np.linalg.norm(pos[:, None] - pos[None], axis=2)
     order = np.argsort(apart, axis=1)   # the first one is the star itself
@@ -141,7 +149,8 @@ def compute(pos, vel, mass, omega, tide, softening):
               "half_mass_radius": half, "relaxation_time": 0.138 * n / np.log(0.11 * n) * np.sqrt(half**3 / m),
               "pairs": sum(len(o[1]) == 2 for o in orbits), "binary_energy": sum(o[0] for o in orbits),
               "binary_fraction": sum(len(found.body[b][3]) > 1 for b in held) / len(held),
-              "segregation": half_radius(r[some], mass[some]) / half}
+              "segregation": half_radius(r[some], mass[some]) / half,
+              "dispersion": spread(bpos - centre, bvel, bmass, held, half)}
     result |= {f"centre_{name}": x for name, x in zip("xyz", centre)}
     result |= {f"velocity_{name}": x for name, x in zip("xyz", motion)}
     if tide:

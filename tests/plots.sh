@@ -144,7 +144,9 @@ for table in energy steps; do
     fi > "stars/$table.csv"
 done
 draws "a cluster of stars" cluster stars --true-energies on
-has said '^axes 9$' && has said '^text time \[Myr\]' && has said '^text period \[d\]' && has said '^text isolated' &&
+has said '^axes 11$' && has said '^text time \[Myr\]' && has said '^text period \[d\]' &&
+  has said '^text isolated: by Kepler' && has said '^text binary fraction$' &&
+  has said '^text dispersion per axis \[km/s\]$' &&
   has said '^text .*: 600 particles, lengths in pc, times in Myr'
 ok $? "all panels and their units"
 has said '^text bound, 50 %' && lacks said '^text Jacobi'
@@ -152,6 +154,11 @@ ok $? "bound stars of snapshots, without a Jacobi radius"
 printf '%s\n' "# $in_units" time,bound_mass,half_mass_radius,tide,jacobi_radius,jacobi_mass,escapers 0,1,0.8,,,,3 \
   0.5,0.9,0.7,1,4,0.95,5 1,0.8,0.6,1,3.5,0.9,6 > stars/cluster.csv
 draws "a cluster with cluster.csv" cluster stars --true-energies off
+plots cluster stars --true-energies off --table stars.csv && grep -q '^# UnitLength_in_cm = ' stars.csv &&
+  [ "$(columns stars.csv core_radius | wc -w)" = "$(ls stars/snapshot_*.hdf5 | wc -l)" ] &&
+  [ "$(columns stars.csv bound_mass half_mass_radius | sed -n 1p)" = '1 0.8' ]
+ok $? "a table of snapshots with the numbers of cluster.csv at their times"
+draws "... drawn again" cluster stars --true-energies off
 has said '^text bound, 50 %' && has said '^text Jacobi' && has said '^text in Jacobi$' &&
   has said '^text mass \['
 ok $? "bound stars and the Jacobi radius of cluster.csv"

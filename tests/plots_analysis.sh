@@ -20,6 +20,13 @@ has said '^text type 1 (halo), \$N\$ = 500$' && has said '^text Lagrangian radii
 ok $? "all panels, with the types' names"
 draws "Lagrangian radii of a type" analysis run/analysis.csv --type 2
 draws "analysis of one type" analysis one
+has said '^axes 5$' && lacks said '^text bar strength' && has said '^text \$N\$ = 500$' && has said '^text per axis$'
+ok $? "... without a disc, so without a bar"
+cp -r one systems && printf '%s\n' "$(sed -n 2p one/analysis.csv)" time,binary_fraction,dispersion 0,0.5,0.4 \
+  0.25,0.5,0.5 > systems/cluster.csv
+draws "analysis of a cluster with binaries" analysis systems
+has said '^text velocity dispersion of systems, per axis' && lacks said '^text radial$'
+ok $? "... has the dispersion of systems"
 in_units='UnitLength_in_cm = 3.085678e21, UnitMass_in_g = 1.989e43, UnitVelocity_in_cm_per_s = 1e5'
 sed "s/^# units: .*/# $in_units, GravityConstantInternal = 43009.2/" run/analysis.csv > units.csv
 draws "analysis with units" analysis units.csv

@@ -37,7 +37,7 @@ for i, j in enumerate(near):
     if (2 * m / mu * (a * (1 + e) / r) ** 3).max() < 0.1:
         found[tuple(sorted((int(ids[i]), int(ids[j]))))] = a, e
 table = {(int(row["first"]), int(row["second"])): (float(row["a"]), float(row["e"]))
-         for row in csv.DictReader(open(sys.argv[2])) if row["stars"] == "2"}
+         for row in csv.DictReader(line for line in open(sys.argv[2]) if line[0] != "#") if row["stars"] == "2"}
 made = {(2 * k + 1, 2 * k + 2) for k in range(500)}
 print(f"{len(found)} pairs, {len(made & set(table))} of the {len(made)} that were made")
 assert found.keys() == table.keys() and len(made & set(table)) > 490
@@ -56,7 +56,8 @@ try "$plot" binaries triples.hdf5 -o triples.png --table triples.csv
 cat > threes.py << 'END'
 # systems of the table that are those of the model: 600 binaries, then 600 triples
 import csv, sys
-rows = [{key: float(value) for key, value in row.items() if value} for row in csv.DictReader(open(sys.argv[1]))]
+rows = [{key: float(value) for key, value in row.items() if value}
+        for row in csv.DictReader(line for line in open(sys.argv[1]) if line[0] != "#")]
 found = {(int(row["first"]), int(row["second"]), int(row["stars"])): row for row in rows}
 made = [1201 + 3 * k for k in range(600)]
 pairs = sum((k, k + 1, 2) in found for k in made) + sum((k, k + 1, 2) in found for k in range(1, 1200, 2))

@@ -234,7 +234,10 @@ def own(path, within, edges, with_rings):
 def table(path):
     """Columns of a table; empty values are nan."""
     with open(path, encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+        text = file.readlines()
+    if "format" not in path and not text[0].startswith("# UnitLength_in_cm = 3.08"):
+        sys.exit(f"{path} states no units")
+    rows = list(csv.DictReader(line for line in text if not line.startswith("#")))
     return {name: np.array([float(row[name] or "nan") for row in rows]) for name in rows[0]}
 
 

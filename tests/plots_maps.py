@@ -26,11 +26,25 @@ def ok(good, text, told=""):
 
 if sys.argv[3:] == ["cropped"]:
     import plot_movie
-    grid = np.arange(64.0**2).reshape(64, 64)
-    middle, half = plot_movie.cropped(grid, 1.0, 1.0)
-    ok(half == 0.5 and np.array_equal(middle, grid[16:48, 16:48]), "half of the width is half of the pixels")
-    middle, half = plot_movie.cropped(grid, 1.0, 0.99)
-    ok(half == 0.5 and len(middle) == 32, "a width between two pixels has both", f"{half} {middle.shape}")
+    ok([plot_movie.cut_of(64, 1.0, width) for width in (1.0, 0.99, None)] == [16, 16, 0],
+       "half of the width is half of the pixels; a width between two pixels has both")
+    grid = np.ones((64, 64)) + np.arange(64)
+    for fine in 1, 3, 4:
+        middle, places = plot_movie.smooth(grid, 1.0, 16, fine), (np.arange(32 * fine) + 0.5) / fine + 16
+        error = np.abs(middle / (places + 0.5) - 1)
+        ok(error.max() < 0.05, f"the middle of a map, {fine} times as fine", str(error.max()))
+    # a disc that ends: the run's map of a wide field shows its edge as a map of the snapshot does
+    radius = 0.1 * np.sqrt(rng.uniform(0, 1, 20000))
+    angle = rng.uniform(0, 2 * np.pi, 20000)
+    x, y = radius * np.cos(angle), radius * np.sin(angle)
+    wide = np.histogram2d(y, x, 512, [[-1, 1], [-1, 1]])[0] * (256 / 1.0) ** 2 / 20000
+    half = 1 - 2 * 218 / 512
+    for found in (plot_movie.smooth(wide, 1.0, 218, 5),
+                  measure.surface_density(x, y, np.full(20000, 1 / 20000), half, 400)):
+        places = half * ((np.arange(len(found)) + 0.5) * 2 / len(found) - 1)
+        far = np.hypot(places[:, None], places)
+        ok(found[far < 0.07].mean() > 30 and found[far > 0.12].max() < 0.1, "a disc ends where it does",
+           f"{found[far < 0.07].mean()} {found[far > 0.12].max()}")
     shown = plot_movie.Map(f"{folder}/maps/projection_0000.hdf5", "All", "xy")
     shown.density = np.zeros((64, 64))
     shown.density[22:42, 22:42] = 1
@@ -119,6 +133,15 @@ names = [plotting.Units({"UnitLength_in_cm": 3.0857e18, "UnitMass_in_g": mass, "
          for mass in (1.98841e43, 4.0487e36, 1.98841e33, 1e3)]
 ok(names == [r"$10^{10}\,$M$_\odot$", r"2036 M$_\odot$", r"M$_\odot$", "kg"], "masses of stars have solar masses",
    str(names))
+
+kpc = {"UnitLength_in_cm": 3.0857e21, "UnitMass_in_g": 1.98841e43, "UnitVelocity_in_cm_per_s": 1e5}
+units, chosen = plotting.Units(kpc), plotting.Units({**kpc, "chosen": True})
+grid = pictures.grids_of(pictures.View(pos, vel, one, "t", units), [pictures.Panel("density", "xy")], 2.0, 1.0, 64)
+held = grid[0][0].sum() * (4000 / 64) ** 2   # solar masses, with pixels in pc
+ok(abs(held / 1e10 - 1) < 0.01 and units.surface == r"M$_\odot$ pc$^{-2}$" and chosen.surface_size == 1
+   and chosen.surface == r"$10^{10}\,$M$_\odot$ kpc$^{-2}$", "surface densities of galaxies", f"{held} {units.surface}")
+found = [plotting.Units(kpc).fit_times(times).time_text(times[-1]) for times in ([0, 0.5], [0, 1.5], [0, 2.0])]
+ok(found == ["time 488.9 Myr", "time 1.467 Gyr", "time 1.956 Gyr"], "times below 1 Gyr are in Myr", str(found))
 
 # --- one function draws for the tools and for pyespalier
 view = pictures.View(pos, vel, one, "t", plotting.Units({}))

@@ -24,7 +24,8 @@ draws "... in others" analysis run/out --units kpc-km/s-1e10Msun
 has said '^text dispersion \[km/s\]$' && has said '^text radius \[kpc\]$'
 ok $? "... with their names"
 draws "binaries" binaries run/out
-has said '^text semi-major axis \[pc\]$' && has said '^text binding energy \[M\$_\\odot\$ km\$^2\$ s\$^{-2}\$\]$'
+has said '^text semi-major axis \[pc\]$' &&
+  has said '^text change of the binding energy \[M\$_\\odot\$ km\$^2\$ s\$^{-2}\$\]$'
 ok $? "... have units on their axes"
 for kind in profile map cluster binaries energy steps; do
   plots $kind run/out --units kpc-Gyr-1e10Msun
@@ -89,7 +90,8 @@ sys.path.insert(0, sys.argv[1])
 import plot_movie as movie
 from espalier_plots.style import Units
 units = Units(dict(UnitLength_in_cm=3.0857e21, UnitMass_in_g=1.98841e43, UnitVelocity_in_cm_per_s=1e5))
-for step, last in ((0.002, "time 7.8 Myr"), (0.2, "time 0.78 Gyr"), (2e-7, "time 782 yr"), (0, "time 0.000 Gyr")):
+for step, last in ((0.002, "time 7.8 Myr"), (0.2, "time 782 Myr"), (2, "time 7.8 Gyr"), (2e-7, "time 782 yr"),
+                   (0, "time 0.000 Myr")):
     maps = [types.SimpleNamespace(time=k * step, units=units) for k in range(5)]
     found = movie.times_of(maps)(maps[-1])
     assert found == last, found

@@ -33,6 +33,7 @@ def refused(kind, words, call):
 model = espalier.ic.plummer(1000)
 pos, vel, mass = model.pos, model.vel, model.mass
 new = espalier.Simulation
+ok(repr(model) == "<Snapshot: 1000 particles of type 1, time 0>", "a snapshot in short")
 ok(len(model) == 1000 and abs(mass.sum() - 1) < 1e-6 and pos.shape == (1000, 3), "a model as arrays")
 
 # errors of every kind
@@ -161,6 +162,17 @@ if len(sys.argv) > 1:
     same = new(ic, softening=0.01, TimeMax=0.25, Tuning="frozen", Repeatable=True)
     same.integrate(0.25)
     order = np.argsort(out.ids)
+    energy, steps = (espalier.table(f"{sys.argv[1]}/output/{name}.csv") for name in ("energy", "steps"))
+    ok(abs(energy["time"][-1] - 0.25) < 1e-12 and energy["total"].dtype == float and steps["step"].dtype == np.int64
+       and energy.units is None and energy.comments[0].startswith("espalier ") and "rows: time, " in repr(energy)
+       and refused(ValueError, "states no units", lambda: energy.quantity("total"))
+       and refused(OSError, "cannot be read", lambda: espalier.table("absent.csv")), "a table of a run")
+    try:
+        import h5py
+    except ImportError:
+        h5py = None
+    ok(model.softenings is None and same.snapshot().softenings[1] == 0.01
+       and (h5py is None or np.allclose(out.softenings, 0.01, rtol=1e-6)), "the softening of a snapshot")
     ok(np.array_equal(same.ids, out.ids[order]) and np.array_equal(same.pos, out.pos[order])
        and np.array_equal(same.vel, out.vel[order]), "the program's bits")
 
@@ -231,6 +243,21 @@ else:
        and refused(ValueError, "length: expected a unit as kpc", lambda: shot.in_units(length="Myr"))
        and refused(ValueError, "states no units", lambda: espalier.ic.plummer(9).in_units())
        and refused(AttributeError, "without units are in .snap", lambda: shot.in_units().x), "units that are refused")
+    own, gyr = shot.units, espalier.Snapshot(pos, vel, mass, model.ids, model.types, 1.0, parameters={
+        "UnitLength_in_cm": 3.085678e18, "UnitMass_in_g": 1.98841e33, "UnitVelocity_in_cm_per_s": 97779.22}).units
+    ok(own["length"] == u.kpc and str(own["speed"]) == "km / s" and str(own["mass"]).endswith("solMass")
+       and str(gyr["speed"]) == "pc / Myr" and gyr["time"] == u.Myr, f"names of units: {own} {gyr}")
+    rows = chosen.table()
+    ok(rows["pos"].unit == u.pc and rows["vel"].unit == u.km / u.s and rows.meta["time"].unit == u.Myr
+       and np.array_equal(rows["id"], shot.ids), "a table in these units")
+    with open("python-table.csv", "w") as file:
+        file.write("# UnitLength_in_cm = 3.08568e+18, UnitMass_in_g = 1.98841e+33, UnitVelocity_in_cm_per_s = 100000\n"
+                   "time,type,r_50,mass,event\n0,1,0.5,3,formed\n2,2,,4,dissolved\n")
+    rows = espalier.table("python-table.csv")
+    ok(list(rows["type"]) == [1, 2] and np.isnan(rows["r_50"][1]) and rows["event"][1] == "dissolved"
+       and np.isclose(rows.quantity("r_50", "pc")[0].value, 0.5, rtol=1e-5)
+       and np.isclose(rows.quantity("time", "Myr")[1].value, 2 * 0.977792, rtol=1e-5)
+       and rows.table()["r_50"].unit.is_equivalent(u.pc), "a table with units")
     rows = shot.table()
     bare = espalier.ic.plummer(9).table()
     ok(rows.colnames[:5] == ["id", "type", "mass", "pos", "vel"] and len(rows) == len(shot)
@@ -252,7 +279,7 @@ for at in (0.0, 0.3):
 disc = bars[0].disc(softening=0.01)
 rings, (strengths, phases) = disc.rings(edges=np.linspace(0, 2, 11)), disc.modes(outer=1.0)
 turn = np.exp(2j * np.arctan2(flat[:, 1], flat[:, 0]))[np.hypot(flat[:, 0], flat[:, 1]) < 1]
-ok(disc.type == 2 and np.allclose(rings["v_phi"], 2 * rings["R"], rtol=0.02)
+ok(isinstance(disc, espalier.Disc) and disc.type == 2 and np.allclose(rings["v_phi"], 2 * rings["R"], rtol=0.02)
    and abs(disc.speed(outer=1.0) / 2 - 1) < 0.01
    and abs(strengths[1] / abs(turn.mean()) - 1) < 0.01 and abs(phases[1]) < 0.05, "rings, modes and speed of a disc")
 ok(np.allclose(rings["v_c"], disc.circular(rings["R"]), rtol=0.02) and rings["Q"].max() < 0.2, "its circular velocity")

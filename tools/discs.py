@@ -4,7 +4,7 @@ import argparse
 import csv
 
 from plotting import (COLOURS, TYPES, Help, Units, add_output, count_text, fail, legend_beside, np, ordered_colours,
-                      plt, positive, program, same_units, type_list, warn, writable)
+                      plt, positive, program, same_units, type_list, warn, writable, write_units)
 from espalier_plots.galaxy import DARK, SOFT, Disc, NoDisc, centre_of
 from follow import Frames, add_follow, centre, type_number
 from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
@@ -61,11 +61,15 @@ def parsed(parser, most):
 
 
 class Moment:
-    """A disc at one time: time, units, name, radii of rings, and what was measured (measured)."""
+    """A disc at one time: time, units, gravitational constant, radii of rings, what was measured (measured)."""
 
     def __init__(self, snapshot, number):
         self.path, self.time, self.units, self.number = snapshot.path, snapshot.time, snapshot.units, number
-        self.text, self.found = snapshot.time_text(), None
+        self.parts, self.found = " (parts missing)" if snapshot.incomplete else "", None
+
+    @property
+    def text(self):
+        return self.units.time_text(self.time) + self.parts
 
 
 def gravity_of(snapshot, given):
@@ -153,15 +157,16 @@ def measured(arguments, measure):
     reader, moments, paths = Reader(arguments), [], chosen_snapshots(arguments)
     for path in paths:
         snapshot, disc = reader.disc(path)
-        if len(paths) <= FEW:
-            place = ", ".join(f"{x:.5g}" for x in disc.origin)
-            print(f"{snapshot.time_text()}: centre {place} {snapshot.units.length}".rstrip())
         moment = Moment(snapshot, {kind: int(disc.of(kind).sum()) for kind in disc.kinds()})
+        moment.origin, moment.gravity = disc.origin, disc.gravity
         moment.kinds = reader.shown(snapshot, disc)
         moment.found = measure(disc, moment, reader)
         moments.append(moment)
     moments.sort(key=lambda moment: moment.time)
     same_units(moments)
+    for moment in moments if len(moments) <= FEW else ():
+        place = ", ".join(f"{x:.5g}" for x in moment.origin)
+        print(f"{moment.text}: centre {place} {moment.units.length}".rstrip())
     return moments, reader
 
 
@@ -188,6 +193,7 @@ def tell_few(moments):
 def write_rings(path, moments):
     """One row for each time, type and ring."""
     with open(path, "w", newline="", encoding="utf-8") as file:
+        write_units(file, moments[0].units, moments[0].gravity)
         table = csv.writer(file)
         table.writerow(["time", "type", *RINGS])
         for moment in moments:

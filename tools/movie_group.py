@@ -11,6 +11,11 @@ OTHERS = "#9a9a9a"
 TRAIL = 20   # frames
 
 
+def types_of(group):
+    """The types of a group of a file, or of several; None: all."""
+    return None if group == "All" else [int(name[-1]) for name in ((group,) if isinstance(group, str) else group)]
+
+
 class Moment:
     """The stars at one time: places[star][xyz] about their centre of mass, nan: gone."""
 
@@ -32,8 +37,8 @@ class Moment:
     def others(self, half, plane, group):
         """Points of all other particles (of a type) in the picture; read again, so that memory is for one snapshot."""
         snapshot = Snapshot(self.path)
-        kind = None if group == "All" else int(group[-1])
-        pos = snapshot.all()[0] if kind is None else snapshot.pos.get(kind, np.zeros((0, 3)))
+        kinds, none = types_of(group), np.zeros((0, 3))
+        pos = snapshot.all()[0] if kinds is None else np.concatenate([snapshot.pos.get(kind, none) for kind in kinds])
         pos = pos - self.centre
         points = pos[:, AXES[plane]]
         far = np.ones(len(pos), dtype=bool)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What analysis.csv says of a run: Lagrangian radii, velocity dispersion, bar strength, motion of the centre of
-density, angular momentum
-and virial ratio over time, by particle type."""
+"""What analysis.csv says of a run: Lagrangian radii, velocity dispersion, bar strength (where there is a type of
+discs), motion of the centre of density, angular momentum and virial ratio over time, by particle type. Of a run with
+binaries and cluster.csv (Cluster = on) the dispersion is that of systems as centres of mass, of this table."""
 import argparse
+import os
 
 from plotting import (COLOURS, TYPES, Help, Table, Units, add_output, count_text, fail, legend_above, legend_beside,
-                      legend_on_top, np, ordered_colours, outputs, plt, program, save, start, table_path)
+                      legend_on_top, np, ordered_colours, outputs, plt, program, same_units, save, start, table_path)
 from unit_systems import add_units
 
 FRACTIONS = ("01", "05", "10", "25", "50", "75", "90")
@@ -40,9 +41,14 @@ class Analysis(Table):
             fail(f"{path} has no particles")
 
     def named(self, number):
-        """A type and its number of particles at the start."""
+        """A type and its number of particles at the start; of one type alone this number."""
         count = self.of("count", number) if "count" in self else []
-        return type_name(number) + (f", {count_text(count[0])}" if len(count) else "")
+        name = [type_name(number)] if len(self.types) > 1 else []
+        return ", ".join(name + ([count_text(count[0])] if len(count) else []))
+
+    def has_disc(self):
+        """Whether a type may be a disc: disk, or stars beside others."""
+        return 2 in self.types or (4 in self.types and len(self.types) > 1)
 
     def of(self, name, number):
         return self[name][self["type"] == number]
@@ -69,39 +75,76 @@ def radii(axis, run, number, time, style):
     legend_beside(axis, handles=handles[::-1], labels=names[::-1], fontsize=8)
 
 
-def draw(run, number, paths):
+def dispersions(axis, run, systems, style):
+    """That of all particles by type, or of the systems of a cluster."""
     units = run.units
-    figure, axes = plt.subplots(2, 3, figsize=(13.5, 7.0), sharex=True, layout="constrained")
+    axis.set(title="velocity dispersion", ylabel=Units.label("dispersion", units.velocity))
+    if systems and "dispersion" in systems and "binary_fraction" in systems and systems["binary_fraction"].any():
+        axis.plot(systems["time"] * units.time_size, systems["dispersion"], style, markersize=3, color=colour_of(ALL))
+        axis.set_title("velocity dispersion of systems, per axis,\nwithin the half-mass radius (cluster.csv)")
+    else:
+        for t in run.types:
+            time, colour = run.of("time", t) * units.time_size, colour_of(t)
+            axis.plot(time, run.of("dispersion", t) / 3**0.5, style, markersize=3, color=colour)
+            axis.plot(time, run.of("dispersion_radial", t), "--", color=colour)
+        legend_above(axis, handles=[plt.Line2D([], [], linestyle=line, color="0.3", label=name)
+                                    for line, name in (("-", "per axis"), ("--", "radial"))], fontsize=8)
+        if systems and "binary_fraction" in systems and systems["binary_fraction"].any():
+            axis.set_title("velocity dispersion,\nwith orbits in binaries")
+    axis.set_ylim(bottom=0)
+
+
+def virial(axis, run, style):
+    """Of all; not known of runs with neighbour lists."""
+    axis.set(title="virial ratio $2T/|W|$", ylabel="$2T/|W|$")
+    axis.plot(run.of("time", ALL) * run.units.time_size, run.of("virial_ratio", ALL), style, markersize=3,
+              color=colour_of(ALL))
+    axis.axhline(1, color="0.6", linewidth=0.8)
+
+
+def steady(axis):
+    """Changes of less than a thousandth are shown as small ones."""
+    low, high = axis.get_ylim()
+    if 0 < high - low < 1e-3 * high:
+        axis.set_ylim(0.99 * low, 1.01 * high)
+
+
+def draw(run, systems, number, paths):
+    units = run.units
+    bar = run.has_disc() and not systems
+    balanced = "virial_ratio" in run and bool(np.isfinite(run.of("virial_ratio", ALL)).any())
+    names = ["radii", "dispersion"] + ["bar"] * bar + ["centre", "angular"] + ["virial"] * balanced
+    figure, axes = plt.subplots(2, 3, figsize=(13.5, 7.0), layout="constrained")
+    panels = dict(zip(names, axes.flat))
+    for axis in axes.flat[len(names):]:
+        axis.set_visible(False)
     if number not in run.types:
         fail(f"{run.path} has no rows of type {number}" if number != ALL else f"{run.path} has no rows of all")
     rows = len(run.of("time", run.types[0]))
     style = "o-" if rows <= FEW else "-"
-    radii(axes[0, 0], run, number, run.of("time", number) * units.time_size, style)
+    radii(panels["radii"], run, number, run.of("time", number) * units.time_size, style)
+    dispersions(panels["dispersion"], run, systems, style)
     for t in run.types:
         time, colour = run.of("time", t) * units.time_size, colour_of(t)
-        axes[0, 1].plot(time, run.of("dispersion", t) / 3**0.5, style, markersize=3, color=colour)
-        axes[0, 1].plot(time, run.of("dispersion_radial", t), "--", color=colour)
-        axes[0, 2].plot(time, run.of("bar_strength", t), style, markersize=3, color=colour)
+        if bar:
+            panels["bar"].plot(time, run.of("bar_strength", t), style, markersize=3, color=colour)
         centre, angular = run.vectors("centre", t), run.vectors("angular", t)
-        axes[1, 0].plot(time, np.linalg.norm(centre - centre[0], axis=1), style, markersize=3, color=colour)
-        axes[1, 1].plot(time, np.linalg.norm(angular, axis=1), style, markersize=3, color=colour)
-    axes[0, 1].set(title="velocity dispersion", ylabel=Units.label("dispersion", units.velocity))
-    axes[0, 1].set_ylim(bottom=0)
-    legend_above(axes[0, 1], handles=[plt.Line2D([], [], linestyle=line, color="0.3", label=name)
-                                      for line, name in (("-", "an axis"), ("--", "radial"))],
-                 fontsize=8)
-    axes[0, 2].set(title="bar strength", ylabel="$A_2/A_0$", ylim=(0, None))
-    axes[1, 0].set(title="centre of density", ylabel=Units.label("distance from its start", units.length))
-    axes[1, 1].set(title="angular momentum", ylabel=Units.label("|L|", units.product("mass", "length", "velocity")))
-    axes[1, 2].set(title="virial ratio $2T/|W|$", ylabel="$2T/|W|$")
-    ratio = run.of("virial_ratio", ALL) if "virial_ratio" in run else np.zeros(0)
-    if np.isfinite(ratio).any():
-        axes[1, 2].plot(run.of("time", ALL) * units.time_size, ratio, style, markersize=3, color=colour_of(ALL))
-        axes[1, 2].axhline(1, color="0.6", linewidth=0.8)
-    else:   # not known of runs with neighbour lists
-        axes[1, 2].set_visible(False)
-    for axis in axes[1]:
-        axis.set_xlabel(Units.label("time", units.time_unit))
+        panels["centre"].plot(time, np.linalg.norm(centre - centre[0], axis=1), style, markersize=3, color=colour)
+        panels["angular"].plot(time, np.linalg.norm(angular, axis=1), style, markersize=3, color=colour)
+    if bar:
+        panels["bar"].set(title="bar strength", ylabel="$A_2/A_0$", ylim=(0, None))
+    panels["centre"].set(title="centre of density", ylabel=Units.label("distance from its start", units.length))
+    panels["angular"].set(title="angular momentum",
+                          ylabel=Units.label("|L|", units.product("mass", "length", "velocity")))
+    steady(panels["angular"])
+    if balanced:
+        virial(panels["virial"], run, style)
+    for place, axis in enumerate(panels.values()):
+        below = place + 3 < len(names)
+        if place:
+            axis.sharex(panels["radii"])
+        axis.tick_params(labelbottom=not below)
+        axis.set_xlabel("" if below else Units.label("time", units.time_unit))
     if len(run.types) == 1 and "count" in run:
         figure.suptitle(run.named(run.types[0]), x=0.01, ha="left", fontsize=10)
     if len(run.types) > 1:
@@ -120,7 +163,10 @@ def main():
     paths = outputs(arguments.output, "analysis.png")
     run = Analysis(table_path(arguments.run, "analysis.csv"))
     number = run.types[-1] if arguments.type is None else arguments.type
-    draw(run, run.types[0] if number == ALL and ALL not in run.types else number, paths)
+    beside = os.path.join(os.path.dirname(run.path), "cluster.csv")
+    systems = Table(beside, ["time"]) if os.path.exists(beside) else None
+    same_units([run, systems] if systems else [run])
+    draw(run, systems, run.types[0] if number == ALL and ALL not in run.types else number, paths)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import csv
 import os
 
 from plotting import (COLOURS, Help, Scale, Units, add_output, fail, legend_above, marks, np, outputs, plt, positive,
-                      program, same_units, save, shown, start, writable)
+                      program, same_units, save, shown, start, writable, write_units)
 from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
 from espalier_plots.multiples import LIMIT, events, systems
 
@@ -41,6 +41,7 @@ class Moment:
 
 def write_table(path, moments):
     with open(path, "w", newline="", encoding="utf-8") as file:
+        write_units(file, moments[0].units, moments[0].gravity)
         table = csv.writer(file)
         table.writerow(["time", "first", "second", "inner_first", "inner_second", "stars", "a", "e", "period",
                         "mass_first", "mass_second", "tide", "energy", "x", "y", "z", "vx", "vy", "vz"])
@@ -52,8 +53,9 @@ def write_table(path, moments):
                                 *(repr(float(x)) for x in (row["energy"], *row["pos"], *row["vel"]))])
 
 
-def write_events(path, happened):
+def write_events(path, happened, first):
     with open(path, "w", newline="", encoding="utf-8") as file:
+        write_units(file, first.units, first.gravity)
         table = csv.writer(file)
         table.writerow(["after", "until", "event", "first", "second", "former_first", "former_second"])
         for before, after, list_of_them in happened:
@@ -122,11 +124,12 @@ def draw_axes(axis, first, last, scale):
 def draw_energies(axis, moments, scale):
     time = [moment.time * scale.size for moment in moments]
     for binary, label, colour in ((True, "in pairs", COLOURS[0]), (False, "of outer orbits", COLOURS[1])):
-        axis.plot(time, [-moment.energy(binary) * moment.units.energy_size for moment in moments], color=colour,
-                  label=label, **marks(len(moments)))
-    axis.set(xlabel=f"time [{scale.time}]", ylabel=Units.label("binding energy", moments[0].units.energy),
+        energy = np.array([-moment.energy(binary) * moment.units.energy_size for moment in moments])
+        axis.plot(time, energy - energy[0], color=colour, label=f"{label}: {energy[0]:.4g} at the start",
+                  **marks(len(moments)))
+    axis.set(xlabel=f"time [{scale.time}]", ylabel=Units.label("change of the binding energy", moments[0].units.energy),
              title="energy")
-    legend_above(axis)
+    legend_above(axis, ncols=1)
 
 
 def draw_events(axis, run, scale):
@@ -136,7 +139,7 @@ def draw_events(axis, run, scale):
         count = [*range(len(times) + 1), len(times)]
         axis.plot(steps, count, color=colour, label=kind, drawstyle="steps-post")
     axis.set(xlabel=f"time [{scale.time}]",
-             ylabel="pairs and events, from tables of the run" if run.tables else "pairs, and what happened to them")
+             ylabel="pairs and events, from tables of the run" if run.tables else "pairs, and events between snapshots")
     legend_above(axis)
 
 
@@ -162,21 +165,22 @@ def main():
     if arguments.table:
         write_table(arguments.table, moments)
     if arguments.events:
-        write_events(arguments.events, happened)
+        write_events(arguments.events, happened, first)
     figure, axes = plt.subplots(2, 2, figsize=(11, 8.5), layout="constrained")
     draw_orbits(axes[0, 0], first, last, scale)
     draw_axes(axes[0, 1], first, last, scale)
     draw_energies(axes[1, 0], moments, scale)
     folders = {os.path.dirname(path) for path in chosen}
     folder = folders.pop() or "." if len(folders) == 1 else None
-    draw_events(axes[1, 1], Run(moments, happened, folder if len(moments) > 1 else None), scale)
+    run = Run(moments, happened, folder if len(moments) > 1 else None)
+    draw_events(axes[1, 1], run, scale)
     name = os.path.basename(os.path.abspath(folder)) if folder else f"{len(moments)} snapshots"
     figure.suptitle(f"{shown(name)}: {first.count} particles, {scale.text}", x=0.01, ha="left", fontsize=11)
     save(figure, paths)
-    counts = {kind: sum(event[0] == kind for _, _, part in happened for event in part) for kind in KINDS}
     print(f"{int(first.binary.sum())} pairs and {int((~first.binary).sum())} outer orbits at the start, "
           f"{int(last.binary.sum())} and {int((~last.binary).sum())} at the end; "
-          + ", ".join(f"{count} {kind}" for kind, count in counts.items()))
+          + ", ".join(f"{len(times)} {kind}" for kind, times in run.events.items())
+          + (" (events.csv; --events writes those from snapshot to snapshot)" if run.tables else " between snapshots"))
 
 
 if __name__ == "__main__":

@@ -3,18 +3,21 @@
 """A star cluster over time, from the snapshots of a run and, where they are there, its energy.csv and steps.csv:
 Lagrangian radii about the density centre, core radius, density centre, energy error, neighbours, hard steps, bound
 pairs; from its cluster.csv (Cluster = on), or without that table from snapshots, bound mass, half-mass radius of the
-bound stars and Jacobi radius (from snapshots in a TidalField alone), of as many as half a minute allows. Density centre
+bound stars and Jacobi radius (from snapshots in a TidalField alone), velocity dispersion of systems as centres of mass
+within the half-mass radius, binary fraction, of as many as half a minute allows. Density centre
 and core radius are the means of position and of distance from the centre, weighted by the density about each particle,
 which is that of its five nearest neighbours within the distance of the sixth (Casertano & Hut 1985). True energies are
 direct sums over the particles of the snapshots, without the errors that the potential of a tree has. Hard pairs are
 nearest neighbours of each other with a binding energy above the mean kinetic energy of single particles and of centres
 of mass of bound pairs; isolated pairs are those that the run integrated by Kepler's equation (column binaries of
-steps.csv)."""
+steps.csv); all pairs are those of cluster.csv, which a third body disturbs by a tenth of their binding at most."""
 import argparse
+import csv
 import os
 
 from plotting import (COLOURS, Help, Scale, Table, Units, add_output, fail, lagrangian, legend_above, legend_beside,
-                      marks, np, ordered_colours, outputs, plt, program, same_units, save, shown, start, type_list)
+                      marks, np, ordered_colours, outputs, plt, program, same_units, save, shown, start, type_list,
+                      writable, write_units)
 from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots, evenly
 from espalier_plots.cluster import NEIGHBOUR, cluster, core, densities, relaxation_time
 from espalier_plots.multiples import nearest
@@ -116,15 +119,27 @@ def add_mergers(moments, run, energy):
 class Bound:
     """Bound mass, half-mass radius of the bound stars, and Jacobi radius with the mass within (nan where there is none)
     over time, of the run's table or of snapshots."""
-    COLUMNS = ["time", "bound_mass", "half_mass_radius", "jacobi_radius", "jacobi_mass"]
+    COLUMNS = ["time", "bound_mass", "half_mass_radius", "jacobi_radius", "jacobi_mass", "dispersion",
+               "binary_fraction", "pairs"]
 
     def __init__(self, table, moments):
         known = [moment for moment in moments if moment.bound]
         for name in self.COLUMNS:
-            values = table[name] if table else [moment.time if name == "time" else moment.bound[name]
-                                                for moment in known]
+            values = [moment.time if name == "time" else moment.bound[name] for moment in known]
+            if table:   # those of earlier versions have no dispersion
+                values = table[name] if name in table else np.full(len(table["time"]), np.nan)
             setattr(self, name, np.asarray(values, dtype=float))
         self.known = bool(np.isfinite(self.half_mass_radius).any())
+
+    def has(self, name):
+        """Whether there is something to draw."""
+        values = getattr(self, name)
+        return bool((values[np.isfinite(values)] > 0).any())
+
+    def at(self, time, name):
+        """A number at a time of the table, else nan."""
+        near = np.flatnonzero(np.isclose(self.time, time, rtol=1e-5, atol=1e-12))   # units of tables have six digits
+        return getattr(self, name)[near[-1]] if len(near) else np.nan
 
 
 def tell_bound(moments):
@@ -238,18 +253,31 @@ def draw_errors(axis, moments, energy, scale):
     return said
 
 
-def draw_pairs(axis, moments, steps, scale):
+def draw_pairs(axis, moments, steps, bound, scale):
+    if bound.has("pairs"):
+        axis.plot(bound.time * scale.size, bound.pairs, color="#000000", label="all")
     if steps and "binaries" in steps:
-        axis.step(steps["time"] * scale.size, steps["binaries"], where="post", color=COLOURS[0], label="isolated")
+        axis.step(steps["time"] * scale.size, steps["binaries"], where="post", color=COLOURS[0],
+                  label="isolated: by Kepler's equation")
     known = [moment for moment in moments if np.isfinite(moment.pairs)]
     if known:
         axis.plot([moment.time * scale.size for moment in known], [moment.pairs for moment in known], linestyle="none",
-                  marker="o", markersize=3.5, color=COLOURS[1], label="hard")
-    axis.set(title="bound pairs", ylabel="number")
+                  marker="o", markersize=3.5, color=COLOURS[1], label="hard: above the kinetic energy")
+    axis.set(ylabel="number")
     top = max(1.2, 1.04 * axis.get_ylim()[1])
     axis.set_ylim(-0.04 * top, top)
     axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    legend_above(axis)
+    legend_above(axis, ncols=1, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), title="bound pairs",
+                 title_fontsize=11, alignment="left")
+
+
+def draw_bodies(axis, bound, units, scale, name):
+    """A panel of a number of the bound systems."""
+    title, label = OF_BODIES[name]
+    unit = (units.velocity if scale.length else "") if name == "dispersion" else ""
+    values = getattr(bound, name)
+    axis.plot(bound.time * scale.size, values, **marks(len(values)))
+    axis.set(title=title, ylabel=Units.label(label, unit), ylim=(0, 1.08 * np.nanmax(values)))
 
 
 def positive(values):
@@ -280,10 +308,12 @@ COLUMNS = {"neighbours": ("neighbours", "entries of a list, mean"),
            "hard_steps": ("hard steps", "particle steps / soft step"),
            "shortest_period": ("shortest period", "period"),
            "largest_eccentricity": ("largest eccentricity", "eccentricity")}
+OF_BODIES = {"dispersion": ("dispersion of systems", "dispersion per axis"),
+             "binary_fraction": ("binary fraction", "systems / bodies")}
 OF_PAIRS = ("shortest_period", "largest_eccentricity")   # no value where there are no pairs
 
 
-def panels(moments, energy, steps, scale, said):
+def panels(moments, energy, steps, bound, scale, said):
     """Functions that draw the panels beside the radii, in their order."""
     found = {name: (lambda axis, name=name: draw_column(axis, steps, scale, name)) for name in COLUMNS
              if steps and name in steps and np.isfinite(positive(steps[name])).any()}
@@ -292,15 +322,18 @@ def panels(moments, energy, steps, scale, said):
         result.append(lambda axis: said.extend(draw_errors(axis, moments, energy, scale)))
     result += [found[name] for name in ("neighbours", "hard_steps") if name in found]
     if (steps and "binaries" in steps) or any(np.isfinite(moment.pairs) for moment in moments):
-        result.append(lambda axis: draw_pairs(axis, moments, steps, scale))
+        result.append(lambda axis: draw_pairs(axis, moments, steps, bound, scale))
+    result += [lambda axis, name=name: draw_bodies(axis, bound, moments[0].units, scale, name) for name in OF_BODIES
+               if bound.has(name)]
     return result + [found[name] for name in ("shortest_period", "largest_eccentricity") if name in found]
 
 
 def draw(name, moments, energy, steps, bound, paths):
     scale, said = Scale(moments[0]), []
-    beside = panels(moments, energy, steps, scale, said)
-    columns = -(-len(beside) // 3)
+    beside = panels(moments, energy, steps, bound, scale, said)
+    columns = -(-len(beside) // (4 if len(beside) > 6 else 3))
     size = (8 + 3.8 * columns, 9) if bound.known else (7 + 3.8 * columns, 8)
+    size = (size[0], max(size[1], 2.6 * -(-len(beside) // max(columns, 1))))
     figure = plt.figure(figsize=size, layout="constrained")
     grid = figure.add_gridspec(1, 1 + columns, width_ratios=[1.75] + [1] * columns)
     heights = [2, 0.8, 1] if bound.known else [2, 1]
@@ -331,6 +364,19 @@ def draw(name, moments, energy, steps, bound, paths):
                                   "largest |dE/E| " + ", ".join(said) if said else ""])))
 
 
+def write_table(path, moments, bound):
+    """A row for each snapshot; numbers of the bound stars are those of its time."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        write_units(file, moments[0].units, moments[0].gravity)
+        table = csv.writer(file)
+        table.writerow(["time", *(f"r_{100 * f:02.0f}" for f in FRACTIONS), "core_radius", "centre_x", "centre_y",
+                        "centre_z", "hard_pairs", "energy", *Bound.COLUMNS[1:]])
+        for moment in moments:
+            values = [*moment.radii, moment.core, *moment.centre, moment.pairs, moment.energy,
+                      *(bound.at(moment.time, name) for name in Bound.COLUMNS[1:])]
+            table.writerow([repr(float(moment.time)), *(f"{x:.9g}" if np.isfinite(x) else "" for x in values)])
+
+
 def ends(times, steps, energy, scale):
     """The same limits of time for all panels."""
     for table in (steps, energy):
@@ -349,11 +395,17 @@ def main():
     parser.add_argument("--true-energies", choices=["auto", "on", "off"], default="auto",
                         help="direct sums over snapshots; auto: where they take half a minute at most (default: "
                              "%(default)s)")
+    parser.add_argument("--table", metavar="FILE.csv", help="write the numbers of the snapshots")
     add_most(parser, 400)
     arguments = parser.parse_args()
     check_most(parser, arguments, 100000)
     paths = outputs(arguments.output, "cluster.png")
-    draw(*read(arguments), paths)
+    if arguments.table:
+        writable(arguments.table)
+    found = read(arguments)
+    if arguments.table:
+        write_table(arguments.table, found[1], found[-1])
+    draw(*found, paths)
 
 
 if __name__ == "__main__":

@@ -15,18 +15,17 @@ OF_DISCS = (Q, HEIGHT)
 
 def labels(units):
     """Title and label of the vertical axis of each panel."""
-    area = f"{units.mass} {units.length}$^{{-2}}$" if units.length else ""
     dispersion = Units.label("dispersion", units.velocity)
-    return {DENSITY: ("surface density", Units.label("surface density", area)), Q: ("Toomre's Q", "Q"),
+    return {DENSITY: ("surface density", Units.label("surface density", units.surface)), Q: ("Toomre's Q", "Q"),
             HEIGHT: ("scale height", Units.label("height", units.length)),
             "sigmas": ("velocity dispersions", dispersion),
             **{name: (f"dispersion {text}", dispersion) for name, (_, text) in STYLES.items()}}
 
 
-def draw_column(axis, rings, name, colour, line="-", marked=True):
-    good = np.isfinite(rings["R"])
+def draw_column(axis, moment, rings, name, colour, line="-", marked=True):
+    good, size = np.isfinite(rings["R"]), moment.units.surface_size if name == DENSITY else 1.0
     marks = {"marker": "o", "markersize": 3} if marked and good.sum() <= 40 else {}
-    axis.plot(rings["R"][good], rings[name][good], line, color=colour, **marks)
+    axis.plot(rings["R"][good], rings[name][good] * size, line, color=colour, **marks)
 
 
 def limit_q(axis):
@@ -60,9 +59,9 @@ def one_time(moment, outer):
     panels = dict(zip((DENSITY, "sigmas", Q, HEIGHT), axes.flat))
     for kind, rings in moment.found.items():
         for name in (DENSITY, *(OF_DISCS if kind in moment.discs else ())):
-            draw_column(panels[name], rings, name, discs.type_colour(kind))
+            draw_column(panels[name], moment, rings, name, discs.type_colour(kind))
         for name, (line, _) in STYLES.items():
-            draw_column(panels["sigmas"], rings, name, discs.type_colour(kind), line, False)
+            draw_column(panels["sigmas"], moment, rings, name, discs.type_colour(kind), line, False)
     finish(figure, panels, moment.units, outer)
     legend_above(panels["sigmas"], handles=[plt.Line2D([], [], color="0.3", linestyle=line, label=text)
                                             for line, text in STYLES.values()])
@@ -79,7 +78,7 @@ def several_times(moments, outer):
     for moment, colour in zip(moments, colours):
         for name, axis in panels.items():
             for rings in moment.found.values():
-                draw_column(axis, rings, name, colour)
+                draw_column(axis, moment, rings, name, colour)
     finish(figure, panels, moments[0].units, outer)
     highest = max(panels[name].get_ylim()[1] for name in STYLES)
     for name in STYLES:

@@ -37,13 +37,12 @@ def views_of(arguments, frames, turn, snapshot):
     if arguments.velocity or arguments.phase:
         if vel is None or not np.isfinite(vel).all():
             fail(f"{snapshot.path} has no velocities for all particles, which --velocity and --phase need")
-    time = snapshot.time_text()
     chosen = np.isin(kinds, arguments.types) if arguments.types else np.full(len(kinds), True)
     if not chosen.any():
         fail(f"{snapshot.path} has no particles of type {', '.join(map(str, arguments.types))}")
-    sets = [(chosen, time)]
+    sets = [(chosen, "")]   # what stands behind the time
     if arguments.by_type:
-        sets = [(kinds == kind, f"{time}, {kind} ({TYPES[kind]})") for kind in np.unique(kinds[chosen])]
+        sets = [(kinds == kind, f", {kind} ({TYPES[kind]})") for kind in np.unique(kinds[chosen])]
     return [View(pos[rows], None if vel is None else vel[rows], mass[rows], title, snapshot.units)
             for rows, title in sets]
 
@@ -51,18 +50,20 @@ def views_of(arguments, frames, turn, snapshot):
 def read(arguments):
     """Views of all snapshots, and how many belong to the first one."""
     chosen = chosen_snapshots(arguments)
-    shown, first, views = [], 0, []
+    shown, views = [], []
     frames = Frames(arguments.follow or ("all", None))
     turn = None if arguments.face_on is None else Turn(arguments.face_on)
     for path in chosen:
         snapshot = Snapshot(path, None if arguments.follow else arguments.types, arguments.partial,
                             velocities=bool(arguments.velocity or arguments.phase or turn), ids=frames.needs_ids())
-        views += views_of(arguments, frames, turn, snapshot)
-        first = first or len(views)
+        views.append(views_of(arguments, frames, turn, snapshot))
         snapshot.pos, snapshot.vel, snapshot.mass = {}, {}, {}
         shown.append(snapshot)
     same_units(shown)
-    return views, first
+    for snapshot, mine in zip(shown, views):
+        for view in mine:
+            view.title = snapshot.time_text() + view.title
+    return [view for mine in views for view in mine], len(views[0])
 
 
 def panels_of(arguments):

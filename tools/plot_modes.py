@@ -4,17 +4,19 @@
 within a radius (--within) against time and by radius, and the pattern speed of m = 2. The pattern speed is the change
 of its phase from one snapshot to the next, and at each snapshot that of the velocities (Dehnen, Semczuk and Aerssens
 2023), which also says how often the bar has turned between two snapshots. N particles without any mode have A_m / A_0
-of about N^-1/2; pattern speeds are drawn where A_2 is four times that. Of the folder of a run also A_2 and pattern
-speed of its analysis.csv are drawn, where it has them."""
+of about N^-1/2; pattern speeds where A_2 is less than four times that are faint. Of the folder of a run also A_2 and
+pattern speed of its analysis.csv are drawn, where it has them."""
 import csv
 import os
 
 import discs
 from plotting import (COLOURS, TYPES, Table, Units, count_text, fail, legend_beside, np, ordered_colours, outputs, plt,
-                      positive, save, start)
+                      positive, save, start, write_units)
 from espalier_plots.galaxy import MODES, pattern_speed
+from espalier_plots.style import WIDTH
 
 CLEAR = 4   # times N^-1/2: A_2 of a pattern whose speed is drawn
+CURVES = 6   # more times are a map of radius against time
 TWO = MODES.index(2)
 
 
@@ -85,8 +87,9 @@ def draw_modes(axis, moments, history):
     for k, m in enumerate(MODES):
         axis.plot(time, strengths[:, k], "o-" if len(time) <= 60 else "-", markersize=3.5, color=COLOURS[k],
                   linewidth=2.2 if m == 2 else 1.2, label=f"m = {m}")
-    axis.axhline(np.mean([moment.found.count for moment in moments]) ** -0.5, color="0.3", linewidth=1, linestyle=":",
-                 label="$N^{-1/2}$")
+    noise = np.mean([moment.found.count for moment in moments]) ** -0.5
+    axis.axhline(noise, color="0.3", linewidth=1, linestyle=":", label="$N^{-1/2}$")
+    axis.axhline(CLEAR * noise, color="0.3", linewidth=1, linestyle="--", label=f"${CLEAR} N^{{-1/2}}$")
     discs.few_times(axis)
     axis.set(xlabel=Units.label("time", units.time_unit), ylabel="$A_m/A_0$")
     axis.set_ylim(bottom=0)
@@ -97,11 +100,15 @@ def draw_speeds(axis, moments, middle, speed, history):
     """Pattern speeds against time."""
     units = moments[0].units
     known = [moment for moment in moments if moment.found.clear()]
+    rest = [moment for moment in moments if not moment.found.clear()]
     if history and len(history.speed):
         axis.plot(history.middle * units.time_size, history.speed, color="0.6", linewidth=1, label="analysis.csv")
     axis.plot(middle * units.time_size, speed, "o-", markersize=3.5, color=COLOURS[TWO], label="phases")
     axis.plot([m.time * units.time_size for m in known], [m.found.speed for m in known], "s", markersize=4.5,
               markerfacecolor="none", color=COLOURS[6], label="velocities")
+    if rest:
+        axis.plot([m.time * units.time_size for m in rest], [m.found.speed for m in rest], ".", color="0.7",
+                  label=f"$A_2/A_0$ below\n${CLEAR} N^{{-1/2}}$", zorder=1)
     shown = np.concatenate([speed[np.isfinite(speed)], [m.found.speed for m in known]])
     axis.set_ylim(min(0, 1.2 * shown.min()), max(0, 1.3 * shown.max()))
     discs.few_times(axis)
@@ -135,6 +142,25 @@ def draw_rings(figure, axis, moments, radius, outer):
     axis.set_ylim(bottom=0)
 
 
+def draw_map(figure, axis, moments, radius, edges):
+    """m = 2 of many times: radius against time."""
+    units = moments[0].units
+    time = np.array([moment.time for moment in moments]) * units.time_size
+    middle = 0.5 * (time[1:] + time[:-1])
+    ends = np.concatenate([[2 * time[0] - middle[0]], middle, [2 * time[-1] - middle[-1]]])
+    values = np.array([moment.found.rings[1][:, TWO] for moment in moments]).T
+    colours = plt.get_cmap(WIDTH).copy()
+    colours.set_bad("0.82")   # too few particles
+    most = np.nanmax(values) if np.isfinite(values).any() else 1.0
+    image = axis.pcolormesh(ends, edges, np.ma.masked_invalid(values), cmap=colours, vmin=0, vmax=most)
+    axis.axhline(radius, color="w", linewidth=1, linestyle=":")
+    axis.grid(False)
+    discs.few_times(axis)
+    axis.set(title="$m = 2$ by radius", xlabel=Units.label("time", units.time_unit),
+             ylabel=Units.label("R", units.length))
+    figure.colorbar(image, ax=axis, label="$A_2/A_0$", pad=0.02)
+
+
 def draw(moments, reader, radius, history):
     """The page: panels that would be empty are left out."""
     units, several = moments[0].units, len(moments) > 1
@@ -152,7 +178,10 @@ def draw(moments, reader, radius, history):
         axes[0].set_title(f"modes within {within}")
         if moving:
             draw_speeds(axes[1], moments, middle, speed, history)
-    draw_rings(figure, axes[-1], moments, radius, reader.outer)
+    if len(moments) > CURVES:
+        draw_map(figure, axes[-1], moments, radius, np.linspace(0, reader.outer, reader.arguments.rings + 1))
+    else:
+        draw_rings(figure, axes[-1], moments, radius, reader.outer)
     if not several:
         axes[0].set_title(moments[0].text)
     figure.suptitle(f"type {reader.type} ({TYPES[reader.type]}), {number} within {within}", x=0.01, ha="left",
@@ -168,7 +197,7 @@ def tell(moments, speed, radius):
         bar = moment.found
         text = f"{moment.text}: A_2/A_0 = {bar.strength[TWO]:.4g} within {radius:.4g} {units.length}".rstrip()
         if not bar.clear():
-            text += f", noise is {bar.count**-0.5:.2g}: no pattern speed"
+            text += f", less than {CLEAR} times the noise of {bar.count**-0.5:.2g}: no pattern speed"
         else:
             text += f", pattern speed {bar.speed:.4g}{unit} by velocities"
             if k and np.isfinite(speed[k - 1]):
@@ -181,6 +210,7 @@ def tell(moments, speed, radius):
 def write_table(path, moments, reader, radius, speed):
     """One row for each time within the radius (R is empty), then one for each ring."""
     with open(path, "w", newline="", encoding="utf-8") as file:
+        write_units(file, moments[0].units, moments[0].gravity)
         table = csv.writer(file)
         table.writerow(["time", "type", "R", "within", "count", *(f"A_{m}" for m in MODES), "phase_2",
                         "speed_velocities", "speed_since_before"])

@@ -12,10 +12,10 @@ import re
 
 from plotting import (writable, ENDINGS, TYPES, Help, Units, count_text, fail, log_ticks, matplotlib, np, outputs, plt,
                       positive, program, same_units, save, start)
-from espalier_plots.measure import AXES, surface_density
+from espalier_plots.measure import AXES, FEW, surface_density
 from espalier_plots.style import DENSITY
 from follow import Frames, Turn, add_face_on, add_follow
-from movie_group import TRAIL, Picture, moments_of
+from movie_group import TRAIL, Picture, moments_of, types_of
 from snapshots import BINARY, NUMBERED, Fault, Snapshot, open_hdf5, snapshot_paths
 from unit_systems import Factors, add_units
 
@@ -24,12 +24,14 @@ MOVIES = (".mp4", ".gif")
 FPS, LEAST = 20, 4   # frames per second, and the seconds that a movie of few maps lasts
 HELD = 0.97   # of the mass: in the frame
 LEAST_PIXELS = 16   # of a map that is cropped
-FEW = 36   # particles about a pixel give the width of its Gaussian
+PIXELS = 400   # of the maps of snapshots, and at least of those of a run, whose pixels are smoothed as particles
+SHARPEST = 0.7   # pixels of a run's map: the narrowest Gaussian, which shows no pixels
 INCHES, DOTS = (6.0, 5.1), 120
 
 
 class Map:
-    """One map of a run: Time, surface density [rows][columns], half-width, units."""
+    """One map of a run, of a group or the sum of several: Time, surface density [rows][columns], about how many
+    particles are in each pixel, half-width, units."""
 
     def __init__(self, path, group, plane):
         self.path = path
@@ -37,11 +39,16 @@ class Map:
             with open_hdf5(path) as file:
                 facts = dict(file["Header"].attrs) if "Header" in file else {}
                 groups = [name for name in file if name != "Header"]
-                if group not in file:
-                    raise Fault(f"has no maps of {group} (it has {', '.join(groups) or 'none'})")
-                if plane not in file[group]:
-                    raise Fault(f"has no maps in the plane {plane} (it has {', '.join(file[group])})")
-                self.density = file[group][plane][...].astype(float)
+                wanted = (group,) if isinstance(group, str) else group
+                for name in wanted:
+                    if name not in file:
+                        raise Fault(f"has no maps of {name} (it has {', '.join(groups) or 'none'})")
+                    if plane not in file[name]:
+                        raise Fault(f"has no maps in the plane {plane} (it has {', '.join(file[name])})")
+                self.density = sum(file[name][plane][...].astype(float) for name in wanted)
+                kinds = [name for name in groups if name[:8] == "PartType" and plane in file[name]]   # of equal masses
+                self.number = sum(numbers(file[name][plane][...].astype(float))
+                                  for name in (kinds if group == "All" and kinds else wanted))
                 self.time, self.half = float(facts["Time"]), float(facts["HalfWidth"])
         except Fault as fault:
             fail(f"{path} {fault}")
@@ -80,24 +87,26 @@ class SnapshotMap:
 
 def of_snapshots(arguments, paths):
     """Maps of snapshots; the half-width is of the first one, unless it is given."""
-    kind = None if arguments.type == "All" else int(arguments.type[-1])
+    kinds = types_of(arguments.type)
     turn = None if arguments.face_on is None else Turn(arguments.face_on)
-    follows = kind if turn is None else turn.kind
+    follows = (kinds and kinds[0]) if turn is None else turn.kind
     maps, half = [], arguments.width and arguments.width / 2
     frames = Frames(arguments.follow or (("all", None) if follows is None else ("type", follows)))
     for path in paths:
         snapshot = Snapshot(path, velocities=turn is not None, ids=frames.needs_ids())
-        if kind is not None and not len(snapshot.mass.get(kind, ())):
-            fail(f"{path} has no particles of type {kind}")
+        absent = [kind for kind in kinds or () if not len(snapshot.mass.get(kind, ()))]
+        if absent:
+            fail(f"{path} has no particles of type {absent[0]}")
         centre, _ = frames.of(snapshot)
-        pos, mass = snapshot.all() if kind is None else (snapshot.pos[kind], snapshot.mass[kind])
+        pos, mass = snapshot.all() if kinds is None else (np.concatenate([parts[kind] for kind in kinds])
+                                                          for parts in (snapshot.pos, snapshot.mass))
         pos = pos - centre
         if turn:
             pos = pos @ turn.axes(snapshot, frames, centre).T
         half = half or 1.05 * float(np.quantile(np.abs(pos), 0.97, axis=0).max())
         if not half > 0:
             fail(f"{path}: all particles are in one place; give --width")
-        maps.append(SnapshotMap(snapshot, pos, mass, half, arguments.axis, 400))
+        maps.append(SnapshotMap(snapshot, pos, mass, half, arguments.axis, PIXELS))
     maps.sort(key=lambda m: m.time)
     same_units(maps)
     return maps
@@ -153,13 +162,6 @@ def width_of(maps):
     return min(max(1.05 * 2 * cells, LEAST_PIXELS) / pixels, 1.0) * 2 * half
 
 
-def cropped(density, half, width):
-    """The middle pixels of a map, so many that they hold the width, and half of their width."""
-    pixels = len(density)
-    cut = int((1 - width / (2 * half)) * pixels / 2 * (1 + 1e-12))
-    return density[cut:pixels - cut, cut:pixels - cut], half * (1 - 2 * cut / pixels)
-
-
 def least_mass(maps):
     """The surface density of one particle in a pixel: where particles are few, most pixels that have any have one."""
     values = np.concatenate([m.density[m.density > 0] for m in maps] or [np.zeros(0)])
@@ -168,16 +170,29 @@ def least_mass(maps):
     return float(np.quantile(values, 0.02))
 
 
-def smooth(density, half):
-    """A map in which every pixel with particles is a Gaussian, as those of espalier-plot map are; beyond the edges it
-    is mirrored."""
+def numbers(density):
+    """About how many particles are in the pixels of a map: where they are few, most pixels that have any have one."""
+    values = density[density > 0]
+    return density / np.quantile(values, 0.02) if len(values) else density
+
+
+def cut_of(pixels, half, width):
+    """How many pixels at each side of a map can be left out so that the others hold the width."""
+    return int((1 - width / (2 * half)) * pixels / 2 * (1 + 1e-12)) if width else 0
+
+
+def smooth(density, half, cut=0, fine=1, number=None):
+    """The middle of a map, without `cut` pixels at each side, on a grid `fine` times as fine. Every pixel with
+    particles is a Gaussian, as wide as those of its `number` of particles [numbers] are in maps of snapshots; beyond
+    its edges the map is mirrored."""
     pixels = len(density)
-    margin = pixels // 4
-    wide = np.pad(density, margin, mode="reflect")
+    margin, side, shown = pixels // 4, 2 * half / pixels, half * (1 - 2 * cut / pixels)
+    wide, many = (np.pad(grid, margin, mode="reflect") for grid in
+                  (density, numbers(density) if number is None else number))
     row, column = np.nonzero(wide)
-    side = 2 * half / pixels
     return surface_density((column - margin + 0.5) * side - half, (row - margin + 0.5) * side - half,
-                           wide[row, column] * side**2, half, pixels, FEW)
+                           wide[row, column] * side**2, shown, fine * (pixels - 2 * cut), FEW, many[row, column],
+                           max(0.8, SHARPEST * fine))
 
 
 def scale_of(maps, decades, width=None):
@@ -185,11 +200,12 @@ def scale_of(maps, decades, width=None):
     the widest Gaussians have few particles (those at an edge a quarter)."""
     lowest = 0.0
     if isinstance(maps[0], Map):
-        lowest = FEW / 4 * least_mass(maps) / (2 * np.pi * (len(maps[0].density) / 12) ** 2)
+        pixels, half = len(maps[0].density), maps[0].half
+        cut = cut_of(pixels, half, width)
+        lowest = FEW / 4 * least_mass(maps) / (2 * np.pi * ((pixels - 2 * cut) / 12) ** 2)
         for m in maps:
-            m.density = smooth(m.density, m.half)
-            if width:
-                m.density, m.half = cropped(m.density, m.half, width)
+            m.density = smooth(m.density, half, cut, -(-PIXELS // (pixels - 2 * cut)), m.number)
+            m.half = half * (1 - 2 * cut / pixels)
     top = max(float(m.density.max()) for m in maps)
     if not top > 0:
         fail("no mass inside the maps")
@@ -199,11 +215,11 @@ def scale_of(maps, decades, width=None):
 def times_of(maps):
     """A function that gives the time of a map in words: its digits do not change their number, so that the text does
     not jump."""
-    units = maps[0].units
+    units = maps[0].units.fit_times([m.time for m in maps])
     step = min((b.time - a.time for a, b in zip(maps, maps[1:])), default=0) * units.time_size
     names = list(Units.TIMES)
     unit, size = units.time_unit, units.time_size
-    while unit and 0 < step < 0.1 and unit != names[-1]:   # so that there are no more than two digits
+    while unit not in ("", "Gyr", names[-1]) and 0 < step < 0.1:   # so that there are no more than two digits
         smaller = names[names.index(unit) + 1]
         ratio = Units.TIMES[unit] / Units.TIMES[smaller]
         unit, size, step = smaller, size * ratio, step * ratio
@@ -217,22 +233,27 @@ def frame(maps, plane, what, norm, width=None):
     figure, axis = plt.subplots(figsize=INCHES, dpi=DOTS, layout="constrained")
     first = maps[0]
     half, units = first.half, first.units
-    image = axis.imshow(np.maximum(first.density, norm.vmin), origin="lower", extent=[-half, half, -half, half],
-                        cmap=DENSITY, norm=norm, interpolation="bilinear")
+    scale = matplotlib.colors.LogNorm(norm.vmin * units.surface_size, norm.vmax * units.surface_size)
+
+    def shades(m):
+        return np.maximum(m.density * units.surface_size, scale.vmin)
+
+    image = axis.imshow(shades(first), origin="lower", extent=[-half, half, -half, half], cmap=DENSITY, norm=scale,
+                        interpolation="bilinear")
     axis.grid(False)
     shown = (-width / 2, width / 2) if width else (-half, half)
     axis.set(xlabel=Units.label(plane[0], units.length), ylabel=Units.label(plane[1], units.length), xlim=shown,
              ylim=shown)
     for ticks in (axis.xaxis, axis.yaxis):
         ticks.set_major_locator(plt.MaxNLocator(5, steps=[1, 2, 5, 10]))
-    unit = units.product("mass") + f" {units.length}$^{{-2}}$" if units.length else "model units"
-    bar = figure.colorbar(image, ax=axis, label=f"surface density [{unit}]", extend="min", pad=0.02)
-    log_ticks(bar.ax.yaxis, norm.vmin, norm.vmax)
+    bar = figure.colorbar(image, ax=axis, label=f"surface density [{units.surface or 'model units'}]", extend="min",
+                          pad=0.02)
+    log_ticks(bar.ax.yaxis, scale.vmin, scale.vmax)
     time_text = times_of(maps)
     title = axis.set_title("", fontsize=11)
 
     def show(m):
-        image.set_data(np.maximum(m.density, norm.vmin))
+        image.set_data(shades(m))
         number = f", {count_text(m.count)}" if isinstance(m, SnapshotMap) else ""
         title.set_text(f"{what}{number}, {time_text(m)}")
 
@@ -296,14 +317,20 @@ def write_movie(figure, maps, show, path, fps, colours):
 
 
 def group_of(text):
-    """For argparse: 'all' or a type to the group of a file."""
-    if text not in ("all", "0", "1", "2", "3", "4", "5"):
-        raise argparse.ArgumentTypeError(f"expected all, or a number from 0 to 5, found '{text}'")
-    return "All" if text == "all" else f"PartType{text}"
+    """For argparse: 'all' or types to the group of a file, or to several."""
+    words = text.split(",")
+    if text != "all" and (len(set(words)) < len(words) or not all(word in tuple("012345") for word in words)):
+        raise argparse.ArgumentTypeError("expected all, or numbers from 0 to 5 with commas between them, found "
+                                         f"'{text}'")
+    groups = tuple(f"PartType{word}" for word in words)
+    return "All" if text == "all" else groups if len(groups) > 1 else groups[0]
 
 
 def type_text(group):
-    return f"type {group[-1]} ({TYPES[int(group[-1])]})"
+    kinds = types_of(group)
+    if kinds is None:
+        return "all particles"
+    return f"type{'s' if len(kinds) > 1 else ''} " + ", ".join(f"{kind} ({TYPES[kind]})" for kind in kinds)
 
 
 def put(arguments, ending, figure, maps, show, colours):
@@ -318,9 +345,7 @@ def put(arguments, ending, figure, maps, show, colours):
 def draw_maps(arguments, ending):
     maps = of_run(arguments)
     norm = scale_of(maps, arguments.range, arguments.width)
-    figure, show = frame(maps, arguments.axis,
-                         "all particles" if arguments.type == "All" else type_text(arguments.type), norm,
-                        arguments.width)
+    figure, show = frame(maps, arguments.axis, type_text(arguments.type), norm, arguments.width)
     put(arguments, ending, figure, maps, show, [plt.get_cmap(DENSITY)(k / 199)[:3] for k in range(200)])
 
 
@@ -346,15 +371,15 @@ def main():
                         help="movie (.mp4, .gif) or picture (default: %(default)s)")
     parser.add_argument("--axis", default="xy", choices=["xy", "xz", "yz"],
                         help="plane of the maps (default: %(default)s)")
-    parser.add_argument("--type", type=group_of, default="all", metavar="T",
-                        help="particle type, 0 to 5, or all (default: all)")
+    parser.add_argument("--types", "--type", type=group_of, default="all", dest="type", metavar="T,T",
+                        help="particle types, 0 to 5, or all (default: all)")
     add_units(parser)
     add_follow(parser)
     add_face_on(parser)
     parser.add_argument("--width", type=positive,
                         help="side of the picture, in the unit of length: crops the maps of a run (default: all of "
-                             "them, of a type what holds 97 %% of its mass; of snapshots: holds 97 %% of the particles "
-                             "of the first; with ids: what is followed, at all times)")
+                             "them, of types what holds 97 %% of their mass; of snapshots: holds 97 %% of the "
+                             "particles of the first; with ids: what is followed, at all times)")
     parser.add_argument("--trail", type=frames_number, default=TRAIL, metavar="N",
                         help="with ids: paths over the last N frames (default: %(default)s)")
     parser.add_argument("--fps", type=positive,

@@ -54,10 +54,15 @@ class Row:
     each and of all."""
 
     def __init__(self, snapshot, parts):
-        self.path, self.time, self.units, self.text = snapshot.path, snapshot.time, snapshot.units, snapshot.time_text()
+        self.path, self.time, self.units, self.snapshot = snapshot.path, snapshot.time, snapshot.units, snapshot
         self.parts = parts   # {name: (radius, mass)}
         self.radius, self.mass = (np.concatenate([part[k] for part in parts.values()]) for k in (0, 1))
         self.radii = lagrangian(self.radius, self.mass, FRACTIONS)
+        snapshot.pos, snapshot.mass = {}, {}
+
+    @property
+    def text(self):
+        return self.snapshot.time_text()
 
 
 def parts_of(snapshot, arguments, sets):

@@ -27,12 +27,15 @@ def one_time(moment, outer):
     handles = []
     for kind, rings in moment.found.items():
         good = np.isfinite(rings["R"])
-        axis.plot(rings["R"][good], rings["v_phi"][good], "o-", markersize=3.5, color=discs.type_colour(kind))
+        error = rings["sigma_phi"][good] / np.sqrt(rings["count"][good])   # of the mean
+        axis.errorbar(rings["R"][good], rings["v_phi"][good], error, fmt="o-", markersize=3.5, elinewidth=1,
+                      color=discs.type_colour(kind))
     for kind in moment.field[1]:
         axis.plot(*circular(moment, kind), ":", linewidth=1.2, color=discs.type_colour(kind))
-        handles.append(plt.Line2D([], [], color=COLOURS[kind], label=discs.type_name(moment, kind)))
+        handles.append(plt.Line2D([], [], color=COLOURS[kind], linestyle="-" if kind in moment.found else ":",
+                                  label=discs.type_name(moment, kind)))
     axis.plot(*circular(moment), "--", color="k")
-    handles += [plt.Line2D([], [], color="0.3", marker="o", markersize=3.5, label=r"mean $v_\varphi$"),
+    handles += [plt.Line2D([], [], color="0.3", marker="o", markersize=3.5, label="mean $v_\\varphi$,\nstandard error"),
                 plt.Line2D([], [], color="k", linestyle="--", label="$v_c$"),
                 plt.Line2D([], [], color="0.3", linestyle=":", linewidth=1.2, label="$v_c$ of one type")]
     label(axis, moment.units, f"rotation curve, {moment.text}", outer)

@@ -242,6 +242,8 @@ class Table:
             fail(f"{path} {fault}")
         self.units = Units(factors.facts)
         self.data *= [factors.column(name, powers) for name in names]
+        if "time" in names:
+            self.units.fit_times(self["time"])
 
     def __contains__(self, name):
         return name in self.names
@@ -263,11 +265,27 @@ def table_path(path, name):
 
 
 def same_units(things):
-    """Tables or snapshots in one plot have the units of the first."""
+    """Tables or snapshots in one plot have the units of the first, and times in one unit."""
     for other in things[1:]:
         if other.units.text() != things[0].units.text():
             fail(f"{things[0].path} and {other.path} have different units: {things[0].units.text()}, and "
                  f"{other.units.text()}")
+    times = [thing["time"] if isinstance(thing, Table) else [thing.time] for thing in things
+             if isinstance(thing, Table) or np.isscalar(getattr(thing, "time", None))]
+    for thing in things if times else ():
+        thing.units.fit_times(np.concatenate(times))
+
+
+def write_units(file, units, gravity=None):
+    """Comments of a table that is written, as those of tables of a run."""
+    if units.cgs:
+        length, mass, velocity = units.cgs
+        gravity = units.G_CGS * mass / length / velocity**2 if gravity is None else gravity
+        file.write(f"# UnitLength_in_cm = {length:.6g}, UnitMass_in_g = {mass:.6g}, UnitVelocity_in_cm_per_s = "
+                   f"{velocity:.6g}, GravityConstantInternal = {gravity:.9g}\n# unit of time: "
+                   f"{length / velocity:.6g} s\n")
+    else:
+        file.write("# units: those of the snapshots\n")
 
 
 class Scale:

@@ -8,6 +8,7 @@ import re
 
 from binary_formats import is_binary, read_binary
 from plotting import Units, fail, h5py, np, warn
+from espalier_plots.facts import softenings
 from unit_systems import Factors, add_units
 
 PART = re.compile(r"^(?P<stem>.*)\.(?P<number>\d+)(?P<ending>\.hdf5|\.h5|)$")   # without one: binary formats
@@ -211,6 +212,9 @@ class Snapshot:
             self.pos[kind], self.mass[kind] = self.pos[kind] * length, self.mass[kind] * factors.of(0, 1)
         self.vel = {kind: vel * speed for kind, vel in self.vel.items()}
         self.time *= factors.time()
+        if self.comoving:   # an expansion factor
+            self.units.plain_time = "", 1.0
+        self.units.fit_times([self.time])
         self.omega, self.tide = self.omega / factors.time(), self.tide / factors.time() ** 2
         self.softening = None if self.softening is None else self.softening * length
         self.softenings = None if self.softenings is None else [soft * length for soft in self.softenings]
@@ -235,7 +239,7 @@ class Snapshot:
         classes = [known[name] for name in (f"SofteningComovingClass{k}" for k in range(6)) if name in known]
         own = classes or [known["Softening"]] if "Softening" in known else []
         self.softening = float(np.ravel(own[0])[0]) if len(own) == 1 else None
-        self.softenings = self.by_type(known, own)
+        self.softenings = softenings(known)
         self.comoving = bool(number(known, "ComovingIntegrationOn", 0)) or known.get("Comoving") in (b"on", "on")
         self.gravity = next((float(np.ravel(known[name])[0])
                              for name in ("GravityConstantUsed", "GravityConstantInternal")
@@ -267,17 +271,6 @@ class Snapshot:
         except ValueError as fault:
             raise Fault(str(fault)) from None
         return time, Units(self.factors.facts), parts or [self.path], counts(header, "NumPart_Total")
-
-    @staticmethod
-    def by_type(known, all_of_them):
-        """Softening lengths of the six types, or None."""
-        try:
-            if "SofteningClassOfPartType0" in known:
-                classes = [number(known, f"SofteningClassOfPartType{kind}", 0) for kind in range(6)]
-                return [float(np.ravel(known[f"SofteningComovingClass{k}"])[0]) for k in classes]
-            return [float(np.ravel(all_of_them[0])[0])] * 6 if len(all_of_them) == 1 else None
-        except KeyError:
-            return None
 
     def check(self, types):
         if not sum(len(mass) for mass in self.mass.values()):

@@ -4,6 +4,7 @@ option --units or plain ones."""
 import argparse
 import re
 
+from espalier_plots.facts import POWERS
 from espalier_plots.style import Units
 
 LENGTHS = {"cm": 1.0, "m": 1e2, "km": 1e5, "Rsun": 6.957e10, "AU": 1.495978707e13, "pc": 3.0856775814913673e18}
@@ -17,8 +18,8 @@ SYSTEMS = {"galaxy": "kpc-km/s-1e10Msun", "cluster": "pc-km/s-Msun", "pc-myr": "
 G_CGS = 6.67430e-8
 EXPECTED = "expected galaxy, cluster or pc-myr, or a length, a time or velocity, and a mass: pc-Myr-Msun, " \
     "kpc-km/s-1e10Msun"
-# Powers of length, mass and velocity of columns of tables; columns that are not here are numbers.
-MODEL_POWERS = [   # of a model of a galaxy
+# As POWERS, of tables of a model of a galaxy.
+MODEL_POWERS = [
     (r"[rR]|height", (1, 0, 0)),
     (r"density", (-3, 1, 0)),
     (r"surface_density", (-2, 1, 0)),
@@ -26,16 +27,6 @@ MODEL_POWERS = [   # of a model of a galaxy
     (r"circular_velocity|rotation|sigma_(r|phi|z)", (0, 0, 1)),
     (r"energy", (0, 0, 2)),
     (r"f", (-3, 1, -3)),
-]
-POWERS = [
-    (r"time|period|shortest_period|relaxation_time|dt_soft", (1, 0, -1)),
-    (r"(centre|com)_[xyz]|[xyz]|r_\d\d|R1|R2|a|(core|half_mass|jacobi|bar)_radius", (1, 0, 0)),
-    (r"mass|(bound|jacobi)_mass|mass_(first|second)", (0, 1, 0)),
-    (r"velocity_[xyz]|v[xyz]|dispersion|dispersion_radial", (0, 0, 1)),
-    (r"(kinetic|potential)(_\d)?|total|potential_correction|energy_(noise|lost|changes)|energy|binary_energy",
-     (0, 1, 2)),
-    (r"momentum_([xyz]|removed|scale)", (0, 1, 1)),
-    (r"angular_([xyz]|scale)", (1, 1, 1)),
 ]
 wanted = None   # (text, cgs length, mass, velocity) of --units
 
@@ -83,6 +74,7 @@ class Factors:
             raise ValueError(f"states no units, or a gravitational constant that is not theirs, so --units {wanted[0]} "
                              "has no meaning: leave it out")
         self.take(wanted[1:])
+        self.facts["chosen"] = True
 
     def take(self, sizes):
         """Convert to units of these sizes in cgs."""

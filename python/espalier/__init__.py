@@ -7,6 +7,8 @@
 >>> sim.time
 0.1
 """
+from espalier_plots.galaxy import Disc as Disc
+
 from . import ic, plots
 from ._library import (
     ArgumentError,
@@ -23,6 +25,7 @@ from ._library import (
 from ._library import lib as _lib
 from .simulation import Simulation, Sums
 from .snapshot import Snapshot, pattern_speed, read
+from .tables import Table, table
 
 __version__ = _lib.espalier_version().decode().split()[0]
 __all__ = [
@@ -38,9 +41,11 @@ __all__ = [
     "StepError",
     "Sums",
     "SystemWarning",
+    "Table",
     "UnsoundError",
     "ic",
     "pattern_speed",
     "plots",
     "read",
+    "table",
 ]

@@ -66,13 +66,14 @@ def _shown(snap: Snapshot) -> tuple[Any, list[float]]:
     return Units(dict(zip(names, drawn))), [float(snap.parameters[name]) / size for name, size in zip(names, drawn)]
 
 
-def _view(snap: Snapshot, origin: Any, motion: Any, rows: np.ndarray) -> Any:
-    """Particles in the frame of a picture."""
+def _view(snap: Snapshot, origin: Any, motion: Any, rows: np.ndarray, last: float | None = None) -> Any:
+    """Particles in the frame of a picture, whose last time [that of the snapshot] chooses the unit of time."""
     from espalier_plots.pictures import View
 
     units, (length, mass, speed) = _shown(snap)
     return View((snap.pos[rows] - origin) * length, (snap.vel[rows] - motion) * speed, snap.mass[rows] * mass,
-                units.time_text(snap.time * length / speed), units)
+                units.fit_times([(snap.time if last is None else last) * length / speed]).time_text(
+                    snap.time * length / speed), units)
 
 
 def _half(snap: Snapshot, width: float | None) -> float | None:
@@ -115,7 +116,8 @@ def _profile(snap: Snapshot, bins: int = 40, centre: Any = None, types: Any = No
     with plt.rc_context(style.STYLE):
         ax = _axes(ax)
         pictures.draw_profile(ax, snap.radii(centre)[rows] * length, snap.mass[rows] * mass, units, bins, **line)
-        ax.set_title(f"{units.time_text(snap.time * length / speed)}, {style.count_text(rows.sum())}", fontsize=10)
+        time = snap.time * length / speed
+        ax.set_title(f"{units.fit_times([time]).time_text(time)}, {style.count_text(rows.sum())}", fontsize=10)
     return ax
 
 
@@ -150,7 +152,8 @@ def maps(snaps: Sequence[Snapshot], plane: str = "xy", quantities: Sequence[str]
         _one_of("quantities", quantity, QUANTITIES)
         panels.append(pictures.Panel(quantity, plane))
     _check_picture(width, pixels, decades)
-    views = [_view(snap, *frame, _chosen(snap, types)) for snap, frame in zip(snaps, _frames(snaps, follow))]
+    last = max(snap.time for snap in snaps) if len(snaps) else None
+    views = [_view(snap, *frame, _chosen(snap, types), last) for snap, frame in zip(snaps, _frames(snaps, follow))]
     half = _half(snaps[0], width) or 1.05 * max(view.extent() for view in views) or 1.0
     with plt.rc_context(style.STYLE):
         figure = pictures.figure_of_maps(views, panels, half, pixels=pixels, decades=decades)

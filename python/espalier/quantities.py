@@ -14,7 +14,7 @@ FIELDS = {"pos": "length", "vel": "speed", "mass": "mass", "time": "time", "pote
 # Values that methods give, by their names; others are numbers.
 VALUES = {
     "cluster": {
-        "length": "centre core_radius half_mass_radius jacobi_radius", "speed": "velocity",
+        "length": "centre core_radius half_mass_radius jacobi_radius", "speed": "velocity dispersion",
         "mass": "mass bound_mass jacobi_mass", "time": "relaxation_time", "energy": "binary_energy",
         "tide": "tide"},
     "binaries": {"length": "a pos", "speed": "vel", "mass": "mass", "time": "period", "energy": "energy"},
@@ -23,6 +23,40 @@ VALUES = {
         "surface": "surface_density"},
 }
 GIVEN = {"softening": "length", "centre": "length", "tide": "tide", "omega": "frequency"}
+
+
+GRAVITY_CGS = 6.67430e-8   # that of the library
+UNITS = "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"
+
+
+def _named(size: Any, names: str, base: str) -> Any:
+    """One of these units where it is this size, else a multiple of the base."""
+    from astropy import units as u
+
+    known = [u.Unit(name) for name in names.split()]
+    same = next((unit for unit in known if abs(size.to_value(unit) - 1) < 2e-6), None)
+    return same or u.Unit(float(f"{size.to_value(base):.12g}") * u.Unit(base))
+
+
+def units_of(parameters: Mapping[str, float]) -> dict[str, Any] | None:
+    """Units of astropy by kind: length, mass, speed, time, potential. None: the parameters state none, or a
+    gravitational constant that is not theirs."""
+    cgs = [parameters.get(name, 0) for name in UNITS]
+    if not min(cgs) > 0:
+        return None
+    gravity = parameters.get("GravityConstantInternal", 0)
+    if gravity > 0 and abs(gravity / (GRAVITY_CGS * cgs[1] / cgs[0] / cgs[2]**2) - 1) > 0.01:
+        return None
+    from astropy import units as u
+
+    length, mass, speed = cgs[0] * u.cm, cgs[1] * u.g, cgs[2] * u.cm / u.s
+    found = {"length": _named(length, "km AU pc kpc Mpc", "kpc" if length > 100 * u.pc else "pc" if length > 1 * u.AU
+                              else "km"),
+             "mass": _named(mass, "g kg Msun", "Msun" if mass > 1e-3 * u.Msun else "kg"),
+             "speed": _named(speed, "km/s pc/Myr kpc/Gyr m/s", "km/s"),
+             "time": _named(length / speed, "Gyr Myr yr day s", "Gyr" if length / speed > 0.1 * u.Gyr else
+                            "Myr" if length / speed > 100 * u.yr else "s")}
+    return {**found, "potential": found["speed"]**2}
 
 
 def _usual(size: Any, names: str) -> Any:
@@ -35,15 +69,16 @@ def _usual(size: Any, names: str) -> Any:
 
 class Quantities:
     """A snapshot in units of astropy: `pos`, `vel`, `mass`, `time`, `potential` are quantities, and so is what
-    `centre()`, `densest()`, `radii()`, `lagrangian_radii()`, `binaries()` (a QTable), `cluster()` and `rings()` give;
-    their arguments may have units. `ids`, `types` and `len()` are those of the snapshot, which `snap` is."""
+    `centre()`, `densest()`, `radii()`, `lagrangian_radii()`, `binaries()` (a QTable), `cluster()`, `rings()` and
+    `table()` give; their arguments may have units. `ids`, `types` and `len()` are those of the snapshot, which `snap`
+    is."""
 
     def __init__(self, snap: Snapshot, **units: Any) -> None:
         """units: of length, mass, speed, time [kpc, pc or AU, Msun, km/s, Gyr, Myr or yr, as fits the units of the
         source]"""
         from astropy import units as u
 
-        own = snap.units
+        own = units_of(snap.parameters)
         if own is None:
             raise ValueError("in_units: the snapshot states no units, or a gravitational constant that is not theirs")
         unknown = sorted(set(units) - {"length", "mass", "speed", "time"})
@@ -63,6 +98,8 @@ class Quantities:
         length, mass, speed = (self._to[kind] for kind in ("length", "mass", "speed"))
         self._to.update(potential=speed**2, energy=mass * speed**2, frequency=speed / length, tide=(speed / length)**2,
                         surface=mass / length**2)
+        if self._to["length"] == u.kpc and "length" not in units:
+            self._to["surface"] = mass / u.pc**2
 
     def __len__(self) -> int:
         return len(self.snap)
@@ -78,6 +115,15 @@ class Quantities:
         if name in ("ids", "types", "parameters"):
             return getattr(self.snap, name)
         raise AttributeError(f"a snapshot in units has no {name!r}; its arrays without units are in .snap")
+
+    def table(self) -> Any:
+        """A QTable of astropy with the columns id, type, mass, pos, vel and, where it is known, potential; its `meta`
+        has the time."""
+        from astropy.table import QTable
+
+        names = ["mass", "pos", "vel"] + ([] if self.snap.potential is None else ["potential"])
+        columns = {"id": self.ids, "type": self.types, **{name: getattr(self, name) for name in names}}
+        return QTable(columns, meta={"time": self.time})
 
     def _quantity(self, value: Any, kind: str) -> Any:
         return (value * self._own[kind]).to(self._to[kind])

@@ -551,7 +551,9 @@ class Simulation:
         names = ("GravityConstantInternal", "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s")
         return Snapshot(self._get(_l.POSITION, 3), self._get(_l.VELOCITY, 3), self._get(_l.MASS, 1), self.ids,
                         self.types, _l.lib.espalier_time(self._open()),
-                        parameters={name: float(self.parameter(name)) for name in names})
+                        parameters={name: float(self.parameter(name)) for name in names},
+                        softenings=np.array([float(self.parameter(f"SofteningType{kind}")) or
+                                             float(self.parameter("Softening")) for kind in range(6)]))
 
     def binaries(self, limit: float = 0.1) -> np.ndarray:
         """Bound pairs and hierarchies of the particles of this rank, as plain numbers (Snapshot.binaries)."""

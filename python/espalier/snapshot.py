@@ -5,19 +5,19 @@ from __future__ import annotations
 import ctypes as c
 import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _library as _l
 from . import plots
-from .quantities import FIELDS, Quantities
+from .quantities import FIELDS, GRAVITY_CGS, UNITS, Quantities, units_of
 
-GRAVITY_CGS = 6.67430e-8   # that of the library
-UNITS = "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"
+if TYPE_CHECKING:
+    from espalier_plots.galaxy import Disc
 
 
-@dataclass
+@dataclass(repr=False)
 class Snapshot:
     """Particles at one time: of a file, a model, or a simulation. A Simulation can be made of it."""
 
@@ -29,25 +29,20 @@ class Snapshot:
     time: float = 0.0
     potential: np.ndarray | None = None
     parameters: dict[str, float] = field(default_factory=dict)   #: units and G of the source, as parameters
+    softenings: np.ndarray | None = None   #: Plummer softening of each of the six types; None: not stated
 
     def __len__(self) -> int:
         return len(self.mass)
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(str(kind) for kind in np.unique(self.types))
+        return f"<Snapshot: {len(self)} particles of type {kinds or 'none'}, time {self.time:.6g}>"
 
     @property
     def units(self) -> dict[str, Any] | None:
         """Units of astropy by kind: length, mass, speed, time, potential. None: the source states none, or is
         dimensionless."""
-        cgs = [self.parameters.get(name, 0) for name in UNITS]
-        if not min(cgs) > 0:
-            return None
-        gravity = self.parameters.get("GravityConstantInternal", 0)
-        if gravity > 0 and abs(gravity / (GRAVITY_CGS * cgs[1] / cgs[0] / cgs[2]**2) - 1) > 0.01:
-            return None
-        from astropy import units as u
-
-        length, mass, speed = cgs[0] * u.cm, cgs[1] * u.g, cgs[2] * u.cm / u.s
-        return {name: u.Unit(unit) for name, unit in (("length", length), ("mass", mass), ("speed", speed),
-                                                      ("time", length / speed), ("potential", speed**2))}
+        return units_of(self.parameters)
 
     def table(self) -> Any:
         """A QTable of astropy with the columns id, type, mass, pos, vel and, where it is known, potential, with units
@@ -104,19 +99,23 @@ class Snapshot:
 
         return systems(self.pos, self.vel, self.mass, self.ids, self._gravity("binaries"), limit)
 
-    def cluster(self, *, softening: float = 0.0, tide: float = 0.0, omega: float = 0.0,
+    def cluster(self, *, softening: float | None = None, tide: float = 0.0, omega: float = 0.0,
                 limit: float = 0.1) -> dict[str, Any]:
         """Bound stars, Jacobi radius, core and half-mass radius, relaxation time, binaries, mass segregation: the
         numbers of a row of cluster.csv by their names, and the arrays `centre` and `velocity`; nan: not defined. Sums
-        over all pairs, so for some ten thousand stars at most.
+        over all pairs, so for some ten thousand stars at most. `dispersion` is that of one axis of systems as centres
+        of mass within the half-mass radius.
 
-        softening  of the potential of the stars
+        softening  of the potential of the stars [the largest of their types that the file states, or 0]
         tide       of an external field, for the Jacobi radius: (G m / tide)^(1/3), so on a circular orbit
                    4 Omega^2 - kappa^2 [0: no field]
         omega      angular velocity of the frame about z (TidalField)
         limit      as of binaries()"""
         from espalier_plots.cluster import cluster
 
+        if softening is None:
+            stated = self.softenings
+            softening = 0.0 if stated is None else max((stated[kind] for kind in np.unique(self.types)), default=0.0)
         return cluster(self.pos, self.vel, self.mass, self.ids, self._gravity("cluster"), softening, tide, omega, limit)
 
     def _gravity(self, who: str) -> float:
@@ -130,12 +129,13 @@ class Snapshot:
         return gravity
 
     def disc(self, type: int | None = None, *, softening: Any = None, centre: Any = None,
-             axis: Any = None) -> Any:
-        """The galaxy in the frame of the disc of a type: positions and velocities `pos`, `vel` about its centre, z
-        along its angular momentum.
+             axis: Any = None) -> Disc:
+        """The galaxy in the frame of the disc of a type (espalier.Disc): positions and velocities `pos`, `vel` about
+        its centre, z along its angular momentum.
 
         type       that of the disc [the one that rotates most]
-        softening  of the forces that give v_c, one or one of each of six types [2 % of the half-mass radius]
+        softening  of the forces that give v_c, one or one of each of six types [that of the file; where it
+                   states none 2 % of the half-mass radius]
         centre     its centre [the bottom of the potential well of the stars, without type 1]
         axis       x is the projection of this direction into the disc [the x axis; y where z is within 45 degrees of x]
 
@@ -146,8 +146,8 @@ class Snapshot:
         from espalier_plots.galaxy import Disc, NoDisc
 
         try:
-            return Disc(self.pos, self.vel, self.mass, self.types, type, self._gravity("disc"), softening, centre,
-                        axis=axis)
+            return Disc(self.pos, self.vel, self.mass, self.types, type, self._gravity("disc"),
+                        self.softenings if softening is None else softening, centre, axis=axis)
         except NoDisc as fault:
             raise _l.ArgumentError(f"disc: the snapshot {fault}") from None
 
@@ -176,8 +176,9 @@ class Snapshot:
 
 
 def pattern_speed(snaps: Any, type: int | None = None, within: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Times between successive snapshots, and there the pattern speed of a bar or two-armed spiral, from the phases of
-    m = 2 within a radius; the velocities say how often it has turned.
+    """Times halfway between successive snapshots, one fewer than snapshots, and the pattern speeds of a bar or
+    two-armed spiral between them, both in the snapshots' units, from the phases of m = 2 within a radius; the
+    velocities say how often it has turned. `snap.disc().speed()` is that at the time of a snapshot.
 
     type    that of the disc [the one that rotates most at first]
     within  radius [the half-mass radius in the plane at first]"""
@@ -223,4 +224,22 @@ def read(path: str | os.PathLike[str], comm: Any = None) -> Snapshot:
         error = found
     _l.agree(None, handle, error)
     _l.check(_l.lib.espalier_read(c.byref(data), handle, name))
-    return _taken(data)
+    snap = _taken(data)
+    snap.softenings = _softenings(path)
+    return snap
+
+
+def _softenings(path: str | os.PathLike[str]) -> np.ndarray | None:
+    """Those that a file of HDF5 states, by the Python module h5py; None: neither."""
+    try:
+        import h5py
+        from espalier_plots.facts import softenings
+
+        name = os.fspath(path)
+        with h5py.File(name if os.path.isfile(name) else f"{name}.0.hdf5", "r") as file:
+            known = {key: value for group in ("Header", "Parameters") if group in file
+                     for key, value in file[group].attrs.items()}
+    except (ImportError, OSError):
+        return None
+    found = softenings(known)
+    return None if found is None else np.array(found)

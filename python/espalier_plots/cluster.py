@@ -110,6 +110,16 @@ def jacobi(radius: np.ndarray, mass: np.ndarray, gravity: float, tide: float) ->
             "jacobi_stars": int(within[-1]) + 1}
 
 
+def dispersion(radius: np.ndarray, vel: np.ndarray, mass: np.ndarray, half: float) -> float:
+    """Of the velocities of bodies within the half-mass radius, about their mean, by mass, as the mean of the three
+    axes; nan of fewer than two."""
+    inner = radius <= half
+    if inner.sum() < 2:
+        return np.nan
+    rest = vel[inner] - np.average(vel[inner], axis=0, weights=mass[inner])
+    return float(np.sqrt(np.average((rest**2).sum(axis=1), weights=mass[inner]) / 3))
+
+
 def cluster(pos: np.ndarray, vel: np.ndarray, mass: np.ndarray, ids: np.ndarray, gravity: float,
             softening: float = 0.0, tide: float = 0.0, omega: float = 0.0, limit: float = LIMIT) -> dict[str, Any]:
     """The numbers of a row of cluster.csv by their names; `centre` and `velocity` are arrays. Numbers that are not
@@ -136,8 +146,8 @@ def cluster(pos: np.ndarray, vel: np.ndarray, mass: np.ndarray, ids: np.ndarray,
     # names ascend, so that single stars come first, the last one in front
     # it begins in the frame of the median of the nearest half: means would follow the fast stars of a close group
     near = np.argsort(np.linalg.norm(at - centre, axis=1), kind="stable")[:(len(at) + 1) // 2]
-    held, motion = bound(at, turned, np.concatenate([mass[single], found["mass"][pairs].sum(axis=1)]), gravity,
-                         softening, np.median(turned[near], axis=0))
+    weight = np.concatenate([mass[single], found["mass"][pairs].sum(axis=1)])
+    held, motion = bound(at, turned, weight, gravity, softening, np.median(turned[near], axis=0))
     stars = held[of]
     rows = systems_of(found, pairs[held[len(single):]])
     half = half_mass(radius[stars], mass[stars])
@@ -154,4 +164,5 @@ def cluster(pos: np.ndarray, vel: np.ndarray, mass: np.ndarray, ids: np.ndarray,
            "segregation": half_mass(radius[some], mass[some]) / half if some.sum() < stars.sum() else np.nan,
            "tide": tide if tide > 0 else np.nan, **jacobi(radius, mass, gravity, tide)}
     row["escapers"] = int(len(mass) - (row["bound_stars"] if np.isnan(row["jacobi_stars"]) else row["jacobi_stars"]))
+    row["dispersion"] = dispersion(np.linalg.norm(at[held] - centre, axis=1), turned[held], weight[held], half)
     return row

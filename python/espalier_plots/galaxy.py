@@ -218,6 +218,9 @@ class Disc:
     centre        the centre, exactly [the bottom of the well of the stars: of all types but DARK, and of the disc's]
     chosen        mask of one galaxy of several, of which the centre and, of those of the type, the frame are [all]
     axis          x is the projection of this direction into the disc (axes_along)
+
+    Methods measure the disc's type unless another one is named: rings(), modes(), mode_rings(), speed(), and
+    circular() and epicyclic() of the forces of all.
     """
 
     def __init__(self, pos, vel, mass, types, type=None, gravity=1.0, softening=None, centre=None, chosen=None,

@@ -4,20 +4,24 @@ Lagrangian radii."""
 import numpy as np
 
 AXES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+FEW = 32      # particles about one give the width of its Gaussian in maps of density
 LEAST = 200   # particles in the sphere that determines a centre
 MEAN = 1000   # particles whose mean is the velocity of a frame, of a set of twice as many or more
 
 
-def smoothed(x, y, weights, half, pixels, few=32):
+def smoothed(x, y, weights, half, pixels, few=FEW, number=None, least=0.8):
     """Sums of each of `weights` per area on a grid of pixels^2 over [-half, half]^2: every particle is a Gaussian as
     wide as the `few` particles about it are apart, so that thin regions are smooth and dense ones sharp. Widths are
-    rounded to a few sizes, and each size is one convolution. Returns a list of grids, [row of y][column of x]."""
+    rounded to a few sizes, and each size is one convolution. Returns a list of grids, [row of y][column of x].
+
+    number: of particles that each one stands for [1]; least: width of the narrowest Gaussian in pixels"""
     margin = pixels // 4                      # what lies outside still reaches in
     size = pixels + 2 * margin
     scale = pixels / (2 * half)
     px, py = (x + half) * scale + margin, (y + half) * scale + margin
     inside = (px >= 0) & (px < size) & (py >= 0) & (py < size)
     px, py, weights = px[inside], py[inside], [w[inside] for w in weights]
+    number = None if number is None else number[inside]
     cell = py.astype(np.int64) * size + px.astype(np.int64)
     frequency = np.fft.fftfreq(size)[:, None] ** 2 + np.fft.rfftfreq(size)[None, :] ** 2
 
@@ -27,10 +31,10 @@ def smoothed(x, y, weights, half, pixels, few=32):
     def smooth(grid, sigma):
         return np.fft.irfft2(np.fft.rfft2(grid) * np.exp(-2 * np.pi**2 * sigma**2 * frequency), s=grid.shape)
 
-    count = gathered(slice(None))
+    count = gathered(slice(None), number)
     density, coarse = smooth(count, 4.0).ravel(), smooth(count, 16.0).ravel()
     near = np.where(density[cell] > 0.2, density[cell], np.maximum(coarse[cell], 1e-3))
-    sigma = np.clip(np.sqrt(few / (2 * np.pi * near)), 0.8, margin / 3)
+    sigma = np.clip(np.sqrt(few / (2 * np.pi * near)), least, max(least, margin / 3))
     level = 2 * np.log2(sigma / 0.8)
     low = np.floor(level).astype(int)
     part = level - low
@@ -44,9 +48,9 @@ def smoothed(x, y, weights, half, pixels, few=32):
     return [total[margin:-margin, margin:-margin] * scale**2 for total in totals]
 
 
-def surface_density(x, y, mass, half, pixels, few=32):
+def surface_density(x, y, mass, half, pixels, few=FEW, number=None, least=0.8):
     """Mass per area on a grid (smoothed)."""
-    return np.maximum(smoothed(x, y, [mass], half, pixels, few)[0], 0)
+    return np.maximum(smoothed(x, y, [mass], half, pixels, few, number, least)[0], 0)
 
 
 def velocity_maps(x, y, v, mass, half, pixels, few=128):

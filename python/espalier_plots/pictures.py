@@ -54,10 +54,10 @@ class Panel:
             return Units.label(f"mean $v_{self.sight()}$", units.velocity)
         if self.quantity == "dispersion":
             return Units.label(f"dispersion of $v_{self.sight()}$", units.velocity)
-        area = (f"{units.length}$^{{-2}}$" if self.quantity == "density"
-                else f"{units.length}$^{{-1}}$ ({units.velocity})$^{{-1}}$")
-        what = "surface density" if self.quantity == "density" else "density in phase space"
-        return f"{what} [{units.mass + ' ' + area if units.length else 'model units'}]"
+        if self.quantity == "density":
+            return f"surface density [{units.surface or 'model units'}]"
+        area = f"{units.mass} {units.length}$^{{-1}}$ ({units.velocity})$^{{-1}}$"
+        return f"density in phase space [{area if units.length else 'model units'}]"
 
     def axes(self, units):
         """Labels of the axes."""
@@ -88,7 +88,7 @@ def grids_of(view, panels, half, speed, pixels):
                 maps = velocity_maps(view.pos[:, i], view.pos[:, j], view.vel[:, 3 - i - j], view.mass, half, pixels)
             else:
                 maps = (surface_density(view.pos[:, i], view.pos[:, j], view.mass, half, pixels),)
-            planes[plane] = maps
+            planes[plane] = (maps[0] * (view.units.surface_size if view.units else 1.0), *maps[1:])
         out.append((planes[plane][0], planes[plane][("density", "velocity", "dispersion").index(panel.quantity)]))
     return out
 
@@ -233,7 +233,7 @@ def draw_profile(axis, radius, mass, units, bins=40, **style):
 
 def draw_lagrangian(axis, time, radii, units, fractions=FRACTIONS, legend=True):
     """Lagrangian radii [time][fraction] against time in internal units."""
-    time = np.asarray(time, dtype=float) * units.time_size
+    time = np.asarray(time, dtype=float) * units.fit_times(time).time_size
     radii = np.asarray(radii, dtype=float)
     for number, (fraction, colour) in enumerate(zip(fractions, ordered_colours(len(fractions))[::-1])):
         axis.plot(time, np.where(radii[:, number] > 0, radii[:, number], np.nan), "o-" if len(time) <= 60 else "-",

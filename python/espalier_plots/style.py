@@ -114,11 +114,15 @@ class Units:
         self.length = self.mass = self.time = self.time_unit = self.velocity = self.energy = ""
         self.energy_size = 1.0   # the internal unit of energy is so many of `energy`
         self.time_size = 1.0   # internal units of time are so many of time_unit
+        self.cgs = None
+        self.surface, self.surface_size = "", 1.0   # of surface densities, as energy
+        self.plain_time = "", 1.0   # without fit_times
         named = facts.get("UnitSystem") not in (b"dimensionless", "dimensionless")
         if not (named and length > 0 and mass > 0 and velocity > 0):
             return
         if gravity > 0 and abs(gravity * length * velocity**2 / mass / self.G_CGS - 1) > 0.01:
             return
+        self.cgs = length, mass, velocity
         self.length = self.name(length, self.LENGTHS, "cm")
         suns = mass / self.MASSES[r"M$_\odot$"]
         power = round(np.log10(suns))
@@ -129,8 +133,12 @@ class Units:
             self.mass = rf"{suns:.4g} M$_\odot$"
         seconds = length / velocity
         unit = next((n for n, s in self.TIMES.items() if seconds >= 0.1 * s), "s")
-        self.time_unit, self.time_size = unit, seconds / self.TIMES[unit]
+        self.time_unit, self.time_size = self.plain_time = unit, seconds / self.TIMES[unit]
         self.time = f"{self.time_size:.4g} {unit}"
+        self.surface = f"{self.mass} {self.length}$^{{-2}}$"
+        sun = r"M$_\odot$"
+        if self.length == "kpc" and self.mass.endswith(sun) and not facts.get("chosen"):
+            self.surface, self.surface_size = rf"{sun} pc$^{{-2}}$", suns * (self.LENGTHS["pc"] / length) ** 2
         # M_sun km^2 s^-2, whatever the unit of velocity is
         self.energy, self.energy_size = f"{self.mass} km$^2$ s$^{{-2}}$", (velocity / 1e5) ** 2
         self.velocity = next((name for name, size in (("km/s", 1e5), ("m/s", 1e2), ("cm/s", 1.0))
@@ -158,6 +166,13 @@ class Units:
             sun = cls.MASSES[r"M$_\odot$"]
             mass = sun * 10.0 ** max(round(np.log10(mass / sun)), 0) if mass > 0.01 * sun else cls.MASSES[name]
         return length, mass, velocity if units.velocity in ("km/s", "m/s", "cm/s") else 1e5
+
+    def fit_times(self, times):
+        """Times are in Myr where all of these, which are internal ones, are below 1 Gyr."""
+        self.time_unit, self.time_size = self.plain_time
+        if self.time_unit == "Gyr" and np.abs(times).max(initial=0) * self.time_size < 1:
+            self.time_unit, self.time_size = "Myr", self.time_size * self.TIMES["Gyr"] / self.TIMES["Myr"]
+        return self
 
     def text(self):
         return f"{self.length}, {self.mass}, {self.time}" if self.length else "model units"

@@ -260,7 +260,28 @@ static void count_systems(struct cluster_row *row, const struct multiples *found
   memory_free(held);
 }
 
-/* Mark the bound stars, and count what they are in. */
+/* Of the velocities of bound bodies within the half-mass radius, about their mean, by mass, as the mean of the three
+ * axes; systems count as their centres of mass. NAN of fewer than two. */
+static double dispersion(const struct cluster_row *row, const struct bound_body *body, int32_t bodies, const char *held)
+{
+  double mass = 0, mean[3] = {0}, square = 0;
+  int32_t count = 0;
+  for (int32_t i = 0; i < bodies; i++) {
+    if (!held[i] || distance(body[i].pos, row->centre) > row->half_mass_radius) continue;
+    count++;
+    mass += body[i].mass;
+    for (int c = 0; c < 3; c++) mean[c] += body[i].mass * body[i].vel[c];
+  }
+  if (count < 2) return NAN;
+  for (int c = 0; c < 3; c++) mean[c] /= mass;
+  for (int32_t i = 0; i < bodies; i++) {
+    double speed = distance(body[i].vel, mean);
+    if (held[i] && distance(body[i].pos, row->centre) <= row->half_mass_radius) square += body[i].mass * speed * speed;
+  }
+  return sqrt(square / mass / 3);
+}
+
+/* Mark the bound stars, and count and measure what they are in. */
 static void find_bound(struct cluster_row *row, const struct star *star, int32_t stars,
                        const struct cluster_facts *facts, double spin, char *bound)
 {
@@ -278,6 +299,8 @@ static void find_bound(struct cluster_row *row, const struct star *star, int32_t
     row->bound_mass += bound[i] ? star[i].mass : 0;
   }
   count_systems(row, &found, owner, stars, bound, members);
+  row->half_mass_radius = half_mass_radius(row, star, stars, bound, 0);
+  row->dispersion = dispersion(row, body, bodies, held);
   memory_free(held);
   memory_free(body);
   memory_free(owner);
@@ -301,7 +324,6 @@ void cluster_measure(struct cluster_row *row, const struct star *star, int32_t s
   find_centre(row, star, stars);
   find_tide(row, facts, &tide); /* for its spin; the orbit is that of the bound stars */
   find_bound(row, star, stars, facts, tide.spin, bound);
-  row->half_mass_radius = half_mass_radius(row, star, stars, bound, 0);
   double n = row->bound_stars, half = row->half_mass_radius;
   row->relaxation_time =
       COULOMB * n > 1 ? 0.138 * n * half * sqrt(half / (facts->gravity * row->bound_mass)) / log(COULOMB * n) : NAN;
@@ -318,7 +340,7 @@ void cluster_header(FILE *out)
 {
   fprintf(out, "time,stars,mass,centre_x,centre_y,centre_z,velocity_x,velocity_y,velocity_z,core_radius,bound_stars,"
                "bound_mass,half_mass_radius,relaxation_time,pairs,binary_fraction,binary_energy,segregation,tide,"
-               "jacobi_radius,jacobi_mass,jacobi_stars,escapers\n");
+               "jacobi_radius,jacobi_mass,jacobi_stars,escapers,dispersion\n");
 }
 
 /* Commas and numbers; empty where they are not defined. */
@@ -349,7 +371,9 @@ static void write_row(FILE *out, const struct cluster_row *row, const struct clu
                        row->jacobi_mass});
   if (row->jacobi_stars >= 0) fprintf(out, ",%d", row->jacobi_stars);
   else fputc(',', out);
-  fprintf(out, ",%d\n", row->escapers);
+  fprintf(out, ",%d", row->escapers);
+  add(out, 1, &row->dispersion);
+  fputc('\n', out);
   fflush(out);
 }
 

@@ -37,6 +37,7 @@ struct cluster_row {
   double tide, jacobi_radius, jacobi_mass;
   int32_t jacobi_stars; /* -1: there is no Jacobi radius */
   int32_t escapers;
+  double dispersion; /* of one axis: bound bodies within the half-mass radius */
 };
 
 /* Whether a run of so many particles has the table. */
