@@ -27,8 +27,6 @@ sys.argv = [f"plot_{kind}.py"] + sys.argv[3:]
 script.main()
 faults, figure = [], figures[0]
 renderer = figure.canvas.get_renderer()
-if hasattr(figure, "set_layout_engine"):   # matplotlib 3.6: axes stay where they are in the picture
-    figure.set_layout_engine("none")
 if hasattr(figure, "draw_without_rendering"):   # which matplotlib has since 3.5, and takes half the time
     figure.draw_without_rendering()
 else:
