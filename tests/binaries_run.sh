@@ -22,8 +22,8 @@ for ranks in 1 2 3; do
 done
 [ "$(events on1 formed)" -gt 0 ] && [ "$(events on1 dissolved)" -gt 0 ]
 ok $? "some formed ($(events on1 formed)) and dissolved ($(events on1 dissolved)), $(events on1 exchanged) exchanged"
-# alike ONE TWO: the same orbits at first, and the same systems and events until rounding has grown: an encounter of four
-# stars at 0.16 makes it 10^5 times as large
+# alike ONE TWO: the same orbits at first, and the same systems and events until rounding has grown: an encounter of
+# four stars at 0.16 makes it 10^5 times as large
 alike() {
   set -- "$1/out/binaries.csv" "$2/out/binaries.csv" "$1/out/events.csv" "$2/out/events.csv"
   judge same_systems "$@" 0.0625 1e-6 && judge same_systems "$@" 0.125 0.5

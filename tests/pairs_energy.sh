@@ -40,6 +40,14 @@ outer=$(sed -n '/most of the energy is within 2/{n;p;}' one/log)
 factor=$(echo "$outer" | sed 's/.*the error is \([^,]*\), and \([^ ]*\) is promised/\2/')
 [ -n "$outer" ] && near "$factor / $promised * 0.24 / -($inner)" 1 0.3
 ok $? "the end has error and promise of the energy of centres of mass: $error, $promised; $outer"
+begin cut 1 -P Binaries:Interval=0 -P Time:TimeMax=1000 -P Output:TimeBetStatistics=1e-9
+has_some_rows() { [ "$(rows cut/out/energy.csv 2> err | wc -l)" -gt 3 ]; }
+within 60 has_some_rows
+touch cut/out/stop
+ended
+ends 3 || ends 0
+has cut/log '^interrupted' && has cut/log '^kept: energy' && lacks cut/log 'most of the energy'
+ok $? "a run that is interrupted within a soft step says nothing of that"
 model plummer -n 400 --overwrite
 go none 1 -P Binaries:Interval=0 -P Steps:Integrator=hermite
 [ $status = 0 ] && lacks none/log 'pairs: \|most of the energy'

@@ -133,6 +133,18 @@ static void check_tide(void)
          "... of pairs as centres of mass, and the crossing time with it");
 }
 
+/* Stars of which some are binaries, with a softening. */
+static void check_softened_pairs(void)
+{
+  struct physics physics = ordinary();
+  physics.size.neighbour[0] = 5e-4;
+  physics.softening.smallest = 4e-4;
+  none(&physics, "binaries wider than the softening");
+  physics.softening.smallest = 0.005;
+  one(&physics, FINDING_WARNING, "a tenth of the particles have another one within 0.0005",
+      "closer than Softening = 0.005 dissolve", "binaries that the softening dissolves");
+}
+
 /* A bulge in a larger galaxy: its softening, and encounters in it. */
 static void check_components(void)
 {
@@ -306,6 +318,7 @@ static void check_state(void)
   check_components();
   check_pairs();
   check_tide();
+  check_softened_pairs();
   physics = ordinary();
   physics.masses.largest = 0.2;
   physics.masses.heaviest = 77;

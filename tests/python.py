@@ -173,6 +173,8 @@ if len(sys.argv) > 1:
         h5py = None
     ok(model.softenings is None and same.snapshot().softenings[1] == 0.01
        and (h5py is None or np.allclose(out.softenings, 0.01, rtol=1e-6)), "the softening of a snapshot")
+    ok(h5py is None or (out.potential is not None and out.potential.shape == out.mass.shape
+                        and (out.potential < 0).all()), "the potentials of a snapshot")
     ok(np.array_equal(same.ids, out.ids[order]) and np.array_equal(same.pos, out.pos[order])
        and np.array_equal(same.vel, out.vel[order]), "the program's bits")
 

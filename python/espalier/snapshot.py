@@ -226,7 +226,29 @@ def read(path: str | os.PathLike[str], comm: Any = None) -> Snapshot:
     _l.check(_l.lib.espalier_read(c.byref(data), handle, name))
     snap = _taken(data)
     snap.softenings = _softenings(path)
+    if snap.potential is None:
+        snap.potential = _potentials(path, snap.ids)
     return snap
+
+
+def _potentials(path: str | os.PathLike[str], ids: np.ndarray) -> np.ndarray | None:
+    """Those of the particles with these ids that a file of HDF5 has, by the Python module h5py; None: neither."""
+    try:
+        import h5py
+
+        with h5py.File(os.fspath(path), "r") as file:
+            groups = [file[name] for name in file if name.startswith("PartType")]
+            if not groups or any("Potential" not in group for group in groups):
+                return None
+            known = np.concatenate([group["ParticleIDs"][:] for group in groups])
+            values = np.concatenate([group["Potential"][:] for group in groups])
+    except (ImportError, OSError):
+        return None
+    order = np.argsort(known, kind="stable")
+    at = np.searchsorted(known[order], ids)
+    if len(known) == 0 or (at >= len(known)).any() or (known[order][at] != ids).any():
+        return None
+    return values[order][at].astype(float)
 
 
 def _softenings(path: str | os.PathLike[str]) -> np.ndarray | None:

@@ -25,8 +25,12 @@ enum {
 /* 2 T / |W| of a system that is neither bound nor at rest: usually a mistake in the units */
 #define VIRIAL_MAX 100
 #define VIRIAL_MIN 3e-3
-#define ROUNDING 1e-6   /* of the potential energy, which is no energy of centres of mass */
-#define PAIRS_PART 0.1  /* of the energy within pairs in that of centres of mass, from which on it counts */
+#define ROUNDING 1e-6  /* of the potential energy, which is no energy of centres of mass */
+#define PAIRS_PART 0.1 /* of the energy within pairs in that of centres of mass, from which on it counts */
+/* Where a tenth of the particles have a neighbour within so small a part of the median distance, they are pairs, which
+ * a softening of so many times that distance dissolves. */
+#define PAIRS_NEAR 0.03
+#define PAIRS_SOFTENING 1.0
 #define UNBOUND 10.0    /* the mean square of velocities over G M / r, above which a system flies apart */
 #define UNIT_FACTOR 3.0 /* within which a unit that would make the virial ratio 1 is taken for a known one */
 #define GADGET_GRAVITY 43007.1
@@ -263,6 +267,14 @@ static int judge_softening(const struct physics *physics, struct findings *findi
     add(findings, FINDING_WARNING,
         "Softening is not given, and its default is %g: stars of a cluster are points; give [Gravity] Softening = 0",
         eps);
+  if (sources(physics) >= SMOOTH_COUNT && physics->size.neighbour[0] > 0 &&
+      physics->size.neighbour[0] < PAIRS_NEAR * near && eps > PAIRS_SOFTENING * physics->size.neighbour[0]) {
+    add(findings, FINDING_WARNING,
+        "a tenth of the particles have another one within %.3g, where the median distance of nearest neighbours is "
+        "%.3g: pairs closer than Softening = %g%s dissolve; give [Gravity] Softening = 0 where they are binaries",
+        physics->size.neighbour[0], near, eps, physics->softening.is_default ? " (default)" : "");
+    return 0;
+  }
   if (physics->steps.lists) return 0;
   if (sources(physics) >= SMOOTH_COUNT && eps < SMALL_SOFTENING * near) {
     add(findings, FINDING_WARNING,

@@ -478,9 +478,9 @@ void terminal_end(struct run *run)
   char text[32], error[32], when[QUANTITY_TEXT];
   double seconds = timer_clock() - run->logs.progress.started,
          memory[3] = {(double)memory_peak(), resident_peak(), resident_files()};
-  struct inner_energy inner;
+  struct inner_energy inner = {0, 0, 0};
   comm_max_double(run->sim.comm, memory, 3);
-  kept_inner_energy(run, &inner);
+  if (!run->interrupted) kept_inner_energy(run, &inner); /* within a soft step velocities are not those of positions */
   terminal_clear(&run->logs);
   if (run->options->verbose) traffic_sum_up(&run->logs.traffic, run->sim.comm);
   if (run->sim.comm->rank != 0) return;
