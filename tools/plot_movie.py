@@ -219,9 +219,11 @@ def times_of(maps):
     step = min((b.time - a.time for a, b in zip(maps, maps[1:])), default=0) * units.time_size
     names = list(Units.TIMES)
     unit, size = units.time_unit, units.time_size
-    while unit not in ("", "Gyr", names[-1]) and 0 < step < 0.1:   # so that there are no more than two digits
+    while unit not in ("", "Gyr", names[-1]) and 0 < step < 0.1:   # so that there are no more than two decimals
         smaller = names[names.index(unit) + 1]
         ratio = Units.TIMES[unit] / Units.TIMES[smaller]
+        if maps[-1].time * size * ratio >= 1e5:   # nor many digits before the point
+            break
         unit, size, step = smaller, size * ratio, step * ratio
     digits = 0 if step >= 10 else min(max(int(np.ceil(-np.log10(step))) + 1, 0), 9) if step > 0 else 3
     unit = f" {unit}" if unit else ""
