@@ -19,22 +19,14 @@ struct item {
 };
 
 /* The item of one number. */
-#define WHOLE(name, x)        \
-  {                           \
-    name, ITEM_WHOLE, 1, &(x) \
+#define ONE_NUMBER(name, kind, x) \
+  {                               \
+    name, kind, 1, &(x)           \
   }
-#define LONG(name, x)        \
-  {                          \
-    name, ITEM_LONG, 1, &(x) \
-  }
-#define REAL(name, x)        \
-  {                          \
-    name, ITEM_REAL, 1, &(x) \
-  }
-#define FLOAT(name, x)        \
-  {                           \
-    name, ITEM_FLOAT, 1, &(x) \
-  }
+#define WHOLE(name, x) ONE_NUMBER(name, ITEM_WHOLE, x)
+#define LONG(name, x) ONE_NUMBER(name, ITEM_LONG, x)
+#define REAL(name, x) ONE_NUMBER(name, ITEM_REAL, x)
+#define FLOAT(name, x) ONE_NUMBER(name, ITEM_FLOAT, x)
 
 /* Write one line per item. */
 void items_write(FILE *out, const struct item *item, int count);

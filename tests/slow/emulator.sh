@@ -7,9 +7,9 @@
 . "${srcdir:-.}/tests/slow/common.sh"
 emulator=$src/tests/emulator
 # the longest first
-tests="neighbours walk lets unit_verbs contract verbs"
+tests="neighbours walk lets unit_verbs contract verbs reorder"
 if [ -z "${ESPALIER_SANITIZE:-}${LANES:-}" ]; then export TEST_SAMPLE=1; else
-  tests="$tests reorder softening margin massless lets_joined walk_active choices depth_first"
+  tests="$tests softening margin massless lets_joined walk_active choices depth_first"
 fi
 [ -e "$src/gpu/walk/walk.cu" ] || skip_all "no gpu/"
 command -v bash > /dev/null && command -v g++ > /dev/null && command -v mpicc > /dev/null ||
