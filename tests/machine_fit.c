@@ -16,6 +16,7 @@ static const struct machine given = {.step_floor = 2e-4,
                                      .walk_floor = 3e-4,
                                      .walk_rate = 1.7e12,
                                      .walk_fill = 4e8,
+                                     .block_fill = 4e8,
                                      .split_rate = 1.2e12,
                                      .block_rate = 1.1e12,
                                      .hard_rate = 1e11,
@@ -57,9 +58,21 @@ static void count(struct bench_step *step, double n, int ranks, enum study_schem
   step->hard_pairs = step->targets * (scheme == STUDY_BLOCK ? 5000 : list);
   step->builds = scheme == STUDY_BLOCK ? 7 : 1;
   step->updates = scheme == STUDY_BLOCK ? 1 : 4;
+  step->built = scheme == STUDY_BLOCK ? 0.6 * step->builds * n : n; /* most trees are of fast particles */
   step->exchanges = 4;
   step->migrations = scheme == STUDY_HYBRID ? 3 : 1;
   step->update_bytes = scheme == STUDY_BLOCK ? 600 * n : 40 * n;
+}
+
+/* Seconds of the interactions of block steps. */
+static double block_walks(const struct machine *machine, const struct bench_step *step)
+{
+  double sum = 0, deeper = 0;
+  for (int l = 3; l > 0; l--) {
+    deeper += step->level[l];
+    sum += exp2(l - 1) * machine_block_walk(machine, 5000 * deeper);
+  }
+  return sum;
 }
 
 /* What it takes on the machine. */
@@ -68,7 +81,7 @@ static void spend(struct bench_step *step, enum study_scheme scheme)
   const struct machine *m = &given;
   double n = step->particles, *s = step->seconds;
   s[PHASE_diagnostics] = m->step_floor + n / m->step_rate;
-  s[PHASE_order] = m->tree_floor + n / m->order_rate + step->builds * machine_rebuild(m, n);
+  s[PHASE_order] = m->tree_floor + n / m->order_rate + step->builds * m->tree_floor + step->built / m->rebuild_rate;
   s[PHASE_build] = n / m->build_rate;
   s[PHASE_moments] = step->updates * n / m->update_rate;
   s[PHASE_walk] =
@@ -77,12 +90,7 @@ static void spend(struct bench_step *step, enum study_scheme scheme)
   s[PHASE_hard_walk] = step->substeps * (m->substep_floor + m->walk_floor);
   if (scheme == STUDY_HYBRID)
     s[PHASE_hard_walk] += step->targets / m->hard_target_rate + step->hard_pairs / m->hard_rate;
-  if (scheme == STUDY_BLOCK)
-    for (int l = 1; l < 4; l++)
-      s[PHASE_hard_walk] +=
-          exp2(l - 1) *
-          machine_walk(m, 5000 * (step->level[3] + (l < 3 ? step->level[2] : 0) + (l < 2 ? step->level[1] : 0)),
-                       m->block_rate);
+  if (scheme == STUDY_BLOCK) s[PHASE_hard_walk] += block_walks(m, step);
   if (step->ranks == 1) return;
   s[PHASE_domain] = m->ranks_floor + n / m->domain_rate + (step->migrations - 1) * n / m->migrate_rate;
   if (scheme == STUDY_SHARED)
@@ -203,6 +211,10 @@ int main(void)
          target[2] = {1 / device.hard_target_rate + 1 / device.correct_rate,
                       1 / given.hard_target_rate + 1 / given.correct_rate};
   same("HardTargetRate with CorrectRate on a device", n * target[0], n * target[1]);
+  const struct bench_step *block = &r.alone[BENCH_MANY][STUDY_BLOCK];
+  same("BlockFill at the rate of full forces", block_walks(&device, block),
+       block_walks(&given, block) + block->targets / given.correct_rate);
+  tap_ok(device.block_rate == device.walk_rate && device.block_fill > given.block_fill, "... which is BlockRate");
 
   /* a device whose slowest groups take longer than all interactions of the benchmark */
   static struct machine_runs slow;

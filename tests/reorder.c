@@ -4,6 +4,7 @@
  * levels, of two sets, and renewed ones of one. */
 #include <config.h>
 #include "backend/let_verbs.h"
+#include "base/debug.h"
 #include "base/memory.h"
 #include "particles/timeline.h"
 #include "rig.h"
@@ -16,7 +17,10 @@ enum { FIRST = TICKS / 8, NOW = TICKS / 4, ONE_TREE = 0, BOXES = 16 };
 
 static char label[120];
 
-static int first_level(uint64_t id) { return 1 + (int)(id % 3); }
+/* 0: as many particles of each level; else one particle in `sparse` is fast, and the others are slow. */
+static int sparse;
+
+static int first_level(uint64_t id) { return sparse ? (id % (unsigned)sparse == 0 ? 3 : 1) : 1 + (int)(id % 3); }
 static int is_fast(uint64_t id) { return first_level(id) == 3; }
 
 static void say(int good, const char *what)
@@ -381,12 +385,49 @@ static void check_bands(const struct backend *be, const struct set *set)
   rig_close(&g);
 }
 
+/* The most interactions of a target in a substep where the few fast particles are everywhere among the slow ones. */
+static double most_of_sparse(const struct backend *be, level_bands bands)
+{
+  static const struct set set = {"", 20000, 1, 0.0125, 0.14, 0.28, place_plummer};
+  struct rig g;
+  struct mac mac = {MAC_ACCELERATION, 1, set.gravity, 1.0 / 512};
+  struct particles before, after;
+  int64_t active;
+  double tick_length = begin(&g, be, &set, &mac, 0), most = 0;
+  by_id(be->view(g.dev), &before);
+  by_id(go_on(&g, &mac, tick_length, 1, bands, &active), &after);
+  for (int64_t i = 0; i < set.n; i++) most = fmax(most, after.work[i] - before.work[i]);
+  particles_free(&after);
+  particles_free(&before);
+  rig_close(&g);
+  return most;
+}
+
+/* On a GPU a group of a tree of few fast particles may be much wider than groups of the tree of all particles. Its
+ * targets are walked one by one. */
+static void check_sparse(const struct backend *be)
+{
+  char what[150];
+  snprintf(label, sizeof label, "%s, few fast particles", be->name);
+  debug_set("few_groups", 0); /* groups are walked, not pieces of them */
+  debug_set("few_pieces", 0);
+  sparse = 400;
+  double apart = most_of_sparse(be, 1 << 3), together = most_of_sparse(be, ONE_TREE);
+  snprintf(what, sizeof what, "a target has at most %.0f interactions with a tree of them, %.0f without", apart,
+           together);
+  say(apart < 2 * together, what);
+  sparse = 0;
+  debug_set("few_groups", NAN);
+  debug_set("few_pieces", NAN);
+}
+
 /* So many that a bucket of fast particles overflows, on a backend that uses buckets, when they come close together. */
 static const struct set many = {"a Plummer sphere of 6000", 6000, 1, 0.0125, 0.14, 0.28, place_plummer};
 
 static void check(const struct backend *be)
 {
   if (getenv("TEST_SAMPLE")) {
+    check_sparse(be);
     check_bands(be, &sets[2]);
     check_bands(be, &many);
     check_renewed(be, &many, 1);
@@ -403,6 +444,7 @@ static void check(const struct backend *be)
   for (int k = 0; k < SETS; k++)
     if (is_smooth(&sets[k])) check_bands(be, &sets[k]);
   check_bands(be, &many);
+  check_sparse(be);
 }
 
 int main(void)

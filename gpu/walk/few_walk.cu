@@ -111,6 +111,7 @@ void walk_state_open(struct walk_state *state)
   CHECK(runtime_stream_create_priority(&state->beside, high));
   CHECK(runtime_event_create_untimed(&state->listed));
   CHECK(runtime_event_create_untimed(&state->walked));
+  state->few_groups = (int)debug_value("few_groups", FEW_GROUPS);
   state->few_pieces = (int)debug_value("few_pieces", FEW_PIECES);
 }
 

@@ -57,7 +57,8 @@ static __device__ __forceinline__ struct run run_of(const struct walk_job &job, 
     const int4 g = load_read_only((const int4 *)&job.group[job.list ? job.list[q] : q]);
     return {g.x, g.y, g.w};
   }
-  int2 r = job.stage == 1 ? job.pieces[q] : make_int2(job.singles[q], job.singles[q] + 1);
+  int32_t single = job.stage == 1 ? 0 : job.singles[(int64_t)job.single_step * q];
+  int2 r = job.stage == 1 ? job.pieces[q] : make_int2(single, single + 1);
   return {r.x, r.y, job.group[job.group_index[r.x]].supergroup};
 }
 
@@ -199,21 +200,20 @@ static __device__ __forceinline__ void store_nodes(R &s, const struct tested_nod
   walked.tests += far + near + leaf + open;
 }
 
-/* Whether the group is deferred, to be walked in pieces: its ball extends into regions that are much denser than its
- * own. The order of the pieces has no effect on forces. */
+/* Whether the group is deferred, to be walked in pieces, or as single targets if it is small: its ball extends into
+ * regions that are much denser than its own. The order of the pieces has no effect on forces. */
 template <class R>
 static __device__ __forceinline__ bool defer_pieces(const R &s, const struct walk_job &job, const struct run &run,
                                                     int n, int near, int leaves, int lane)
 {
-  int piece = job.stage == 0 ? PIECE : 1;
-  if (job.stage == 2 || n <= piece || (near <= job.heavy_near && leaves <= job.heavy_leaves)) return false;
-  int pieces = job.stage == 0 ? (n + PIECE - 1) / PIECE : n, at = 0;
-  if (lane == 0) at = atomicAdd(&job.piece_count[job.stage], pieces);
+  if (n == 1 || (near <= job.heavy_near && leaves <= job.heavy_leaves)) return false;
+  int piece = n > PIECE ? PIECE : 1, pieces = (n + piece - 1) / piece, at = 0;
+  if (lane == 0) at = atomicAdd(&job.piece_count[piece == 1], pieces);
   at = warp_shuffle(at, 0);
   for (int p = lane; p < pieces; p += LANES) {
     int32_t begin = run.begin + s.target_of(p * piece), last = run.begin + s.target_of(min((p + 1) * piece, n) - 1);
-    if (job.stage == 0) job.pieces[at + p] = make_int2(begin, last + 1);
-    else job.singles[at + p] = begin;
+    if (piece > 1) job.pieces[at + p] = make_int2(begin, last + 1);
+    else job.singles[(int64_t)job.single_step * (at + p)] = begin;
   }
   return true;
 }

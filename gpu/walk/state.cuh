@@ -33,6 +33,7 @@ struct walk_state {
   struct array<struct item> item; /* groups or pieces in the order in which they are walked */
   struct array<struct few_piece> few_piece; /* pieces of few active targets */
   int few_listed;                           /* this walk has listed them */
+  int few_groups;                           /* limit on the groups that are all cut, for each multiprocessor */
   int few_pieces;                           /* limit on the pieces of few active targets, for each multiprocessor */
   struct array<int32_t> root;               /* roots where walks start */
   int split_off;                            /* the last walk had no split: acc_hard is the whole acceleration */

@@ -216,6 +216,7 @@ void walk_place(struct device *d, struct walk_job *job)
   job->a_old = d->targets.a_old.at;
   job->pieces = array_reserve(&d->walk.piece, "device walk", 2 * pieces_max(d));
   job->singles = array_reserve(&d->walk.single, "device walk", d->p.n);
+  job->single_step = 1;
   job->piece_count = d->device_results->walk.pieces;
   job->handed_sum = &d->device_results->handed_sum;
   job->items_stage = -1;
@@ -251,23 +252,24 @@ static void walk_longest_beside(struct device *d, struct walk_job job, int cells
 static void walk_stages(struct device *d, struct walk_job job, int cells, int how)
 {
   int64_t resident = (int64_t)PIECE_WARPS * d->multiprocessors, groups = walk_groups_count(d, &job);
-  int cut = groups <= FEW_GROUPS * d->multiprocessors;
+  int cut = groups <= (int64_t)d->walk.few_groups * d->multiprocessors;
   walk_items(d, &job, how, cut ? CUT_ALL : CUT_NONE, PIECE, 0);
   if (!cut) {
     walk_longest_beside(d, job, cells, how, groups);
     job.class_begin = 1;
     job.pieces += pieces_max(d);
     job.piece_count += 2;
+    job.singles += d->p.n - 1; /* both lists together have at most all particles */
+    job.single_step = -1;
   }
   for (job.stage = job.items_stage; job.stage < 3; job.stage++) {
-    /* stage 1 writes the list of single targets again */
-    if (!cut && job.stage == 1) CHECK(runtime_stream_wait(d->stream, d->walk.walked));
     int64_t max_blocks = groups * (job.stage == 1 ? GROUP_MAX / PIECE : GROUP_MAX);
     walk_groups(d, &job, cells, how,
                 job.stage == job.items_stage ? (cut ? max_blocks : groups)
                 : max_blocks < resident      ? max_blocks
                                              : resident);
   }
+  if (!cut) CHECK(runtime_stream_wait(d->stream, d->walk.walked));
 }
 
 void walk_set_split(struct walk_job *job, const struct split *split, double unit)

@@ -47,10 +47,11 @@ struct walk_job {
   int64_t item_begin[ITEM_CLASSES]; /* index of the first item of a class */
   int32_t *item_count;              /* number of items of each class */
   unsigned long long *handed_sum;   /* number of nodes that all walked supergroups hand down */
-  /* a group or piece with more near cells or leaves is heavy, and is deferred to the next stage */
+  /* a group or piece with more near cells or leaves is heavy, and is deferred to a later stage */
   int32_t heavy_near, heavy_leaves;
-  int2 *pieces; /* particles [x, y) */
-  int32_t *singles;
+  int2 *pieces;     /* particles [x, y) */
+  int32_t *singles; /* particles, at every single_step-th place: from one end or the other */
+  int single_step;
   int32_t *piece_count; /* of stages 1 and 2 */
 
   struct walk_count *count;

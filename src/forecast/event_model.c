@@ -202,13 +202,19 @@ static double active(const struct model *model, int rank, int aligned)
   return (double)sum;
 }
 
+/* The number of particles of a rank in a band of block levels and in deeper ones. */
+static double from_band(const struct model *model, int rank, int band)
+{
+  return active(model, rank, band > 0 ? band_first_level(model->in->step->schedule.bands, band) : 0);
+}
+
 /* The block step of n particles. */
 static void block_step(struct model *model, int rank, double n)
 {
   const struct event_input *in = model->in;
   const struct machine *m = model->m;
   double pairs = n * in->hard_pairs,
-         seconds = in->split ? n / m->hard_target_rate + pairs / m->hard_rate : machine_walk(m, pairs, m->block_rate);
+         seconds = in->split ? n / m->hard_target_rate + pairs / m->hard_rate : machine_block_walk(m, pairs);
   if (in->ranks > 1) seconds += m->ranks_substep_floor + (in->split ? 0 : n * model->trees[rank] / m->let_walk_rate);
   spend_seconds(model, rank, EVENT_hard_walk, m->substep_floor + m->walk_floor + seconds + n / m->correct_rate);
 }
@@ -260,7 +266,8 @@ static void substeps_alone(struct model *model)
   for (int64_t t = 0; t < TICKS; t += substep_interval(s)) {
     struct schedule_line line = substep_line(s, (int32_t)t, in->step->schedule.walks_tree, &built);
     double now = t > 0 ? active(model, 0, line.level) : 0;
-    if (line.rebuild != REBUILT_NONE) spend_seconds(model, 0, EVENT_tree, machine_rebuild(model->m, n));
+    if (line.rebuild != REBUILT_NONE)
+      spend_seconds(model, 0, EVENT_tree, machine_rebuild(model->m, from_band(model, 0, line.from_band)));
     else if (line.moments != MOMENTS_KEPT) spend_seconds(model, 0, EVENT_tree, n / model->m->update_rate);
     if (now > 0) block_step(model, 0, now);
   }
@@ -279,8 +286,9 @@ static void section(struct model *model, const struct soft_step_class *soft_step
   for (int r = 0; r < in->ranks; r++) {
     double n = (double)in->local[r];
     int build = soft_step_class->tick > 0 && s->builds != BUILDS_NONE;
+    double built = from_band(model, r, band_of_level(s->bands, soft_step_class->aligned));
     if (build) spend_seconds(model, r, EVENT_migration, n / model->m->migrate_rate);
-    spend_seconds(model, r, EVENT_tree, build ? machine_rebuild(model->m, n) : n / model->m->update_rate);
+    spend_seconds(model, r, EVENT_tree, build ? machine_rebuild(model->m, built) : n / model->m->update_rate);
   }
   exchange(model, first, last, EVENT_hard_let);
   count_trees(model, first, last);

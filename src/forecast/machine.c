@@ -43,29 +43,15 @@ enum free_value { LARGEST, SMALLEST };
 static const struct optional {
   const char *key, *as;
   enum free_value free;
-} optional[] = {{"StepFloor", NULL, SMALLEST},
-                {"StepRate", NULL, LARGEST},
-                {"TreeFloor", NULL, SMALLEST},
-                {"WalkFill", NULL, SMALLEST},
-                {"SplitRate", "WalkRate", LARGEST},
-                {"BlockRate", "WalkRate", LARGEST},
-                {"UpdateRate", "BuildRate", LARGEST},
-                {"CorrectRate", NULL, LARGEST},
-                {"NodeFactor", NULL, LARGEST},
-                {"RanksFloor", NULL, SMALLEST},
-                {"RanksSubstepFloor", NULL, SMALLEST},
-                {"DomainRate", NULL, LARGEST},
-                {"LetFloor", NULL, SMALLEST},
-                {"HardLetFloor", "LetFloor", SMALLEST},
-                {"MessageDelay", NULL, SMALLEST},
-                {"HardTargetRate", NULL, LARGEST},
-                {"MigrateRate", "DomainRate", LARGEST},
-                {"LetWalkRate", NULL, LARGEST},
-                {"RebuildRate", NULL, LARGEST},
-                {"HardLetRate", NULL, LARGEST},
-                {"LetRate", NULL, LARGEST},
-                {"DeviceMemory", NULL, SMALLEST},
-                {"NodeMemory", NULL, SMALLEST}};
+} optional[] = {
+    {"StepFloor", NULL, SMALLEST},       {"StepRate", NULL, LARGEST},          {"TreeFloor", NULL, SMALLEST},
+    {"WalkFill", NULL, SMALLEST},        {"SplitRate", "WalkRate", LARGEST},   {"BlockRate", "WalkRate", LARGEST},
+    {"BlockFill", "WalkFill", SMALLEST}, {"UpdateRate", "BuildRate", LARGEST}, {"CorrectRate", NULL, LARGEST},
+    {"NodeFactor", NULL, LARGEST},       {"RanksFloor", NULL, SMALLEST},       {"RanksSubstepFloor", NULL, SMALLEST},
+    {"DomainRate", NULL, LARGEST},       {"LetFloor", NULL, SMALLEST},         {"HardLetFloor", "LetFloor", SMALLEST},
+    {"MessageDelay", NULL, SMALLEST},    {"HardTargetRate", NULL, LARGEST},    {"MigrateRate", "DomainRate", LARGEST},
+    {"LetWalkRate", NULL, LARGEST},      {"RebuildRate", NULL, LARGEST},       {"HardLetRate", NULL, LARGEST},
+    {"LetRate", NULL, LARGEST},          {"DeviceMemory", NULL, SMALLEST},     {"NodeMemory", NULL, SMALLEST}};
 
 /* Words, whose lines follow those of the numbers. */
 enum { NAME = NUMBERS, TOPOLOGY, SIDES, DEVICE, KEYS };
@@ -295,11 +281,20 @@ struct machine machine_shared(const struct machine *machine, double ranks)
   return own;
 }
 
+/* So many interactions and those that take as long as waiting for the slowest groups. */
+static double filled(double fill, double pairs)
+{
+  return pairs + (fill > 0 ? fill * -expm1(-FILL_STEEPNESS * pairs / fill) : 0);
+}
+
 double machine_walk(const struct machine *machine, double pairs, double rate)
 {
-  double filling =
-      machine->walk_fill > 0 ? machine->walk_fill * -expm1(-FILL_STEEPNESS * pairs / machine->walk_fill) : 0;
-  return (pairs + filling) / rate;
+  return filled(machine->walk_fill, pairs) / rate;
+}
+
+double machine_block_walk(const struct machine *machine, double pairs)
+{
+  return filled(machine->block_fill, pairs) / machine->block_rate;
 }
 
 double machine_tree(const struct machine *machine, double particles)

@@ -37,6 +37,7 @@ enum machine_device { DEVICE_cpu, DEVICE_gpu, DEVICES };
   X(Device, SplitRate, split_rate, 1, 1e18,                                                                           \
     "the same with a split, lists of neighbours included where the device makes them")                                \
   X(Device, BlockRate, block_rate, 1, 1e18, "the same in block steps without a split, of some particles")             \
+  X(Device, BlockFill, block_fill, 0, 1e18, "as WalkFill, in a block step without a split")                           \
   X(Device, HardRate, hard_rate, 1, 1e18, "the same in hard forces of a hybrid, whose lists are short")               \
   X(Device, HardTargetRate, hard_target_rate, 1, 1e18,                                                                \
     "particles whose hard forces take a second beside their interactions")                                            \
@@ -84,6 +85,8 @@ struct machine machine_shared(const struct machine *machine, double ranks);
 /* Seconds of an evaluation of `pairs` interactions at a rate of the machine, on a device that is empty at first.
  * Pure. */
 double machine_walk(const struct machine *machine, double pairs, double rate);
+/* The same in a block step without a split. Pure. */
+double machine_block_walk(const struct machine *machine, double pairs);
 /* Seconds of a tree of so many particles at a synchronisation, and within a soft step. Pure. */
 double machine_tree(const struct machine *machine, double particles);
 double machine_rebuild(const struct machine *machine, double particles);

@@ -130,7 +130,7 @@ static void note_direct(const struct sim *sim, struct bench_step *step)
   }
 }
 
-/* What the schedule of the soft step says. */
+/* What the schedule of the soft step says; the levels are noted before. */
 static void note_schedule(const struct sim *sim, struct bench_step *step)
 {
   struct substep_lines lines;
@@ -139,6 +139,10 @@ static void note_schedule(const struct sim *sim, struct bench_step *step)
                       &lines);
   step->builds = lines.builds;
   step->updates = lines.updates;
+  step->built = 0;
+  for (int b = 0; b < BANDS_MAX; b++)
+    for (int l = b > 0 ? band_first_level(step->schedule.bands, b) : 0; l < SCHEDULE_LEVELS; l++)
+      step->built += (double)lines.from_band[b] * step->level[l];
   step->exchanges = lines.selections;
   step->migrations = 1 + lines.migrations;
 }
@@ -168,9 +172,9 @@ static void one_step(struct sim *sim, struct bench_step *step)
   timer_reset(&sim->timer);
   step_open(sim, &plan);
   while (step_substeps(sim, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
-  note_schedule(sim, step);
   sim->be->steps.histogram(sim->dev, levels);
   for (int l = 0; l < SCHEDULE_LEVELS; l++) step->level[l] = (double)levels[l];
+  note_schedule(sim, step);
   step_close(sim, &plan, 0);
   sim->be->clock.wait(sim->dev);
   timer_phase(&sim->timer, PHASE_other);

@@ -17,6 +17,7 @@ struct bench_step {
   double level[SCHEDULE_LEVELS]; /* particles of each block level */
   struct schedule schedule;
   double builds, updates;         /* of trees, and of moments alone, within the soft step */
+  double built;                   /* particles of the trees that are built, sum over the builds */
   double exchanges, migrations;   /* of LETs within the soft step; of particles, with that at its end */
   double let_bytes, update_bytes; /* sent: LETs of the synchronisation; those of the substeps, and their updates */
   double direct_bytes, direct_messages, direct_seconds; /* sent from device to device; the time of it */

@@ -99,13 +99,15 @@ static double tree_seconds(const struct bench_step *b, const struct bench_step *
   return positive(bench_tree_seconds(b) - bench_tree_seconds(shared));
 }
 
-/* Interactions of block steps, with those of WalkFill in each. */
+/* Seconds of the interactions of block steps, over those of one at BlockRate. */
 static double block_work(const struct machine *machine, const struct bench_step *step)
 {
+  struct machine unit = *machine;
   double sum = 0, deeper = 0, each = step->targets > 0 ? step->hard_pairs / step->targets : 0;
+  unit.block_rate = 1;
   for (int l = SCHEDULE_LEVELS - 1; l > 0; l--) {
     deeper += step->level[l];
-    if (deeper > 0) sum += exp2(l - 1) * machine_walk(machine, deeper * each, 1);
+    if (deeper > 0) sum += exp2(l - 1) * machine_block_walk(&unit, deeper * each);
   }
   return sum > step->hard_pairs ? sum : step->hard_pairs;
 }
@@ -117,15 +119,19 @@ static void fit_updates(struct machine *machine, const struct bench_step many[ST
   int fewer = many[STUDY_BLOCK].builds < many[STUDY_HYBRID].builds;
   const struct bench_step *updated = &many[fewer ? STUDY_BLOCK : STUDY_HYBRID],
                           *built = &many[fewer ? STUDY_HYBRID : STUDY_BLOCK];
-  double n = updated->particles, update = 0, build = machine_tree(machine, n);
+  double n = updated->particles, update = 0, each = (machine_tree(machine, n) - machine->tree_floor) / n;
   for (int k = 0; k < ROUNDS; k++) {
     if (updated->updates > 0)
-      update = positive(tree_seconds(updated, &many[STUDY_SHARED]) - updated->builds * build) / updated->updates;
-    if (built->builds > 0)
-      build = positive(tree_seconds(built, &many[STUDY_SHARED]) - built->updates * update) / built->builds;
+      update = positive(tree_seconds(updated, &many[STUDY_SHARED]) - updated->builds * machine->tree_floor -
+                        updated->built * each) /
+               updated->updates;
+    if (built->built > 0)
+      each = positive(tree_seconds(built, &many[STUDY_SHARED]) - built->updates * update -
+                      built->builds * machine->tree_floor) /
+             built->built;
   }
   machine->update_rate = rate(n, update);
-  machine->rebuild_rate = rate(n, build - machine->tree_floor);
+  machine->rebuild_rate = rate(1, each);
 }
 
 /* Seconds of hard forces: of particles, and of interactions. From two hybrids with lists of other lengths. */
@@ -154,6 +160,20 @@ static double hard_seconds(const struct machine *machine, const struct bench_ste
          step->targets / machine->correct_rate;
 }
 
+/* BlockRate, with the BlockFill of full forces; or of a device, whose rate is that of full forces, BlockFill. */
+static void fit_block_walk(struct machine *machine, const struct bench_step *block, double seconds)
+{
+  machine->block_fill = machine->device == DEVICE_gpu ? 0 : machine->walk_fill;
+  machine->block_rate = rate(block_work(machine, block), seconds);
+  if (machine->device != DEVICE_gpu || machine->block_rate >= machine->walk_rate) return;
+  double low = 0, high = machine->walk_rate * seconds;
+  machine->block_rate = machine->walk_rate;
+  for (int k = 0; k < 60; k++) {
+    machine->block_fill = 0.5 * (low + high);
+    *(block_work(machine, block) < machine->walk_rate * seconds ? &low : &high) = machine->block_fill;
+  }
+}
+
 static void fit_block_steps(struct machine *machine, const struct machine_runs *runs)
 {
   const struct bench_step *few = runs->alone[BENCH_FEW], *many = runs->alone[BENCH_MANY], *tiny = &few[STUDY_HYBRID],
@@ -171,9 +191,9 @@ static void fit_block_steps(struct machine *machine, const struct machine_runs *
     fit_hard(machine, &many[STUDY_SHARED], &many[STUDY_HYBRID], &runs->near);
     machine->substep_floor = positive((tiny_seconds - hard_seconds(machine, tiny)) / steps - machine->walk_floor);
   }
-  machine->block_rate =
-      rate(block_work(machine, block), of_block - block->substeps * (machine->substep_floor + machine->walk_floor) -
-                                           block->targets / machine->correct_rate);
+  fit_block_walk(machine, block,
+                 of_block - block->substeps * (machine->substep_floor + machine->walk_floor) -
+                     block->targets / machine->correct_rate);
 }
 
 /* --- several ranks ----------------------------------------------------------------------------------------------- */

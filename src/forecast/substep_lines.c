@@ -26,6 +26,7 @@ void substep_lines_count(const struct schedule *schedule, int walked, struct sub
   for (int64_t tick = 0; tick < TICKS; tick += substep_interval(schedule)) {
     struct schedule_line line = substep_line(schedule, (int32_t)tick, walked, &built);
     lines->builds += line.rebuild != REBUILT_NONE;
+    lines->from_band[line.from_band] += line.rebuild != REBUILT_NONE;
     lines->updates += line.rebuild == REBUILT_NONE && line.moments != MOMENTS_KEPT;
     lines->selections += line.lets != LETS_KEPT && line.lets != LETS_IF_VIOLATED;
     lines->migrations += line.migrate;

@@ -7,6 +7,7 @@
 /* How often what happens in the substeps of a soft step. */
 struct substep_lines {
   int64_t builds, updates;        /* trees; moment updates without one, with that at tick 0 */
+  int64_t from_band[BANDS_MAX];   /* of the builds, those of the trees of a band and of deeper ones */
   int64_t selections, migrations; /* of LETs, with that at tick 0; of particles */
 };
 

@@ -15,7 +15,7 @@ enum { MOMENT_UPDATE_LOG2_MIN = 2 }; /* log2 of the smallest number of regular i
  * slower the particles of the slow tree are, the less it ages. */
 #define FAST_SLACK 1.1
 /* On one rank there are at most so many bands by default, and as few as cost at most this factor times the minimum. */
-enum { MOST_BANDS = 2 };
+enum { MOST_BANDS = 4 };
 #define BANDS_SLACK 1.05
 /* A walk of less than 1 / NO_BUILD_RATIO of the particles, in a tree as old as one of their steps, costs less than a
  * build. With the split on walks end at R2 and cost less: 1 / NO_BUILD_RATIO_HARD. */
