@@ -207,7 +207,7 @@ static void check_bands_of_one_rank(void)
              schedule_at(&s, part(2) + part(8), part(2), 0).from_band == deepest,
          "also of those whose steps may have ended since the last build");
   in.most_bands = 0;
-  tap_ok(bands_count(schedule_make(&in).bands) == 2, "two bands, if there may not be more");
+  tap_ok(bands_count(schedule_make(&in).bands) == 4, "four bands, unless more are allowed");
   in.most_bands = BANDS_MAX;
   all_dense(&in, 0.52);
   tap_ok(schedule_make(&in).bands == 0,

@@ -111,7 +111,7 @@ void study_system_use_device(struct study_system *system)
   system->input.backend_interval = 1;
   system->input.builds_fast_tree = 1;
   for (int l = 0; l < SCHEDULE_LEVELS; l++) system->input.density[l] = 1; /* deep levels are of the densest parts */
-  if (system->input.split) system->input.walks_tree = 0; /* neighbour lists */
+  if (system->input.split) system->input.walks_tree = 0;                  /* neighbour lists */
   system->synchronised.as_device = system->kicked.as_device = 1;
   system->facts.quads = global_particles_request(&system->synchronised, LET_SOFT).quads;
 }
