@@ -70,7 +70,7 @@ static double block_walks(const struct machine *machine, const struct bench_step
   double sum = 0, deeper = 0;
   for (int l = 3; l > 0; l--) {
     deeper += step->level[l];
-    sum += exp2(l - 1) * machine_block_walk(machine, 5000 * deeper);
+    sum += exp2(l - 1) * machine_block_walk(machine, 5000 * deeper, 0);
   }
   return sum;
 }

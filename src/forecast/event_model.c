@@ -213,8 +213,8 @@ static void block_step(struct model *model, int rank, double n)
 {
   const struct event_input *in = model->in;
   const struct machine *m = model->m;
-  double pairs = n * in->hard_pairs,
-         seconds = in->split ? n / m->hard_target_rate + pairs / m->hard_rate : machine_block_walk(m, pairs);
+  double pairs = n * in->hard_pairs, seconds = in->split ? n / m->hard_target_rate + pairs / m->hard_rate
+                                                         : machine_block_walk(m, pairs, in->step->schedule.bands != 0);
   if (in->ranks > 1) seconds += m->ranks_substep_floor + (in->split ? 0 : n * model->trees[rank] / m->let_walk_rate);
   spend_seconds(model, rank, EVENT_hard_walk, m->substep_floor + m->walk_floor + seconds + n / m->correct_rate);
 }

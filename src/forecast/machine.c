@@ -292,8 +292,9 @@ double machine_walk(const struct machine *machine, double pairs, double rate)
   return filled(machine->walk_fill, pairs) / rate;
 }
 
-double machine_block_walk(const struct machine *machine, double pairs)
+double machine_block_walk(const struct machine *machine, double pairs, int apart)
 {
+  if (apart) return machine_walk(machine, pairs, machine->walk_rate);
   return filled(machine->block_fill, pairs) / machine->block_rate;
 }
 

@@ -85,8 +85,9 @@ struct machine machine_shared(const struct machine *machine, double ranks);
 /* Seconds of an evaluation of `pairs` interactions at a rate of the machine, on a device that is empty at first.
  * Pure. */
 double machine_walk(const struct machine *machine, double pairs, double rate);
-/* The same in a block step without a split. Pure. */
-double machine_block_walk(const struct machine *machine, double pairs);
+/* The same in a block step without a split. `apart`: trees of bands of block levels, so that nearly all particles of a
+ * group are active, as in full forces. Pure. */
+double machine_block_walk(const struct machine *machine, double pairs, int apart);
 /* Seconds of a tree of so many particles at a synchronisation, and within a soft step. Pure. */
 double machine_tree(const struct machine *machine, double particles);
 double machine_rebuild(const struct machine *machine, double particles);

@@ -107,7 +107,7 @@ static double block_work(const struct machine *machine, const struct bench_step 
   unit.block_rate = 1;
   for (int l = SCHEDULE_LEVELS - 1; l > 0; l--) {
     deeper += step->level[l];
-    if (deeper > 0) sum += exp2(l - 1) * machine_block_walk(&unit, deeper * each);
+    if (deeper > 0) sum += exp2(l - 1) * machine_block_walk(&unit, deeper * each, 0);
   }
   return sum > step->hard_pairs ? sum : step->hard_pairs;
 }

@@ -15,6 +15,7 @@
 #include "planning/plan_text.h"
 #include "planning/seconds.h"
 #include "planning/storage.h"
+#include "settings/choice.h"
 
 /* A smaller pilot has this part of the particles of the larger one. */
 #define SMALLER 0.25
@@ -69,6 +70,21 @@ static int make_pilots(struct work *work, struct fault *fault)
   return 0;
 }
 
+/* Predict a hybrid, with the shorter one of the radii between which a run chooses, if that is faster. 0 or -1. */
+static int predict_hybrid(const struct seconds_wanted *wanted, struct seconds_planned *planned, struct fault *fault)
+{
+  struct params params = *wanted->params;
+  struct seconds_wanted with_narrow = *wanted;
+  struct seconds_planned narrow;
+  with_narrow.params = &params;
+  if (seconds_plan(wanted, STUDY_HYBRID, planned, fault)) return -1;
+  if (!(choice_allowed(&params) & 1u << CHOICE_HYBRID_NARROW)) return 0;
+  choice_set(&params, CHOICE_HYBRID_NARROW);
+  if (seconds_plan(&with_narrow, STUDY_HYBRID, &narrow, fault)) return -1;
+  if (narrow.seconds < planned->seconds) *planned = narrow;
+  return 0;
+}
+
 /* Predict all schemes that are allowed. Returns their number, or -1. */
 static int predict(struct work *work, unsigned schemes, struct seconds_planned planned[STUDY_SCHEMES],
                    struct fault *fault)
@@ -82,8 +98,11 @@ static int predict(struct work *work, unsigned schemes, struct seconds_planned p
                                         .half = work->half,
                                         .begin = work->planning->begin};
   int count = 0;
-  for (int s = 0; s < STUDY_SCHEMES; s++)
-    if (schemes & 1u << s && seconds_plan(&wanted, s, &planned[count++], fault)) return -1;
+  for (int s = 0; s < STUDY_SCHEMES; s++) {
+    if (!(schemes & 1u << s)) continue;
+    struct seconds_planned *to = &planned[count++];
+    if (s == STUDY_HYBRID ? predict_hybrid(&wanted, to, fault) : seconds_plan(&wanted, s, to, fault)) return -1;
+  }
   return count;
 }
 

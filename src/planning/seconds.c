@@ -13,6 +13,8 @@
 
 /* Interactions of a GPU over those of a CPU, whose groups are other ones (doc/scaling.md). */
 #define GPU_INTERACTIONS 0.64
+/* Interactions in block steps of a GPU, which has a new tree for each, over those of full forces. */
+#define GPU_BLOCK_INTERACTIONS 1.4
 /* Most ranks for which full forces are walked on virtual ranks, as in `study time`. */
 enum { WALKED_RANKS_MAX = 64 };
 /* Fewest particles of a rank in a pilot whose messages are counted; of a pilot whose measurement takes long. */
@@ -198,8 +200,9 @@ static void predict(const struct seconds_wanted *wanted, struct measured *measur
   planned->let_power = wanted->ranks > 1 ? let_power(measured->lets, measured->particles) : 0;
   scale(&counted, n / measured->particles[1], planned->let_power);
   system->full_pairs = on_device * interactions_at(measured->full, measured->particles, n, 0);
-  system->hard_pairs =
-      (system->input.split ? 1 : on_device) * interactions_at(measured->hard, measured->particles, n, 1);
+  system->hard_pairs = on_device < 1 && !system->input.split
+                           ? GPU_BLOCK_INTERACTIONS * system->full_pairs
+                           : interactions_at(measured->hard, measured->particles, n, 1);
   struct event_input in = counted_step_input(&counted, system, more_pairs(wanted, system));
   event_model(&in, wanted->machine, &planned->times);
   counted_step_free(&counted);

@@ -69,6 +69,7 @@ void system_at_levels(struct study_system *pilot, const struct system_at *at)
   }
   in->hard_steps = (int64_t)steps;
   in->particles = at->particles;
+  if (in->on_device) study_system_density(pilot);
 }
 
 /* The list of which so many particles have `pairs` interactions: few particles are in it nearly all. */

@@ -3,8 +3,10 @@
 #include "study/study_system.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "run/start.h"
 #include "step/plan.h"
 #include "step/step.h"
@@ -13,6 +15,7 @@
 #include "scheme/tree_steps.h"
 #include "settings/settings.h"
 #include "system/radius.h"
+#include "tree/keys.h"
 
 #define NO_OUTPUT 1e30 /* a time after any step */
 
@@ -105,13 +108,57 @@ void study_use_order(struct params *params, int on_device)
   params->MultipoleOrder = params_order(&there);
 }
 
+/* A particle on the space-filling curve. */
+struct place {
+  uint64_t key;
+  int level;
+};
+
+static int by_key(const void *a, const void *b)
+{
+  const struct place *x = a, *y = b;
+  return (x->key > y->key) - (x->key < y->key);
+}
+
+/* Particles of groups on the curve: few, since there are fewer groups here than in a run. */
+enum { NEIGHBOURS = 8 };
+
+/* Most of those that are not as deep are at the border of the region of the deep ones, and a run has more particles and
+ * a smaller part at the border: from this part on all count as as deep. */
+#define MOSTLY_DEEP 0.6
+
+void study_system_density(struct study_system *system)
+{
+  const struct particles *all = &system->kicked.all;
+  struct place *place = memory_alloc("study", sizeof *place * (size_t)(all->n + 1));
+  for (int64_t i = 0; i < all->n; i++) {
+    int outside = 0;
+    int32_t x[3];
+    for (int c = 0; c < 3; c++) x[c] = lattice_of(&system->kicked.lattice, c, all->pos[3 * i + c], &outside);
+    place[i] = (struct place){key_of(x[0], x[1], x[2]), all->level[i]};
+  }
+  qsort(place, (size_t)all->n, sizeof *place, by_key);
+  for (int l = 0; l < SCHEDULE_LEVELS; l++) {
+    double deep = 0, beside = 0; /* particles; their neighbours that are as deep */
+    for (int64_t first = 0; first + NEIGHBOURS <= all->n; first += NEIGHBOURS) {
+      int here = 0;
+      for (int k = 0; k < NEIGHBOURS; k++) here += place[first + k].level >= l;
+      deep += here;
+      beside += here * (here - 1);
+    }
+    double part = deep > 0 ? beside / (deep * (NEIGHBOURS - 1)) : 0;
+    system->input.density[l] = part > MOSTLY_DEEP ? 1 : part;
+  }
+  memory_free(place);
+}
+
 void study_system_use_device(struct study_system *system)
 {
   system->input.on_device = 1;
   system->input.backend_interval = 1;
   system->input.builds_fast_tree = 1;
-  for (int l = 0; l < SCHEDULE_LEVELS; l++) system->input.density[l] = 1; /* deep levels are of the densest parts */
-  if (system->input.split) system->input.walks_tree = 0;                  /* neighbour lists */
+  study_system_density(system);
+  if (system->input.split) system->input.walks_tree = 0; /* neighbour lists */
   system->synchronised.as_device = system->kicked.as_device = 1;
   system->facts.quads = global_particles_request(&system->synchronised, LET_SOFT).quads;
 }

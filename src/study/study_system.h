@@ -33,6 +33,9 @@ int study_system_open_given(struct study_system *system, const struct comm *comm
 /* The order of multipoles that a run has on a device (`on_device` 1) or on the host, where the parameters leave it to
  * the program. */
 void study_use_order(struct params *params, int on_device);
+/* Set input.density from the levels of the kicked particles: for each level the part of the neighbours of particles of
+ * this level and deeper ones that are as deep. Not collective. */
+void study_system_density(struct study_system *system);
 /* Count as the CUDA backend does: its schedule, groups, LETs, bytes. Not collective. */
 void study_system_use_device(struct study_system *system);
 /* Free the particles. */
