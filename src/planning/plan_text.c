@@ -106,10 +106,9 @@ static void print_laws(const struct planning *planning, const struct machine *ma
            (double)pilot[1].n / planning->ranks, planning->particles / planning->ranks);
   }
   if (machine->device == DEVICE_gpu)
-    printf(
-        "                    where no GPU is at hand, interactions are two thirds of those of a CPU\n"
-        "compared            with runs on one GPU: shared steps and a hybrid within 10 %%, block steps of a galaxy\n"
-        "                    within 22 %%, those of a star cluster took half as long again (doc/scaling.md)\n");
+    printf("                    where no GPU is at hand, interactions are two thirds of those of a CPU\n"
+           "compared            with runs on one GPU: shared steps and a hybrid within 10 %%, block steps of a galaxy\n"
+           "                    within 22 %%, those of a star cluster took half as long again (doc/scaling.md)\n");
 }
 
 void plan_text_seconds(const struct planning *planning, const struct params *params, const struct machine *machine,
