@@ -79,7 +79,9 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import plot_analysis as analysis
 import plot_movie as movie
+import processes
 from plotting import h5py, np
+assert list(processes.together(lambda k: k * k, 100, "squares")) == [k * k for k in range(100)]
 folder = sys.argv[2]
 maps = [movie.Map(path, "All", "xy") for path in movie.map_paths(folder + "/run")]
 parts = [movie.Map(path, group, "xy")

@@ -5,6 +5,7 @@ nobase_dist_pkgdata_DATA += \
   %D%/models.py \
   %D%/movie_group.py \
   %D%/plotting.py \
+  %D%/processes.py \
   %D%/runs.py \
   %D%/scans.py \
   %D%/schemes.py \

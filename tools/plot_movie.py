@@ -9,6 +9,9 @@ no single ones show."""
 import argparse
 import os
 import re
+import shutil
+import subprocess
+import tempfile
 
 from plotting import (writable, ENDINGS, TYPES, Help, Units, count_text, fail, log_ticks, matplotlib, np, outputs, plt,
                       positive, program, same_units, save, start)
@@ -16,6 +19,7 @@ from espalier_plots.measure import AXES, FEW, surface_density
 from espalier_plots.style import DENSITY
 from follow import Frames, Turn, add_face_on, add_follow
 from movie_group import TRAIL, Picture, moments_of, types_of
+from processes import together
 from snapshots import BINARY, NUMBERED, Fault, Snapshot, open_hdf5, snapshot_paths
 from unit_systems import Factors, add_units
 
@@ -203,9 +207,11 @@ def scale_of(maps, decades, width=None):
         pixels, half = len(maps[0].density), maps[0].half
         cut = cut_of(pixels, half, width)
         lowest = FEW / 4 * least_mass(maps) / (2 * np.pi * ((pixels - 2 * cut) / 12) ** 2)
-        for m in maps:
-            m.density = smooth(m.density, half, cut, -(-PIXELS // (pixels - 2 * cut)), m.number)
-            m.half = half * (1 - 2 * cut / pixels)
+        fine = -(-PIXELS // (pixels - 2 * cut))
+        smoothed = together(lambda k: smooth(maps[k].density, half, cut, fine, maps[k].number), len(maps),
+                            "maps smoothed")
+        for m, density in zip(maps, smoothed):
+            m.density, m.half = density, half * (1 - 2 * cut / pixels)
     top = max(float(m.density.max()) for m in maps)
     if not top > 0:
         fail("no mass inside the maps")
@@ -265,6 +271,16 @@ def frame(maps, plane, what, norm, width=None):
     return figure, show
 
 
+def drawn(figure, maps, show):
+    """The pictures of all maps in their order, arrays [row][column] of red, green and blue."""
+    def picture(number):
+        show(maps[number])
+        figure.canvas.draw()
+        return np.asarray(figure.canvas.buffer_rgba())[..., :3].copy()
+
+    return together(picture, len(maps), "frames drawn")
+
+
 def write_gif(figure, maps, show, path, fps, colours):
     """One palette for all frames and no dithering, so that colours do not flicker."""
     try:
@@ -275,30 +291,33 @@ def write_gif(figure, maps, show, path, fps, colours):
     colours = [*colours, *((k / 55,) * 3 for k in range(56))]
     palette = Image.new("P", (1, 1))
     palette.putpalette([round(255 * part) for colour in colours for part in colour])
-    frames = []
-    for m in maps:
-        show(m)
-        figure.canvas.draw()
-        picture = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())[..., :3].copy())
-        frames.append(picture.quantize(palette=palette, dither=0))
+    frames = [Image.fromarray(picture).quantize(palette=palette, dither=0) for picture in drawn(figure, maps, show)]
     frames[0].save(path, format="GIF", save_all=True, append_images=frames[1:], duration=max(round(1000 / fps), 20),
                    loop=0, optimize=False)
 
 
 def write_mp4(figure, maps, show, path, fps, _):
-    from matplotlib.animation import FFMpegWriter
-    writer = FFMpegWriter(fps=fps, codec="h264", extra_args=["-pix_fmt", "yuv420p", "-crf", "18", "-f", "mp4"])
-    with writer.saving(figure, path, DOTS):
-        for m in maps:
-            show(m)
-            writer.grab_frame()
+    width, height = figure.canvas.get_width_height()
+    command = ["ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}",
+               "-r", f"{fps:g}", "-i", "-", "-an", "-vcodec", "h264", "-pix_fmt", "yuv420p", "-crf", "18", "-f", "mp4",
+               path]
+    with tempfile.TemporaryFile() as said, \
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said) as ffmpeg:
+        try:
+            for picture in drawn(figure, maps, show):
+                ffmpeg.stdin.write(picture.tobytes())
+            ffmpeg.stdin.close()
+        except BrokenPipeError:   # its last line says why
+            pass
+        if ffmpeg.wait():
+            said.seek(0)
+            raise RuntimeError(said.read().decode(errors="replace").strip() or "ffmpeg failed")
 
 
 def check_movie(path):
     """What a movie needs is there, before the work."""
     if os.path.splitext(path)[1].lower() == ".mp4":
-        from matplotlib.animation import FFMpegWriter
-        if not FFMpegWriter.isAvailable():
+        if not shutil.which("ffmpeg"):
             fail("MP4 needs the program ffmpeg, which is not in PATH (Debian: ffmpeg); or name a .gif file")
     writable(path)
 
