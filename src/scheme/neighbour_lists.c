@@ -34,7 +34,7 @@ int neighbour_lists_radii_by_mass(const struct sim *sim)
 static double unit_r1(const struct sim *sim)
 {
   double others = sim->masses.count - 1;
-  return others < UNIT_BODIES ? 0 : UNIT_R1_MOST * sim->lists.distance * cbrt(fmax(1, 28 / others));
+  return others < UNIT_BODIES ? 0 : UNIT_R1_MOST * sim->lists.distance;
 }
 
 struct list_request neighbour_lists_request(const struct sim *sim, double soft_step)

@@ -78,7 +78,7 @@ double scheme_r2(const struct sim *sim, const struct params *params)
 static int given_radius(struct sim *sim, int first)
 {
   if (plan_has_units(sim->par))
-    sim->lists.distance = radius_by_rule(sim->comm, sim->be, sim->dev, sim->masses.count, DENSE_QUANTILE);
+    sim->lists.distance = radius_of_middle(sim->comm, sim->be, sim->dev, sim->masses.count, DENSE_QUANTILE);
   double r2 = sim->force.radius_rule = scheme_r2(sim, sim->par);
   if (first && params_mode(sim->par) != MODE_TREE) set_split(sim, sim->par->R1, r2);
   return first;
@@ -92,7 +92,9 @@ static int measured_radius(struct sim *sim, int first)
          softening = params_softening(params, NULL);
   radius_quantiles(sim->comm, sim->be, sim->dev, sim->masses.count, 3, quantile, distance);
   note_dense(sim, distance + 1, first);
-  sim->lists.distance = distance[2];
+  sim->lists.distance = sim->masses.count > RADIUS_NEIGHBOURS
+                            ? distance[2]
+                            : radius_of_middle(sim->comm, sim->be, sim->dev, sim->masses.count, DENSE_QUANTILE);
   if (!first && fabs(distance[0] - sim->force.radius_rule) < RADIUS_CHANGE * sim->force.radius_rule) return 0;
   /* coincident particles have no distances */
   sim->force.radius_rule = fmax(distance[0], softening > 0 ? 1e-3 * softening : RADIUS_SPACINGS * sim->lattice.spacing);
