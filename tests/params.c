@@ -397,6 +397,7 @@ static const struct {
     {"Units", "System", "given", SYSTEM_GIVEN},
     {"Units", "System", "galaxy", SYSTEM_GALAXY},
     {"Units", "System", "cluster", SYSTEM_CLUSTER},
+    {"Units", "System", "pc-myr", SYSTEM_PC_MYR},
     {"Units", "System", "nbody", SYSTEM_NBODY},
     {"Units", "System", "gadget", SYSTEM_GADGET},
     {"Gravity", "WalkMethod", "groups", METHOD_GROUPS},

@@ -120,6 +120,21 @@ with h5py.File("both.hdf5", "w") as f:
   ok $? "--check: a run that is longer than the relaxation time of a component"
   ini=run.ini
 fi
+# a disc among particles of a halo that are heavy or light
+disc() {
+  sed "s/^N = 300000/N = $1/; s/^N = 140000/N = 4000/; s/^N = 40000/N = 1000/; s/^N = 20000/N = 1000/" \
+    "$src/params/models/milky-way.ini" > disc-model.ini
+  try espalier ic galaxy --overwrite disc-model.ini -o disc.hdf5
+  printf '[Input]\nInitCondFile = disc.hdf5\n[Output]\nOutputDir = output\n[Gravity]\nSoftening = 0.3\n' > disc.ini
+  try espalier run --check -P Time:TimeMax="$2" disc.ini
+}
+disc 2000 0.2
+cat said err | grep -q 'warning: encounters heat the disc of type 2: the square of its vertical dispersion of [3-8][0-9]' &&
+  has said 'heating time of the disc 0\.0[0-9]*'
+ok $? "--check: a disc that heavy particles of a halo heat"
+disc 200000 0.05
+! cat said err | grep -q 'encounters heat the disc' && has said 'heating time of the disc'
+ok $? "--check: a disc that is not heated in the time of the run"
 # predicted, not carried out: -n 0 has no soft step
 run -n 0 -P Gravity:Softening=0.00002
 [ $status = 0 ] &&

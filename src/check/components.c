@@ -132,6 +132,79 @@ static void measure_inner(const struct comm *comm, const struct particles *parti
   }
 }
 
+/* Sums over the particles of a type within its half-mass radius: m; m v; m v v; m d, m d d and m d x v with the distances
+ * d from the centre. Symmetric ones: xx, yy, zz, xy, xz, yz. */
+enum { MASS, MOMENTUM = 1, SPEEDS = 4, FIRST = 10, SECOND = 13, SPIN = 19, SUMS = 22 };
+static const int pair[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
+
+static void add_particle(double sum[SUMS], double m, const double d[3], const double v[3])
+{
+  sum[MASS] += m;
+  for (int c = 0; c < 3; c++) {
+    int a = (c + 1) % 3, b = (c + 2) % 3;
+    sum[MOMENTUM + c] += m * v[c];
+    sum[FIRST + c] += m * d[c];
+    sum[SPIN + c] += m * (d[a] * v[b] - d[b] * v[a]);
+  }
+  for (int k = 0; k < 6; k++) {
+    sum[SPEEDS + k] += m * v[pair[k][0]] * v[pair[k][1]];
+    sum[SECOND + k] += m * d[pair[k][0]] * d[pair[k][1]];
+  }
+}
+
+/* n t n of the variances along the unit vector n: means of squares, less the squares of means. */
+static double along(const double *squares, const double *means, double mass, const double n[3])
+{
+  double sum = 0;
+  for (int k = 0; k < 6; k++) {
+    int a = pair[k][0], b = pair[k][1];
+    sum += (a == b ? 1 : 2) * n[a] * n[b] * (squares[k] / mass - means[a] * means[b] / (mass * mass));
+  }
+  return sum;
+}
+
+/* The vertical dispersion of a thin disc that rotates; 0: it is none. */
+static double vertical_dispersion(const double sum[SUMS])
+{
+  const double thin = 0.2; /* extent along the axis over that in the plane, rms */
+  double mass = sum[MASS], spin[3], size = 0;
+  if (!(mass > 0)) return 0;
+  for (int c = 0; c < 3; c++) {
+    int a = (c + 1) % 3, b = (c + 2) % 3;
+    spin[c] = sum[SPIN + c] - (sum[FIRST + a] * sum[MOMENTUM + b] - sum[FIRST + b] * sum[MOMENTUM + a]) / mass;
+    size += spin[c] * spin[c];
+  }
+  if (!(size > 0)) return 0;
+  for (int c = 0; c < 3; c++) spin[c] /= sqrt(size);
+  double all = (sum[SECOND] + sum[SECOND + 1] + sum[SECOND + 2]) / mass,
+         height2 = along(&sum[SECOND], &sum[FIRST], mass, spin);
+  return height2 < thin * thin * all ? sqrt(fmax(along(&sum[SPEEDS], &sum[MOMENTUM], mass, spin), 0)) : 0;
+}
+
+/* Collective. */
+static void measure_discs(const struct comm *comm, const struct particles *particles,
+                          struct component component[PHYSICS_COMPONENTS])
+{
+  double sums[PHYSICS_COMPONENTS][SUMS] = {{0}};
+  for (int64_t i = 0; i < particles->n; i++) {
+    const struct component *own = &component[particles->type[i]];
+    double d[3];
+    for (int c = 0; c < 3; c++) d[c] = particles->pos[3 * i + c] - own->centre[c];
+    if (own->half > 0 && distance(&particles->pos[3 * i], own->centre) <= own->half)
+      add_particle(sums[particles->type[i]], particles->mass[i], d, &particles->vel[3 * i]);
+  }
+  comm_sum_double(comm, &sums[0][0], PHYSICS_COMPONENTS * SUMS);
+  for (int t = 0; t < PHYSICS_COMPONENTS; t++) component[t].vertical = vertical_dispersion(sums[t]);
+}
+
+double components_heating_time(const struct physics *physics, const struct component *component)
+{
+  double gm = physics->units.gravity * 2 * component->inner, relaxation = physics_relaxation_time(physics, component);
+  if (!(component->vertical > 0 && relaxation > 0)) return 0;
+  double one_axis2 = 0.4 / 3 * gm / component->half; /* of the relaxation time (Spitzer 1987) */
+  return relaxation * component->vertical * component->vertical / one_axis2;
+}
+
 static int by_type(const void *a, const void *b)
 {
   const struct point *one = a, *other = b;
@@ -159,4 +232,5 @@ void components_measure(const struct sim *sim, struct component component[PHYSIC
   }
   memory_free(all);
   measure_inner(sim->comm, q, component);
+  measure_discs(sim->comm, q, component);
 }

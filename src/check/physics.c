@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "check/components.h"
 #include "gravity/units.h"
 
 /* Thresholds are far from what suits a system, so that ordinary runs have no findings. */
@@ -389,7 +390,7 @@ static void judge_components(const struct physics *physics, struct findings *fin
   if (physics->steps.lists || physics->masses.largest > 0.5 * physics->masses.total) return;
   for (int t = 0; t < PHYSICS_COMPONENTS; t++) {
     const struct component *one = &physics->component[t];
-    double relaxation = physics_relaxation_time(physics, one);
+    double relaxation = physics_relaxation_time(physics, one), heating = components_heating_time(physics, one);
     if (!(one->half > 0) || one->half > COMPONENT_PART * physics->size.half || one->softening > physics->size.most)
       continue;
     if (one->softening > COMPONENT_SOFTENING * one->half)
@@ -404,6 +405,13 @@ static void judge_components(const struct physics *physics, struct findings *fin
           "lasts %.2g: the mass-weighted mean mass of the particles there, of all types, is %.2g; take more particles, "
           "of like masses",
           t, one->half, relaxation, time, one->perturber);
+    else if (heating > 0 && time > heating)
+      add(findings, FINDING_WARNING,
+          "encounters heat the disc of type %d: the square of its vertical dispersion of %.3g doubles in a time of "
+          "about "
+          "%.2g, and the run lasts %.2g: the mass-weighted mean mass of the particles there, of all types, is %.2g; "
+          "take more and lighter particles of the heaviest type",
+          t, one->vertical, heating, time, one->perturber);
   }
 }
 

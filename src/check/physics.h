@@ -13,6 +13,7 @@ struct component {
   double particles, softening; /* particles with mass */
   double centre[3], half;      /* half-mass radius; 0: not measured */
   double inner, perturber;     /* mass of all types within it, and its mean, weighted with mass: sum m^2 / sum m */
+  double vertical;             /* of a thin disc: its dispersion along its axis of rotation; else 0 */
 };
 
 /* Units of the run; 0: units of a model. */

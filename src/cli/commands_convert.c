@@ -121,7 +121,7 @@ const struct command command_convert = {
     "      --overwrite         replace the file if it exists\n"
     "      --to FORMAT         hdf5, gadget1, gadget2 (with labels of blocks) or ascii [by the end of the name]\n"
     "      --from FORMAT       gadget1, gadget2, hdf5, tipsy or ascii [found from the file]\n"
-    "      --units SYSTEM      of the numbers of a file that states none: galaxy, cluster, nbody or gadget, as [Units] "
-    "System\n"
+    "      --units SYSTEM      of the numbers of a file that states none: galaxy, cluster, pc-myr, nbody or gadget,\n"
+    "                          as [Units] System\n"
     "      --double            gadget1, gadget2: double precision [single]\n",
     act};

@@ -15,7 +15,7 @@ enum { PARAM_TEXT = 512 }; /* bytes of a string value, with the final zero */
 
 /* Values of choices, in the order of the names in params.def. */
 enum ic_format { FORMAT_AUTO, FORMAT_GADGET1, FORMAT_GADGET2, FORMAT_HDF5, FORMAT_TIPSY, FORMAT_ASCII };
-enum unit_system { SYSTEM_GIVEN, SYSTEM_GALAXY, SYSTEM_CLUSTER, SYSTEM_NBODY, SYSTEM_GADGET };
+enum unit_system { SYSTEM_GIVEN, SYSTEM_GALAXY, SYSTEM_CLUSTER, SYSTEM_PC_MYR, SYSTEM_NBODY, SYSTEM_GADGET };
 enum comoving { COMOVING_OFF, COMOVING_ON };
 /* TypeOfOpeningCriterion: MAC_ACCELERATION and others (params/criteria.h) */
 /* WalkMethod: enum walk_method (backend/backend.h) */

@@ -130,6 +130,7 @@ static int take_system(struct params *params, const struct param_origin *origin,
                                       "GravityConstantInternal"};
   static const char *const values[][4] = {[SYSTEM_GALAXY] = {"1 kpc", "1e10 Msun", "1 km/s", "0"},
                                           [SYSTEM_CLUSTER] = {"1 pc", "1 Msun", "1 km/s", "0"},
+                                          [SYSTEM_PC_MYR] = {"1 pc", "1 Msun", "1 pc/Myr", "0"},
                                           [SYSTEM_NBODY] = {NULL, NULL, NULL, "1"},
                                           [SYSTEM_GADGET] = {NULL}};
   if (params->System == SYSTEM_GIVEN) return 0;
