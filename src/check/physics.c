@@ -391,6 +391,13 @@ static void judge_components(const struct physics *physics, struct findings *fin
   for (int t = 0; t < PHYSICS_COMPONENTS; t++) {
     const struct component *one = &physics->component[t];
     double relaxation = physics_relaxation_time(physics, one), heating = components_heating_time(physics, one);
+    if (heating > 0 && time > heating)
+      add(findings, FINDING_WARNING,
+          "encounters heat the disc of type %d: the square of its vertical dispersion of %.3g doubles in a time of "
+          "about "
+          "%.2g, and the run lasts %.2g: the mass-weighted mean mass of the particles there, of all types, is %.2g; "
+          "take more and lighter particles of the heaviest type",
+          t, one->vertical, heating, time, one->perturber);
     if (!(one->half > 0) || one->half > COMPONENT_PART * physics->size.half || one->softening > physics->size.most)
       continue;
     if (one->softening > COMPONENT_SOFTENING * one->half)
@@ -399,19 +406,12 @@ static void judge_components(const struct physics *physics, struct findings *fin
           "weak, and it expands; set [Gravity] SofteningType%d (also %s, or Softening) to at most %.2g",
           one->softening, t, one->softening / one->half, one->half, t, gadget_name[t],
           0.5 * COMPONENT_SOFTENING * one->half);
-    else if (relaxation > 0 && time > relaxation)
+    else if (relaxation > 0 && time > relaxation && heating == 0)
       add(findings, FINDING_WARNING,
           "encounters of particles change type %d within its half-mass radius of %.3g in a time of %.2g, and the run "
           "lasts %.2g: the mass-weighted mean mass of the particles there, of all types, is %.2g; take more particles, "
           "of like masses",
           t, one->half, relaxation, time, one->perturber);
-    else if (heating > 0 && time > heating)
-      add(findings, FINDING_WARNING,
-          "encounters heat the disc of type %d: the square of its vertical dispersion of %.3g doubles in a time of "
-          "about "
-          "%.2g, and the run lasts %.2g: the mass-weighted mean mass of the particles there, of all types, is %.2g; "
-          "take more and lighter particles of the heaviest type",
-          t, one->vertical, heating, time, one->perturber);
   }
 }
 

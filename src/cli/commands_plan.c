@@ -14,7 +14,7 @@
 #include "params/params_units.h"
 #include "planning/planning.h"
 
-enum { MACHINE = 256, MODEL, RANKS, UNTIL, JOB, PILOT, BYTES, OVERWRITE };
+enum { MACHINE = 256, MODEL, RANKS, PER_NODE, UNTIL, JOB, PILOT, BYTES, OVERWRITE };
 enum { UNIT_TEXTS = 4, UNIT_TEXT = 64, UNTIL_TEXT = 120 };
 /* Units of a model and of a parameter file that differ by less are the same. */
 #define UNITS_DIFFER 1e-3
@@ -51,10 +51,11 @@ static int take_option(const struct command *self, const struct comm *comm, int 
     if (overrides_add(&request->overrides, optarg)) return overrides_misused(self, comm, optarg);
     break;
   case RANKS:
+  case PER_NODE:
     if (command_whole(optarg, 1, PLANNED_RANKS, &ranks))
-      return command_misused(self, comm, "option --ranks: expected a whole number from 1 to %d, found '%s'",
-                             PLANNED_RANKS, optarg);
-    planning->ranks = (int)ranks;
+      return command_misused(self, comm, "option --ranks%s: expected a whole number from 1 to %d, found '%s'",
+                             option == RANKS ? "" : "-per-node", PLANNED_RANKS, optarg);
+    *(option == RANKS ? &planning->ranks : &planning->ranks_per_node) = (int)ranks;
   }
   return STATUS_OK;
 }
@@ -118,15 +119,12 @@ static int load(const struct comm *comm, struct request *request, struct params 
 
 static int act_plan(const struct command *self, const struct comm *comm, int argc, char **argv)
 {
-  static const struct option longs[] = {{"machine", required_argument, NULL, MACHINE},
-                                        {"model", required_argument, NULL, MODEL},
-                                        {"ranks", required_argument, NULL, RANKS},
-                                        {"until", required_argument, NULL, UNTIL},
-                                        {"job", required_argument, NULL, JOB},
-                                        {"pilot", required_argument, NULL, PILOT},
-                                        {"bytes", no_argument, NULL, BYTES},
-                                        {"overwrite", no_argument, NULL, OVERWRITE},
-                                        COMMAND_LONG};
+  static const struct option longs[] = {
+      {"machine", required_argument, NULL, MACHINE}, {"model", required_argument, NULL, MODEL},
+      {"ranks", required_argument, NULL, RANKS},     {"ranks-per-node", required_argument, NULL, PER_NODE},
+      {"until", required_argument, NULL, UNTIL},     {"job", required_argument, NULL, JOB},
+      {"pilot", required_argument, NULL, PILOT},     {"bytes", no_argument, NULL, BYTES},
+      {"overwrite", no_argument, NULL, OVERWRITE},   COMMAND_LONG};
   struct request *request = memory_alloc("plan", sizeof *request);
   struct params params;
   struct fault fault = {""};
@@ -170,6 +168,7 @@ const struct command command_plan = {
     "commas\n"
     "                          (king,w0=7), or a model file of galaxies (m31.ini)\n"
     "      --ranks P           ranks of the run [1]\n"
+    "      --ranks-per-node P  ranks of a node, as its GPUs [of the machine]\n"
     "      --machine MACHINE   a machine file, or the name of one that comes with the program, which may be shortened\n"
     "                          (h100); without one no seconds are predicted\n"
     "      --until TIME        time at which the run ends, which may have a unit (3Gyr) [TimeMax of FILE.ini]\n"

@@ -46,6 +46,7 @@ static int read_machine(struct work *work, struct fault *fault)
   if (!work->planning->machine) return 0;
   if (machine_file(work->planning->machine, path, sizeof path, fault) || machine_read(path, &work->machine, fault))
     return -1;
+  if (work->planning->ranks_per_node > 0) work->machine.network.ranks_per_node = work->planning->ranks_per_node;
   struct network network = work->machine.network;
   network_place(&network, work->planning->ranks, fault);
   return fault->text[0] ? -1 : 0;

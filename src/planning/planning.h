@@ -10,8 +10,8 @@
 enum { PLANNED_RANKS = 1 << 20, PILOT_PARTICLES = 1 << 16 };
 
 struct planning {
-  double particles; /* of the run; 0: those of the file */
-  int ranks;
+  double particles;          /* of the run; 0: those of the file */
+  int ranks, ranks_per_node; /* 0: of the machine */
   struct pilot_source source;
   const char *machine;    /* file, or its name; NULL: no seconds */
   const char *parameters; /* the parameter file; NULL: there is none */
