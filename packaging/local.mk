@@ -12,6 +12,9 @@ EXTRA_DIST += \
   %D%/amuse/stops.h \
   %D%/amuse/store.c \
   %D%/amuse/store.h \
+  %D%/amuse/examples/galaxy.py \
+  %D%/amuse/examples/masses.py \
+  %D%/amuse/examples/mergers.py \
   %D%/amuse/test_espalier.py \
   %D%/amuse/touches.c \
   %D%/amuse/touches.h \

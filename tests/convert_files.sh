@@ -68,7 +68,7 @@ TimeMax = 0.0625
 Softening = 0.05
 END
 check "a run from a file that was converted" says 0 'done: time 0.0625' -- espalier run run.ini
-check "refused: a file without units to HDF5" says 1 'one.gad states no units.*--units galaxy, cluster, pc-myr, nbody' -- \
+check "refused: a file without units to HDF5" says 1 'one.gad states no units.*--units galaxy, cluster, pc-myr' -- \
   espalier convert one.gad -o new.hdf5
 check "refused: units of a file that states its own" says 1 'm.hdf5 states its units: leave out --units' -- \
   espalier convert m.hdf5 -o new.hdf5 --units galaxy

@@ -213,6 +213,7 @@ int get_radius(int index, double *radius)
 int set_radius(int index, double radius)   /* forces do not depend on it */
 {
   struct body *b = find(index);
+  if (!is_size(radius)) return model_bad_radius(&model, index, radius);
   return b ? give(radius, &b->radius) : -1;
 }
 
@@ -226,8 +227,8 @@ int get_state(int index, double *mass, double *x, double *y, double *z, double *
 
 int set_state(int index, double mass, double x, double y, double z, double vx, double vy, double vz, double radius)
 {
-  int wrong = set_mass(index, mass);
-  if (!wrong) set_radius(index, radius), set_position(index, x, y, z), set_velocity(index, vx, vy, vz);
+  int wrong = set_mass(index, mass) || set_radius(index, radius);
+  if (!wrong) set_position(index, x, y, z), set_velocity(index, vx, vy, vz);
   return wrong;
 }
 

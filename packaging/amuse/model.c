@@ -26,6 +26,23 @@ int model_fail(struct model *m, const char *format, ...)
   return -1;
 }
 
+int model_bad_radius(struct model *m, int index, double radius)
+{
+  return model_fail(m, "particle %d has the radius %g; expected a finite number, at least 0", index, radius);
+}
+
+/* Radii of new particles, which the library does not get. 0 or -1. */
+static int check_radii(struct model *m)
+{
+  double bad[2] = {-1, 0}; /* index, radius */
+  for (int64_t k = 0; m->rank == 0 && k < m->store.n && bad[0] < 0; k++) {
+    const struct body *b = &m->store.body[k];
+    if (b->index >= 0 && !(isfinite(b->radius) && b->radius >= 0)) bad[0] = b->index, bad[1] = b->radius;
+  }
+  MPI_Bcast(bad, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  return bad[0] < 0 ? 0 : model_bad_radius(m, (int)bad[0], bad[1]);
+}
+
 static int fail_library(struct model *m) { return model_fail(m, "%s", espalier_error()); }
 
 static void *room(int64_t n, size_t bytes)
@@ -253,7 +270,7 @@ int model_update(struct model *m)
   if (!m->sim || (m->changed & CHANGED_ALL) || m->settings_changed) {
     write_settings(m, extent, settings, sizeof settings);
     strcpy(m->used, settings);
-    if (model_open(m)) {
+    if (((m->changed & CHANGED_ALL) && check_radii(m)) || model_open(m)) {
       m->changed = CHANGED_ALL;
       return -1;
     }

@@ -45,6 +45,7 @@ void model_begin(struct model *m);
 void model_end(struct model *m);
 /* Record what went wrong. Returns -1. Local. */
 int model_fail(struct model *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int model_bad_radius(struct model *m, int index, double radius);
 /* Give the library what has changed in the store and the parameters. 0 or -1. */
 int model_update(struct model *m);
 /* Open a simulation of the store in the place of the present one, which stays on failure. 0 or -1. */

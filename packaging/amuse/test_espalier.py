@@ -359,6 +359,21 @@ class TestEspalier(TestWithMPI):
         code.stopping_conditions.collision_detection.enable()
         return code, code.stopping_conditions.collision_detection
 
+    def test_refused_particles_are_corrected(self):
+        for name, bad, good in (("mass", -1 | MASS, 0.02 | MASS), ("radius", numpy.nan | LENGTH, 0.01 | LENGTH)):
+            stars = new_plummer_model(20)
+            setattr(stars[3], name, bad)
+            code = Espalier()
+            code.particles.add_particles(stars)
+            with self.assertRaisesRegex(AmuseException, "particle [34] .*has the %s .*expected a finite number" % name):
+                code.evolve_model(0.01 | TIME)
+            setattr(code.particles[3], name, good)
+            code.evolve_model(0.01 | TIME)
+            self.assertAlmostEqual(code.model_time, 0.01 | TIME)
+            with self.assertRaisesRegex(AmuseException, "particle 2 has the radius -1; expected a finite number"):
+                code.particles[2].radius = -1 | LENGTH
+            code.stop()
+
     def two(self, distance, velocity, radius):
         "Masses of 0.5 each along x, about the origin, and where the second one is and goes from the first one."
         stars = Particles(2, mass=[0.5, 0.5] | MASS, radius=[0.4 * radius, 0.6 * radius] | LENGTH)

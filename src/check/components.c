@@ -132,8 +132,8 @@ static void measure_inner(const struct comm *comm, const struct particles *parti
   }
 }
 
-/* Sums over the particles of a type within its half-mass radius: m; m v; m v v; m d, m d d and m d x v with the distances
- * d from the centre. Symmetric ones: xx, yy, zz, xy, xz, yz. */
+/* Sums over the particles of a type within its half-mass radius: m; m v; m v v; m d, m d d and m d x v with d, from
+ * the centre. Symmetric ones: xx, yy, zz, xy, xz, yz. */
 enum { MASS, MOMENTUM = 1, SPEEDS = 4, FIRST = 10, SECOND = 13, SPIN = 19, SUMS = 22 };
 static const int pair[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
 
@@ -195,14 +195,6 @@ static void measure_discs(const struct comm *comm, const struct particles *parti
   }
   comm_sum_double(comm, &sums[0][0], PHYSICS_COMPONENTS * SUMS);
   for (int t = 0; t < PHYSICS_COMPONENTS; t++) component[t].vertical = vertical_dispersion(sums[t]);
-}
-
-double components_heating_time(const struct physics *physics, const struct component *component)
-{
-  double gm = physics->units.gravity * 2 * component->inner, relaxation = physics_relaxation_time(physics, component);
-  if (!(component->vertical > 0 && relaxation > 0)) return 0;
-  double one_axis2 = 0.4 / 3 * gm / component->half; /* of the relaxation time (Spitzer 1987) */
-  return relaxation * component->vertical * component->vertical / one_axis2;
 }
 
 static int by_type(const void *a, const void *b)

@@ -9,7 +9,4 @@
  * bodies, as in two galaxies of the same types, those of the densest one. Types
  * without mass, or with few particles, have no component. Collective; the result is the same on all ranks. */
 void components_measure(const struct sim *sim, struct component component[PHYSICS_COMPONENTS]);
-/* The time in which encounters with particles of all types double the square of the vertical dispersion of a disc; 0: it
- * is none. From the relaxation time, in which they change squared velocities by that of the whole system. Pure. */
-double components_heating_time(const struct physics *physics, const struct component *component);
 #endif

@@ -1,6 +1,7 @@
 libespalier_a_SOURCES += \
   %D%/components.c \
   %D%/components.h \
+  %D%/derived.c \
   %D%/measure.c \
   %D%/measure.h \
   %D%/need.c \

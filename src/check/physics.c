@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "check/components.h"
 #include "gravity/units.h"
 
 /* Thresholds are far from what suits a system, so that ordinary runs have no findings. */
@@ -26,8 +25,6 @@ enum {
 /* 2 T / |W| of a system that is neither bound nor at rest: usually a mistake in the units */
 #define VIRIAL_MAX 100
 #define VIRIAL_MIN 3e-3
-#define ROUNDING 1e-6  /* of the potential energy, which is no energy of centres of mass */
-#define PAIRS_PART 0.1 /* of the energy within pairs in that of centres of mass, from which on it counts */
 /* Where a tenth of the particles have a neighbour within so small a part of the median distance, they are pairs, which
  * a softening of so many times that distance dissolves. */
 #define PAIRS_NEAR 0.03
@@ -85,40 +82,6 @@ double physics_softening(const struct physics *physics)
              : 0;
 }
 
-double physics_dynamical_time(const struct physics *physics)
-{
-  double gm = 0.5 * physics->units.gravity * physics->masses.total;
-  return physics->size.half > 0 && gm > 0 ? sqrt(physics->size.half * physics->size.half * physics->size.half / gm) : 0;
-}
-
-double physics_relaxation_time(const struct physics *physics, const struct component *component)
-{
-  enum { FEW = 10 }; /* a bound for the Coulomb logarithm: encounters closer than that are as likely as none */
-  double r = component->half, mass = 2 * component->inner, gm = physics->units.gravity * mass;
-  if (!(r > 0 && gm > 0 && component->perturber > 0)) return 0;
-  double close = fmax(component->softening, r / fmax(mass / component->perturber, FEW));
-  return 0.138 * mass / component->perturber * sqrt(r * r * r / gm) / log(fmax(r / close, M_E));
-}
-
-double physics_dispersion(const struct physics *physics)
-{
-  double within = physics_has_pairs(physics) ? physics->pairs.kinetic : 0;
-  return physics->masses.total > 0 ? sqrt(2 * fmax(physics->motion.kinetic - within, 0) / physics->masses.total) : 0;
-}
-
-double physics_jacobi_radius(const struct physics *physics)
-{
-  double gm = physics->units.gravity * physics->masses.total,
-         radius = physics->tide.stretch > 0 ? cbrt(gm / physics->tide.stretch) : 0;
-  return radius < physics->tide.reach ? radius : 0;
-}
-
-double physics_crossing_time(const struct physics *physics)
-{
-  double dispersion = physics_dispersion(physics);
-  return dispersion > 0 ? 2 * physics->size.half / dispersion : 0;
-}
-
 static int deepest_level(const struct physics *physics)
 {
   int deepest = PHYSICS_LEVELS - 1;
@@ -158,15 +121,6 @@ double physics_run_seconds(const struct physics *physics)
   double steps = physics_soft_steps(physics),
          time = fmin(steps * physics->steps.soft, physics->run.end - physics->run.begin);
   return physics->seconds.per_time > 0 ? physics->seconds.per_time * time : physics_step_seconds(physics) * steps;
-}
-
-/* Of a system that is one pair alone, rounding is left; few wide pairs are chance. */
-int physics_has_pairs(const struct physics *physics)
-{
-  double within = physics->pairs.kinetic + physics->pairs.potential,
-         outer = physics->motion.kinetic + physics->motion.potential - within;
-  return physics->motion.potential - physics->pairs.potential < ROUNDING * physics->motion.potential &&
-         fabs(within) > PAIRS_PART * fabs(outer);
 }
 
 double physics_virial(const struct physics *physics)
@@ -390,7 +344,7 @@ static void judge_components(const struct physics *physics, struct findings *fin
   if (physics->steps.lists || physics->masses.largest > 0.5 * physics->masses.total) return;
   for (int t = 0; t < PHYSICS_COMPONENTS; t++) {
     const struct component *one = &physics->component[t];
-    double relaxation = physics_relaxation_time(physics, one), heating = components_heating_time(physics, one);
+    double relaxation = physics_relaxation_time(physics, one), heating = physics_heating_time(physics, one);
     if (heating > 0 && time > heating)
       add(findings, FINDING_WARNING,
           "encounters heat the disc of type %d: the square of its vertical dispersion of %.3g doubles in a time of "

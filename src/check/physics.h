@@ -139,6 +139,9 @@ double physics_dynamical_time(const struct physics *physics);
 /* The time in which encounters of particles change the orbits within the half-mass radius of a component (Spitzer's
  * half-mass relaxation time, for the particles of all types there); 0: unknown. */
 double physics_relaxation_time(const struct physics *physics, const struct component *component);
+/* The time in which encounters with particles of all types double the square of the vertical dispersion of a disc; 0:
+ * it is none. From the relaxation time, in which they change squared velocities by that of the whole system. Pure. */
+double physics_heating_time(const struct physics *physics, const struct component *component);
 /* Root mean square of velocities about the centre of mass, of pairs as their centres of mass. */
 double physics_dispersion(const struct physics *physics);
 /* The Jacobi radius of all mass in the external field; 0: there is none. */

@@ -2,7 +2,6 @@
 #include <config.h>
 #include <math.h>
 
-#include "check/components.h"
 #include "check/physics.h"
 #include "gravity/units.h"
 
@@ -57,7 +56,7 @@ static void print_components(const struct physics *physics, FILE *out)
     if (relaxation > 0 && !physics->run.comoving)
       fprintf(out, ";\n%20srelaxation time %.2g%s", "", relaxation,
               in_units(relaxation, "time", GYR_S * physics->units.gyr, text));
-    double heating = components_heating_time(physics, one);
+    double heating = physics_heating_time(physics, one);
     if (heating > 0 && !physics->run.comoving)
       fprintf(out, ", heating time of the disc %.2g%s", heating,
               in_units(heating, "time", GYR_S * physics->units.gyr, text));

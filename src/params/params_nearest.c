@@ -172,7 +172,8 @@ void param_hint(const char *section, const char *name, char *hint, size_t size)
   at = near ? param_find(NULL, near) : -1;
   if (at >= 0 && strcmp(param_table[at].section, section) == 0) snprintf(hint, size, "; did you mean '%s'?", near);
   else if (at >= 0) snprintf(hint, size, "; did you mean '%s' in [%s]?", near, param_table[at].section);
-  else list_all("there are", names, list_names(here ? section : NULL, 0, names), hint, size);
+  else if (!here) snprintf(hint, size, "; doc/parameters.md has all");
+  else list_all("there are", names, list_names(section, 0, names), hint, size);
 }
 
 /* Whether folder/name and `b` (may be NULL) are the same file. */

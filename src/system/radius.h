@@ -15,8 +15,8 @@ double radius_by_rule(const struct comm *comm, const struct backend *be, struct 
 /* The same for several quantiles: radius[quantiles]. Collective. */
 void radius_quantiles(const struct comm *comm, const struct backend *be, struct device *d, double sources,
                       int quantiles, const double *quantile, double *radius);
-/* As radius_by_rule, but with fewer than 28 others the one in the middle by distance counts: the farthest one may be far
- * from all. Collective. */
+/* As radius_by_rule, but with fewer than 28 others the one in the middle by distance counts, since the farthest one may
+ * be far from all. Collective. */
 double radius_of_middle(const struct comm *comm, const struct backend *be, struct device *d, double sources,
                         double quantile);
 /* Sample about 512 of the `sources` particles with mass by id (all, where there are fewer) and gather the samples of

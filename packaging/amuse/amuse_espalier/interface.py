@@ -26,7 +26,7 @@ class EspalierInterface(CodeInterface, LiteratureReferencesMixIn, GravitationalD
     """
     Espalier: gravitational N-body simulations with a hybrid tree; several workers share the particles.
 
-    .. [#] The Espalier authors, doc/numerics.md of Espalier (what it solves, and with which errors)
+    .. [#] Espalier: a tree code for gravity with forces split between hard and soft (CITATION.cff of its source)
     """
 
     include_headers = ["calls.h", "stopcond.h"]
@@ -114,6 +114,10 @@ class Espalier(GravitationalDynamics, GravityFieldCode):
         GravitationalDynamics.define_state(self, handler)
         GravityFieldCode.define_state(self, handler)
         handler.add_method("RUN", "get_acceleration")
+        for state in ("EDIT", "UPDATE"):   # so that a particle can be corrected that was refused
+            for name in ("mass", "radius", "position", "velocity", "state"):
+                handler.add_method(state, "set_" + name)
+                handler.add_method(state, "get_" + name)
         self.stopping_conditions.define_state(handler)
 
     def define_parameters(self, handler):

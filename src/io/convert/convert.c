@@ -51,8 +51,8 @@ static int take_units(const struct convert_order *order, struct convert_report *
     if (params_set_named(par, text, &origin, fault) || params_convert(par, &origin, fault)) return -1;
   } else if (order->write_as == FORMAT_HDF5)
     return fault_set(fault,
-                     "%s states no units, and the new file will: give --units galaxy, cluster, pc-myr, nbody or gadget, "
-                     "those of its numbers ([Units] System)",
+                     "%s states no units, and the new file will: give --units galaxy, cluster, pc-myr, nbody or "
+                     "gadget, those of its numbers ([Units] System)",
                      order->from);
   return 0;
 }
