@@ -74,7 +74,8 @@ try espalier run --check --particles 20k --machine cpu-node plummer.ini && grep 
   has planned '^run  *.* node hours' && has planned '^disk ' &&
   has planned '^plan  *20000 particles of plummer.hdf5' && has checked '^plan  *20000 particles of plummer.hdf5'
 ok $? "run --check --particles: what espalier plan says"
-espalier plan -n 2^16 --model plummer --pilot 4096 --ranks 8 --ranks-per-node 8 --machine h100 --until 0.01 > said 2> err &&
+espalier plan -n 2^16 --model plummer --pilot 4096 --ranks 8 --ranks-per-node 8 --machine h100 \
+  --until 0.01 > said 2> err &&
   has said '^ *1 node of'
 ok $? "eight ranks of one node"
 check "... without a machine: how to get one" says 0 'no --machine is given (mpirun -n 2 espalier study machine' \
