@@ -568,7 +568,7 @@ class Simulation:
         return self.snapshot().cluster(**options)
 
     def bound(self, **options: float) -> np.ndarray:
-        """Which particles of this rank are bound to their cluster: a boolean array (n,); options as of Snapshot.bound."""
+        """Which particles of this rank are bound, a boolean array (n,); options as of Snapshot.bound."""
         return self.snapshot().bound(**options)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -92,8 +92,9 @@ class Snapshot:
         return np.array(lagrangian(self.radii(centre), self.mass, fractions))
 
     def binaries(self, limit: float = 0.1) -> np.ndarray:
-        """Bound pairs and hierarchies: rows with `first`, `second` (lowest ids of the two bodies), `inner` (rows of the
-        systems that they are, or -1), `stars`, `a`, `e`, `period`, `mass`, `tide`, `energy`, `pos`, `vel`.
+        """Bound pairs and hierarchies: rows with `first`, `second` (lowest ids of the two bodies), `inner` (n, 2)
+        (rows of the systems that they are, or -1), `stars` (of both), `a`, `e`, `period`, `mass` (n, 2) (of both
+        bodies), `tide`, `energy`, `pos` (n, 3), `vel` (n, 3).
 
         limit  largest tide of a third body, as a part of the binding
         """

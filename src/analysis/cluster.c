@@ -345,6 +345,8 @@ void cluster_measure(struct cluster_row *row, const struct star *star, int32_t s
 
 void cluster_header(FILE *out)
 {
+  fprintf(out,
+          "# bound: of negative energy among the bound stars; in a tide also within the Jacobi radius of their mass\n");
   fprintf(out, "time,stars,mass,centre_x,centre_y,centre_z,velocity_x,velocity_y,velocity_z,core_radius,bound_stars,"
                "bound_mass,half_mass_radius,relaxation_time,pairs,binary_fraction,binary_energy,segregation,tide,"
                "jacobi_radius,jacobi_mass,jacobi_stars,escapers,dispersion\n");
