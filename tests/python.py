@@ -70,7 +70,8 @@ for gravity in ({}, {"G": 2}):
 found = model.cluster(tide=0.01)
 half = model.lagrangian_radii([0.5 * found["bound_mass"]], found["centre"])[0]
 ok(abs(found["half_mass_radius"] / half - 1) < 0.01 < found["core_radius"] < 0.5
-   and 950 < found["bound_stars"] <= found["jacobi_stars"] < 990 and abs(found["jacobi_radius"]**3 * 0.01 / found["jacobi_mass"] - 1) < 1e-9
+   and 950 < found["bound_stars"] <= found["jacobi_stars"] < 990
+   and abs(found["jacobi_radius"]**3 * 0.01 / found["jacobi_mass"] - 1) < 1e-9
    and found["jacobi_stars"] + found["escapers"] == 1000 and np.isnan(found["segregation"])
    and abs(found["relaxation_time"] - 0.138 * found["bound_stars"] * found["half_mass_radius"]**1.5
            / found["bound_mass"]**0.5 / np.log(0.11 * found["bound_stars"])) < 1e-9, "the numbers of a cluster")

@@ -43,8 +43,8 @@ class Table(dict):   # type: ignore[type-arg]
         if (length, mass, speed) == (1, 0, -1):
             own = units["time"]
         value = self[name] * own
-        if (length, mass, speed) == (0, 0, 1):
-            unit = unit or "km/s"
+        if unit is None and (length, mass, speed) == (0, 0, 1):
+            unit = "km/s"
         return value if unit is None else value.to(unit)
 
     def table(self) -> Any:
