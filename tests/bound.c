@@ -20,23 +20,41 @@ static void check_two(void)
   struct bound_body pair[2] = {{{0, 0, 0}, {0, 0, 0}, 3}, {{2, 0, 0}, {0, 1.9, 0}, 1}};
   double motion[3] = {0, 0, 0};
   char bound[2];
-  tap_ok(bound_find(pair, 2, 1, 0, motion, bound) == 0 && motion[1] == 0,
+  tap_ok(bound_find(pair, 2, 1, 0, NULL, motion, bound) == 0 && motion[1] == 0,
          "in the frame of the first star the second one leaves, then the first, which has no other");
   for (int k = 0; k < 2; k++) motion[k] = k * 1.9 / 4;
-  tap_ok(bound_find(pair, 2, 1, 0, motion, bound) == 2 && bound[0] == 1 && bound[1] == 1 && motion[1] == 1.9 / 4,
+  tap_ok(bound_find(pair, 2, 1, 0, NULL, motion, bound) == 2 && bound[0] == 1 && bound[1] == 1 && motion[1] == 1.9 / 4,
          "in the frame of the centre of mass both are bound");
   motion[1] = 1.9 / 4;
-  tap_ok(bound_find(pair, 2, 1, 3, motion, bound) == 0, "with softening they are not");
+  tap_ok(bound_find(pair, 2, 1, 3, NULL, motion, bound) == 0, "with softening they are not");
+}
+
+/* The Jacobi radius of the bodies that are bound: from that of all of them inwards. */
+static double jacobi_radius(const struct bound_body *body, int32_t count, const struct bound_tide *tide,
+                            const char *bound)
+{
+  for (double radius = HUGE_VAL, before = 0;; before = radius) {
+    double mass = 0;
+    for (int32_t i = 0; i < count; i++) {
+      const double *x = body[i].pos, *centre = tide->centre;
+      if (bound[i] && hypot(hypot(x[0] - centre[0], x[1] - centre[1]), x[2] - centre[2]) <= radius)
+        mass += body[i].mass;
+    }
+    radius = cbrt(tide->factor * mass);
+    if (radius == before) return radius < tide->reach ? radius : HUGE_VAL;
+  }
 }
 
 /* Bodies that remain by the definition, with sums over all pairs anew each time. Returns their number. */
-static int32_t remain(const struct bound_body *body, int32_t count, double eps, double motion[3], char *bound)
+static int32_t remain(const struct bound_body *body, int32_t count, double eps, const struct bound_tide *tide,
+                      double motion[3], char *bound)
 {
   double *kinetic = memory_alloc("test", sizeof *kinetic * (size_t)count);
   memset(bound, 1, (size_t)count);
   for (int32_t left = count, before = -1;;) {
     double sum[4] = {0}, last[3] = {motion[0], motion[1], motion[2]};
     before = left;
+    double radius = tide ? jacobi_radius(body, count, tide, bound) : HUGE_VAL;
     for (int32_t i = 0; i < count; i++) {
       double well = 0;
       for (int32_t j = 0; j < count && bound[i]; j++)
@@ -49,7 +67,9 @@ static int32_t remain(const struct bound_body *body, int32_t count, double eps, 
     }
     left = 0;
     for (int32_t i = 0; i < count; i++) {
-      bound[i] = bound[i] && kinetic[i] < 0;
+      const double *x = body[i].pos, *centre = tide ? tide->centre : x;
+      bound[i] =
+          bound[i] && kinetic[i] < 0 && hypot(hypot(x[0] - centre[0], x[1] - centre[1]), x[2] - centre[2]) <= radius;
       left += bound[i];
       sum[3] += bound[i] ? body[i].mass : 0;
       for (int c = 0; c < 3; c++) sum[c] += bound[i] ? body[i].mass * body[i].vel[c] : 0;
@@ -77,7 +97,8 @@ static struct bound_body *sphere(int32_t count)
   return body;
 }
 
-static void check_sphere(int32_t count, double gravity_scale, double eps, int32_t wrong_most)
+static void check_sphere(int32_t count, double gravity_scale, double eps, const struct bound_tide *tide,
+                         int32_t wrong_most)
 {
   struct bound_body *body = sphere(count);
   char *bound = memory_alloc("test", (size_t)count), *expected = memory_alloc("test", (size_t)count), line[200];
@@ -85,13 +106,17 @@ static void check_sphere(int32_t count, double gravity_scale, double eps, int32_
   int32_t wrong = 0;
   for (int32_t i = 0; i < count; i++) body[i].mass *= gravity_scale;
   clock_t begin = clock();
-  int32_t left = bound_find(body, count, 1, eps, motion, bound);
+  int32_t left = bound_find(body, count, 1, eps, tide, motion, bound);
   double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-  int32_t there = remain(body, count, eps, mean, expected);
+  int32_t there = remain(body, count, eps, tide, mean, expected);
   for (int32_t i = 0; i < count; i++) wrong += bound[i] != expected[i];
   double off = hypot(hypot(motion[0] - mean[0], motion[1] - mean[1]), motion[2] - mean[2]);
-  snprintf(line, sizeof line, "%d bodies, softening %g: %d are bound, expected %d; %d otherwise, the mean off by %.1e",
-           count, eps, left, there, wrong, off);
+  snprintf(line, sizeof line,
+           "%d bodies, softening %g%s: %d are bound, expected %d; %d otherwise, the mean off by %.1e", count, eps,
+           !tide             ? ""
+           : tide->reach > 9 ? ", a tide"
+                             : ", a tide beyond its field",
+           left, there, wrong, off);
   printf("# %.3f s\n", seconds);
   tap_ok(wrong <= wrong_most && off <= (wrong ? 1e-2 : 1e-12) && (there == 0 || (there > count / 10 && there < count)),
          line);
@@ -103,10 +128,14 @@ static void check_sphere(int32_t count, double gravity_scale, double eps, int32_
 int main(void)
 {
   check_two();
-  check_sphere(1, 1, 0, 0);
-  check_sphere(1500, 1, 0, 0);
-  check_sphere(1500, 1, 0.3, 0);
-  check_sphere(1500, 0.15, 0, 0); /* each that leaves makes others leave */
-  check_sphere(BOUND_DIRECT + 1500, 1, 0.01, 5);
+  check_sphere(1, 1, 0, NULL, 0);
+  check_sphere(1500, 1, 0, NULL, 0);
+  check_sphere(1500, 1, 0.3, NULL, 0);
+  check_sphere(1500, 0.15, 0, NULL, 0); /* each that leaves makes others leave */
+  check_sphere(BOUND_DIRECT + 1500, 1, 0.01, NULL, 5);
+  const struct bound_tide tide = {{0.1, 0, 0}, 0.5, HUGE_VAL}, far = {{0.1, 0, 0}, 0.5, 0.1};
+  check_sphere(1500, 1, 0, &tide, 0);
+  check_sphere(BOUND_DIRECT + 1500, 1, 0.01, &tide, 5);
+  check_sphere(1500, 1, 0, &far, 0);
   return tap_end();
 }

@@ -133,9 +133,18 @@ def compute(pos, vel, mass, omega, tide, softening):
     held = np.arange(len(bmass))
     inner = np.argsort(np.linalg.norm(bpos - centre, axis=1))[:-(-len(bmass) // 2)]
     motion = np.array([np.median(bvel[inner, c]) for c in range(3)])
+    edge = np.linalg.norm(bpos - centre, axis=1)
+
+    def within(some):
+        """Of bodies those within the radius at which their own mass has its Jacobi radius, from outside inwards."""
+        inner = some
+        while tide and (edge[inner] ** 3 > bmass[inner].sum() / tide).any():
+            inner = inner[edge[inner] ** 3 <= bmass[inner].sum() / tide]
+        return inner
+
     while True:
         well = (bmass[held] / np.sqrt(square[np.ix_(held, held)])).sum(axis=1)
-        stay = held[((bvel[held] - motion) ** 2).sum(axis=1) / 2 < well]
+        stay = np.intersect1d(held[((bvel[held] - motion) ** 2).sum(axis=1) / 2 < well], within(held))
         mean = bmass[stay] @ bvel[stay] / bmass[stay].sum()
         if len(stay) == len(held) and np.array_equal(mean, motion):
             break

@@ -84,6 +84,9 @@ ok $? "switched on at a restart"
 start 0 0 'External:TidalField=omega=0.3 kappa=0.45'
 go turns 1
 agrees turns 0.3 0.1575 0
+awk -F, '!/^#/ && $1 != "time" { n += $22 > 0; bad += $11 > $22 } END { exit bad || !n }' turns/out/cluster.csv &&
+  has turns/out/cluster.csv '^# bound: .*Jacobi radius'
+ok $? "no more stars are bound than are within the Jacobi radius, and a comment says what is bound"
 [ $plots = no ] || drawn turns "... and the Jacobi radius in a frame that turns"
 go oort 1 -P 'External:TidalField=A=0.2 B=-0.1'
 [ $plots = no ] || drawn oort "... and by Oort's constants"

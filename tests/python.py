@@ -68,13 +68,46 @@ for gravity in ({}, {"G": 2}):
                                                                   - 1) < 1e-9 and np.isnan(found["jacobi_radius"])
            and found["escapers"] == 600 - found["bound_stars"], f"and the cluster that it is {gravity}")
 found = model.cluster(tide=0.01)
-half = model.lagrangian_radii([0.5], found["centre"])[0]
+half = model.lagrangian_radii([0.5 * found["bound_mass"]], found["centre"])[0]
 ok(abs(found["half_mass_radius"] / half - 1) < 0.01 < found["core_radius"] < 0.5
-   and found["bound_stars"] > 990 and abs(found["jacobi_radius"]**3 * 0.01 / found["jacobi_mass"] - 1) < 1e-9
+   and 950 < found["bound_stars"] <= found["jacobi_stars"] < 990
+   and abs(found["jacobi_radius"]**3 * 0.01 / found["jacobi_mass"] - 1) < 1e-9
    and found["jacobi_stars"] + found["escapers"] == 1000 and np.isnan(found["segregation"])
    and abs(found["relaxation_time"] - 0.138 * found["bound_stars"] * found["half_mass_radius"]**1.5
            / found["bound_mass"]**0.5 / np.log(0.11 * found["bound_stars"])) < 1e-9, "the numbers of a cluster")
+# some that leave, and beside the others one without mass and one at rest far outside
+r = np.random.default_rng(5).permutation(len(model) + 2)
+wide = espalier.Snapshot(*(np.concatenate([old, new_ones])[r] for old, new_ones in (
+    (model.pos, [[1, 0, 0], [9, 0, 0]]), (model.vel * np.where(model.ids % 9 == 0, 3, 1)[:, None], np.zeros((2, 3))),
+    (model.mass, [0, 1e-3]), (model.ids, np.array([5000, 5001], dtype=np.uint64)), (model.types, model.types[:2]))),
+    parameters=model.parameters)
+far, empty = (int(np.flatnonzero(wide.ids == number)[0]) for number in (5001, 5000))
+masks = {tide: wide.bound(tide=tide) for tide in (0, 0.01, 0.3)}
+numbers = {tide: wide.cluster(tide=tide) for tide in masks}
+ok(all(mask.dtype == bool and mask.shape == (1002,) and not mask[empty] and mask.sum() == numbers[tide]["bound_stars"]
+       and abs(wide.mass[mask].sum() / numbers[tide]["bound_mass"] - 1) < 1e-12 for tide, mask in masks.items())
+   and numbers[0]["bound_stars"] < 950, "the bound stars are those of the cluster")
+held = masks[0.3] & (wide.radii(numbers[0.3]["centre"]) > 0)
+edge = np.cbrt(wide.mass[held].sum() / 0.3)
+ok(masks[0][far] and not masks[0.01][far] and masks[0].sum() > masks[0.01].sum() > masks[0.3].sum() > 500
+   and wide.radii(numbers[0.3]["centre"])[held].max() <= edge < wide.radii(numbers[0.3]["centre"])[masks[0]].max()
+   and numbers[0.3]["bound_mass"] <= numbers[0.3]["jacobi_mass"], "in a tide none beyond their Jacobi radius")
+with new(wide.pos, wide.vel, wide.mass, softening=0, force=True, TidalField="omega=0.3 kappa=0.4") as sim:
+    shot = sim.snapshot()
+    ok(abs(shot.tide - 0.2) < 1e-12 and shot.omega == 0.3 and np.array_equal(sim.bound(), wide.bound(
+        tide=0.2, omega=0.3)) and not np.array_equal(sim.bound(), masks[0]), "the tide of a simulation")
+    sim.save("python-tide.hdf5")
+snap = espalier.read("python-tide.hdf5")
+try:
+    import h5py
+except ImportError:
+    h5py = None
+ok(h5py is None or (abs(snap.tide - 0.2) < 1e-6 and np.isfinite(snap.cluster()["jacobi_radius"])
+                    and np.isnan(snap.cluster(tide=0)["jacobi_radius"])
+                    and abs(snap.cluster()["bound_mass"] / snap.mass[snap.bound()].sum() - 1) < 1e-12
+                    and snap.cluster()["bound_stars"] == sum(wide.bound(tide=0.2, omega=0.3))), "the tide of a file")
 ok(refused(ValueError, "3 stars with mass are too few", lambda: espalier.ic.plummer(3).cluster())
+   and refused(ValueError, "3 stars with mass are too few", lambda: espalier.ic.plummer(3).bound())
    and refused(ValueError, "cluster: the snapshot states neither", lambda: espalier.Snapshot(
        pos, vel, mass, model.ids, model.types).cluster()), "what is no cluster")
 
@@ -237,7 +270,8 @@ else:
            for name, factor in (("centre", 1), ("velocity", 1), ("bound_mass", 1e10), ("half_mass_radius", 1),
                                 ("jacobi_radius", 1), ("bound_stars", 1), ("pairs", 1), ("binary_energy", 1e10)))
        and np.isclose(found["relaxation_time"].to_value(u.kpc / (u.km / u.s)), plain["relaxation_time"])
-       and found["bound_mass"].unit == u.Msun, "numbers of a cluster that have units")
+       and found["bound_mass"].unit == u.Msun
+       and np.array_equal(with_units.bound(), shot.bound()), "numbers of a cluster that have units")
     ok(with_units.binaries(limit=1.0)["a"].unit == u.kpc
        and np.allclose(with_units.binaries(limit=1.0)["a"].value, shot.binaries(limit=1.0)["a"]),
        "elements that have units")
@@ -253,12 +287,15 @@ else:
     ok(rows["pos"].unit == u.pc and rows["vel"].unit == u.km / u.s and rows.meta["time"].unit == u.Myr
        and np.array_equal(rows["id"], shot.ids), "a table in these units")
     with open("python-table.csv", "w") as file:
-        file.write("# UnitLength_in_cm = 3.08568e+18, UnitMass_in_g = 1.98841e+33, UnitVelocity_in_cm_per_s = 100000\n"
-                   "time,type,r_50,mass,event\n0,1,0.5,3,formed\n2,2,,4,dissolved\n")
+        file.write("# UnitLength_in_cm = 3.08568e+18, UnitMass_in_g = 1.98841e+33, UnitVelocity_in_cm_per_s = 50000\n"
+                   "time,type,r_50,mass,event,dispersion\n0,1,0.5,3,formed,2.5\n2,2,,4,dissolved,3\n")
     rows = espalier.table("python-table.csv")
     ok(list(rows["type"]) == [1, 2] and np.isnan(rows["r_50"][1]) and rows["event"][1] == "dissolved"
        and np.isclose(rows.quantity("r_50", "pc")[0].value, 0.5, rtol=1e-5)
-       and np.isclose(rows.quantity("time", "Myr")[1].value, 2 * 0.977792, rtol=1e-5)
+       and np.isclose(rows.quantity("time", "Myr")[1].value, 4 * 0.977792, rtol=1e-5)
+       and rows.quantity("dispersion").unit == u.km / u.s == rows.table()["dispersion"].unit
+       and np.isclose(rows.quantity("dispersion")[1].value, 1.5)
+       and np.isclose(rows.quantity("dispersion", "pc/Myr")[1].value, 1.5 * 1.022712, rtol=1e-5)
        and rows.table()["r_50"].unit.is_equivalent(u.pc), "a table with units")
     rows = shot.table()
     bare = espalier.ic.plummer(9).table()

@@ -8,7 +8,7 @@ import re
 
 from binary_formats import is_binary, read_binary
 from plotting import Units, fail, h5py, np, warn
-from espalier_plots.facts import softenings
+from espalier_plots.facts import softenings, tidal
 from unit_systems import Factors, add_units
 
 PART = re.compile(r"^(?P<stem>.*)\.(?P<number>\d+)(?P<ending>\.hdf5|\.h5|)$")   # without one: binary formats
@@ -147,18 +147,6 @@ def careful(path, reader):
             raise Fault(hdf5_fault(path, error)) from None
         except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
             raise Fault(f"is no GADGET snapshot, or is damaged: {str(error).splitlines()[0]}") from None
-
-
-def tidal(text):
-    """omega and 4 omega^2 - kappa^2 of the parameter TidalField, whose numbers are in internal units: omega= and
-    kappa=, which is omega where it is left out, or Oort's A= and B=."""
-    text = str(text, "utf-8") if isinstance(text, bytes) else str(text)
-    found = {name: float(value) for name, value in re.findall(r"\b(omega|kappa|A|B)\s*=\s*([-+0-9.eE]+)", text)}
-    if "A" in found and "B" in found:
-        omega = found["A"] - found["B"]
-        return omega, 4 * omega**2 + 4 * found["B"] * omega
-    omega = found.get("omega", 0.0)
-    return omega, 4 * omega**2 - found.get("kappa", omega) ** 2
 
 
 class Snapshot:

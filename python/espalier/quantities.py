@@ -165,6 +165,10 @@ class Quantities:
         found = self.snap.cluster(**self._plain(options))
         return self._values("cluster", found, found)
 
+    def bound(self, **options: Any) -> np.ndarray:
+        """Which particles are bound (Snapshot.bound), a boolean array."""
+        return self.snap.bound(**self._plain(options))
+
     def rings(self, type: int | None = None, edges: Any = None, **options: Any) -> dict[str, Any]:
         """The rings of a disc (Snapshot.disc): R, v_c, v_phi, sigma_R, Q and others. `edges` are radii; other
         arguments are those of disc()."""

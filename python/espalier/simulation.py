@@ -548,12 +548,16 @@ class Simulation:
 
     def snapshot(self) -> Snapshot:
         """A copy of the particles of this rank, as plain numbers."""
+        from espalier_plots.facts import tidal
+
+        omega, tide = tidal(self.parameter("TidalField"))
         names = ("GravityConstantInternal", "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s")
         return Snapshot(self._get(_l.POSITION, 3), self._get(_l.VELOCITY, 3), self._get(_l.MASS, 1), self.ids,
                         self.types, _l.lib.espalier_time(self._open()),
                         parameters={name: float(self.parameter(name)) for name in names},
                         softenings=np.array([float(self.parameter(f"SofteningType{kind}")) or
-                                             float(self.parameter("Softening")) for kind in range(6)]))
+                                             float(self.parameter("Softening")) for kind in range(6)]),
+                        tide=tide, omega=omega)
 
     def binaries(self, limit: float = 0.1) -> np.ndarray:
         """Bound pairs and hierarchies of the particles of this rank, as plain numbers (Snapshot.binaries)."""
@@ -562,6 +566,10 @@ class Simulation:
     def cluster(self, **options: float) -> dict[str, Any]:
         """The star cluster that the particles of this rank are, in plain numbers; options as of Snapshot.cluster."""
         return self.snapshot().cluster(**options)
+
+    def bound(self, **options: float) -> np.ndarray:
+        """Which particles of this rank are bound, a boolean array (n,); options as of Snapshot.bound."""
+        return self.snapshot().bound(**options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a snapshot in the layout of GADGET-4's HDF5 files; an existing file is replaced."""

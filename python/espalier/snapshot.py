@@ -30,6 +30,8 @@ class Snapshot:
     potential: np.ndarray | None = None
     parameters: dict[str, float] = field(default_factory=dict)   #: units and G of the source, as parameters
     softenings: np.ndarray | None = None   #: Plummer softening of each of the six types; None: not stated
+    tide: float = 0.0    #: 4 omega^2 - kappa^2 of the TidalField of the source; 0: none, or not stated
+    omega: float = 0.0   #: angular velocity about z of its frame
 
     def __len__(self) -> int:
         return len(self.mass)
@@ -90,8 +92,9 @@ class Snapshot:
         return np.array(lagrangian(self.radii(centre), self.mass, fractions))
 
     def binaries(self, limit: float = 0.1) -> np.ndarray:
-        """Bound pairs and hierarchies: rows with `first`, `second` (lowest ids of the two bodies), `inner` (rows of the
-        systems that they are, or -1), `stars`, `a`, `e`, `period`, `mass`, `tide`, `energy`, `pos`, `vel`.
+        """Bound pairs and hierarchies: rows with `first`, `second` (lowest ids of the two bodies), `inner` (n, 2)
+        (rows of the systems that they are, or -1), `stars` (of both), `a`, `e`, `period`, `mass` (n, 2) (of both
+        bodies), `tide`, `energy`, `pos` (n, 3), `vel` (n, 3).
 
         limit  largest tide of a third body, as a part of the binding
         """
@@ -99,24 +102,38 @@ class Snapshot:
 
         return systems(self.pos, self.vel, self.mass, self.ids, self._gravity("binaries"), limit)
 
-    def cluster(self, *, softening: float | None = None, tide: float = 0.0, omega: float = 0.0,
+    def cluster(self, *, softening: float | None = None, tide: float | None = None, omega: float | None = None,
                 limit: float = 0.1) -> dict[str, Any]:
         """Bound stars, Jacobi radius, core and half-mass radius, relaxation time, binaries, mass segregation: the
         numbers of a row of cluster.csv by their names, and the arrays `centre` and `velocity`; nan: not defined. Sums
         over all pairs, so for some ten thousand stars at most. `dispersion` is that of one axis of systems as centres
-        of mass within the half-mass radius.
+        of mass within the half-mass radius. Stars beyond the Jacobi radius of the bound mass are not bound.
 
         softening  of the potential of the stars [the largest of their types that the file states, or 0]
         tide       of an external field, for the Jacobi radius: (G m / tide)^(1/3), so on a circular orbit
-                   4 Omega^2 - kappa^2 [0: no field]
-        omega      angular velocity of the frame about z (TidalField)
+                   4 Omega^2 - kappa^2, about a point mass 3 Omega^2 [that of the TidalField that the source states; 0:
+                   no field]
+        omega      angular velocity of the frame about z [of this TidalField]
         limit      as of binaries()"""
         from espalier_plots.cluster import cluster
 
+        return cluster(*self._stars("cluster", softening, tide, omega), limit)
+
+    def bound(self, *, softening: float | None = None, tide: float | None = None, omega: float | None = None,
+              limit: float = 0.1) -> np.ndarray:
+        """Which particles are bound to the cluster: a boolean array (n,) in the order of `pos`, False for particles
+        without mass; the bound stars that cluster() counts. Arguments and limits as of cluster()."""
+        from espalier_plots.cluster import members
+
+        return members(*self._stars("bound", softening, tide, omega), limit)
+
+    def _stars(self, who: str, softening: float | None, tide: float | None, omega: float | None) -> tuple[Any, ...]:
+        """Arguments of functions of espalier_plots.cluster, with what the source states in place of None."""
         if softening is None:
             stated = self.softenings
             softening = 0.0 if stated is None else max((stated[kind] for kind in np.unique(self.types)), default=0.0)
-        return cluster(self.pos, self.vel, self.mass, self.ids, self._gravity("cluster"), softening, tide, omega, limit)
+        return (self.pos, self.vel, self.mass, self.ids, self._gravity(who), softening,
+                self.tide if tide is None else tide, self.omega if omega is None else omega)
 
     def _gravity(self, who: str) -> float:
         """The gravitational constant: stated, or by the units."""
@@ -216,6 +233,8 @@ def _taken(data: Any) -> Snapshot:
 def read(path: str | os.PathLike[str], comm: Any = None) -> Snapshot:
     """Read a file of any format that Espalier reads (GADGET 1, 2, HDF5; Tipsy; text). On several ranks each gets an
     equal share."""
+    from espalier_plots.facts import tidal
+
     data = c.POINTER(_l.Data)()
     handle, name, error = _l.handle_of(comm), b"", None
     try:
@@ -225,7 +244,9 @@ def read(path: str | os.PathLike[str], comm: Any = None) -> Snapshot:
     _l.agree(None, handle, error)
     _l.check(_l.lib.espalier_read(c.byref(data), handle, name))
     snap = _taken(data)
-    snap.softenings = _softenings(path)
+    known = _attributes(path)
+    snap.softenings = _softenings(known)
+    snap.omega, snap.tide = tidal(known.get("TidalField", ""))
     if snap.potential is None:
         snap.potential = _potentials(path, snap.ids)
     return snap
@@ -251,17 +272,22 @@ def _potentials(path: str | os.PathLike[str], ids: np.ndarray) -> np.ndarray | N
     return values[order][at].astype(float)
 
 
-def _softenings(path: str | os.PathLike[str]) -> np.ndarray | None:
-    """Those that a file of HDF5 states, by the Python module h5py; None: neither."""
+def _attributes(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Those of the header and the parameters of a file of HDF5, by the Python module h5py; empty: neither."""
     try:
         import h5py
-        from espalier_plots.facts import softenings
 
         name = os.fspath(path)
         with h5py.File(name if os.path.isfile(name) else f"{name}.0.hdf5", "r") as file:
-            known = {key: value for group in ("Header", "Parameters") if group in file
-                     for key, value in file[group].attrs.items()}
+            return {key: value for group in ("Header", "Parameters") if group in file
+                    for key, value in file[group].attrs.items()}
     except (ImportError, OSError):
-        return None
+        return {}
+
+
+def _softenings(known: dict[str, Any]) -> np.ndarray | None:
+    """Those that the attributes of a file state; None: it does not."""
+    from espalier_plots.facts import softenings
+
     found = softenings(known)
     return None if found is None else np.array(found)

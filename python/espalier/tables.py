@@ -32,7 +32,7 @@ class Table(dict):   # type: ignore[type-arg]
         return units_of(self.parameters)
 
     def quantity(self, name: str, unit: Any = None) -> Any:
-        """A column as a quantity of astropy, in `unit` [that of the table]."""
+        """A column as a quantity of astropy, in `unit` [that of the table; of velocities km/s]."""
         from espalier_plots.facts import powers_of
 
         units = self.units
@@ -43,6 +43,8 @@ class Table(dict):   # type: ignore[type-arg]
         if (length, mass, speed) == (1, 0, -1):
             own = units["time"]
         value = self[name] * own
+        if unit is None and (length, mass, speed) == (0, 0, 1):
+            unit = "km/s"
         return value if unit is None else value.to(unit)
 
     def table(self) -> Any:

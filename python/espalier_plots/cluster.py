@@ -57,14 +57,17 @@ def potentials(pos: np.ndarray, sources: np.ndarray, mass: np.ndarray, softening
 
 
 def bound(pos: np.ndarray, vel: np.ndarray, mass: np.ndarray, gravity: float, softening: float,
-          motion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+          motion: np.ndarray, radius: np.ndarray, tide: float) -> tuple[np.ndarray, np.ndarray]:
     """Mask of the bodies that are bound, and their mean velocity. All are so at first; again and again those leave
     whose energy is not below 0 in the potential of those that remain and relative to their mean velocity, the first
-    time to `motion`."""
+    time to `motion`; and those whose `radius` is beyond the Jacobi radius of those that remain."""
     held = np.ones(len(mass), dtype=bool)
     well = potentials(pos, pos, mass, softening)
     while held.any():
         leave = held & ~(0.5 * ((vel - motion) ** 2).sum(axis=1) < gravity * well)
+        if tide > 0:
+            edge = jacobi(radius[held], mass[held], gravity, tide)["jacobi_radius"]
+            leave |= held & ~(radius <= edge)   # nan: none is within
         held &= ~leave
         before = motion
         if held.any():
@@ -120,49 +123,75 @@ def dispersion(radius: np.ndarray, vel: np.ndarray, mass: np.ndarray, half: floa
     return float(np.sqrt(np.average((rest**2).sum(axis=1), weights=mass[inner]) / 3))
 
 
+def by_ids(pos: np.ndarray, vel: np.ndarray, mass: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The stars that have mass, by ascending ids: their places in the arrays, and pos, vel, mass, ids."""
+    ids = np.asarray(ids).astype(np.int64)
+    order = np.argsort(ids, kind="stable")
+    order = order[np.asarray(mass)[order] > 0]
+    return order, *(np.asarray(x, dtype=np.float64)[order] for x in (pos, vel, mass)), ids[order]
+
+
+class Members:
+    """The bound stars of stars by ascending ids: `centre` and `core` of all, the mask `stars`; bodies, of which systems
+    are one: `held`, and of these `at`, `vel`, `weight`; `motion`, their mean velocity; `found`, all systems, and
+    `rows`, the mask of those that are bound or within bound ones."""
+
+    def __init__(self, pos: np.ndarray, vel: np.ndarray, mass: np.ndarray, ids: np.ndarray, gravity: float,
+                 softening: float, tide: float, omega: float, limit: float) -> None:
+        if len(mass) <= NEIGHBOUR:
+            raise ValueError(f"{len(mass)} stars with mass are too few for a cluster: more than {NEIGHBOUR} are needed")
+        middle = core(pos, densities(mass, *nearest(pos, NEIGHBOUR)))
+        if middle is None:
+            raise ValueError("all stars are in one place")
+        self.centre, self.core = centre, _ = middle
+        self.found = found = systems(pos, vel, mass, ids, gravity, limit)
+        names, of = np.unique(owners(found, ids), return_inverse=True)
+        pairs, single = names[names >= 0], -1 - names[names < 0]
+        at = np.concatenate([pos[single], found["pos"][pairs]])
+        turned = np.concatenate([vel[single], found["vel"][pairs]]) + omega * np.stack(
+            [centre[1] - at[:, 1], at[:, 0] - centre[0], np.zeros(len(at))], axis=1)
+        # names ascend, so that single stars come first, the last one in front
+        # it begins in the frame of the median of the nearest half: means would follow the fast stars of a close group
+        radius = np.linalg.norm(at - centre, axis=1)
+        near = np.argsort(radius, kind="stable")[:(len(at) + 1) // 2]
+        weight = np.concatenate([mass[single], found["mass"][pairs].sum(axis=1)])
+        self.held, self.motion = held, _ = bound(at, turned, weight, gravity, softening,
+                                                 np.median(turned[near], axis=0), radius, tide)
+        self.stars = held[of.ravel()]
+        self.rows = systems_of(found, pairs[held[len(single):]])
+        self.systems = int(held[len(single):].sum())
+        self.at, self.vel, self.weight = at[held], turned[held], weight[held]
+
+
+def members(pos: np.ndarray, vel: np.ndarray, mass: np.ndarray, ids: np.ndarray, gravity: float,
+            softening: float = 0.0, tide: float = 0.0, omega: float = 0.0, limit: float = LIMIT) -> np.ndarray:
+    """Mask of the bound stars in the order of the arrays."""
+    order, *stars = by_ids(pos, vel, mass, ids)
+    mask = np.zeros(len(mass), dtype=bool)
+    mask[order] = Members(*stars, gravity, softening, tide, omega, limit).stars
+    return mask
+
+
 def cluster(pos: np.ndarray, vel: np.ndarray, mass: np.ndarray, ids: np.ndarray, gravity: float,
             softening: float = 0.0, tide: float = 0.0, omega: float = 0.0, limit: float = LIMIT) -> dict[str, Any]:
     """The numbers of a row of cluster.csv by their names; `centre` and `velocity` are arrays. Numbers that are not
     defined are nan."""
-    ids = np.asarray(ids).astype(np.int64)
-    order = np.argsort(ids, kind="stable")
-    order = order[np.asarray(mass)[order] > 0]
-    ids, pos, vel, mass = ids[order], *(np.asarray(x, dtype=np.float64)[order] for x in (pos, vel, mass))
-    if len(mass) <= NEIGHBOUR:
-        raise ValueError(f"{len(mass)} stars with mass are too few for a cluster: more than {NEIGHBOUR} are needed")
-    density = densities(mass, *nearest(pos, NEIGHBOUR))
-    middle = core(pos, density)
-    if middle is None:
-        raise ValueError("all stars are in one place")
-    centre, radius = middle[0], np.linalg.norm(pos - middle[0], axis=1)
-    found = systems(pos, vel, mass, ids, gravity, limit)
-    owner = owners(found, ids)
-    names, of = np.unique(owner, return_inverse=True)
-    of = of.ravel()
-    pairs, single = names[names >= 0], -1 - names[names < 0]
-    at = np.concatenate([pos[single], found["pos"][pairs]])
-    turned = np.concatenate([vel[single], found["vel"][pairs]]) + omega * np.stack(
-        [centre[1] - at[:, 1], at[:, 0] - centre[0], np.zeros(len(at))], axis=1)
-    # names ascend, so that single stars come first, the last one in front
-    # it begins in the frame of the median of the nearest half: means would follow the fast stars of a close group
-    near = np.argsort(np.linalg.norm(at - centre, axis=1), kind="stable")[:(len(at) + 1) // 2]
-    weight = np.concatenate([mass[single], found["mass"][pairs].sum(axis=1)])
-    held, motion = bound(at, turned, weight, gravity, softening, np.median(turned[near], axis=0))
-    stars = held[of]
-    rows = systems_of(found, pairs[held[len(single):]])
+    _, pos, vel, mass, ids = by_ids(pos, vel, mass, ids)
+    own = Members(pos, vel, mass, ids, gravity, softening, tide, omega, limit)
+    stars, radius = own.stars, np.linalg.norm(pos - own.centre, axis=1)
     half = half_mass(radius[stars], mass[stars])
     heavy = np.sort(mass[stars])[::-1]
     least = heavy[-(-len(heavy) // HEAVIEST) - 1] if len(heavy) else 0.0
     some = stars & (mass >= least)
-    row = {"stars": len(mass), "mass": float(mass.sum()), "centre": centre, "velocity": motion,
-           "core_radius": middle[1], "bound_stars": int(stars.sum()), "bound_mass": float(mass[stars].sum()),
+    row = {"stars": len(mass), "mass": float(mass.sum()), "centre": own.centre, "velocity": own.motion,
+           "core_radius": own.core, "bound_stars": int(stars.sum()), "bound_mass": float(mass[stars].sum()),
            "half_mass_radius": half, "relaxation_time": relaxation_time(int(stars.sum()), mass[stars].sum(), half,
                                                                          gravity),
-           "pairs": int((found["stars"][rows] == 2).sum()),
-           "binary_fraction": float(held[len(single):].sum() / held.sum()) if held.any() else np.nan,
-           "binary_energy": float(found["energy"][rows].sum()),
+           "pairs": int((own.found["stars"][own.rows] == 2).sum()),
+           "binary_fraction": own.systems / len(own.at) if len(own.at) else np.nan,
+           "binary_energy": float(own.found["energy"][own.rows].sum()),
            "segregation": half_mass(radius[some], mass[some]) / half if some.sum() < stars.sum() else np.nan,
            "tide": tide if tide > 0 else np.nan, **jacobi(radius, mass, gravity, tide)}
     row["escapers"] = int(len(mass) - (row["bound_stars"] if np.isnan(row["jacobi_stars"]) else row["jacobi_stars"]))
-    row["dispersion"] = dispersion(np.linalg.norm(at[held] - centre, axis=1), turned[held], weight[held], half)
+    row["dispersion"] = dispersion(np.linalg.norm(own.at - own.centre, axis=1), own.vel, own.weight, half)
     return row

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What files of Espalier state beside their numbers: dimensions of the columns of tables, softening lengths."""
+"""What files of Espalier state beside their numbers: dimensions of the columns of tables, softening lengths,
+tides."""
 from __future__ import annotations
 
 import re
@@ -47,3 +48,15 @@ def softenings(known: Mapping[str, Any]) -> list[float] | None:
         return [number(names[0])] * 6 if len(names) == 1 else None
     except (KeyError, ValueError):
         return None
+
+
+def tidal(text: Any) -> tuple[float, float]:
+    """omega and 4 omega^2 - kappa^2 of the parameter TidalField, whose numbers are in internal units: omega= and
+    kappa=, which is omega where it is left out, or Oort's A= and B=."""
+    text = str(text, "utf-8") if isinstance(text, bytes) else str(text)
+    found = {name: float(value) for name, value in re.findall(r"\b(omega|kappa|A|B)\s*=\s*([-+0-9.eE]+)", text)}
+    if "A" in found and "B" in found:
+        omega = found["A"] - found["B"]
+        return omega, 4 * omega**2 + 4 * found["B"] * omega
+    omega = found.get("omega", 0.0)
+    return omega, 4 * omega**2 - found.get("kappa", omega) ** 2

@@ -3,6 +3,7 @@
 #include "analysis/bound.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/near_tree.h"
@@ -31,6 +32,13 @@ struct search {
   double gravity, eps2;
   char *bound;
   double *potential; /* sum of m / r over bound bodies [count] */
+  const struct bound_tide *tide;
+  struct far *far; /* by ascending r [count]; NULL: there is no tide */
+};
+
+struct far {
+  double r; /* of a body from the centre of the tide */
+  int32_t body;
 };
 
 /* --- sums -------------------------------------------------------------------------------------------------------- */
@@ -205,14 +213,63 @@ static void subtract(const struct search *search)
   memory_free(points.x);
 }
 
+static int by_radius(const void *one, const void *other)
+{
+  const struct far *near = one, *far = other;
+  return near->r != far->r ? (near->r > far->r) - (near->r < far->r) : near->body - far->body;
+}
+
+/* The bodies by their distance from the centre of the tide. Owner: caller (memory_free). */
+static struct far *sort_bodies(const struct bound_body *body, int32_t count, const struct bound_tide *tide)
+{
+  struct far *far = memory_alloc("bound stars", sizeof *far * (size_t)(count + 1));
+  for (int32_t i = 0; i < count; i++) {
+    double r2 = 0;
+    for (int c = 0; c < 3; c++) r2 += (body[i].pos[c] - tide->centre[c]) * (body[i].pos[c] - tide->centre[c]);
+    far[i] = (struct far){sqrt(r2), i};
+  }
+  qsort(far, (size_t)count, sizeof *far, by_radius);
+  return far;
+}
+
+double bound_jacobi(const struct bound_shell *shell, int32_t count, double factor, int32_t *within)
+{
+  int32_t k = count;
+  while (k > 0 && shell[k - 1].r * shell[k - 1].r * shell[k - 1].r > factor * shell[k - 1].mass) k--;
+  *within = k;
+  return k > 0 ? cbrt(factor * shell[k - 1].mass) : 0;
+}
+
+/* Mark those beyond the Jacobi radius of the bound mass with 2. Returns their number. */
+static int32_t mark_outer(const struct search *search)
+{
+  struct bound_shell *shell = memory_alloc("bound stars", sizeof *shell * (size_t)(search->count + 1));
+  double mass = 0;
+  int32_t members = 0, within, leave = 0;
+  for (int32_t k = 0; k < search->count; k++) {
+    const struct far *far = &search->far[k];
+    if (!search->bound[far->body]) continue;
+    mass += search->body[far->body].mass;
+    shell[members++] = (struct bound_shell){far->r, mass};
+  }
+  if (bound_jacobi(shell, members, search->tide->factor, &within) < search->tide->reach) leave = members - within;
+  for (int32_t k = search->count - 1, left = leave; left > 0; k--) {
+    if (!search->bound[search->far[k].body]) continue;
+    search->bound[search->far[k].body] = 2;
+    left--;
+  }
+  memory_free(shell);
+  return leave;
+}
+
 /* Mark those that leave with 2. Returns their number. */
 static int32_t mark(const struct search *search, const double motion[3])
 {
-  int32_t leave = 0;
+  int32_t leave = search->far ? mark_outer(search) : 0;
   for (int32_t i = 0; i < search->count; i++) {
     const struct bound_body *one = &search->body[i];
     double v2 = 0;
-    if (!search->bound[i]) continue;
+    if (search->bound[i] != 1) continue;
     for (int c = 0; c < 3; c++) v2 += (one->vel[c] - motion[c]) * (one->vel[c] - motion[c]);
     if (0.5 * v2 < search->gravity * search->potential[i]) continue;
     search->bound[i] = 2;
@@ -239,11 +296,12 @@ static int follow(const struct search *search, double motion[3])
   return changes;
 }
 
-int32_t bound_find(const struct bound_body *body, int32_t count, double gravity, double softening, double motion[3],
-                   char *bound)
+int32_t bound_find(const struct bound_body *body, int32_t count, double gravity, double softening,
+                   const struct bound_tide *tide, double motion[3], char *bound)
 {
   double *potential = memory_alloc("bound stars", sizeof *potential * (size_t)(count + 1));
-  const struct search search = {body, count, gravity, softening * softening, bound, potential};
+  struct far *far = tide && tide->factor > 0 ? sort_bodies(body, count, tide) : NULL;
+  const struct search search = {body, count, gravity, softening * softening, bound, potential, tide, far};
   int32_t members = count;
   memset(bound, 1, (size_t)count);
   sum_all(&search, members);
@@ -257,6 +315,7 @@ int32_t bound_find(const struct bound_body *body, int32_t count, double gravity,
     for (int32_t i = 0; i < count; i++) bound[i] = bound[i] == 1;
     if (leave >= again) sum_all(&search, members);
   }
+  memory_free(far);
   memory_free(potential);
   return members;
 }

@@ -99,26 +99,22 @@ static void find_centre(struct cluster_row *row, const struct star *star, int32_
 
 /* --- radii ------------------------------------------------------------------------------------------------------- */
 
-struct shell {
-  double r, mass; /* of a star; then of those within it, itself included */
-};
-
 static int by_radius(const void *a, const void *b)
 {
-  const struct shell *x = a, *y = b;
+  const struct bound_shell *x = a, *y = b;
   return (x->r > y->r) - (x->r < y->r);
 }
 
 /* The stars with keep[i] (NULL: all) that have at least a mass, by their distance from the centre. Free with
  * memory_free. */
-static struct shell *shells(const struct cluster_row *row, const struct star *star, int32_t stars, const char *keep,
-                            double least, int32_t *count)
+static struct bound_shell *shells(const struct cluster_row *row, const struct star *star, int32_t stars,
+                                  const char *keep, double least, int32_t *count)
 {
-  struct shell *shell = memory_alloc("cluster", sizeof *shell * (size_t)(stars + 1));
+  struct bound_shell *shell = memory_alloc("cluster", sizeof *shell * (size_t)(stars + 1));
   *count = 0;
   for (int32_t i = 0; i < stars; i++)
     if ((!keep || keep[i]) && star[i].mass >= least)
-      shell[(*count)++] = (struct shell){distance(star[i].pos, row->centre), star[i].mass};
+      shell[(*count)++] = (struct bound_shell){distance(star[i].pos, row->centre), star[i].mass};
   qsort(shell, (size_t)*count, sizeof *shell, by_radius);
   for (int32_t k = 1; k < *count; k++) shell[k].mass += shell[k - 1].mass;
   return shell;
@@ -129,7 +125,7 @@ static double half_mass_radius(const struct cluster_row *row, const struct star 
                                double least)
 {
   int32_t count, k = 0;
-  struct shell *shell = shells(row, star, stars, keep, least, &count);
+  struct bound_shell *shell = shells(row, star, stars, keep, least, &count);
   while (k < count - 1 && shell[k].mass < 0.5 * shell[count - 1].mass) k++;
   double half = count ? shell[k].r : NAN;
   memory_free(shell);
@@ -162,19 +158,17 @@ static double segregation(const struct cluster_row *row, const struct star *star
 static void find_jacobi(struct cluster_row *row, const struct star *star, int32_t stars,
                         const struct cluster_facts *facts, const struct tide *tide)
 {
-  int32_t count, k;
+  int32_t count, within;
   row->tide = tide->stretch > 0 ? tide->stretch : NAN;
   row->jacobi_radius = row->jacobi_mass = NAN;
   row->jacobi_stars = -1;
   if (!(tide->stretch > 0)) return;
-  struct shell *shell = shells(row, star, stars, NULL, 0, &count);
-  double factor = facts->gravity / tide->stretch;
-  for (k = count - 1; k >= 0 && shell[k].r * shell[k].r * shell[k].r > factor * shell[k].mass; k--) continue;
-  double radius = k >= 0 ? cbrt(factor * shell[k].mass) : 0;
-  if (k >= 0 && radius < tide->reach) {
+  struct bound_shell *shell = shells(row, star, stars, NULL, 0, &count);
+  double radius = bound_jacobi(shell, count, facts->gravity / tide->stretch, &within);
+  if (within > 0 && radius < tide->reach) {
     row->jacobi_radius = radius;
-    row->jacobi_mass = shell[k].mass;
-    row->jacobi_stars = k + 1;
+    row->jacobi_mass = shell[within - 1].mass;
+    row->jacobi_stars = within;
   }
   memory_free(shell);
 }
@@ -281,6 +275,27 @@ static double dispersion(const struct cluster_row *row, const struct bound_body 
   return sqrt(square / mass / 3);
 }
 
+/* The tide at the centre, which has no length where there is no core. */
+static void find_tide(const struct cluster_row *row, const struct cluster_facts *facts, struct tide *tide)
+{
+  if (facts->tide && row->core_radius > 0)
+    facts->tide(facts->tide_of, row->centre, row->velocity, row->core_radius / 100, tide);
+}
+
+/* The bound bodies, held[k]; row->velocity becomes their mean velocity. The tide that bounds them is that of the orbit
+ * on which the search begins. Returns their number. */
+static int32_t hold(struct cluster_row *row, const struct bound_body *body, int32_t bodies,
+                    const struct cluster_facts *facts, char *held)
+{
+  struct tide tide = {0};
+  struct bound_tide edge = {.factor = 0};
+  middle_motion(body, bodies, row->centre, row->velocity);
+  find_tide(row, facts, &tide);
+  if (tide.stretch > 0) edge = (struct bound_tide){.factor = facts->gravity / tide.stretch, .reach = tide.reach};
+  memcpy(edge.centre, row->centre, sizeof edge.centre);
+  return bound_find(body, bodies, facts->gravity, facts->softening, &edge, row->velocity, held);
+}
+
 /* Mark the bound stars, and count and measure what they are in. */
 static void find_bound(struct cluster_row *row, const struct star *star, int32_t stars,
                        const struct cluster_facts *facts, double spin, char *bound)
@@ -291,8 +306,7 @@ static void find_bound(struct cluster_row *row, const struct star *star, int32_t
   int32_t *owner = multiples_owners(&found, star, stars);
   struct bound_body *body = bodies_of(&found, star, stars, owner, row->centre, spin, of, &bodies);
   char *held = memory_alloc("cluster", (size_t)bodies + 1);
-  middle_motion(body, bodies, row->centre, row->velocity);
-  int32_t members = bound_find(body, bodies, facts->gravity, facts->softening, row->velocity, held);
+  int32_t members = hold(row, body, bodies, facts, held);
   for (int32_t i = 0; i < stars; i++) {
     bound[i] = held[of[i]];
     row->bound_stars += bound[i];
@@ -306,13 +320,6 @@ static void find_bound(struct cluster_row *row, const struct star *star, int32_t
   memory_free(owner);
   memory_free(of);
   multiples_close(&found);
-}
-
-/* The tide at the centre, which has no length where there is no core. */
-static void find_tide(const struct cluster_row *row, const struct cluster_facts *facts, struct tide *tide)
-{
-  if (facts->tide && row->core_radius > 0)
-    facts->tide(facts->tide_of, row->centre, row->velocity, row->core_radius / 100, tide);
 }
 
 void cluster_measure(struct cluster_row *row, const struct star *star, int32_t stars, const struct cluster_facts *facts)
@@ -338,6 +345,8 @@ void cluster_measure(struct cluster_row *row, const struct star *star, int32_t s
 
 void cluster_header(FILE *out)
 {
+  fprintf(out,
+          "# bound: of negative energy among the bound stars; in a tide also within the Jacobi radius of their mass\n");
   fprintf(out, "time,stars,mass,centre_x,centre_y,centre_z,velocity_x,velocity_y,velocity_z,core_radius,bound_stars,"
                "bound_mass,half_mass_radius,relaxation_time,pairs,binary_fraction,binary_energy,segregation,tide,"
                "jacobi_radius,jacobi_mass,jacobi_stars,escapers,dispersion\n");

@@ -24,7 +24,8 @@ struct cluster_facts {
   const void *tide_of;
 };
 
-/* The run's frame and units; NAN where a number is not defined. */
+/* The run's frame and units; bound: of negative energy among the bound stars, and in a tide within the Jacobi radius of
+ * their mass; NAN where a number is not defined. */
 struct cluster_row {
   int32_t stars; /* with mass */
   double mass;
