@@ -114,10 +114,8 @@ class Espalier(GravitationalDynamics, GravityFieldCode):
         GravitationalDynamics.define_state(self, handler)
         GravityFieldCode.define_state(self, handler)
         handler.add_method("RUN", "get_acceleration")
-        for state in ("EDIT", "UPDATE"):   # so that a particle can be corrected that was refused
-            for name in ("mass", "radius", "position", "velocity", "state"):
-                handler.add_method(state, "set_" + name)
-                handler.add_method(state, "get_" + name)
+        for name in ("mass", "radius", "position", "velocity"):   # so that a particle that was refused can be corrected
+            handler.add_method("EDIT", "set_" + name)
         self.stopping_conditions.define_state(handler)
 
     def define_parameters(self, handler):
