@@ -121,7 +121,7 @@ def heights_of(views, panels, half):
     is flat, as a disc from the side."""
     heights = []
     for panel in panels:
-        if panel.quantity == "phase" or panel.plane == "xy":
+        if panel.plane not in ("xz", "yz") or any(other.quantity != "density" for other in panels):
             heights.append(1.0)
             continue
         i, j = AXES[panel.plane]
@@ -129,7 +129,8 @@ def heights_of(views, panels, half):
         high = max((float(np.quantile(np.abs(pos[:, j]), 0.985)) for pos in shown if len(pos)), default=half)
         part = max(1.4 * high / half, *(view.jacobi * 1.05 / half if view.jacobi else 0.2 for view in views), 0.2)
         heights.append(part if part < 0.75 else 1.0)
-    return heights
+    room = max(0.7 - sum(heights), 0) / len(heights)   # for the label of the colour bar
+    return [part + room for part in heights]
 
 
 def finish_axes(axis, panel, units):
@@ -138,6 +139,13 @@ def finish_axes(axis, panel, units):
     for ticks in (axis.xaxis, axis.yaxis):
         ticks.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     axis.set(**dict(zip(("xlabel", "ylabel"), panel.axes(units))))
+
+
+def crop(axis, half, part):
+    """The vertical range of a panel, part of the horizontal one."""
+    axis.set_ylim(-half * part, half * part)
+    if part < 0.6:
+        axis.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
 
 
 def draw_points(axis, panel, view, half, mean):
@@ -238,7 +246,7 @@ def figure_of_points(views, panels, half, most=7, once=True, of=""):
 
     def drawn(axis, row, number):
         draw_points(axis, panels[row], views[number], half, mean)
-        axis.set_ylim(-half * heights[row], half * heights[row])
+        crop(axis, half, heights[row])
         if row == 0:
             axis.set_title(over[number], fontsize=10)
 
@@ -268,7 +276,7 @@ def figure_of_maps(views, panels, half, speed=1.0, pixels=400, decades=4, most=7
         images[panel.quantity] = draw_grid(axis, panel, grids[number][row], scales[row], half, speed,
                                            views[number].units)
         if heights[row] < 1:
-            axis.set_ylim(-half * heights[row], half * heights[row])
+            crop(axis, half, heights[row])
         if row == 0:
             axis.set_title(over[number], fontsize=10)
 
