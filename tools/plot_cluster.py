@@ -18,9 +18,9 @@ import argparse
 import csv
 import os
 
-from plotting import (COLOURS, Help, Scale, Table, Units, add_output, fail, lagrangian, legend_above, marks,
-                      np, ordered_colours, outputs, plt, program, same_units, save, shown, start, type_list,
-                      writable, write_units)
+from plotting import (COLOURS, Help, Scale, Table, Units, add_output, amount, fail, lagrangian, legend_above, marks,
+                      np, ordered_colours, outputs, plt, program, same_units, save, shown, start,
+                      title_and_legend, type_list, writable, write_units)
 from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots, evenly
 from espalier_plots.cluster import NEIGHBOUR, cluster, core, densities, relaxation_time
 from espalier_plots.multiples import nearest
@@ -200,12 +200,6 @@ def draw_radii(axis, moments, bound, scale):
     title_and_legend(axis, "Lagrangian radii and core radius", 5)
 
 
-def title_and_legend(axis, title, columns):
-    """A legend above the axes with the title over it, so that the panel keeps its width."""
-    legend_above(axis, ncols=columns, loc="lower left", bbox_to_anchor=(0, 1), title=title, title_fontsize=11,
-                 alignment="left", fontsize=8, handlelength=1.8, labelspacing=0.3)
-
-
 def draw_bound(axis, bound, units, scale):
     time = bound.time * scale.size
     style = marks(len(time))
@@ -306,8 +300,7 @@ def draw_binding(axis, bound, units, scale):
     known = values[np.isfinite(values)]
     axis.plot(bound.time * scale.size, values - known[0], **marks(len(values)))
     unit = units.energy if scale.length else ""
-    axis.set(title=f"binding energy in pairs,\nat first {known[0]:.4g} {unit}".rstrip(),
-             ylabel=Units.label("change", unit))
+    axis.set(title=f"binding energy in pairs,\n{amount(known[0])} at the start", ylabel=Units.label("change", unit))
 
 
 def draw_column(axis, steps, scale, name):

@@ -1,35 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Conservation: relative energy error, changes of kinetic and potential energy, virial ratio, and the drift of momentum,
-angular momentum and centre of mass, from energy.csv of one or several runs. Numbers that close pairs make spiky are
-faint points, with their running median over 15 rows. An external potential changes momentum and angular
-momentum, a TidalField angular momentum; the titles say so. Momentum is in units of sum m|v|, angular momentum of sum m|r x v|, about the centre
-of mass and in its frame, each the largest of the run, as in the line that a run prints at its end; in tables without
-these sums both have
-their own units."""
+"""Conservation: relative energy error, changes of kinetic and potential energy, virial ratio, and the drift of
+momentum, angular momentum and centre of mass, from energy.csv of one or several runs. Numbers that close pairs make
+spiky are faint points, with their running median over 15 rows. An external potential changes momentum and angular
+momentum, a TidalField angular momentum; the titles say so. Momentum is in units of sum m|v|, angular momentum of sum
+m|r x v|, about the centre of mass and in its frame, each the largest of the run, as in the line that a run prints at
+its end; in tables without these sums both have their own units."""
 import argparse
 import glob
 import os
 import re
 
-from plotting import (Help, Table, Units, add_output, legend_above, legend_on_top, line_colours, np, outputs, plt,
-                      program, same_units, save, shown, start, table_path)
+from plotting import (POTENTIAL, TIDE, Help, Table, Units, add_output, in_field, legend_on_top, line_colours, np,
+                      outputs, plt, program, same_units, save, shown, start, table_path, title_and_legend)
 from snapshots import Snapshot
 from unit_systems import add_units
 
 
 SPAN = 15   # rows of a running median
-POTENTIAL, TIDE = r"Agama|(External)?Potential\d*", "TidalField"   # parameters
-
-
-def in_field(run, names):
-    """Whether one of these parameters has a value in the run's parameters-used.ini."""
-    path = os.path.join(os.path.dirname(run.path), "parameters-used.ini")
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return bool(re.search(rf"(?m)^({names})[ \t]*=[ \t]*[^#\s]", file.read()))
-    except OSError:
-        return False
 
 
 def medians(values):
@@ -123,11 +111,13 @@ def draw_changes(axis, runs, colours):
     for run, colour in zip(runs, colours):
         size = 1 / abs(run["total"][0]) if relative else units.energy_size
         for name, line in (("kinetic", "-"), ("potential", "--")):
-            seen.append(draw_smooth(axis, run["time"] * units.time_size, (run[name] - run[name][0]) * size, colour, line))
+            change = (run[name] - run[name][0]) * size
+            seen.append(draw_smooth(axis, run["time"] * units.time_size, change, colour, line))
     limit(axis, seen)
-    axis.set(title="energies", ylabel="change / $|E_0|$" if relative else Units.label("change", units.energy))
-    legend_above(axis, handles=[plt.Line2D([], [], linestyle=line, color="0.3", label=name)
-                                for name, line in (("kinetic", "-"), ("potential", "--"))])
+    axis.set_ylabel("change / $|E_0|$" if relative else Units.label("change", units.energy))
+    title_and_legend(axis, "energies" + median_text(axis), 2, fontsize=9,
+                     handles=[plt.Line2D([], [], linestyle=line, color="0.3", label=name)
+                              for name, line in (("kinetic", "-"), ("potential", "--"))])
 
 
 def draw_virial(axis, runs, colours):

@@ -3,8 +3,8 @@
 """Maps of one or several snapshots, on one scale: surface density, from above (xy) and from the side (xz); with
 --velocity also the mean velocity along the line of sight and its dispersion; with --phase phase space, radius and
 radial velocity (r) or a coordinate and its velocity (x, y, z). Fewer than 10,000 particles are points whose area is
-proportional to the mass (--draw), of a cluster in a TidalField with a circle at the Jacobi radius. More than seven snapshots stand in several rows; of very
-many, some at even distances are drawn (--most)."""
+proportional to the mass (--draw), of a cluster in a TidalField with a circle at the Jacobi radius. More than seven
+snapshots stand in several rows; of very many, some at even distances are drawn (--most)."""
 import argparse
 
 from plotting import (TYPES, Help, add_output, densest_centre, fail, np, outputs, program, positive, same_units, save,
@@ -179,8 +179,8 @@ def main():
         save(figure_of_points(views, panels, half, COLUMNS, not arguments.by_type, of), paths)
         return
     speed = 1.05 * max(view.speed() for view in views) if arguments.phase else 1.0
-    figure = figure_of_maps(views, panels, half, speed if speed > 0 else 1.0, arguments.pixels, arguments.range, COLUMNS,
-                            not arguments.by_type, of)
+    figure = figure_of_maps(views, panels, half, speed if speed > 0 else 1.0, arguments.pixels, arguments.range,
+                            COLUMNS, not arguments.by_type, of)
     if figure is None:
         fail("no mass inside the picture")
     save(figure, paths)

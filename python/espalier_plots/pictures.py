@@ -177,8 +177,8 @@ def draw_grid(axis, panel, grid, scale, half, speed, units):
 
 
 def places_of(count, heights, most, bars=1):
-    """Figure and axes, [row][view], of rows of these relative heights; more than `most` views stand in several blocks of
-    these rows, with so many colour bars side by side."""
+    """Figure and axes, [row][view], of rows of these relative heights; more than `most` views stand in several blocks
+    of these rows, with so many colour bars side by side."""
     rows = len(heights)
     blocks = -(-count // most)
     columns = -(-count // blocks)
