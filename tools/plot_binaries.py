@@ -9,9 +9,8 @@ import argparse
 import csv
 import os
 
-from plotting import (COLOURS, Help, Scale, Units, add_output, amount, fail, legend_above, marks, np, outputs, plt, positive,
-                      program, same_units, save, shown, start, title_and_legend, writable,
-                      write_units)
+from plotting import (COLOURS, Help, Scale, Units, add_output, amount, fail, legend_above, marks, np, outputs, plt,
+                      positive, program, same_units, save, shown, start, writable, write_units)
 from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
 from espalier_plots.multiples import LIMIT, events, systems
 
@@ -129,8 +128,10 @@ def draw_energies(axis, moments, scale):
         start_text = f": {amount(energy[0])} {unit} at the start".replace("  ", " ") if energy[0] else ""
         if energy.any():
             axis.plot(time, energy - energy[0], color=colour, label=label + start_text, **marks(len(moments)))
-    axis.set(xlabel=f"time [{scale.time}]", ylabel=Units.label("change of the binding energy", unit))
-    title_and_legend(axis, "energy", 1, fontsize=9)
+    axis.set(xlabel=f"time [{scale.time}]", ylabel=Units.label("change of the binding energy", unit),
+             title="energy")
+    if axis.lines:
+        legend_above(axis, ncols=1)
 
 
 def draw_events(axis, run, scale):

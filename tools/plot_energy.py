@@ -11,8 +11,8 @@ import glob
 import os
 import re
 
-from plotting import (POTENTIAL, TIDE, Help, Table, Units, add_output, in_field, legend_on_top, line_colours, np,
-                      outputs, plt, program, same_units, save, shown, start, table_path, title_and_legend)
+from plotting import (POTENTIAL, TIDE, Help, Table, Units, add_output, in_field, legend_above, legend_on_top,
+                      line_colours, np, outputs, plt, program, same_units, save, shown, start, table_path)
 from snapshots import Snapshot
 from unit_systems import add_units
 
@@ -114,10 +114,9 @@ def draw_changes(axis, runs, colours):
             change = (run[name] - run[name][0]) * size
             seen.append(draw_smooth(axis, run["time"] * units.time_size, change, colour, line))
     limit(axis, seen)
-    axis.set_ylabel("change / $|E_0|$" if relative else Units.label("change", units.energy))
-    title_and_legend(axis, "energies" + median_text(axis), 2, fontsize=9,
-                     handles=[plt.Line2D([], [], linestyle=line, color="0.3", label=name)
-                              for name, line in (("kinetic", "-"), ("potential", "--"))])
+    axis.set(title="energies", ylabel="change / $|E_0|$" if relative else Units.label("change", units.energy))
+    legend_above(axis, handles=[plt.Line2D([], [], linestyle=line, color="0.3", label=name)
+                                for name, line in (("kinetic", "-"), ("potential", "--"))])
 
 
 def draw_virial(axis, runs, colours):

@@ -191,6 +191,7 @@ def draw(moments, reader, radius, history):
         draw_modes(axes[0], moments, history, f"modes within {within}", 5 if panels == 3 else 3)
         if moving:
             draw_speeds(axes[1], moments, middle, speed, history)
+            axes[1].set_xlim(axes[0].get_xlim())
     if len(moments) > CURVES:
         draw_map(figure, axes[-1], moments, radius, np.linspace(0, reader.outer, reader.arguments.rings + 1))
     else:

@@ -30,7 +30,7 @@ HELD = 0.97   # of the mass: in the frame
 LEAST_PIXELS = 16   # of a map that is cropped
 PIXELS = 400   # of the maps of snapshots, and at least of those of a run, whose pixels are smoothed as particles
 SHARPEST = 0.7   # pixels of a run's map: the narrowest Gaussian, which shows no pixels
-INCHES, DOTS = (6.0, 5.1), {".mp4": 180}   # 1080 pixels wide, else 720
+INCHES, DOTS = (6.0, 5.2), {".mp4": 180}   # 1080 x 936 pixels, even numbers as MP4 needs; else 720 x 624
 
 
 class Map:
