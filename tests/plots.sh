@@ -145,7 +145,7 @@ for table in energy steps; do
     fi > "stars/$table.csv"
 done
 draws "a cluster of stars" cluster stars --true-energies on
-has said '^axes 11$' && has said '^text time \[Myr\]' && has said '^text change \[.*M\$_' &&
+has said '^axes 10$' && has said '^text time \[Myr\]' && has said '^text change \[.*M\$_' &&
   has said '^text isolated: by Kepler' && has said '^text binary fraction$' &&
   has said '^text dispersion per axis \[km/s\]$' &&
   has said '^text .*: 600 particles, lengths in pc, times in Myr'

@@ -63,7 +63,7 @@ def several_times(moments, outer):
     for axis, kind in zip(axes[0], kinds):
         label(axis, moments[0].units, rf"mean $v_\varphi$ of type {kind} ({TYPES[kind]})", outer)
     label(axes[0][-1], moments[0].units, "circular velocity of all", outer)
-    ticks = plt.MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(0, outer)
+    ticks = plt.MaxNLocator(7, steps=[1, 2, 5, 10]).tick_values(0, outer)
     for axis in axes[0]:   # without a number at the end, which would touch the first one of the next panel
         axis.set_xticks(ticks[ticks < 0.93 * outer])
     for axis in axes[0][1:]:
