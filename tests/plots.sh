@@ -105,7 +105,8 @@ draws "block steps" substeps tree &&
   END { exit bad || steps < 1 }' tree/substeps.csv tree/steps.csv
 ok $? "rows of block steps: as many as there are, parts within the whole"
 check "no rows where they are not asked for" test ! -e hybrid/substeps.csv
-draws "density" density hybrid/snapshot_000.hdf5
+draws "density, of few particles as points" density hybrid/snapshot_000.hdf5
+check "... without a scale of colours" has said '^axes 2$'
 draws "profile" profile hybrid/snapshot_000.hdf5 --model plummer
 draws "energies of one run, on a logarithmic scale" energy hybrid --log
 draws "steps without a split" steps tree
@@ -144,7 +145,7 @@ for table in energy steps; do
     fi > "stars/$table.csv"
 done
 draws "a cluster of stars" cluster stars --true-energies on
-has said '^axes 11$' && has said '^text time \[Myr\]' && has said '^text period \[d\]' &&
+has said '^axes 10$' && has said '^text time \[Myr\]' && has said '^text change \[.*M\$_' &&
   has said '^text isolated: by Kepler' && has said '^text binary fraction$' &&
   has said '^text dispersion per axis \[km/s\]$' &&
   has said '^text .*: 600 particles, lengths in pc, times in Myr'
@@ -227,13 +228,13 @@ copies() {
 }
 copied=0
 copies 7
-draws "density in a row" density rows --pixels 64
+draws "density in a row" density rows --draw maps --pixels 64
 check "seven from above, seven from the side, and a scale" has said '^axes 15$'
 copies 9
-draws "density in rows" density rows --pixels 64
+draws "density in rows" density rows --draw maps --pixels 64
 check "nine of each" has said '^axes 19$'
 copies 40
-draws "density of many" density rows --pixels 64
+draws "density of many" density rows --draw maps --pixels 64
 has said '^axes 43$' && has said '^drawn: 21 of 40 snapshots'
 ok $? "twenty-one of each, and it is said"
 draws "profiles of many" profile rows

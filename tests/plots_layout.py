@@ -140,7 +140,7 @@ if max(width, height) > 17.5 or width / height > 4.5 or height / width > 2.5:
 for fault in sorted(set(faults)):
     print(fault)
 print("size", round(width, 2), round(height, 2))
-for text in texts + [t for legend in legends for t in legend.get_texts()]:
+for text in texts + [t for legend in legends for t in (legend.get_title(), *legend.get_texts()) if t.get_text()]:
     print("text", text.get_text().replace("\n", " "))
 print("axes", sum(a.get_visible() for a in figure.axes))
 sys.exit(bool(faults))

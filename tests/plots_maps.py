@@ -151,6 +151,17 @@ pictures.draw_map(single, view, "density", "xz", 1.0, pixels=32)
 ok(np.array_equal(figure.axes[0].images[0].get_array(), single.images[0].get_array()),
    "a map of a figure and one by itself are the same")
 
+# --- particles as points, a cluster's Jacobi radius, a flat disc from the side
+few = pictures.View(pos[:500], vel[:500], one[:500], "t", plotting.Units({}), 0.5, np.array([0.1, 0, 0]))
+panels = [pictures.Panel("density", "xy"), pictures.Panel("density", "xz")]
+axis = pictures.figure_of_points([few], panels, 1.0).axes[0]
+circle = axis.patches[0]
+ok(len(axis.collections[0].get_offsets()) == 500 and circle.radius == 0.5 and tuple(circle.center) == (0.1, 0),
+   "points, and a circle at the Jacobi radius", str(circle))
+flat = pictures.View(pos * [1, 1, 0.05], vel, one, "t", plotting.Units({}))
+ok(pictures.heights_of([view], panels, 0.6) == [1.0, 1.0] and pictures.heights_of([flat], panels, 1.0) == [1.0, 0.2],
+   "a flat disc from the side has a low picture", str(pictures.heights_of([flat], panels, 1.0)))
+
 # --- colours as colour-blind readers see them: Machado, Oliveira & Fernandes 2009, by differences in CIELAB
 VISION = {"all cones": np.eye(3),
           "protanopia": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],

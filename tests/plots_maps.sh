@@ -15,6 +15,9 @@ has said '^text mean \$v_z\$ \[km/s\]' && has said '^text dispersion of \$v_z\$ 
   has said '^text \$N\$ = 3,000$' &&
   has said '^axes 12$'
 ok $? "three rows of three times, three scales, units and the number of particles"
+draws "few particles of a type" map run/snapshot_000.hdf5 --types 2
+has said '^text type 2 (disk)$' && has said '^axes 2$'
+ok $? "... as points, without a scale, with the name of the type"
 mkdir nine
 for copy in 0 1 2; do
   for k in 0 1 2; do
@@ -66,6 +69,7 @@ refuses_plot 'has no velocities for all particles' map still_000.hdf5 --velocity
 refuses_plot 'has no ParticleIDs of type 1' map still_000.hdf5 --follow 0,0,0
 refuses_plot 'expected some of r, x, y, z' map run --phase q
 refuses_plot 'leave --velocity and --planes out' map run --phase r --velocity
+refuses_plot '--draw points is for densities' map run --draw points --velocity
 refuses_plot '--velocity draws one plane' map run --velocity --planes xy,xz
 refuses_plot 'the same set is given twice' profile run --follow type:1 --follow type:1
 refuses_plot 'leave --types, --by-type and --centre out' profile run --follow type:1 --by-type

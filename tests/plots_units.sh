@@ -12,8 +12,8 @@ go run 1
 [ $status = 0 ]
 ok $? "a run in pc and Myr"
 draws "energies" energy run/out
-has said '^text energy \[M\$_\\odot\$ km\$^2\$ s\$^{-2}\$\]' && has said '^text time \[Myr\]$'
-ok $? "... in solar masses km^2 s^-2"
+has said '^text change / \$|E_0|\$$' && has said '^text time \[Myr\]$'
+ok $? "... as parts of the total one at the start"
 draws "a profile of velocities" analysis run/out
 has said '^text dispersion \[km/s\]$'
 ok $? "velocities are in km/s, not in pc/Myr, the units of the file"

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What analysis.csv says of a run: Lagrangian radii, velocity dispersion, bar strength (where there is a type of
-discs), motion of the centre of density, angular momentum and virial ratio over time, by particle type. Of a run with
+discs), motion of the centre of density, angular momentum (not in a TidalField, where escapers rule it) and virial ratio
+over time, by particle type. Of a run with
 binaries and cluster.csv (Cluster = on) the dispersion is that of systems as centres of mass, of this table."""
 import argparse
 import os
 
-from plotting import (COLOURS, TYPES, Help, Table, Units, add_output, count_text, fail, legend_above, legend_beside,
-                      legend_on_top, np, ordered_colours, outputs, plt, program, same_units, save, start, table_path)
+from plotting import (COLOURS, TIDE, TYPES, Help, Table, Units, add_output, count_text, fail, in_field, legend_above,
+                      legend_beside, legend_on_top, np, ordered_colours, outputs, plt, program, same_units, save, start,
+                      table_path)
 from unit_systems import add_units
 
 FRACTIONS = ("01", "05", "10", "25", "50", "75", "90")
@@ -109,42 +111,59 @@ def steady(axis):
         axis.set_ylim(0.99 * low, 1.01 * high)
 
 
-def draw(run, systems, number, paths):
+def places(names):
+    """A figure with a panel for each name, without empty places: of three or five panels the first one is twice as
+    high."""
+    tall = len(names) in (3, 5)
+    columns = -(-(len(names) + tall) // 2)
+    figure = plt.figure(figsize=(1.5 + 4 * columns, 6.6), layout="constrained")
+    grid = figure.add_gridspec(2, columns)
+    cells = [(row, column) for row in range(2) for column in range(columns)]
+    if tall:
+        cells = [(slice(0, 2), 0)] + [(row, column) for row, column in cells if column]
+    panels = {}
+    for name, cell in zip(names, cells):
+        panels[name] = figure.add_subplot(grid[cell], sharex=panels.get("radii"))
+    return figure, panels
+
+
+def draw_types(panels, run, style):
+    """Panels with a curve for each type."""
     units = run.units
-    bar = run.has_disc() and not systems
-    balanced = "virial_ratio" in run and bool(np.isfinite(run.of("virial_ratio", ALL)).any())
-    names = ["radii", "dispersion"] + ["bar"] * bar + ["centre", "angular"] + ["virial"] * balanced
-    figure, axes = plt.subplots(2, 3, figsize=(13.5, 7.0), layout="constrained")
-    panels = dict(zip(names, axes.flat))
-    for axis in axes.flat[len(names):]:
-        axis.set_visible(False)
-    if number not in run.types:
-        fail(f"{run.path} has no rows of type {number}" if number != ALL else f"{run.path} has no rows of all")
-    rows = len(run.of("time", run.types[0]))
-    style = "o-" if rows <= FEW else "-"
-    radii(panels["radii"], run, number, run.of("time", number) * units.time_size, style)
-    dispersions(panels["dispersion"], run, systems, style)
     for t in run.types:
         time, colour = run.of("time", t) * units.time_size, colour_of(t)
-        if bar:
-            panels["bar"].plot(time, run.of("bar_strength", t), style, markersize=3, color=colour)
         centre, angular = run.vectors("centre", t), run.vectors("angular", t)
-        panels["centre"].plot(time, np.linalg.norm(centre - centre[0], axis=1), style, markersize=3, color=colour)
-        panels["angular"].plot(time, np.linalg.norm(angular, axis=1), style, markersize=3, color=colour)
-    if bar:
+        curves = {"bar": run.of("bar_strength", t), "centre": np.linalg.norm(centre - centre[0], axis=1),
+                  "angular": np.linalg.norm(angular, axis=1)}
+        for name in curves.keys() & panels.keys():
+            panels[name].plot(time, curves[name], style, markersize=3, color=colour)
+    if "bar" in panels:
         panels["bar"].set(title="bar strength", ylabel="$A_2/A_0$", ylim=(0, None))
     panels["centre"].set(title="centre of density", ylabel=Units.label("distance from its start", units.length))
-    panels["angular"].set(title="angular momentum",
-                          ylabel=Units.label("|L|", units.product("mass", "length", "velocity")))
-    steady(panels["angular"])
+    if "angular" in panels:
+        panels["angular"].set(title="angular momentum",
+                              ylabel=Units.label("|L|", units.product("mass", "length", "velocity")))
+        steady(panels["angular"])
+
+
+def draw(run, systems, number, paths):
+    units = run.units
+    balanced = "virial_ratio" in run and bool(np.isfinite(run.of("virial_ratio", ALL)).any())
+    names = ["radii", "dispersion"] + ["bar"] * (run.has_disc() and not systems) + ["centre"] + \
+        ["angular"] * (not in_field(run, TIDE)) + ["virial"] * balanced
+    if number not in run.types:
+        fail(f"{run.path} has no rows of type {number}" if number != ALL else f"{run.path} has no rows of all")
+    figure, panels = places(names)
+    style = "o-" if len(run.of("time", run.types[0])) <= FEW else "-"
+    radii(panels["radii"], run, number, run.of("time", number) * units.time_size, style)
+    dispersions(panels["dispersion"], run, systems, style)
+    draw_types(panels, run, style)
     if balanced:
         virial(panels["virial"], run, style)
-    for place, axis in enumerate(panels.values()):
-        below = place + 3 < len(names)
-        if place:
-            axis.sharex(panels["radii"])
-        axis.tick_params(labelbottom=not below)
-        axis.set_xlabel("" if below else Units.label("time", units.time_unit))
+    for axis in panels.values():
+        lowest = axis.get_subplotspec().is_last_row()
+        axis.tick_params(labelbottom=lowest)
+        axis.set_xlabel(Units.label("time", units.time_unit) if lowest else "")
     if len(run.types) == 1 and "count" in run:
         figure.suptitle(run.named(run.types[0]), x=0.01, ha="left", fontsize=10)
     if len(run.types) > 1:

@@ -9,8 +9,8 @@ import argparse
 import csv
 import os
 
-from plotting import (COLOURS, Help, Scale, Units, add_output, fail, legend_above, marks, np, outputs, plt, positive,
-                      program, same_units, save, shown, start, writable, write_units)
+from plotting import (COLOURS, Help, Scale, Units, add_output, amount, fail, legend_above, marks, np, outputs, plt,
+                      positive, program, same_units, save, shown, start, writable, write_units)
 from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots
 from espalier_plots.multiples import LIMIT, events, systems
 
@@ -122,14 +122,16 @@ def draw_axes(axis, first, last, scale):
 
 
 def draw_energies(axis, moments, scale):
-    time = [moment.time * scale.size for moment in moments]
+    time, unit = [moment.time * scale.size for moment in moments], moments[0].units.energy
     for binary, label, colour in ((True, "in pairs", COLOURS[0]), (False, "of outer orbits", COLOURS[1])):
         energy = np.array([-moment.energy(binary) * moment.units.energy_size for moment in moments])
-        axis.plot(time, energy - energy[0], color=colour, label=f"{label}: {energy[0]:.4g} at the start",
-                  **marks(len(moments)))
-    axis.set(xlabel=f"time [{scale.time}]", ylabel=Units.label("change of the binding energy", moments[0].units.energy),
+        start_text = f": {amount(energy[0])} {unit} at the start".replace("  ", " ") if energy[0] else ""
+        if energy.any():
+            axis.plot(time, energy - energy[0], color=colour, label=label + start_text, **marks(len(moments)))
+    axis.set(xlabel=f"time [{scale.time}]", ylabel=Units.label("change of the binding energy", unit),
              title="energy")
-    legend_above(axis, ncols=1)
+    if axis.lines:
+        legend_above(axis, ncols=1)
 
 
 def draw_events(axis, run, scale):
@@ -139,7 +141,8 @@ def draw_events(axis, run, scale):
         count = [*range(len(times) + 1), len(times)]
         axis.plot(steps, count, color=colour, label=kind, drawstyle="steps-post")
     axis.set(xlabel=f"time [{scale.time}]",
-             ylabel="pairs and events, from tables of the run" if run.tables else "pairs, and events between snapshots")
+             ylabel="pairs and cumulative events,\n" + ("from tables of the run" if run.tables
+                                                        else "between snapshots"))
     legend_above(axis)
 
 

@@ -4,10 +4,13 @@
 Lagrangian radii about the density centre, core radius, density centre, energy error, neighbours, hard steps, bound
 pairs; from its cluster.csv (Cluster = on), or without that table from snapshots, bound mass, half-mass radius of the
 bound stars and Jacobi radius (from snapshots in a TidalField alone), velocity dispersion of systems as centres of mass
-within the half-mass radius, binary fraction, of as many as half a minute allows. Density centre
+within the half-mass radius, binary fraction, binding energy in pairs, and mass segregation, which is the half-mass
+radius of the heaviest stars over that of all, of as many as half a minute allows. Density centre
 and core radius are the means of position and of distance from the centre, weighted by the density about each particle,
 which is that of its five nearest neighbours within the distance of the sixth (Casertano & Hut 1985). True energies are
-direct sums over the particles of the snapshots, without the errors that the potential of a tree has. Hard pairs are
+direct sums over the particles of the snapshots, without the errors that the potential of a tree has. Where pairs have
+energy, the error is also drawn relative to the energy of systems as centres of mass, which is the total energy without
+the binding energy in pairs. Hard pairs are
 nearest neighbours of each other with a binding energy above the mean kinetic energy of single particles and of centres
 of mass of bound pairs; isolated pairs are those that the run integrated by Kepler's equation (column binaries of
 steps.csv); all pairs are those of cluster.csv, which a third body disturbs by a tenth of their binding at most."""
@@ -15,9 +18,9 @@ import argparse
 import csv
 import os
 
-from plotting import (COLOURS, Help, Scale, Table, Units, add_output, fail, lagrangian, legend_above, legend_beside,
-                      marks, np, ordered_colours, outputs, plt, program, same_units, save, shown, start, type_list,
-                      writable, write_units)
+from plotting import (COLOURS, Help, Scale, Table, Units, add_output, amount, fail, lagrangian, legend_above, marks,
+                      np, ordered_colours, outputs, plt, program, same_units, save, shown, start,
+                      title_and_legend, type_list, writable, write_units)
 from snapshots import Snapshot, add_most, add_snapshots, check_most, chosen_snapshots, evenly
 from espalier_plots.cluster import NEIGHBOUR, cluster, core, densities, relaxation_time
 from espalier_plots.multiples import nearest
@@ -26,7 +29,6 @@ from matplotlib.ticker import MaxNLocator
 FRACTIONS = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9]
 LEAST = 40                  # particles
 AUTOMATIC_PAIRS = 4e9       # true energies are computed unasked where they take half a minute at most
-MYR = Units.TIMES["Myr"]
 
 
 def potential(pos, mass, softening):
@@ -120,7 +122,7 @@ class Bound:
     """Bound mass, half-mass radius of the bound stars, and Jacobi radius with the mass within (nan where there is none)
     over time, of the run's table or of snapshots."""
     COLUMNS = ["time", "bound_mass", "half_mass_radius", "jacobi_radius", "jacobi_mass", "dispersion",
-               "binary_fraction", "pairs"]
+               "binary_fraction", "pairs", "binary_energy", "segregation"]
 
     def __init__(self, table, moments):
         known = [moment for moment in moments if moment.bound]
@@ -188,16 +190,14 @@ def draw_radii(axis, moments, bound, scale):
         axis.plot(time, [moment.radii[number] for moment in moments], color=colour, label=f"{100 * fraction:.0f} %",
                   **style)
     axis.plot(time, [moment.core for moment in moments], "--", color="#000000", label="core", **style)
-    lines = len(FRACTIONS)
-    for name, label, line in (("half_mass_radius", "bound, 50 %", "-."), ("jacobi_radius", "Jacobi", ":")):
+    for name, label, line, colour in (("half_mass_radius", "bound, 50 %", (0, (3, 2)), COLOURS[5]),
+                                      ("jacobi_radius", "Jacobi", ":", COLOURS[2])):
         values = getattr(bound, name)
         if np.isfinite(values).any():
-            axis.plot(bound.time * scale.size, values, line, color="#000000", label=label)
+            axis.plot(bound.time * scale.size, values, linestyle=line, color=colour, label=label, linewidth=2, zorder=5)
     axis.set_yscale("log")
-    axis.set(title="Lagrangian radii and core radius", ylabel=Units.label("radius", scale.length))
-    handles, labels = axis.get_legend_handles_labels()
-    legend_beside(axis, handles=handles[lines - 1::-1] + handles[lines:],
-                  labels=labels[lines - 1::-1] + labels[lines:])
+    axis.set_ylabel(Units.label("radius", scale.length))
+    title_and_legend(axis, "Lagrangian radii and core radius", 5)
 
 
 def draw_bound(axis, bound, units, scale):
@@ -212,7 +212,7 @@ def draw_bound(axis, bound, units, scale):
         axis.set_ylim(max(0, low - max(0.3 * (high - low), 0.01 * high)), high + max(0.1 * (high - low), 0.004 * high))
     else:
         axis.set_ylim(0, 1.08 * high)
-    legend_beside(axis)
+    legend_above(axis)
 
 
 def draw_centre(axis, moments, scale):
@@ -220,7 +220,7 @@ def draw_centre(axis, moments, scale):
     for number, (name, line) in enumerate(zip("xyz", ("-", "--", ":"))):
         axis.plot(time, [moment.centre[number] for moment in moments], line, label=name, **marks(len(moments)))
     axis.set(title="density centre", ylabel=Units.label("position", scale.length))
-    legend_beside(axis)
+    legend_above(axis)
 
 
 def errors(values):
@@ -229,7 +229,14 @@ def errors(values):
     return (values - values[0]) / abs(values[0]) if values[0] != 0 else values
 
 
-def draw_errors(axis, moments, energy, scale):
+def of_centres(energy, bound):
+    """Energy of systems as centres of mass at the start over the total one, in amount; nan where pairs have none."""
+    inner = bound.at(energy["time"][0], "binary_energy")
+    total = energy.conserved_energy()[0]
+    return abs((total - inner) / total) if inner < 0 and total != 0 else np.nan
+
+
+def draw_errors(axis, moments, energy, bound, scale):
     """|dE/E| of the table, and that of the snapshots; returns what the terminal says about them."""
     said = []
     if any(moment.field_moves for moment in moments):
@@ -242,14 +249,19 @@ def draw_errors(axis, moments, energy, scale):
         axis.semilogy(energy["time"] * scale.size, np.where(error > 0, error, np.nan), color=COLOURS[0],
                       label="energy.csv")
         said.append(f"{np.nanmax(error):.2e} (energy.csv)")
+        part = of_centres(energy, bound)
+        if 0 < part < 0.9:
+            axis.semilogy(energy["time"] * scale.size, np.where(error > 0, error / part, np.nan), color=COLOURS[2],
+                          linewidth=1, label="of centres of mass")
+            said.append(f"{np.nanmax(error) / part:.2e} of the energy of centres of mass")
     known = [moment for moment in moments if np.isfinite(moment.energy)]
     if len(known) > 1:
         error = np.abs(errors([moment.energy for moment in known]))
         axis.semilogy([moment.time * scale.size for moment in known], np.where(error > 0, error, np.nan),
                       linestyle="none", marker="o", markersize=3.5, color=COLOURS[1], label="true")
         said.append(f"{error.max():.2e} (true)")
-    axis.set(title="energy error", ylabel=r"$|\Delta E / E_0|$")
-    legend_above(axis)
+    axis.set(ylabel=r"$|\Delta E / E_0|$")
+    title_and_legend(axis, "energy error", 2)
     return said
 
 
@@ -267,8 +279,7 @@ def draw_pairs(axis, moments, steps, bound, scale):
     top = max(1.2, 1.04 * axis.get_ylim()[1])
     axis.set_ylim(-0.04 * top, top)
     axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    legend_above(axis, ncols=1, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), title="bound pairs",
-                 title_fontsize=11, alignment="left")
+    title_and_legend(axis, "bound pairs", 1)
 
 
 def draw_bodies(axis, bound, units, scale, name):
@@ -278,64 +289,59 @@ def draw_bodies(axis, bound, units, scale, name):
     values = getattr(bound, name)
     axis.plot(bound.time * scale.size, values, **marks(len(values)))
     axis.set(title=title, ylabel=Units.label(label, unit), ylim=(0, 1.08 * np.nanmax(values)))
+    if name == "segregation":
+        axis.set_ylim(0, 1.08 * max(np.nanmax(values), 1))
+        axis.axhline(1, color="0.6", linewidth=0.8)
 
 
-def positive(values):
-    """Values of a column, nan where there is none: 0, or 1e300 for the least of nothing."""
-    return np.where((values > 0) & (values < 1e290), values, np.nan)
+def draw_binding(axis, bound, units, scale):
+    """Binding energy in pairs: its change, since that of the closest pairs is most of it."""
+    values = -bound.binary_energy * units.energy_size
+    known = values[np.isfinite(values)]
+    axis.plot(bound.time * scale.size, values - known[0], **marks(len(values)))
+    unit = units.energy if scale.length else ""
+    axis.set(title=f"binding energy in pairs,\n{amount(known[0])} at the start", ylabel=Units.label("change", unit))
 
 
 def draw_column(axis, steps, scale, name):
     """A panel of a column of steps.csv."""
     title, label = COLUMNS[name]
-    values, unit = steps[name], ""
-    if name in OF_PAIRS:
-        values = positive(values)
-    if name == "shortest_period" and scale.length:
-        values, unit = values * scale.size * MYR / 86400, "d"
-        if np.nanmedian(values) > 1000:
-            values, unit = values / 365.25, "yr"
-    axis.plot(steps["time"] * scale.size, values, linestyle="none" if name in OF_PAIRS else "-",
-              **marks(len(values), "." if name in OF_PAIRS else "o"))
-    axis.set(title=title, ylabel=Units.label(label, unit))
-    if name == "shortest_period":
-        axis.set_yscale("log")
-    else:
-        axis.set_ylim(0, 1.04 if name == "largest_eccentricity" else 1.08 * np.nanmax(values))
+    values = steps[name]
+    axis.plot(steps["time"] * scale.size, values, **marks(len(values)))
+    axis.set(title=title, ylabel=label, ylim=(0, 1.08 * np.nanmax(values)))
 
 
 COLUMNS = {"neighbours": ("neighbours", "entries of a list, mean"),
-           "hard_steps": ("hard steps", "particle steps / soft step"),
-           "shortest_period": ("shortest period", "period"),
-           "largest_eccentricity": ("largest eccentricity", "eccentricity")}
+           "hard_steps": ("hard steps", "particle steps / soft step")}
 OF_BODIES = {"dispersion": ("dispersion of systems", "dispersion per axis"),
-             "binary_fraction": ("binary fraction", "systems / bodies")}
-OF_PAIRS = ("shortest_period", "largest_eccentricity")   # no value where there are no pairs
+             "binary_fraction": ("binary fraction", "systems / bodies"),
+             "segregation": ("mass segregation", "half-mass radius,\nheaviest / all")}
 
 
 def panels(moments, energy, steps, bound, scale, said):
     """Functions that draw the panels beside the radii, in their order."""
-    found = {name: (lambda axis, name=name: draw_column(axis, steps, scale, name)) for name in COLUMNS
-             if steps and name in steps and np.isfinite(positive(steps[name])).any()}
     result = []
     if energy or sum(np.isfinite(moment.energy) for moment in moments) > 1:
-        result.append(lambda axis: said.extend(draw_errors(axis, moments, energy, scale)))
-    result += [found[name] for name in ("neighbours", "hard_steps") if name in found]
+        result.append(lambda axis: said.extend(draw_errors(axis, moments, energy, bound, scale)))
+    result += [lambda axis, name=name: draw_column(axis, steps, scale, name) for name in COLUMNS
+               if steps and name in steps and (steps[name] > 0).any()]
     if (steps and "binaries" in steps) or any(np.isfinite(moment.pairs) for moment in moments):
         result.append(lambda axis: draw_pairs(axis, moments, steps, bound, scale))
+    if (bound.binary_energy < 0).any():
+        result.append(lambda axis: draw_binding(axis, bound, moments[0].units, scale))
     result += [lambda axis, name=name: draw_bodies(axis, bound, moments[0].units, scale, name) for name in OF_BODIES
                if bound.has(name)]
-    return result + [found[name] for name in ("shortest_period", "largest_eccentricity") if name in found]
+    return result
 
 
 def draw(name, moments, energy, steps, bound, paths):
     scale, said = Scale(moments[0]), []
     beside = panels(moments, energy, steps, bound, scale, said)
     columns = -(-len(beside) // (4 if len(beside) > 6 else 3))
-    size = (8 + 3.8 * columns, 9) if bound.known else (7 + 3.8 * columns, 8)
-    size = (size[0], max(size[1], 2.6 * -(-len(beside) // max(columns, 1))))
-    figure = plt.figure(figsize=size, layout="constrained")
-    grid = figure.add_gridspec(1, 1 + columns, width_ratios=[1.75] + [1] * columns)
+    height = 8.4 if bound.known else 7.4
+    figure = plt.figure(figsize=(4.8 + 3.2 * columns, max(height, 2.2 * -(-len(beside) // max(columns, 1)))),
+                        layout="constrained")
+    grid = figure.add_gridspec(1, 1 + columns, width_ratios=[1.45] + [1] * columns)
     heights = [2, 0.8, 1] if bound.known else [2, 1]
     left = [figure.add_subplot(part) for part in grid[0].subgridspec(len(heights), 1, height_ratios=heights)]
     draw_radii(left[0], moments, bound, scale)

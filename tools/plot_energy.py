@@ -1,19 +1,59 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Conservation: relative energy error, energies, and the drift of momentum, angular momentum and centre of mass, from
-energy.csv of one or several runs. Momentum is in units of sum m|v|, angular momentum of sum m|r x v|, about the centre
-of mass and in its frame, each the largest of the run, as in the line that a run prints at its end; in tables without
-these sums both have
-their own units."""
+"""Conservation: relative energy error, changes of kinetic and potential energy, virial ratio, and the drift of
+momentum, angular momentum and centre of mass, from energy.csv of one or several runs. Numbers that close pairs make
+spiky are faint points, with their running median over 15 rows. An external potential changes momentum and angular
+momentum, a TidalField angular momentum; the titles say so. Momentum is in units of sum m|v|, angular momentum of sum
+m|r x v|, about the centre of mass and in its frame, each the largest of the run, as in the line that a run prints at
+its end; in tables without these sums both have their own units."""
 import argparse
 import glob
 import os
 import re
 
-from plotting import (COLOURS, Help, Table, Units, add_output, legend_above, legend_on_top, line_colours, np, outputs,
-                      plt, program, same_units, save, shown, start, table_path)
+from plotting import (POTENTIAL, TIDE, Help, Table, Units, add_output, in_field, legend_above, legend_on_top,
+                      line_colours, np, outputs, plt, program, same_units, save, shown, start, table_path)
 from snapshots import Snapshot
 from unit_systems import add_units
+
+
+SPAN = 15   # rows of a running median
+
+
+def medians(values):
+    """Running median, of fewer rows at both ends."""
+    half = SPAN // 2
+    return np.array([np.median(values[max(k - half, 0):k + half + 1]) for k in range(len(values))])
+
+
+def spiky(values, smooth):
+    """Whether a few values are far from the others beside them, as those of close pairs at pericentre are."""
+    off = np.abs(values - smooth)
+    return len(values) > 2 * SPAN and off.max() > 8 * np.median(off) > 0
+
+
+def draw_smooth(axis, time, values, colour, line="-"):
+    """A line; of spiky values faint points and their running median. Returns what is to be seen of them."""
+    smooth = medians(values)
+    if not spiky(values, smooth):
+        axis.plot(time, values, line, color=colour)
+        return values
+    axis.plot(time, values, ".", color=colour, alpha=0.45, markersize=4, markeredgewidth=0, zorder=1)
+    axis.plot(time, smooth, line, color=colour, linewidth=1.8)
+    return np.concatenate([smooth, np.quantile(values, (0.1, 0.9))])
+
+
+def median_text(axis):
+    """What stands in the title of a panel with running medians."""
+    return ", running median" if any(line.get_marker() == "." for line in axis.lines) else ""
+
+
+def limit(axis, seen, least=0.0):
+    """The vertical range of what is to be seen."""
+    low, high = min(map(np.min, seen)), max(map(np.max, seen))
+    margin = max(0.15 * (high - low), least)
+    if margin > 0:
+        axis.set_ylim(low - margin, high + margin)
 
 
 def labels(runs):
@@ -64,29 +104,52 @@ def errors(axis, run, colour, log):
     return np.abs(error).max()
 
 
+def draw_changes(axis, runs, colours):
+    """Changes of kinetic and potential energy since the start."""
+    units, seen = runs[0].units, []
+    relative = all(run["total"][0] != 0 for run in runs)
+    for run, colour in zip(runs, colours):
+        size = 1 / abs(run["total"][0]) if relative else units.energy_size
+        for name, line in (("kinetic", "-"), ("potential", "--")):
+            change = (run[name] - run[name][0]) * size
+            seen.append(draw_smooth(axis, run["time"] * units.time_size, change, colour, line))
+    limit(axis, seen)
+    axis.set(title="energies", ylabel="change / $|E_0|$" if relative else Units.label("change", units.energy))
+    legend_above(axis, handles=[plt.Line2D([], [], linestyle=line, color="0.3", label=name)
+                                for name, line in (("kinetic", "-"), ("potential", "--"))])
+
+
+def draw_virial(axis, runs, colours):
+    """Kinetic energy over the half of the potential one."""
+    seen = [draw_smooth(axis, run["time"] * run.units.time_size, -2 * run["kinetic"] / run["potential"], colour)
+            for run, colour in zip(runs, colours) if (run["potential"] != 0).all()]
+    axis.set(title="virial ratio $2T/|W|$" + median_text(axis), ylabel="$2T/|W|$")
+    axis.axhline(1, color="0.6", linewidth=0.8)
+    if seen:
+        limit(axis, seen + [np.ones(1)], 1e-3)
+
+
 def draw(runs, log, paths):
     units = runs[0].units
     figure, axes = plt.subplots(2, 3, figsize=(12.5, 6.6), sharex=True, layout="constrained")
     several = len(runs) > 1
     colours, names = line_colours(len(runs)), labels(runs)
-    styles = {"kinetic": "-", "potential": "--", "total": ":"}
+    by_field = ",\nchanged by the field"
+    moved = by_field if any(in_field(run, POTENTIAL) for run in runs) else ""
+    turned = by_field if any(in_field(run, f"{POTENTIAL}|{TIDE}") for run in runs) else ""
     relative = all(name in run and run[name].max() > 0 for run in runs for name in ("momentum_scale", "angular_scale"))
     handles = []
     for number, (run, colour) in enumerate(zip(runs, colours)):
         time = run["time"] * units.time_size
         worst = errors(axes[0, 0], run, colour, log)
         handles.append(plt.Line2D([], [], color=colour, label=f"{names[number]}: largest error {worst:.1e}"))
-        for (name, line), own in zip(styles.items(), COLOURS):
-            axes[0, 1].plot(time, run[name] * units.energy_size, line, color=colour if several else own)
-        if (run["potential"] != 0).all():
-            axes[0, 2].plot(time, -2 * run["kinetic"] / run["potential"], color=colour)
         # the run keeps the momentum by taking this out
         removed = np.abs(run["momentum_removed"]) if "momentum_removed" in run else 0
         momentum, angular = (run[name].max() if relative else 1 for name in ("momentum_scale", "angular_scale"))
-        drift(axes[1, 0], time, run.vector("momentum") / momentum, "momentum",
+        drift(axes[1, 0], time, run.vector("momentum") / momentum, "momentum" + moved,
               "change / $\\Sigma\\,m|v|$" if relative else "change",
               "" if relative else units.product("mass", "velocity"), colour, removed / momentum)
-        drift(axes[1, 1], time, run.vector("angular") / angular, "angular momentum",
+        drift(axes[1, 1], time, run.vector("angular") / angular, "angular momentum" + turned,
               "change / $\\Sigma\\,m|r\\times v|$" if relative else "change",
               "" if relative else units.product("mass", "length", "velocity"), colour)
         drift(axes[1, 2], time, straight(run, total_mass(run)), "centre of mass, without the bulk motion", "change",
@@ -94,11 +157,8 @@ def draw(runs, log, paths):
     axes[0, 0].set(title="relative energy error", ylabel="$|\\Delta E / E_0|$" if log else "$\\Delta E / |E_0|$")
     if not log:
         axes[0, 0].axhline(0, color="0.6", linewidth=0.8)
-    axes[0, 1].set(title="energies", ylabel=Units.label("energy", units.energy))
-    legend_above(axes[0, 1], handles=[plt.Line2D([], [], linestyle=line, color="0.3" if several else own, label=name)
-                                      for (name, line), own in zip(styles.items(), COLOURS)])
-    axes[0, 2].set(title="virial ratio $2T/|W|$", ylabel="$2T/|W|$")
-    axes[0, 2].axhline(1, color="0.6", linewidth=0.8)
+    draw_changes(axes[0, 1], runs, colours)
+    draw_virial(axes[0, 2], runs, colours)
     for axis in axes[1]:
         axis.set_xlabel(Units.label("time", units.time_unit))
     if several:

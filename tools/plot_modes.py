@@ -10,14 +10,17 @@ import csv
 import os
 
 import discs
-from plotting import (COLOURS, TYPES, Table, Units, count_text, fail, legend_beside, np, ordered_colours, outputs, plt,
-                      positive, save, start, write_units)
+from plotting import (COLOURS, TYPES, Table, Units, count_text, fail, legend_beside, np, outputs, plt, positive, save,
+                      start, title_and_legend, write_units)
 from espalier_plots.galaxy import MODES, pattern_speed
 from espalier_plots.style import WIDTH
 
 CLEAR = 4   # times N^-1/2: A_2 of a pattern whose speed is drawn
 CURVES = 6   # more times are a map of radius against time
 TWO = MODES.index(2)
+# colour, marker and width of the line of each mode
+STYLES = {1: (COLOURS[0], "v", 1.2), 2: (COLOURS[1], "o", 2.2), 3: (COLOURS[2], "^", 0.6), 4: (COLOURS[3], "D", 1.6),
+          5: (COLOURS[4], "<", 0.6), 6: (COLOURS[6], "s", 1.2)}
 
 
 class Bar:
@@ -76,24 +79,29 @@ def speed_label(units):
     return Units.label("pattern speed", f"{units.velocity}/{units.length}" if units.length else "")
 
 
-def draw_modes(axis, moments, history):
+def mode_style(m, marked=True):
+    colour, marker, width = STYLES[m]
+    return {"color": colour, "marker": marker if marked else "", "linewidth": width,
+            "markersize": 2.5 if width < 1 else 3.5, "label": f"m = {m}"}
+
+
+def draw_modes(axis, moments, history, title, columns):
     """All modes against time."""
     units = moments[0].units
     time = np.array([moment.time for moment in moments]) * units.time_size
     strengths = np.array([moment.found.strength for moment in moments])
-    if history:
-        axis.plot(history.time * units.time_size, history.strength, color="0.6", linewidth=1,
-                  label="m = 2, analysis.csv")
     for k, m in enumerate(MODES):
-        axis.plot(time, strengths[:, k], "o-" if len(time) <= 60 else "-", markersize=3.5, color=COLOURS[k],
-                  linewidth=2.2 if m == 2 else 1.2, label=f"m = {m}")
+        axis.plot(time, strengths[:, k], **mode_style(m, len(time) <= 60))
+    if history:   # the last one of the legend, since it is long
+        axis.plot(history.time * units.time_size, history.strength, color="0.6", linewidth=1, zorder=1.5,
+                  label="m = 2 within $r_{50}$ of each time (analysis.csv)")
     noise = np.mean([moment.found.count for moment in moments]) ** -0.5
     axis.axhline(noise, color="0.3", linewidth=1, linestyle=":", label="$N^{-1/2}$")
     axis.axhline(CLEAR * noise, color="0.3", linewidth=1, linestyle="--", label=f"${CLEAR} N^{{-1/2}}$")
     discs.few_times(axis)
     axis.set(xlabel=Units.label("time", units.time_unit), ylabel="$A_m/A_0$")
     axis.set_ylim(bottom=0)
-    legend_beside(axis)
+    title_and_legend(axis, title, columns)
 
 
 def draw_speeds(axis, moments, middle, speed, history):
@@ -102,18 +110,19 @@ def draw_speeds(axis, moments, middle, speed, history):
     known = [moment for moment in moments if moment.found.clear()]
     rest = [moment for moment in moments if not moment.found.clear()]
     if history and len(history.speed):
-        axis.plot(history.middle * units.time_size, history.speed, color="0.6", linewidth=1, label="analysis.csv")
+        axis.plot(history.middle * units.time_size, history.speed, color="0.6", linewidth=1, label="of analysis.csv")
     axis.plot(middle * units.time_size, speed, "o-", markersize=3.5, color=COLOURS[TWO], label="phases")
     axis.plot([m.time * units.time_size for m in known], [m.found.speed for m in known], "s", markersize=4.5,
               markerfacecolor="none", color=COLOURS[6], label="velocities")
+    shown = np.concatenate([speed[np.isfinite(speed)], [m.found.speed for m in known]])
+    low, high = min(0, 1.2 * shown.min()), max(0, 1.3 * shown.max())
+    rest = [moment for moment in rest if low < moment.found.speed < high]
     if rest:
         axis.plot([m.time * units.time_size for m in rest], [m.found.speed for m in rest], ".", color="0.7",
-                  label=f"$A_2/A_0$ below\n${CLEAR} N^{{-1/2}}$", zorder=1)
-    shown = np.concatenate([speed[np.isfinite(speed)], [m.found.speed for m in known]])
-    axis.set_ylim(min(0, 1.2 * shown.min()), max(0, 1.3 * shown.max()))
+                  label=f"velocities, $A_2/A_0$ below ${CLEAR} N^{{-1/2}}$", zorder=1)
     discs.few_times(axis)
-    axis.set(title="pattern speed of $m = 2$", xlabel=Units.label("time", units.time_unit), ylabel=speed_label(units))
-    legend_beside(axis)
+    axis.set(xlabel=Units.label("time", units.time_unit), ylabel=speed_label(units), ylim=(low, high))
+    title_and_legend(axis, "pattern speed of $m = 2$", 3 if len(axis.get_legend_handles_labels()[0]) < 4 else 2)
 
 
 def draw_rings(figure, axis, moments, radius, outer):
@@ -123,8 +132,7 @@ def draw_rings(figure, axis, moments, radius, outer):
         where, strengths = moments[0].found.rings
         good = np.isfinite(where)
         for k, m in enumerate(MODES):
-            axis.plot(where[good], strengths[good, k], "o-", markersize=3, color=COLOURS[k],
-                      linewidth=2.2 if m == 2 else 1.2, label=f"m = {m}")
+            axis.plot(where[good], strengths[good, k], **mode_style(m))
         axis.plot(where[good], moments[0].found.ring_counts[good] ** -0.5, color="0.3", linewidth=1, linestyle=":",
                   label="$N^{-1/2}$")
         axis.set(ylabel="$A_m/A_0$")
@@ -161,6 +169,14 @@ def draw_map(figure, axis, moments, radius, edges):
     figure.colorbar(image, ax=axis, label="$A_2/A_0$", pad=0.02)
 
 
+def places(panels):
+    """A figure with so many panels; of three the first one is over the others."""
+    figure = plt.figure(figsize={1: (7.2, 4.2), 2: (10.4, 4.6), 3: (9.6, 7.4)}[panels], layout="constrained")
+    grid = figure.add_gridspec(2 if panels == 3 else 1, min(panels, 2))
+    cells = {1: [grid[0, 0]], 2: [grid[0, 0], grid[0, -1]], 3: [grid[0, :], grid[-1, 0], grid[-1, -1]]}[panels]
+    return figure, [figure.add_subplot(cell) for cell in cells]
+
+
 def draw(moments, reader, radius, history):
     """The page: panels that would be empty are left out."""
     units, several = moments[0].units, len(moments) > 1
@@ -168,16 +184,14 @@ def draw(moments, reader, radius, history):
     clear = sum(moment.found.clear() for moment in moments)
     moving = 2 * clear >= len(moments) and clear + np.isfinite(speed).sum() > 2   # else the terminal has the few values
     panels = 1 + several + moving
-    figure, axes = plt.subplots(1, panels, figsize=(7.2 if panels == 1 else 5.6 * panels, 4.2), squeeze=False,
-                                layout="constrained")
-    axes = list(axes[0])
+    figure, axes = places(panels)
     number = count_text(np.mean([moment.found.count for moment in moments]))
     within = f"R < {radius:.3g} {units.length}".rstrip()
     if several:
-        draw_modes(axes[0], moments, history)
-        axes[0].set_title(f"modes within {within}")
+        draw_modes(axes[0], moments, history, f"modes within {within}", 5 if panels == 3 else 3)
         if moving:
             draw_speeds(axes[1], moments, middle, speed, history)
+            axes[1].set_xlim(axes[0].get_xlim())
     if len(moments) > CURVES:
         draw_map(figure, axes[-1], moments, radius, np.linspace(0, reader.outer, reader.arguments.rings + 1))
     else:

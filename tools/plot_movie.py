@@ -30,7 +30,7 @@ HELD = 0.97   # of the mass: in the frame
 LEAST_PIXELS = 16   # of a map that is cropped
 PIXELS = 400   # of the maps of snapshots, and at least of those of a run, whose pixels are smoothed as particles
 SHARPEST = 0.7   # pixels of a run's map: the narrowest Gaussian, which shows no pixels
-INCHES, DOTS = (6.0, 5.1), 120
+INCHES, DOTS = (6.0, 5.2), {".mp4": 180}   # 1080 x 936 pixels, even numbers as MP4 needs; else 720 x 624
 
 
 class Map:
@@ -236,9 +236,9 @@ def times_of(maps):
     return lambda m: f"time {m.time * size:.{digits}f}{unit}"
 
 
-def frame(maps, plane, what, norm, width=None):
+def frame(maps, plane, what, norm, width=None, dots=120):
     """The figure with the first map, and a function that shows another one. width: of the picture [the maps]."""
-    figure, axis = plt.subplots(figsize=INCHES, dpi=DOTS, layout="constrained")
+    figure, axis = plt.subplots(figsize=INCHES, dpi=dots, layout="constrained")
     first = maps[0]
     half, units = first.half, first.units
     scale = matplotlib.colors.LogNorm(norm.vmin * units.surface_size, norm.vmax * units.surface_size)
@@ -366,14 +366,15 @@ def put(arguments, ending, figure, maps, show, colours):
 def draw_maps(arguments, ending):
     maps = of_run(arguments)
     norm = scale_of(maps, arguments.range, arguments.width)
-    figure, show = frame(maps, arguments.axis, type_text(arguments.type), norm, arguments.width)
+    figure, show = frame(maps, arguments.axis, type_text(arguments.type), norm, arguments.width,
+                         DOTS.get(ending, 120))
     put(arguments, ending, figure, maps, show, [plt.get_cmap(DENSITY)(k / 199)[:3] for k in range(200)])
 
 
 def draw_group(arguments, ending):
     """Stars by their ids."""
     moments = moments_of(arguments.follow, snapshots_of(arguments.run))
-    picture = Picture(moments, arguments.follow[1], arguments, times_of(moments), (*INCHES, DOTS))
+    picture = Picture(moments, arguments.follow[1], arguments, times_of(moments), (*INCHES, DOTS.get(ending, 120)))
     put(arguments, ending, picture.figure, list(range(len(moments))), picture.show, picture.palette())
 
 

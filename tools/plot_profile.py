@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Radial density about the densest place, and the Lagrangian radii of 10 to 90 % of the mass against time, of one or
-several snapshots; a Plummer or Hernquist model of the same mass and half-mass radius can be drawn beside. With
---follow, which may be given several times, the profile of each set of particles about its own core: the galaxies of a
-merger."""
+"""Radial density about the densest place, at seven times at most, and the Lagrangian radii of 10 to 90 % of the mass
+against time, of one or several snapshots; a Plummer or Hernquist model of the same mass and half-mass radius can be
+drawn beside. With --follow, which may be given several times, the profile of each set of particles about its own core:
+the galaxies of a merger."""
 import argparse
 
 from plotting import (COLOURS, TYPES, Help, Units, add_output, count_text, densest_centre, fail, legend_above,
@@ -11,9 +11,9 @@ from plotting import (COLOURS, TYPES, Help, Units, add_output, count_text, dense
 from espalier_plots.measure import lagrangian
 from espalier_plots.pictures import FRACTIONS, density_axes, draw_lagrangian, draw_profile
 from follow import Frames, add_follow, set_name
-from snapshots import Snapshot, add_snapshots, snapshot_paths
+from snapshots import Snapshot, add_snapshots, evenly, snapshot_paths
 
-MANY = 8    # more curves than this are told apart by a scale of colours
+MANY = 7    # of more times so many have a curve, with a scale of colours
 FEW = 40    # particles: fewer have no profile
 CENTRES = {"density": "the densest place", "mass": "the centre of mass", "types": "the densest place of each type"}
 OF_SETS = [0.1, 0.5, 0.9]   # Lagrangian radii of several sets
@@ -116,6 +116,7 @@ def by_part(axis, row, arguments):
 def by_time(figure, axis, rows, arguments):
     """A curve for each snapshot."""
     many, counts = len(rows) > MANY, {len(row.mass) for row in rows}
+    rows = evenly(rows, MANY)
     times = [row.time * row.units.time_size for row in rows]
     scale = plt.Normalize(times[0], max(times[-1], times[0] + 1e-300))
     colours = plt.get_cmap("inferno")
@@ -123,7 +124,7 @@ def by_time(figure, axis, rows, arguments):
         label = row.text if len(counts) == 1 else f"{row.text}, {count_text(len(row.mass))}"
         colour = colours(0.1 + 0.74 * scale(times[number])) if many else COLOURS[number]
         draw_profile(axis, row.radius, row.mass, row.units, arguments.bins, color=colour,
-                     linewidth=0.8 if many else 1.4, label=None if many else label)
+                     label=None if many else label)
     if many:
         shades = plt.matplotlib.colors.ListedColormap(colours(np.linspace(0.1, 0.84, 256)))
         figure.colorbar(plt.cm.ScalarMappable(scale, shades), ax=axis,

@@ -15,6 +15,13 @@ def circular(moment, kind=None):
     return radii, np.sqrt(np.where(squared > 0, squared, np.nan))
 
 
+def draw_means(axis, rings, **style):
+    """Mean velocities of rings with their standard errors."""
+    good = np.isfinite(rings["R"])
+    error = rings["sigma_phi"][good] / np.sqrt(rings["count"][good])
+    axis.errorbar(rings["R"][good], rings["v_phi"][good], error, fmt="o-", markersize=3, elinewidth=1, **style)
+
+
 def label(axis, units, title, outer):
     axis.set(xlabel=Units.label("R", units.length), ylabel=Units.label("velocity", units.velocity), title=title,
              xlim=(0, outer))
@@ -26,10 +33,7 @@ def one_time(moment, outer):
     figure, axis = plt.subplots(figsize=(8.6, 4.8), layout="constrained")
     handles = []
     for kind, rings in moment.found.items():
-        good = np.isfinite(rings["R"])
-        error = rings["sigma_phi"][good] / np.sqrt(rings["count"][good])   # of the mean
-        axis.errorbar(rings["R"][good], rings["v_phi"][good], error, fmt="o-", markersize=3.5, elinewidth=1,
-                      color=discs.type_colour(kind))
+        draw_means(axis, rings, color=discs.type_colour(kind))
     for kind in moment.field[1]:
         axis.plot(*circular(moment, kind), ":", linewidth=1.2, color=discs.type_colour(kind))
         handles.append(plt.Line2D([], [], color=COLOURS[kind], linestyle="-" if kind in moment.found else ":",
@@ -54,14 +58,17 @@ def several_times(moments, outer):
         for axis, kind in zip(axes[0], kinds):
             if kind in moment.found:
                 rings = moment.found[kind]
-                good = np.isfinite(rings["R"])
-                axis.plot(rings["R"][good], rings["v_phi"][good], color=colour)
+                draw_means(axis, rings, color=colour)
         axes[0][-1].plot(*circular(moment), color=colour)
     for axis, kind in zip(axes[0], kinds):
         label(axis, moments[0].units, rf"mean $v_\varphi$ of type {kind} ({TYPES[kind]})", outer)
     label(axes[0][-1], moments[0].units, "circular velocity of all", outer)
+    ticks = plt.MaxNLocator(7, steps=[1, 2, 5, 10]).tick_values(0, outer)
+    for axis in axes[0]:   # without a number at the end, which would touch the first one of the next panel
+        axis.set_xticks(ticks[ticks < 0.93 * outer])
     for axis in axes[0][1:]:
         axis.set_ylabel("")
+    figure.suptitle("bars: standard errors of the means", x=0.01, ha="left", fontsize=10)
     discs.time_key(figure, axes[0][-1], axes[0], moments, colours)
     return figure
 

@@ -46,6 +46,7 @@ PHASES = ["walk", "hard_walk", "let_select", "hard_let", "build", "moments", "co
 AREAS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442"]
 HATCHES = ["", "///", "...", "xxx"]
 REST = "0.8"   # grey: phases that are too small for a label
+POTENTIAL, TIDE = r"Agama|(External)?Potential\d*", "TidalField"   # parameters
 ENDINGS = (".png", ".pdf", ".svg")
 
 if hasattr(sys.stdout, "reconfigure"):
@@ -118,6 +119,18 @@ def outputs(given, default):
             fail(f"{path}: expected a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
         writable(path)
     return paths
+
+
+def title_and_legend(axis, title, columns, **options):
+    """A legend above the axes with the title over it, so that the panel keeps its width."""
+    return legend_above(axis, ncols=columns, title=title, **{
+        "loc": "lower left", "bbox_to_anchor": (0, 1), "title_fontsize": 11, "alignment": "left", "fontsize": 8,
+        "handlelength": 1.8, "labelspacing": 0.3, **options})
+
+
+def amount(value):
+    """A number in a sentence: 76,820 or 0.001726."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
 def phase_number(name):
@@ -262,6 +275,16 @@ class Table:
 def table_path(path, name):
     """A folder stands for the table of that name in it."""
     return os.path.join(path, name) if os.path.isdir(path) else path
+
+
+def in_field(run, names):
+    """Whether one of these parameters has a value in the run's parameters-used.ini."""
+    path = os.path.join(os.path.dirname(run.path), "parameters-used.ini")
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return bool(re.search(rf"(?m)^({names})[ \t]*=[ \t]*[^#\s]", file.read()))
+    except OSError:
+        return False
 
 
 def same_units(things):

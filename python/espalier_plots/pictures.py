@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.colors import LogNorm, Normalize
 
 from .measure import AXES, lagrangian, phase_density, profile, surface_density, velocity_maps
-from .style import DENSITY, SIGNED, WIDTH, MaxNLocator, Units, count_text, legend_beside, ordered_colours
+from .style import COLOURS, DENSITY, SIGNED, WIDTH, MaxNLocator, Units, count_text, legend_beside, ordered_colours
 
 FRACTIONS = [0.1, 0.25, 0.5, 0.75, 0.9]   # of the mass: Lagrangian radii
 COLOUR_MAPS = {"density": DENSITY, "velocity": SIGNED, "dispersion": WIDTH, "phase": DENSITY}
@@ -18,13 +18,15 @@ COLOUR_MAPS = {"density": DENSITY, "velocity": SIGNED, "dispersion": WIDTH, "pha
 @dataclass
 class View:
     """Particles in the frame of a picture: positions and velocities about its origin (vel None: not known), masses,
-    what stands over it."""
+    what stands over it; Jacobi radius (None: not known) and its centre."""
 
     pos: Any
     vel: Any
     mass: Any
     title: str = ""
     units: Units = None
+    jacobi: Any = None
+    centre: Any = None
 
     def extent(self, part=0.99):
         """Half-width of a square that holds a part of the particles in each direction."""
@@ -114,6 +116,50 @@ def scales_of(panels, grids, decades):
     return [found[panel.quantity] for panel in panels]
 
 
+def heights_of(views, panels, half):
+    """For each panel the vertical half-width of its picture as a part of the horizontal one: less than 1 where the mass
+    is flat, as a disc from the side."""
+    heights = []
+    for panel in panels:
+        if panel.plane not in ("xz", "yz") or any(other.quantity != "density" for other in panels):
+            heights.append(1.0)
+            continue
+        i, j = AXES[panel.plane]
+        shown = [view.pos[np.abs(view.pos[:, i]) < half] for view in views]
+        high = max((float(np.quantile(np.abs(pos[:, j]), 0.985)) for pos in shown if len(pos)), default=half)
+        part = max(1.4 * high / half, *(view.jacobi * 1.05 / half if view.jacobi else 0.2 for view in views), 0.2)
+        heights.append(part if part < 0.75 else 1.0)
+    room = max(0.7 - sum(heights), 0) / len(heights)   # for the label of the colour bar
+    return [part + room for part in heights]
+
+
+def finish_axes(axis, panel, units):
+    """Ticks and labels of a panel."""
+    axis.grid(False)
+    for ticks in (axis.xaxis, axis.yaxis):
+        ticks.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    axis.set(**dict(zip(("xlabel", "ylabel"), panel.axes(units))))
+
+
+def crop(axis, half, part):
+    """The vertical range of a panel, part of the horizontal one."""
+    axis.set_ylim(-half * part, half * part)
+    if part < 0.6:
+        axis.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
+
+
+def draw_points(axis, panel, view, half, mean):
+    """Particles as points whose area is proportional to the mass; `mean`: the mass of a point of the mean area."""
+    i, j = AXES[panel.plane]
+    area = min(max(3000 / max(len(view.mass), 1), 0.5), 8)
+    axis.scatter(view.pos[:, i], view.pos[:, j], s=np.clip(area * view.mass / mean, 0.08, 60), color="0.15", alpha=0.6,
+                 linewidths=0, rasterized=True)
+    if view.jacobi and view.jacobi < 1.5 * half:
+        axis.add_patch(plt.Circle(view.centre[[i, j]], view.jacobi, fill=False, color=COLOURS[1], linestyle="--"))
+    axis.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
+    finish_axes(axis, panel, view.units)
+
+
 def draw_grid(axis, panel, grid, scale, half, speed, units):
     """One panel, with labels at its axes. Returns the image."""
     (density, values), (norm, lowest) = grid, scale
@@ -124,24 +170,23 @@ def draw_grid(axis, panel, grid, scale, half, speed, units):
     image = axis.imshow(shown, origin="lower", extent=panel.extent(half, speed), cmap=colours, norm=norm,
                         aspect="auto" if panel.quantity == "phase" else "equal",
                         interpolation="bilinear" if panel.quantity in ("density", "phase") else "nearest")
-    axis.grid(False)
-    for ticks in (axis.xaxis, axis.yaxis):
-        ticks.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    axis.set(**dict(zip(("xlabel", "ylabel"), panel.axes(units))))
+    finish_axes(axis, panel, units)
     if panel.quantity == "phase":
         axis.set_box_aspect(1)
     return image
 
 
-def places_of(count, rows, most, bars=1):
-    """Figure and axes, [row][view]; more than `most` views stand in several blocks of these rows, with so many colour
-    bars side by side."""
+def places_of(count, heights, most, bars=1):
+    """Figure and axes, [row][view], of rows of these relative heights; more than `most` views stand in several blocks
+    of these rows, with so many colour bars side by side."""
+    rows = len(heights)
     blocks = -(-count // most)
     columns = -(-count // blocks)
     side = 2.6 if columns < 6 else 2.1
-    width = side * columns + 1.9 + (bars - 1 if blocks > 1 else 0)
-    figure, axes = plt.subplots(blocks * rows, columns, figsize=(width, (side + 0.08) * blocks * rows + 0.7),
-                                squeeze=False, layout="constrained")
+    width = side * columns + (1.9 if bars else 0.9) + (bars - 1 if blocks > 1 and bars else 0)
+    figure, axes = plt.subplots(blocks * rows, columns, squeeze=False, layout="constrained",
+                                figsize=(width, blocks * sum(side * part + 0.08 for part in heights) + 0.7),
+                                gridspec_kw={"height_ratios": list(heights) * blocks})
     places = [[axes[block * rows + row][column] for block in range(blocks) for column in range(columns)]
               for row in range(rows)]
     for row in places:
@@ -150,33 +195,23 @@ def places_of(count, rows, most, bars=1):
     return figure, places, columns
 
 
-def titles(views, columns, once):
+def titles(views, columns, once, of=""):
     """A title over each view, and one over all (None: none). once: one number of particles stands over all where it is
-    the same."""
+    the same. of: what stands behind this number."""
     counts = [len(view.mass) for view in views]
     if once and len(set(counts)) == 1 and len(views) > 1:
-        return [view.title for view in views], count_text(counts[0])
+        return [view.title for view in views], count_text(counts[0]) + of
     between = ", " if columns < 3 else "\n"
     return [f"{view.title}{between}{count_text(count)}" for view, count in zip(views, counts)], None
 
 
-def figure_of_maps(views, panels, half, speed=1.0, pixels=400, decades=4, most=7, once=True):
-    """A figure with a column for each view and a row for each panel, in blocks of at most `most` columns; `once` as of
-    titles. None: there is no mass in it."""
-    grids = [grids_of(view, panels, half, speed, pixels) for view in views]
-    scales = scales_of(panels, grids, decades)
-    if scales is None:
-        return None
-    figure, places, columns = places_of(len(views), len(panels), most, len({panel.quantity for panel in panels}))
-    over, above = titles(views, columns, once)
+def draw_views(views, panels, places, columns, drawn):
+    """All panels, by drawn(axis, row, number), with titles and the labels at the edges of the blocks."""
     below = [panel.axes(views[0].units)[0] for panel in panels]
-    images = {}
-    for row, panel in enumerate(panels):
-        for number, view in enumerate(views):
+    for row in range(len(panels)):
+        for number in range(len(views)):
             axis = places[row][number]
-            images[panel.quantity] = draw_grid(axis, panel, grids[number][row], scales[row], half, speed, view.units)
-            if row == 0:
-                axis.set_title(over[number], fontsize=10)
+            drawn(axis, row, number)
             same_below = row + 1 < len(panels) and below[row + 1] == below[row]
             numbers = not same_below and (number + columns >= len(views) or len(set(below)) > 1)
             axis.tick_params(labelbottom=numbers, labelleft=number % columns == 0)
@@ -184,7 +219,11 @@ def figure_of_maps(views, panels, half, speed=1.0, pixels=400, decades=4, most=7
                 axis.set_xlabel("")
             if number % columns:
                 axis.set_ylabel("")
-    # one block: each bar is beside its rows; of several blocks all bars stand beside the whole
+
+
+def add_bars(figure, views, panels, places, images, columns):
+    """A colour bar for each quantity. Of one block each bar is beside its rows; of several blocks all bars stand beside
+    the whole."""
     few = len(views) <= columns
     several = not few and len(images) > 1
     for quantity, image in reversed(images.items()):   # the last one is the nearest to the panels
@@ -194,8 +233,57 @@ def figure_of_maps(views, panels, half, speed=1.0, pixels=400, decades=4, most=7
                         extend={"density": "min", "phase": "min", "velocity": "both"}.get(quantity, "max"),
                         shrink=(0.8 if len(mine) > 1 else 0.95) if few else 0.6 if several else 1,
                         aspect=20 if few else 50 if several else 40)
-    if above:
-        figure.suptitle(above, x=0.01, ha="left", fontsize=10)
+    return several
+
+
+def figure_of_points(views, panels, half, most=7, once=True, of=""):
+    """As figure_of_maps, with the particles as points."""
+    heights = heights_of(views, panels, half)
+    figure, places, columns = places_of(len(views), heights, most, 0)
+    over, above = titles(views, columns, once, of)
+    mass = np.concatenate([view.mass for view in views])
+    mean = float(mass.mean()) or 1.0
+
+    def drawn(axis, row, number):
+        draw_points(axis, panels[row], views[number], half, mean)
+        crop(axis, half, heights[row])
+        if row == 0:
+            axis.set_title(over[number], fontsize=10)
+
+    draw_views(views, panels, places, columns, drawn)
+    said = [above or of.strip(" ,")] if above or of else []
+    said += ["area of a point by mass"] if np.ptp(mass) > 1e-3 * mean else []
+    said += ["dashed: Jacobi radius"] if any(view.jacobi for view in views) else []
+    if said:
+        lines = said if len(", ".join(said)) > 11 * figure.get_figwidth() else [", ".join(said)]
+        figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10)
+    return figure
+
+
+def figure_of_maps(views, panels, half, speed=1.0, pixels=400, decades=4, most=7, once=True, of=""):
+    """A figure with a column for each view and a row for each panel, in blocks of at most `most` columns; `once` and
+    `of` as of titles. None: there is no mass in it."""
+    grids = [grids_of(view, panels, half, speed, pixels) for view in views]
+    scales = scales_of(panels, grids, decades)
+    if scales is None:
+        return None
+    heights, images = heights_of(views, panels, half), {}
+    figure, places, columns = places_of(len(views), heights, most, len({panel.quantity for panel in panels}))
+    over, above = titles(views, columns, once, of)
+
+    def drawn(axis, row, number):
+        panel = panels[row]
+        images[panel.quantity] = draw_grid(axis, panel, grids[number][row], scales[row], half, speed,
+                                           views[number].units)
+        if heights[row] < 1:
+            crop(axis, half, heights[row])
+        if row == 0:
+            axis.set_title(over[number], fontsize=10)
+
+    draw_views(views, panels, places, columns, drawn)
+    several = add_bars(figure, views, panels, places, images, columns)
+    if above or of:
+        figure.suptitle(above or of.strip(" ,"), x=0.01, ha="left", fontsize=10)
     if several:   # a second layout of several bars would shift the panels beyond the edge
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
