@@ -19,14 +19,13 @@ end = 0.03 | units.Myr
 while code.model_time < end:
     code.evolve_model(end)
     if touch.is_set():
-        for first, second in zip(touch.particles(0).copy(), touch.particles(1).copy()):
-            pair = Particles(particles=[first, second])
-            star = Particle(mass=pair.total_mass(), radius=100 | units.AU, position=pair.center_of_mass(),
-                            velocity=pair.center_of_mass_velocity())
-            code.particles.remove_particles(pair)
-            code.particles.add_particle(star)
-            print(code.model_time.in_(units.Myr), "merged:", star.mass.in_(units.MSun))
-            break   # the other one may have been part of two pairs
+        # the first pair; others that touch are reported at the next call
+        pair = Particles(particles=[touch.particles(0)[0], touch.particles(1)[0]])
+        star = Particle(mass=pair.total_mass(), radius=100 | units.AU, position=pair.center_of_mass(),
+                        velocity=pair.center_of_mass_velocity())
+        code.particles.remove_particles(pair)
+        code.particles.add_particle(star)
+        print(code.model_time.in_(units.Myr), "merged:", star.mass.in_(units.MSun))
     elif gone.is_set():
         code.particles.remove_particles(gone.particles(0).copy())
         print(code.model_time.in_(units.Myr), "stars:", len(code.particles))
